@@ -1,0 +1,1 @@
+//! What the model sees besides the conversation: the system prompt and the project's own rules.

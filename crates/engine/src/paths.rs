@@ -1,0 +1,1 @@
+//! Every directory and file zdx touches outside the workspace.

@@ -1,0 +1,1 @@
+//! The one decision about every action: may it run?

@@ -1,0 +1,47 @@
+//! What a model can do here: one file a tool, all behind two methods.
+//! `prepare` has no side effect; nothing runs that was not prepared, judged and, where asked, approved.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use zdx_protocol::{Action, Preview, ToolError, ToolOutput, ToolSpec};
+
+pub mod shell;
+pub mod workspace;
+
+pub trait Tool: Send + Sync {
+    /// Name, aliases, description and schema, as a model is told them.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Resolves paths and parses commands. The returned action is what policy judges and the user sees, and
+    /// `run` does exactly that.
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError>;
+}
+
+pub type RunFn = Box<dyn FnOnce(RunContext) -> BoxFuture<'static, ToolOutput> + Send>;
+
+pub struct Prepared {
+    pub action: Action,
+    pub preview: Preview,
+    pub run: RunFn,
+}
+
+/// What tools of one session share.
+#[derive(Clone)]
+pub struct ToolContext {
+    pub workspace: Arc<workspace::Workspace>,
+    pub shell: Arc<shell::Shell>,
+}
+
+/// What one running call has of its own.
+pub struct RunContext {
+    /// The tool call's id; names the spill file of large output.
+    pub id: String,
+    /// Cancelled on interrupt: the call cleans up after itself and returns within two seconds.
+    pub cancel: CancellationToken,
+    /// Output as it comes, for the screen. Never waited for: a full queue drops chunks.
+    pub progress: mpsc::Sender<String>,
+}

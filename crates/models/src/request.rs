@@ -1,0 +1,53 @@
+//! What is asked of a model and what comes back, in no vendor's shape.
+
+use zdx_protocol::{Message, Reasoning, ToolCall, ToolSpec, Usage};
+
+#[derive(Clone, Debug)]
+pub struct ModelRequest<'a> {
+    /// The name the server knows, without the provider.
+    pub model: &'a str,
+    pub system: &'a str,
+    pub messages: &'a [Message],
+    pub tools: &'a [ToolSpec],
+    pub max_tokens: u32,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    pub thinking: Option<Thinking>,
+    pub stream: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thinking {
+    pub budget_tokens: u32,
+}
+
+/// In the order things happen; a decoder ends with exactly one `Stop` or an error.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelEvent {
+    Text(String),
+    /// Thinking as it streams, for the screen.
+    ReasoningDelta(String),
+    /// A finished block of thinking, with what must be sent back.
+    Reasoning(Reasoning),
+    /// The server has begun to send a call: a sign of life while long arguments stream.
+    ToolCallStarted {
+        name: String,
+    },
+    /// A whole call. Ids are never empty: a wire makes one up where the server sent none.
+    ToolCall(ToolCall),
+    Usage(Usage),
+    Stop(StopReason),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The model is done, or wants its tools run.
+    EndTurn,
+    ToolUse,
+    /// The answer hit `max_tokens`.
+    Length,
+    Refusal,
+    ContentFilter,
+    ContextExceeded,
+    Other(String),
+}

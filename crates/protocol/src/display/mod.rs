@@ -1,0 +1,7 @@
+//! What a user reads, and what may reach a terminal: labels, summaries and the one sanitiser for foreign text.
+//! Every front end uses these; none of them words a tool call or cleans a string on its own.
+
+pub mod labels;
+mod sanitize;
+
+pub use sanitize::{Sanitizer, sanitize, visible};

@@ -1,0 +1,227 @@
+//! What the engine tells a front end, and (in `record`) the only place that says which of it is saved.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::conversation::{Reasoning, Role, Usage};
+use crate::policy::{ApprovalRequest, Decision, RequestId};
+use crate::record::{self, Record};
+use crate::tool::ToolOutput;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    SessionStarted(SessionInfo),
+    TurnStarted {
+        turn: u32,
+        prompt: String,
+    },
+    StateChanged {
+        state: TurnState,
+    },
+    ReasoningDelta {
+        text: String,
+    },
+    ReasoningFinal(Reasoning),
+    AssistantDelta {
+        text: String,
+    },
+    /// One whole message; `partial` when the stream was cut or the user interrupted it.
+    AssistantFinal {
+        text: String,
+        #[serde(skip_serializing_if = "is_false")]
+        partial: bool,
+    },
+    ToolRequested {
+        id: String,
+        name: String,
+        input: Value,
+        /// The arguments as they came, when they are no JSON object.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        raw: Option<String>,
+    },
+    ApprovalRequested(ApprovalRequest),
+    ApprovalResolved {
+        request: RequestId,
+        id: String,
+        decision: Decision,
+    },
+    ToolStarted {
+        id: String,
+        name: String,
+    },
+    ToolProgress {
+        id: String,
+        chunk: String,
+    },
+    ToolFinished {
+        id: String,
+        name: String,
+        result: ToolOutput,
+        duration_ms: u64,
+    },
+    ModelChanged {
+        model: String,
+    },
+    /// Tokens of one model call.
+    UsageReported(Usage),
+    Retrying {
+        attempt: u32,
+        of: u32,
+        delay_ms: u64,
+        reason: String,
+    },
+    Notice {
+        level: NoticeLevel,
+        message: String,
+    },
+    Error {
+        kind: ErrorKind,
+        message: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        details: Option<String>,
+    },
+    Interrupted,
+    TurnFinished(TurnSummary),
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// What a session is, told once when it starts or resumes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SessionInfo {
+    pub session: String,
+    pub root: PathBuf,
+    /// `provider/name`.
+    pub model: String,
+    pub resumed: bool,
+    /// False with `--no-save`, or when the session could not be opened for writing.
+    pub saved: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnState {
+    Idle,
+    Planning,
+    AwaitingPermission,
+    ToolRunning,
+    ModelGenerating,
+    Done,
+    Error,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeLevel {
+    Info,
+    Warning,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The model's server could not be reached, refused, or broke off.
+    Provider,
+    /// The model's server wants a key, or another one.
+    Auth,
+    Tool,
+    Session,
+    Config,
+    Limit,
+    Internal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Completed,
+    Interrupted,
+    MaxSteps,
+    RepeatedCalls,
+    Error,
+}
+
+/// The end of a turn: what a script wants to know of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TurnSummary {
+    pub outcome: Outcome,
+    /// The last assistant message of the turn.
+    pub text: String,
+    pub usage: Usage,
+    /// Calls that were refused.
+    pub denied: u32,
+    pub duration_ms: u64,
+}
+
+impl Event {
+    /// What of this event is saved: the one place that decides it.
+    pub fn record(&self, ts: Timestamp) -> Option<Record> {
+        Some(match self {
+            Self::SessionStarted(info) if !info.resumed => Record::Meta(record::Meta {
+                schema_version: record::SCHEMA_VERSION,
+                id: Some(info.session.clone()),
+                root: Some(info.root.clone()),
+                model: Some(info.model.clone()),
+                parent: info.parent.clone(),
+                ts,
+            }),
+            Self::TurnStarted { prompt, .. } => Record::Message(record::Message {
+                role: Role::User,
+                text: prompt.clone(),
+                partial: false,
+                ts,
+            }),
+            Self::AssistantFinal { text, partial } => Record::Message(record::Message {
+                role: Role::Assistant,
+                text: text.clone(),
+                partial: *partial,
+                ts,
+            }),
+            Self::ReasoningFinal(reasoning) => {
+                Record::Reasoning(record::ReasoningRecord { reasoning: reasoning.clone(), ts })
+            }
+            Self::ToolRequested { id, name, input, raw } => Record::ToolUse(record::ToolUse {
+                id: id.clone(),
+                name: name.clone(),
+                input: input.clone(),
+                raw: raw.clone(),
+                ts,
+            }),
+            Self::ToolFinished { id, result, .. } => Record::ToolResult(record::ToolResult {
+                tool_use_id: id.clone(),
+                output: result.clone(),
+                ok: result.is_ok(),
+                ts,
+            }),
+            Self::ApprovalResolved { id, decision, .. } => Record::Approval(record::ApprovalRecord {
+                tool_use_id: id.clone(),
+                decision: decision.clone(),
+                ts,
+            }),
+            Self::ModelChanged { model } => Record::Model(record::Model { model: model.clone(), ts }),
+            Self::UsageReported(usage) => Record::Usage(record::UsageRecord { usage: *usage, ts }),
+            Self::Error { kind, message, .. } => {
+                Record::Error(record::ErrorRecord { kind: *kind, message: message.clone(), ts })
+            }
+            Self::Interrupted => Record::Interrupted(record::Interrupted::at(ts)),
+            Self::SessionStarted(_)
+            | Self::StateChanged { .. }
+            | Self::ReasoningDelta { .. }
+            | Self::AssistantDelta { .. }
+            | Self::ApprovalRequested(_)
+            | Self::ToolStarted { .. }
+            | Self::ToolProgress { .. }
+            | Self::Retrying { .. }
+            | Self::Notice { .. }
+            | Self::TurnFinished(_) => return None,
+        })
+    }
+}

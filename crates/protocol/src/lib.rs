@@ -1,0 +1,24 @@
+//! The language all parts of zdx speak: commands in, events out, records on disk, and the plain data between.
+//! Owns no I/O: nothing here opens a file, a socket or a terminal.
+
+pub mod command;
+pub mod conversation;
+pub mod display;
+pub mod event;
+pub mod handle;
+pub mod policy;
+pub mod record;
+pub mod tool;
+pub mod transcript;
+
+pub use command::{Command, Prompt};
+pub use conversation::{Message, Part, Reasoning, Role, Usage};
+pub use event::{ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
+pub use handle::EngineHandle;
+pub use policy::{
+    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, Preview, Reason, RequestId,
+    Target, Verdict,
+};
+pub use record::{Record, SCHEMA_VERSION};
+pub use tool::{Arguments, ToolCall, ToolError, ToolOutput, ToolSpec};
+pub use transcript::Transcript;

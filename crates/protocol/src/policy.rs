@@ -1,0 +1,172 @@
+//! What a call will really do (`Action`) and what was decided about it (`Verdict`).
+//! The decision itself is made in one place only, the engine's `policy::judge`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Who wants the command run. A floor that is final for a model is a question for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    Model,
+    User,
+}
+
+/// A path after resolution: what would really be opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    pub path: PathBuf,
+    /// Below the workspace root after every link was followed.
+    pub inside: bool,
+    pub exists: bool,
+}
+
+/// What a tool call will do, resolved before anything is judged, shown or run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Action {
+    /// Looks at files or folders; `tool` is the permission key (`read`, `list`, `grep`, `glob`).
+    Read {
+        tool: String,
+        targets: Vec<Target>,
+    },
+    /// Changes files; `tool` is the permission key (`write`, `patch`).
+    Write {
+        tool: String,
+        targets: Vec<Target>,
+    },
+    /// Runs a command line in `cwd`.
+    Command {
+        command: String,
+        cwd: PathBuf,
+        origin: Origin,
+    },
+    Mcp {
+        server: String,
+        tool: String,
+    },
+    Skill {
+        name: String,
+    },
+    Task {
+        agent: String,
+    },
+    /// Reads or changes the session's own todo list.
+    Todo,
+}
+
+impl Action {
+    /// Calls without effect may run side by side.
+    pub fn is_read_only(&self) -> bool {
+        match self {
+            Self::Read { .. } | Self::Skill { .. } => true,
+            Self::Write { .. } | Self::Command { .. } | Self::Mcp { .. } | Self::Task { .. } | Self::Todo => {
+                false
+            }
+        }
+    }
+}
+
+/// What a person is shown before saying yes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Preview {
+    None,
+    Command {
+        command: String,
+    },
+    Change {
+        path: PathBuf,
+        /// `created`, `updated` or `unchanged`.
+        operation: String,
+        additions: usize,
+        deletions: usize,
+        /// Unified diff, bounded.
+        diff: String,
+    },
+    Text {
+        text: String,
+    },
+}
+
+/// Why a verdict is what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// `denied`, `forbidden`, `approval_required`, `path_escape`, …
+    pub code: String,
+    pub message: String,
+    /// The rule that fired and where it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// Ordered by strictness: a script's verdict is the maximum over its parts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    Allow,
+    Ask(Reason),
+    Confirm(Reason),
+    Deny(Reason),
+}
+
+/// How an action must be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Danger {
+    /// May be remembered.
+    Ask,
+    /// Allow once or deny, never remembered.
+    Confirm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RequestId(pub u64);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalRequest {
+    pub request: RequestId,
+    /// The tool call it is about.
+    pub id: String,
+    pub tool: String,
+    pub action: Action,
+    pub preview: Preview,
+    pub danger: Danger,
+    pub reason: Reason,
+    /// Exactly what "always" would allow; absent when it cannot be remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantScope {
+    Session,
+    Project,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Decision {
+    AllowOnce,
+    AllowAlways {
+        scope: GrantScope,
+    },
+    Deny {
+        /// A word to the model about why, or what to do instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        word: Option<String>,
+    },
+}
+
+/// How much may happen without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approval {
+    #[serde(alias = "god_mode")]
+    Yolo,
+    Balanced,
+    Paranoid,
+}

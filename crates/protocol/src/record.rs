@@ -1,0 +1,166 @@
+//! One line of a session file. The shapes are a contract: see `docs/SPEC.md`.
+//! Lines of a type this build does not know are kept as they are.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::conversation::{Reasoning, Role, Usage};
+use crate::event::ErrorKind;
+use crate::policy::Decision;
+use crate::tool::ToolOutput;
+
+/// A file with a higher number was written by a newer zdx: it may be read, not appended to.
+pub const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Record {
+    Meta(Meta),
+    Message(Message),
+    ToolUse(ToolUse),
+    ToolResult(ToolResult),
+    Interrupted(Interrupted),
+    Reasoning(ReasoningRecord),
+    Model(Model),
+    Approval(ApprovalRecord),
+    Usage(UsageRecord),
+    Error(ErrorRecord),
+    #[serde(untagged)]
+    Unknown(Value),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Meta {
+    pub schema_version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    pub ts: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub role: Role,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    pub ts: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolUse {
+    pub id: String,
+    pub name: String,
+    pub input: Value,
+    /// The arguments as the model sent them, when they are no JSON object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
+    pub ts: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub tool_use_id: String,
+    pub output: ToolOutput,
+    pub ok: bool,
+    pub ts: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interrupted {
+    pub role: Role,
+    pub text: String,
+    pub ts: Timestamp,
+}
+
+impl Interrupted {
+    pub fn at(ts: Timestamp) -> Self {
+        Self { role: Role::System, text: "Interrupted".to_owned(), ts }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReasoningRecord {
+    #[serde(flatten)]
+    pub reasoning: Reasoning,
+    pub ts: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    pub model: String,
+    pub ts: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalRecord {
+    pub tool_use_id: String,
+    #[serde(flatten)]
+    pub decision: Decision,
+    pub ts: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UsageRecord {
+    #[serde(flatten)]
+    pub usage: Usage,
+    pub ts: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    pub kind: ErrorKind,
+    pub message: String,
+    pub ts: Timestamp,
+}
+
+impl Record {
+    /// Reads one line without its newline. The type is looked at first, then the line is read once into that
+    /// type: a tagged enum would buffer every line twice.
+    pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        #[derive(Deserialize)]
+        struct Kind<'a> {
+            #[serde(borrow, rename = "type")]
+            kind: std::borrow::Cow<'a, str>,
+        }
+        fn read<T: DeserializeOwned>(line: &[u8], wrap: fn(T) -> Record) -> serde_json::Result<Record> {
+            serde_json::from_slice(line).map(wrap)
+        }
+        let kind: Kind = serde_json::from_slice(line)?;
+        match kind.kind.as_ref() {
+            "meta" => read(line, Self::Meta),
+            "message" => read(line, Self::Message),
+            "tool_use" => read(line, Self::ToolUse),
+            "tool_result" => read(line, Self::ToolResult),
+            "interrupted" => read(line, Self::Interrupted),
+            "reasoning" => read(line, Self::Reasoning),
+            "model" => read(line, Self::Model),
+            "approval" => read(line, Self::Approval),
+            "usage" => read(line, Self::Usage),
+            "error" => read(line, Self::Error),
+            _ => read(line, Self::Unknown),
+        }
+    }
+
+    /// The line, newline included, as one buffer for one write.
+    pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+/// Now, to the millisecond: what records and the JSON stream carry.
+pub fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+}

@@ -1,0 +1,141 @@
+//! Tool calls and the envelope every result wears.
+
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// What a tool tells a model about itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    pub name: Cow<'static, str>,
+    /// Other names that models and backends use for the same tool; never advertised.
+    pub aliases: &'static [&'static str],
+    pub description: Cow<'static, str>,
+    /// JSON schema of the input, an object.
+    pub schema: Value,
+}
+
+/// One call as a model made it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    pub arguments: Arguments,
+}
+
+/// Models send what they send: an object when all is well, else the text is kept as it came.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arguments {
+    Object(Map<String, Value>),
+    Raw(String),
+}
+
+impl Arguments {
+    /// Reads streamed argument text. Nothing at all means a call without arguments.
+    pub fn parse(text: &str) -> Self {
+        if text.trim().is_empty() {
+            return Self::Object(Map::new());
+        }
+        match serde_json::from_str(text) {
+            Ok(Value::Object(map)) => Self::Object(map),
+            // Some servers encode the arguments twice: a JSON string that holds the object.
+            Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
+                Ok(Value::Object(map)) => Self::Object(map),
+                _ => Self::Raw(text.to_owned()),
+            },
+            _ => Self::Raw(text.to_owned()),
+        }
+    }
+
+    /// The input as a session record and an event show it; unreadable text gives an empty object.
+    pub fn input(&self) -> Value {
+        match self {
+            Self::Object(map) => Value::Object(map.clone()),
+            Self::Raw(_) => Value::Object(Map::new()),
+        }
+    }
+
+    pub fn raw(&self) -> Option<&str> {
+        match self {
+            Self::Object(_) => None,
+            Self::Raw(text) => Some(text),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct ToolError {
+    pub code: Cow<'static, str>,
+    pub message: String,
+}
+
+impl ToolError {
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code: Cow::Borrowed(code), message: message.into() }
+    }
+}
+
+/// The envelope: `{"ok":true,"data":…}` or `{"ok":false,"error":{"code":…,"message":…}}`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolOutput {
+    Ok(Value),
+    Err(ToolError),
+}
+
+impl ToolOutput {
+    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self::Err(ToolError::new(code, message))
+    }
+
+    pub fn is_ok(&self) -> bool {
+        matches!(self, Self::Ok(_))
+    }
+}
+
+impl From<Result<Value, ToolError>> for ToolOutput {
+    fn from(result: Result<Value, ToolError>) -> Self {
+        match result {
+            Ok(data) => Self::Ok(data),
+            Err(error) => Self::Err(error),
+        }
+    }
+}
+
+impl Serialize for ToolOutput {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        match self {
+            Self::Ok(data) => {
+                map.serialize_entry("ok", &true)?;
+                map.serialize_entry("data", data)?;
+            }
+            Self::Err(error) => {
+                map.serialize_entry("ok", &false)?;
+                map.serialize_entry("error", error)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolOutput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Envelope {
+            ok: bool,
+            #[serde(default)]
+            data: Value,
+            error: Option<ToolError>,
+        }
+        let envelope = Envelope::deserialize(deserializer)?;
+        match (envelope.ok, envelope.error) {
+            (true, _) => Ok(Self::Ok(envelope.data)),
+            (false, Some(error)) => Ok(Self::Err(error)),
+            (false, None) => Err(D::Error::missing_field("error")),
+        }
+    }
+}

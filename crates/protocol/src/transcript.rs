@@ -1,0 +1,165 @@
+//! The only replay: what a session's records add up to, for the screen, the model and resume alike.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::conversation::{Message, Part, Role, Usage};
+use crate::record::{self, Record};
+use crate::tool::{Arguments, ToolError, ToolOutput};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// What the model is shown, in order. Always well formed: each call has its result in the next message.
+    messages: Vec<Message>,
+    open_calls: Vec<String>,
+    pub id: Option<String>,
+    pub root: Option<PathBuf>,
+    pub model: Option<String>,
+    pub first_prompt: Option<String>,
+    pub turns: u32,
+    /// Of all model calls together.
+    pub usage: Usage,
+    /// Of the last model call: what the server counted for the context it was sent.
+    pub last_usage: Option<Usage>,
+}
+
+impl Transcript {
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Calls that were requested and have no result yet.
+    pub fn open_calls(&self) -> &[String] {
+        &self.open_calls
+    }
+
+    pub fn apply(&mut self, record: &Record) {
+        match record {
+            Record::Meta(meta) => {
+                self.id.clone_from(&meta.id);
+                self.root.clone_from(&meta.root);
+                self.model.clone_from(&meta.model);
+            }
+            Record::Message(message) => self.apply_message(message),
+            Record::Reasoning(record) => self.assistant().push(Part::Reasoning(record.reasoning.clone())),
+            Record::ToolUse(call) => self.apply_call(call),
+            Record::ToolResult(result) => self.apply_result(&result.tool_use_id, result.output.clone()),
+            Record::Model(change) => self.model = Some(change.model.clone()),
+            Record::Usage(record) => {
+                self.usage.add(record.usage);
+                self.last_usage = Some(record.usage);
+            }
+            Record::Interrupted(_) | Record::Approval(_) | Record::Error(_) | Record::Unknown(_) => {}
+        }
+    }
+
+    /// Results for calls that were cut off: never run again, but the model must be told. The records are
+    /// returned so that the caller can save them; apply them to take effect.
+    pub fn interrupted_results(&self, ts: Timestamp) -> Vec<Record> {
+        let result = |id: &String| {
+            Record::ToolResult(record::ToolResult {
+                tool_use_id: id.clone(),
+                output: interrupted_output(),
+                ok: false,
+                ts,
+            })
+        };
+        self.open_calls.iter().map(result).collect()
+    }
+
+    fn apply_message(&mut self, message: &record::Message) {
+        if message.role == Role::Assistant {
+            if !message.text.is_empty() {
+                self.assistant().push(Part::Text(message.text.clone()));
+            }
+            return;
+        }
+        // A file may have been cut between a call and its result: the context must be whole all the same.
+        for id in std::mem::take(&mut self.open_calls) {
+            self.place_result(&id, interrupted_output());
+        }
+        if message.role == Role::User {
+            self.turns += 1;
+            if self.first_prompt.is_none() {
+                self.first_prompt = Some(message.text.clone());
+            }
+        }
+        match self.messages.last_mut() {
+            // Two prompts in a row happen after an error; wires want roles to alternate.
+            Some(last) if last.role == message.role => last.parts.push(Part::Text(message.text.clone())),
+            _ => self.messages.push(Message::text(message.role, message.text.clone())),
+        }
+    }
+
+    fn apply_call(&mut self, call: &record::ToolUse) {
+        let arguments = match (&call.raw, &call.input) {
+            (Some(raw), _) => Arguments::Raw(raw.clone()),
+            (None, serde_json::Value::Object(map)) => Arguments::Object(map.clone()),
+            (None, other) => Arguments::Raw(other.to_string()),
+        };
+        self.assistant().push(Part::ToolUse { id: call.id.clone(), name: call.name.clone(), arguments });
+        self.open_calls.push(call.id.clone());
+    }
+
+    fn apply_result(&mut self, id: &str, output: ToolOutput) {
+        // A result nobody asked for (a damaged file) would make the whole context invalid.
+        if let Some(at) = self.open_calls.iter().position(|open| open == id) {
+            self.open_calls.remove(at);
+            self.place_result(id, output);
+        }
+    }
+
+    /// Puts a result into the message after the calls, in the order of the calls.
+    fn place_result(&mut self, id: &str, output: ToolOutput) {
+        let Some(at) = self.messages.iter().rposition(|m| m.role == Role::Assistant) else { return };
+        let order: Vec<String> = self.messages[at]
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::ToolUse { id, .. } => Some(id.clone()),
+                Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
+            })
+            .collect();
+        if at + 1 == self.messages.len() {
+            self.messages.push(Message { role: Role::User, parts: Vec::new() });
+        }
+        let Some(results) = self.messages.get_mut(at + 1) else { return };
+        let rank = |part: &Part| match part {
+            Part::ToolResult { tool_use_id, .. } => order.iter().position(|o| o == tool_use_id),
+            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
+        };
+        let mine = order.iter().position(|o| o == id);
+        let before = results.parts.iter().position(|part| rank(part).is_none() || rank(part) > mine);
+        let part = Part::ToolResult { tool_use_id: id.to_owned(), output };
+        results.parts.insert(before.unwrap_or(results.parts.len()), part);
+    }
+
+    /// The parts of the assistant message being built. A call that is answered closes it.
+    fn assistant(&mut self) -> &mut Vec<Part> {
+        if self.messages.last().is_none_or(|last| last.role != Role::Assistant) {
+            self.messages.push(Message { role: Role::Assistant, parts: Vec::new() });
+        }
+        let last = self.messages.len() - 1;
+        &mut self.messages[last].parts
+    }
+
+    /// Ids already used for calls, so that a repeated one can be refused.
+    pub fn call_ids(&self) -> HashSet<&str> {
+        let parts = self.messages.iter().flat_map(|message| &message.parts);
+        parts
+            .filter_map(|part| match part {
+                Part::ToolUse { id, .. } => Some(id.as_str()),
+                Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
+            })
+            .collect()
+    }
+}
+
+fn interrupted_output() -> ToolOutput {
+    ToolOutput::Err(ToolError::new(
+        "interrupted",
+        "the call was cut off before it finished; it was not run again",
+    ))
+}
