@@ -41,12 +41,9 @@ impl Emitter {
     }
 
     async fn tell(&mut self, saved: Saved) {
-        let (level, message) = match saved {
-            Saved::Yes => return,
-            Saved::Not { why } => (NoticeLevel::Warning, format!("not saved: {why}")),
-            Saved::Again => (NoticeLevel::Info, "saved again".to_owned()),
-        };
-        self.publish(Event::Notice { level, message }).await;
+        if let Some(message) = saved.notice() {
+            self.publish(Event::Notice { level: NoticeLevel::Warning, message }).await;
+        }
     }
 
     async fn publish(&mut self, event: Event) {

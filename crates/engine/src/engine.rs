@@ -51,7 +51,7 @@ impl Engine {
                 None => break,
             }
         }
-        self.tools.shell.shutdown().await;
+        self.tools.shell.stop_background().await;
         self.emit.sync().await;
     }
 
@@ -87,7 +87,7 @@ impl Engine {
             }
         };
         if cancel.is_cancelled() {
-            self.tools.shell.interrupt().await;
+            self.tools.shell.stop_background().await;
         }
         self.tell_background().await;
         self.emit.emit(Event::TurnFinished(summary)).await;
@@ -98,7 +98,7 @@ impl Engine {
     async fn tell_background(&mut self) {
         let running = self.tools.shell.background();
         if !running.is_empty() {
-            let commands: Vec<String> = running.iter().map(ToString::to_string).collect();
+            let commands: Vec<String> = running.into_iter().map(|child| child.command).collect();
             let message = format!("still running until zdx exits: {}", commands.join("; "));
             self.emit.notice(NoticeLevel::Info, message).await;
         }

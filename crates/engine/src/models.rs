@@ -15,14 +15,14 @@ pub struct ModelPicker {
 }
 
 impl ModelPicker {
-    pub fn new(config: Arc<Config>, env: Env) -> Self {
-        let catalogue = Catalogue::with(&config.providers);
-        Self { config, env, catalogue }
+    pub fn new(config: Arc<Config>, env: Env) -> Result<Self, ModelError> {
+        let catalogue = Catalogue::with(&config.providers)?;
+        Ok(Self { config, env, catalogue })
     }
 
     /// `name` or `provider/name`.
     pub fn resolve(&self, model: &str) -> Result<Endpoint, ModelError> {
-        self.catalogue.resolve(model, self.config.provider.as_deref(), &|name| self.env.get(name))
+        self.catalogue.resolve(model, self.config.provider.as_deref(), &self.lookup())
     }
 
     /// The model of a session: an explicit choice, else what the session used last, else the configured one, else
@@ -52,9 +52,13 @@ impl ModelPicker {
         }
     }
 
+    fn lookup(&self) -> impl Fn(&str) -> Option<String> {
+        |name| self.env.get(name).map(str::to_owned)
+    }
+
     /// A provider without a model: a local server usually has just one, so ask it.
     async fn first_offered(&self, client: &Client, provider: &str) -> Result<Endpoint, ModelError> {
-        let unnamed = self.catalogue.resolve("", Some(provider), &|name| self.env.get(name))?;
+        let unnamed = self.catalogue.resolve_provider(provider, &self.lookup())?;
         if !unnamed.is_loopback() {
             return Err(ModelError::Setup(format!(
                 "no model named for {provider}; give one with --model {provider}/NAME (`zdx models --provider {provider}` lists them)"

@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
 use crate::policy::PolicyContext;
-use crate::session::{SessionError, SessionLog, SessionStore};
+use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
@@ -41,8 +41,7 @@ pub struct Setup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionChoice {
     New,
-    /// A full id.
-    Existing(String),
+    Existing(SessionId),
     Unsaved,
 }
 
@@ -53,7 +52,7 @@ pub enum StartError {
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error(transparent)]
-    Session(#[from] SessionError),
+    Session(#[from] OpenError),
     #[error(transparent)]
     Context(#[from] ContextError),
 }
@@ -61,11 +60,12 @@ pub enum StartError {
 /// Starts a session. Its first event is `SessionStarted`; notices of the start follow.
 pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     let workspace = Workspace::open(&setup.root)
+        .map(|workspace| workspace.with_home(setup.env.home()))
         .map_err(|source| StartError::Root { path: setup.root.clone(), source })?;
     let root = workspace.root().to_owned();
     let mut opened = open_session(&setup)?;
     let client = Client::new(setup.config.timeouts);
-    let picker = ModelPicker::new(Arc::clone(&setup.config), setup.env.clone());
+    let picker = ModelPicker::new(Arc::clone(&setup.config), setup.env.clone())?;
     let endpoint =
         picker.pick(&client, setup.explicit_model.as_deref(), opened.transcript.model.as_deref()).await?;
     let prompt = context::assemble(&setup.config, &setup.paths, &setup.env, &root)?;
@@ -77,19 +77,18 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     let registry = Registry::standard();
     let shell = Shell::new(ShellSettings {
         supervisor: setup.executable.clone(),
-        env: setup.env.clone(),
-        env_pass: setup.config.env_pass.clone(),
-        timeout: setup.config.tool_timeout(),
+        env: setup.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        env_pass: setup.config.env.pass.clone(),
         spill_dir: opened.spill_dir,
     });
     let model = endpoint.full_name();
     let changed = opened.resumed && opened.transcript.model.as_deref() != Some(model.as_str());
     let info = SessionInfo {
-        session: opened.log.id().to_owned(),
+        session: opened.log.id().to_string(),
         root: root.clone(),
         model: model.clone(),
         resumed: opened.resumed,
-        saved: opened.log.is_enabled(),
+        saved: opened.log.path().is_some(),
         parent: None,
     };
     let native = Native {
@@ -107,7 +106,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         emit: Emitter::new(opened.log, opened.transcript, end.events),
         backend: Backend::Native(Box::new(native)),
         registry,
-        tools: ToolContext { workspace: Arc::new(workspace), shell: Arc::new(shell) },
+        tools: ToolContext { workspace: Arc::new(workspace), shell: Arc::new(shell), timeout: setup.config.tool_timeout },
         policy: PolicyContext::new(approval),
         picker,
         commands: end.commands,
@@ -143,19 +142,19 @@ struct OpenedSession {
 fn open_session(setup: &Setup) -> Result<OpenedSession, StartError> {
     let store = SessionStore::new(setup.paths.sessions());
     let fresh = |log: SessionLog| OpenedSession {
-        spill_dir: log.is_enabled().then(|| store.companion_dir(log.id())),
+        spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
         log,
         transcript: Transcript::default(),
         notices: Vec::new(),
         resumed: false,
     };
     match &setup.session {
-        SessionChoice::New => Ok(fresh(store.create())),
-        SessionChoice::Unsaved => Ok(fresh(SessionLog::disabled())),
+        SessionChoice::New => Ok(fresh(store.create(SessionId::random()))),
+        SessionChoice::Unsaved => Ok(fresh(SessionLog::disabled(SessionId::random()))),
         SessionChoice::Existing(id) => {
-            let opened = store.open(id)?;
+            let opened = store.open(*id)?;
             Ok(OpenedSession {
-                spill_dir: Some(store.companion_dir(id)),
+                spill_dir: Some(store.companion_dir(*id)),
                 log: opened.log,
                 transcript: opened.transcript,
                 notices: opened.notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect(),

@@ -22,8 +22,8 @@ impl Budget {
     pub fn new(config: &Config, endpoint: &Endpoint) -> Self {
         let entry = config.model_entry(&endpoint.provider, &endpoint.model);
         Self {
-            limit: entry.and_then(|entry| entry.context_limit).or(endpoint.context_limit),
-            max_tokens: entry.and_then(|entry| entry.max_tokens).unwrap_or(config.max_tokens),
+            limit: entry.context_limit.or(endpoint.context_limit),
+            max_tokens: entry.max_tokens.unwrap_or(config.max_tokens),
         }
     }
 

@@ -12,6 +12,8 @@ pub enum Gate {
     Run,
     /// The model hears why, and the turn goes on.
     Refused(ToolError),
+    /// It could not have worked, so it was not even asked about.
+    Failed(ToolError),
     Interrupted,
 }
 
@@ -22,6 +24,10 @@ pub async fn gate(io: &mut TurnIo<'_>, call: &ToolCall, prepared: &Prepared) -> 
         Verdict::Ask(reason) => (Danger::Ask, reason),
         Verdict::Confirm(reason) => (Danger::Confirm, reason),
     };
+    // Nobody should be asked about a call that cannot succeed.
+    if let Some(error) = &prepared.doomed {
+        return Gate::Failed(error.clone());
+    }
     ask(io, call, prepared, danger, reason).await
 }
 

@@ -104,6 +104,7 @@ impl Calls {
                 self.denied += 1;
                 Err(error)
             }
+            Gate::Failed(error) => Err(error),
             Gate::Interrupted => Err(interrupted()),
         }
     }

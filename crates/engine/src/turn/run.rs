@@ -73,7 +73,7 @@ impl Turn {
                 limit(message.to_owned(), io).await;
                 return Outcome::RepeatedCalls;
             }
-            if max_steps != 0 && step >= max_steps {
+            if let Some(max_steps) = max_steps.filter(|max| step >= *max) {
                 let message = format!(
                     "stopped after {max_steps} steps (max_steps); send another prompt to go on, or raise max_steps"
                 );
