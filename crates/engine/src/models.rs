@@ -16,7 +16,7 @@ pub struct ModelPicker {
 
 impl ModelPicker {
     pub fn new(config: Arc<Config>, env: Env) -> Result<Self, ModelError> {
-        let catalogue = Catalogue::with(&config.providers)?;
+        let catalogue = Catalogue::with(config.providers.iter())?;
         Ok(Self { config, env, catalogue })
     }
 

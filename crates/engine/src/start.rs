@@ -106,7 +106,11 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         emit: Emitter::new(opened.log, opened.transcript, end.events),
         backend: Backend::Native(Box::new(native)),
         registry,
-        tools: ToolContext { workspace: Arc::new(workspace), shell: Arc::new(shell), timeout: setup.config.tool_timeout },
+        tools: ToolContext {
+            workspace: Arc::new(workspace),
+            shell: Arc::new(shell),
+            timeout: setup.config.tool_timeout,
+        },
         policy: PolicyContext::new(approval),
         picker,
         commands: end.commands,

@@ -1,12 +1,20 @@
 //! From a verdict to a yes or a no, asking a person where the verdict says so.
 
 use zdx_protocol::{
-    ApprovalRequest, Danger, Decision, Event, Reason, ToolCall, ToolError, TurnState, Verdict,
+    Action, ApprovalRequest, Danger, Decision, Event, Preview, Reason, ToolCall, ToolError, TurnState,
+    Verdict,
 };
 
 use super::TurnIo;
 use crate::policy;
-use crate::tools::Prepared;
+
+/// What is about to happen, without the part that does it.
+#[derive(Clone, Copy)]
+pub struct Plan<'a> {
+    pub action: &'a Action,
+    pub preview: &'a Preview,
+    pub doomed: Option<&'a ToolError>,
+}
 
 pub enum Gate {
     Run,
@@ -17,35 +25,29 @@ pub enum Gate {
     Interrupted,
 }
 
-pub async fn gate(io: &mut TurnIo<'_>, call: &ToolCall, prepared: &Prepared) -> Gate {
-    let (danger, reason) = match policy::judge(&prepared.action, io.policy) {
+pub async fn gate(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate {
+    let (danger, reason) = match policy::judge(plan.action, io.policy) {
         Verdict::Allow => return Gate::Run,
         Verdict::Deny(reason) => return Gate::Refused(refusal(reason)),
         Verdict::Ask(reason) => (Danger::Ask, reason),
         Verdict::Confirm(reason) => (Danger::Confirm, reason),
     };
     // Nobody should be asked about a call that cannot succeed.
-    if let Some(error) = &prepared.doomed {
+    if let Some(error) = plan.doomed {
         return Gate::Failed(error.clone());
     }
-    ask(io, call, prepared, danger, reason).await
+    ask(io, call, plan, danger, reason).await
 }
 
-async fn ask(
-    io: &mut TurnIo<'_>,
-    call: &ToolCall,
-    prepared: &Prepared,
-    danger: Danger,
-    reason: Reason,
-) -> Gate {
+async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Danger, reason: Reason) -> Gate {
     let (request, answer) = io.approvals.open();
     io.emit.emit(Event::StateChanged { state: TurnState::AwaitingPermission }).await;
     let question = ApprovalRequest {
         request,
         id: call.id.clone(),
         tool: call.name.clone(),
-        action: prepared.action.clone(),
-        preview: prepared.preview.clone(),
+        action: plan.action.clone(),
+        preview: plan.preview.clone(),
         danger,
         reason,
         grant: None,

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Arguments, Event, ToolCall, ToolError, ToolOutput, TurnState};
 
 use super::TurnIo;
-use super::approve::{Gate, gate};
+use super::approve::{Gate, Plan, gate};
 use super::repeat::{Repeat, RepeatGuard};
 use crate::tools::{Prepared, RunContext};
 
@@ -98,7 +98,8 @@ impl Calls {
             return Err(interrupted());
         }
         let prepared = prepare(&call, io).await?;
-        match gate(io, &call, &prepared).await {
+        let Prepared { action, preview, doomed, .. } = &prepared;
+        match gate(io, &call, Plan { action, preview, doomed: doomed.as_ref() }).await {
             Gate::Run => Ok(Ready { call, prepared }),
             Gate::Refused(error) => {
                 self.denied += 1;
