@@ -32,6 +32,13 @@ enum Wire {
     Anthropic,
 }
 
+/// How a client wants to be answered.
+#[derive(Clone, Copy)]
+struct Manner {
+    wire: Wire,
+    stream: bool,
+}
+
 /// One answer in no wire's shape.
 #[derive(Default)]
 struct Answer {
@@ -62,7 +69,7 @@ impl Scenario {
         })
     }
 
-    /// The wire is chosen by the path, the progress by the tool results in the request.
+    /// The path says which wire it is, `stream` whether to stream, and the tool results how far we are.
     pub fn reply(&self, request: &Request) -> Reply {
         let wire = match request.path.split('?').next() {
             Some(path) if path.ends_with("/chat/completions") => Wire::Chat,
@@ -74,26 +81,27 @@ impl Scenario {
             }
         };
         let done = results(wire, &request.body);
+        let manner = Manner { wire, stream: request.body["stream"] == true };
         match self {
-            Self::Hello => text("hello").on(wire),
+            Self::Hello => text("hello").reply(manner),
             Self::Thinking => {
-                Answer { thinking: Some("a greeting wants one back"), ..text("hello") }.on(wire)
+                Answer { thinking: Some("a greeting wants one back"), ..text("hello") }.reply(manner)
             }
             Self::ToolLoop => match done {
                 0 => Answer { calls: vec![call(0, "read", json!({"path": "a.txt"}))], ..text("reading") }
-                    .on(wire),
-                1 => calls([call(1, "bash", json!({"command": "echo from the shell"}))]).on(wire),
-                _ => text("all done").on(wire),
+                    .reply(manner),
+                1 => calls([call(1, "bash", json!({"command": "echo from the shell"}))]).reply(manner),
+                _ => text("all done").reply(manner),
             },
             Self::Deltas(count) => {
                 Answer { text: (0..*count).map(|n| format!("word{n} ")).collect(), ..Answer::default() }
-                    .on(wire)
+                    .reply(manner)
             }
-            Self::ToolSteps { calls: all, .. } if done >= *all => text("all done").on(wire),
+            Self::ToolSteps { calls: all, .. } if done >= *all => text("all done").reply(manner),
             // The argument makes each call another one: a client may end a loop of identical calls.
             Self::ToolSteps { calls: all, per_answer } => {
                 let next = done..(done + per_answer).min(*all);
-                calls(next.map(|n| call(n, "bash", json!({"command": format!("true {n}")})))).on(wire)
+                calls(next.map(|n| call(n, "bash", json!({"command": format!("true {n}")})))).reply(manner)
             }
             Self::Status(code) => {
                 let error = json!({"type": "scripted", "message": "the scenario refuses"});
@@ -105,16 +113,20 @@ impl Scenario {
 }
 
 impl Answer {
-    fn on(self, wire: Wire) -> Reply {
-        match wire {
+    fn reply(self, manner: Manner) -> Reply {
+        match manner.wire {
             Wire::Chat => {
-                let reply =
-                    self.thinking.into_iter().fold(Reply::chat(), |reply, text| reply.reasoning(text));
-                let reply = reply.text_deltas(self.text);
-                self.calls
-                    .into_iter()
-                    .fold(reply, |reply, (id, name, input)| reply.tool_call(&id, name, input))
-                    .done()
+                let mut reply = Reply::chat();
+                if let Some(text) = self.thinking {
+                    reply = reply.reasoning(text);
+                }
+                if !self.text.is_empty() {
+                    reply = reply.text_deltas(self.text);
+                }
+                for (id, name, input) in self.calls {
+                    reply = reply.tool_call(&id, name, input);
+                }
+                if manner.stream { reply.done() } else { reply.whole() }
             }
             Wire::Anthropic => {
                 let mut reply = Reply::anthropic();
@@ -124,10 +136,10 @@ impl Answer {
                 if !self.text.is_empty() {
                     reply = reply.text_deltas(self.text);
                 }
-                self.calls
-                    .into_iter()
-                    .fold(reply, |reply, (id, name, input)| reply.tool_use(&id, name, input))
-                    .done()
+                for (id, name, input) in self.calls {
+                    reply = reply.tool_use(&id, name, input);
+                }
+                if manner.stream { reply.done() } else { reply.whole() }
             }
         }
     }

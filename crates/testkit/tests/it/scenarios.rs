@@ -14,7 +14,8 @@ fn play(words: &[&str]) -> ModelServer {
 }
 
 fn ask(server: &ModelServer, path: &str, messages: Value) -> String {
-    let (bytes, _) = exchange(server, "POST", path, &json!({"messages": messages}).to_string());
+    let (bytes, _) =
+        exchange(server, "POST", path, &json!({"stream": true, "messages": messages}).to_string());
     String::from_utf8(bytes).unwrap()
 }
 
@@ -24,6 +25,10 @@ fn the_path_chooses_the_wire() {
     assert!(ask(&server, "/v1/chat/completions", json!([])).contains("data: [DONE]"));
     assert!(ask(&server, "/v1/messages?beta=true", json!([])).contains("event: message_stop"));
     assert!(ask(&server, "/v1/other", json!([])).starts_with("HTTP/1.1 404"));
+    let (whole, _) = exchange(&server, "POST", "/v1/messages", "{}");
+    assert!(
+        String::from_utf8(whole).unwrap().contains("\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]")
+    );
 }
 
 #[test]
@@ -78,7 +83,7 @@ fn the_program_plays_until_its_stdin_closes_and_keeps_a_log() {
         .unwrap();
     let mut port = String::new();
     BufReader::new(program.stdout.take().unwrap()).read_line(&mut port).unwrap();
-    let body = crate::client::request("POST", "/v1/messages", "{}");
+    let body = crate::client::request("POST", "/v1/messages", "{\"stream\":true}");
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", port.trim().parse().unwrap())).unwrap();
     std::io::Write::write_all(&mut stream, body.as_bytes()).unwrap();
     crate::client::read_until(&mut stream, "message_stop\"}\n\n");
@@ -87,7 +92,7 @@ fn the_program_plays_until_its_stdin_closes_and_keeps_a_log() {
 
     let log = std::fs::read_to_string(log).unwrap();
     let words: Vec<Vec<&str>> = log.lines().map(|line| line.split(' ').collect()).collect();
-    assert_eq!((words[0][0], &words[0][2..]), ("asked", &["POST", "/v1/messages", "2"][..]));
+    assert_eq!((words[0][0], &words[0][2..]), ("asked", &["POST", "/v1/messages", "15"][..]));
     assert_eq!(words[1][0], "answering");
     assert!(words[0][1].parse::<u64>().unwrap() <= words[1][1].parse().unwrap());
 }
