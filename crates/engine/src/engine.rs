@@ -110,10 +110,10 @@ impl Engine {
         }
         let Some(model) = queue.model.take() else { return };
         match self.picker.resolve(&model) {
-            Ok(endpoint) => {
-                let name = endpoint.full_name();
+            Ok(chosen) => {
+                let name = chosen.endpoint.label();
                 match &mut self.backend {
-                    Backend::Native(native) => native.switch(endpoint),
+                    Backend::Native(native) => native.switch(chosen),
                 }
                 self.emit.emit(Event::ModelChanged { model: name }).await;
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zdx_models::{Catalogue, Client, Endpoint, ModelError, discover};
+use zdx_models::{Catalogue, Client, Endpoint, ModelError, discover, list_models};
 
 use crate::config::Config;
 use crate::paths::Env;
@@ -14,15 +14,30 @@ pub struct ModelPicker {
     catalogue: Catalogue,
 }
 
+/// A model and what is known about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    pub endpoint: Endpoint,
+    /// Tokens it can hold, when the server or the catalogue says.
+    pub context_limit: Option<u64>,
+}
+
 impl ModelPicker {
     pub fn new(config: Arc<Config>, env: Env) -> Result<Self, ModelError> {
-        let catalogue = Catalogue::with(config.providers.iter())?;
+        let configured = config.providers.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect();
+        let catalogue = Catalogue::with(&configured)?;
         Ok(Self { config, env, catalogue })
     }
 
     /// `name` or `provider/name`.
-    pub fn resolve(&self, model: &str) -> Result<Endpoint, ModelError> {
-        self.catalogue.resolve(model, self.config.provider.as_deref(), &self.lookup())
+    pub fn resolve(&self, model: &str) -> Result<Chosen, ModelError> {
+        let endpoint = self.catalogue.resolve(model, self.config.provider.as_deref(), &self.lookup())?;
+        Ok(Chosen { context_limit: self.catalogue.context_limit(&endpoint.model), endpoint })
+    }
+
+    /// Where a provider can be asked what it offers.
+    pub fn provider(&self, name: &str) -> Result<Endpoint, ModelError> {
+        self.catalogue.resolve_provider(name, &self.lookup())
     }
 
     /// The model of a session: an explicit choice, else what the session used last, else the configured one, else
@@ -32,13 +47,13 @@ impl ModelPicker {
         client: &Client,
         explicit: Option<&str>,
         recorded: Option<&str>,
-    ) -> Result<Endpoint, ModelError> {
+    ) -> Result<Chosen, ModelError> {
         if let Some(model) = explicit {
             return self.resolve(model);
         }
         // A recorded model may be gone from the config, or its key from the environment.
-        if let Some(Ok(endpoint)) = recorded.map(|model| self.resolve(model)) {
-            return Ok(endpoint);
+        if let Some(Ok(chosen)) = recorded.map(|model| self.resolve(model)) {
+            return Ok(chosen);
         }
         if let Some(model) = &self.config.model {
             return self.resolve(model);
@@ -47,27 +62,28 @@ impl ModelPicker {
             return self.first_offered(client, provider).await;
         }
         match discover::local_server(client).await {
-            Some(endpoint) => Ok(endpoint),
-            None => Ok(Endpoint::demo()),
+            Some(found) => Ok(Chosen { endpoint: found.endpoint, context_limit: found.context_limit }),
+            None => Ok(Chosen { endpoint: Endpoint::demo(), context_limit: None }),
         }
     }
 
-    fn lookup(&self) -> impl Fn(&str) -> Option<String> {
-        |name| self.env.get(name).map(str::to_owned)
-    }
-
     /// A provider without a model: a local server usually has just one, so ask it.
-    async fn first_offered(&self, client: &Client, provider: &str) -> Result<Endpoint, ModelError> {
-        let unnamed = self.catalogue.resolve_provider(provider, &self.lookup())?;
-        if !unnamed.is_loopback() {
+    async fn first_offered(&self, client: &Client, provider: &str) -> Result<Chosen, ModelError> {
+        let mut endpoint = self.provider(provider)?;
+        if endpoint.api_key.is_some() {
             return Err(ModelError::Setup(format!(
                 "no model named for {provider}; give one with --model {provider}/NAME (`zdx models --provider {provider}` lists them)"
             )));
         }
-        let offered = zdx_models::list_models(client, &unnamed).await?;
-        let first = offered.into_iter().next();
-        let first =
-            first.ok_or_else(|| ModelError::Setup(format!("{provider} offers no model; load one there")))?;
-        Ok(Endpoint { model: first.id, context_limit: first.context_limit, ..unnamed })
+        let offered = list_models(client, &endpoint).await?.into_iter().next();
+        let Some(first) = offered else {
+            return Err(ModelError::Setup(format!("{provider} offers no model; load one there")));
+        };
+        endpoint.model = first.id;
+        Ok(Chosen { endpoint, context_limit: first.context_limit })
+    }
+
+    fn lookup(&self) -> impl Fn(&str) -> Option<String> {
+        |name| self.env.get(name).map(str::to_owned)
     }
 }

@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::backend::native::Native;
 use crate::config::Config;
 use crate::context::budget::Budget;
-use crate::context::{self, ContextError};
+use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::Engine;
 use crate::models::ModelPicker;
@@ -54,7 +54,7 @@ pub enum StartError {
     #[error(transparent)]
     Session(#[from] OpenError),
     #[error(transparent)]
-    Context(#[from] ContextError),
+    Prompt(#[from] PromptError),
 }
 
 /// Starts a session. Its first event is `SessionStarted`; notices of the start follow.
@@ -66,11 +66,12 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     let mut opened = open_session(&setup)?;
     let client = Client::new(setup.config.timeouts);
     let picker = ModelPicker::new(Arc::clone(&setup.config), setup.env.clone())?;
-    let endpoint =
+    let chosen =
         picker.pick(&client, setup.explicit_model.as_deref(), opened.transcript.model.as_deref()).await?;
-    let prompt = context::assemble(&setup.config, &setup.paths, &setup.env, &root)?;
-    opened.notices.extend(prompt.notices.into_iter().map(|text| (NoticeLevel::Warning, text)));
-    for file in &prompt.loaded {
+    let project = context::load_project_context(&setup.paths, &root, &setup.config.instructions);
+    let system = context::assemble(&setup.config, &root, &project)?;
+    opened.notices.extend(project.notices.into_iter().map(|text| (NoticeLevel::Warning, text)));
+    for file in &project.loaded {
         opened.notices.push((NoticeLevel::Info, format!("loaded {}", file.display())));
     }
 
@@ -81,7 +82,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         env_pass: setup.config.env.pass.clone(),
         spill_dir: opened.spill_dir,
     });
-    let model = endpoint.full_name();
+    let model = chosen.endpoint.label();
     let changed = opened.resumed && opened.transcript.model.as_deref() != Some(model.as_str());
     let info = SessionInfo {
         session: opened.log.id().to_string(),
@@ -92,11 +93,11 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         parent: None,
     };
     let native = Native {
-        budget: Budget::new(&setup.config, &endpoint),
+        budget: Budget::new(&setup.config, &chosen),
         config: Arc::clone(&setup.config),
         client,
-        endpoint,
-        system: prompt.system,
+        endpoint: chosen.endpoint,
+        system,
         tools: registry.specs(),
     };
     let (handle, end) = EngineHandle::pair();

@@ -7,6 +7,7 @@ use zdx_protocol::ToolSpec;
 
 use crate::config::Config;
 use crate::context::budget::Budget;
+use crate::models::Chosen;
 
 pub struct Native {
     pub config: Arc<Config>,
@@ -24,8 +25,8 @@ impl Native {
     }
 
     /// Points the next request at another model.
-    pub fn switch(&mut self, endpoint: Endpoint) {
-        self.budget = Budget::new(&self.config, &endpoint);
-        self.endpoint = endpoint;
+    pub fn switch(&mut self, chosen: Chosen) {
+        self.budget = Budget::new(&self.config, &chosen);
+        self.endpoint = chosen.endpoint;
     }
 }

@@ -1,10 +1,10 @@
 //! How much a request may use: the model's context, what is in it already, and what is left for the answer.
 
-use zdx_models::Endpoint;
 use zdx_protocol::{Message, Part, Transcript};
 
 use crate::backend::native::Native;
 use crate::config::Config;
+use crate::models::Chosen;
 
 /// Measured over code and prose, three bytes a token is a cautious guess for all tokenizers we meet.
 const BYTES_PER_TOKEN: u64 = 3;
@@ -19,10 +19,11 @@ pub struct Budget {
 }
 
 impl Budget {
-    pub fn new(config: &Config, endpoint: &Endpoint) -> Self {
+    pub fn new(config: &Config, chosen: &Chosen) -> Self {
+        let endpoint = &chosen.endpoint;
         let entry = config.model_entry(&endpoint.provider, &endpoint.model);
         Self {
-            limit: entry.context_limit.or(endpoint.context_limit),
+            limit: entry.context_limit.or(chosen.context_limit),
             max_tokens: entry.max_tokens.unwrap_or(config.max_tokens),
         }
     }

@@ -1,9 +1,13 @@
 //! What a user reads when the model's server fails: what happened and what to do.
 
+use zdx_models::retry::NoRetry;
 use zdx_models::{Endpoint, ModelError};
 use zdx_protocol::ErrorKind;
 
-pub fn explain(error: &ModelError, endpoint: &Endpoint) -> (ErrorKind, String) {
+pub fn explain(error: &ModelError, why_final: Option<NoRetry>, endpoint: &Endpoint) -> (ErrorKind, String) {
+    if let Some(why @ (NoRetry::Shown | NoRetry::TooLong(_))) = why_final {
+        return (ErrorKind::Provider, format!("{error}; {why}"));
+    }
     let provider = &endpoint.provider;
     match error {
         ModelError::Connect { .. } => (
@@ -17,9 +21,6 @@ pub fn explain(error: &ModelError, endpoint: &Endpoint) -> (ErrorKind, String) {
             ErrorKind::Provider,
             format!("{error}; check the model name with `zdx models --provider {provider}`, and base_url"),
         ),
-        ModelError::Status { retry_after: Some(wait), .. } if wait.as_secs() > 60 => {
-            (ErrorKind::Provider, format!("{error}; the server asks to wait {} s", wait.as_secs()))
-        }
         ModelError::ContextTooLong { .. } => (
             ErrorKind::Provider,
             format!("{error}; start a new session, or raise the server's context length"),

@@ -53,8 +53,8 @@ impl Turn {
             match result {
                 Ok(()) => {}
                 Err(Broken::Interrupted) => return Outcome::Interrupted,
-                Err(Broken::Failed(error)) => {
-                    let (kind, message) = fault::explain(&error, &native.endpoint);
+                Err(Broken::Failed(error, why)) => {
+                    let (kind, message) = fault::explain(&error, why, &native.endpoint);
                     io.emit.emit(Event::Error { kind, message, details: None }).await;
                     return Outcome::Error;
                 }

@@ -1,8 +1,10 @@
 //! One answer of the model: deltas go out as they come, whole messages are kept, faults are retried or reported.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-use zdx_models::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, retry};
+use zdx_models::retry::{self, NoRetry, Retry};
+use zdx_models::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason};
 use zdx_protocol::{Event, ToolCall, TurnState, Usage};
 
 use super::TurnIo;
@@ -24,7 +26,8 @@ pub struct Answer {
 /// Why an answer is not whole. What was shown of it is already saved.
 pub enum Broken {
     Interrupted,
-    Failed(ModelError),
+    /// With the reason why it was not tried again, where there is one worth telling.
+    Failed(ModelError, Option<NoRetry>),
 }
 
 pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result<(), Broken>) {
@@ -39,12 +42,14 @@ pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result
                 keep_partial(&mut answer, io).await;
                 return (answer, Err(Broken::Interrupted));
             }
-            Err(Broken::Failed(error)) => error,
+            Err(Broken::Failed(error, _)) => error,
         };
-        let delay = retry_delay(native, io, &error, attempt, answer.shown);
-        let Some((delay, of)) = delay else {
-            keep_partial(&mut answer, io).await;
-            return (answer, Err(Broken::Failed(error)));
+        let (delay, of) = match retry_delay(native, io, &error, attempt, answer.shown) {
+            Ok(retry) => retry,
+            Err(why) => {
+                keep_partial(&mut answer, io).await;
+                return (answer, Err(Broken::Failed(error, why)));
+            }
         };
         attempt += 1;
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
@@ -57,23 +62,29 @@ pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result
     }
 }
 
-/// How long to wait before another try, and how many tries there are; `None` when it is over.
+/// How long to wait before another try, and how many tries there are; an error when it is over.
 fn retry_delay(
     native: &mut Native,
     io: &TurnIo<'_>,
     error: &ModelError,
     attempt: u32,
     shown: bool,
-) -> Option<(Duration, u32)> {
+) -> Result<(Duration, u32), Option<NoRetry>> {
     if let ModelError::ContextTooLong { message } = error {
         // A small server may only object to the room we asked for the answer: ask for what it says is left.
-        return native.budget.learn(message, io.emit.transcript()).then_some((Duration::ZERO, 1));
+        let learnt = native.budget.learn(message, io.emit.transcript());
+        return if learnt { Ok((Duration::ZERO, 1)) } else { Err(None) };
     }
     let of = native.config.retries;
-    match retry::decide(error, attempt, of, shown, retry::jitter()) {
-        retry::Retry::After(delay) => Some((delay, of)),
-        retry::Retry::No => None,
+    match retry::decide(error, attempt, of, shown, dice()) {
+        Retry::After(delay) => Ok((delay, of)),
+        Retry::No { why } => Err(Some(why)),
     }
+}
+
+/// From 0 to 1. The standard library seeds its hashers at random: enough to spread retries.
+fn dice() -> f64 {
+    RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
 }
 
 async fn ask_once(native: &Native, io: &mut TurnIo<'_>, answer: &mut Answer) -> Result<(), Broken> {
@@ -82,7 +93,7 @@ async fn ask_once(native: &Native, io: &mut TurnIo<'_>, answer: &mut Answer) -> 
         let event = tokio::select! {
             biased;
             () = io.cancel.cancelled() => return Err(Broken::Interrupted),
-            event = stream.next() => event.map_err(Broken::Failed)?,
+            event = stream.next() => event.map_err(|error| Broken::Failed(error, None))?,
         };
         match event {
             Some(event) => take(event, answer, io).await,
@@ -112,7 +123,7 @@ async fn start(native: &Native, io: &TurnIo<'_>) -> Result<ModelStream, Broken> 
     tokio::select! {
         biased;
         () = io.cancel.cancelled() => Err(Broken::Interrupted),
-        stream = native.client.start(&native.endpoint, &request) => stream.map_err(Broken::Failed),
+        stream = native.client.start(&native.endpoint, &request) => stream.map_err(|error| Broken::Failed(error, None)),
     }
 }
 
