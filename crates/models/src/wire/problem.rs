@@ -111,7 +111,8 @@ pub(crate) fn classify(
     }
     if (300..400).contains(&status) {
         let to = header("location").unwrap_or_else(|| "another address".to_owned());
-        problem.message = format!("it points to {}; set the base URL to where the server really is", brief(&to));
+        problem.message =
+            format!("it points to {}; set the base URL to where the server really is", brief(&to));
     }
     let should_retry = match header("x-should-retry").as_deref().map(str::trim) {
         Some("true") => Some(true),

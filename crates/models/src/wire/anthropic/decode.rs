@@ -25,8 +25,16 @@ pub(in crate::wire) struct Decoder {
 /// A content block that has begun and not ended.
 enum Open {
     Text,
-    Call { id: String, name: String, given: Value, streamed: String },
-    Thinking { text: String, signature: String },
+    Call {
+        id: String,
+        name: String,
+        given: Value,
+        streamed: String,
+    },
+    Thinking {
+        text: String,
+        signature: String,
+    },
     Redacted(String),
     /// Of a kind we do not use: its deltas are skipped.
     Other,
@@ -145,7 +153,8 @@ impl Decode for Decoder {
         }
         if value.get("choices").is_some() {
             return Err(ModelError::Protocol(
-                "a chat-completions answer came back; set wire = \"openai-chat\" for this provider".to_owned(),
+                "a chat-completions answer came back; set wire = \"openai-chat\" for this provider"
+                    .to_owned(),
             ));
         }
         if value.get("content").is_none() {
@@ -233,7 +242,9 @@ impl Decoder {
                 // A start that got lost is no reason to lose text; arguments without a name are beyond help.
                 (Some(text), _) => emit(text, ModelEvent::Text, out),
                 (None, Some(_)) => {
-                    return Err(ModelError::Protocol("arguments came for a call that never began".to_owned()));
+                    return Err(ModelError::Protocol(
+                        "arguments came for a call that never began".to_owned(),
+                    ));
                 }
                 (None, None) => {}
             },
@@ -334,5 +345,6 @@ fn parse<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ModelError> {
 fn failure(data: &str) -> Result<ModelError, ModelError> {
     let value: Value = parse(data)?;
     let problem = Problem::in_json(&value);
-    Ok(problem.map_or_else(|| ModelError::Api { kind: None, message: value.to_string() }, Problem::mid_stream))
+    Ok(problem
+        .map_or_else(|| ModelError::Api { kind: None, message: value.to_string() }, Problem::mid_stream))
 }

@@ -47,12 +47,7 @@ impl Calls {
             other => other.to_string(),
         };
         let at = self.belongs_to(index, &id, &name, &arguments).unwrap_or_else(|| {
-            self.open.push(Open {
-                index,
-                id: String::new(),
-                name: String::new(),
-                arguments: String::new(),
-            });
+            self.open.push(Open { index, id: String::new(), name: String::new(), arguments: String::new() });
             self.open.len() - 1
         });
         let call = &mut self.open[at];

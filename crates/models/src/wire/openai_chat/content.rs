@@ -29,7 +29,9 @@ impl Content {
         };
         let mut parts = Parts::default();
         let known = match &value {
-            Value::Array(items) => items.iter().fold(items.is_empty(), |known, item| parts.take(item) | known),
+            Value::Array(items) => {
+                items.iter().fold(items.is_empty(), |known, item| parts.take(item) | known)
+            }
             item => parts.take(item),
         };
         if !known {

@@ -119,7 +119,8 @@ impl Decode for Decoder {
         self.chunk(chunk, &text, out)?;
         if !answered {
             let value: Value = serde_json::from_str(&text).unwrap_or_default();
-            let hint = if value["type"] == "message" { "; set wire = \"anthropic\" for this provider" } else { "" };
+            let hint =
+                if value["type"] == "message" { "; set wire = \"anthropic\" for this provider" } else { "" };
             return Err(ModelError::Protocol(format!("an answer without choices{hint}: {}", brief(&text))));
         }
         self.complete(out);

@@ -179,7 +179,10 @@ fn joined<'a>(blocks: &[Block<'a>]) -> Option<Cow<'a, str>> {
 /// OpenAI's reasoning models refuse the name that every other server knows.
 fn wants_completion_tokens(model: &str) -> bool {
     let numbered = |prefix| {
-        model.strip_prefix(prefix).and_then(|rest: &str| rest.bytes().next()).is_some_and(|b| b.is_ascii_digit())
+        model
+            .strip_prefix(prefix)
+            .and_then(|rest: &str| rest.bytes().next())
+            .is_some_and(|b| b.is_ascii_digit())
     };
     numbered("o") || model.starts_with("gpt-5")
 }

@@ -23,7 +23,9 @@ impl Thinking {
     pub fn add_details(&mut self, details: Vec<Value>) {
         for detail in details {
             match (self.details.last_mut(), &detail) {
-                (Some(Value::Object(last)), Value::Object(more)) if same_detail(last, more) => join(last, more),
+                (Some(Value::Object(last)), Value::Object(more)) if same_detail(last, more) => {
+                    join(last, more)
+                }
                 _ => self.details.push(detail),
             }
         }

@@ -20,14 +20,34 @@ fn status(error: ModelError) -> (u16, String, Option<String>) {
 #[test]
 fn error_bodies_of_every_vendor_are_read() {
     let cases = [
-        (r#"{"type":"error","error":{"type":"overloaded_error","message":"Full"}}"#, "Full", Some("overloaded_error")),
-        (r#"{"error":{"message":"No model","type":"NotFoundError","param":null,"code":404}}"#, "No model", Some("NotFoundError")),
+        (
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Full"}}"#,
+            "Full",
+            Some("overloaded_error"),
+        ),
+        (
+            r#"{"error":{"message":"No model","type":"NotFoundError","param":null,"code":404}}"#,
+            "No model",
+            Some("NotFoundError"),
+        ),
         (r#"{"error":{"message":"Out of credit","code":402}}"#, "Out of credit", Some("402")),
         (r#"{"error":"model 'x' not found"}"#, "model 'x' not found", None),
-        (r#"{"object":"error","message":"bad","type":"BadRequestError","code":400}"#, "bad", Some("BadRequestError")),
-        (r#"{"code":"InvalidApiKey","message":"wrong key","request_id":"1"}"#, "wrong key", Some("InvalidApiKey")),
+        (
+            r#"{"object":"error","message":"bad","type":"BadRequestError","code":400}"#,
+            "bad",
+            Some("BadRequestError"),
+        ),
+        (
+            r#"{"code":"InvalidApiKey","message":"wrong key","request_id":"1"}"#,
+            "wrong key",
+            Some("InvalidApiKey"),
+        ),
         (r#"{"detail":"Not Found"}"#, "Not Found", None),
-        (r#"{"detail":[{"loc":["body"],"msg":"missing"}]}"#, r#"{"detail":[{"loc":["body"],"msg":"missing"}]}"#, None),
+        (
+            r#"{"detail":[{"loc":["body"],"msg":"missing"}]}"#,
+            r#"{"detail":[{"loc":["body"],"msg":"missing"}]}"#,
+            None,
+        ),
         (
             r#"{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"too hot","provider_name":"p"}}}"#,
             "Provider returned error: too hot",
@@ -36,13 +56,18 @@ fn error_bodies_of_every_vendor_are_read() {
         ("upstream\n  failed", "upstream failed", None),
     ];
     for (body, message, kind) in cases {
-        assert_eq!(status(with(400, &[], body)), (400, message.to_owned(), kind.map(str::to_owned)), "{body}");
+        assert_eq!(
+            status(with(400, &[], body)),
+            (400, message.to_owned(), kind.map(str::to_owned)),
+            "{body}"
+        );
     }
 }
 
 #[test]
 fn a_page_is_never_dumped() {
-    let page = format!("<!DOCTYPE html><html><head><TITLE>502 Bad\nGateway</title></head>{}", "x".repeat(100_000));
+    let page =
+        format!("<!DOCTYPE html><html><head><TITLE>502 Bad\nGateway</title></head>{}", "x".repeat(100_000));
     let (_, message, _) = status(with(502, &[], &page));
     assert_eq!(message, "a web page came back (\"502 Bad Gateway\"); is the base URL right?");
     let (_, message, _) = status(with(502, &[], "<html>no title"));
@@ -66,10 +91,22 @@ fn a_redirect_is_not_followed_but_named() {
 #[test]
 fn too_long_is_known_in_every_dialect() {
     for (code, body) in [
-        (400, r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000","type":"BadRequestError","code":400}}"#),
-        (400, r#"{"error":{"message":"reduce the length","type":"invalid_request_error","code":"context_length_exceeded"}}"#),
-        (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#),
-        (400, r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_ctx":4096}}"#),
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000","type":"BadRequestError","code":400}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"reduce the length","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_ctx":4096}}"#,
+        ),
         (413, "Prompt is too long"),
     ] {
         assert!(matches!(with(code, &[], body), ModelError::ContextTooLong { .. }), "{body}");
@@ -77,7 +114,10 @@ fn too_long_is_known_in_every_dialect() {
     for (code, body) in [
         (429, r#"{"error":{"message":"tokens per minute: maximum context length of your tier"}}"#),
         (400, r#"{"error":{"message":"max_tokens is too large"}}"#),
-        (413, r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+        ),
     ] {
         assert!(matches!(with(code, &[], body), ModelError::Status { .. }), "{body}");
     }
