@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zdx_models::{Catalogue, Client, Endpoint, ModelError, discover, list_models};
+use zdx_models::{Catalogue, Client, Endpoint, LOCAL_SERVERS, ModelError, discover, list_models};
 
 use crate::config::Config;
 use crate::paths::Env;
@@ -61,7 +61,7 @@ impl ModelPicker {
         if let Some(provider) = &self.config.provider {
             return self.first_offered(client, provider).await;
         }
-        match discover::local_server(client).await {
+        match discover(client, &LOCAL_SERVERS).await {
             Some(found) => Ok(Chosen { endpoint: found.endpoint, context_limit: found.context_limit }),
             None => Ok(Chosen { endpoint: Endpoint::demo(), context_limit: None }),
         }
