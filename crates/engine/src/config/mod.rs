@@ -22,3 +22,6 @@ pub use source::{FileRef, Layer, Source};
 pub use value::{
     Cache, ChildEnv, Compaction, Config, Flags, LayerRules, Logs, ModelEntry, SystemPrompt, Validation,
 };
+
+#[cfg(test)]
+mod tests;

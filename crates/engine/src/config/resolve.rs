@@ -126,7 +126,7 @@ impl Stack<'_> {
                 let limit = weaker.and_then(Value::as_u64).unwrap_or(0);
                 number != 0 && (limit == 0 || number <= limit)
             }
-            Setter::Stricter => strictness(Some(&found.value)) >= strictness(weaker),
+            Setter::Stricter => strictness(&found.value) >= weaker.map_or(BALANCED, strictness),
         }
     }
 
@@ -253,11 +253,13 @@ fn vendor_url(path: &[String]) -> Option<Vec<String>> {
     Some(target.iter().map(|segment| (*segment).to_owned()).collect())
 }
 
-/// How strict an approval preset is; without one, as lax as the laxest front end's default.
-fn strictness(approval: Option<&Value>) -> u8 {
-    match approval.and_then(Value::as_str) {
+/// The strictest default of any front end, which holds where the user chose nothing.
+const BALANCED: u8 = 1;
+
+fn strictness(approval: &Value) -> u8 {
+    match approval.as_str() {
         Some("paranoid") => 2,
-        Some("balanced") => 1,
+        Some("balanced") => BALANCED,
         Some(_) | None => 0,
     }
 }

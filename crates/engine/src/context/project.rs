@@ -1,6 +1,7 @@
 //! `AGENTS.md` files from the farthest to the closest, and the instruction files that configuration names.
 //! A file that cannot be used costs a notice, never the session.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -39,25 +40,23 @@ pub fn load_project_context(paths: &Paths, root: &Path, instructions: &[FileRef]
         confined_to: file.confined_to.clone(),
         expected: true,
     }));
-    let real: Vec<Option<PathBuf>> = candidates.iter().map(|c| c.path.canonicalize().ok()).collect();
     let mut context = ProjectContext::default();
     let mut sections = Vec::new();
-    for (index, candidate) in candidates.iter().enumerate() {
-        // One file reached twice counts where it is closest.
-        if real[index].is_some() && real[index + 1..].contains(&real[index]) {
+    let mut seen = HashSet::new();
+    for candidate in candidates {
+        let real = candidate.path.canonicalize().ok();
+        if real.as_ref().is_some_and(|real| !seen.insert(real.clone())) {
             continue;
         }
-        let elsewhere = || real[..index].contains(&real[index]);
-        match read(candidate, real[index].as_deref()) {
+        match read(&candidate, real.as_deref()) {
             Ok(None) => {}
             Ok(Some(Read { text, notice })) => {
                 context.notices.extend(notice.map(|what| format!("{}: {what}", candidate.path.display())));
                 if !text.trim().is_empty() {
                     sections.push(format!("## {}\n\n{}", candidate.path.display(), text.trim()));
-                    context.loaded.push(candidate.path.clone());
+                    context.loaded.push(candidate.path);
                 }
             }
-            Err(_) if elsewhere() => {}
             Err(what) => context.notices.push(format!("{} is left out: {what}", candidate.path.display())),
         }
     }
@@ -131,3 +130,7 @@ fn read(candidate: &Candidate, real: Option<&Path>) -> Result<Option<Read>, Stri
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
+
+#[cfg(test)]
+#[path = "tests/project.rs"]
+mod tests;
