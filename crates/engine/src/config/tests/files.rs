@@ -101,7 +101,7 @@ fn every_key_reaches_its_field() {
     assert_eq!(config.timeouts.connect, Duration::from_millis(500));
     assert_eq!(config.timeouts.idle, Duration::from_millis(3250));
     assert_eq!(config.system_prompt, SystemPrompt::Text("hi".to_owned()));
-    let instructions: Vec<_> = config.instructions.iter().map(|file| file.path.clone()).collect();
+    let instructions = instruction_files(&config);
     assert_eq!(instructions, [world.base.join("a.md"), world.home.join("b.md"), PathBuf::from("/c.md")]);
     assert_eq!(config.approval, Some(zdx_protocol::Approval::Yolo));
     let lab = &config.providers["lab"];

@@ -144,7 +144,7 @@ fn lists_that_tighten_grow_and_others_are_replaced() {
     let config = world.config();
     assert_eq!(config.dangerous_patterns, ["a", "b", "c"]);
     assert_eq!(config.whitelist, ["z"]);
-    let files: Vec<_> = config.instructions.iter().map(|file| file.path.clone()).collect();
+    let files = instruction_files(&config);
     assert_eq!(files, [world.base.join("g.md"), world.root.join(".zdx/p.md")]);
 }
 

@@ -98,3 +98,14 @@ fn source_of(resolved: &Resolved, key: &str) -> String {
     let setting = describe(resolved).into_iter().find(|setting| setting.key == key);
     setting.unwrap_or_else(|| panic!("no {key}")).source.to_string()
 }
+
+fn instruction_files(config: &Config) -> Vec<PathBuf> {
+    config
+        .instructions
+        .iter()
+        .filter_map(|instruction| match instruction {
+            Instruction::File(file) => Some(file.path.clone()),
+            Instruction::Text { .. } => None,
+        })
+        .collect()
+}

@@ -12,6 +12,7 @@ fn a_key_in_a_file_is_refused_and_never_repeated() {
         "[providers.lab]\ntoken = \"sk-planted\"",
         "[providers.lab.headers]\nAuthorization = \"Bearer sk-planted\"",
         "[providers.lab.headers]\nx-api-key = \"sk-planted\"",
+        "[unheard.of]\napi_key = \"sk-planted\"",
         "[provider.lab.options]\napiKey = \"sk-planted\"",
     ];
     for text in cases {

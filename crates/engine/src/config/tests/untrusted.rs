@@ -76,14 +76,13 @@ fn an_untrusted_project_may_tighten_and_inform() {
         .global("config.toml", "max_steps = 50\ntool_timeout_secs = 0\ndangerous_patterns = [\"mine\"]")
         .project(
             "config.toml",
-            "max_steps = 10\ntool_timeout_secs = 5\nmax_tokens = 10\ntemperature = 1\nsystem_prompt = \"be kind\"\n\
+            "max_steps = 10\ntool_timeout_secs = 5\nmax_tokens = 10\ntemperature = 1\n\
              approval = \"paranoid\"\ndangerous_patterns = [\"theirs\"]\nblacklist_patterns = [\"b\"]\n\
              [permission]\nbash = \"deny\"",
         );
     let config = world.config();
     assert_eq!((config.max_steps, config.max_tokens, config.temperature), (Some(10), 10, Some(1.0)));
     assert_eq!(config.tool_timeout, Some(std::time::Duration::from_secs(5)));
-    assert_eq!(config.system_prompt, SystemPrompt::Text("be kind".to_owned()));
     assert_eq!(config.approval, Some(zdx_protocol::Approval::Paranoid));
     assert_eq!(config.dangerous_patterns, ["mine", "theirs"]);
     assert_eq!(config.blacklist_patterns, ["b"]);
@@ -105,7 +104,29 @@ fn allow_rules_are_announced_as_ignored_and_marked_for_policy() {
     let text = "[permission]\nread = \"deny\"\nwrite = \"allow\"\n[permission.bash]\n\"rm *\" = \"allow\"";
     let world = World::new().project("config.toml", text);
     assert!(!world.config().permission[0].trusted);
-    assert!(world.notices()[0].contains("2 allow rules"), "{:?}", world.notices());
+    assert!(world.notices()[0].contains("what it allows (2)"), "{:?}", world.notices());
+}
+
+#[test]
+fn an_untrusted_system_prompt_informs_and_replaces_nothing() {
+    for (global, kept) in
+        [("", SystemPrompt::BuiltIn), ("system_prompt = \"mine\"", SystemPrompt::Text("mine".to_owned()))]
+    {
+        let world = World::new()
+            .global("config.toml", global)
+            .project("config.toml", "system_prompt = \"theirs\"\nsystem_prompt_file = \"p.md\"");
+        let resolved = world.resolve().unwrap();
+        assert_eq!(resolved.config.system_prompt, kept);
+        let [Instruction::Text { text, .. }, Instruction::File(file)] =
+            resolved.config.instructions.as_slice()
+        else {
+            panic!("{:?}", resolved.config.instructions)
+        };
+        assert_eq!((text.as_str(), &file.path), ("theirs", &world.root.join(".zdx/p.md")));
+        assert_eq!(file.confined_to.as_deref(), Some(world.root.as_path()));
+        assert_eq!(resolved.notices.len(), 1);
+        assert!(resolved.notices[0].contains("instead of replacing it"), "{:?}", resolved.notices);
+    }
 }
 
 #[test]
@@ -120,13 +141,9 @@ fn an_untrusted_project_names_only_files_of_its_own() {
         fs::write(world.root.join(".zdx/config.toml"), text).unwrap();
         let resolved = world.resolve().unwrap();
         assert_eq!(resolved.config.system_prompt, SystemPrompt::BuiltIn, "{named}");
-        let kept: Vec<_> = resolved.config.instructions.iter().map(|file| file.path.clone()).collect();
-        assert_eq!(kept, [world.root.join(".zdx/../prompt.md")], "{named}");
-        assert_eq!(resolved.notices[0].matches("leads out of the project").count(), 2, "{named}");
+        assert_eq!(instruction_files(&resolved.config), [world.root.join(".zdx/../prompt.md")], "{named}");
+        assert_eq!(resolved.notices[0].matches("out of the project").count(), 2, "{named}");
     }
-    fs::write(world.root.join(".zdx/config.toml"), "system_prompt_file = \"../prompt.md\"").unwrap();
-    let SystemPrompt::File(file) = world.config().system_prompt else { panic!("the project's own file") };
-    assert_eq!(file.confined_to.as_deref(), Some(world.root.as_path()));
 }
 
 #[test]

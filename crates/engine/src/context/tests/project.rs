@@ -188,18 +188,22 @@ fn instruction_files_come_last_and_are_missed_when_absent() {
     let rules = world.write("home/work/repo/rules.md", "rules");
     let outside = world.write("home/outside.md", "planted");
     let source = Source::File { layer: Layer::Project, path: "c".into(), line: 1 };
-    let file = |path: &Path, confined_to: Option<&Path>| FileRef {
-        path: path.to_owned(),
-        confined_to: confined_to.map(Path::to_owned),
-        source: source.clone(),
+    let file = |path: &Path, confined_to: Option<&Path>| {
+        Instruction::File(FileRef {
+            path: path.to_owned(),
+            confined_to: confined_to.map(Path::to_owned),
+            source: source.clone(),
+        })
     };
     let named = [
         file(&rules, Some(&world.root)),
         file(&world.root.join("gone.md"), None),
         file(&outside, Some(&world.root)),
+        Instruction::Text { text: "told".to_owned(), source: source.clone() },
     ];
     let context = load_project_context(&world.paths, &world.root, &named);
     assert_eq!(context.loaded, [agents, rules]);
     assert_eq!(context.notices.len(), 2, "{:?}", context.notices);
     assert!(!context.text.contains("planted"));
+    assert!(context.text.ends_with("\n\nrules\n\n## c:1\n\ntold\n"), "{}", context.text);
 }
