@@ -33,7 +33,10 @@ pub fn one_line(text: &str, max_width: usize) -> String {
 
 /// Cuts a line to `max_width` columns, the last one `…` when something is missing.
 pub fn truncate_width(text: &str, max_width: usize) -> String {
-    let text = plain(text);
+    let mut text = plain(text);
+    if text.contains(['\n', '\t']) {
+        text = text.replace('\n', " ").replace('\t', TAB).into();
+    }
     if text.len() <= max_width || text.width() <= max_width {
         return text.into_owned();
     }
@@ -107,6 +110,7 @@ mod tests {
         assert_eq!(truncate_width("漢字漢字", 6), "漢字…");
         assert_eq!(truncate_width("a👩\u{200d}🚀b", 3), "a…");
         assert_eq!(truncate_width("abc", 0), "");
+        assert_eq!(truncate_width("a\tb\nc", 6), "a    …");
         assert_eq!(one_line("  a\n\n  b\tc\x1b[2J\x1b[31md  ", 20), "a b cd");
         assert_eq!(one_line(&"word ".repeat(1_000), 12), "word word w…");
     }
