@@ -36,17 +36,22 @@ impl Transcript {
     }
 
     pub fn apply(&mut self, record: &Record) {
+        self.absorb(record.clone());
+    }
+
+    /// [`apply`](Self::apply) for a record nobody else needs: a resumed session moves its text instead of copying it.
+    pub fn absorb(&mut self, record: Record) {
         match record {
             Record::Meta(meta) => {
-                self.id.clone_from(&meta.id);
-                self.root.clone_from(&meta.root);
-                self.model.clone_from(&meta.model);
+                self.id = meta.id;
+                self.root = meta.root;
+                self.model = meta.model;
             }
             Record::Message(message) => self.apply_message(message),
-            Record::Reasoning(record) => self.assistant().push(Part::Reasoning(record.reasoning.clone())),
+            Record::Reasoning(record) => self.assistant().push(Part::Reasoning(record.reasoning)),
             Record::ToolUse(call) => self.apply_call(call),
-            Record::ToolResult(result) => self.apply_result(&result.tool_use_id, result.output.clone()),
-            Record::Model(change) => self.model = Some(change.model.clone()),
+            Record::ToolResult(result) => self.apply_result(result.tool_use_id, result.output),
+            Record::Model(change) => self.model = Some(change.model),
             Record::Usage(record) => {
                 self.usage.add(record.usage);
                 self.last_usage = Some(record.usage);
@@ -69,17 +74,14 @@ impl Transcript {
         self.open_calls.iter().map(result).collect()
     }
 
-    fn apply_message(&mut self, message: &record::Message) {
+    fn apply_message(&mut self, message: record::Message) {
         if message.role == Role::Assistant {
             if !message.text.is_empty() {
-                self.assistant().push(Part::Text(message.text.clone()));
+                self.assistant().push(Part::Text(message.text));
             }
             return;
         }
-        // A file may have been cut between a call and its result: the context must be whole all the same.
-        for id in std::mem::take(&mut self.open_calls) {
-            self.place_result(&id, interrupted_output());
-        }
+        self.answer_open_calls();
         if message.role == Role::User {
             self.turns += 1;
             if self.first_prompt.is_none() {
@@ -88,58 +90,66 @@ impl Transcript {
         }
         match self.messages.last_mut() {
             // Two prompts in a row happen after an error; wires want roles to alternate.
-            Some(last) if last.role == message.role => last.parts.push(Part::Text(message.text.clone())),
-            _ => self.messages.push(Message::text(message.role, message.text.clone())),
+            Some(last) if last.role == message.role => last.parts.push(Part::Text(message.text)),
+            _ => self.messages.push(Message::text(message.role, message.text)),
         }
     }
 
-    fn apply_call(&mut self, call: &record::ToolUse) {
-        let arguments = match (&call.raw, &call.input) {
-            (Some(raw), _) => Arguments::Raw(raw.clone()),
-            (None, serde_json::Value::Object(map)) => Arguments::Object(map.clone()),
-            (None, other) => Arguments::Raw(other.to_string()),
-        };
-        self.assistant().push(Part::ToolUse { id: call.id.clone(), name: call.name.clone(), arguments });
-        self.open_calls.push(call.id.clone());
+    /// A file may have been cut between a call and its result: the context must be whole all the same.
+    fn answer_open_calls(&mut self) {
+        for id in std::mem::take(&mut self.open_calls) {
+            self.place_result(id, interrupted_output());
+        }
     }
 
-    fn apply_result(&mut self, id: &str, output: ToolOutput) {
+    fn apply_call(&mut self, call: record::ToolUse) {
+        // Two calls of one id in one message: no server accepts that back.
+        if self.open_calls.contains(&call.id) {
+            return;
+        }
+        let arguments = match (call.raw, call.input) {
+            (Some(raw), _) => Arguments::Raw(raw),
+            (None, serde_json::Value::Object(map)) => Arguments::Object(map),
+            (None, other) => Arguments::Raw(other.to_string()),
+        };
+        let open = call.id.clone();
+        self.assistant().push(Part::ToolUse { id: call.id, name: call.name, arguments });
+        self.open_calls.push(open);
+    }
+
+    fn apply_result(&mut self, id: String, output: ToolOutput) {
         // A result nobody asked for (a damaged file) would make the whole context invalid.
-        if let Some(at) = self.open_calls.iter().position(|open| open == id) {
+        if let Some(at) = self.open_calls.iter().position(|open| *open == id) {
             self.open_calls.remove(at);
             self.place_result(id, output);
         }
     }
 
     /// Puts a result into the message after the calls, in the order of the calls.
-    fn place_result(&mut self, id: &str, output: ToolOutput) {
+    fn place_result(&mut self, id: String, output: ToolOutput) {
         let Some(at) = self.messages.iter().rposition(|m| m.role == Role::Assistant) else { return };
-        let order: Vec<String> = self.messages[at]
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::ToolUse { id, .. } => Some(id.clone()),
-                Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
-            })
-            .collect();
         if at + 1 == self.messages.len() {
-            self.messages.push(Message { role: Role::User, parts: Vec::new() });
+            self.messages.push(Message { role: Role::User, parts: Vec::with_capacity(1) });
         }
-        let Some(results) = self.messages.get_mut(at + 1) else { return };
-        let rank = |part: &Part| match part {
-            Part::ToolResult { tool_use_id, .. } => order.iter().position(|o| o == tool_use_id),
-            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
+        let (calls, results) = self.messages.split_at_mut(at + 1);
+        let (Some(calls), Some(results)) = (calls.last(), results.first_mut()) else { return };
+        let rank = |wanted: &str| {
+            calls.parts.iter().position(|part| matches!(part, Part::ToolUse { id, .. } if id == wanted))
         };
-        let mine = order.iter().position(|o| o == id);
-        let before = results.parts.iter().position(|part| rank(part).is_none() || rank(part) > mine);
-        let part = Part::ToolResult { tool_use_id: id.to_owned(), output };
-        results.parts.insert(before.unwrap_or(results.parts.len()), part);
+        let mine = rank(&id);
+        let later = |part: &Part| match part {
+            Part::ToolResult { tool_use_id, .. } => rank(tool_use_id) > mine,
+            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => true,
+        };
+        let before = results.parts.iter().position(later).unwrap_or(results.parts.len());
+        results.parts.insert(before, Part::ToolResult { tool_use_id: id, output });
     }
 
     /// The parts of the assistant message being built. A call that is answered closes it.
     fn assistant(&mut self) -> &mut Vec<Part> {
         if self.messages.last().is_none_or(|last| last.role != Role::Assistant) {
-            self.messages.push(Message { role: Role::Assistant, parts: Vec::new() });
+            self.answer_open_calls();
+            self.messages.push(Message { role: Role::Assistant, parts: Vec::with_capacity(1) });
         }
         let last = self.messages.len() - 1;
         &mut self.messages[last].parts
@@ -163,3 +173,6 @@ fn interrupted_output() -> ToolOutput {
         "the call was cut off before it finished; it was not run again",
     ))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! Which value wins: the layers in order, from the defaults to the command line.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::check::{self, Places};
+use super::error::ConfigError;
+use super::layer::{self, FileLayer, Found, find_config_file, shown};
+use super::merge::Merged;
+use super::schema::{KEYS, Kind, VENDOR_URLS};
+use super::source::{FileRef, Instruction, Layer, Source};
+use super::tree::Node;
+use super::untrusted;
+use super::value::{Config, Flags, LayerRules};
+use crate::paths::{Env, Paths};
+
+pub struct ResolveInput<'a> {
+    pub paths: &'a Paths,
+    /// The project's folder, absolute.
+    pub root: &'a Path,
+    pub env: &'a Env,
+    pub flags: &'a Flags,
+    /// The user trusts the project's files as they are.
+    pub trusted: bool,
+}
+
+#[derive(Debug)]
+pub struct Resolved {
+    pub config: Config,
+    /// For the user to read: unknown keys, and what an untrusted project may not set.
+    pub notices: Vec<String>,
+    /// The files that were read, weakest first.
+    pub files: Vec<PathBuf>,
+    /// Every value with its source, for `describe`.
+    pub origins: Merged,
+}
+
+pub fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
+    let mismatch = |error: serde_json::Error| ConfigError::Mismatch(error.to_string());
+    let mut stack = Stack {
+        merged: Merged::defaults().map_err(mismatch)?,
+        root: input.root,
+        notices: Vec::new(),
+        files: Vec::new(),
+    };
+    let home = input.paths.home();
+    if let Some((file, named_by)) = global_file(input.paths)? {
+        stack.file(layer::read(&file, named_by, home)?, Layer::Global, true);
+    }
+    if let Some(file) = project_file(input)? {
+        stack.file(layer::read(&file, None, home)?, Layer::Project, input.trusted);
+    }
+    stack.environment(input.env, home)?;
+    stack.flags(input.flags, home)?;
+
+    let mut config = stack.merged.to_config().map_err(mismatch)?;
+    if input.flags.max_tokens.is_some() {
+        // Asked for on the command line, it holds for every model.
+        config.models.values_mut().for_each(|model| model.max_tokens = None);
+    }
+    Ok(Resolved { config, notices: stack.notices, files: stack.files, origins: stack.merged })
+}
+
+/// The global file with the variable that names it, if one does.
+fn global_file(paths: &Paths) -> Result<Option<(PathBuf, Option<&'static str>)>, ConfigError> {
+    match paths.named_config() {
+        Some((variable, file)) => Ok(Some((file.to_owned(), Some(variable)))),
+        None => Ok(find_config_file(paths.base())?.map(|file| (file, None))),
+    }
+}
+
+/// The project's file, unless it is the global one by another name.
+fn project_file(input: &ResolveInput) -> Result<Option<PathBuf>, ConfigError> {
+    let dir = Paths::project_dir(input.root);
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        (Err(_), _) | (_, Err(_)) => false,
+    };
+    if same(&dir, input.paths.base()) {
+        return Ok(None);
+    }
+    let file = find_config_file(&dir)?;
+    let is_global = |file: &PathBuf| input.paths.named_config().is_some_and(|(_, global)| same(file, global));
+    Ok(file.filter(|file| !is_global(file)))
+}
+
+struct Stack<'a> {
+    merged: Merged,
+    root: &'a Path,
+    notices: Vec<String>,
+    files: Vec<PathBuf>,
+}
+
+impl Stack<'_> {
+    fn file(&mut self, mut layer: FileLayer, which: Layer, trusted: bool) {
+        // A vendor key and the table it is short for: the table is the more explicit one, so it comes last.
+        layer.found.sort_by_key(|found| vendor_url(&found.path).is_none());
+        let file = layer.file.clone();
+        let (found, mut notices) = if trusted {
+            (layer.found, layer.notices)
+        } else {
+            let filtered = untrusted::filter(layer, &self.merged, self.root);
+            filtered.instructions.into_iter().for_each(|text| self.merged.add_instruction(text));
+            (filtered.found, filtered.notices)
+        };
+        self.notices.append(&mut notices);
+        for found in found {
+            let source = Source::File { layer: which, path: file.clone(), line: found.line };
+            self.found(found, source, trusted);
+        }
+        self.files.push(file);
+    }
+
+    fn found(&mut self, found: Found, source: Source, trusted: bool) {
+        let Found { path, key, value, .. } = found;
+        let named = |path: &str| FileRef {
+            path: path.into(),
+            confined_to: (!trusted).then(|| self.root.to_owned()),
+            source: source.clone(),
+        };
+        match (key.kind, &value) {
+            (Kind::Rules, _) => {
+                self.merged.add_rules(LayerRules { source: source.clone(), trusted, value: value.clone() });
+            }
+            (Kind::MorePaths, Value::Array(paths)) => {
+                for path in paths.iter().filter_map(Value::as_str) {
+                    self.merged.add_instruction(Instruction::File(named(path)));
+                }
+            }
+            (Kind::Path, Value::String(path)) if key.path == "system_prompt_file" => {
+                self.merged.set_system_prompt_file(named(path));
+            }
+            _ => {}
+        }
+        self.merged.set(vendor_url(&path).unwrap_or(path), key.kind, value, source);
+    }
+
+    fn environment(&mut self, env: &Env, home: Option<&Path>) -> Result<(), ConfigError> {
+        for key in KEYS {
+            let Some((name, value)) = env.first_of(key.env) else { continue };
+            let path: Vec<String> = key.segments().map(str::to_owned).collect();
+            let source = Source::Env(name);
+            let Some(text) = value.to_str() else {
+                let message = "expected valid UTF-8".to_owned();
+                return Err(ConfigError::Value { place: source.to_string(), key: shown(&path), message });
+            };
+            self.given(path, key.kind, Node::scalar(0, text), source, home)?;
+        }
+        Ok(())
+    }
+
+    fn flags(&mut self, flags: &Flags, home: Option<&Path>) -> Result<(), ConfigError> {
+        let text = |value: &Option<String>| value.clone().map(Value::from);
+        let given = [
+            ("model", "--model", text(&flags.model)),
+            ("provider", "--provider", text(&flags.provider)),
+            ("temperature", "--temperature", flags.temperature.map(Value::from)),
+            ("top_p", "--top-p", flags.top_p.map(Value::from)),
+            ("max_tokens", "--max-tokens", flags.max_tokens.map(Value::from)),
+            ("max_steps", "--max-steps", flags.max_steps.map(Value::from)),
+            ("tool_timeout_secs", "--tool-timeout", flags.tool_timeout_secs.map(Value::from)),
+            ("stream", "--stream", flags.stream.map(Value::from)),
+            (
+                "approval",
+                "--approval",
+                flags.approval.and_then(|approval| serde_json::to_value(approval).ok()),
+            ),
+        ];
+        for (name, flag, value) in given {
+            let (Some(value), Some(key)) = (value, KEYS.iter().find(|key| key.path == name)) else {
+                continue;
+            };
+            self.given(vec![name.to_owned()], key.kind, Node::scalar(0, value), Source::Flag(flag), home)?;
+        }
+        if let Some(prompt) = &flags.system_prompt {
+            // Not checked like the others: here an empty text says something.
+            let source = Source::Flag("--system-prompt");
+            self.merged.set(vec!["system_prompt".to_owned()], Kind::Text, prompt.as_str().into(), source);
+        }
+        Ok(())
+    }
+
+    /// A value from outside the files: checked like any other, relative to where zdx was started.
+    fn given(
+        &mut self,
+        path: Vec<String>,
+        kind: Kind,
+        node: Node,
+        source: Source,
+        home: Option<&Path>,
+    ) -> Result<(), ConfigError> {
+        let here = std::path::absolute(".").unwrap_or_default();
+        let checked = check::check(kind, &node, &Places { folder: &here, home })
+            .map_err(|problem| layer::problem_at(source.to_string(), &path, problem.what))?;
+        if let Some(value) = checked {
+            self.merged.set(path, kind, value, source);
+        }
+        Ok(())
+    }
+}
+
+fn vendor_url(path: &[String]) -> Option<Vec<String>> {
+    let [name] = path else { return None };
+    let (_, target) = VENDOR_URLS.iter().find(|(short, _)| short == name)?;
+    Some(target.iter().map(|segment| (*segment).to_owned()).collect())
+}

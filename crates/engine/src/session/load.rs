@@ -1,0 +1,237 @@
+//! Reads session files back, whatever happened to them: torn, damaged, of a newer zdx.
+//! Never deletes or rewrites a byte; the most it adds is a newline and results for calls that were cut off.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use serde::Deserialize;
+use zdx_protocol::record::{self, Record, SCHEMA_VERSION};
+use zdx_protocol::transcript::Transcript;
+
+use super::log::{Lock, SessionLog, file_path, lock};
+use super::{SessionId, reason};
+
+/// A longer line is damage, and must not be held in memory.
+pub(super) const LINE_CAP: usize = 64 << 20;
+const READ_BUFFER: usize = 256 << 10;
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("there is no session {0}; `zdx sessions list` shows what there is")]
+    NotFound(SessionId),
+    #[error("session {0} is open in another zdx; close it there, or start a new session")]
+    InUse(SessionId),
+    #[error(
+        "session {id} was written by a newer zdx (schema {found}, this one knows {SCHEMA_VERSION}): it can be shown, \
+         not continued"
+    )]
+    Newer { id: SessionId, found: u64 },
+    #[error("session {id} cannot be continued: {why}; it can still be shown")]
+    Unwritable { id: SessionId, why: String },
+    #[error("session {id} cannot be read: {why}")]
+    Unreadable { id: SessionId, why: String },
+}
+
+/// A session read back to go on with.
+#[derive(Debug)]
+pub struct Opened {
+    pub log: SessionLog,
+    pub transcript: Transcript,
+    /// What the user should know, a line each.
+    pub notices: Vec<String>,
+    pub bad_lines: u64,
+}
+
+/// A session read back to look at.
+#[derive(Debug)]
+pub struct Loaded {
+    pub transcript: Transcript,
+    pub scan: Scan,
+    pub notices: Vec<String>,
+}
+
+/// What was met in a file besides its records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    pub records: u64,
+    /// Lines that are no record, a torn last one included. They stay in the file.
+    pub bad_lines: u64,
+    /// The last line has no newline.
+    pub torn: bool,
+    /// The highest one any header names.
+    pub schema_version: Option<u64>,
+}
+
+impl Scan {
+    fn is_newer(&self) -> Option<u64> {
+        self.schema_version.filter(|found| *found > u64::from(SCHEMA_VERSION))
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let mut notices = Vec::new();
+        match self.bad_lines {
+            0 => {}
+            1 => {
+                notices.push("one damaged line of this session was skipped; it stays in the file".to_owned())
+            }
+            n => {
+                notices.push(format!("{n} damaged lines of this session were skipped; they stay in the file"))
+            }
+        }
+        if let Some(found) = self.is_newer() {
+            notices.push(format!(
+                "this session was written by a newer zdx (schema {found}, this one knows {SCHEMA_VERSION}); some of it \
+                 may not be shown"
+            ));
+        }
+        notices
+    }
+}
+
+/// Opens a session to go on with it: locked for this process, its tail mended, cut-off calls answered.
+pub fn open_existing(dir: &Path, id: SessionId) -> Result<Opened, OpenError> {
+    let path = file_path(dir, id);
+    let file = open_for_append(&path, id)?;
+    match lock(&file) {
+        Lock::Ours | Lock::Unsupported => {}
+        Lock::Taken => return Err(OpenError::InUse(id)),
+    }
+    // Deleted between opening and locking: what we would append to is no longer a session.
+    let key = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    if std::fs::metadata(&path).map(key).ok() != file.metadata().map(key).ok() {
+        return Err(OpenError::NotFound(id));
+    }
+    let Loaded { mut transcript, scan, mut notices } = fold(&file, id)?;
+    if let Some(found) = scan.is_newer() {
+        return Err(OpenError::Newer { id, found });
+    }
+    let (mut log, mended) = SessionLog::resume(id, path, file, scan.torn);
+    notices.extend(mended.notice());
+    let cut_off = transcript.interrupted_results(record::now());
+    if !cut_off.is_empty() {
+        let calls = if cut_off.len() == 1 { "a tool call was" } else { "tool calls were" };
+        notices
+            .push(format!("{calls} cut off when this session last ended; not run again, the model is told"));
+    }
+    for result in cut_off {
+        notices.extend(log.append(&result).notice());
+        transcript.absorb(result);
+    }
+    Ok(Opened { log, transcript, notices, bad_lines: scan.bad_lines })
+}
+
+/// Reads a session without touching it: to show it, or when it cannot be continued.
+pub fn read_existing(dir: &Path, id: SessionId) -> Result<Loaded, OpenError> {
+    let file = open_to_read(dir, id)?;
+    fold(&file, id)
+}
+
+/// Every readable record of a session, in order, one at a time.
+pub fn scan(dir: &Path, id: SessionId, each: impl FnMut(Record)) -> Result<Scan, OpenError> {
+    let file = open_to_read(dir, id)?;
+    scan_lines(BufReader::with_capacity(READ_BUFFER, &file), each).map_err(|error| unreadable(id, &error))
+}
+
+fn fold(file: &File, id: SessionId) -> Result<Loaded, OpenError> {
+    let mut transcript = Transcript::default();
+    let reader = BufReader::with_capacity(READ_BUFFER, file);
+    let scan =
+        scan_lines(reader, |record| transcript.absorb(record)).map_err(|error| unreadable(id, &error))?;
+    let notices = scan.notices();
+    Ok(Loaded { transcript, scan, notices })
+}
+
+fn open_to_read(dir: &Path, id: SessionId) -> Result<File, OpenError> {
+    let path = file_path(dir, id);
+    check_regular(&path, id)?;
+    File::open(&path).map_err(|error| unreadable(id, &error))
+}
+
+fn open_for_append(path: &Path, id: SessionId) -> Result<File, OpenError> {
+    check_regular(path, id)?;
+    OpenOptions::new().read(true).append(true).open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => OpenError::NotFound(id),
+        _ => OpenError::Unwritable { id, why: reason(&error) },
+    })
+}
+
+/// Opening a pipe would wait for its other end.
+fn check_regular(path: &Path, id: SessionId) -> Result<(), OpenError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(()),
+        Ok(_) => Err(OpenError::Unreadable { id, why: "it is no regular file".to_owned() }),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(OpenError::NotFound(id))
+        }
+        Err(error) => Err(unreadable(id, &error)),
+    }
+}
+
+fn unreadable(id: SessionId, error: &io::Error) -> OpenError {
+    OpenError::Unreadable { id, why: reason(error) }
+}
+
+pub(super) fn scan_lines(mut reader: impl BufRead, mut each: impl FnMut(Record)) -> io::Result<Scan> {
+    let mut scan = Scan::default();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        line.shrink_to(READ_BUFFER);
+        let read = (&mut reader).take(LINE_CAP as u64).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(scan);
+        }
+        scan.torn = line.last() != Some(&b'\n');
+        if scan.torn && read == LINE_CAP {
+            scan.torn = !skip_line(&mut reader)?;
+            scan.bad_lines += 1;
+            continue;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match Record::parse(&line) {
+            Ok(record) => {
+                if let Record::Meta(meta) = &record {
+                    scan.schema_version = scan.schema_version.max(Some(meta.schema_version.into()));
+                }
+                scan.records += 1;
+                each(record);
+            }
+            Err(_) => {
+                scan.bad_lines += 1;
+                scan.schema_version = scan.schema_version.max(foreign_schema(&line));
+            }
+        }
+    }
+}
+
+/// Skips to the next line; false when the file ends first.
+fn skip_line(reader: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(false);
+        }
+        let newline = buffer.iter().position(|byte| *byte == b'\n');
+        let used = newline.map_or(buffer.len(), |at| at + 1);
+        reader.consume(used);
+        if newline.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+/// A header this build cannot read may come from a newer one, and must still forbid appending.
+fn foreign_schema(line: &[u8]) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Header {
+        #[serde(rename = "type")]
+        kind: String,
+        schema_version: u64,
+    }
+    let header: Header = serde_json::from_slice(line).ok()?;
+    (header.kind == "meta").then_some(header.schema_version)
+}

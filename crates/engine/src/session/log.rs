@@ -1,0 +1,378 @@
+//! Appends records to a session file so that an acknowledged one survives a crash and a failed one waits in memory.
+//! Never fails a turn: trouble with the disk is told once, and once more when it is over.
+
+use std::collections::VecDeque;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
+
+use super::load::LINE_CAP;
+use super::{SessionId, reason};
+
+/// What may wait in memory while the file cannot be written.
+const QUEUE_CAP: usize = 8 << 20;
+
+/// What became of one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saved {
+    Yes,
+    /// Held in memory on purpose: a session in which nothing was said leaves no file.
+    Held,
+    /// This session is not saved by choice.
+    Off,
+    /// Saving just began to fail, or fails for another reason than before. The record waits and is retried.
+    Not {
+        why: String,
+    },
+    /// Still failing, and already told.
+    Waiting,
+    /// Too much waits: from now on the oldest waiting records are given up.
+    Losing {
+        why: String,
+    },
+    /// This one record can never be saved, whatever the disk does; the others are not touched by it.
+    Dropped {
+        why: String,
+    },
+    /// Saving works again and what waited is in the file, but for `lost` records.
+    Again {
+        lost: u64,
+    },
+}
+
+impl Saved {
+    /// What the user should be told about it; said once for each change.
+    pub fn notice(&self) -> Option<String> {
+        match self {
+            Self::Yes | Self::Held | Self::Off | Self::Waiting => None,
+            Self::Not { why } => {
+                Some(format!("session not saved: {why}; zdx goes on and tries again with every step"))
+            }
+            Self::Losing { why } => Some(format!(
+                "session not saved: {why}; too much is waiting, so its oldest records are now dropped"
+            )),
+            Self::Dropped { why } => Some(format!("one step of this session is not saved: {why}")),
+            Self::Again { lost: 0 } => Some("session saved again: nothing is missing".to_owned()),
+            Self::Again { lost } => Some(format!(
+                "session saved again, but {lost} records were dropped meanwhile and are not in the file"
+            )),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct SessionLog {
+    id: SessionId,
+    path: PathBuf,
+    sink: Sink,
+    /// Whole lines that are not in the file yet, oldest first.
+    queue: VecDeque<Vec<u8>>,
+    queued_bytes: usize,
+    /// Something was said: from here on the session is worth a file.
+    started: bool,
+    trouble: Option<Trouble>,
+    lost: u64,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Off,
+    /// The file is created with the first record worth keeping.
+    Unborn,
+    Open(OpenFile),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Trouble {
+    Write(String),
+    /// Written, but perhaps not on the disk.
+    Sync(String),
+}
+
+impl SessionLog {
+    /// A new session in `dir`. Touches nothing yet.
+    pub fn create(dir: &Path, id: SessionId) -> Self {
+        Self::over(id, file_path(dir, id), Sink::Unborn)
+    }
+
+    /// For `--no-save`, and for a session that can only be read.
+    pub fn disabled(id: SessionId) -> Self {
+        Self::over(id, PathBuf::new(), Sink::Off)
+    }
+
+    /// Goes on with a file that is open for appending and locked. A torn last line gets its newline first.
+    pub(super) fn resume(id: SessionId, path: PathBuf, file: File, torn: bool) -> (Self, Saved) {
+        let mut log = Self::over(id, path, Sink::Open(OpenFile::new(file, true)));
+        log.started = true;
+        if torn {
+            log.enqueue(b"\n".to_vec());
+        }
+        let saved = log.flush();
+        (log, saved)
+    }
+
+    fn over(id: SessionId, path: PathBuf, sink: Sink) -> Self {
+        let queue = VecDeque::new();
+        Self { id, path, sink, queue, queued_bytes: 0, started: false, trouble: None, lost: 0 }
+    }
+
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Where the session is, or will be, saved.
+    pub fn path(&self) -> Option<&Path> {
+        match self.sink {
+            Sink::Off => None,
+            Sink::Unborn | Sink::Open(_) => Some(&self.path),
+        }
+    }
+
+    /// Records that are not in the file: what is lost if zdx ends now.
+    pub fn unsaved(&self) -> u64 {
+        if self.started { self.queue.len() as u64 + self.lost } else { 0 }
+    }
+
+    #[cfg(test)]
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.queued_bytes
+    }
+
+    pub fn append(&mut self, record: &Record) -> Saved {
+        if matches!(self.sink, Sink::Off) {
+            return Saved::Off;
+        }
+        let line = match record.to_line() {
+            Ok(line) if line.len() <= LINE_CAP => line,
+            Ok(line) => return Self::dropped(format!("a record of {} MiB is too large", line.len() >> 20)),
+            Err(error) => return Self::dropped(format!("a record could not be written as JSON ({error})")),
+        };
+        if matches!(self.sink, Sink::Unborn) && self.queue.is_empty() && !matches!(record, Record::Meta(_)) {
+            // The first line of a file says what it is, even if nobody told us more than the id.
+            self.enqueue_bare_meta();
+        }
+        self.enqueue(line);
+        self.started |= !is_preamble(record);
+        if self.started { self.flush() } else { Saved::Held }
+    }
+
+    /// Makes everything appended so far survive a power cut. For the moment before an approved side effect, and
+    /// the end of a turn.
+    pub fn sync(&mut self) -> Saved {
+        match self.sink {
+            Sink::Off => return Saved::Off,
+            Sink::Unborn | Sink::Open(_) if !self.started => return Saved::Held,
+            Sink::Unborn | Sink::Open(_) => {}
+        }
+        let written = self.flush();
+        let Sink::Open(open) = &mut self.sink else { return written };
+        if !self.queue.is_empty() {
+            return written;
+        }
+        match open.sync(&self.path) {
+            Ok(()) if self.trouble.take().is_some() => Saved::Again { lost: std::mem::take(&mut self.lost) },
+            Ok(()) => written,
+            Err(why) => self.note(Trouble::Sync(why)),
+        }
+    }
+
+    fn flush(&mut self) -> Saved {
+        match self.write_queue() {
+            Ok(()) => match self.trouble.take() {
+                Some(Trouble::Write(_)) => Saved::Again { lost: std::mem::take(&mut self.lost) },
+                sync => {
+                    self.trouble = sync;
+                    Saved::Yes
+                }
+            },
+            Err(error) => {
+                let why = format!("{}: {}", self.path.display(), reason(&error));
+                let was_lossless = self.lost == 0;
+                self.shrink_queue();
+                if was_lossless && self.lost > 0 {
+                    self.trouble = Some(Trouble::Write(why.clone()));
+                    return Saved::Losing { why };
+                }
+                self.note(Trouble::Write(why))
+            }
+        }
+    }
+
+    fn write_queue(&mut self) -> io::Result<()> {
+        if matches!(self.sink, Sink::Unborn) {
+            self.sink = Sink::Open(OpenFile::create(&self.path)?);
+        }
+        let Sink::Open(open) = &mut self.sink else { return Ok(()) };
+        while let Some(line) = self.queue.front() {
+            open.append(line)?;
+            self.queued_bytes -= line.len();
+            self.queue.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Tells a trouble once, until it changes.
+    fn note(&mut self, trouble: Trouble) -> Saved {
+        if self.trouble.as_ref() == Some(&trouble) {
+            return Saved::Waiting;
+        }
+        let (Trouble::Write(why) | Trouble::Sync(why)) = &trouble;
+        let why = why.clone();
+        self.trouble = Some(trouble);
+        Saved::Not { why }
+    }
+
+    fn dropped(why: String) -> Saved {
+        Saved::Dropped { why }
+    }
+
+    fn enqueue(&mut self, line: Vec<u8>) {
+        self.queued_bytes += line.len();
+        self.queue.push_back(line);
+    }
+
+    fn enqueue_bare_meta(&mut self) {
+        let meta = Record::Meta(Meta {
+            schema_version: SCHEMA_VERSION,
+            id: Some(self.id.to_string()),
+            root: None,
+            model: None,
+            parent: None,
+            ts: record::now(),
+        });
+        if let Ok(line) = meta.to_line() {
+            self.enqueue(line);
+        }
+    }
+
+    /// Gives up the oldest lines but the very first, which may be the header or the newline that mends the tail.
+    fn shrink_queue(&mut self) {
+        while self.queued_bytes > QUEUE_CAP && self.queue.len() > 2 {
+            if let Some(line) = self.queue.remove(1) {
+                self.queued_bytes -= line.len();
+                self.lost += 1;
+            }
+        }
+    }
+}
+
+/// Says what a session is, not that anything happened in it.
+fn is_preamble(record: &Record) -> bool {
+    matches!(record, Record::Meta(_) | Record::Model(_))
+}
+
+pub(super) fn file_path(dir: &Path, id: SessionId) -> PathBuf {
+    dir.join(format!("{id}.jsonl"))
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    /// Where a half-written record begins that could not be cut off yet.
+    torn_at: Option<u64>,
+    /// The folder's entry for the file is known to be on the disk.
+    entry_synced: bool,
+}
+
+impl OpenFile {
+    fn new(file: File, entry_synced: bool) -> Self {
+        Self { file, torn_at: None, entry_synced }
+    }
+
+    fn create(path: &Path) -> io::Result<Self> {
+        if let Some(dir) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        }
+        let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)?;
+        match lock(&file) {
+            Lock::Ours | Lock::Unsupported => Ok(Self::new(file, false)),
+            Lock::Taken => Err(io::Error::other("another process holds it")),
+        }
+    }
+
+    /// All of the line or, as far as the disk allows, none of it.
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if let Some(offset) = self.torn_at {
+            self.file.set_len(offset)?;
+            self.torn_at = None;
+        }
+        let mut rest = line;
+        while !rest.is_empty() {
+            // A full disk first gives a short write; only the next one says why.
+            match self.file.write(rest) {
+                Ok(0) => return Err(self.cut(line.len() - rest.len(), ErrorKind::WriteZero.into())),
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.cut(line.len() - rest.len(), error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back the `written` bytes at the end, so that the next record does not glue to them.
+    fn cut(&mut self, written: usize, error: io::Error) -> io::Error {
+        if written > 0 {
+            match self.file.metadata() {
+                Ok(metadata) => {
+                    let start = metadata.len().saturating_sub(written as u64);
+                    self.torn_at = self.file.set_len(start).is_err().then_some(start);
+                }
+                Err(unknown_size) => return unknown_size,
+            }
+        }
+        error
+    }
+
+    fn sync(&mut self, path: &Path) -> Result<(), String> {
+        let in_words = |error: io::Error| format!("{}: {}", path.display(), reason(&error));
+        if !self.entry_synced {
+            // Waiting for the folder costs a journal commit: it is due when the data is promised, not before.
+            if let Some(dir) = path.parent() {
+                File::open(dir).and_then(|dir| supported(dir.sync_all())).map_err(in_words)?;
+            }
+            self.entry_synced = true;
+        }
+        supported(self.file.sync_data()).map_err(in_words)?;
+        match self.file.metadata() {
+            Ok(metadata) if metadata.nlink() == 0 => {
+                Err(format!("{} was removed by another program", path.display()))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(in_words(error)),
+        }
+    }
+}
+
+/// Some file systems cannot sync a folder or a special file. There is nothing to wait for then.
+fn supported(synced: io::Result<()>) -> io::Result<()> {
+    match synced {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        other => other,
+    }
+}
+
+pub(super) enum Lock {
+    Ours,
+    Taken,
+    /// The file system knows no locks; saving without one beats not saving.
+    Unsupported,
+}
+
+pub(super) fn lock(file: &File) -> Lock {
+    match file.try_lock() {
+        Ok(()) => Lock::Ours,
+        Err(TryLockError::WouldBlock) => Lock::Taken,
+        Err(TryLockError::Error(_)) => Lock::Unsupported,
+    }
+}
+
+/// Lets a write beyond `ulimit -f` fail with an error instead of killing the process. To be called once, inside the
+/// tokio runtime. A handler that does nothing, rather than an ignored signal: children would inherit the latter.
+pub fn ignore_sigxfsz() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    // The handler stays for the life of the process; the listener is of no use.
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
+}
