@@ -2,6 +2,7 @@
 //! `prepare` has no side effect; nothing runs that was not prepared, judged and, where asked, approved.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -9,15 +10,22 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Action, Preview, ToolError, ToolOutput, ToolSpec};
 
+pub mod registry;
 pub mod shell;
+pub mod supervisor;
 pub mod workspace;
+
+pub use registry::Registry;
+pub use shell::{CommandOutput, End, RunOptions, Shell, ShellSettings};
+pub use workspace::Workspace;
 
 pub trait Tool: Send + Sync {
     /// Name, aliases, description and schema, as a model is told them.
     fn spec(&self) -> &ToolSpec;
 
     /// Resolves paths and parses commands. The returned action is what policy judges and the user sees, and
-    /// `run` does exactly that.
+    /// `run` does exactly that. What it reads of files goes into the preview alone: nothing of a file's content may
+    /// reach a model before the action was judged.
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError>;
 }
 
@@ -26,14 +34,19 @@ pub type RunFn = Box<dyn FnOnce(RunContext) -> BoxFuture<'static, ToolOutput> + 
 pub struct Prepared {
     pub action: Action,
     pub preview: Preview,
+    /// Set when the call cannot succeed (text to replace that is not there): answered instead of asking a person
+    /// about it. Says nothing of the file's content; an allowed call may `run` and learn more.
+    pub doomed: Option<ToolError>,
     pub run: RunFn,
 }
 
 /// What tools of one session share.
 #[derive(Clone)]
 pub struct ToolContext {
-    pub workspace: Arc<workspace::Workspace>,
-    pub shell: Arc<shell::Shell>,
+    pub workspace: Arc<Workspace>,
+    pub shell: Arc<Shell>,
+    /// `tool_timeout_secs`; none means no limit.
+    pub timeout: Option<Duration>,
 }
 
 /// What one running call has of its own.

@@ -4,4 +4,4 @@
 pub mod labels;
 mod sanitize;
 
-pub use sanitize::{Sanitizer, sanitize, visible};
+pub use sanitize::{Colours, Sanitizer, plain, sanitize, visible, visible_line};
