@@ -1,1 +1,200 @@
-//! Every directory and file zdx touches outside the workspace.
+//! Every directory and file zdx touches outside the workspace, and the environment they are derived from.
+//! Nothing else reads `std::env`; nothing here decides what is written, or when.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+/// The environment as it was when zdx started. An empty variable counts as not set.
+#[derive(Clone, Default)]
+pub struct Env {
+    vars: HashMap<OsString, OsString>,
+}
+
+/// Values may be keys: only the count is ever shown.
+impl std::fmt::Debug for Env {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Env").field("variables", &self.vars.len()).finish()
+    }
+}
+
+impl Env {
+    pub fn capture() -> Self {
+        Self { vars: std::env::vars_os().collect() }
+    }
+
+    pub fn from_pairs<K: Into<OsString>, V: Into<OsString>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
+        Self { vars: pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+
+    /// The value, if it is set, not empty and text.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.get_os(name).and_then(OsStr::to_str)
+    }
+
+    /// The value, if it is set and not empty. For paths, which need not be UTF-8.
+    pub fn get_os(&self, name: &str) -> Option<&OsStr> {
+        self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// The first of these variables that is set, with its name.
+    pub fn first_of<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &OsStr)> {
+        names.iter().find_map(|name| Some((*name, self.get_os(name)?)))
+    }
+
+    /// Everything, empty values included: what a child process may be given.
+    pub fn vars(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    pub fn home(&self) -> Option<PathBuf> {
+        self.absolute("HOME")
+    }
+
+    fn absolute(&self, name: &str) -> Option<PathBuf> {
+        self.get_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PathsError {
+    #[error(
+        "there is no folder for zdx's files: HOME is not set; set HOME, or ZDX_HOME to a folder of your choice"
+    )]
+    NoHome,
+    #[error("cannot work out where {path} is: {source}")]
+    Unresolvable { path: PathBuf, source: io::Error },
+}
+
+/// The names a configuration file may have in its folder; at most one of them.
+pub const CONFIG_NAMES: [&str; 3] = ["config.toml", "config.json", "config.jsonc"];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    base: PathBuf,
+    home: Option<PathBuf>,
+    /// The global configuration file when a variable names it, with that variable.
+    named_config: Option<(&'static str, PathBuf)>,
+    default_cache: PathBuf,
+}
+
+impl Paths {
+    pub fn from_env(env: &Env) -> Result<Self, PathsError> {
+        let home = env.home();
+        let own = env.get_os("ZDX_HOME").map(|path| absolute(Path::new(path))).transpose()?;
+        let under_home = |name: &str| home.as_ref().map(|home| home.join(name));
+        let base = match &own {
+            Some(own) => own.clone(),
+            None => env
+                .absolute("XDG_CONFIG_HOME")
+                .or_else(|| under_home(".config"))
+                .ok_or(PathsError::NoHome)?
+                .join("zdx"),
+        };
+        // With a home of its own, zdx leaves nothing anywhere else.
+        let default_cache = match own {
+            Some(own) => own.join("cache"),
+            None => env
+                .absolute("XDG_CACHE_HOME")
+                .or_else(|| under_home(".cache"))
+                .map_or_else(|| base.join("cache"), |dir| dir.join("zdx")),
+        };
+        let named_config = env
+            .first_of(&["ZDX_CONFIG", "AGENT_CONFIG"])
+            .map(|(name, path)| absolute(Path::new(path)).map(|path| (name, path)))
+            .transpose()?;
+        Ok(Self { base, home, named_config, default_cache })
+    }
+
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    pub fn sessions(&self) -> PathBuf {
+        self.base.join("sessions")
+    }
+
+    pub fn history_file(&self) -> PathBuf {
+        self.base.join("history")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.base.join("logs")
+    }
+
+    /// `configured` is `Config::cache.dir`, in which the environment has already had its say.
+    pub fn cache(&self, configured: Option<&Path>) -> PathBuf {
+        configured.map_or_else(|| self.default_cache.clone(), Path::to_owned)
+    }
+
+    /// What was always allowed, by project.
+    pub fn grants_file(&self) -> PathBuf {
+        self.base.join("grants.json")
+    }
+
+    /// Which project files were trusted, by content.
+    pub fn trust_file(&self) -> PathBuf {
+        self.base.join("trust.json")
+    }
+
+    pub fn global_agents_md(&self) -> PathBuf {
+        self.base.join("AGENTS.md")
+    }
+
+    /// Where `config init` writes when there is no file yet.
+    pub fn default_config_file(&self) -> PathBuf {
+        self.named_config.as_ref().map_or_else(|| self.base.join(CONFIG_NAMES[0]), |(_, path)| path.clone())
+    }
+
+    /// The variable that names the global configuration file, and the file.
+    pub fn named_config(&self) -> Option<(&'static str, &Path)> {
+        self.named_config.as_ref().map(|(name, path)| (*name, path.as_path()))
+    }
+
+    /// A project's own folder of zdx files.
+    pub fn project_dir(root: &Path) -> PathBuf {
+        root.join(".zdx")
+    }
+
+    pub fn config_candidates(dir: &Path) -> impl Iterator<Item = PathBuf> {
+        CONFIG_NAMES.iter().map(|name| dir.join(name))
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, PathsError> {
+    std::path::absolute(path).map_err(|source| PathsError::Unresolvable { path: path.to_owned(), source })
+}
+
+/// Makes a folder and its missing parents readable by their owner alone. Existing folders stay as they are.
+pub fn ensure_dir(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// At most `limit` bytes of a regular file. Never waits: a pipe or a device by that name is refused.
+pub fn read_regular(path: &Path, limit: usize) -> io::Result<Bounded> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    let cut = bytes.len() > limit;
+    bytes.truncate(limit);
+    Ok(Bounded { bytes, cut })
+}
+
+pub struct Bounded {
+    pub bytes: Vec<u8>,
+    /// The file is longer than what was read.
+    pub cut: bool,
+}

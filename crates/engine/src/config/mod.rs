@@ -1,1 +1,23 @@
 //! Layers of configuration become one immutable `Config`; each value knows where it came from.
+//! Reads files and a captured environment, never the process's own; writes nothing.
+
+mod check;
+mod error;
+mod layer;
+mod merge;
+mod provider;
+mod resolve;
+pub mod schema;
+mod show;
+mod source;
+mod tree;
+mod value;
+
+pub use error::ConfigError;
+pub use layer::find_config_file;
+pub use merge::{Leaf, Merged};
+pub use resolve::{ResolveInput, Resolved, resolve};
+pub use source::{FileRef, Layer, Source};
+pub use value::{
+    Cache, ChildEnv, Compaction, Config, Flags, LayerRules, Logs, ModelEntry, SystemPrompt, Validation,
+};

@@ -1,0 +1,224 @@
+//! Does a written value fit its key? Turns tree nodes into the JSON that `Config` is read from.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use zdx_models::wire::Wire;
+
+use super::schema::Kind;
+use super::tree::{Node, Shape};
+
+/// Why a value does not fit.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub line: usize,
+    pub what: What,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum What {
+    Wrong(String),
+    /// The value is, or would be, a secret; it is never repeated.
+    Secret,
+}
+
+/// Where relative paths start and what `~` means.
+pub struct Places<'a> {
+    pub folder: &'a Path,
+    pub home: Option<&'a Path>,
+}
+
+/// The value in the form `Config` reads; none when it is an empty text, which counts as not written.
+pub fn check(kind: Kind, node: &Node, places: &Places) -> Result<Option<Value>, Problem> {
+    let value = match kind {
+        Kind::Text => text(node)?.into(),
+        Kind::Url => url(node)?.into(),
+        Kind::Path => path(node, places)?,
+        Kind::Flag => flag(node)?,
+        Kind::Whole { min, max } => whole(node, min, max)?,
+        Kind::Number { min, max } => number(node, min, max)?,
+        Kind::OneOf(choices) => one_of(node, choices)?.into(),
+        Kind::Wire => wire(node)?,
+        Kind::Header => header(node)?,
+        Kind::Texts | Kind::MoreTexts => list(node, |item| Ok(text(item)?.into()))?,
+        Kind::MorePaths => list(node, |item| path(item, places))?,
+        Kind::Variables => variables(node)?,
+        Kind::Rules => rules(node)?,
+        Kind::Open => open(node)?,
+    };
+    Ok(if value.as_str() == Some("") { None } else { Some(value) })
+}
+
+fn wrong(node: &Node, message: String) -> Problem {
+    Problem { line: node.line, what: What::Wrong(message) }
+}
+
+fn expected(what: &str, node: &Node) -> Problem {
+    wrong(node, format!("expected {what}, found {}", node.type_name()))
+}
+
+fn text(node: &Node) -> Result<&str, Problem> {
+    node.text().ok_or_else(|| expected("text", node))
+}
+
+fn url(node: &Node) -> Result<&str, Problem> {
+    let url = text(node)?;
+    let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    match host {
+        _ if url.is_empty() => Ok(url),
+        Some(host) if !host.is_empty() && !url.contains(char::is_whitespace) => Ok(url),
+        Some(_) | None => {
+            Err(wrong(node, "expected an address that begins with http:// or https://".to_owned()))
+        }
+    }
+}
+
+fn path(node: &Node, places: &Places) -> Result<Value, Problem> {
+    let written = text(node)?;
+    if written.is_empty() {
+        return Ok("".into());
+    }
+    let path = match (written.strip_prefix("~/"), places.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        (Some(_), None) => return Err(wrong(node, "~ has no meaning here, HOME is not set".to_owned())),
+        (None, _) => places.folder.join(written),
+    };
+    match path.into_os_string().into_string() {
+        Ok(path) => Ok(path.into()),
+        Err(path) => Err(wrong(
+            node,
+            format!("{} is not valid UTF-8: write the path in full", PathBuf::from(path).display()),
+        )),
+    }
+}
+
+fn flag(node: &Node) -> Result<Value, Problem> {
+    match &node.shape {
+        Shape::Scalar(value @ Value::Bool(_)) => Ok(value.clone()),
+        Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) => Err(expected("true or false", node)),
+    }
+}
+
+fn whole(node: &Node, min: u64, max: u64) -> Result<Value, Problem> {
+    let Shape::Scalar(Value::Number(number)) = &node.shape else {
+        return Err(expected("a whole number", node));
+    };
+    if number.is_f64() {
+        return Err(expected("a whole number", node));
+    }
+    match number.as_u64().filter(|number| (min..=max).contains(number)) {
+        Some(number) => Ok(number.into()),
+        None if max >= u64::from(u32::MAX) => Err(wrong(
+            node,
+            format!("expected a whole number of at least {min} and not beyond reason, found {number}"),
+        )),
+        None => Err(wrong(node, format!("expected a whole number from {min} to {max}, found {number}"))),
+    }
+}
+
+fn number(node: &Node, min: f64, max: f64) -> Result<Value, Problem> {
+    let Shape::Scalar(value @ Value::Number(number)) = &node.shape else {
+        return Err(expected("a number", node));
+    };
+    match number.as_f64().filter(|number| (min..=max).contains(number)) {
+        Some(_) => Ok(value.clone()),
+        None => Err(wrong(node, format!("expected a number from {min} to {max}, found {number}"))),
+    }
+}
+
+fn one_of<'n>(node: &'n Node, choices: &[&str]) -> Result<&'n str, Problem> {
+    let chosen = text(node)?;
+    if choices.contains(&chosen) {
+        return Ok(chosen);
+    }
+    Err(wrong(node, format!("expected one of {}, found \"{}\"", choices.join(", "), shorten(chosen))))
+}
+
+fn wire(node: &Node) -> Result<Value, Problem> {
+    let name = text(node)?;
+    match serde_json::from_value::<Wire>(name.into()) {
+        Ok(_) => Ok(name.into()),
+        Err(error) => Err(wrong(node, shorten(&error.to_string()))),
+    }
+}
+
+/// Headers that carry a credential; their value has no place in a file.
+const SECRET_HEADERS: [&str; 6] =
+    ["authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"];
+
+pub fn is_secret_header(name: &str) -> bool {
+    SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str())
+}
+
+fn header(node: &Node) -> Result<Value, Problem> {
+    let value = text(node)?;
+    if value.chars().any(char::is_control) {
+        return Err(wrong(node, "a header's value must be one line of plain text".to_owned()));
+    }
+    Ok(value.into())
+}
+
+fn variables(node: &Node) -> Result<Value, Problem> {
+    let name = |item: &Node| -> Result<Value, Problem> {
+        let name = text(item)?;
+        let is_name = !name.is_empty()
+            && !name.starts_with(|first: char| first.is_ascii_digit())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        // Whoever writes no name here most likely pasted the key itself.
+        if is_name { Ok(name.into()) } else { Err(Problem { line: item.line, what: What::Secret }) }
+    };
+    match &node.shape {
+        Shape::Scalar(Value::String(text)) if text.is_empty() => Ok("".into()),
+        Shape::Scalar(Value::String(_)) => Ok(Value::Array(vec![name(node)?])),
+        Shape::List(items) => items.iter().map(name).collect(),
+        Shape::Scalar(_) | Shape::Table(_) => Err(expected("a variable's name, or a list of names", node)),
+    }
+}
+
+const VERDICTS: [&str; 3] = ["allow", "ask", "deny"];
+
+/// One word for everything, a word a tool, or a word a pattern of a tool.
+fn rules(node: &Node) -> Result<Value, Problem> {
+    let word = |node: &Node| one_of(node, &VERDICTS).map(Value::from);
+    let Shape::Table(tools) = &node.shape else {
+        return match node.text() {
+            Some(_) => Ok(serde_json::json!({ "*": word(node)? })),
+            None => Err(expected("a table of rules, or one of allow, ask, deny", node)),
+        };
+    };
+    let mut out = serde_json::Map::new();
+    for (tool, rule) in tools {
+        let value = match &rule.shape {
+            Shape::Table(patterns) => patterns
+                .iter()
+                .map(|(pattern, rule)| Ok((pattern.clone(), word(rule)?)))
+                .collect::<Result<_, _>>()?,
+            Shape::Scalar(_) | Shape::List(_) => word(rule)?,
+        };
+        out.insert(tool.clone(), value);
+    }
+    Ok(Value::Object(out))
+}
+
+fn open(node: &Node) -> Result<Value, Problem> {
+    match &node.shape {
+        Shape::Scalar(Value::Null) => Err(expected("a value", node)),
+        Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) => Ok(node.to_json()),
+    }
+}
+
+fn list(node: &Node, item: impl Fn(&Node) -> Result<Value, Problem>) -> Result<Value, Problem> {
+    let Shape::List(items) = &node.shape else { return Err(expected("a list of texts", node)) };
+    let values = items.iter().map(item).collect::<Result<Vec<_>, _>>()?;
+    Ok(values.into_iter().filter(|value| value.as_str() != Some("")).collect())
+}
+
+/// Enough to recognise a value by, and not enough to flood a screen.
+fn shorten(text: &str) -> String {
+    const MOST: usize = 120;
+    if text.chars().count() <= MOST {
+        text.to_owned()
+    } else {
+        text.chars().take(MOST).chain(['…']).collect()
+    }
+}

@@ -1,0 +1,182 @@
+//! One configuration file: found, read, parsed and held against the schema. Decides nothing about other layers.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::check::{self, Places, Problem, What};
+use super::error::ConfigError;
+use super::provider;
+use super::schema::{self, Key, Match};
+use super::tree::{self, Format, Node, Shape, Table};
+use crate::paths::{Paths, read_regular};
+
+const LARGEST_FILE: usize = 1 << 20;
+/// A file full of unknown keys must not flood the screen.
+const MOST_UNKNOWN: usize = 10;
+
+/// One value a file sets.
+#[derive(Debug)]
+pub struct Found {
+    pub path: Vec<String>,
+    pub key: &'static Key,
+    pub value: Value,
+    pub line: usize,
+}
+
+#[derive(Debug)]
+pub struct FileLayer {
+    pub file: PathBuf,
+    pub found: Vec<Found>,
+    pub notices: Vec<String>,
+}
+
+/// The one configuration file of a folder.
+pub fn find_config_file(dir: &Path) -> Result<Option<PathBuf>, ConfigError> {
+    // A dangling link is there too: better an error than settings that silently do not apply.
+    let mut present = Paths::config_candidates(dir).filter(|path| path.symlink_metadata().is_ok());
+    match (present.next(), present.next()) {
+        (Some(first), Some(second)) => Err(ConfigError::TwoFiles { first, second }),
+        (first, _) => Ok(first),
+    }
+}
+
+pub fn read(
+    file: &Path,
+    named_by: Option<&'static str>,
+    home: Option<&Path>,
+) -> Result<FileLayer, ConfigError> {
+    let text = read_text(file, named_by)?;
+    let format = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => Format::Toml,
+        Some("json" | "jsonc") => Format::Jsonc,
+        Some(_) | None if text.trim_start().starts_with('{') => Format::Jsonc,
+        Some(_) | None => Format::Toml,
+    };
+    let root = tree::parse(&text, format).map_err(|error| ConfigError::Syntax {
+        path: file.to_owned(),
+        line: error.line,
+        message: error.message,
+    })?;
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let mut walk = Walk { file, places: Places { folder, home }, found: Vec::new(), unknown: Vec::new() };
+    walk.table(&mut Vec::new(), &provider::rewrite(root))?;
+    let notices = walk.unknown_notices();
+    Ok(FileLayer { file: file.to_owned(), found: walk.found, notices })
+}
+
+fn read_text(file: &Path, named_by: Option<&'static str>) -> Result<String, ConfigError> {
+    // The customary way to say "none".
+    if file == Path::new("/dev/null") {
+        return Ok(String::new());
+    }
+    let unreadable = |source| ConfigError::Unreadable { path: file.to_owned(), source, variable: named_by };
+    let read = read_regular(file, LARGEST_FILE).map_err(unreadable)?;
+    if read.cut {
+        return Err(ConfigError::TooLarge { path: file.to_owned() });
+    }
+    let text = String::from_utf8(read.bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = error.as_bytes().iter().take(good).filter(|byte| **byte == b'\n').count() + 1;
+        ConfigError::Syntax { path: file.to_owned(), line, message: "this is not valid UTF-8".to_owned() }
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+struct Walk<'a> {
+    file: &'a Path,
+    places: Places<'a>,
+    found: Vec<Found>,
+    unknown: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn table(&mut self, path: &mut Vec<String>, table: &Table) -> Result<(), ConfigError> {
+        for (name, node) in table {
+            path.push(name.clone());
+            self.entry(path, node)?;
+            path.pop();
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: &mut Vec<String>, node: &Node) -> Result<(), ConfigError> {
+        match (schema::lookup(path), &node.shape) {
+            (Match::Leaf(key), _) => self.leaf(path, key, node),
+            (Match::Branch, Shape::Table(table)) => self.table(path, table),
+            (Match::Branch, Shape::Scalar(_) | Shape::List(_)) => {
+                let message = format!("expected a table, found {}", node.type_name());
+                Err(self.problem(path, Problem { line: node.line, what: What::Wrong(message) }))
+            }
+            (Match::Unknown, _) if holds_secret(path, node) => {
+                Err(self.problem(path, Problem { line: node.line, what: What::Secret }))
+            }
+            (Match::Unknown, _) => {
+                let hint = schema::suggest(path)
+                    .map_or_else(String::new, |known| format!("; did you mean {known}?"));
+                self.unknown.push(format!(
+                    "{}:{}: unknown key {} is ignored{hint}",
+                    self.file.display(),
+                    node.line,
+                    shown(path)
+                ));
+                Ok(())
+            }
+        }
+    }
+
+    fn leaf(&mut self, path: &[String], key: &'static Key, node: &Node) -> Result<(), ConfigError> {
+        let secret_header =
+            key.kind == schema::Kind::Header && path.last().is_some_and(|name| check::is_secret_header(name));
+        if secret_header {
+            return Err(self.problem(path, Problem { line: node.line, what: What::Secret }));
+        }
+        let checked =
+            check::check(key.kind, node, &self.places).map_err(|problem| self.problem(path, problem))?;
+        if let Some(value) = checked {
+            self.found.push(Found { path: path.to_owned(), key, value, line: node.line });
+        }
+        Ok(())
+    }
+
+    fn problem(&self, path: &[String], problem: Problem) -> ConfigError {
+        let place = format!("{}:{}", self.file.display(), problem.line);
+        problem_at(place, path, problem.what)
+    }
+
+    fn unknown_notices(&mut self) -> Vec<String> {
+        let more = self.unknown.len().saturating_sub(MOST_UNKNOWN);
+        let mut notices = std::mem::take(&mut self.unknown);
+        notices.truncate(MOST_UNKNOWN);
+        if more > 0 {
+            notices.push(format!("{}: {more} more unknown keys are ignored", self.file.display()));
+        }
+        notices
+    }
+}
+
+pub fn problem_at(place: String, path: &[String], what: What) -> ConfigError {
+    match what {
+        What::Wrong(message) => ConfigError::Value { place, key: shown(path), message },
+        What::Secret => ConfigError::Secret { place, key: shown(path) },
+    }
+}
+
+/// A key under a name that people give to keys. Tables that other parts read are theirs to judge.
+fn holds_secret(path: &[String], node: &Node) -> bool {
+    let Some(name) = path.last() else { return false };
+    let name = name.to_lowercase().replace(['_', '-'], "");
+    let called_secret = ["apikey", "token", "secret", "password"].iter().any(|end| name.ends_with(end));
+    called_secret && node.text().is_some_and(|text| !text.is_empty())
+}
+
+/// A path as it is written in TOML: names with dots or slashes in quotes.
+pub fn shown(path: &[String]) -> String {
+    let plain = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*'))
+    };
+    path.iter()
+        .map(|name| if plain(name) { name.clone() } else { format!("{name:?}") })
+        .collect::<Vec<_>>()
+        .join(".")
+}

@@ -1,0 +1,85 @@
+//! Where a value came from, and files that a value names.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Layers in the order in which they win: a later one beats an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    Default,
+    Global,
+    Project,
+    Environment,
+    Flag,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    File { layer: Layer, path: PathBuf, line: usize },
+    Env(&'static str),
+    Flag(&'static str),
+}
+
+impl Source {
+    pub fn layer(&self) -> Layer {
+        match self {
+            Self::Default => Layer::Default,
+            Self::File { layer, .. } => *layer,
+            Self::Env(_) => Layer::Environment,
+            Self::Flag(_) => Layer::Flag,
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line, .. } => write!(f, "{}:{line}", path.display()),
+            Self::Env(name) => write!(f, "environment {name}"),
+            Self::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// A file that configuration names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRef {
+    /// Absolute; may be a link.
+    pub path: PathBuf,
+    /// Set when an untrusted project wrote it: what the path leads to must lie in this folder.
+    pub confined_to: Option<PathBuf>,
+    pub source: Source,
+}
+
+impl FileRef {
+    /// Whether following the path leads out of the folder it is confined to. A missing file leads nowhere.
+    pub fn escapes(&self) -> bool {
+        let Some(folder) = &self.confined_to else { return false };
+        match self.path.canonicalize() {
+            Ok(target) => !lies_in(&target, folder),
+            Err(_) => !lies_in(&normalise(&self.path), folder),
+        }
+    }
+}
+
+fn lies_in(path: &Path, folder: &Path) -> bool {
+    path.starts_with(folder) || folder.canonicalize().is_ok_and(|real| path.starts_with(real))
+}
+
+/// `..` and `.` resolved by name alone, for paths that do not exist.
+fn normalise(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => out.push(part),
+        }
+    }
+    out
+}

@@ -1,0 +1,190 @@
+//! The binary on a pseudo terminal, with a screen that shows what a person would see.
+
+use std::io::{Read, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
+use vt100::{Parser, Screen};
+
+const POLL: Duration = Duration::from_millis(2);
+const SCROLLBACK: usize = 2_000;
+
+type Keyboard = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// Answers what programs ask a terminal: where the cursor is, and what kind of terminal it is.
+struct Answers(Keyboard);
+
+impl vt100::Callbacks for Answers {
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut Screen,
+        i1: Option<u8>,
+        _: Option<u8>,
+        params: &[&[u16]],
+        c: char,
+    ) {
+        let answer = match (i1, c, params.first().and_then(|param| param.first())) {
+            (None, 'n', Some(6)) => {
+                let (row, col) = screen.cursor_position();
+                format!("\x1b[{};{}R", row + 1, col + 1)
+            }
+            (None, 'n', Some(5)) => "\x1b[0n".to_owned(),
+            (None, 'c', _) => "\x1b[?62;22c".to_owned(),
+            _ => return,
+        };
+        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(answer.as_bytes());
+    }
+}
+
+struct Terminal {
+    parser: Parser<Answers>,
+    raw: Vec<u8>,
+    open: bool,
+}
+
+#[derive(Clone)]
+struct Shared(Arc<(Mutex<Terminal>, Condvar)>);
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Terminal> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Killed when dropped.
+pub struct Pty {
+    shared: Shared,
+    keyboard: Keyboard,
+    master: Box<dyn MasterPty + Send>,
+    child: Box<dyn Child + Send + Sync>,
+    exit: Option<u32>,
+}
+
+impl Pty {
+    pub(super) fn start(command: CommandBuilder, rows: u16, cols: u16) -> Self {
+        let pair = native_pty_system().openpty(size(rows, cols)).expect("a pseudo terminal");
+        let child = pair.slave.spawn_command(command).expect("running the binary on a terminal");
+        // The terminal ends when the child's side is closed everywhere, here too.
+        drop(pair.slave);
+        let keyboard: Keyboard = Arc::new(Mutex::new(pair.master.take_writer().expect("one writer")));
+        let parser = Parser::new_with_callbacks(
+            nonzero(rows),
+            nonzero(cols),
+            SCROLLBACK,
+            Answers(Arc::clone(&keyboard)),
+        );
+        let terminal = Terminal { parser, raw: Vec::new(), open: true };
+        let shared = Shared(Arc::new((Mutex::new(terminal), Condvar::new())));
+        let mut output = pair.master.try_clone_reader().expect("a reader");
+        std::thread::spawn({
+            let shared = shared.clone();
+            move || {
+                let mut piece = [0; 16 << 10];
+                while let Ok(count @ 1..) = output.read(&mut piece) {
+                    let mut terminal = shared.lock();
+                    terminal.raw.extend_from_slice(&piece[..count]);
+                    terminal.parser.process(&piece[..count]);
+                    drop(terminal);
+                    shared.0.1.notify_all();
+                }
+                shared.lock().open = false;
+                shared.0.1.notify_all();
+            }
+        });
+        Self { shared, keyboard, master: pair.master, child, exit: None }
+    }
+
+    /// Types this; Enter is `\r`, Ctrl-C is `\x03`, Ctrl-D is `\x04`.
+    pub fn send(&self, keys: impl AsRef<[u8]>) {
+        let mut keyboard = self.keyboard.lock().unwrap_or_else(PoisonError::into_inner);
+        keyboard.write_all(keys.as_ref()).and_then(|()| keyboard.flush()).expect("typing into the terminal");
+    }
+
+    /// Waits until the screen satisfies this; fails with the screen otherwise.
+    #[track_caller]
+    pub fn wait_for(&self, seen: impl Fn(&Screen) -> bool, timeout: Duration) {
+        let (terminal, changed) = &*self.shared.0;
+        let terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
+        let (terminal, _) = changed
+            .wait_timeout_while(terminal, timeout, |terminal| {
+                terminal.open && !seen(terminal.parser.screen())
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        let screen = terminal.parser.screen();
+        assert!(seen(screen), "not on the screen within {timeout:?}:\n{}", screen.contents());
+    }
+
+    #[track_caller]
+    pub fn wait_for_text(&self, text: &str, timeout: Duration) {
+        self.wait_for(|screen| screen.contents().contains(text), timeout);
+    }
+
+    pub fn screen(&self) -> Screen {
+        self.shared.lock().parser.screen().clone()
+    }
+
+    pub fn contents(&self) -> String {
+        self.shared.lock().parser.screen().contents()
+    }
+
+    /// Every byte the program wrote.
+    pub fn raw(&self) -> Vec<u8> {
+        self.shared.lock().raw.clone()
+    }
+
+    pub fn resize(&self, rows: u16, cols: u16) {
+        self.shared.lock().parser.set_size(nonzero(rows), nonzero(cols));
+        self.master.resize(size(rows, cols)).expect("resizing the terminal");
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.process_id().expect("the child was started")
+    }
+
+    pub fn signal(&mut self, signal: Signal) {
+        if self.poll_exit().is_none() {
+            let pid = Pid::from_raw(self.pid().cast_signed()).expect("a process id is not 0");
+            kill_process(pid, signal).expect("signalling our own child");
+        }
+    }
+
+    /// Waits for the end and returns the exit code (1 after a signal).
+    #[track_caller]
+    pub fn wait_exit(&mut self, timeout: Duration) -> u32 {
+        let deadline = Instant::now() + timeout;
+        loop {
+            match self.poll_exit() {
+                Some(code) => return code,
+                None if Instant::now() < deadline => std::thread::sleep(POLL),
+                None => panic!("still running after {timeout:?}:\n{}", self.contents()),
+            }
+        }
+    }
+
+    fn poll_exit(&mut self) -> Option<u32> {
+        if self.exit.is_none() {
+            let status = self.child.try_wait().expect("waiting for our own child");
+            self.exit = status.map(|status| status.exit_code());
+        }
+        self.exit
+    }
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        if self.exit.is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn size(rows: u16, cols: u16) -> PtySize {
+    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
+}
+
+fn nonzero(count: u16) -> std::num::NonZeroU16 {
+    std::num::NonZeroU16::new(count).expect("a terminal has rows and columns")
+}
