@@ -89,3 +89,9 @@ pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
+
+impl From<Ending> for std::process::ExitCode {
+    fn from(ending: Ending) -> Self {
+        ending.code().into()
+    }
+}

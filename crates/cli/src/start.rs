@@ -1,0 +1,103 @@
+//! The seam to the engine: configuration is loaded and a session begun here, and nowhere else in the command line.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use zdx_engine::config::{Config, ResolveInput, Resolved, resolve};
+use zdx_engine::paths::{Env, Paths};
+use zdx_engine::session::SessionId;
+use zdx_engine::tools::supervisor;
+use zdx_protocol::{Approval, EngineHandle};
+
+use crate::exit::Failure;
+use crate::settings::{SessionPick, Settings};
+
+pub struct Started {
+    pub engine: EngineHandle,
+    /// What the configuration has to say, to be shown once the session has introduced itself.
+    pub notices: Vec<String>,
+}
+
+/// Who is there to be asked, and so what may happen unasked unless it was configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    Person,
+    Nobody,
+}
+
+impl Audience {
+    fn approval(self) -> Approval {
+        match self {
+            Self::Person => Approval::Balanced,
+            Self::Nobody => Approval::Yolo,
+        }
+    }
+}
+
+pub fn configuration(settings: &Settings) -> Result<Resolved, Failure> {
+    let Settings { paths, root, env, flags, .. } = settings;
+    resolve(&ResolveInput { paths, root, env, flags, trusted: false }).map_err(Failure::runtime)
+}
+
+pub async fn engine(
+    settings: &Settings,
+    pick: &SessionPick,
+    audience: Audience,
+) -> Result<Started, Failure> {
+    let session = choose(settings, pick)?;
+    let Resolved { mut config, notices, .. } = configuration(settings)?;
+    config.approval.get_or_insert(audience.approval());
+    let setup = Setup {
+        config: Arc::new(config),
+        paths: settings.paths.clone(),
+        env: settings.env.clone(),
+        root: settings.root.clone(),
+        session,
+        person: audience == Audience::Person,
+        allow_dangerous: settings.allow_dangerous,
+        executable: supervisor::program(),
+    };
+    let engine = start(setup).await.map_err(Failure::runtime)?;
+    Ok(Started { engine, notices })
+}
+
+fn choose(settings: &Settings, pick: &SessionPick) -> Result<SessionChoice, Failure> {
+    let store = settings.sessions();
+    let existing = |id: Result<SessionId, zdx_engine::session::FindError>| {
+        id.map(|id| SessionChoice::Existing(id.to_string())).map_err(Failure::runtime)
+    };
+    match pick {
+        SessionPick::New => Ok(SessionChoice::New),
+        SessionPick::Unsaved => Ok(SessionChoice::Unsaved),
+        SessionPick::Id(prefix) => existing(store.find(prefix)),
+        SessionPick::LatestHere => existing(store.latest(Some(&settings.root))),
+        SessionPick::Latest => existing(store.latest(None)),
+    }
+}
+
+// A stand-in until the engine's own entry point is here.
+struct Setup {
+    config: Arc<Config>,
+    paths: Paths,
+    env: Env,
+    root: PathBuf,
+    session: SessionChoice,
+    person: bool,
+    allow_dangerous: bool,
+    executable: PathBuf,
+}
+
+enum SessionChoice {
+    New,
+    Existing(String),
+    Unsaved,
+}
+
+async fn start(setup: Setup) -> Result<EngineHandle, String> {
+    let Setup { config, paths, env, root, session, person, allow_dangerous, executable } = setup;
+    let _ = (config, paths, env, root, person, allow_dangerous, executable);
+    match session {
+        SessionChoice::New | SessionChoice::Unsaved => Err("there is no engine yet".to_owned()),
+        SessionChoice::Existing(id) => Err(format!("there is no engine yet to resume {id}")),
+    }
+}
