@@ -108,10 +108,6 @@ fn whole(node: &Node, min: u64, max: u64) -> Result<Value, Problem> {
     }
     match number.as_u64().filter(|number| (min..=max).contains(number)) {
         Some(number) => Ok(number.into()),
-        None if max >= u64::from(u32::MAX) => Err(wrong(
-            node,
-            format!("expected a whole number of at least {min} and not beyond reason, found {number}"),
-        )),
         None => Err(wrong(node, format!("expected a whole number from {min} to {max}, found {number}"))),
     }
 }

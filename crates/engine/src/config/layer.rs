@@ -162,12 +162,15 @@ pub fn problem_at(place: String, path: &[String], what: What) -> ConfigError {
     }
 }
 
-/// A key under a name that people give to keys. Tables that other parts read are theirs to judge.
+/// Tables that other parts read are theirs to judge, and never get here.
 fn holds_secret(path: &[String], node: &Node) -> bool {
-    let Some(name) = path.last() else { return false };
+    path.last().is_some_and(|name| called_secret(name)) && node.text().is_some_and(|text| !text.is_empty())
+}
+
+/// A name that people give to keys and passwords.
+pub fn called_secret(name: &str) -> bool {
     let name = name.to_lowercase().replace(['_', '-'], "");
-    let called_secret = ["apikey", "token", "secret", "password"].iter().any(|end| name.ends_with(end));
-    called_secret && node.text().is_some_and(|text| !text.is_empty())
+    ["apikey", "token", "secret", "password"].iter().any(|end| name.ends_with(end))
 }
 
 /// A path as it is written in TOML: names with dots or slashes in quotes.

@@ -17,6 +17,7 @@ pub use error::ConfigError;
 pub use layer::find_config_file;
 pub use merge::{Leaf, Merged};
 pub use resolve::{ResolveInput, Resolved, resolve};
+pub use show::{Setting, describe, init_text};
 pub use source::{FileRef, Layer, Source};
 pub use value::{
     Cache, ChildEnv, Compaction, Config, Flags, LayerRules, Logs, ModelEntry, SystemPrompt, Validation,

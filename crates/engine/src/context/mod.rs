@@ -1,1 +1,8 @@
 //! What the model sees besides the conversation: the system prompt and the project's own rules.
+//! Read once when a session starts, so that every request of it begins with the same bytes.
+
+mod project;
+mod prompt;
+
+pub use project::{ProjectContext, load_project_context};
+pub use prompt::{PromptError, assemble, built_in};

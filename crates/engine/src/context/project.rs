@@ -1,0 +1,133 @@
+//! `AGENTS.md` files from the farthest to the closest, and the instruction files that configuration names.
+//! A file that cannot be used costs a notice, never the session.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::config::FileRef;
+use crate::paths::{Paths, read_regular};
+
+const FILE_NAME: &str = "AGENTS.md";
+const LARGEST_FILE: usize = 64 * 1024;
+
+const HEADING: &str = "# Project Context";
+const PRECEDENCE: &str =
+    "Guidelines by file, the farthest first: where they disagree, the closer, later one overrides.";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectContext {
+    /// Empty when no file had anything to say.
+    pub text: String,
+    pub loaded: Vec<PathBuf>,
+    pub notices: Vec<String>,
+}
+
+/// One place to look, and how far a link there may lead.
+struct Candidate {
+    path: PathBuf,
+    /// Folders of a checkout are not the user's own words: a link in them must stay in them, or a cloned
+    /// repository could send any file of the user's to a model.
+    confined_to: Option<PathBuf>,
+    /// Named in configuration, so its absence is worth a word.
+    expected: bool,
+}
+
+pub fn load_project_context(paths: &Paths, root: &Path, instructions: &[FileRef]) -> ProjectContext {
+    let mut candidates = agents_files(paths, root);
+    candidates.extend(instructions.iter().map(|file| Candidate {
+        path: file.path.clone(),
+        confined_to: file.confined_to.clone(),
+        expected: true,
+    }));
+    let real: Vec<Option<PathBuf>> = candidates.iter().map(|c| c.path.canonicalize().ok()).collect();
+    let mut context = ProjectContext::default();
+    let mut sections = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        // One file reached twice counts where it is closest.
+        if real[index].is_some() && real[index + 1..].contains(&real[index]) {
+            continue;
+        }
+        let elsewhere = || real[..index].contains(&real[index]);
+        match read(candidate, real[index].as_deref()) {
+            Ok(None) => {}
+            Ok(Some(Read { text, notice })) => {
+                context.notices.extend(notice.map(|what| format!("{}: {what}", candidate.path.display())));
+                if !text.trim().is_empty() {
+                    sections.push(format!("## {}\n\n{}", candidate.path.display(), text.trim()));
+                    context.loaded.push(candidate.path.clone());
+                }
+            }
+            Err(_) if elsewhere() => {}
+            Err(what) => context.notices.push(format!("{} is left out: {what}", candidate.path.display())),
+        }
+    }
+    if !sections.is_empty() {
+        context.text = format!("{HEADING}\n\n{PRECEDENCE}\n\n{}\n", sections.join("\n\n"));
+    }
+    context
+}
+
+/// Where `AGENTS.md` may lie, the most general first.
+fn agents_files(paths: &Paths, root: &Path) -> Vec<Candidate> {
+    let own = |dir: &Path| Candidate { path: dir.join(FILE_NAME), confined_to: None, expected: false };
+    let foreign = |dir: &Path| Candidate { confined_to: Some(dir.to_owned()), ..own(dir) };
+    let mut found = vec![own(paths.base())];
+    // Compared as they really are: home is often a link, and so is a temporary folder.
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let home = paths.home().map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    let below_home = home.as_deref().and_then(|home| Some((home, root.strip_prefix(home).ok()?)));
+    match below_home {
+        None => found.push(foreign(&root)),
+        Some((home, below)) => {
+            found.push(own(home));
+            let mut dir = home.to_owned();
+            for name in below {
+                dir.push(name);
+                found.push(foreign(&dir));
+            }
+        }
+    }
+    found
+}
+
+struct Read {
+    text: String,
+    notice: Option<String>,
+}
+
+/// None: there is no such file, and nobody said there would be.
+fn read(candidate: &Candidate, real: Option<&Path>) -> Result<Option<Read>, String> {
+    if let (Some(folder), Some(real)) = (&candidate.confined_to, real) {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        if !real.starts_with(folder) {
+            return Err("it is a link that leads out of its folder; copy the text instead".to_owned());
+        }
+    }
+    let read = match read_regular(&candidate.path, LARGEST_FILE) {
+        Ok(read) => read,
+        Err(error) if is_absent(&error) && !candidate.expected => {
+            let is_link = candidate.path.symlink_metadata().is_ok();
+            return if is_link { Err("it is a link to nothing".to_owned()) } else { Ok(None) };
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let whole = match std::str::from_utf8(&read.bytes) {
+        // A cut in the middle of a character is ours, not the file's.
+        Err(error) if read.cut && error.error_len().is_none() => &read.bytes[..error.valid_up_to()],
+        Ok(_) | Err(_) => &read.bytes[..],
+    };
+    let text = String::from_utf8_lossy(whole);
+    let mut text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
+    let mut notice = std::str::from_utf8(whole)
+        .is_err()
+        .then(|| "it is not valid UTF-8; unreadable characters were replaced".to_owned());
+    if read.cut {
+        text.push_str("\n\n[cut: this file is longer than 64 KiB; read it for the rest]");
+        notice = Some("only its first 64 KiB are given to the model; shorten it".to_owned());
+    }
+    Ok(Some(Read { text, notice }))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
