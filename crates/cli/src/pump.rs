@@ -61,6 +61,10 @@ impl Stage {
         self.front.fail(message, &mut self.page);
     }
 
+    pub fn ask(&mut self, text: &str) {
+        self.front.ask(text, &mut self.page);
+    }
+
     /// Waits until everything said so far stands on the screen.
     pub async fn settle(&mut self) {
         self.output.pages.settle(&mut self.page).await;
@@ -83,53 +87,65 @@ impl Stage {
         signals: &mut Signals,
         person: &mut Person<'_>,
     ) -> TurnEnd {
-        let mut stop: Option<Cause> = None;
-        let mut deadline = Instant::now();
+        let mut stop: Option<(Cause, Instant)> = None;
         self.tick.reset();
         loop {
-            let Self { front, page, output, tick } = self;
-            let cause = tokio::select! {
-                biased;
-                caught = signals.next() => Cause::Signal(caught),
-                error = output.failures.next() => Cause::Output(error),
-                () = tokio::time::sleep_until(deadline), if stop.is_some() => {
-                    return TurnEnd { cause: stop.unwrap_or(Cause::EngineGone), summary: None };
-                }
-                slot = output.pages.ready(), if !page.is_empty() => {
-                    slot.send(page);
-                    continue;
-                }
-                event = engine.events.recv(), if page.len() < PAGE_LIMIT => match self.follow(event, engine) {
+            let deadline = stop.as_ref().map(|(_, deadline)| *deadline);
+            let cause = match self.wait(engine, signals, deadline).await {
+                Woke::Written => continue,
+                Woke::Late => Cause::EngineGone,
+                Woke::Stop(cause) => cause,
+                Woke::Event(event) => match self.follow(event, engine) {
                     Next::More => continue,
-                    Next::Ask(request) => {
-                        self.settle().await;
-                        match person.answer(&request, self, signals).await {
-                            Some(command) => {
-                                // A closed channel shows itself as the end of the events.
-                                let _ = engine.commands.send(command).await;
-                                continue;
-                            }
-                            None => Cause::Signal(Caught::Interrupt),
+                    Next::Ask(request) => match person.answer(&request, self, signals).await {
+                        Some(command) => {
+                            // A closed channel shows itself as the end of the events.
+                            let _ = engine.commands.send(command).await;
+                            continue;
                         }
-                    }
+                        None => Cause::Signal(Caught::Interrupt),
+                    },
                     Next::Done(summary) => {
-                        let cause = stop.unwrap_or(Cause::Finished);
+                        let cause = stop.map_or(Cause::Finished, |(cause, _)| cause);
                         return TurnEnd { cause, summary: Some(summary) };
                     }
-                    Next::Gone => return TurnEnd { cause: Cause::EngineGone, summary: None },
+                    Next::Gone => {
+                        let cause = stop.map_or(Cause::EngineGone, |(cause, _)| cause);
+                        return TurnEnd { cause, summary: None };
+                    }
                 },
-                _ = tick.tick(), if front.is_live() => {
-                    front.tick(std::time::Instant::now(), page);
-                    continue;
-                }
             };
-            if let Some(first) = stop {
+            // Whoever asks twice, or waits too long, is not made to wait any longer.
+            if let Some((first, _)) = stop {
                 return TurnEnd { cause: first, summary: None };
             }
-            stop = Some(cause);
-            deadline = Instant::now() + GRACE;
+            stop = Some((cause, Instant::now() + GRACE));
             // A full queue of commands means that the engine is stuck: the deadline deals with that.
             let _ = engine.commands.try_send(Command::Interrupt);
+        }
+    }
+
+    async fn wait(
+        &mut self,
+        engine: &mut EngineHandle,
+        signals: &mut Signals,
+        deadline: Option<Instant>,
+    ) -> Woke {
+        let Self { front, page, output, tick } = self;
+        tokio::select! {
+            biased;
+            caught = signals.next() => Woke::Stop(Cause::Signal(caught)),
+            error = output.failures.next() => Woke::Stop(Cause::Output(error)),
+            () = tokio::time::sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => Woke::Late,
+            slot = output.pages.ready(), if !page.is_empty() => {
+                slot.send(page);
+                Woke::Written
+            }
+            event = engine.events.recv(), if page.len() < PAGE_LIMIT => Woke::Event(event),
+            _ = tick.tick(), if front.is_live() => {
+                front.tick(std::time::Instant::now(), page);
+                Woke::Written
+            }
         }
     }
 
@@ -168,6 +184,14 @@ impl Stage {
             _ = signals.next() => {}
         }
     }
+}
+
+enum Woke {
+    Written,
+    Stop(Cause),
+    /// The engine was told to stop and has not.
+    Late,
+    Event(Option<Event>),
 }
 
 enum Next {

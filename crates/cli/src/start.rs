@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use zdx_engine::config::{Config, ResolveInput, Resolved, resolve};
+use zdx_engine::context::{assemble, load_project_context};
 use zdx_engine::paths::{Env, Paths};
 use zdx_engine::session::SessionId;
 use zdx_engine::tools::supervisor;
@@ -37,6 +38,15 @@ impl Audience {
 pub fn configuration(settings: &Settings) -> Result<Resolved, Failure> {
     let Settings { paths, root, env, flags, .. } = settings;
     resolve(&ResolveInput { paths, root, env, flags, trusted: false }).map_err(Failure::runtime)
+}
+
+/// The system prompt as the model gets it, and what was noticed while putting it together.
+pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failure> {
+    let Resolved { config, mut notices, .. } = configuration(settings)?;
+    let project = load_project_context(&settings.paths, &settings.root, &config.instructions);
+    let prompt = assemble(&config, &settings.root, &project).map_err(Failure::runtime)?;
+    notices.extend(project.notices);
+    Ok((prompt, notices))
 }
 
 pub async fn engine(
@@ -100,4 +110,10 @@ async fn start(setup: Setup) -> Result<EngineHandle, String> {
         SessionChoice::New | SessionChoice::Unsaved => Err("there is no engine yet".to_owned()),
         SessionChoice::Existing(id) => Err(format!("there is no engine yet to resume {id}")),
     }
+}
+
+/// What the configured provider offers, as `provider/name`.
+pub async fn models(settings: &Settings) -> Result<(Vec<String>, Vec<String>), Failure> {
+    let Resolved { notices, .. } = configuration(settings)?;
+    Ok((Vec::new(), notices))
 }

@@ -17,6 +17,10 @@ impl Style {
         self.wrap("31", text)
     }
 
+    pub fn green<'a>(self, text: &'a str) -> Cow<'a, str> {
+        self.wrap("32", text)
+    }
+
     pub fn yellow<'a>(self, text: &'a str) -> Cow<'a, str> {
         self.wrap("33", text)
     }

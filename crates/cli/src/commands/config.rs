@@ -3,10 +3,11 @@
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use zdx_engine::config::{describe, find_config_file, init_text};
-use zdx_engine::paths::ensure_dir;
+use zdx_engine::paths::{Paths, ensure_dir};
 
 use super::print;
 use crate::args::{ConfigCommand, Format};
@@ -24,13 +25,20 @@ pub fn run(settings: &Settings, command: &ConfigCommand) -> Result<Ending, Failu
 }
 
 fn path(settings: &Settings) -> Result<Ending, Failure> {
-    let found = find_config_file(&settings.paths).map_err(Failure::runtime)?;
-    let path = found.unwrap_or_else(|| settings.paths.default_config_file());
+    let path = present(&settings.paths)?.unwrap_or_else(|| settings.paths.default_config_file());
     print(format!("{}\n", path.display()))
 }
 
+/// The global file, if there is one: where a variable says, else in zdx's own folder.
+fn present(paths: &Paths) -> Result<Option<PathBuf>, Failure> {
+    match paths.named_config() {
+        Some((_, path)) => Ok(path.exists().then(|| path.to_owned())),
+        None => find_config_file(paths.base()).map_err(Failure::runtime),
+    }
+}
+
 fn init(settings: &Settings) -> Result<Ending, Failure> {
-    if let Some(found) = find_config_file(&settings.paths).map_err(Failure::runtime)? {
+    if let Some(found) = present(&settings.paths)? {
         return Err(there_already(&found));
     }
     let path = settings.paths.default_config_file();
@@ -46,7 +54,7 @@ fn init(settings: &Settings) -> Result<Ending, Failure> {
     print(format!("{}\n", path.display()))
 }
 
-fn there_already(path: &std::path::Path) -> Failure {
+fn there_already(path: &Path) -> Failure {
     Failure::runtime(format!("{} is there already and stays as it is; edit it, or move it away", path.display()))
 }
 

@@ -3,6 +3,7 @@
 mod activity;
 mod json;
 mod plain;
+mod question;
 
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use crate::terminal::Terminal;
 
 pub use json::Json;
 pub use plain::Plain;
+pub use question::{grant, question};
 
 /// How a conversation ended, for the last words of a renderer.
 #[derive(Clone, Debug)]
@@ -55,6 +57,14 @@ impl Front {
         match self {
             Self::Plain(plain) => plain.fail(message, page),
             Self::Json(json) => json.fail(message, page),
+        }
+    }
+
+    /// Text on stderr as it is, for a question that the answer follows on the same line.
+    pub fn ask(&mut self, text: &str, page: &mut Page) {
+        match self {
+            Self::Plain(plain) => plain.ask(text, page),
+            Self::Json(_) => page.err(text),
         }
     }
 

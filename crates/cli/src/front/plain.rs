@@ -160,15 +160,19 @@ impl Plain {
         self.line(&line, page);
     }
 
-    /// A whole line on stderr, apart from whatever stands on the screen.
-    fn line(&mut self, line: &str, page: &mut Page) {
+    pub fn ask(&mut self, text: &str, page: &mut Page) {
         if let Some(activity) = &mut self.activity {
             activity.erase(page);
         }
         if !std::mem::replace(&mut self.at_margin, true) {
             page.err("\n");
         }
-        page.err(line);
+        page.err(text);
+    }
+
+    /// A whole line on stderr, apart from whatever stands on the screen.
+    fn line(&mut self, line: &str, page: &mut Page) {
+        self.ask(line, page);
         page.err("\n");
     }
 
