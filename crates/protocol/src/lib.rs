@@ -8,6 +8,7 @@ pub mod event;
 pub mod handle;
 pub mod policy;
 pub mod record;
+pub mod redact;
 pub mod tool;
 pub mod transcript;
 
@@ -20,5 +21,6 @@ pub use policy::{
     Target, Verdict,
 };
 pub use record::{Record, SCHEMA_VERSION};
+pub use redact::Redactor;
 pub use tool::{Arguments, ToolCall, ToolError, ToolOutput, ToolSpec};
 pub use transcript::Transcript;

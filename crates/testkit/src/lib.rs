@@ -22,8 +22,10 @@
 
 mod reply;
 mod run;
+mod scenario;
 mod server;
 
 pub use reply::{AnthropicReply, ChatReply, Framing, Reply, Step, sse};
 pub use run::{Output, Pty, Run, Running, Signal, Zdx};
-pub use server::{Gate, ModelServer, Request};
+pub use scenario::Scenario;
+pub use server::{Gate, ModelServer, Moment, Request};

@@ -1,7 +1,11 @@
 //! What a user reads, and what may reach a terminal: labels, summaries and the one sanitiser for foreign text.
 //! Every front end uses these; none of them words a tool call or cleans a string on its own.
 
+pub mod approval;
+pub mod diff;
+pub mod format;
 pub mod labels;
 mod sanitize;
+pub mod text;
 
 pub use sanitize::{Colours, Sanitizer, plain, sanitize, visible, visible_line};

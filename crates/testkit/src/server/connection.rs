@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::http::{Incoming, RequestReader};
-use super::{LIMIT, Shared};
+use super::{LIMIT, Moment, Shared};
 use crate::reply::{Framing, Reply, Step};
 
 /// How long a waiting server takes at most to notice an open gate, a gone client or its own end.
@@ -31,6 +31,7 @@ pub(super) fn serve(shared: &Arc<Shared>, stream: TcpStream, number: usize) {
         };
         let last = request.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
         let reply = shared.answer(request);
+        shared.tell(Moment::Answering);
         match player.play(&reply) {
             After::KeepAlive if !last => {}
             After::KeepAlive | After::Close => return,

@@ -97,8 +97,9 @@ impl RequestReader {
         let head = String::from_utf8(head).map_err(|_| malformed("the head is not UTF-8"))?;
         let (method, path, headers) = parse_head(&head)?;
         let raw = self.read_body(&headers)?;
+        let at = Instant::now();
         let body = serde_json::from_slice(&raw).unwrap_or(Value::Null);
-        Ok(Request { method, path, headers, body, raw, at: Instant::now(), connection: self.connection })
+        Ok(Request { method, path, headers, body, raw, at, connection: self.connection })
     }
 
     fn read_body(&mut self, headers: &[(String, String)]) -> io::Result<Vec<u8>> {

@@ -23,7 +23,16 @@ pub use http::Request;
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 type Script = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
-type Observer = Arc<dyn Fn(&Request) + Send + Sync>;
+type Observer = Arc<dyn Fn(Moment) + Send + Sync>;
+
+/// What an observer is told, on the connection's own thread.
+#[derive(Clone, Copy, Debug)]
+pub enum Moment<'a> {
+    /// A request has been read; its answer is not yet chosen.
+    Asked(&'a Request),
+    /// The first byte of the answer is about to go out.
+    Answering,
+}
 
 #[derive(Default)]
 struct State {
@@ -102,8 +111,8 @@ impl ModelServer {
         self.shared.lock().models = Some(reply.into());
     }
 
-    /// Sees each request before it is answered.
-    pub fn observe(&self, observer: impl Fn(&Request) + Send + Sync + 'static) {
+    /// Watches requests and answers as they happen.
+    pub fn observe(&self, observer: impl Fn(Moment) + Send + Sync + 'static) {
         self.shared.lock().observer = Some(Arc::new(observer));
     }
 
@@ -223,6 +232,13 @@ impl Shared {
         self.changed.notify_all();
     }
 
+    fn tell(&self, moment: Moment) {
+        let observer = self.lock().observer.clone();
+        if let Some(observer) = observer {
+            observer(moment);
+        }
+    }
+
     fn hangup(&self) {
         self.lock().hangups += 1;
         self.changed.notify_all();
@@ -230,10 +246,7 @@ impl Shared {
 
     /// Records the request and picks its reply.
     fn answer(&self, request: Request) -> Reply {
-        let observer = self.lock().observer.clone();
-        if let Some(observer) = observer {
-            observer(&request);
-        }
+        self.tell(Moment::Asked(&request));
         let mut state = self.lock();
         let reply = if request.lists_models() {
             Some(state.models.clone().unwrap_or_else(default_models))

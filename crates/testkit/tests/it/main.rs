@@ -6,4 +6,5 @@
 mod client;
 mod replies;
 mod run;
+mod scenarios;
 mod server;

@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use serde_json::json;
-use zdx_testkit::{Framing, Gate, ModelServer, Reply, Step};
+use zdx_testkit::{Framing, Gate, ModelServer, Moment, Reply, Step};
 
 use crate::client::{SOON, chunks, connect, exchange, post, read_all, read_until, request};
 
@@ -210,9 +210,12 @@ fn forgets_and_observes_when_told_to() {
     let server = ModelServer::start();
     let (seen, observed) = std::sync::mpsc::channel();
     server.forget_requests();
-    server.observe(move |request| seen.send(request.raw.len()).unwrap());
+    server.observe(move |moment| match moment {
+        Moment::Asked(request) => seen.send(Some(request.raw.len())).unwrap(),
+        Moment::Answering => seen.send(None).unwrap(),
+    });
     server.push(Reply::status(200));
     text(&server);
-    assert_eq!(observed.recv_timeout(SOON), Ok(2));
+    assert_eq!(observed.try_iter().collect::<Vec<_>>(), [Some(2), None]);
     assert!(server.requests().is_empty());
 }

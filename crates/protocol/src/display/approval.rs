@@ -1,0 +1,332 @@
+//! A question to a person as data: what would happen, why it is asked, what can be answered.
+//! Never cuts a command, and never offers to remember what must be asked every time.
+
+use std::path::Path;
+
+use super::diff::{self, Bounds, LineKind};
+use super::format;
+use super::sanitize::{visible, visible_line};
+use super::text::{wrap, wrap_exact};
+use crate::policy::{Action, ApprovalRequest, Danger, Origin, Preview, Target};
+
+/// What a line of a question is about; a front end colours by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Title,
+    /// The command, exactly; controls spelled out.
+    Command,
+    Diff(LineKind),
+    Text,
+    /// What it may do.
+    Effect,
+    Why,
+    Rule,
+    /// What "always" would allow.
+    Grant,
+    Note,
+}
+
+/// Safe to print as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionLine {
+    pub part: Part,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    AllowOnce,
+    /// Asks for how long: see [`scope_question`].
+    Always,
+    Session,
+    Project,
+    /// Not always, then: the first question again.
+    Back,
+    Deny,
+    /// Deny, and tell the model why.
+    DenyWithWord,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    pub key: char,
+    pub label: &'static str,
+    pub answer: Answer,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub lines: Vec<QuestionLine>,
+    pub keys: Vec<Key>,
+}
+
+/// Where a question is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub columns: usize,
+    /// Lines of a diff or a preview; a command is not bounded.
+    pub lines: usize,
+    pub home: Option<&'a Path>,
+}
+
+const ONCE: Key = Key { key: 'y', label: "once", answer: Answer::AllowOnce };
+const ALWAYS: Key = Key { key: 'a', label: "always", answer: Answer::Always };
+const DENY: Key = Key { key: 'n', label: "deny", answer: Answer::Deny };
+const WORD: Key = Key { key: 'e', label: "deny and say why", answer: Answer::DenyWithWord };
+const SESSION: Key = Key { key: 's', label: "this session", answer: Answer::Session };
+const PROJECT: Key = Key { key: 'p', label: "this project", answer: Answer::Project };
+const BACK: Key = Key { key: 'b', label: "back", answer: Answer::Back };
+
+const INDENT: &str = "  ";
+/// Narrower than this nothing can be laid out.
+const NARROWEST: usize = 20;
+/// More empty rows in a row push the beginning of a command off the screen.
+const BLANK_ROWS: usize = 3;
+const TALL: usize = 20;
+
+/// The question as it is first put.
+pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
+    let mut page = Page::new(view);
+    page.wrapped(Part::Title, "", &title(request, view.home));
+    page.preview(request);
+    for effect in effects(request, view.home) {
+        page.labelled(Part::Effect, "may", &effect);
+    }
+    page.labelled(Part::Why, "why", &request.reason.message);
+    if let Some(rule) = &request.reason.rule {
+        page.labelled(Part::Rule, "rule", rule);
+    }
+    let mut keys = vec![ONCE];
+    match (request.danger, &request.grant) {
+        (Danger::Ask, Some(grant)) => {
+            page.grant(request, grant);
+            keys.push(ALWAYS);
+        }
+        (Danger::Ask, None) => {}
+        (Danger::Confirm, _) => page.wrapped(Part::Note, INDENT, "asked every time, never remembered"),
+    }
+    keys.extend([DENY, WORD]);
+    Question { lines: page.lines, keys }
+}
+
+/// After "always": for how long. Nothing when the request cannot be remembered.
+pub fn scope_question(request: &ApprovalRequest, view: View<'_>) -> Option<Question> {
+    let grant = request.grant.as_ref().filter(|_| request.danger == Danger::Ask)?;
+    let mut page = Page::new(view);
+    page.wrapped(Part::Title, "", "always allow exactly this, for how long?");
+    page.exact(Part::Grant, grant);
+    page.wrapped(Part::Note, INDENT, "`zdx policy grants` lists and revokes what a project was granted");
+    Some(Question { lines: page.lines, keys: vec![SESSION, PROJECT, BACK] })
+}
+
+impl Question {
+    /// What was answered: a key, or the word for it. Anything else, an empty line too, is no answer.
+    pub fn answer(&self, typed: &str) -> Option<Answer> {
+        let typed = typed.trim().to_lowercase();
+        let said = |key: &&Key| {
+            let word = match key.answer {
+                Answer::AllowOnce => "yes",
+                Answer::Deny => "no",
+                Answer::Always => "always",
+                Answer::Session => "session",
+                Answer::Project => "project",
+                Answer::Back => "back",
+                Answer::DenyWithWord => "explain",
+            };
+            typed == word || typed.chars().eq([key.key])
+        };
+        self.keys.iter().find(said).map(|key| key.answer)
+    }
+
+    /// `[y] once  [a] always  [n] deny`, on as many lines as it takes.
+    pub fn key_lines(&self, columns: usize) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for key in &self.keys {
+            let item = format!("[{}] {}", key.key, key.label);
+            match lines.last_mut() {
+                Some(line) if line.len() + 2 + item.len() <= columns => {
+                    line.push_str("  ");
+                    line.push_str(&item);
+                }
+                _ => lines.push(item),
+            }
+        }
+        lines
+    }
+}
+
+fn title(request: &ApprovalRequest, home: Option<&Path>) -> String {
+    let asked = match (&request.preview, &request.action) {
+        (Preview::Change { path, operation, additions, deletions, .. }, _) => {
+            let verb = match operation.as_str() {
+                "created" => "create",
+                "unchanged" => "write, without a change,",
+                _ => "change",
+            };
+            format!("{verb} {}? (+{additions} -{deletions})", format::path(path, home))
+        }
+        (_, Action::Command { origin: Origin::User, .. }) => "run your command?".to_owned(),
+        (_, Action::Command { origin: Origin::Model, .. }) => "run this command?".to_owned(),
+        (_, Action::Read { targets, .. }) => format!("read {}?", paths(targets, home)),
+        (_, Action::Write { targets, .. }) => format!("change {}?", paths(targets, home)),
+        (_, Action::Mcp { server, tool }) => {
+            format!("call {} of the MCP server {}?", visible_line(tool), visible_line(server))
+        }
+        (_, Action::Skill { name }) => format!("load the skill {}?", visible_line(name)),
+        (_, Action::Task { agent }) => format!("start the subagent {}?", visible_line(agent)),
+        (_, Action::Todo) => "change the todo list?".to_owned(),
+    };
+    match request.danger {
+        Danger::Ask => asked,
+        Danger::Confirm => format!("dangerous: {asked}"),
+    }
+}
+
+fn paths(targets: &[Target], home: Option<&Path>) -> String {
+    match targets {
+        [one] => format::path(&one.path, home),
+        _ => format::count(targets.len(), "file"),
+    }
+}
+
+/// What the action reaches, in words; the resolved targets, not what a model called them.
+fn effects(request: &ApprovalRequest, home: Option<&Path>) -> Vec<String> {
+    let reach = |verb: &str, target: &Target| {
+        let state = if target.exists { "" } else { ", which does not exist yet" };
+        let place = if target.inside { "" } else { ", OUTSIDE the workspace" };
+        format!("{verb} {}{state}{place}", format::path(&target.path, home))
+    };
+    match &request.action {
+        Action::Command { cwd, .. } => {
+            vec![format!("do anything you can do, starting in {}", format::path(cwd, home))]
+        }
+        Action::Read { targets, .. } => targets.iter().map(|target| reach("read", target)).collect(),
+        Action::Write { targets, .. } => targets.iter().map(|target| reach("write", target)).collect(),
+        Action::Mcp { server, .. } => {
+            vec![format!("do whatever the program behind {} does; zdx cannot check it", visible_line(server))]
+        }
+        Action::Skill { .. } => vec!["give the model further instructions".to_owned()],
+        Action::Task { .. } => vec!["use tools of its own, each judged like this one".to_owned()],
+        Action::Todo => Vec::new(),
+    }
+}
+
+struct Page<'a> {
+    view: View<'a>,
+    columns: usize,
+    lines: Vec<QuestionLine>,
+}
+
+impl<'a> Page<'a> {
+    fn new(view: View<'a>) -> Self {
+        Self { view, columns: view.columns.max(NARROWEST), lines: Vec::new() }
+    }
+
+    fn push(&mut self, part: Part, text: String) {
+        self.lines.push(QuestionLine { part, text });
+    }
+
+    fn wrapped(&mut self, part: Part, indent: &str, text: &str) {
+        for line in wrap(&visible_line(text), self.columns - indent.len()) {
+            self.push(part, format!("{indent}{line}"));
+        }
+    }
+
+    /// `  why     the text, wrapped below itself`.
+    fn labelled(&mut self, part: Part, label: &str, text: &str) {
+        const LABEL: usize = 8;
+        let lines = wrap(&visible_line(text), self.columns - INDENT.len() - LABEL);
+        for (at, line) in lines.into_iter().enumerate() {
+            let label = if at == 0 { label } else { "" };
+            self.push(part, format!("{INDENT}{label:LABEL$}{line}"));
+        }
+    }
+
+    fn grant(&mut self, request: &ApprovalRequest, grant: &str) {
+        match &request.action {
+            Action::Command { command, .. } if command == grant => {
+                self.labelled(Part::Grant, "always", "allows exactly this command, nothing wider");
+            }
+            _ => {
+                self.labelled(Part::Grant, "always", "allows exactly, and nothing wider:");
+                self.exact(Part::Grant, grant);
+            }
+        }
+    }
+
+    fn preview(&mut self, request: &ApprovalRequest) {
+        // The command that is judged and run is the action's; a preview may only add to it.
+        if let Action::Command { command, .. } = &request.action {
+            return self.exact(Part::Command, command);
+        }
+        let bounds = Bounds { columns: self.columns - INDENT.len(), lines: self.view.lines };
+        match &request.preview {
+            Preview::None => {}
+            Preview::Command { command } => self.exact(Part::Command, command),
+            Preview::Change { diff, .. } => {
+                for line in diff::unified(diff, bounds) {
+                    self.push(Part::Diff(line.kind), format!("{INDENT}{}", line.text));
+                }
+            }
+            Preview::Text { text } => self.text(text, bounds),
+        }
+    }
+
+    fn text(&mut self, text: &str, bounds: Bounds) {
+        let rows: Vec<String> =
+            visible(text).lines().flat_map(|line| wrap_exact(line, bounds.columns)).collect();
+        let shown = if rows.len() > bounds.lines { bounds.lines.saturating_sub(1) } else { rows.len() };
+        for row in &rows[..shown] {
+            self.push(Part::Text, format!("{INDENT}{row}"));
+        }
+        if shown < rows.len() {
+            self.push(Part::Note, format!("{INDENT}{}", diff::more(rows.len() - shown).text));
+        }
+    }
+
+    /// The whole text: `$` before its first line, `>` before further ones, nothing before what was only wrapped.
+    fn exact(&mut self, part: Part, text: &str) {
+        let spelled = visible(text);
+        let first_row = self.lines.len();
+        let mut blank = 0;
+        for (number, line) in spelled.split('\n').enumerate() {
+            let mark = if number == 0 { "$ " } else { "> " };
+            for (at, piece) in wrap_exact(line, self.columns - mark.len()).into_iter().enumerate() {
+                if piece.trim().is_empty() {
+                    blank += 1;
+                    continue;
+                }
+                self.blank_rows(part, &mut blank);
+                self.push(part, format!("{}{piece}", if at == 0 { mark } else { INDENT }));
+            }
+        }
+        self.blank_rows(part, &mut blank);
+        if self.lines.len() - first_row > TALL {
+            let lines = format::count(spelled.split('\n').count(), "line");
+            self.wrapped(
+                Part::Note,
+                INDENT,
+                &format!("{lines}, all shown: scroll up to read from the start"),
+            );
+        }
+        if spelled != text {
+            self.wrapped(
+                Part::Note,
+                INDENT,
+                "it holds characters that do not show; they are spelled out above",
+            );
+        }
+    }
+
+    fn blank_rows(&mut self, part: Part, blank: &mut usize) {
+        if *blank > BLANK_ROWS {
+            self.push(Part::Note, format!("{INDENT}({blank} empty rows)"));
+        } else {
+            (0..*blank).for_each(|_| self.push(part, ">".to_owned()));
+        }
+        *blank = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests;

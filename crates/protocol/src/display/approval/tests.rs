@@ -1,0 +1,166 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::display::text::width;
+use crate::policy::{Reason, RequestId};
+
+const VIEW: View<'static> = View { columns: 80, lines: 12, home: None };
+
+fn command(text: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        request: RequestId(1),
+        id: "call_1".to_owned(),
+        tool: "bash".to_owned(),
+        action: Action::Command {
+            command: text.to_owned(),
+            cwd: "/home/u/work".into(),
+            origin: Origin::Model,
+        },
+        preview: Preview::Command { command: text.to_owned() },
+        danger: Danger::Ask,
+        reason: Reason {
+            code: "approval_required".to_owned(),
+            message: "bash asks by default".to_owned(),
+            rule: Some("bash = ask (built in)".to_owned()),
+        },
+        grant: Some(text.to_owned()),
+    }
+}
+
+fn page(question: &Question, columns: usize) -> String {
+    let lines = question.lines.iter().map(|line| line.text.clone());
+    lines.chain(question.key_lines(columns)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_command_is_asked_about_in_full() {
+    let view = View { home: Some(Path::new("/home/u")), ..VIEW };
+    let asked = question(&command("git status && cargo test"), view);
+    insta::assert_snapshot!(page(&asked, 80), @r#"
+    run this command?
+    $ git status && cargo test
+      may     do anything you can do, starting in ~/work
+      why     bash asks by default
+      rule    bash = ask (built in)
+      always  allows exactly this command, nothing wider
+    [y] once  [a] always  [n] deny  [e] deny and say why
+    "#);
+}
+
+#[test]
+fn a_dangerous_one_cannot_be_remembered() {
+    let request =
+        ApprovalRequest { danger: Danger::Confirm, ..command("rm -rf build \x1b[1A\x1b[2K; rm -rf ~") };
+    let asked = question(&request, VIEW);
+    insta::assert_snapshot!(page(&asked, 80), @r#"
+    dangerous: run this command?
+    $ rm -rf build \x1b[1A\x1b[2K; rm -rf ~
+      it holds characters that do not show; they are spelled out above
+      may     do anything you can do, starting in /home/u/work
+      why     bash asks by default
+      rule    bash = ask (built in)
+      asked every time, never remembered
+    [y] once  [n] deny  [e] deny and say why
+    "#);
+    assert_eq!(asked.answer("a"), None);
+    assert_eq!(scope_question(&request, VIEW), None);
+}
+
+#[test]
+fn a_change_shows_its_diff() {
+    let request = ApprovalRequest {
+        tool: "edit".to_owned(),
+        action: Action::Write {
+            tool: "write".to_owned(),
+            targets: vec![Target { path: "/etc/motd".into(), inside: false, exists: true }],
+        },
+        preview: Preview::Change {
+            path: "motd".into(),
+            operation: "updated".to_owned(),
+            additions: 1,
+            deletions: 1,
+            diff: "--- a\n+++ b\n@@ -1,2 +1,2 @@\n hello\n-old\u{202e}\n+new\n".to_owned(),
+        },
+        grant: None,
+        ..command("")
+    };
+    let asked = question(&request, VIEW);
+    insta::assert_snapshot!(page(&asked, 80), @r#"
+    change motd? (+1 -1)
+      @@ -1,2 +1,2 @@
+       hello
+      -old\u{202e}
+      +new
+      may     write /etc/motd, OUTSIDE the workspace
+      why     bash asks by default
+      rule    bash = ask (built in)
+    [y] once  [n] deny  [e] deny and say why
+    "#);
+    assert!(asked.lines.iter().any(|line| line.part == Part::Diff(LineKind::Remove)));
+}
+
+#[test]
+fn only_a_clear_answer_is_one() {
+    let asked = question(&command("ls"), VIEW);
+    let table = [
+        ("y", Some(Answer::AllowOnce)),
+        (" YES\n", Some(Answer::AllowOnce)),
+        ("a", Some(Answer::Always)),
+        ("n", Some(Answer::Deny)),
+        ("e", Some(Answer::DenyWithWord)),
+        ("", None),
+        ("\n", None),
+        ("yy", None),
+        ("s", None),
+    ];
+    for (typed, answer) in table {
+        assert_eq!(asked.answer(typed), answer, "{typed:?}");
+    }
+    let scope = scope_question(&command("ls"), VIEW).unwrap();
+    assert_eq!(scope.answer("p"), Some(Answer::Project));
+    assert_eq!(scope.answer("y"), None);
+    insta::assert_snapshot!(page(&scope, 80), @r#"
+    always allow exactly this, for how long?
+    $ ls
+      `zdx policy grants` lists and revokes what a project was granted
+    [s] this session  [p] this project  [b] back
+    "#);
+}
+
+#[test]
+fn padding_cannot_push_a_command_off_the_screen() {
+    for padding in ["\n".repeat(500), " ".repeat(50_000)] {
+        let asked = question(&command(&format!("ls{padding}; rm x")), VIEW);
+        assert!(asked.lines.len() < 12, "{}", page(&asked, 80));
+        assert!(page(&asked, 80).contains("empty rows)"));
+        assert!(page(&asked, 80).contains("; rm x"));
+    }
+}
+
+/// The command read back from the rows of a question.
+fn read_back(asked: &Question) -> String {
+    let mut text = String::new();
+    for line in asked.lines.iter().filter(|line| line.part == Part::Command) {
+        let (mark, rest) = line.text.split_at(line.text.len().min(2));
+        if mark.starts_with('>') {
+            text.push('\n');
+        }
+        text.push_str(rest);
+    }
+    text
+}
+
+proptest! {
+    #[test]
+    fn a_command_is_whole_at_every_width(
+        text in "[a-z漢;|&é\\x1b\u{202e}\\t]{1,300}(\n[a-z ]{0,50}[a-z]){0,3}",
+        columns in 20usize..100,
+    ) {
+        let asked = question(&command(&text), View { columns, ..VIEW });
+        prop_assert_eq!(read_back(&asked), visible(&text));
+        for line in asked.lines.iter().map(|line| &line.text).chain(&asked.key_lines(columns)) {
+            prop_assert!(width(line) <= columns, "{line:?}");
+            prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Sizes, durations, times and paths in the words a person uses.
+//! Takes every instant and folder as an argument: nothing here asks the system.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::sanitize::visible_line;
+
+/// `640 B`, `1.2 kB`, `35 MB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let decimals = if value < 9.95 { 1 } else { 0 };
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+/// `320ms`, `4.5s`, `3m 12s`, `2h 05m`, `3d 4h`.
+pub fn duration(milliseconds: u64) -> String {
+    let seconds = (milliseconds + 500) / 1000;
+    match milliseconds {
+        0..1_000 => format!("{milliseconds}ms"),
+        1_000..59_950 => format!("{:.1}s", milliseconds as f64 / 1000.0),
+        _ if seconds < 3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ if seconds < 86_400 => format!("{}h {:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{}d {}h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+/// `just now`, `5 min ago`, `3 h ago`, `2 days ago`; a date when it is longer ago than two weeks.
+pub fn ago(then: Timestamp, now: Timestamp) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    let seconds = now.as_second() - then.as_second();
+    match seconds {
+        // A clock that was set back is no reason to speak of the future.
+        ..MINUTE => "just now".to_owned(),
+        MINUTE..HOUR => format!("{} min ago", seconds / MINUTE),
+        HOUR..DAY => format!("{} h ago", seconds / HOUR),
+        _ if seconds < 2 * DAY => "1 day ago".to_owned(),
+        _ if seconds < 15 * DAY => format!("{} days ago", seconds / DAY),
+        _ => then.strftime("%Y-%m-%d").to_string(),
+    }
+}
+
+/// A path for a person: home is `~`, and what cannot be seen is spelled out.
+pub fn path(path: &Path, home: Option<&Path>) -> String {
+    let inside = home.filter(|home| home.parent().is_some()).and_then(|home| path.strip_prefix(home).ok());
+    match inside {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", visible_line(&rest.to_string_lossy())),
+        None => visible_line(&path.to_string_lossy()),
+    }
+}
+
+/// `1 line`, `3 lines`.
+pub fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_round_to_what_is_read_at_a_glance() {
+        let table = [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1_000, "1.0 kB"),
+            (1_234, "1.2 kB"),
+            (9_960, "10 kB"),
+            (51_200, "51 kB"),
+            (999_499, "999 kB"),
+            (999_500, "1.0 MB"),
+            (35_000_000, "35 MB"),
+            (u64::MAX, "18447 PB"),
+        ];
+        for (bytes, text) in table {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn durations_and_times_use_two_units_at_most() {
+        let table = [
+            (20, "20ms"),
+            (999, "999ms"),
+            (4_460, "4.5s"),
+            (59_949, "59.9s"),
+            (59_950, "1m 00s"),
+            (192_000, "3m 12s"),
+            (7_500_000, "2h 05m"),
+            (273_600_000, "3d 4h"),
+        ];
+        for (milliseconds, text) in table {
+            assert_eq!(duration(milliseconds), text);
+        }
+        let now: Timestamp = "2025-12-17T12:00:00Z".parse().unwrap();
+        let table = [
+            ("2025-12-17T12:00:30Z", "just now"),
+            ("2025-12-17T11:59:01Z", "just now"),
+            ("2025-12-17T11:55:00Z", "5 min ago"),
+            ("2025-12-17T09:00:00Z", "3 h ago"),
+            ("2025-12-16T11:00:00Z", "1 day ago"),
+            ("2025-12-10T11:00:00Z", "7 days ago"),
+            ("2025-11-01T11:00:00Z", "2025-11-01"),
+        ];
+        for (then, text) in table {
+            assert_eq!(ago(then.parse().unwrap(), now), text);
+        }
+    }
+
+    #[test]
+    fn paths_are_short_and_honest() {
+        let home = Some(Path::new("/home/u"));
+        assert_eq!(path(Path::new("/home/u/src/a.rs"), home), "~/src/a.rs");
+        assert_eq!(path(Path::new("/home/u"), home), "~");
+        assert_eq!(path(Path::new("/home/user2/a"), home), "/home/user2/a");
+        assert_eq!(path(Path::new("/etc/a\u{202e}b\n"), None), "/etc/a\\u{202e}b\\n");
+        assert_eq!(path(Path::new("/etc"), Some(Path::new("/"))), "/etc");
+    }
+}

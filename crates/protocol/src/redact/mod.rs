@@ -1,0 +1,166 @@
+//! Keeps secrets out of what zdx writes: logs, session files, mirrors.
+//! Masks known values and what has the shape of a token; never decides what is written.
+
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde_json::{Map, Value};
+
+use shapes::Shapes;
+
+pub const MASK: &str = "[redacted]";
+
+/// Shorter values stand in too much harmless text.
+pub const SHORTEST_SECRET: usize = 8;
+
+#[derive(Debug, thiserror::Error)]
+#[error("too many secrets to look for at once: {0}")]
+pub struct RedactError(#[from] aho_corasick::BuildError);
+
+pub struct Redactor {
+    known: AhoCorasick,
+    shapes: Shapes,
+}
+
+/// Without the values: they must not reach a log this way either.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("known", &self.known.patterns_len()).finish()
+    }
+}
+
+impl Redactor {
+    /// `secrets` are values that must not be written anywhere: keys of the environment, values of a `.env`.
+    pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, RedactError> {
+        let mut known: Vec<String> = Vec::new();
+        for secret in secrets {
+            let secret = secret.as_ref().trim();
+            if secret.len() >= SHORTEST_SECRET {
+                known.push(secret.to_owned());
+                known.extend(disguises(secret));
+            }
+        }
+        known.sort_unstable();
+        known.dedup();
+        let known = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(known)?;
+        Ok(Self { known, shapes: Shapes::new()? })
+    }
+
+    /// Borrowed when there is nothing to mask. A line of JSON stays JSON, but [`Redactor::redact_value`] sees
+    /// through its escapes.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let known = mask(text, self.known.find_iter(text).map(|found| found.range()));
+        match known {
+            Cow::Borrowed(text) => mask(text, self.shapes.find_iter(text)),
+            Cow::Owned(text) => {
+                let masked = mask(&text, self.shapes.find_iter(&text)).into_owned();
+                Cow::Owned(masked)
+            }
+        }
+    }
+
+    /// Masks every string in a JSON value, keys of objects too. Says whether anything was masked.
+    pub fn redact_value(&self, value: &mut Value) -> bool {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            Value::String(text) => match self.redact(text) {
+                Cow::Borrowed(_) => false,
+                Cow::Owned(masked) => {
+                    *text = masked;
+                    true
+                }
+            },
+            Value::Array(items) => self.redact_all(items.iter_mut()),
+            Value::Object(fields) => {
+                let keys = self.redact_keys(fields);
+                self.redact_all(fields.values_mut()) || keys
+            }
+        }
+    }
+
+    fn redact_all<'a>(&self, values: impl Iterator<Item = &'a mut Value>) -> bool {
+        values.filter_map(|value| self.redact_value(value).then_some(())).count() > 0
+    }
+
+    fn redact_keys(&self, fields: &mut Map<String, Value>) -> bool {
+        if !fields.keys().any(|key| matches!(self.redact(key), Cow::Owned(_))) {
+            return false;
+        }
+        let mut masked = Map::with_capacity(fields.len());
+        for (key, value) in std::mem::take(fields) {
+            let mut name = self.redact(&key).into_owned();
+            // Two keys may look the same once masked; neither value is lost for it.
+            while masked.contains_key(&name) {
+                name.push('_');
+            }
+            masked.insert(name, value);
+        }
+        *fields = masked;
+        true
+    }
+}
+
+/// The values of a `.env` that are worth keeping out of files. What every project says there is no secret.
+pub fn dotenv_secrets(text: &str) -> Vec<String> {
+    text.lines().filter_map(dotenv_value).filter(|value| !is_commonplace(value)).map(str::to_owned).collect()
+}
+
+fn dotenv_value(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    if !name.trim().chars().all(is_name) {
+        return None;
+    }
+    let value = value.trim();
+    match value.chars().next()? {
+        quote @ ('"' | '\'' | '`') => value[1..].split(quote).next(),
+        _ => value.split(" #").next().map(str::trim_end),
+    }
+}
+
+fn is_commonplace(value: &str) -> bool {
+    const WORDS: [&str; 7] =
+        ["development", "production", "localhost", "127.0.0.1", "disabled", "postgres", "memory"];
+    let starts = |starts: &[&str]| starts.iter().any(|start| value.starts_with(start));
+    value.len() < SHORTEST_SECRET
+        || WORDS.contains(&value)
+        || starts(&["$", "/", "./", "../", "~/"])
+        || (starts(&["http://", "https://", "redis://", "postgres://"]) && !value.contains(['@', '?']))
+        || value.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ':')
+}
+
+/// Other spellings of one value: inside JSON text, inside a URL.
+fn disguises(secret: &str) -> Vec<String> {
+    let json = Value::from(secret).to_string();
+    let percent = secret.bytes().fold(String::new(), |mut out, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(byte.into()),
+            _ => _ = write!(out, "%{byte:02X}"),
+        }
+        out
+    });
+    vec![json[1..json.len() - 1].to_owned(), percent]
+}
+
+fn mask(text: &str, found: impl Iterator<Item = Range<usize>>) -> Cow<'_, str> {
+    let mut found = found.peekable();
+    if found.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for range in found {
+        out.push_str(&text[at..range.start]);
+        out.push_str(MASK);
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    Cow::Owned(out)
+}

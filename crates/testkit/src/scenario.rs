@@ -1,0 +1,173 @@
+//! Named behaviours of a model, on either wire, each a pure function of the request: how far a conversation has
+//! come is read from the conversation itself, so one server plays for any number of clients.
+
+use serde_json::{Value, json};
+
+use crate::{Reply, Request, Step};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scenario {
+    /// Says hello.
+    Hello,
+    /// Thinks, then says hello.
+    Thinking,
+    /// Calls `read`, then `bash`, then says it is done.
+    ToolLoop,
+    /// An answer of this many text deltas.
+    Deltas(usize),
+    /// Runs `true` this often with `bash`, so many calls an answer, then says it is done.
+    ToolSteps { calls: usize, per_answer: usize },
+    /// Refuses with this status.
+    Status(u16),
+    /// Accepts the request and never answers.
+    Stall,
+}
+
+pub const USAGE: &str =
+    "hello | thinking | tool-loop | deltas N | tool-steps N [PER_ANSWER] | status CODE | stall";
+
+#[derive(Clone, Copy)]
+enum Wire {
+    Chat,
+    Anthropic,
+}
+
+/// How a client wants to be answered.
+#[derive(Clone, Copy)]
+struct Manner {
+    wire: Wire,
+    stream: bool,
+}
+
+/// One answer in no wire's shape.
+#[derive(Default)]
+struct Answer {
+    thinking: Option<&'static str>,
+    text: Vec<String>,
+    calls: Vec<(String, &'static str, Value)>,
+}
+
+impl Scenario {
+    /// Reads a name and its numbers, as on a command line.
+    pub fn parse<S: AsRef<str>>(words: &[S]) -> Result<Self, String> {
+        let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no number; known: {USAGE}"));
+        Ok(match words.as_slice() {
+            ["hello"] => Self::Hello,
+            ["thinking"] => Self::Thinking,
+            ["tool-loop"] => Self::ToolLoop,
+            ["deltas", count] => Self::Deltas(number(count)?),
+            ["tool-steps", calls] => Self::ToolSteps { calls: number(calls)?, per_answer: 1 },
+            ["tool-steps", calls, per] => {
+                Self::ToolSteps { calls: number(calls)?, per_answer: number(per)?.max(1) }
+            }
+            ["status", code] => {
+                Self::Status(u16::try_from(number(code)?).map_err(|_| format!("{code} is no status"))?)
+            }
+            ["stall"] => Self::Stall,
+            _ => return Err(format!("unknown scenario {:?}; known: {USAGE}", words.join(" "))),
+        })
+    }
+
+    /// The path says which wire it is, `stream` whether to stream, and the tool results how far we are.
+    pub fn reply(&self, request: &Request) -> Reply {
+        let wire = match request.path.split('?').next() {
+            Some(path) if path.ends_with("/chat/completions") => Wire::Chat,
+            Some(path) if path.ends_with("/messages") => Wire::Anthropic,
+            _ => {
+                let message = format!("no wire at {}", request.path);
+                return Reply::status(404)
+                    .json(json!({"error": {"type": "not_found_error", "message": message}}));
+            }
+        };
+        let done = results(wire, &request.body);
+        let manner = Manner { wire, stream: request.body["stream"] == true };
+        match self {
+            Self::Hello => text("hello").reply(manner),
+            Self::Thinking => {
+                Answer { thinking: Some("a greeting wants one back"), ..text("hello") }.reply(manner)
+            }
+            Self::ToolLoop => match done {
+                0 => Answer { calls: vec![call(0, "read", json!({"path": "a.txt"}))], ..text("reading") }
+                    .reply(manner),
+                1 => calls([call(1, "bash", json!({"command": "echo from the shell"}))]).reply(manner),
+                _ => text("all done").reply(manner),
+            },
+            Self::Deltas(count) => {
+                Answer { text: (0..*count).map(|n| format!("word{n} ")).collect(), ..Answer::default() }
+                    .reply(manner)
+            }
+            Self::ToolSteps { calls: all, .. } if done >= *all => text("all done").reply(manner),
+            // The argument makes each call another one: a client may end a loop of identical calls.
+            Self::ToolSteps { calls: all, per_answer } => {
+                let next = done..(done + per_answer).min(*all);
+                calls(next.map(|n| call(n, "bash", json!({"command": format!("true {n}")})))).reply(manner)
+            }
+            Self::Status(code) => {
+                let error = json!({"type": "scripted", "message": "the scenario refuses"});
+                Reply::status(*code).json(json!({"type": "error", "error": error}))
+            }
+            Self::Stall => Reply::raw([Step::Stall]),
+        }
+    }
+}
+
+impl Answer {
+    fn reply(self, manner: Manner) -> Reply {
+        match manner.wire {
+            Wire::Chat => {
+                let mut reply = Reply::chat();
+                if let Some(text) = self.thinking {
+                    reply = reply.reasoning(text);
+                }
+                if !self.text.is_empty() {
+                    reply = reply.text_deltas(self.text);
+                }
+                for (id, name, input) in self.calls {
+                    reply = reply.tool_call(&id, name, input);
+                }
+                if manner.stream { reply.done() } else { reply.whole() }
+            }
+            Wire::Anthropic => {
+                let mut reply = Reply::anthropic();
+                if let Some(text) = self.thinking {
+                    reply = reply.thinking(text, "c2lnbmVk");
+                }
+                if !self.text.is_empty() {
+                    reply = reply.text_deltas(self.text);
+                }
+                for (id, name, input) in self.calls {
+                    reply = reply.tool_use(&id, name, input);
+                }
+                if manner.stream { reply.done() } else { reply.whole() }
+            }
+        }
+    }
+}
+
+fn text(text: &str) -> Answer {
+    let (left, right) = text.split_at(text.len() / 2);
+    Answer { text: vec![left.to_owned(), right.to_owned()], ..Answer::default() }
+}
+
+fn calls(calls: impl IntoIterator<Item = (String, &'static str, Value)>) -> Answer {
+    Answer { calls: calls.into_iter().collect(), ..Answer::default() }
+}
+
+fn call(number: usize, name: &'static str, input: Value) -> (String, &'static str, Value) {
+    (format!("call_{number}"), name, input)
+}
+
+/// Tool results the client has sent so far.
+fn results(wire: Wire, body: &Value) -> usize {
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    match wire {
+        Wire::Chat => messages.iter().filter(|message| message["role"] == "tool").count(),
+        Wire::Anthropic => messages
+            .iter()
+            .filter_map(|message| message["content"].as_array())
+            .flatten()
+            .filter(|block| block["type"] == "tool_result")
+            .count(),
+    }
+}
