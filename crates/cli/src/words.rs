@@ -8,13 +8,18 @@ use zdx_protocol::{SessionInfo, TurnSummary};
 /// Enough of a session's id to find it again.
 pub const SHORT_ID: usize = 8;
 
-pub fn start_line(info: &SessionInfo) -> String {
+pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
     let session = match (info.saved, info.resumed) {
         (true, false) => format!("session {}", short_id(&info.session)),
         (true, true) => format!("session {} resumed", short_id(&info.session)),
         (false, _) => "session not saved".to_owned(),
     };
-    format!("zdx {} · {} · {} · {session}", env!("CARGO_PKG_VERSION"), info.model, home_short(&info.root, None))
+    format!(
+        "zdx {} · {} · {} · {session}",
+        env!("CARGO_PKG_VERSION"),
+        info.model,
+        home_short(&info.root, home)
+    )
 }
 
 pub fn short_id(id: &str) -> &str {
@@ -37,18 +42,19 @@ pub fn denials(count: u32) -> String {
     }
 }
 
-/// What a turn took: time and tokens, those the cache served told apart.
-pub fn cost(summary: &TurnSummary) -> String {
+/// What a turn took, if it is worth a line: time and tokens, those the cache served told apart.
+pub fn cost(summary: &TurnSummary) -> Option<String> {
     let usage = summary.usage;
     let seconds = summary.duration_ms as f64 / 1000.0;
     if usage.input_tokens == 0 && usage.output_tokens == 0 {
-        return format!("{seconds:.1}s");
+        return (summary.duration_ms >= 1_000).then(|| format!("{seconds:.1}s"));
     }
     let cached = match usage.cache_read_tokens {
         0 => String::new(),
         cached => format!(" ({} cached)", tokens(cached)),
     };
-    format!("{seconds:.1}s · {} in{cached} · {} out", tokens(usage.input_tokens), tokens(usage.output_tokens))
+    let (input, output) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
+    Some(format!("{seconds:.1}s · {input} in{cached} · {output} out"))
 }
 
 fn tokens(count: u64) -> String {
@@ -94,10 +100,10 @@ mod tests {
             denied: 0,
             duration_ms: 1_234,
         };
-        assert_eq!(cost(&summary), "1.2s");
+        assert_eq!(cost(&summary).as_deref(), Some("1.2s"));
         summary.usage =
             Usage { input_tokens: 12_345, output_tokens: 20, cache_read_tokens: 999, ..Usage::default() };
-        assert_eq!(cost(&summary), "1.2s · 12.3k in (999 cached) · 20 out");
+        assert_eq!(cost(&summary).as_deref(), Some("1.2s · 12.3k in (999 cached) · 20 out"));
     }
 
     #[test]

@@ -2,13 +2,13 @@
 //! stdout. Keeps the history of what was typed.
 
 use std::path::PathBuf;
-use std::sync::mpsc as thread_mpsc;
+use std::sync::{Arc, Mutex, mpsc as thread_mpsc};
 
 use rustyline::error::ReadlineError;
 use rustyline::history::{FileHistory, History};
 use rustyline::{
-    Behavior, Cmd, ConditionalEventHandler, Config, Event, EventContext, EventHandler, KeyCode, KeyEvent, Modifiers,
-    Movement, RepeatCount,
+    Behavior, Cmd, ConditionalEventHandler, Config, Event, EventContext, EventHandler, KeyCode, KeyEvent,
+    Modifiers, Movement, RepeatCount,
 };
 use tokio::sync::mpsc;
 
@@ -60,6 +60,7 @@ impl Editor {
 struct LineEditor {
     editor: rustyline::Editor<(), FileHistory>,
     history: Option<PathBuf>,
+    folds: Folds,
 }
 
 impl LineEditor {
@@ -73,12 +74,16 @@ impl LineEditor {
             .bracketed_paste(true)
             .build();
         let mut editor = rustyline::Editor::with_config(config)?;
+        let folds = Folds::default();
         let newline = || EventHandler::Simple(Cmd::Newline);
         editor.bind_sequence(KeyEvent(KeyCode::Char('J'), Modifiers::CTRL), newline());
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline());
         editor.bind_sequence(KeyEvent::ctrl('C'), EventHandler::Conditional(Box::new(ClearFirst)));
-        editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), EventHandler::Conditional(Box::new(GoOn)));
-        let mut this = Self { editor, history };
+        editor.bind_sequence(
+            KeyEvent(KeyCode::Enter, Modifiers::NONE),
+            EventHandler::Conditional(Box::new(folds.clone())),
+        );
+        let mut this = Self { editor, history, folds };
         this.load();
         Ok(this)
     }
@@ -86,12 +91,15 @@ impl LineEditor {
     fn read(&mut self) -> Entry {
         match self.editor.readline(PROMPT) {
             Ok(line) => {
+                let line = self.folds.unfold(line);
                 self.remember(&line);
                 Entry::Line(line)
             }
             Err(ReadlineError::Interrupted) => Entry::Interrupt,
             Err(ReadlineError::Eof) => Entry::End,
-            Err(ReadlineError::Io(error)) => Entry::Failed(format!("cannot read the terminal: {}", reason(&error))),
+            Err(ReadlineError::Io(error)) => {
+                Entry::Failed(format!("cannot read the terminal: {}", reason(&error)))
+            }
             Err(error) => Entry::Failed(format!("cannot read the terminal: {error}")),
         }
     }
@@ -118,13 +126,41 @@ impl LineEditor {
     }
 }
 
-/// A backslash at the end of what is typed makes Enter begin a new line.
-struct GoOn;
+/// A backslash at the end of what is typed makes Enter begin a new line. Where that happened is remembered, so
+/// that these backslashes go and pasted ones stay.
+#[derive(Clone, Default)]
+struct Folds(Arc<Mutex<Vec<usize>>>);
 
-impl ConditionalEventHandler for GoOn {
+impl Folds {
+    fn note(&self, backslash: usize) {
+        self.places().push(backslash);
+    }
+
+    /// The line without the backslashes that stood for a newline. A place that was edited since is left alone.
+    fn unfold(&self, mut line: String) -> String {
+        let mut places = std::mem::take(&mut *self.places());
+        places.sort_unstable();
+        places.dedup();
+        for place in places.into_iter().rev() {
+            if line.get(place..).is_some_and(|rest| rest.starts_with("\\\n")) {
+                line.remove(place);
+            }
+        }
+        line
+    }
+
+    fn places(&self) -> std::sync::MutexGuard<'_, Vec<usize>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl ConditionalEventHandler for Folds {
     fn handle(&self, _: &Event, _: RepeatCount, _: bool, cx: &EventContext) -> Option<Cmd> {
         let unfinished = cx.line().ends_with('\\') && cx.pos() == cx.line().len();
-        unfinished.then(|| Cmd::Replace(Movement::BackwardChar(1), Some("\n".to_owned())))
+        unfinished.then(|| {
+            self.note(cx.pos() - 1);
+            Cmd::Newline
+        })
     }
 }
 
@@ -134,5 +170,20 @@ struct ClearFirst;
 impl ConditionalEventHandler for ClearFirst {
     fn handle(&self, _: &Event, _: RepeatCount, _: bool, cx: &EventContext) -> Option<Cmd> {
         (!cx.line().is_empty()).then_some(Cmd::Kill(Movement::WholeBuffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_backslashes_that_enter_followed_are_taken_away() {
+        let folds = Folds::default();
+        folds.note(1);
+        assert_eq!(folds.unfold("a\\\nb\\\nc".into()), "a\nb\\\nc");
+        assert_eq!(folds.unfold("a\\\nb".into()), "a\\\nb");
+        folds.note(40);
+        assert_eq!(folds.unfold("短".into()), "短");
     }
 }

@@ -29,7 +29,7 @@ const LISTED_SESSIONS: usize = 20;
 
 pub async fn chat(settings: &Settings, pick: SessionPick) -> Result<Ending, Failure> {
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
-    let stage = Stage::new(Front::new(settings.format, settings.terminal)).map_err(Failure::runtime)?;
+    let stage = Stage::new(Front::new(settings)).map_err(Failure::runtime)?;
     let input = open_input(settings).map_err(Failure::runtime)?;
     let mut chat = Chat { settings, stage, input, session: None, last: None };
     let left = chat.run(&pick, &mut signals).await;
@@ -146,7 +146,9 @@ impl Chat<'_> {
                     self.session = Some(Session { id: info.session, saved: info.saved, turns: 0 });
                 }
             }
-            Ok(None) => return Err(Failure::runtime("the engine stopped without a word; this is a bug in zdx")),
+            Ok(None) => {
+                return Err(Failure::runtime("the engine stopped without a word; this is a bug in zdx"));
+            }
             Err(caught) => return Ok(Err(caught)),
         }
         for message in notices {
@@ -159,7 +161,8 @@ impl Chat<'_> {
     async fn next_line(&mut self, signals: &mut Signals) -> Result<Result<Line, Ending>, Failure> {
         let mut warned = false;
         loop {
-            if !self.input.is_editor() && self.settings.terminal.stdin && self.settings.format == Format::Text {
+            if !self.input.is_editor() && self.settings.terminal.stdin && self.settings.format == Format::Text
+            {
                 self.stage.ask("> ");
             }
             self.stage.settle().await;
@@ -223,7 +226,9 @@ impl Chat<'_> {
         }
         let leaves = match (&end.cause, &end.summary) {
             (Cause::Finished | Cause::Signal(Caught::Interrupt), Some(_)) => None,
-            (Cause::Finished | Cause::Signal(_) | Cause::Output(_) | Cause::EngineGone, _) => Some(end.ending()),
+            (Cause::Finished | Cause::Signal(_) | Cause::Output(_) | Cause::EngineGone, _) => {
+                Some(end.ending())
+            }
         };
         self.last = Some(end);
         leaves.map_or(Step::Stay, Step::Leave)

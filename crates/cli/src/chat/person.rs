@@ -7,7 +7,7 @@ use super::editor::Editor;
 use super::input::Entry;
 use crate::front::{grant, question};
 use crate::pump::Stage;
-use crate::signals::Signals;
+use crate::signals::{Caught, Signals};
 use crate::style::Style;
 
 pub enum Person<'a> {
@@ -16,32 +16,33 @@ pub enum Person<'a> {
 }
 
 impl Person<'_> {
-    /// The answer, or nothing when the person would rather stop the turn.
+    /// The answer, or the signal that came instead.
     pub async fn answer(
         &mut self,
         request: &ApprovalRequest,
         stage: &mut Stage,
         signals: &mut Signals,
-    ) -> Option<Command> {
+    ) -> Result<Command, Caught> {
         let decision = match self {
             // The engine does not ask when nobody is there; should it ever, silence must not pass for a yes.
             Self::Nobody => Decision::Deny { word: None },
             Self::Typing { editor, style } => {
                 stage.ask(&question(request, *style));
                 let decision = tokio::select! {
-                    _ = signals.next() => None,
-                    decision = decide(editor, request, stage) => decision,
+                    caught = signals.next() => Err(caught),
+                    decision = decide(editor, request, stage) => decision.ok_or(Caught::Interrupt),
                 };
-                if decision.is_none() {
+                if decision.is_err() {
                     stage.ask("\n");
                 }
                 decision?
             }
         };
-        Some(Command::Answer { request: request.request, decision })
+        Ok(Command::Answer { request: request.request, decision })
     }
 }
 
+/// The decision, or nothing when the person would rather stop the turn.
 async fn decide(editor: &mut Editor, request: &ApprovalRequest, stage: &mut Stage) -> Option<Decision> {
     loop {
         match key(editor, stage).await? {

@@ -55,7 +55,10 @@ fn init(settings: &Settings) -> Result<Ending, Failure> {
 }
 
 fn there_already(path: &Path) -> Failure {
-    Failure::runtime(format!("{} is there already and stays as it is; edit it, or move it away", path.display()))
+    Failure::runtime(format!(
+        "{} is there already and stays as it is; edit it, or move it away",
+        path.display()
+    ))
 }
 
 fn show(settings: &Settings) -> Result<Ending, Failure> {
@@ -75,10 +78,7 @@ fn show(settings: &Settings) -> Result<Ending, Failure> {
                 shown.iter().map(|setting| text(setting).chars().count()).max().unwrap_or(0)
             };
             let (keys, values) = (widest(|s| &s.key), widest(|s| &s.value).min(40));
-            shown
-                .iter()
-                .map(|s| format!("{:keys$}  {:values$}  {}\n", s.key, s.value, s.source))
-                .collect()
+            shown.iter().map(|s| format!("{:keys$}  {:values$}  {}\n", s.key, s.value, s.source)).collect()
         }
     };
     print(zdx_protocol::display::sanitize(&text).as_ref())

@@ -57,7 +57,8 @@ impl Replay {
     fn words(&mut self, record: &Record) -> String {
         match record {
             Record::Meta(meta) => {
-                let root = meta.root.as_deref().map(|root| format!(" · {}", root.display())).unwrap_or_default();
+                let root =
+                    meta.root.as_deref().map(|root| format!(" · {}", root.display())).unwrap_or_default();
                 let model = meta.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
                 format!("session {} · {}{root}{model}\n", meta.id.as_deref().unwrap_or("?"), meta.ts)
             }
@@ -77,7 +78,9 @@ impl Replay {
             Record::Interrupted(_) => "interrupted\n".to_owned(),
             Record::Model(change) => format!("model: {}\n", change.model),
             Record::Error(error) => format!("error: {}\n", error.message),
-            Record::Reasoning(_) | Record::Approval(_) | Record::Usage(_) | Record::Unknown(_) => String::new(),
+            Record::Reasoning(_) | Record::Approval(_) | Record::Usage(_) | Record::Unknown(_) => {
+                String::new()
+            }
         }
     }
 }

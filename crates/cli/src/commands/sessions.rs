@@ -19,7 +19,10 @@ pub fn list(settings: &Settings, limit: usize) -> Result<Ending, Failure> {
         Format::Json => found.iter().map(as_json).collect(),
         Format::Text => {
             if found.is_empty() && settings.terminal.stderr {
-                super::warn(settings, &["there is no session yet; `zdx` or `zdx exec` starts one".to_owned()]);
+                super::warn(
+                    settings,
+                    &["there is no session yet; `zdx` or `zdx exec` starts one".to_owned()],
+                );
             }
             let width = settings.terminal.stdout.then(terminal::width);
             table(&found, Timestamp::now(), settings.paths.home(), width)
@@ -141,7 +144,9 @@ mod tests {
             "550e8400  2 h ago  2.0 KiB  ~/项目  -  hel\n"
         );
         let piped = table(&sessions, now, home, None);
-        assert!(piped.starts_with("550e8400-e29b-41d4-a716-446655440000  2 h ago  2.0 KiB  ~/项目  -  hello"));
+        assert!(
+            piped.starts_with("550e8400-e29b-41d4-a716-446655440000  2 h ago  2.0 KiB  ~/项目  -  hello")
+        );
         assert!(!piped.contains('\x1b'));
         assert!(piped.lines().nth(1).unwrap().ends_with("-  x"));
     }

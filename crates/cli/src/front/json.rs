@@ -83,6 +83,14 @@ impl Json {
         self.line(&result, page);
     }
 
+    /// The whole stream of a run that failed before there was anything to tell.
+    pub fn stillborn(error: &str) -> Vec<u8> {
+        let mut page = Page::default();
+        let closing = Closing { summary: None, interrupted: false, error: Some(error) };
+        Self::new(Terminal::default()).close(&closing, &mut page);
+        page.into_out()
+    }
+
     fn line(&mut self, body: impl Serialize, page: &mut Page) {
         let line = Line { v: VERSION, seq: self.seq, ts: record::now(), body };
         // Our own types always serialise; if one ever did not, a gap in `seq` would show it.

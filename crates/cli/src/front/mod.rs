@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use zdx_protocol::{Event, TurnSummary};
 
+use crate::args::Format;
 use crate::output::Page;
-use crate::terminal::Terminal;
+use crate::settings::Settings;
 
 pub use json::Json;
 pub use plain::Plain;
@@ -31,10 +32,11 @@ pub enum Front {
 }
 
 impl Front {
-    pub fn new(format: crate::args::Format, terminal: Terminal) -> Self {
-        match format {
-            crate::args::Format::Text => Self::Plain(Plain::new(terminal)),
-            crate::args::Format::Json => Self::Json(Json::new(terminal)),
+    pub fn new(settings: &Settings) -> Self {
+        let home = settings.paths.home().map(ToOwned::to_owned);
+        match settings.format {
+            Format::Text => Self::Plain(Plain::new(settings.terminal, home)),
+            Format::Json => Self::Json(Json::new(settings.terminal)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The line renderer: assistant text on stdout as it streams, everything else on stderr.
 //! Text is never held back; foreign text is cleaned before it meets a terminal, and left alone in a pipe.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use zdx_protocol::display::{Sanitizer, labels, sanitize};
@@ -13,6 +14,7 @@ use crate::words;
 
 pub struct Plain {
     terminal: Terminal,
+    home: Option<PathBuf>,
     activity: Option<Activity>,
     sanitizer: Sanitizer,
     /// Bytes of the current message that were shown.
@@ -26,9 +28,10 @@ pub struct Plain {
 }
 
 impl Plain {
-    pub fn new(terminal: Terminal) -> Self {
+    pub fn new(terminal: Terminal, home: Option<PathBuf>) -> Self {
         Self {
             terminal,
+            home,
             activity: (terminal.stderr && terminal.smart).then(Activity::new),
             sanitizer: Sanitizer::default(),
             streamed: 0,
@@ -117,7 +120,7 @@ impl Plain {
     fn greet(&mut self, info: &SessionInfo, page: &mut Page) {
         self.on_activity(|activity, _| activity.model(&info.model));
         if self.terminal.stderr {
-            self.status(&words::start_line(info), page);
+            self.status(&words::start_line(info, self.home.as_deref()), page);
         }
     }
 
@@ -204,8 +207,8 @@ impl Plain {
         if let Some(why) = why.filter(|_| !self.told) {
             self.fail(why, page);
         }
-        if self.terminal.stderr {
-            self.status(&words::cost(summary), page);
+        if let Some(cost) = words::cost(summary).filter(|_| self.terminal.stderr) {
+            self.status(&cost, page);
         }
     }
 

@@ -23,7 +23,11 @@ pub fn question(request: &ApprovalRequest, style: Style) -> String {
                 "updated" => "change",
                 _ => "touch",
             };
-            writeln!(text, "{tool} wants to {verb} {path} (+{additions} −{deletions}):{}", coloured(diff, style))
+            writeln!(
+                text,
+                "{tool} wants to {verb} {path} (+{additions} −{deletions}):{}",
+                coloured(diff, style)
+            )
         }
         Preview::Text { text: what } => writeln!(text, "{tool} wants to go on:\n{}", indented(what)),
         Preview::None => writeln!(text, "{tool} wants to run"),
@@ -33,7 +37,9 @@ pub fn question(request: &ApprovalRequest, style: Style) -> String {
         None => writeln!(text, "why: {}", visible(&request.reason.message)),
     };
     let _ = match grant(request) {
-        Some(grant) => write!(text, "[y] once  [a] always `{}`  [n] no  [e] no, with a word: ", visible(grant)),
+        Some(grant) => {
+            write!(text, "[y] once  [a] always `{}`  [n] no  [e] no, with a word: ", visible(grant))
+        }
         None => write!(text, "[y] once  [n] no  [e] no, with a word: "),
     };
     text
@@ -111,7 +117,9 @@ mod tests {
             diff,
         };
         let text = question(&request(change, Danger::Ask), Style { colour: true });
-        assert!(text.starts_with("bash wants to change a.rs (+1 −1):\n  \x1b[31m-old\x1b[0m\n  \x1b[32m+new"));
+        assert!(
+            text.starts_with("bash wants to change a.rs (+1 −1):\n  \x1b[31m-old\x1b[0m\n  \x1b[32m+new")
+        );
         assert!(text.contains("… 42 more lines"), "{text}");
     }
 }

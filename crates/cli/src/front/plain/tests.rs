@@ -32,7 +32,7 @@ fn call(command: &str) -> [Event; 2] {
 }
 
 fn show(terminal: Terminal, events: &[Event]) -> Page {
-    let mut plain = Plain::new(terminal);
+    let mut plain = Plain::new(terminal, None);
     let mut page = Page::default();
     for event in events {
         plain.show(event, &mut page);
@@ -54,7 +54,8 @@ const DUMB: Terminal = Terminal { stdin: true, stdout: true, stderr: true, share
 fn only_assistant_text_is_on_stdout_and_each_message_is_a_line_of_its_own() {
     let [requested, done] = call("ls");
     let events = [delta("I "), delta("look."), message("I look."), requested, done, delta("Two files.\n")];
-    let page = show(PIPE, &[&events[..], &[message("Two files.\n"), finished(Outcome::Completed, 0)]].concat());
+    let page =
+        show(PIPE, &[&events[..], &[message("Two files.\n"), finished(Outcome::Completed, 0)]].concat());
     assert_eq!(page.text(Channel::Out), "I look.\nTwo files.\n");
     let err = page.text(Channel::Err);
     assert!(err.starts_with("Tool requested: bash"), "{err}");
