@@ -186,6 +186,7 @@ impl Stage {
     }
 }
 
+#[expect(clippy::large_enum_variant, reason = "it lives for one match")]
 enum Woke {
     Written,
     Stop(Cause),

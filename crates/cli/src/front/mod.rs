@@ -27,7 +27,7 @@ pub struct Closing<'a> {
 }
 
 pub enum Front {
-    Plain(Plain),
+    Plain(Box<Plain>),
     Json(Json),
 }
 
@@ -35,7 +35,7 @@ impl Front {
     pub fn new(settings: &Settings) -> Self {
         let home = settings.paths.home().map(ToOwned::to_owned);
         match settings.format {
-            Format::Text => Self::Plain(Plain::new(settings.terminal, home)),
+            Format::Text => Self::Plain(Box::new(Plain::new(settings.terminal, home))),
             Format::Json => Self::Json(Json::new(settings.terminal)),
         }
     }
