@@ -1,9 +1,18 @@
 //! A session's life: who answers a turn, which tools run, what is allowed, what is remembered.
 //! Prints nothing and reads no terminal: commands come in, events go out.
 
+pub mod backend;
 pub mod config;
 pub mod context;
+mod emit;
+mod engine;
+mod models;
 pub mod paths;
 pub mod policy;
 pub mod session;
+mod start;
 pub mod tools;
+mod turn;
+
+pub use models::ModelPicker;
+pub use start::{SessionChoice, Setup, StartError, start};

@@ -198,3 +198,97 @@ pub struct Bounded {
     /// The file is longer than what was read.
     pub cut: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn paths(pairs: &[(&str, &str)]) -> Paths {
+        Paths::from_env(&Env::from_pairs(pairs.iter().copied())).unwrap()
+    }
+
+    #[test]
+    fn the_base_folder_is_zdx_home_then_xdg_then_home() {
+        let all = [("ZDX_HOME", "/z"), ("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")];
+        assert_eq!(paths(&all).base(), Path::new("/z"));
+        assert_eq!(paths(&all[1..]).base(), Path::new("/x/zdx"));
+        assert_eq!(paths(&all[2..]).base(), Path::new("/h/.config/zdx"));
+        // Empty means unset, and the XDG rules say to ignore a relative path.
+        assert_eq!(
+            paths(&[("ZDX_HOME", ""), ("XDG_CONFIG_HOME", "rel"), ("HOME", "/h")]).base(),
+            Path::new("/h/.config/zdx")
+        );
+    }
+
+    #[test]
+    fn without_any_home_the_error_names_the_variable_to_set() {
+        let error = Paths::from_env(&Env::from_pairs([("HOME", "")])).unwrap_err();
+        assert!(matches!(error, PathsError::NoHome));
+        assert!(error.to_string().contains("ZDX_HOME"), "{error}");
+    }
+
+    #[test]
+    fn a_relative_zdx_home_becomes_absolute() {
+        let base = paths(&[("ZDX_HOME", "some/where")]).base().to_owned();
+        assert_eq!(base, std::env::current_dir().unwrap().join("some/where"));
+    }
+
+    #[test]
+    fn the_cache_stays_in_an_own_home_and_configuration_moves_it() {
+        assert_eq!(paths(&[("ZDX_HOME", "/z"), ("XDG_CACHE_HOME", "/c")]).cache(None), Path::new("/z/cache"));
+        assert_eq!(paths(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/c")]).cache(None), Path::new("/c/zdx"));
+        assert_eq!(paths(&[("HOME", "/h")]).cache(None), Path::new("/h/.cache/zdx"));
+        assert_eq!(paths(&[("HOME", "/h")]).cache(Some(Path::new("/else"))), Path::new("/else"));
+    }
+
+    #[test]
+    fn zdx_config_is_asked_before_agent_config() {
+        let named = paths(&[("HOME", "/h"), ("AGENT_CONFIG", "/a.json"), ("ZDX_CONFIG", "/z.toml")]);
+        assert_eq!(named.named_config(), Some(("ZDX_CONFIG", Path::new("/z.toml"))));
+        let named = paths(&[("HOME", "/h"), ("AGENT_CONFIG", "/a.json"), ("ZDX_CONFIG", "")]);
+        assert_eq!(named.named_config(), Some(("AGENT_CONFIG", Path::new("/a.json"))));
+        assert_eq!(named.default_config_file(), Path::new("/a.json"));
+    }
+
+    #[test]
+    fn variables_that_are_no_text_are_kept_for_paths_and_hidden_from_debug() {
+        let strange = OsString::from_vec(vec![b'/', 0xff]);
+        let env = Env::from_pairs([(OsString::from("HOME"), strange.clone()), ("K".into(), "s3cret".into())]);
+        assert_eq!(env.get("HOME"), None);
+        assert_eq!(env.home(), Some(PathBuf::from(strange)));
+        assert!(!format!("{env:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn made_folders_are_private_and_existing_ones_untouched() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = dir.path().join("open");
+        std::fs::create_dir(&open).unwrap();
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let deep = open.join("a/b");
+        ensure_dir(&deep).unwrap();
+        ensure_dir(&deep).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&open), mode(&open.join("a")), mode(&deep)), (0o755, 0o700, 0o700));
+    }
+
+    #[test]
+    fn only_regular_files_are_read_and_only_so_far() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("f");
+        std::fs::write(&file, "12345").unwrap();
+        let whole = read_regular(&file, 5).unwrap();
+        assert_eq!((whole.bytes.as_slice(), whole.cut), (b"12345".as_slice(), false));
+        let part = read_regular(&file, 4).unwrap();
+        assert_eq!((part.bytes.as_slice(), part.cut), (b"1234".as_slice(), true));
+        assert!(read_regular(dir.path(), 5).is_err());
+        assert!(read_regular(Path::new("/dev/zero"), 5).is_err());
+        // A pipe nobody writes to would block an ordinary open for ever.
+        let pipe = dir.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(read_regular(&pipe, 5).is_err());
+    }
+}

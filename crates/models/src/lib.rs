@@ -1,15 +1,26 @@
-//! How to speak to a model. `wire/` is pure (request to bytes, frames to events); `http` carries the bytes;
-//! `retry` decides; `catalogue` knows the vendors as data; `demo` is the built-in model that needs nothing.
+//! How to speak to a model. `wire/` is pure (request to bytes, frames to events); `http` and `stream` carry the
+//! bytes; `retry` decides; `catalogue` knows the vendors as data; `demo` is the built-in model that needs nothing.
 
 mod catalogue;
+mod demo;
+mod discover;
+mod dns;
 mod endpoint;
 mod error;
 mod http;
+mod listing;
 mod request;
+pub mod retry;
+mod sniff;
+mod stream;
+mod tls;
 pub mod wire;
 
 pub use catalogue::{Catalogue, ProviderEntry, Timeouts};
+pub use discover::{Discovered, LOCAL_SERVERS, discover};
 pub use endpoint::{DEMO, Endpoint, Secret};
 pub use error::{ModelError, TimeoutPhase};
-pub use http::{Client, ModelStream};
+pub use http::Client;
+pub use listing::{ModelInfo, list_models};
 pub use request::{ModelEvent, ModelRequest, StopReason, Thinking};
+pub use stream::ModelStream;

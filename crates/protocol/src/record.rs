@@ -1,12 +1,14 @@
 //! One line of a session file. The shapes are a contract: see `docs/SPEC.md`.
 //! Lines of a type this build does not know are kept as they are.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::event::ErrorKind;
@@ -30,7 +32,24 @@ pub enum Record {
     Usage(UsageRecord),
     Error(ErrorRecord),
     #[serde(untagged)]
-    Unknown(Value),
+    Unknown(UnknownRecord),
+}
+
+/// A line of a type this build does not know, as it was written to the last digit.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct UnknownRecord(Box<RawValue>);
+
+impl UnknownRecord {
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for UnknownRecord {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +57,8 @@ pub struct Meta {
     pub schema_version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A folder whose name is not UTF-8 is saved as near as text can name it.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "lossy_path")]
     pub root: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -124,19 +144,13 @@ pub struct ErrorRecord {
 }
 
 impl Record {
-    /// Reads one line without its newline. The type is looked at first, then the line is read once into that
-    /// type: a tagged enum would buffer every line twice.
+    /// Reads one line, with or without its newline. The type is looked at first, then the line is read once into
+    /// that type: a tagged enum would buffer every line twice.
     pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
-        #[derive(Deserialize)]
-        struct Kind<'a> {
-            #[serde(borrow, rename = "type")]
-            kind: std::borrow::Cow<'a, str>,
-        }
         fn read<T: DeserializeOwned>(line: &[u8], wrap: fn(T) -> Record) -> serde_json::Result<Record> {
             serde_json::from_slice(line).map(wrap)
         }
-        let kind: Kind = serde_json::from_slice(line)?;
-        match kind.kind.as_ref() {
+        match kind(line)?.as_ref() {
             "meta" => read(line, Self::Meta),
             "message" => read(line, Self::Message),
             "tool_use" => read(line, Self::ToolUse),
@@ -147,7 +161,7 @@ impl Record {
             "approval" => read(line, Self::Approval),
             "usage" => read(line, Self::Usage),
             "error" => read(line, Self::Error),
-            _ => read(line, Self::Unknown),
+            _ => read(line, |raw| Self::Unknown(UnknownRecord(raw))),
         }
     }
 
@@ -159,8 +173,32 @@ impl Record {
     }
 }
 
+/// The `type` of a line. Ours comes first in every line we write; only foreign lines are searched for it.
+fn kind(line: &[u8]) -> serde_json::Result<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Cow<'a, str>,
+    }
+    let first = line.strip_prefix(br#"{"type":""#).and_then(|rest| {
+        let name = &rest[..rest.iter().position(|byte| *byte == b'"')?];
+        std::str::from_utf8(name).ok().filter(|name| !name.contains('\\'))
+    });
+    match first {
+        Some(name) => Ok(Cow::Borrowed(name)),
+        None => serde_json::from_slice(line).map(|found: Kind| found.kind),
+    }
+}
+
+fn lossy_path<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+}
+
 /// Now, to the millisecond: what records and the JSON stream carry.
 pub fn now() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
+
+#[cfg(test)]
+mod tests;

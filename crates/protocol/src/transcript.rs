@@ -81,10 +81,7 @@ impl Transcript {
             }
             return;
         }
-        // A file may have been cut between a call and its result: the context must be whole all the same.
-        for id in std::mem::take(&mut self.open_calls) {
-            self.place_result(id, interrupted_output());
-        }
+        self.answer_open_calls();
         if message.role == Role::User {
             self.turns += 1;
             if self.first_prompt.is_none() {
@@ -98,14 +95,26 @@ impl Transcript {
         }
     }
 
+    /// A file may have been cut between a call and its result: the context must be whole all the same.
+    fn answer_open_calls(&mut self) {
+        for id in std::mem::take(&mut self.open_calls) {
+            self.place_result(id, interrupted_output());
+        }
+    }
+
     fn apply_call(&mut self, call: record::ToolUse) {
+        // Two calls of one id in one message: no server accepts that back.
+        if self.open_calls.contains(&call.id) {
+            return;
+        }
         let arguments = match (call.raw, call.input) {
             (Some(raw), _) => Arguments::Raw(raw),
             (None, serde_json::Value::Object(map)) => Arguments::Object(map),
             (None, other) => Arguments::Raw(other.to_string()),
         };
-        self.open_calls.push(call.id.clone());
+        let open = call.id.clone();
         self.assistant().push(Part::ToolUse { id: call.id, name: call.name, arguments });
+        self.open_calls.push(open);
     }
 
     fn apply_result(&mut self, id: String, output: ToolOutput) {
@@ -139,6 +148,7 @@ impl Transcript {
     /// The parts of the assistant message being built. A call that is answered closes it.
     fn assistant(&mut self) -> &mut Vec<Part> {
         if self.messages.last().is_none_or(|last| last.role != Role::Assistant) {
+            self.answer_open_calls();
             self.messages.push(Message { role: Role::Assistant, parts: Vec::with_capacity(1) });
         }
         let last = self.messages.len() - 1;
@@ -163,3 +173,6 @@ fn interrupted_output() -> ToolOutput {
         "the call was cut off before it finished; it was not run again",
     ))
 }
+
+#[cfg(test)]
+mod tests;

@@ -127,7 +127,7 @@ fn one_of<'n>(node: &'n Node, choices: &[&str]) -> Result<&'n str, Problem> {
     if choices.contains(&chosen) {
         return Ok(chosen);
     }
-    Err(wrong(node, format!("expected one of {}, found \"{}\"", choices.join(", "), shorten(chosen))))
+    Err(wrong(node, format!("expected one of {}, found {:?}", choices.join(", "), shorten(chosen))))
 }
 
 fn wire(node: &Node) -> Result<Value, Problem> {

@@ -108,10 +108,8 @@ impl Walk<'_> {
                 let message = format!("expected a table, found {}", node.type_name());
                 Err(self.problem(path, Problem { line: node.line, what: What::Wrong(message) }))
             }
-            (Match::Unknown, _) if holds_secret(path, node) => {
-                Err(self.problem(path, Problem { line: node.line, what: What::Secret }))
-            }
             (Match::Unknown, _) => {
+                self.refuse_secrets(path, node)?;
                 let hint = schema::suggest(path)
                     .map_or_else(String::new, |known| format!("; did you mean {known}?"));
                 self.unknown.push(format!(
@@ -123,6 +121,22 @@ impl Walk<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// An unknown key may be a key to a provider, however deep it was put.
+    fn refuse_secrets(&self, path: &mut Vec<String>, node: &Node) -> Result<(), ConfigError> {
+        let called_secret = path.last().is_some_and(|name| called_secret(name));
+        if called_secret && node.text().is_some_and(|text| !text.is_empty()) {
+            return Err(self.problem(path, Problem { line: node.line, what: What::Secret }));
+        }
+        if let Shape::Table(table) = &node.shape {
+            for (name, node) in table {
+                path.push(name.clone());
+                self.refuse_secrets(path, node)?;
+                path.pop();
+            }
+        }
+        Ok(())
     }
 
     fn leaf(&mut self, path: &[String], key: &'static Key, node: &Node) -> Result<(), ConfigError> {
@@ -160,11 +174,6 @@ pub fn problem_at(place: String, path: &[String], what: What) -> ConfigError {
         What::Wrong(message) => ConfigError::Value { place, key: shown(path), message },
         What::Secret => ConfigError::Secret { place, key: shown(path) },
     }
-}
-
-/// Tables that other parts read are theirs to judge, and never get here.
-fn holds_secret(path: &[String], node: &Node) -> bool {
-    path.last().is_some_and(|name| called_secret(name)) && node.text().is_some_and(|text| !text.is_empty())
 }
 
 /// A name that people give to keys and passwords.

@@ -5,7 +5,7 @@ use serde::de::Error;
 use serde_json::{Map, Value};
 
 use super::schema::{KEYS, Kind};
-use super::source::{FileRef, Source};
+use super::source::{FileRef, Instruction, Source};
 use super::value::{Config, LayerRules, SystemPrompt};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Leaf {
 pub struct Merged {
     leaves: IndexMap<Vec<String>, Leaf>,
     rules: Vec<LayerRules>,
-    instructions: Vec<FileRef>,
+    instructions: Vec<Instruction>,
     system_prompt_file: Option<FileRef>,
 }
 
@@ -63,8 +63,8 @@ impl Merged {
         self.rules.push(rules);
     }
 
-    pub fn add_instruction(&mut self, file: FileRef) {
-        self.instructions.push(file);
+    pub fn add_instruction(&mut self, instruction: Instruction) {
+        self.instructions.push(instruction);
     }
 
     pub fn set_system_prompt_file(&mut self, file: FileRef) {

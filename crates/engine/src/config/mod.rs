@@ -11,6 +11,7 @@ pub mod schema;
 mod show;
 mod source;
 mod tree;
+mod untrusted;
 mod value;
 
 pub use error::ConfigError;
@@ -18,7 +19,10 @@ pub use layer::find_config_file;
 pub use merge::{Leaf, Merged};
 pub use resolve::{ResolveInput, Resolved, resolve};
 pub use show::{Setting, describe, init_text};
-pub use source::{FileRef, Layer, Source};
+pub use source::{FileRef, Instruction, Layer, Source};
 pub use value::{
     Cache, ChildEnv, Compaction, Config, Flags, LayerRules, Logs, ModelEntry, SystemPrompt, Validation,
 };
+
+#[cfg(test)]
+mod tests;

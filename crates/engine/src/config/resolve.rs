@@ -1,4 +1,4 @@
-//! Which value wins: the layers in order, and what of an untrusted project's file counts.
+//! Which value wins: the layers in order, from the defaults to the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,10 @@ use super::check::{self, Places};
 use super::error::ConfigError;
 use super::layer::{self, FileLayer, Found, find_config_file, shown};
 use super::merge::Merged;
-use super::schema::{KEYS, Kind, Setter, VENDOR_URLS};
-use super::source::{FileRef, Layer, Source};
+use super::schema::{KEYS, Kind, VENDOR_URLS};
+use super::source::{FileRef, Instruction, Layer, Source};
 use super::tree::Node;
+use super::untrusted;
 use super::value::{Config, Flags, LayerRules};
 use crate::paths::{Env, Paths};
 
@@ -93,94 +94,46 @@ struct Stack<'a> {
 
 impl Stack<'_> {
     fn file(&mut self, mut layer: FileLayer, which: Layer, trusted: bool) {
-        self.notices.append(&mut layer.notices);
         // A vendor key and the table it is short for: the table is the more explicit one, so it comes last.
         layer.found.sort_by_key(|found| vendor_url(&found.path).is_none());
-        let mut ignored = Vec::new();
-        for found in layer.found {
-            let source = Source::File { layer: which, path: layer.file.clone(), line: found.line };
-            if trusted || self.may_set_untrusted(&found) {
-                ignored.extend(self.found(found, source, trusted));
-            } else {
-                ignored.push(format!("{} (line {})", shown(&found.path), found.line));
-            }
+        let file = layer.file.clone();
+        let (found, mut notices) = if trusted {
+            (layer.found, layer.notices)
+        } else {
+            let filtered = untrusted::filter(layer, &self.merged, self.root);
+            filtered.instructions.into_iter().for_each(|text| self.merged.add_instruction(text));
+            (filtered.found, filtered.notices)
+        };
+        self.notices.append(&mut notices);
+        for found in found {
+            let source = Source::File { layer: which, path: file.clone(), line: found.line };
+            self.found(found, source, trusted);
         }
-        if !ignored.is_empty() {
-            self.notices.push(format!(
-                "{}: ignored until you trust this project: {}; read the file, then run zdx trust",
-                layer.file.display(),
-                ignored.join(", ")
-            ));
-        }
-        self.files.push(layer.file);
+        self.files.push(file);
     }
 
-    /// What an untrusted project may set, key by key: see [`Setter`].
-    fn may_set_untrusted(&self, found: &Found) -> bool {
-        let weaker = self.merged.get(&found.path).map(|leaf| &leaf.value);
-        match found.key.setter {
-            Setter::User | Setter::Environment => false,
-            Setter::Anyone | Setter::Add | Setter::Raise | Setter::OwnFiles => true,
-            Setter::Lower => {
-                let number = found.value.as_u64().unwrap_or(0);
-                let limit = weaker.and_then(Value::as_u64).unwrap_or(0);
-                number != 0 && (limit == 0 || number <= limit)
-            }
-            Setter::Stricter => strictness(Some(&found.value)) >= strictness(weaker),
-        }
-    }
-
-    /// Takes a value in. Returns what of it an untrusted project may not have.
-    fn found(&mut self, found: Found, source: Source, trusted: bool) -> Vec<String> {
-        let Found { path, key, value, line } = found;
-        let confined_to = (!trusted).then(|| self.root.to_owned());
-        match (key.path, key.kind) {
-            (_, Kind::Rules) => {
-                let allows = if trusted { 0 } else { count_allows(&value) };
+    fn found(&mut self, found: Found, source: Source, trusted: bool) {
+        let Found { path, key, value, .. } = found;
+        let named = |path: &str| FileRef {
+            path: path.into(),
+            confined_to: (!trusted).then(|| self.root.to_owned()),
+            source: source.clone(),
+        };
+        match (key.kind, &value) {
+            (Kind::Rules, _) => {
                 self.merged.add_rules(LayerRules { source: source.clone(), trusted, value: value.clone() });
-                self.merged.set(path, key.kind, value, source);
-                let note = format!("{allows} allow rules (from line {line})");
-                return if allows > 0 { vec![note] } else { Vec::new() };
             }
-            ("system_prompt_file", _) => {
-                let Some(named) = value.as_str() else { return Vec::new() };
-                let file = FileRef { path: named.into(), confined_to, source: source.clone() };
-                if file.escapes() {
-                    return vec![format!("system_prompt_file (line {line}), which leads out of the project")];
+            (Kind::MorePaths, Value::Array(paths)) => {
+                for path in paths.iter().filter_map(Value::as_str) {
+                    self.merged.add_instruction(Instruction::File(named(path)));
                 }
-                self.merged.set_system_prompt_file(file);
-                self.merged.set(path, key.kind, value, source);
             }
-            (_, Kind::MorePaths) => return self.instructions(path, &value, &source, confined_to),
-            (_, kind) => {
-                let target = vendor_url(&path).unwrap_or(path);
-                self.merged.set(target, kind, value, source);
+            (Kind::Path, Value::String(path)) if key.path == "system_prompt_file" => {
+                self.merged.set_system_prompt_file(named(path));
             }
+            _ => {}
         }
-        Vec::new()
-    }
-
-    fn instructions(
-        &mut self,
-        path: Vec<String>,
-        value: &Value,
-        source: &Source,
-        confined_to: Option<PathBuf>,
-    ) -> Vec<String> {
-        let mut refused = Vec::new();
-        let mut taken = Vec::new();
-        for named in value.as_array().into_iter().flatten().filter_map(Value::as_str) {
-            let file =
-                FileRef { path: named.into(), confined_to: confined_to.clone(), source: source.clone() };
-            if file.escapes() {
-                refused.push(format!("instructions file {named}, which leads out of the project"));
-            } else {
-                self.merged.add_instruction(file);
-                taken.push(Value::from(named));
-            }
-        }
-        self.merged.set(path, Kind::MorePaths, taken.into(), source.clone());
-        refused
+        self.merged.set(vendor_url(&path).unwrap_or(path), key.kind, value, source);
     }
 
     fn environment(&mut self, env: &Env, home: Option<&Path>) -> Result<(), ConfigError> {
@@ -251,21 +204,4 @@ fn vendor_url(path: &[String]) -> Option<Vec<String>> {
     let [name] = path else { return None };
     let (_, target) = VENDOR_URLS.iter().find(|(short, _)| short == name)?;
     Some(target.iter().map(|segment| (*segment).to_owned()).collect())
-}
-
-/// How strict an approval preset is; without one, as lax as the laxest front end's default.
-fn strictness(approval: Option<&Value>) -> u8 {
-    match approval.and_then(Value::as_str) {
-        Some("paranoid") => 2,
-        Some("balanced") => 1,
-        Some(_) | None => 0,
-    }
-}
-
-fn count_allows(rules: &Value) -> usize {
-    match rules {
-        Value::String(word) => usize::from(word == "allow"),
-        Value::Object(table) => table.values().map(count_allows).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => 0,
-    }
 }

@@ -62,8 +62,8 @@ pub enum Setter {
     Add,
     /// An untrusted project's rules are kept as such, and policy lets them only raise a verdict.
     Raise,
-    /// An untrusted project may name files of its own.
-    OwnFiles,
+    /// An untrusted project's text, or a file of its own, is told to the model; it replaces nothing.
+    Inform,
 }
 
 const fn key(path: &'static str, kind: Kind, setter: Setter) -> Key {
@@ -94,7 +94,7 @@ use Kind::{
     Flag, Header, MorePaths, MoreTexts, Number, OneOf, Open, Path, Rules, Text, Texts, Url, Variables, Whole,
     Wire,
 };
-use Setter::{Add, Anyone, Environment, Lower, OwnFiles, Raise, Stricter, User};
+use Setter::{Add, Anyone, Environment, Inform, Lower, Raise, Stricter, User};
 
 pub const KEYS: &[Key] = &[
     key("model", Text, User).env(&["ZDX_MODEL", "AGENT_MODEL"]),
@@ -111,9 +111,9 @@ pub const KEYS: &[Key] = &[
     key("timeouts.connect_secs", SECONDS, User).default("10"),
     key("timeouts.first_byte_secs", SECONDS, User).default("120"),
     key("timeouts.idle_secs", SECONDS, User).default("90"),
-    key("system_prompt", Text, Anyone),
-    key("system_prompt_file", Path, OwnFiles),
-    key("instructions", MorePaths, OwnFiles).default("[]"),
+    key("system_prompt", Text, Inform),
+    key("system_prompt_file", Path, Inform),
+    key("instructions", MorePaths, Inform).default("[]"),
     key("approval", OneOf(&["yolo", "god_mode", "balanced", "paranoid"]), Stricter),
     key("permission", Rules, Raise),
     key("dangerous_patterns", MoreTexts, Add).default("[]"),
@@ -193,7 +193,8 @@ pub fn suggest(path: &[String]) -> Option<String> {
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, _)| *distance <= allowed);
     if let Some((_, segment)) = nearest {
-        return Some(parents.iter().map(String::as_str).chain([segment]).collect::<Vec<_>>().join("."));
+        let path: Vec<String> = parents.iter().cloned().chain([segment.to_owned()]).collect();
+        return Some(super::layer::shown(&path));
     }
     // Right word, wrong place: `base_url` belongs into a provider's table.
     let elsewhere = KEYS.iter().find(|key| {

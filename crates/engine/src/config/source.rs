@@ -43,6 +43,13 @@ impl fmt::Display for Source {
     }
 }
 
+/// What configuration adds to the project's context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Instruction {
+    File(FileRef),
+    Text { text: String, source: Source },
+}
+
 /// A file that configuration names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRef {

@@ -171,7 +171,7 @@ fn json_table(object: &ast::Object<'_>, lines: &Lines) -> Result<Table, SyntaxEr
             let name = property.name.as_str().to_owned();
             let line = lines.at(property.range.start);
             if !seen.insert(name.clone()) {
-                return Err(SyntaxError { line, message: format!("{name} is written twice") });
+                return Err(SyntaxError { line, message: format!("{name:?} is written twice") });
             }
             Ok((name, json_node(&property.value, line, lines)?))
         })

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use zdx_models::{ProviderEntry, Timeouts};
 use zdx_protocol::Approval;
 
-use super::source::{FileRef, Source};
+use super::source::{FileRef, Instruction, Source};
 
 /// Made by `resolve` alone. Fields marked `skip` are more than one key's value and are filled in there.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -55,7 +55,7 @@ pub struct Config {
     pub logs: Logs,
     pub cache: Cache,
     #[serde(skip)]
-    pub instructions: Vec<FileRef>,
+    pub instructions: Vec<Instruction>,
     pub compaction: Compaction,
     pub validation: Validation,
     /// Tables that their own part reads, in written order.

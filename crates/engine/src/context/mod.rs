@@ -1,6 +1,7 @@
 //! What the model sees besides the conversation: the system prompt and the project's own rules.
 //! Read once when a session starts, so that every request of it begins with the same bytes.
 
+pub mod budget;
 mod project;
 mod prompt;
 

@@ -1,10 +1,11 @@
 //! `AGENTS.md` files from the farthest to the closest, and the instruction files that configuration names.
 //! A file that cannot be used costs a notice, never the session.
 
-use std::io;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
-use crate::config::FileRef;
+use crate::config::{FileRef, Instruction};
 use crate::paths::{Paths, read_regular};
 
 const FILE_NAME: &str = "AGENTS.md";
@@ -32,39 +33,62 @@ struct Candidate {
     expected: bool,
 }
 
-pub fn load_project_context(paths: &Paths, root: &Path, instructions: &[FileRef]) -> ProjectContext {
-    let mut candidates = agents_files(paths, root);
-    candidates.extend(instructions.iter().map(|file| Candidate {
-        path: file.path.clone(),
-        confined_to: file.confined_to.clone(),
-        expected: true,
-    }));
-    let real: Vec<Option<PathBuf>> = candidates.iter().map(|c| c.path.canonicalize().ok()).collect();
-    let mut context = ProjectContext::default();
-    let mut sections = Vec::new();
-    for (index, candidate) in candidates.iter().enumerate() {
-        // One file reached twice counts where it is closest.
-        if real[index].is_some() && real[index + 1..].contains(&real[index]) {
-            continue;
+pub fn load_project_context(paths: &Paths, root: &Path, instructions: &[Instruction]) -> ProjectContext {
+    let mut sections = Sections::default();
+    for candidate in agents_files(paths, root) {
+        sections.file(candidate);
+    }
+    for instruction in instructions {
+        match instruction {
+            Instruction::File(FileRef { path, confined_to, .. }) => sections.file(Candidate {
+                path: path.clone(),
+                confined_to: confined_to.clone(),
+                expected: true,
+            }),
+            Instruction::Text { text, source } => sections.add(source, text),
         }
-        let elsewhere = || real[..index].contains(&real[index]);
-        match read(candidate, real[index].as_deref()) {
+    }
+    sections.finish()
+}
+
+#[derive(Default)]
+struct Sections {
+    texts: Vec<String>,
+    /// One file reached twice is read once.
+    seen: HashSet<PathBuf>,
+    context: ProjectContext,
+}
+
+impl Sections {
+    fn file(&mut self, candidate: Candidate) {
+        let real = candidate.path.canonicalize().ok();
+        if real.as_ref().is_some_and(|real| !self.seen.insert(real.clone())) {
+            return;
+        }
+        let shown = candidate.path.display();
+        match read(&candidate, real.as_deref()) {
             Ok(None) => {}
             Ok(Some(Read { text, notice })) => {
-                context.notices.extend(notice.map(|what| format!("{}: {what}", candidate.path.display())));
+                self.context.notices.extend(notice.map(|what| format!("{shown}: {what}")));
                 if !text.trim().is_empty() {
-                    sections.push(format!("## {}\n\n{}", candidate.path.display(), text.trim()));
-                    context.loaded.push(candidate.path.clone());
+                    self.add(&shown, &text);
+                    self.context.loaded.push(candidate.path);
                 }
             }
-            Err(_) if elsewhere() => {}
-            Err(what) => context.notices.push(format!("{} is left out: {what}", candidate.path.display())),
+            Err(what) => self.context.notices.push(format!("{shown} is left out: {what}")),
         }
     }
-    if !sections.is_empty() {
-        context.text = format!("{HEADING}\n\n{PRECEDENCE}\n\n{}\n", sections.join("\n\n"));
+
+    fn add(&mut self, name: &dyn fmt::Display, text: &str) {
+        self.texts.push(format!("## {name}\n\n{}", text.trim()));
     }
-    context
+
+    fn finish(mut self) -> ProjectContext {
+        if !self.texts.is_empty() {
+            self.context.text = format!("{HEADING}\n\n{PRECEDENCE}\n\n{}\n", self.texts.join("\n\n"));
+        }
+        self.context
+    }
 }
 
 /// Where `AGENTS.md` may lie, the most general first.
@@ -131,3 +155,7 @@ fn read(candidate: &Candidate, real: Option<&Path>) -> Result<Option<Read>, Stri
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
+
+#[cfg(test)]
+#[path = "tests/project.rs"]
+mod tests;

@@ -91,3 +91,7 @@ fn read(file: &FileRef) -> Result<String, PromptError> {
     let text = String::from_utf8(read.bytes).map_err(|_| fail("it is not valid UTF-8".to_owned()))?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
+
+#[cfg(test)]
+#[path = "tests/prompt.rs"]
+mod tests;

@@ -1,7 +1,8 @@
 //! The folder of session files: which there are, which one is meant, and how one is removed.
 //! Reads no more than the head of a file; what a whole session holds is `load`'s business.
 
-use std::fs::{File, OpenOptions};
+use std::cmp::Reverse;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -150,16 +151,15 @@ impl SessionStore {
             ErrorKind::NotFound | ErrorKind::NotADirectory => DeleteError::NotFound(id),
             _ => DeleteError::Failed { id, why: reason(&error) },
         };
-        if std::fs::symlink_metadata(&path).map_err(failed)?.is_file() {
-            // Held until the entry is gone, so that nobody resumes what is being deleted.
-            let file = OpenOptions::new().read(true).open(&path).map_err(failed)?;
-            if matches!(lock(&file), Lock::Taken) {
-                return Err(DeleteError::InUse(id));
-            }
-            std::fs::remove_file(&path).map_err(failed)?;
-        } else {
-            std::fs::remove_file(&path).map_err(failed)?;
+        if !std::fs::symlink_metadata(&path).map_err(failed)?.is_file() {
+            return Err(DeleteError::Failed { id, why: "it is no regular file".to_owned() });
         }
+        // Held until the entry is gone, so that nobody resumes what is being deleted.
+        let file = File::open(&path).map_err(failed)?;
+        if matches!(lock(&file), Lock::Taken) {
+            return Err(DeleteError::InUse(id));
+        }
+        std::fs::remove_file(&path).map_err(failed)?;
         match std::fs::remove_dir_all(self.companion_dir(id)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
             Ok(()) | Err(_) => Ok(()),
@@ -187,7 +187,7 @@ impl SessionStore {
             Some(Entry { id, when, bytes: metadata.len() })
         };
         let mut entries: Vec<Entry> = self.names()?.filter_map(entry).collect();
-        entries.sort_unstable_by(|a, b| (b.when, b.id).cmp(&(a.when, a.id)));
+        entries.sort_unstable_by_key(|entry| Reverse((entry.when, entry.id)));
         Ok(entries)
     }
 
@@ -256,18 +256,11 @@ fn cut_off_prompt(line: &[u8]) -> Option<String> {
 }
 
 fn one_line(text: &str) -> String {
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        let gap = usize::from(!line.is_empty());
-        let room = PROMPT_CHARS.saturating_sub(line.chars().count() + gap);
-        if word.chars().count() > room {
-            line.extend(std::iter::repeat_n(' ', gap.min(room)));
-            line.extend(word.chars().take(room));
-            line.push('…');
-            break;
-        }
-        line.extend(std::iter::repeat_n(' ', gap));
-        line.push_str(word);
+    let words: Vec<&str> = text.split_whitespace().take(PROMPT_CHARS).collect();
+    let mut line = words.join(" ");
+    if let Some((end, _)) = line.char_indices().nth(PROMPT_CHARS) {
+        line.truncate(end);
+        line.push('…');
     }
     line
 }

@@ -136,6 +136,11 @@ impl SessionLog {
         if self.started { self.queue.len() as u64 + self.lost } else { 0 }
     }
 
+    #[cfg(test)]
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.queued_bytes
+    }
+
     pub fn append(&mut self, record: &Record) -> Saved {
         if matches!(self.sink, Sink::Off) {
             return Saved::Off;

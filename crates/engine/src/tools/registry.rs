@@ -1,24 +1,35 @@
 //! The tools of a session, in the order a model is told them.
 //! Knows no tool's business: it finds them by name.
 
+use std::sync::Arc;
+
 use zdx_protocol::ToolSpec;
 
 use super::Tool;
+use super::bash::Bash;
+use super::edit::Edit;
+use super::read::Read;
+use super::write::Write;
 
 /// An ordered set of tools; names are unique.
 #[derive(Default)]
 pub struct Registry {
-    tools: Vec<Box<dyn Tool>>,
+    tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Registry {
     /// `read`, `write`, `edit`, `bash`.
     pub fn standard() -> Self {
-        Self::default()
+        let mut registry = Self::default();
+        registry.add(Arc::new(Read::default()));
+        registry.add(Arc::new(Write::default()));
+        registry.add(Arc::new(Edit::default()));
+        registry.add(Arc::new(Bash::default()));
+        registry
     }
 
     /// A tool of the same name is replaced in its place, so that the order a model has seen stays.
-    pub fn add(&mut self, tool: Box<dyn Tool>) {
+    pub fn add(&mut self, tool: Arc<dyn Tool>) {
         let name = &tool.spec().name;
         match self.tools.iter().position(|known| known.spec().name == *name) {
             Some(at) => self.tools[at] = tool,
@@ -30,14 +41,62 @@ impl Registry {
         self.tools.iter().map(|tool| tool.spec().clone()).collect()
     }
 
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.spec().name.as_ref())
+    }
+
     /// By name, then by alias, then either without regard to case.
-    pub fn find(&self, name: &str) -> Option<&dyn Tool> {
+    pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let name = name.trim();
         let by = |fits: &dyn Fn(&ToolSpec) -> bool| self.tools.iter().find(|tool| fits(tool.spec()));
         by(&|spec| spec.name == name)
             .or_else(|| by(&|spec| spec.aliases.contains(&name)))
             .or_else(|| by(&|spec| spec.name.eq_ignore_ascii_case(name)))
             .or_else(|| by(&|spec| spec.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))))
-            .map(|tool| &**tool)
+            .cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_told_the_same_in_the_same_order() {
+        let specs = Registry::standard().specs();
+        let names: Vec<&str> = specs.iter().map(|spec| &*spec.name).collect();
+        assert_eq!(names, ["read", "write", "edit", "bash"]);
+        for spec in &specs {
+            assert_eq!(spec.schema["type"], "object", "{}", spec.name);
+            assert_eq!(spec.schema["additionalProperties"], false, "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn other_spellings_find_the_tool() {
+        let registry = Registry::standard();
+        let found = |name: &str| registry.find(name).map(|tool| tool.spec().name.to_string());
+        for (said, meant) in [
+            ("read", "read"),
+            ("Read", "read"),
+            ("read_file", "read"),
+            ("ReadFile", "read"),
+            ("write_file", "write"),
+            ("str_replace", "edit"),
+            ("Edit", "edit"),
+            ("shell", "bash"),
+            (" run_shell_command ", "bash"),
+        ] {
+            assert_eq!(found(said).as_deref(), Some(meant), "{said}");
+        }
+        assert_eq!(found("rm"), None);
+    }
+
+    #[test]
+    fn a_tool_of_the_same_name_takes_the_place() {
+        let mut registry = Registry::standard();
+        registry.add(Arc::new(Read::default()));
+        assert_eq!(registry.specs().len(), 4);
+        assert_eq!(registry.specs()[0].name, "read");
     }
 }

@@ -2,11 +2,29 @@
 //! Judges no command: what arrives here was allowed to run.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use self::capture::Capture;
+use self::supervised::Supervised;
+use super::supervisor::{self, Status};
+
+mod capture;
+mod environment;
+mod supervised;
+
+pub use capture::Captured;
+
+/// How long a finished command's pipes may stay open before its result goes out without their end.
+const LINGER: Duration = Duration::from_millis(500);
+/// What a child that is just ending gets before it counts as left in the background.
+const ENDING: Duration = Duration::from_millis(50);
 
 /// How this session's commands run.
 pub struct ShellSettings {
@@ -40,18 +58,6 @@ pub enum End {
     Cancelled,
 }
 
-/// One stream as a model may see it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Captured {
-    pub text: String,
-    /// All bytes that came, also those not in `text`.
-    pub bytes: u64,
-    pub truncated: bool,
-    pub binary: bool,
-    /// The whole stream (up to 64 MiB), when `text` is not or more may still come.
-    pub file: Option<PathBuf>,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandOutput {
     pub stdout: Captured,
@@ -73,37 +79,133 @@ pub struct Background {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    #[error("the command is {0} bytes long; a shell takes at most {1}: put it in a script file and run that")]
-    TooLong(usize, usize),
-    #[error("the command holds a NUL character; no shell can run it")]
+    #[error("the command is {0} bytes long, a shell takes at most {max}: write it to a file and run that", max = supervisor::MAX_COMMAND)]
+    TooLong(usize),
+    #[error("the command holds a NUL character, which no shell can run")]
     Nul,
     #[error("the working folder {0} is gone")]
     NoFolder(PathBuf),
     #[error("could not start {program}: {source}")]
-    Start { program: PathBuf, source: std::io::Error },
-    #[error("the command's supervisor was killed; its processes were stopped")]
+    Start { program: PathBuf, source: io::Error },
+    #[error("the process that watched over the command was killed, so the command was stopped")]
     Lost,
 }
 
 pub struct Shell {
-    settings: ShellSettings,
+    supervisor: PathBuf,
+    env: Vec<(OsString, OsString)>,
+    spill_dir: Option<PathBuf>,
+    left: Mutex<Vec<Left>>,
+}
+
+/// A family that outlived its call, and the task that waits for its end.
+struct Left {
+    background: Background,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
 }
 
 impl Shell {
     pub fn new(settings: ShellSettings) -> Self {
-        Self { settings }
+        let ShellSettings { supervisor, env, env_pass, spill_dir } = settings;
+        Self { supervisor, env: environment::allowed(env, &env_pass), spill_dir, left: Mutex::default() }
     }
 
-    pub async fn run(&self, _command: &str, _options: RunOptions) -> Result<CommandOutput, ShellError> {
-        let _ = &self.settings.supervisor;
-        Err(ShellError::Lost)
+    /// Runs `sh -c command` and returns when it ended, ran out of time or was cancelled, with all it started stopped in
+    /// the last two cases. A future that is dropped midway takes the command with it.
+    pub async fn run(&self, command: &str, options: RunOptions) -> Result<CommandOutput, ShellError> {
+        let RunOptions { id, cwd, timeout, cancel, progress } = options;
+        if command.len() > supervisor::MAX_COMMAND {
+            return Err(ShellError::TooLong(command.len()));
+        }
+        if command.contains('\0') {
+            return Err(ShellError::Nul);
+        }
+        let (mut supervised, stdout, stderr) =
+            Supervised::start(&self.supervisor, &self.env, &cwd).map_err(|source| match cwd.is_dir() {
+                true => ShellError::Start { program: self.supervisor.clone(), source },
+                false => ShellError::NoFolder(cwd.clone()),
+            })?;
+        let mut stdout = Capture::pump(stdout, self.spill_dir.as_deref(), &id, "stdout", progress.clone());
+        let mut stderr = Capture::pump(stderr, self.spill_dir.as_deref(), &id, "stderr", progress);
+
+        let status = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(End::Cancelled),
+            () = super::expired(timeout) => Err(End::TimedOut(timeout.unwrap_or_default())),
+            status = supervised.run(command) => Ok(status),
+        };
+        let (end, more) = match status {
+            Err(stopped) => {
+                supervised.stop().await;
+                (stopped, false)
+            }
+            Ok(Ok(Status::Exited { code, more })) => (End::Exited(code), more),
+            Ok(Ok(Status::Signalled { signal, more })) => (End::Signalled(signal), more),
+            Ok(Ok(Status::NotStarted(errno))) => {
+                let source = io::Error::from_raw_os_error(errno);
+                return Err(ShellError::Start { program: supervisor::SHELL.into(), source });
+            }
+            Ok(Err(_)) => {
+                supervised.stop().await;
+                return Err(ShellError::Lost);
+            }
+        };
+        let closed = tokio::time::timeout(LINGER, async {
+            stdout.closed().await;
+            stderr.closed().await;
+        });
+        let closed = closed.await.is_ok();
+        let alive = more && tokio::time::timeout(ENDING, supervised.gone()).await.is_err();
+        if alive {
+            self.leave(supervised, id, command);
+        } else {
+            // Nobody is left but the supervisor on its way out; not worth waiting for.
+            tokio::spawn(supervised.reap());
+        }
+        let background = alive || !closed;
+        Ok(CommandOutput { stdout: stdout.finish(), stderr: stderr.finish(), end, background })
+    }
+
+    fn leave(&self, mut supervised: Supervised, id: String, command: &str) {
+        let background = Background { id, command: command.to_owned(), pid: supervised.pid() };
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                () = supervised.gone() => {}
+                () = stopped.cancelled() => supervised.stop().await,
+            }
+            supervised.reap().await;
+        });
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.retain(|left| !left.task.is_finished());
+        left.push(Left { background, stop, task });
     }
 
     /// What finished commands left running.
     pub fn background(&self) -> Vec<Background> {
-        Vec::new()
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.iter().filter(|left| !left.task.is_finished()).map(|left| left.background.clone()).collect()
     }
 
     /// Stops all of it, within two seconds: on interrupt and at the end of the session.
-    pub async fn stop_background(&self) {}
+    pub async fn stop_background(&self) {
+        let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
+        for left in &left {
+            left.stop.cancel();
+        }
+        for left in left {
+            let _ = left.task.await;
+        }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let left = self.left.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for left in left {
+            left.stop.cancel();
+        }
+    }
 }

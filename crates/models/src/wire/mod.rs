@@ -1,8 +1,14 @@
 //! The pure part of speaking to a model: a request becomes bytes, frames become events. No I/O.
 
-use zdx_protocol::ToolSpec;
+use std::hash::{BuildHasher, RandomState};
 
 use crate::{ModelError, ModelEvent, ModelRequest};
+
+mod anthropic;
+mod history;
+mod openai_chat;
+pub(crate) mod problem;
+pub mod sse;
 
 /// The dialects zdx speaks. A closed set: a vendor is data, a wire is code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -17,7 +23,7 @@ pub enum Wire {
 pub struct HttpRequest {
     /// Appended to the base URL.
     pub path: &'static str,
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: &'static [(&'static str, &'static str)],
     pub body: Vec<u8>,
 }
 
@@ -39,13 +45,77 @@ pub trait Decode: Send {
 }
 
 impl Wire {
-    pub fn encode(self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
-        let _ = request;
-        Err(ModelError::Setup("not built".to_owned()))
+    /// As configuration and session records write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenaiChat => "openai-chat",
+        }
     }
 
-    pub fn decoder(self, model: &str, tools: &[ToolSpec]) -> Box<dyn Decode> {
-        let _ = (model, tools);
-        unreachable!("replaced by the wires")
+    pub fn encode(self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
+        match self {
+            Self::Anthropic => anthropic::encode(request),
+            Self::OpenaiChat => openai_chat::encode(request),
+        }
     }
+
+    pub fn decoder(self, model: &str) -> Box<dyn Decode> {
+        self.decoder_with(model, Ids::random())
+    }
+
+    fn decoder_with(self, model: &str, ids: Ids) -> Box<dyn Decode> {
+        match self {
+            Self::Anthropic => Box::new(anthropic::Decoder::new(model, ids)),
+            Self::OpenaiChat => Box::new(openai_chat::Decoder::new(model, ids)),
+        }
+    }
+
+    /// How a key is shown to this wire's servers.
+    pub fn key_header(self, key: &str) -> (&'static str, String) {
+        match self {
+            Self::Anthropic => ("x-api-key", key.to_owned()),
+            Self::OpenaiChat => ("authorization", format!("Bearer {key}")),
+        }
+    }
+
+    /// Where a server lists its models, below the base URL.
+    pub fn models_path(self) -> &'static str {
+        match self {
+            Self::Anthropic => "/v1/models",
+            Self::OpenaiChat => "/models",
+        }
+    }
+
+    /// Headers of every request, listing included.
+    pub fn headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Anthropic => &[("anthropic-version", "2023-06-01")],
+            Self::OpenaiChat => &[],
+        }
+    }
+}
+
+/// Makes ids for calls that came without one. They must differ from those of every other answer of the
+/// session, so the seed is random; a test gives its own.
+pub(crate) struct Ids {
+    seed: u64,
+    next: u32,
+}
+
+impl Ids {
+    fn random() -> Self {
+        Self { seed: RandomState::new().hash_one(0), next: 0 }
+    }
+
+    fn make(&mut self) -> String {
+        self.next += 1;
+        format!("call_{:012x}{:02}", self.seed & 0xffff_ffff_ffff, self.next)
+    }
+}
+
+/// A frame or body that is no JSON, named without quoting all of it.
+fn unreadable(what: &str, data: &str, error: &serde_json::Error) -> ModelError {
+    let start: String = data.chars().take(80).collect();
+    ModelError::Protocol(format!("{what} is no readable JSON ({error}): {}", problem::brief(&start)))
 }

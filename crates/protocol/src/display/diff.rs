@@ -85,9 +85,8 @@ struct Reader {
 
 impl Reader {
     fn line<'a>(&mut self, line: &'a str) -> Option<(LineKind, &'a str)> {
-        if let Some((old, new)) = hunk_lengths(line)
-            && self.old_left + self.new_left == 0
-        {
+        // A hunk's own lines begin with a sign or a blank, so this is never one of them.
+        if let Some((old, new)) = hunk_lengths(line) {
             (self.old_left, self.new_left) = (old, new);
             return Some((LineKind::Hunk, line));
         }

@@ -110,7 +110,8 @@ mod tests {
         assert_eq!(truncate_width("漢字漢字", 6), "漢字…");
         assert_eq!(truncate_width("a👩\u{200d}🚀b", 3), "a…");
         assert_eq!(truncate_width("abc", 0), "");
-        assert_eq!(truncate_width("a\tb\nc", 6), "a    …");
+        assert_eq!(truncate_width("a\tb\nc", 8), "a    b c");
+        assert_eq!(truncate_width("a\tb\nc", 7), "a    b…");
         assert_eq!(one_line("  a\n\n  b\tc\x1b[2J\x1b[31md  ", 20), "a b cd");
         assert_eq!(one_line(&"word ".repeat(1_000), 12), "word word w…");
     }

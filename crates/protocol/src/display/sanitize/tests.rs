@@ -240,6 +240,8 @@ fn colours_stay_in_one_form_and_are_closed() {
         ("\x1b[8mx", "x"),
         ("\x1b[5;6mx", "x"),
         ("\x1b[31;41mx\x1b[0m", "\x1b[31;41;49mx\x1b[0m"),
+        // A joiner joins nothing across a change of colour.
+        ("👩\u{200d}\x1b[31m🚀\x1b[0m", "👩\x1b[31m🚀\x1b[0m"),
         // Not well formed.
         ("\x1b[38;5mx", "x"),
         ("\x1b[38;5;999mx", "x"),

@@ -1,0 +1,177 @@
+//! What breaks: servers, processes, signals. Nothing shown is lost, nothing runs twice, every end is told.
+
+use std::time::Duration;
+
+use serde_json::json;
+use zdx_testkit::{Gate, ModelServer, Reply, Signal, Step};
+
+use crate::place;
+
+const SOON: Duration = Duration::from_secs(20);
+
+#[test]
+fn a_busy_server_is_tried_again_openly() {
+    let server = ModelServer::start_with([
+        Reply::status(429).header("retry-after-ms", "5").json(json!({"error": {"message": "slow down"}})),
+        Reply::status(503).header("retry-after", "0.01").json(json!({"error": {"message": "warming up"}})),
+        Reply::chat().text("here").done(),
+    ]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "-p", "go", "--format", "json"]).success();
+    let retries: Vec<_> = out.json_lines().into_iter().filter(|l| l["type"] == "retrying").collect();
+    assert_eq!(retries.len(), 2);
+    assert_eq!((&retries[1]["attempt"], &retries[1]["of"]), (&json!(2), &json!(2)));
+    assert_eq!(server.calls().len(), 3);
+}
+
+#[test]
+fn nothing_is_retried_once_text_was_shown() {
+    let server = ModelServer::start_with([Reply::chat()
+        .text_deltas(["Half", " an answer"])
+        .done()
+        .cut_after_events(3, Step::Reset)]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "-p", "go"]).expect_code(1);
+    assert_eq!(server.calls().len(), 1);
+    assert!(out.stdout.starts_with("Half"), "{:?}", out.stdout);
+    let partial = out.records_of("message")[1];
+    assert_eq!(partial["partial"], true);
+    assert_eq!(partial["text"].as_str().unwrap(), out.stdout.trim_end());
+    assert!(out.stderr.contains("broke off"), "{}", out.stderr);
+}
+
+#[test]
+fn a_call_whose_stream_broke_is_not_run() {
+    let server = ModelServer::start_with([Reply::chat()
+        .text("Writing.")
+        .tool_call("c1", "write", json!({"path": "a.txt", "content": "x"}))
+        .unfinished()
+        .done()]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "-p", "go"]).expect_code(1);
+    assert!(!zdx.root().join("a.txt").exists());
+    assert!(out.records_of("tool_use").is_empty());
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_said() {
+    let gate = Gate::new();
+    let server = ModelServer::start_with([Reply::chat()
+        .text_deltas(["Once upon", " a time"])
+        .done()
+        .after_events(2, Step::WaitFor(gate.clone()))]);
+    let zdx = place().chat(&server);
+    let mut running = zdx.command().args(["exec", "-p", "tell"]).spawn();
+    running.wait_for_stdout("Once upon", SOON);
+    running.signal(Signal::INT);
+    let out = running.finish(SOON).expect_code(130);
+    let messages = out.records_of("message");
+    assert_eq!(messages[1]["text"], "Once upon");
+    assert_eq!(out.records.last().unwrap()["type"], "interrupted");
+    assert_eq!(out.records.last().unwrap()["text"], "Interrupted");
+}
+
+#[test]
+fn term_and_hup_are_recorded_like_ctrl_c() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let server = ModelServer::start_with([Reply::chat().text("x").done().after_events(1, Step::Stall)]);
+        let zdx = place().chat(&server);
+        let mut running = zdx.command().args(["exec", "-p", "tell"]).spawn();
+        server.wait_for_call(1, SOON);
+        running.signal(signal);
+        let out = running.finish(SOON).expect_code(code);
+        assert_eq!(out.records.last().unwrap()["type"], "interrupted", "{code}");
+    }
+}
+
+#[test]
+fn ctrl_c_stops_a_command_and_its_children() {
+    let command = "trap '' TERM INT; setsid sh -c 'echo $$ > pid; exec sleep 600' & echo started; wait; sleep 600";
+    let server =
+        ModelServer::start_with([Reply::chat().tool_call("c1", "bash", json!({ "command": command })).done()]);
+    let zdx = place().chat(&server);
+    let mut running = zdx.command().args(["exec", "-p", "go", "--format", "json"]).spawn();
+    running.wait_for_stdout("started", SOON);
+    let pid_file = zdx.root().join("pid");
+    let pid = wait_until(|| std::fs::read_to_string(&pid_file).ok().filter(|text| text.ends_with('\n')));
+    let asked = std::time::Instant::now();
+    running.signal(Signal::INT);
+    let out = running.finish(SOON).expect_code(130);
+    assert!(asked.elapsed() < Duration::from_millis(3500), "{:?}", asked.elapsed());
+    let alive = std::path::Path::new("/proc").join(pid.trim()).join("cmdline");
+    let alive = std::fs::read_to_string(alive).is_ok_and(|line| line.contains("sleep"));
+    assert!(!alive, "the grandchild {pid} still runs");
+    let result = out.records_of("tool_result")[0];
+    assert_eq!(result["output"]["error"]["code"], "interrupted");
+    assert_eq!(out.records.last().unwrap()["type"], "interrupted");
+}
+
+fn wait_until<T>(mut ready: impl FnMut() -> Option<T>) -> T {
+    let deadline = std::time::Instant::now() + SOON;
+    loop {
+        if let Some(value) = ready() {
+            return value;
+        }
+        assert!(std::time::Instant::now() < deadline, "waited too long");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_killed_session_resumes_with_all_it_had() {
+    let server = ModelServer::start_with([
+        Reply::chat().text("Looking.").tool_call("c1", "bash", json!({"command": "echo one"})).done(),
+        Reply::chat().tool_call("c2", "bash", json!({"command": "echo started > mark; sleep 600"})).done(),
+    ]);
+    let zdx = place().chat(&server);
+    let mut running = zdx.command().args(["exec", "-p", "first"]).spawn();
+    wait_until(|| zdx.root().join("mark").exists().then_some(()));
+    running.signal(Signal::KILL);
+    running.finish(SOON);
+
+    server.push(Reply::chat().text("Back again.").done());
+    let out = zdx.run(["exec", "-c", "-p", "second"]).success();
+    assert_eq!(out.stdout, "Back again.\n");
+    let request = server.calls().pop().unwrap();
+    let text = request.body.to_string();
+    for part in ["first", "Looking.", "one\\\\n", "second"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let results: Vec<_> = request.messages().iter().filter(|m| m["role"] == "tool").collect();
+    assert_eq!(results.len(), 2);
+    assert!(results[1]["content"].as_str().unwrap().contains("interrupted"));
+    assert_eq!(zdx.session_files().len(), 1);
+}
+
+#[test]
+fn killed_while_streaming_the_session_is_whole() {
+    let server = ModelServer::start_with([Reply::chat()
+        .text_deltas(["never", " finished"])
+        .done()
+        .after_events(2, Step::Stall)]);
+    let zdx = place().chat(&server);
+    let mut running = zdx.command().args(["exec", "-p", "first"]).spawn();
+    running.wait_for_stdout("never", SOON);
+    running.signal(Signal::KILL);
+    running.finish(SOON);
+    server.push(Reply::chat().text("ok").done());
+    zdx.run(["exec", "-c", "-p", "second"]).success();
+    let prompts: Vec<_> = zdx.records().iter().filter(|r| r["role"] == "user").map(|r| r["text"].clone()).collect();
+    assert_eq!(prompts, [json!("first"), json!("second")]);
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let refused = place().config(
+        "model = \"lab/m\"\nretries = 0\n[providers.lab]\nwire = \"openai-chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\n",
+    );
+    let out = refused.run(["exec", "-p", "go"]).expect_code(1);
+    assert!(out.stderr.contains("cannot reach") && out.stderr.contains("base_url"), "{}", out.stderr);
+
+    let out = place().run(["exec", "--model", "anthropic/claude-x", "-p", "go"]).expect_code(1);
+    assert!(out.stderr.contains("ANTHROPIC_API_KEY") && out.stderr.contains("local server"), "{}", out.stderr);
+
+    let server = ModelServer::start_with([Reply::status(401).json(json!({"error": {"message": "bad key"}}))]);
+    let out = place().chat(&server).run(["exec", "-p", "go"]).expect_code(1);
+    assert!(out.stderr.contains("401") && out.stderr.contains("key"), "{}", out.stderr);
+}

@@ -1,0 +1,153 @@
+//! A session while it runs: takes commands, runs turns, publishes events.
+//! How a session comes to be is `start`; what a turn does is `turn`.
+
+use std::collections::VecDeque;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use zdx_protocol::{Approval, Command, ErrorKind, Event, NoticeLevel, Prompt, TurnState};
+
+use crate::backend::Backend;
+use crate::emit::Emitter;
+use crate::models::ModelPicker;
+use crate::policy::PolicyContext;
+use crate::tools::ToolContext;
+use crate::tools::registry::Registry;
+use crate::turn::{Approvals, TurnIo};
+
+pub struct Engine {
+    pub emit: Emitter,
+    pub backend: Backend,
+    pub registry: Registry,
+    pub tools: ToolContext,
+    pub policy: PolicyContext,
+    pub picker: ModelPicker,
+    pub commands: mpsc::Receiver<Command>,
+}
+
+/// What waits until the running turn is over.
+#[derive(Default)]
+struct Queue {
+    prompts: VecDeque<Prompt>,
+    model: Option<String>,
+    approval: Option<Approval>,
+    shutdown: bool,
+}
+
+impl Engine {
+    pub async fn run(mut self) {
+        let mut queue = Queue::default();
+        loop {
+            self.apply_settings(&mut queue).await;
+            if queue.shutdown {
+                break;
+            }
+            if let Some(prompt) = queue.prompts.pop_front() {
+                self.turn(prompt, &mut queue).await;
+                continue;
+            }
+            match self.commands.recv().await {
+                Some(command) => queue.take(command, None),
+                None => break,
+            }
+        }
+        self.tools.shell.stop_background().await;
+        self.emit.sync().await;
+    }
+
+    async fn turn(&mut self, prompt: Prompt, queue: &mut Queue) {
+        let cancel = CancellationToken::new();
+        let approvals = Approvals::default();
+        let mut io = TurnIo {
+            emit: &mut self.emit,
+            registry: &self.registry,
+            tools: &self.tools,
+            policy: &self.policy,
+            approvals: &approvals,
+            cancel: cancel.clone(),
+        };
+        let summary = {
+            let turn = self.backend.run_turn(prompt, &mut io);
+            tokio::pin!(turn);
+            let mut open = true;
+            loop {
+                tokio::select! {
+                    biased;
+                    command = self.commands.recv(), if open => match command {
+                        Some(command) => queue.take(command, Some((&cancel, &approvals))),
+                        None => {
+                            // The front end is gone: nobody reads on, nothing may go on.
+                            open = false;
+                            queue.shutdown = true;
+                            cancel.cancel();
+                        }
+                    },
+                    summary = &mut turn => break summary,
+                }
+            }
+        };
+        if cancel.is_cancelled() {
+            self.tools.shell.stop_background().await;
+        }
+        self.tell_background().await;
+        self.emit.emit(Event::TurnFinished(summary)).await;
+        self.emit.emit(Event::StateChanged { state: TurnState::Idle }).await;
+    }
+
+    /// Children that outlive their call are the user's business: they live until zdx leaves.
+    async fn tell_background(&mut self) {
+        let running = self.tools.shell.background();
+        if !running.is_empty() {
+            let commands: Vec<String> = running.into_iter().map(|child| child.command).collect();
+            let message = format!("still running until zdx exits: {}", commands.join("; "));
+            self.emit.notice(NoticeLevel::Info, message).await;
+        }
+    }
+
+    async fn apply_settings(&mut self, queue: &mut Queue) {
+        if let Some(approval) = queue.approval.take() {
+            self.policy.set_approval(approval);
+        }
+        let Some(model) = queue.model.take() else { return };
+        match self.picker.resolve(&model) {
+            Ok(chosen) => {
+                let name = chosen.endpoint.label();
+                match &mut self.backend {
+                    Backend::Native(native) => native.switch(chosen),
+                }
+                self.emit.emit(Event::ModelChanged { model: name }).await;
+            }
+            Err(error) => {
+                let message = error.to_string();
+                self.emit.emit(Event::Error { kind: ErrorKind::Config, message, details: None }).await;
+            }
+        }
+    }
+}
+
+impl Queue {
+    fn take(&mut self, command: Command, turn: Option<(&CancellationToken, &Approvals)>) {
+        match command {
+            Command::Prompt(prompt) => self.prompts.push_back(prompt),
+            Command::Answer { request, decision } => {
+                if let Some((_, approvals)) = turn {
+                    approvals.answer(request, decision);
+                }
+            }
+            Command::Interrupt => {
+                self.prompts.clear();
+                if let Some((cancel, _)) = turn {
+                    cancel.cancel();
+                }
+            }
+            Command::SetModel(model) => self.model = Some(model),
+            Command::SetApproval(approval) => self.approval = Some(approval),
+            Command::Shutdown => {
+                self.shutdown = true;
+                if let Some((cancel, _)) = turn {
+                    cancel.cancel();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+use std::time::{Duration, Instant, SystemTime};
+
+use super::*;
+
+fn set_age(store: &SessionStore, id: SessionId, seconds: u64) {
+    let file = std::fs::File::options().append(true).open(path_of(store, id)).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000 - seconds)).unwrap();
+}
+
+fn started_in(store: &SessionStore, root: &str, age: u64) -> SessionId {
+    let id = SessionId::random();
+    let mut log = store.create(id);
+    log.append(&meta(id, root));
+    log.append(&user("hi"));
+    drop(log);
+    set_age(store, id, age);
+    id
+}
+
+#[test]
+fn newest_first_with_what_a_user_knows_it_by() {
+    let (_base, store) = store();
+    let old = saved(&store, &[user("  first\n\tprompt "), assistant("x"), user("second")]);
+    let new = saved(&store, &[user("newer")]);
+    set_age(&store, old, 100);
+    set_age(&store, new, 50);
+    let list = store.list(None).unwrap();
+    assert_eq!(list.iter().map(|summary| summary.id).collect::<Vec<_>>(), [new, old]);
+    let expected = SessionSummary {
+        id: old,
+        when: Timestamp::from_second(2_000_000_000 - 100).unwrap(),
+        bytes: std::fs::metadata(path_of(&store, old)).unwrap().len(),
+        root: Some("/project".into()),
+        model: Some("lab/qwen".to_owned()),
+        first_prompt: Some("first prompt".to_owned()),
+    };
+    assert_eq!(list[1], expected);
+    assert_eq!(store.list(Some(1)).unwrap().len(), 1);
+}
+
+#[test]
+fn only_sessions_are_listed() {
+    let (_base, store) = store();
+    assert_eq!(store.list(None).unwrap(), []);
+    let id = saved(&store, &[user("hi")]);
+    std::fs::create_dir(store.companion_dir(id)).unwrap();
+    std::fs::create_dir(store.dir().join(format!("{}.jsonl", SessionId::random()))).unwrap();
+    for other in ["notes.jsonl", "x", "550e8400e29b41d4a716446655440000.jsonl", ".jsonl"] {
+        std::fs::write(store.dir().join(other), "{}").unwrap();
+    }
+    assert_eq!(store.list(None).unwrap().len(), 1);
+}
+
+#[test]
+fn long_and_damaged_beginnings_are_listed_too() {
+    let (_base, store) = store();
+    let long = saved(&store, &[user(&"你好 \u{1F600}\"\n".repeat(20_000))]);
+    let shown = store.list(None).unwrap().remove(0).first_prompt.unwrap();
+    assert!(shown.starts_with("你好 😀\" 你好 😀\""), "{shown}");
+    assert_eq!(shown.chars().count(), 201, "200 and a mark that there is more");
+    std::fs::write(path_of(&store, long), [0xff; 100]).unwrap();
+    let summary = store.list(None).unwrap().remove(0);
+    assert_eq!((summary.id, summary.bytes, summary.first_prompt, summary.root), (long, 100, None, None));
+}
+
+#[test]
+fn a_prompt_cut_inside_an_escape_is_still_shown() {
+    let (_base, store) = store();
+    for shift in 0..13 {
+        let text = format!("{}{}", "x".repeat(shift), "\u{1}\u{1F600}\\\"é ".repeat(9000));
+        let id = saved(&store, &[user(&text)]);
+        let summary = store.list(None).unwrap().into_iter().find(|summary| summary.id == id).unwrap();
+        let shown = summary.first_prompt.unwrap();
+        assert!(text.starts_with(shown.trim_end_matches('…')), "{shown}");
+        assert_eq!(shown.chars().count(), 201);
+    }
+}
+
+#[test]
+fn a_session_is_found_by_the_beginning_of_its_id() {
+    let (_base, store) = store();
+    std::fs::create_dir_all(store.dir()).unwrap();
+    let ids: Vec<SessionId> = (0..8)
+        .map(|n| {
+            let id = format!("abcd{n}000-0000-4000-8000-000000000000").parse().unwrap();
+            std::fs::write(path_of(&store, id), "").unwrap();
+            id
+        })
+        .collect();
+    assert_eq!(store.find("ABCD3"), Ok(ids[3]));
+    assert_eq!(store.find(&ids[4].to_string()), Ok(ids[4]));
+    let ambiguous = store.find("abcd").unwrap_err();
+    let expected =
+        FindError::Ambiguous { prefix: "abcd".to_owned(), candidates: ids[..5].to_vec(), total: 8 };
+    assert_eq!(ambiguous, expected);
+    assert!(ambiguous.to_string().contains(&ids[0].to_string()), "{ambiguous}");
+    let absent = SessionId::random().to_string();
+    for wrong in ["ffff", "../sessions/abcd3", "abcd3000-0000-4000-8000-000000000000x", &absent] {
+        assert_eq!(store.find(wrong), Err(FindError::None(wrong.to_owned())));
+    }
+}
+
+#[test]
+fn the_latest_is_known_over_all_and_for_a_folder() {
+    let (_base, store) = store();
+    assert_eq!(store.latest(None), Err(FindError::Empty(store.dir().to_owned())));
+    let here_old = started_in(&store, "/here", 30);
+    let here = started_in(&store, "/here", 20);
+    let there = started_in(&store, "/there", 10);
+    assert_eq!(store.latest(None), Ok(there));
+    assert_eq!(store.latest(Some(Path::new("/here"))), Ok(here));
+    assert_eq!(store.latest(Some(Path::new("/her"))), Err(FindError::NoneIn("/her".into())));
+    set_age(&store, here_old, 5);
+    assert_eq!(store.latest(Some(Path::new("/here"))), Ok(here_old));
+}
+
+#[test]
+fn deleting_takes_the_companions_along_and_nothing_else() {
+    let (base, store) = store();
+    let (id, other) = (saved(&store, &[user("hi")]), saved(&store, &[user("hi")]));
+    let outside = base.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("kept"), "").unwrap();
+    std::fs::create_dir(store.companion_dir(id)).unwrap();
+    std::fs::write(store.companion_dir(id).join("call_1.out"), "x").unwrap();
+    std::os::unix::fs::symlink(&outside, store.companion_dir(id).join("link")).unwrap();
+    store.delete(id).unwrap();
+    let left: Vec<_> = std::fs::read_dir(store.dir()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [path_of(&store, other)]);
+    assert!(outside.join("kept").exists());
+    assert_eq!(store.delete(id), Err(DeleteError::NotFound(id)));
+}
+
+#[test]
+fn a_session_in_use_is_not_deleted() {
+    let (_base, store) = store();
+    let id = saved(&store, &[user("hi")]);
+    let opened = store.open(id).unwrap();
+    assert_eq!(store.delete(id), Err(DeleteError::InUse(id)));
+    assert!(path_of(&store, id).exists());
+    drop(opened);
+    store.delete(id).unwrap();
+}
+
+#[test]
+fn ten_thousand_sessions_are_listed_quickly() {
+    let (_base, store) = store();
+    std::fs::create_dir_all(store.dir()).unwrap();
+    for _ in 0..10_000 {
+        let id = SessionId::random();
+        let content = [meta(id, "/elsewhere").to_line().unwrap(), user("hi").to_line().unwrap()].concat();
+        std::fs::write(path_of(&store, id), content).unwrap();
+    }
+    let here = started_in(&store, "/here", 1_000_000_000);
+    let started = Instant::now();
+    assert_eq!(store.list(Some(20)).unwrap().len(), 20);
+    let page = started.elapsed();
+    assert_eq!(store.list(None).unwrap().len(), 10_001);
+    let all = started.elapsed() - page;
+    let before = Instant::now();
+    assert_eq!(store.latest(Some(Path::new("/here"))), Ok(here), "the oldest of all");
+    let latest = before.elapsed();
+    println!("10,001 sessions: a page {page:?}, all {all:?}, the oldest by its folder {latest:?}");
+    // Generous: an unoptimised build on a busy machine.
+    assert!(page < Duration::from_secs(2) && all < Duration::from_secs(10), "page {page:?}, all {all:?}");
+}

@@ -1,0 +1,237 @@
+//! One stream of a command: all of it read, little of it held, the whole on disk when it is too long to show.
+//! Memory stays bounded whatever comes; a disk that is full costs the file, never the command.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use self::progress::Progress;
+use crate::tools::text::{LIMIT, after_cut, before_cut, decode, first, last};
+
+mod progress;
+
+const HEAD: usize = 24 * 1024;
+/// With the head a little under the limit: the rest is for the line that says what was cut.
+const TAIL: usize = 25 * 1024;
+/// What is kept on disk, at most.
+const SPILL_LIMIT: u64 = 64 * 1024 * 1024;
+const CHUNK: usize = 64 * 1024;
+
+/// One stream as a model may see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    pub text: String,
+    /// All bytes that came, also those not in `text`.
+    pub bytes: u64,
+    pub truncated: bool,
+    pub binary: bool,
+    /// The whole stream (up to 64 MiB), when `text` is not or when more may still come.
+    pub file: Option<PathBuf>,
+}
+
+/// A capture and the task that feeds it, which goes on for as long as somebody holds the pipe's other end.
+pub struct Pump {
+    capture: Arc<Mutex<Capture>>,
+    task: JoinHandle<()>,
+    closed: bool,
+}
+
+impl Pump {
+    /// Returns at the stream's end.
+    pub async fn closed(&mut self) {
+        if !self.closed {
+            let _ = (&mut self.task).await;
+            self.closed = true;
+        }
+    }
+
+    /// What came so far. A stream that is still open goes on into its file, and reports no more progress.
+    pub fn finish(self) -> Captured {
+        let mut capture = lock(&self.capture);
+        capture.progress = None;
+        capture.finish(!self.closed)
+    }
+}
+
+fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
+    capture.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub struct Capture {
+    /// Everything up to the limit; the first part of it once more came.
+    head: Vec<u8>,
+    /// The end, once there is more than the limit.
+    tail: Vec<u8>,
+    total: u64,
+    nul: bool,
+    spill: Spill,
+    progress: Option<Progress>,
+}
+
+impl Capture {
+    /// Starts reading.
+    pub fn pump(
+        mut from: impl AsyncRead + Unpin + Send + 'static,
+        spill_dir: Option<&Path>,
+        id: &str,
+        stream: &'static str,
+        progress: Option<mpsc::Sender<String>>,
+    ) -> Pump {
+        let capture = Arc::new(Mutex::new(Self::new(Spill::new(spill_dir, id, stream), progress)));
+        let fed = Arc::clone(&capture);
+        let task = tokio::spawn(async move {
+            let mut buffer = vec![0; CHUNK];
+            while let Ok(count @ 1..) = from.read(&mut buffer).await {
+                lock(&fed).push(&buffer[..count]);
+            }
+        });
+        Pump { capture, task, closed: false }
+    }
+
+    fn new(spill: Spill, progress: Option<mpsc::Sender<String>>) -> Self {
+        let progress = progress.map(Progress::new);
+        Self { head: Vec::new(), tail: Vec::new(), total: 0, nul: false, spill, progress }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        if let Some(progress) = &mut self.progress {
+            progress.push(bytes);
+        }
+        self.nul |= bytes.contains(&0);
+        let over = self.total + bytes.len() as u64 > LIMIT as u64;
+        if over && self.total <= LIMIT as u64 {
+            self.spill.open(&self.head);
+        }
+        self.total += bytes.len() as u64;
+        self.spill.write(bytes);
+        if !over {
+            self.head.extend_from_slice(bytes);
+            return;
+        }
+        if self.head.len() > HEAD || self.tail.is_empty() {
+            self.head.extend_from_slice(bytes);
+            self.tail = self.head.split_off(HEAD);
+            self.head.shrink_to_fit();
+        } else {
+            self.tail.extend_from_slice(bytes);
+        }
+        // Now and then rather than every time, so that a flood of small writes does not move the tail for each.
+        if self.tail.len() > 2 * TAIL {
+            self.tail.drain(..self.tail.len() - TAIL);
+        }
+    }
+
+    fn finish(&mut self, open: bool) -> Captured {
+        let whole =
+            (self.total <= LIMIT as u64).then(|| decode(&self.head)).filter(|text| text.len() <= LIMIT);
+        let truncated = whole.is_none();
+        if (truncated || open) && self.total <= LIMIT as u64 {
+            self.spill.open(&self.head);
+        }
+        Captured {
+            text: whole.unwrap_or_else(|| self.cut()),
+            bytes: self.total,
+            truncated,
+            binary: self.nul,
+            file: self.spill.path(),
+        }
+    }
+
+    /// Beginning and end, and between them a line that says what is missing and where it is.
+    fn cut(&self) -> String {
+        let (head, tail) = match self.tail.is_empty() {
+            true => self.head.split_at(self.head.len().min(HEAD)),
+            false => (&self.head[..], &self.tail[..]),
+        };
+        let tail = &tail[tail.len().saturating_sub(TAIL)..];
+        let missing = self.total - (head.len() + tail.len()) as u64;
+        let whole = match &self.spill {
+            Spill::File { path, .. } if self.total > SPILL_LIMIT => {
+                format!("; the first {} MiB are in {}", SPILL_LIMIT / (1024 * 1024), path.display())
+            }
+            Spill::File { path, .. } => format!("; the whole is in {}", path.display()),
+            Spill::None | Spill::Waiting { .. } => String::new(),
+        };
+        let (head, tail) = (decode(before_cut(head)), decode(after_cut(tail)));
+        format!(
+            "{}\n[zdx: {missing} of {} bytes left out here{whole}]\n{}",
+            first(&head, HEAD),
+            self.total,
+            last(&tail, TAIL)
+        )
+    }
+}
+
+/// The file for output that is too long; made only when needed.
+enum Spill {
+    None,
+    Waiting { dir: PathBuf, name: String },
+    File { path: PathBuf, file: File, written: u64 },
+}
+
+impl Spill {
+    fn new(dir: Option<&Path>, id: &str, stream: &str) -> Self {
+        let Some(dir) = dir else { return Self::None };
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
+        let mut id: String = id.chars().take(64).map(plain).collect();
+        if id.is_empty() {
+            id.push_str("call");
+        }
+        Self::Waiting { dir: dir.to_owned(), name: format!("{id}.{stream}") }
+    }
+
+    fn open(&mut self, so_far: &[u8]) {
+        let Self::Waiting { dir, name } = self else { return };
+        *self = match create(dir, name) {
+            Ok((path, file)) => Self::File { path, file, written: 0 },
+            Err(_) => Self::None,
+        };
+        self.write(so_far);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let Self::File { path, file, written } = self else { return };
+        let room = usize::try_from(SPILL_LIMIT - *written).unwrap_or(usize::MAX);
+        let bytes = &bytes[..bytes.len().min(room)];
+        *written += bytes.len() as u64;
+        if file.write_all(bytes).is_err() {
+            // Half a file called whole would mislead.
+            let _ = std::fs::remove_file(path);
+            *self = Self::None;
+        }
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        match self {
+            Self::File { path, .. } => Some(path.clone()),
+            Self::None | Self::Waiting { .. } => None,
+        }
+    }
+}
+
+/// Never over a file that is there: an id may come again in a resumed session.
+fn create(dir: &Path, name: &str) -> io::Result<(PathBuf, File)> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    for number in 1..1000 {
+        let path = match number {
+            1 => dir.join(name),
+            _ => dir.join(format!("{name}.{number}")),
+        };
+        match options.open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|file| (path, file)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! The tool calls of one answer: prepared, judged, run, and their results put back in order.
+//! Calls without effect run side by side; all others one after another.
+
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{FuturesOrdered, StreamExt};
+use serde_json::Map;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use zdx_protocol::{Arguments, Event, ToolCall, ToolError, ToolOutput, TurnState};
+
+use super::TurnIo;
+use super::approve::{Gate, Plan, gate};
+use super::repeat::{Repeat, RepeatGuard};
+use crate::tools::{Prepared, RunContext};
+
+/// Tools clean up on cancel by themselves; one that does not is left behind after this long.
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
+const PROGRESS_QUEUE: usize = 64;
+
+/// What a turn remembers of its calls.
+#[derive(Default)]
+pub struct Calls {
+    used_ids: HashSet<String>,
+    guard: RepeatGuard,
+    pub denied: u32,
+    pub repeated: bool,
+}
+
+/// A call that passed the gate.
+struct Ready {
+    call: ToolCall,
+    prepared: Prepared,
+}
+
+impl Calls {
+    /// Runs all calls of one answer. Every call gets a result, also when the turn is interrupted.
+    pub async fn run(&mut self, calls: Vec<ToolCall>, io: &mut TurnIo<'_>) {
+        let calls = self.request(calls, io).await;
+        io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+        let mut side_by_side: Vec<Ready> = Vec::new();
+        for (call, fault) in calls {
+            let ready = match fault {
+                Some(fault) => Err(fault),
+                None => self.admit(call.clone(), io).await,
+            };
+            match ready {
+                Ok(ready) if ready.prepared.action.is_read_only() => side_by_side.push(ready),
+                Ok(ready) => {
+                    self.run_batch(std::mem::take(&mut side_by_side), io).await;
+                    self.run_batch(vec![ready], io).await;
+                }
+                Err(error) => {
+                    self.run_batch(std::mem::take(&mut side_by_side), io).await;
+                    self.finish(&call, ToolOutput::Err(error), Duration::ZERO, io).await;
+                }
+            }
+        }
+        self.run_batch(side_by_side, io).await;
+    }
+
+    /// Announces every call before the first one runs. An id may name one call a turn: a second one is refused,
+    /// under an id of its own, because no server accepts a history with two of the same.
+    async fn request(
+        &mut self,
+        calls: Vec<ToolCall>,
+        io: &mut TurnIo<'_>,
+    ) -> Vec<(ToolCall, Option<ToolError>)> {
+        let earlier: HashSet<String> =
+            io.emit.transcript().call_ids().into_iter().map(str::to_owned).collect();
+        let mut requested = Vec::with_capacity(calls.len());
+        let mut taken = earlier;
+        for mut call in calls {
+            let duplicate = !self.used_ids.insert(call.id.clone());
+            let fault = duplicate.then(|| {
+                let message =
+                    format!("the id {} was used before in this turn; the call was not run", call.id);
+                ToolError::new("duplicate_id", message)
+            });
+            call.id = unused(call.id, &mut taken);
+            let event = Event::ToolRequested {
+                id: call.id.clone(),
+                name: call.name.clone(),
+                input: call.arguments.input(),
+                raw: call.arguments.raw().map(str::to_owned),
+            };
+            io.emit.emit(event).await;
+            requested.push((call, fault));
+        }
+        requested
+    }
+
+    async fn admit(&mut self, call: ToolCall, io: &mut TurnIo<'_>) -> Result<Ready, ToolError> {
+        if io.cancel.is_cancelled() {
+            return Err(interrupted());
+        }
+        let prepared = prepare(&call, io).await?;
+        let Prepared { action, preview, doomed, .. } = &prepared;
+        match gate(io, &call, Plan { action, preview, doomed: doomed.as_ref() }).await {
+            Gate::Run => Ok(Ready { call, prepared }),
+            Gate::Refused(error) => {
+                self.denied += 1;
+                Err(error)
+            }
+            Gate::Failed(error) => Err(error),
+            Gate::Interrupted => Err(interrupted()),
+        }
+    }
+
+    async fn run_batch(&mut self, batch: Vec<Ready>, io: &mut TurnIo<'_>) {
+        if batch.iter().any(|ready| !ready.prepared.action.is_read_only()) {
+            io.emit.sync().await;
+        }
+        let (progress, mut chunks) = mpsc::channel(PROGRESS_QUEUE);
+        let only = (batch.len() == 1).then(|| batch.first().map(|ready| ready.call.id.clone())).flatten();
+        let mut running = FuturesOrdered::new();
+        for Ready { call, prepared } in batch {
+            io.emit.emit(Event::ToolStarted { id: call.id.clone(), name: call.name.clone() }).await;
+            let context =
+                RunContext { id: call.id.clone(), cancel: io.cancel.clone(), progress: progress.clone() };
+            running.push_back(guarded(call, (prepared.run)(context), io.cancel.clone()));
+        }
+        drop(progress);
+        loop {
+            tokio::select! {
+                biased;
+                Some(chunk) = chunks.recv() => {
+                    if let Some(id) = &only {
+                        io.emit.emit(Event::ToolProgress { id: id.clone(), chunk }).await;
+                    }
+                }
+                finished = running.next() => match finished {
+                    Some((call, output, took)) => self.finish(&call, output, took, io).await,
+                    None => break,
+                },
+            }
+        }
+    }
+
+    async fn finish(&mut self, call: &ToolCall, output: ToolOutput, took: Duration, io: &mut TurnIo<'_>) {
+        let output = match self.guard.note(call, &output) {
+            Repeat::Fine => output,
+            Repeat::Tell => self.guard.annotate(output),
+            Repeat::Stop => {
+                self.repeated = true;
+                self.guard.annotate(output)
+            }
+        };
+        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let event =
+            Event::ToolFinished { id: call.id.clone(), name: call.name.clone(), result: output, duration_ms };
+        io.emit.emit(event).await;
+    }
+}
+
+async fn prepare(call: &ToolCall, io: &TurnIo<'_>) -> Result<Prepared, ToolError> {
+    let Some(tool) = io.registry.find(&call.name) else {
+        let names: Vec<_> = io.registry.names().collect();
+        let message = format!("there is no tool named {:?}; the tools are: {}", call.name, names.join(", "));
+        return Err(ToolError::new("unknown_tool", message));
+    };
+    let input = match &call.arguments {
+        Arguments::Object(map) => map.clone(),
+        Arguments::Raw(text) => return Err(not_an_object(text)),
+    };
+    // Looking at files can hang on a dead mount; the loop that hears Ctrl-C must not.
+    let context = io.tools.clone();
+    let work = tokio::task::spawn_blocking(move || tool.prepare(input, &context));
+    tokio::select! {
+        biased;
+        () = io.cancel.cancelled() => Err(interrupted()),
+        prepared = work => prepared.unwrap_or_else(|_| Err(ToolError::new("internal", "the tool broke down; this is a defect of zdx"))),
+    }
+}
+
+fn not_an_object(text: &str) -> ToolError {
+    let fault = match serde_json::from_str::<Map<String, serde_json::Value>>(text) {
+        Ok(_) => "not an object".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let shown: String = text.chars().take(400).collect();
+    let message = format!("the arguments are no JSON object ({fault}); nothing was run. They were: {shown}");
+    ToolError::new("invalid_input", message)
+}
+
+/// A call that panics or ignores a cancel must not take the session with it.
+async fn guarded(
+    call: ToolCall,
+    run: BoxFuture<'static, ToolOutput>,
+    cancel: CancellationToken,
+) -> (ToolCall, ToolOutput, Duration) {
+    let start = Instant::now();
+    let run = AssertUnwindSafe(run).catch_unwind();
+    let overdue = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    let output = tokio::select! {
+        output = run => output.unwrap_or_else(|_| broken_tool()),
+        () = overdue => ToolOutput::Err(interrupted()),
+    };
+    (call, output, start.elapsed())
+}
+
+fn broken_tool() -> ToolOutput {
+    ToolOutput::error("internal", "the tool broke down; this is a defect of zdx")
+}
+
+fn interrupted() -> ToolError {
+    ToolError::new("interrupted", "the user interrupted the turn")
+}
+
+fn unused(id: String, taken: &mut HashSet<String>) -> String {
+    let mut candidate = id.clone();
+    let mut n = 1;
+    while !taken.insert(candidate.clone()) {
+        n += 1;
+        candidate = format!("{id}-{n}");
+    }
+    candidate
+}

@@ -1,0 +1,36 @@
+//! What a user reads when the model's server fails: what happened and what to do.
+
+use zdx_models::retry::NoRetry;
+use zdx_models::{Endpoint, ModelError};
+use zdx_protocol::ErrorKind;
+
+pub fn explain(error: &ModelError, why_final: Option<NoRetry>, endpoint: &Endpoint) -> (ErrorKind, String) {
+    if let Some(why @ (NoRetry::Shown | NoRetry::TooLong(_))) = why_final {
+        return (ErrorKind::Provider, format!("{error}; {why}"));
+    }
+    let provider = &endpoint.provider;
+    match error {
+        ModelError::Connect { .. } => (
+            ErrorKind::Provider,
+            format!("{error}; is the server running, and is base_url of {provider} right?"),
+        ),
+        ModelError::Status { status: 401 | 403, .. } => {
+            (ErrorKind::Auth, format!("{error}; check the key for {provider}"))
+        }
+        ModelError::Status { status: 404, .. } => (
+            ErrorKind::Provider,
+            format!("{error}; check the model name with `zdx models --provider {provider}`, and base_url"),
+        ),
+        ModelError::ContextTooLong { .. } => (
+            ErrorKind::Provider,
+            format!("{error}; start a new session, or raise the server's context length"),
+        ),
+        ModelError::Timeout { .. } => {
+            (ErrorKind::Provider, format!("{error}; the waits are set under [timeouts] in the config"))
+        }
+        ModelError::Setup(_) => (ErrorKind::Config, error.to_string()),
+        ModelError::Status { .. } | ModelError::Api { .. } | ModelError::Cut(_) | ModelError::Protocol(_) => {
+            (ErrorKind::Provider, error.to_string())
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The loop of a turn: ask the model, run what it calls for, until it is done or something ends it.
+
+use std::time::Instant;
+
+use zdx_models::StopReason;
+use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnState, TurnSummary, Usage};
+
+use super::TurnIo;
+use super::call::Calls;
+use super::fault;
+use super::stream::{self, Broken};
+use crate::backend::native::Native;
+
+pub async fn run(native: &mut Native, prompt: Prompt, io: &mut TurnIo<'_>) -> TurnSummary {
+    let start = Instant::now();
+    let turn = io.emit.transcript().turns + 1;
+    io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text }).await;
+    io.emit.emit(Event::StateChanged { state: TurnState::Planning }).await;
+
+    let mut turn = Turn { calls: Calls::default(), text: String::new(), usage: Usage::default() };
+    let outcome = turn.steps(native, io).await;
+
+    if outcome == Outcome::Interrupted {
+        io.emit.emit(Event::Interrupted).await;
+    }
+    let state = if outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
+    io.emit.emit(Event::StateChanged { state }).await;
+    io.emit.sync().await;
+    TurnSummary {
+        outcome,
+        text: turn.text,
+        usage: turn.usage,
+        denied: turn.calls.denied,
+        duration_ms: u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+struct Turn {
+    calls: Calls,
+    text: String,
+    usage: Usage,
+}
+
+impl Turn {
+    async fn steps(&mut self, native: &mut Native, io: &mut TurnIo<'_>) -> Outcome {
+        let max_steps = native.config.max_steps;
+        for step in 1.. {
+            let (answer, result) = stream::answer(native, io).await;
+            self.usage.add(answer.usage);
+            if !answer.text.is_empty() {
+                self.text = answer.text;
+            }
+            match result {
+                Ok(()) => {}
+                Err(Broken::Interrupted) => return Outcome::Interrupted,
+                Err(Broken::Failed(error, why)) => {
+                    let (kind, message) = fault::explain(&error, why, &native.endpoint);
+                    io.emit.emit(Event::Error { kind, message, details: None }).await;
+                    return Outcome::Error;
+                }
+            }
+            if answer.calls.is_empty() {
+                tell_stop(answer.stop.as_ref(), &self.text, io).await;
+                return Outcome::Completed;
+            }
+            self.calls.run(answer.calls, io).await;
+            if io.cancel.is_cancelled() {
+                return Outcome::Interrupted;
+            }
+            if self.calls.repeated {
+                let message =
+                    "the model made the same call five times in a row with the same result; stopped";
+                limit(message.to_owned(), io).await;
+                return Outcome::RepeatedCalls;
+            }
+            if let Some(max_steps) = max_steps.filter(|max| step >= *max) {
+                let message = format!(
+                    "stopped after {max_steps} steps (max_steps); send another prompt to go on, or raise max_steps"
+                );
+                limit(message, io).await;
+                return Outcome::MaxSteps;
+            }
+        }
+        Outcome::Completed
+    }
+}
+
+async fn limit(message: String, io: &mut TurnIo<'_>) {
+    io.emit.emit(Event::Error { kind: ErrorKind::Limit, message, details: None }).await;
+}
+
+/// An answer that ended for another reason than being done must not look finished.
+async fn tell_stop(stop: Option<&StopReason>, text: &str, io: &mut TurnIo<'_>) {
+    let message = match stop {
+        Some(StopReason::Length) => {
+            "the answer was cut off at max_tokens; raise it, or ask to go on".to_owned()
+        }
+        Some(StopReason::Refusal) => "the model refused to answer".to_owned(),
+        Some(StopReason::ContentFilter) => "the provider's content filter cut the answer".to_owned(),
+        Some(StopReason::ContextExceeded) => "the model's context is full; start a new session".to_owned(),
+        Some(StopReason::Other(reason)) => format!("the model stopped: {reason}"),
+        Some(StopReason::EndTurn | StopReason::ToolUse) | None if text.is_empty() => {
+            "the model answered with nothing".to_owned()
+        }
+        Some(StopReason::EndTurn | StopReason::ToolUse) | None => return,
+    };
+    io.emit.notice(NoticeLevel::Warning, message).await;
+}

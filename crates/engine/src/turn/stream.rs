@@ -1,0 +1,164 @@
+//! One answer of the model: deltas go out as they come, whole messages are kept, faults are retried or reported.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use zdx_models::retry::{self, NoRetry, Retry};
+use zdx_models::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason};
+use zdx_protocol::{Event, ToolCall, TurnState, Usage};
+
+use super::TurnIo;
+use crate::backend::native::Native;
+
+/// What the model said in one answer.
+#[derive(Default)]
+pub struct Answer {
+    /// The last text message of the answer.
+    pub text: String,
+    pub calls: Vec<ToolCall>,
+    pub stop: Option<StopReason>,
+    pub usage: Usage,
+    open_text: String,
+    /// Something reached the user: from here on a retry would show it twice.
+    shown: bool,
+}
+
+/// Why an answer is not whole. What was shown of it is already saved.
+pub enum Broken {
+    Interrupted,
+    /// With the reason why it was not tried again, where there is one worth telling.
+    Failed(ModelError, Option<NoRetry>),
+}
+
+pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result<(), Broken>) {
+    let mut attempt = 0;
+    loop {
+        io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
+        let mut answer = Answer::default();
+        let result = ask_once(native, io, &mut answer).await;
+        let error = match result {
+            Ok(()) => return (answer, Ok(())),
+            Err(Broken::Interrupted) => {
+                keep_partial(&mut answer, io).await;
+                return (answer, Err(Broken::Interrupted));
+            }
+            Err(Broken::Failed(error, _)) => error,
+        };
+        let (delay, of) = match retry_delay(native, io, &error, attempt, answer.shown) {
+            Ok(retry) => retry,
+            Err(why) => {
+                keep_partial(&mut answer, io).await;
+                return (answer, Err(Broken::Failed(error, why)));
+            }
+        };
+        attempt += 1;
+        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        io.emit.emit(Event::Retrying { attempt, of, delay_ms, reason: error.to_string() }).await;
+        tokio::select! {
+            biased;
+            () = io.cancel.cancelled() => return (answer, Err(Broken::Interrupted)),
+            () = tokio::time::sleep(delay) => {}
+        }
+    }
+}
+
+/// How long to wait before another try, and how many tries there are; an error when it is over.
+fn retry_delay(
+    native: &mut Native,
+    io: &TurnIo<'_>,
+    error: &ModelError,
+    attempt: u32,
+    shown: bool,
+) -> Result<(Duration, u32), Option<NoRetry>> {
+    if let ModelError::ContextTooLong { message } = error {
+        // A small server may only object to the room we asked for the answer: ask for what it says is left.
+        let learnt = native.budget.learn(message, io.emit.transcript());
+        return if learnt { Ok((Duration::ZERO, 1)) } else { Err(None) };
+    }
+    let of = native.config.retries;
+    match retry::decide(error, attempt, of, shown, dice()) {
+        Retry::After(delay) => Ok((delay, of)),
+        Retry::No { why } => Err(Some(why)),
+    }
+}
+
+/// From 0 to 1. The standard library seeds its hashers at random: enough to spread retries.
+fn dice() -> f64 {
+    RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
+}
+
+async fn ask_once(native: &Native, io: &mut TurnIo<'_>, answer: &mut Answer) -> Result<(), Broken> {
+    let mut stream = start(native, io).await?;
+    loop {
+        let event = tokio::select! {
+            biased;
+            () = io.cancel.cancelled() => return Err(Broken::Interrupted),
+            event = stream.next() => event.map_err(|error| Broken::Failed(error, None))?,
+        };
+        match event {
+            Some(event) => take(event, answer, io).await,
+            None => break,
+        }
+    }
+    close_text(answer, io, false).await;
+    if answer.usage != Usage::default() {
+        io.emit.emit(Event::UsageReported(answer.usage)).await;
+    }
+    Ok(())
+}
+
+async fn start(native: &Native, io: &TurnIo<'_>) -> Result<ModelStream, Broken> {
+    let transcript = io.emit.transcript();
+    let request = ModelRequest {
+        model: &native.endpoint.model,
+        system: &native.system,
+        messages: transcript.messages(),
+        tools: &native.tools,
+        max_tokens: native.budget.max_tokens(native, transcript),
+        temperature: native.config.temperature,
+        top_p: native.config.top_p,
+        thinking: native.thinking(),
+        stream: native.config.stream,
+    };
+    tokio::select! {
+        biased;
+        () = io.cancel.cancelled() => Err(Broken::Interrupted),
+        stream = native.client.start(&native.endpoint, &request) => stream.map_err(|error| Broken::Failed(error, None)),
+    }
+}
+
+async fn take(event: ModelEvent, answer: &mut Answer, io: &mut TurnIo<'_>) {
+    match event {
+        ModelEvent::Text(text) => {
+            answer.shown = true;
+            answer.open_text.push_str(&text);
+            io.emit.emit(Event::AssistantDelta { text }).await;
+        }
+        ModelEvent::ReasoningDelta(text) => {
+            answer.shown = true;
+            io.emit.emit(Event::ReasoningDelta { text }).await;
+        }
+        ModelEvent::Reasoning(reasoning) => {
+            close_text(answer, io, false).await;
+            io.emit.emit(Event::ReasoningFinal(reasoning)).await;
+        }
+        ModelEvent::ToolCallStarted { .. } => {}
+        ModelEvent::ToolCall(call) => answer.calls.push(call),
+        ModelEvent::Usage(usage) => answer.usage = usage,
+        ModelEvent::Stop(reason) => answer.stop = Some(reason),
+    }
+}
+
+async fn keep_partial(answer: &mut Answer, io: &mut TurnIo<'_>) {
+    close_text(answer, io, true).await;
+    // A call that came before the break was never run and is not part of the history.
+    answer.calls.clear();
+}
+
+async fn close_text(answer: &mut Answer, io: &mut TurnIo<'_>, partial: bool) {
+    if answer.open_text.is_empty() {
+        return;
+    }
+    answer.text = std::mem::take(&mut answer.open_text);
+    io.emit.emit(Event::AssistantFinal { text: answer.text.clone(), partial }).await;
+}

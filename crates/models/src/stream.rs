@@ -1,0 +1,259 @@
+//! One answer on its way: chunks become frames, frames become events. Every wait has an end, and what arrived
+//! before something broke is always delivered first.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::Response;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::http::read_into;
+use crate::sniff::{Shape, shape_of};
+use crate::wire::problem::page_summary;
+use crate::wire::sse::{Framer, MAX_EVENT};
+use crate::wire::{Decode, Frame};
+use crate::{ModelError, ModelEvent, TimeoutPhase};
+
+/// So much is handed on at once at most: a fast server must not make the reader wait for a batch.
+const BATCH: usize = 128;
+/// Deltas that came together are joined up to this size.
+const JOIN: usize = 16 * 1024;
+/// A finished answer's connection is worth this much patience to be used again.
+const DRAIN: Duration = Duration::from_secs(1);
+const PAGE: usize = 64 * 1024;
+
+/// How long to wait for what.
+pub(crate) struct Waits {
+    /// When the first byte of the body must be there.
+    pub deadline: Instant,
+    pub first_byte: Duration,
+    pub idle: Duration,
+}
+
+/// One answer as it comes. Dropping it ends the request.
+pub struct ModelStream {
+    queue: VecDeque<ModelEvent>,
+    source: Source,
+}
+
+enum Source {
+    Server(Box<Answer>),
+    Failed(ModelError),
+    Over,
+}
+
+struct Answer {
+    response: Response,
+    content_type: String,
+    decoder: Box<dyn Decode>,
+    framer: Framer,
+    shape: Shape,
+    /// Bytes whose shape is not known yet, or a whole answer as it grows.
+    body: Vec<u8>,
+    events: Vec<ModelEvent>,
+    waits: Waits,
+    begun: bool,
+}
+
+/// Why no more chunks come.
+enum End {
+    Clean,
+    Broken(String),
+    TimedOut(TimeoutPhase, Duration),
+}
+
+pub(crate) async fn begin(
+    mut response: Response,
+    decoder: Box<dyn Decode>,
+    waits: Waits,
+) -> Result<ModelStream, ModelError> {
+    let content_type = response.headers().get(reqwest::header::CONTENT_TYPE);
+    let content_type = content_type.and_then(|v| v.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
+    if content_type.starts_with("text/html") {
+        let mut page = Vec::new();
+        let _ = read_into(&mut page, &mut response, PAGE, waits.idle).await;
+        return Err(ModelError::Protocol(page_summary(&String::from_utf8_lossy(&page))));
+    }
+    let answer = Answer {
+        response,
+        content_type,
+        decoder,
+        framer: Framer::default(),
+        shape: Shape::Unknown,
+        body: Vec::new(),
+        events: Vec::new(),
+        waits,
+        begun: false,
+    };
+    Ok(ModelStream { queue: VecDeque::new(), source: Source::Server(Box::new(answer)) })
+}
+
+impl ModelStream {
+    /// An answer that is already there.
+    pub(crate) fn ready(events: Vec<ModelEvent>) -> Self {
+        Self { queue: events.into(), source: Source::Over }
+    }
+
+    /// The next event; `None` after the last. Safe to cancel: nothing that arrived is lost.
+    pub async fn next(&mut self) -> Result<Option<ModelEvent>, ModelError> {
+        loop {
+            if let Some(event) = self.queue.pop_front() {
+                return Ok(Some(event));
+            }
+            let more = match &mut self.source {
+                Source::Server(answer) => answer.advance(&mut self.queue).await,
+                Source::Failed(_) | Source::Over => Ok(false),
+            };
+            match more {
+                Ok(true) => {}
+                Ok(false) => match std::mem::replace(&mut self.source, Source::Over) {
+                    Source::Server(answer) => answer.drain(),
+                    Source::Failed(error) => return Err(error),
+                    Source::Over if self.queue.is_empty() => return Ok(None),
+                    Source::Over => {}
+                },
+                // What came before the failure goes out first.
+                Err(error) => self.source = Source::Failed(error),
+            }
+        }
+    }
+}
+
+impl Answer {
+    /// Waits for a chunk and takes along what else has arrived by then. False when the answer is complete.
+    async fn advance(&mut self, queue: &mut VecDeque<ModelEvent>) -> Result<bool, ModelError> {
+        let mut next = self.wait().await;
+        loop {
+            let more = match next {
+                Ok(chunk) => self.feed(&chunk),
+                Err(end) => self.end(end).map(|()| false),
+            };
+            let complete = self.events.iter().any(|event| matches!(event, ModelEvent::Stop(_)));
+            enqueue(&mut self.events, queue);
+            if !more? || complete {
+                return Ok(false);
+            }
+            if queue.len() >= BATCH {
+                return Ok(true);
+            }
+            // Lets the connection hand over the next chunk if it has one.
+            tokio::task::yield_now().await;
+            next = match self.poll_chunk().await {
+                Poll::Ready(next) => next,
+                Poll::Pending => return Ok(true),
+            };
+        }
+    }
+
+    async fn wait(&mut self) -> Result<Bytes, End> {
+        let Waits { deadline, first_byte, idle } = self.waits;
+        let (deadline, phase, after) = if self.begun {
+            (Instant::now() + idle, TimeoutPhase::Idle, idle)
+        } else {
+            (deadline, TimeoutPhase::FirstByte, first_byte)
+        };
+        match timeout_at(deadline, self.response.chunk()).await {
+            Ok(chunk) => one_chunk(chunk),
+            Err(_) => Err(End::TimedOut(phase, after)),
+        }
+    }
+
+    async fn poll_chunk(&mut self) -> Poll<Result<Bytes, End>> {
+        let chunk = pin!(self.response.chunk());
+        futures_util::poll!(chunk).map(one_chunk)
+    }
+
+    /// Decodes what can be decoded; true if more may come.
+    fn feed(&mut self, chunk: &[u8]) -> Result<bool, ModelError> {
+        self.begun |= !chunk.is_empty();
+        match self.shape {
+            Shape::Stream => self.frames(chunk)?,
+            Shape::Whole | Shape::Unknown => {
+                if self.body.len() + chunk.len() > MAX_EVENT {
+                    return Err(ModelError::Protocol("the answer is larger than 64 MiB".to_owned()));
+                }
+                self.body.extend_from_slice(chunk);
+                if self.shape == Shape::Unknown {
+                    self.shape = shape_of(&self.body, &self.content_type)?;
+                }
+                if self.shape == Shape::Stream {
+                    let held = std::mem::take(&mut self.body);
+                    self.frames(&held)?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn frames(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
+        let Self { framer, decoder, events, .. } = self;
+        framer.push(bytes, &mut |frame: &Frame| decoder.frame(frame, events))
+    }
+
+    fn end(&mut self, end: End) -> Result<(), ModelError> {
+        let Self { framer, decoder, events, body, .. } = self;
+        if matches!(end, End::Clean) {
+            match self.shape {
+                Shape::Whole => return decoder.whole(body, events),
+                Shape::Unknown => return Err(ModelError::Cut("the answer was empty".to_owned())),
+                // The last event may lack its blank line. If it lacks more than that, `finish` says it better.
+                Shape::Stream => match framer.finish(&mut |frame: &Frame| decoder.frame(frame, events)) {
+                    Ok(()) | Err(ModelError::Protocol(_)) => {}
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+        // An answer that was complete but for its last marker stays one.
+        let finished = self.decoder.finish(&mut self.events);
+        match (end, finished) {
+            (_, Ok(())) => Ok(()),
+            (End::Clean, Err(error)) => Err(error),
+            (End::Broken(why), Err(_)) => Err(ModelError::Cut(why)),
+            (End::TimedOut(phase, after), Err(_)) => Err(ModelError::Timeout { phase, after }),
+        }
+    }
+
+    /// Reads the last bytes of a complete answer aside, so that the connection can be used again.
+    fn drain(self) {
+        let mut response = self.response;
+        tokio::spawn(timeout(DRAIN, async move { while let Ok(Some(_)) = response.chunk().await {} }));
+    }
+}
+
+fn one_chunk(chunk: reqwest::Result<Option<Bytes>>) -> Result<Bytes, End> {
+    match chunk {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(End::Clean),
+        Err(error) => Err(End::Broken(root_cause(&error))),
+    }
+}
+
+/// Deltas that came in one go are one event: each event costs the reader a wake-up and a write.
+fn enqueue(events: &mut Vec<ModelEvent>, queue: &mut VecDeque<ModelEvent>) {
+    for event in events.drain(..) {
+        match (queue.back_mut(), event) {
+            (Some(ModelEvent::Text(last)), ModelEvent::Text(more)) if last.len() < JOIN => {
+                last.push_str(&more)
+            }
+            (Some(ModelEvent::ReasoningDelta(last)), ModelEvent::ReasoningDelta(more))
+                if last.len() < JOIN =>
+            {
+                last.push_str(&more);
+            }
+            (_, event) => queue.push_back(event),
+        }
+    }
+}
+
+/// The innermost cause: the layers above it only repeat that something failed.
+pub(crate) fn root_cause(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,184 @@
+//! A conversation made fit to send, in no vendor's shape: what every server refuses is put right here, once.
+//! Borrows the messages; what comes out for a prefix of them never changes when more follow.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use serde::{Serialize, Serializer};
+use zdx_protocol::{Arguments, Message, Part, Reasoning, Role, ToolOutput};
+
+use super::Wire;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) struct Turn<'a> {
+    pub role: Role,
+    pub blocks: Vec<Block<'a>>,
+}
+
+pub(super) enum Block<'a> {
+    Text(&'a str),
+    /// Only thinking that may go back: made by the same wire and model, and signed.
+    Reasoning(&'a Reasoning),
+    Call {
+        id: String,
+        name: Cow<'a, str>,
+        arguments: &'a Arguments,
+    },
+    Result {
+        id: String,
+        output: &'a ToolOutput,
+    },
+}
+
+static UNANSWERED: LazyLock<ToolOutput> =
+    LazyLock::new(|| ToolOutput::error("interrupted", "the call was cut off before it finished"));
+
+/// Turns whose roles alternate but for system messages, where every call is answered in the turn after it, ids
+/// are unique, and no block is empty.
+pub(super) fn turns<'a>(messages: &'a [Message], wire: Wire, model: &str) -> Vec<Turn<'a>> {
+    let mut builder = Builder { turns: Vec::new(), open: Vec::new(), calls_at: 0, used: HashSet::new() };
+    for message in messages {
+        match message.role {
+            Role::Assistant => builder.assistant(&message.parts, wire, model),
+            Role::User => builder.user(&message.parts),
+            Role::System => builder.texts(Role::System, &message.parts),
+        }
+    }
+    builder.answer(&mut HashMap::new());
+    builder.turns
+}
+
+struct Builder<'a> {
+    turns: Vec<Turn<'a>>,
+    /// Calls of the last assistant turn that have no result yet: the id as it came, the id as it is sent.
+    open: Vec<(&'a str, String)>,
+    /// The turn that made them.
+    calls_at: usize,
+    used: HashSet<String>,
+}
+
+impl<'a> Builder<'a> {
+    fn assistant(&mut self, parts: &'a [Part], wire: Wire, model: &str) {
+        self.answer(&mut HashMap::new());
+        let mut blocks = Vec::new();
+        for part in parts {
+            match part {
+                Part::Text(text) if !is_blank(text) => blocks.push(Block::Text(text)),
+                Part::Reasoning(thought)
+                    if thought.wire == wire.name() && thought.model == model && thought.opaque.is_some() =>
+                {
+                    blocks.push(Block::Reasoning(thought));
+                }
+                Part::ToolUse { id, name, arguments } => {
+                    let sent = self.unique(id);
+                    self.open.push((id, sent.clone()));
+                    blocks.push(Block::Call { id: sent, name: fit_name(name), arguments });
+                }
+                Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => {}
+            }
+        }
+        // Signed thinking alone is no answer: no server takes a message without content.
+        if blocks.iter().all(|block| matches!(block, Block::Reasoning(_))) {
+            return;
+        }
+        self.append(Role::Assistant, blocks);
+        self.calls_at = self.turns.len() - 1;
+    }
+
+    fn user(&mut self, parts: &'a [Part]) {
+        let mut results: HashMap<&str, Vec<&'a ToolOutput>> = HashMap::new();
+        for part in parts {
+            if let Part::ToolResult { tool_use_id, output } = part {
+                results.entry(tool_use_id).or_default().push(output);
+            }
+        }
+        self.answer(&mut results);
+        self.texts(Role::User, parts);
+    }
+
+    fn texts(&mut self, role: Role, parts: &'a [Part]) {
+        let text = |part: &'a Part| match part {
+            Part::Text(text) if !is_blank(text) => Some(Block::Text(text)),
+            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
+        };
+        self.append(role, parts.iter().filter_map(text).collect());
+    }
+
+    /// Answers all open calls in their order, directly after the turn that made them. A call without a result
+    /// gets one that says so; a result without a call has no place in any wire and goes.
+    fn answer(&mut self, results: &mut HashMap<&str, Vec<&'a ToolOutput>>) {
+        if self.open.is_empty() {
+            return;
+        }
+        let mut blocks = Vec::with_capacity(self.open.len());
+        for (id, sent) in self.open.drain(..) {
+            let found = results.get_mut(id).filter(|of_id| !of_id.is_empty()).map(|of_id| of_id.remove(0));
+            blocks.push(Block::Result { id: sent, output: found.unwrap_or_else(|| &UNANSWERED) });
+        }
+        self.turns.insert(self.calls_at + 1, Turn { role: Role::User, blocks });
+    }
+
+    fn append(&mut self, role: Role, mut blocks: Vec<Block<'a>>) {
+        match self.turns.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some(last) if last.role == role => last.blocks.append(&mut blocks),
+            _ => self.turns.push(Turn { role, blocks }),
+        }
+    }
+
+    /// Servers refuse ids with odd characters (another vendor's) and ids used twice (careless ones).
+    fn unique(&mut self, id: &str) -> String {
+        let fit: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+        let fit = if fit.is_empty() { "call".to_owned() } else { fit };
+        let mut candidate = fit.clone();
+        let mut next = 2;
+        while !self.used.insert(candidate.clone()) {
+            candidate = format!("{fit}_{next}");
+            next += 1;
+        }
+        candidate
+    }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+/// A name that a model made up must not make every later request invalid.
+fn fit_name(name: &str) -> Cow<'_, str> {
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    let fit: String = name.chars().take(64).map(|c| if is_plain(c) { c } else { '_' }).collect();
+    Cow::Owned(if fit.is_empty() { "unknown".to_owned() } else { fit })
+}
+
+/// Call arguments as an object. Unreadable ones go back as `{}`: servers refuse anything but an object (vLLM
+/// answers 400 to broken JSON), and nothing is lost, since the error result that follows quotes them.
+pub(super) struct Object<'a>(pub &'a Arguments);
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Arguments::Object(map) => map.serialize(serializer),
+            Arguments::Raw(_) => serializer.collect_map(std::iter::empty::<((), ())>()),
+        }
+    }
+}
+
+/// A value as JSON inside a JSON string: how results and Chat arguments travel.
+pub(super) struct JsonText<T>(pub T);
+
+impl<T: Serialize> Serialize for JsonText<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = serde_json::to_string(&self.0).map_err(serde::ser::Error::custom)?;
+        serializer.serialize_str(&text)
+    }
+}

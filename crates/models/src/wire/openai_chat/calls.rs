@@ -1,0 +1,99 @@
+//! Puts tool calls together from deltas, whatever a server does with indexes, ids and names.
+
+use serde::Deserialize;
+use serde_json::Value;
+use zdx_protocol::{Arguments, ToolCall};
+
+use super::super::Ids;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CallDelta {
+    pub index: Option<u64>,
+    pub id: Option<String>,
+    pub function: Option<FunctionDelta>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FunctionDelta {
+    pub name: Option<String>,
+    /// A string as a rule; some servers send the object itself.
+    pub arguments: Value,
+}
+
+#[derive(Default)]
+pub(super) struct Calls {
+    open: Vec<Open>,
+}
+
+struct Open {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+impl Calls {
+    /// Returns the name when it became known with this delta.
+    pub fn push(&mut self, delta: CallDelta) -> Option<String> {
+        let CallDelta { index, id, function } = delta;
+        let id = id.unwrap_or_default();
+        let FunctionDelta { name, arguments } = function.unwrap_or_default();
+        let name = name.unwrap_or_default();
+        let arguments = match arguments {
+            Value::String(text) => text,
+            Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        let at = self.belongs_to(index, &id, &name, &arguments).unwrap_or_else(|| {
+            self.open.push(Open { index, id: String::new(), name: String::new(), arguments: String::new() });
+            self.open.len() - 1
+        });
+        let call = &mut self.open[at];
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        call.arguments.push_str(&arguments);
+        if call.name.is_empty() && !name.is_empty() {
+            call.name = name;
+            return Some(call.name.clone());
+        }
+        None
+    }
+
+    /// Which open call a delta continues; `None` for a new one.
+    fn belongs_to(&self, index: Option<u64>, id: &str, name: &str, arguments: &str) -> Option<usize> {
+        let Some(index) = index else {
+            // Without an index an id decides; without both a name begins a call and the rest continues the last.
+            let last = self.open.len().checked_sub(1);
+            return match (id, name) {
+                ("", "") => last,
+                ("", _) => None,
+                (id, _) => self.open.iter().rposition(|call| call.id == id),
+            };
+        };
+        let at = self.open.iter().rposition(|call| call.index == Some(index))?;
+        let call = &self.open[at];
+        // A new id at an open index is a new call: some servers number every call 0.
+        let other_id = !id.is_empty() && !call.id.is_empty() && id != call.id;
+        // The same without ids: the open call is whole, and a name comes again with arguments of its own.
+        let whole_again = id.is_empty()
+            && !name.is_empty()
+            && !arguments.is_empty()
+            && call.arguments.ends_with('}')
+            && serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
+        (!other_id && !whole_again).then_some(at)
+    }
+
+    pub fn finish(&mut self, ids: &mut Ids) -> Vec<ToolCall> {
+        // A call that never got a name or an argument is a server's stray delta, not the model's wish.
+        let real = |call: &Open| !call.name.is_empty() || !call.arguments.trim().is_empty();
+        let whole = |call: Open| ToolCall {
+            id: if call.id.is_empty() { ids.make() } else { call.id },
+            name: call.name,
+            arguments: Arguments::parse(&call.arguments),
+        };
+        std::mem::take(&mut self.open).into_iter().filter(real).map(whole).collect()
+    }
+}

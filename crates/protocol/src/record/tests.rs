@@ -1,0 +1,192 @@
+use serde_json::json;
+
+use super::*;
+use crate::policy::GrantScope;
+use crate::tool::ToolError;
+
+fn ts() -> Timestamp {
+    "2025-12-17T03:21:09Z".parse().unwrap()
+}
+
+fn message(role: Role, text: &str) -> Record {
+    Record::Message(Message { role, text: text.to_owned(), partial: false, ts: ts() })
+}
+
+fn meta() -> Meta {
+    Meta { schema_version: 1, id: None, root: None, model: None, parent: None, ts: ts() }
+}
+
+fn tool_use(input: Value, raw: Option<&str>) -> Record {
+    let (id, name, raw) = ("call_1".to_owned(), "read".to_owned(), raw.map(str::to_owned));
+    Record::ToolUse(ToolUse { id, name, input, raw, ts: ts() })
+}
+
+fn tool_result(output: ToolOutput) -> Record {
+    let ok = output.is_ok();
+    Record::ToolResult(ToolResult { tool_use_id: "call_1".to_owned(), output, ok, ts: ts() })
+}
+
+/// Every record, with the exact line it is written as.
+fn shapes() -> Vec<(Record, &'static str)> {
+    let whole_meta = Meta {
+        id: Some("550e8400-e29b-41d4-a716-446655440000".to_owned()),
+        root: Some("/home/u/p".into()),
+        model: Some("lab/qwen".to_owned()),
+        parent: Some("650e8400-e29b-41d4-a716-446655440000".to_owned()),
+        ..meta()
+    };
+    let reasoning = Reasoning {
+        text: "hm".to_owned(),
+        wire: "anthropic".to_owned(),
+        model: "m".to_owned(),
+        opaque: Some(json!({"signature": "s"})),
+    };
+    let usage = Usage { input_tokens: 3, output_tokens: 5, cache_read_tokens: 2, ..Usage::default() };
+    let allow = Decision::AllowAlways { scope: GrantScope::Session };
+    vec![
+        (Record::Meta(meta()), r#"{"type":"meta","schema_version":1,"ts":"2025-12-17T03:21:09Z"}"#),
+        (
+            Record::Meta(whole_meta),
+            r#"{"type":"meta","schema_version":1,"id":"550e8400-e29b-41d4-a716-446655440000","root":"/home/u/p","model":"lab/qwen","parent":"650e8400-e29b-41d4-a716-446655440000","ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            message(Role::User, "hi\n\u{1b}[31m 你好"),
+            r#"{"type":"message","role":"user","text":"hi\n\u001b[31m 你好","ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            message(Role::Assistant, "hello"),
+            r#"{"type":"message","role":"assistant","text":"hello","ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            Record::Message(Message {
+                role: Role::Assistant,
+                text: "hel".to_owned(),
+                partial: true,
+                ts: ts(),
+            }),
+            r#"{"type":"message","role":"assistant","text":"hel","partial":true,"ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            tool_use(json!({"path": "a.rs"}), None),
+            r#"{"type":"tool_use","id":"call_1","name":"read","input":{"path":"a.rs"},"ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            tool_use(json!({}), Some("{\"path\":")),
+            r#"{"type":"tool_use","id":"call_1","name":"read","input":{},"raw":"{\"path\":","ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            tool_result(ToolOutput::Ok(json!({"bytes": 3}))),
+            r#"{"type":"tool_result","tool_use_id":"call_1","output":{"ok":true,"data":{"bytes":3}},"ok":true,"ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            tool_result(ToolOutput::Err(ToolError::new("ENOENT", "no such file"))),
+            r#"{"type":"tool_result","tool_use_id":"call_1","output":{"ok":false,"error":{"code":"ENOENT","message":"no such file"}},"ok":false,"ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            Record::Interrupted(Interrupted::at(ts())),
+            r#"{"type":"interrupted","role":"system","text":"Interrupted","ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            Record::Reasoning(ReasoningRecord { reasoning, ts: ts() }),
+            r#"{"type":"reasoning","text":"hm","wire":"anthropic","model":"m","opaque":{"signature":"s"},"ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            Record::Model(Model { model: "lab/other".to_owned(), ts: ts() }),
+            r#"{"type":"model","model":"lab/other","ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            Record::Approval(ApprovalRecord { tool_use_id: "call_1".to_owned(), decision: allow, ts: ts() }),
+            r#"{"type":"approval","tool_use_id":"call_1","decision":"allow_always","scope":"session","ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            Record::Usage(UsageRecord { usage, ts: ts() }),
+            r#"{"type":"usage","input_tokens":3,"output_tokens":5,"cache_read_tokens":2,"cache_write_tokens":0,"reasoning_tokens":0,"ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            Record::Error(ErrorRecord { kind: ErrorKind::Provider, message: "gone".to_owned(), ts: ts() }),
+            r#"{"type":"error","kind":"provider","message":"gone","ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+    ]
+}
+
+#[test]
+fn records_have_their_exact_shape_and_come_back() {
+    for (record, line) in shapes() {
+        let written = String::from_utf8(record.to_line().unwrap()).unwrap();
+        assert_eq!(written, format!("{line}\n"));
+        assert_eq!(Record::parse(line.as_bytes()).unwrap(), record);
+        assert_eq!(Record::parse(written.as_bytes()).unwrap(), record, "with its newline");
+    }
+}
+
+#[test]
+fn key_order_and_spaces_do_not_matter() {
+    for (record, line) in shapes() {
+        let Value::Object(fields) = serde_json::from_str(line).unwrap() else {
+            panic!("{line} is no object")
+        };
+        let turned: serde_json::Map<_, _> = fields.into_iter().rev().collect();
+        let line = serde_json::to_string_pretty(&turned).unwrap();
+        assert_eq!(Record::parse(line.as_bytes()).unwrap(), record, "{line}");
+    }
+}
+
+#[test]
+fn fields_of_a_later_version_are_no_obstacle() {
+    let line = br#"{"type":"message","role":"user","text":"x","mood":{"a":[1]},"ts":"2025-12-17T03:21:09Z"}"#;
+    assert_eq!(Record::parse(line).unwrap(), message(Role::User, "x"));
+}
+
+#[test]
+fn unknown_types_are_kept_to_the_last_byte() {
+    let lines = [
+        r#"{"type":"todo_board","n":1.0,"big":123456789012345678901234567890,"e":1e5,"esc":"\u0041\/","ts":"x"}"#,
+        r#"{ "b" : 1 ,  "type" : "later", "a" : [ 1,2 ] }"#,
+        r#"{"type":"mess\u0061ge2","x":null}"#,
+    ];
+    for line in lines {
+        let record = Record::parse(line.as_bytes()).unwrap();
+        assert!(matches!(&record, Record::Unknown(unknown) if unknown.as_str() == line), "{record:?}");
+        assert_eq!(record.to_line().unwrap(), format!("{line}\n").into_bytes());
+    }
+}
+
+#[test]
+fn an_escaped_type_is_still_read() {
+    let line = br#"{"type":"mess\u0061ge","role":"user","text":"x","ts":"2025-12-17T03:21:09Z"}"#;
+    assert_eq!(Record::parse(line).unwrap(), message(Role::User, "x"));
+}
+
+#[test]
+fn what_is_no_record_is_an_error() {
+    let lines: [&[u8]; 10] = [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"{\"type\":3}",
+        b"{\"type\":\"later\"",
+        b"{\"type\":\"message\"}",
+        b"{\"type\":\"later\",\"x\":\"\xff\"}",
+        b"{\"type\":\"message\",\"role\":\"cook\",\"text\":\"\",\"ts\":\"2025-12-17T03:21:09Z\"}",
+        b"\0\0\0\0",
+    ];
+    for line in lines {
+        assert!(Record::parse(line).is_err(), "{}", line.escape_ascii());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_no_text_can_be_saved() {
+    use std::os::unix::ffi::OsStrExt;
+    let root = PathBuf::from(std::ffi::OsStr::from_bytes(b"/tmp/\xff"));
+    let line = Record::Meta(Meta { root: Some(root), ..meta() }).to_line().unwrap();
+    assert!(String::from_utf8(line).unwrap().contains(r#""root":"/tmp/�""#));
+}
+
+#[test]
+fn now_is_rfc_3339_utc_to_the_millisecond() {
+    let text = now().to_string();
+    assert!(text.ends_with('Z') && text.len() <= "2025-12-17T03:21:09.123Z".len(), "{text}");
+}

@@ -1,0 +1,240 @@
+use serde_json::json;
+
+use super::*;
+use crate::conversation::Reasoning;
+
+fn ts() -> Timestamp {
+    "2025-12-17T03:21:09Z".parse().unwrap()
+}
+
+fn said(role: Role, text: &str) -> Record {
+    Record::Message(record::Message { role, text: text.to_owned(), partial: false, ts: ts() })
+}
+
+fn user(text: &str) -> Record {
+    said(Role::User, text)
+}
+
+fn assistant(text: &str) -> Record {
+    said(Role::Assistant, text)
+}
+
+fn call(id: &str) -> Record {
+    let (id, name) = (id.to_owned(), "read".to_owned());
+    Record::ToolUse(record::ToolUse { id, name, input: json!({"path": "a"}), raw: None, ts: ts() })
+}
+
+fn done(id: &str) -> Record {
+    let output = ToolOutput::Ok(json!(id));
+    Record::ToolResult(record::ToolResult { tool_use_id: id.to_owned(), output, ok: true, ts: ts() })
+}
+
+fn fold(records: &[Record]) -> Transcript {
+    let mut transcript = Transcript::default();
+    for record in records {
+        transcript.apply(record);
+    }
+    transcript
+}
+
+/// One line a message: `user: text(hi)`, parts in order.
+fn drawn(transcript: &Transcript) -> Vec<String> {
+    let part = |part: &Part| match part {
+        Part::Text(text) => text.clone(),
+        Part::Reasoning(reasoning) => format!("~{}", reasoning.text),
+        Part::ToolUse { id, .. } => format!("?{id}"),
+        Part::ToolResult { tool_use_id, output: ToolOutput::Ok(_) } => format!("={tool_use_id}"),
+        Part::ToolResult { tool_use_id, output: ToolOutput::Err(error) } => {
+            format!("!{tool_use_id}:{}", error.code)
+        }
+    };
+    let message = |message: &Message| {
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::System => "system",
+        };
+        format!("{role}: {}", message.parts.iter().map(part).collect::<Vec<_>>().join(" "))
+    };
+    transcript.messages().iter().map(message).collect()
+}
+
+#[test]
+fn a_turn_with_tools_becomes_alternating_messages() {
+    let thinking = Reasoning {
+        text: "hm".to_owned(),
+        wire: "anthropic".to_owned(),
+        model: "m".to_owned(),
+        opaque: None,
+    };
+    let transcript = fold(&[
+        user("do"),
+        Record::Reasoning(record::ReasoningRecord { reasoning: thinking, ts: ts() }),
+        assistant("looking"),
+        call("a"),
+        done("a"),
+        assistant("done"),
+    ]);
+    let expected = ["user: do", "assistant: ~hm looking ?a", "user: =a", "assistant: done"];
+    assert_eq!(drawn(&transcript), expected);
+    assert_eq!((transcript.turns, transcript.first_prompt.as_deref()), (1, Some("do")));
+    assert!(transcript.open_calls().is_empty());
+}
+
+#[test]
+fn results_stand_in_the_order_of_their_calls() {
+    let transcript = fold(&[user("do"), call("a"), call("b"), call("c"), done("c"), done("a"), done("b")]);
+    assert_eq!(drawn(&transcript), ["user: do", "assistant: ?a ?b ?c", "user: =a =b =c"]);
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_answered_before_the_next_prompt() {
+    let transcript = fold(&[user("do"), call("a"), call("b"), done("b"), user("go on"), done("a")]);
+    let expected = ["user: do", "assistant: ?a ?b", "user: !a:interrupted =b go on"];
+    assert_eq!(drawn(&transcript), expected, "and a late result changes nothing");
+}
+
+#[test]
+fn dangling_calls_get_an_interrupted_result_that_closes_them() {
+    let mut transcript = fold(&[user("do"), call("a"), call("b"), done("a")]);
+    assert_eq!(transcript.open_calls(), ["b"]);
+    let results = transcript.interrupted_results(ts());
+    let line = String::from_utf8(results[0].to_line().unwrap()).unwrap();
+    assert!(
+        line.contains(r#""tool_use_id":"b","output":{"ok":false,"error":{"code":"interrupted""#),
+        "{line}"
+    );
+    assert!(line.contains(r#""ok":false,"ts""#), "{line}");
+    for result in results {
+        transcript.absorb(result);
+    }
+    assert_eq!(drawn(&transcript), ["user: do", "assistant: ?a ?b", "user: =a !b:interrupted"]);
+    assert!(transcript.interrupted_results(ts()).is_empty());
+}
+
+#[test]
+fn a_result_nobody_asked_for_is_left_out() {
+    let transcript = fold(&[done("x"), user("do"), call("a"), done("y"), done("a"), done("a")]);
+    assert_eq!(drawn(&transcript), ["user: do", "assistant: ?a", "user: =a"]);
+}
+
+#[test]
+fn a_repeated_id_is_one_call() {
+    let transcript = fold(&[user("do"), call("a"), call("a"), done("a")]);
+    assert_eq!(drawn(&transcript), ["user: do", "assistant: ?a", "user: =a"]);
+}
+
+#[test]
+fn an_answer_after_an_open_call_closes_it_first() {
+    let transcript = fold(&[user("do"), call("a"), call("b"), done("a"), assistant("so"), done("b")]);
+    let expected = ["user: do", "assistant: ?a ?b", "user: =a !b:interrupted", "assistant: so"];
+    assert_eq!(drawn(&transcript), expected);
+}
+
+#[test]
+fn prompts_in_a_row_are_one_message() {
+    let transcript = fold(&[user("one"), Record::Interrupted(record::Interrupted::at(ts())), user("two")]);
+    assert_eq!(drawn(&transcript), ["user: one two"]);
+    assert_eq!(transcript.turns, 2);
+}
+
+#[test]
+fn an_empty_answer_leaves_no_message() {
+    assert_eq!(drawn(&fold(&[user("do"), assistant("")])), ["user: do"]);
+}
+
+#[test]
+fn arguments_that_are_no_object_stay_as_they_came() {
+    let raw = |input, raw: Option<&str>| {
+        let call = record::ToolUse {
+            id: "a".to_owned(),
+            name: "read".to_owned(),
+            input,
+            raw: raw.map(str::to_owned),
+            ts: ts(),
+        };
+        let transcript = fold(&[Record::ToolUse(call)]);
+        match &transcript.messages()[0].parts[0] {
+            Part::ToolUse { arguments, .. } => arguments.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(raw(json!({}), Some("{\"p")), Arguments::Raw("{\"p".to_owned()));
+    assert_eq!(raw(json!([1]), None), Arguments::Raw("[1]".to_owned()));
+    assert_eq!(raw(json!({"p": 1}), None), Arguments::parse(r#"{"p":1}"#));
+}
+
+#[test]
+fn the_header_and_later_model_are_remembered() {
+    let meta = record::Meta {
+        schema_version: 1,
+        id: Some("i".to_owned()),
+        root: Some("/r".into()),
+        model: Some("one".to_owned()),
+        parent: None,
+        ts: ts(),
+    };
+    let model = Record::Model(record::Model { model: "two".to_owned(), ts: ts() });
+    let transcript = fold(&[Record::Meta(meta), model]);
+    assert_eq!(transcript.id.as_deref(), Some("i"));
+    assert_eq!(transcript.root, Some("/r".into()));
+    assert_eq!(transcript.model.as_deref(), Some("two"));
+}
+
+#[test]
+fn usage_adds_up_and_the_last_is_known() {
+    let usage = |input_tokens| {
+        let usage = Usage { input_tokens, output_tokens: 1, ..Usage::default() };
+        Record::Usage(record::UsageRecord { usage, ts: ts() })
+    };
+    let transcript = fold(&[usage(3), usage(4)]);
+    assert_eq!((transcript.usage.input_tokens, transcript.usage.output_tokens), (7, 2));
+    assert_eq!(transcript.last_usage.map(|last| last.input_tokens), Some(4));
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_record() -> impl Strategy<Value = Record> {
+        let id = prop::sample::select(vec!["a", "b", "c"]);
+        prop_oneof![
+            Just(user("u")),
+            Just(assistant("t")),
+            Just(Record::Interrupted(record::Interrupted::at(ts()))),
+            id.clone().prop_map(call),
+            id.prop_map(done),
+        ]
+    }
+
+    proptest! {
+        /// Whatever a damaged file holds, each answered call is followed by its result in the next message, and no
+        /// message but the last has unanswered ones.
+        #[test]
+        fn any_order_folds_to_a_context_a_model_accepts(records in prop::collection::vec(any_record(), 0..40)) {
+            let mut transcript = fold(&records);
+            for result in transcript.interrupted_results(ts()) {
+                transcript.absorb(result);
+            }
+            let messages = transcript.messages();
+            for (at, message) in messages.iter().enumerate() {
+                prop_assert!(!message.parts.is_empty());
+                prop_assert!(at == 0 || messages[at - 1].role != message.role, "roles alternate");
+                let mut calls: Vec<&str> = Vec::new();
+                for part in &message.parts {
+                    if let Part::ToolUse { id, .. } = part {
+                        calls.push(id);
+                    }
+                }
+                let mut results: Vec<&str> = Vec::new();
+                for part in messages.get(at + 1).map_or(&[][..], |next| &next.parts) {
+                    if let Part::ToolResult { tool_use_id, .. } = part {
+                        results.push(tool_use_id);
+                    }
+                }
+                prop_assert_eq!(calls, results);
+            }
+        }
+    }
+}
