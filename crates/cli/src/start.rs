@@ -1,14 +1,14 @@
 //! The seam to the engine: configuration is loaded and a session begun here, and nowhere else in the command line.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use zdx_engine::config::{Config, ResolveInput, Resolved, resolve};
+use zdx_engine::config::{ResolveInput, Resolved, Source, resolve};
 use zdx_engine::context::{assemble, load_project_context};
-use zdx_engine::paths::{Env, Paths};
-use zdx_engine::session::SessionId;
+use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
-use zdx_protocol::{Approval, EngineHandle};
+use zdx_engine::{ModelPicker, SessionChoice, Setup, start};
+use zdx_models::{Client, list_models};
+use zdx_protocol::EngineHandle;
 
 use crate::exit::Failure;
 use crate::settings::{SessionPick, Settings};
@@ -19,20 +19,11 @@ pub struct Started {
     pub notices: Vec<String>,
 }
 
-/// Who is there to be asked, and so what may happen unasked unless it was configured.
+/// Whether somebody is there to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     Person,
     Nobody,
-}
-
-impl Audience {
-    fn approval(self) -> Approval {
-        match self {
-            Self::Person => Approval::Balanced,
-            Self::Nobody => Approval::Yolo,
-        }
-    }
 }
 
 pub fn configuration(settings: &Settings) -> Result<Resolved, Failure> {
@@ -51,10 +42,10 @@ pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failu
 
 pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience) -> Result<Started, Failure> {
     let session = choose(settings, pick)?;
-    let Resolved { mut config, notices, .. } = configuration(settings)?;
-    config.approval.get_or_insert(audience.approval());
+    let resolved = configuration(settings)?;
     let setup = Setup {
-        config: Arc::new(config),
+        explicit_model: asked_for(&resolved),
+        config: Arc::new(resolved.config),
         paths: settings.paths.clone(),
         env: settings.env.clone(),
         root: settings.root.clone(),
@@ -64,14 +55,13 @@ pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience)
         executable: supervisor::program(),
     };
     let engine = start(setup).await.map_err(Failure::runtime)?;
-    Ok(Started { engine, notices })
+    Ok(Started { engine, notices: resolved.notices })
 }
 
 fn choose(settings: &Settings, pick: &SessionPick) -> Result<SessionChoice, Failure> {
     let store = settings.sessions();
-    let existing = |id: Result<SessionId, zdx_engine::session::FindError>| {
-        id.map(|id| SessionChoice::Existing(id.to_string())).map_err(Failure::runtime)
-    };
+    let existing =
+        |id: Result<SessionId, FindError>| id.map(SessionChoice::Existing).map_err(Failure::runtime);
     match pick {
         SessionPick::New => Ok(SessionChoice::New),
         SessionPick::Unsaved => Ok(SessionChoice::Unsaved),
@@ -81,104 +71,25 @@ fn choose(settings: &Settings, pick: &SessionPick) -> Result<SessionChoice, Fail
     }
 }
 
-// A stand-in until the engine's own entry point is here.
-struct Setup {
-    config: Arc<Config>,
-    paths: Paths,
-    env: Env,
-    root: PathBuf,
-    session: SessionChoice,
-    person: bool,
-    allow_dangerous: bool,
-    executable: PathBuf,
-}
-
-enum SessionChoice {
-    New,
-    Existing(String),
-    Unsaved,
-}
-
-async fn start(setup: Setup) -> Result<EngineHandle, String> {
-    use zdx_protocol::*;
-    let Setup { config, paths, env, root, session, person, allow_dangerous, executable } = setup;
-    let _ = (config, paths, env, allow_dangerous, executable);
-    let (handle, mut end) = EngineHandle::pair();
-    let (id, resumed, saved) = match session {
-        SessionChoice::New => (SessionId::random().to_string(), false, true),
-        SessionChoice::Unsaved => (SessionId::random().to_string(), false, false),
-        SessionChoice::Existing(id) => (id, true, true),
-    };
-    tokio::spawn(async move {
-        let e = end.events;
-        let _ = e
-            .send(Event::SessionStarted(SessionInfo {
-                session: id,
-                root,
-                model: "stand/in".into(),
-                resumed,
-                saved,
-                parent: None,
-            }))
-            .await;
-        let mut turn = 0;
-        while let Some(c) = end.commands.recv().await {
-            match c {
-                Command::Prompt(p) => {
-                    turn += 1;
-                    let _ = e.send(Event::TurnStarted { turn, prompt: p.text.clone() }).await;
-                    let _ = e.send(Event::StateChanged { state: TurnState::ModelGenerating }).await;
-                    let mut outcome = Outcome::Completed;
-                    let text = format!("you said: {}", p.text);
-                    if p.text.contains("slow") {
-                        tokio::select! { _ = tokio::time::sleep(std::time::Duration::from_secs(30)) => {}, c = end.commands.recv() => { if c == Some(Command::Interrupt) { outcome = Outcome::Interrupted; let _ = e.send(Event::Interrupted).await; } } }
-                    }
-                    if p.text.contains("ask") && person {
-                        let r = ApprovalRequest {
-                            request: RequestId(1),
-                            id: "c".into(),
-                            tool: "bash".into(),
-                            action: Action::Todo,
-                            preview: Preview::Command { command: "make".into() },
-                            danger: Danger::Ask,
-                            reason: Reason {
-                                code: "ask".into(),
-                                message: "runs a program".into(),
-                                rule: None,
-                            },
-                            grant: Some("make".into()),
-                        };
-                        let _ = e.send(Event::ApprovalRequested(r)).await;
-                        let c = end.commands.recv().await;
-                        let _ = e.send(Event::AssistantDelta { text: format!("{c:?}") }).await;
-                    }
-                    for w in text.split_inclusive(' ') {
-                        let _ = e.send(Event::AssistantDelta { text: w.into() }).await;
-                    }
-                    let _ = e.send(Event::AssistantFinal { text: text.clone(), partial: false }).await;
-                    let _ = e
-                        .send(Event::TurnFinished(TurnSummary {
-                            outcome,
-                            text,
-                            usage: Usage::default(),
-                            denied: 0,
-                            duration_ms: 12,
-                        }))
-                        .await;
-                }
-                Command::SetModel(model) => {
-                    let _ = e.send(Event::ModelChanged { model }).await;
-                }
-                Command::Shutdown => return,
-                _ => {}
-            }
-        }
-    });
-    Ok(handle)
-}
-
-/// What the configured provider offers, as `provider/name`.
+/// What the provider in use offers, as `provider/name`.
 pub async fn models(settings: &Settings) -> Result<(Vec<String>, Vec<String>), Failure> {
-    let Resolved { notices, .. } = configuration(settings)?;
-    Ok((Vec::new(), notices))
+    let Resolved { config, notices, .. } = configuration(settings)?;
+    let client = Client::new(config.timeouts);
+    let provider = config.provider.clone();
+    let picker = ModelPicker::new(Arc::new(config), settings.env.clone()).map_err(Failure::runtime)?;
+    let endpoint = match provider {
+        Some(name) => picker.provider(&name).map_err(Failure::runtime)?,
+        None => picker.pick(&client, None, None).await.map_err(Failure::runtime)?.endpoint,
+    };
+    let offered = list_models(&client, &endpoint).await.map_err(Failure::runtime)?;
+    let names = offered.into_iter().map(|model| format!("{}/{}", endpoint.provider, model.id)).collect();
+    Ok((names, notices))
+}
+
+/// The model that this very command line or its environment asks for, as opposed to a file.
+fn asked_for(resolved: &Resolved) -> Option<String> {
+    match resolved.origins.get(&["model".to_owned()])?.source {
+        Source::Env(_) | Source::Flag(_) => resolved.config.model.clone(),
+        Source::Default | Source::File { .. } => None,
+    }
 }

@@ -154,6 +154,11 @@ impl Chat<'_> {
         for message in notices {
             self.stage.show(&Event::Notice { level: NoticeLevel::Warning, message });
         }
+        // What the session has to say about its start belongs before the first prompt.
+        tokio::task::yield_now().await;
+        while let Ok(event) = engine.events.try_recv() {
+            self.stage.show(&event);
+        }
         Ok(Ok(engine))
     }
 
@@ -234,10 +239,13 @@ impl Chat<'_> {
         leaves.map_or(Step::Stay, Step::Leave)
     }
 
-    /// What the engine says to a command that begins no turn.
+    /// What the engine says to a change of the model.
     async fn show_answer(&mut self, engine: &mut EngineHandle, signals: &mut Signals) {
-        if let Ok(Some(event)) = unless_signalled(signals, engine.events.recv()).await {
+        while let Ok(Some(event)) = unless_signalled(signals, engine.events.recv()).await {
             self.stage.show(&event);
+            if matches!(event, Event::ModelChanged { .. } | Event::Error { .. }) {
+                return;
+            }
         }
     }
 

@@ -210,7 +210,10 @@ fn stdout_carries_the_answers_alone_even_here() {
     // A shell on the terminal, with stdout of zdx in a file.
     let binary = env!("CARGO_BIN_EXE_zdx");
     let shell = Zdx::new("/bin/sh").env("ZDX_HOME", zdx.storage());
-    let mut pty = shell.command().args(["-c", &format!("cd {} && {binary} >out.txt", zdx.root().display())]).pty(40, 100);
+    let mut pty = shell
+        .command()
+        .args(["-c", &format!("cd {} && {binary} >out.txt", zdx.root().display())])
+        .pty(40, 100);
     wait_for_prompt(&pty);
     pty.send("question\r");
     server.wait_for_call(1, SOON);

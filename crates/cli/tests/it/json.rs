@@ -27,12 +27,26 @@ fn events_come_in_order_and_end_with_the_result() {
     let output = zdx.run(["--format", "json", "exec", "-p", "x"]).success();
     let lines = output.json_lines();
     let (types, result) = check(&lines);
-    let told: Vec<&str> = types.iter().filter(|kind| !kind.starts_with("state") && **kind != "tool_progress").copied().collect();
+    let told: Vec<&str> = types
+        .iter()
+        .filter(|kind| !kind.starts_with("state") && **kind != "tool_progress")
+        .copied()
+        .collect();
     assert_eq!(
         told,
         [
-            "session_started", "turn_started", "usage_reported", "tool_requested", "tool_started", "tool_finished",
-            "assistant_delta", "assistant_delta", "usage_reported", "assistant_final", "turn_finished", "result",
+            "session_started",
+            "turn_started",
+            "usage_reported",
+            "tool_requested",
+            "tool_started",
+            "tool_finished",
+            "assistant_delta",
+            "assistant_delta",
+            "usage_reported",
+            "assistant_final",
+            "turn_finished",
+            "result",
         ]
     );
     assert_eq!(result["outcome"], "completed");

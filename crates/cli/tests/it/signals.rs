@@ -12,7 +12,11 @@ fn a_signal_in_mid_answer_keeps_what_was_said() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         let gate = Gate::new();
         let server = ModelServer::start();
-        server.push(hold_before(Reply::chat().text_deltas(["half", " an answer"]).done(), " an answer", &gate));
+        server.push(hold_before(
+            Reply::chat().text_deltas(["half", " an answer"]).done(),
+            " an answer",
+            &gate,
+        ));
         let zdx = with_model(&server);
         let mut running = zdx.command().args(["exec", "-p", "x"]).spawn();
         running.wait_for_stdout("half", SOON);
