@@ -1,0 +1,44 @@
+//! Commands that look something up and print it on stdout. None of them starts a conversation.
+
+pub mod config;
+pub mod models;
+mod replay;
+pub mod sessions;
+
+use clap::CommandFactory;
+use zdx_protocol::display::sanitize;
+
+use crate::args::Cli;
+use crate::exit::{Ending, Failure};
+use crate::output::write_all;
+use crate::settings::Settings;
+
+/// All of a command's output, as one write.
+pub fn print(text: impl AsRef<[u8]>) -> Result<Ending, Failure> {
+    write_all(rustix::stdio::stdout(), text.as_ref())?;
+    Ok(Ending::Completed)
+}
+
+/// What the user should know besides the output, on stderr.
+pub fn warn(settings: &Settings, notices: &[String]) {
+    for notice in notices {
+        let line = format!("warning: {}", sanitize(notice));
+        // Nobody can be told that stderr does not work.
+        let _ = write_all(
+            rustix::stdio::stderr(),
+            format!("{}\n", settings.terminal.style.yellow(&line)).as_bytes(),
+        );
+    }
+}
+
+pub fn completions(shell: clap_complete::Shell) -> Result<Ending, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "zdx", &mut script);
+    print(script)
+}
+
+pub fn man() -> Result<Ending, Failure> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    print(page)
+}
