@@ -8,4 +8,5 @@ mod driver;
 mod faults;
 mod splits;
 mod talk;
+mod tls;
 mod transport;
