@@ -1,12 +1,13 @@
 //! What goes out, how connections are kept, and how a request ends early.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::json;
 use zdx_models::wire::Wire;
 use zdx_models::{Client, Endpoint, ModelError, ModelEvent, ModelInfo, Secret, StopReason, list_models};
-use zdx_testkit::{ModelServer, Reply, Step};
+use zdx_testkit::{Gate, ModelServer, Reply, Step};
 
 use crate::talk::{PATIENT, WIRES, ask, breaking_off, endpoint, hear, question, request, saying};
 
@@ -38,22 +39,43 @@ async fn each_wire_asks_in_its_own_way() {
 }
 
 #[tokio::test]
-async fn a_finished_answers_connection_serves_the_next_request() {
+async fn connections_are_used_again() {
     for wire in WIRES {
         let server = ModelServer::start();
         let client = Client::new(PATIENT);
         for _ in 0..40 {
             server.push(saying(wire, "again"));
-            let heard = ask(&client, &endpoint(wire, &server.url())).await;
-            assert_eq!(heard.text, "again");
+            assert_eq!(ask(&client, &endpoint(wire, &server.url())).await.text, "again");
         }
-        // The last bytes of an answer are read aside, so now and then a request comes too early for its connection.
-        // Thrown away, each would need one of its own.
-        let connections: std::collections::BTreeSet<_> =
-            server.calls().iter().map(|request| request.connection).collect();
-        println!("{wire:?}: {} connections", connections.len());
+        // Now and then a request comes too early for the connection of the one before.
+        let connections: BTreeSet<_> = server.calls().iter().map(|request| request.connection).collect();
         assert!(connections.len() <= 20, "{wire:?}: {}", connections.len());
     }
+}
+
+#[tokio::test]
+async fn a_server_slow_to_end_its_answer_keeps_its_connection() {
+    let gate = Gate::new();
+    let server =
+        ModelServer::start_with([saying(Wire::OpenaiChat, "slow").then(Step::WaitFor(gate.clone()))]);
+    let client = Client::new(PATIENT);
+    let endpoint = endpoint(Wire::OpenaiChat, &server.url());
+    // The answer is complete for its reader while the last bytes of its framing are still to come.
+    assert_eq!(ask(&client, &endpoint).await.text, "slow");
+    gate.open();
+    // Two at once, so that the newest idle connection is not the only one used.
+    let used_again = async {
+        loop {
+            (0..2).for_each(|_| server.push(saying(Wire::OpenaiChat, "quick")));
+            tokio::join!(ask(&client, &endpoint), ask(&client, &endpoint));
+            if server.calls()[1..].iter().any(|request| request.connection == 0) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(3), used_again)
+        .await
+        .expect("the first connection is thrown away");
 }
 
 #[tokio::test]
@@ -72,7 +94,7 @@ async fn dropping_the_stream_ends_the_request() {
 
 #[tokio::test]
 async fn a_cancelled_wait_loses_nothing() {
-    let gate = zdx_testkit::Gate::new();
+    let gate = Gate::new();
     let server = ModelServer::start();
     let reply = saying(Wire::OpenaiChat, "first second");
     let half = reply.body_bytes().len() / 2;
