@@ -10,8 +10,9 @@ use jiff::Timestamp;
 use zdx_protocol::conversation::Role;
 use zdx_protocol::record::{Meta, Record};
 
+use super::file::{Lock, file_path, lock};
 use super::load::{Loaded, OpenError, Opened, Scan};
-use super::log::{Lock, SessionLog, file_path, lock};
+use super::log::SessionLog;
 use super::{SessionId, load, reason};
 
 /// The header and the first prompt are looked for in this much of a file.

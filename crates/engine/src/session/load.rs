@@ -10,7 +10,8 @@ use serde::Deserialize;
 use zdx_protocol::record::{self, Record, SCHEMA_VERSION};
 use zdx_protocol::transcript::Transcript;
 
-use super::log::{Lock, SessionLog, file_path, lock};
+use super::file::{Lock, file_path, lock};
+use super::log::SessionLog;
 use super::{SessionId, reason};
 
 /// A longer line is damage, and must not be held in memory.
