@@ -22,8 +22,23 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    pub fn new(file: File, entry_synced: bool) -> Self {
-        Self { file, torn_at: None, entry_synced }
+    /// Nothing if another process writes to it.
+    pub fn locked(file: File, entry_synced: bool) -> Option<Self> {
+        match file.try_lock() {
+            // A file system without locks: saving without one beats not saving.
+            Ok(()) | Err(TryLockError::Error(_)) => Some(Self { file, torn_at: None, entry_synced }),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// For devices, whose lock all tests of a machine would share.
+    #[cfg(test)]
+    pub fn unlocked(file: File) -> Self {
+        Self { file, torn_at: None, entry_synced: true }
+    }
+
+    pub fn file(&self) -> &File {
+        &self.file
     }
 
     pub fn create(path: &Path) -> io::Result<Self> {
@@ -31,10 +46,7 @@ impl OpenFile {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
         let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)?;
-        match lock(&file) {
-            Lock::Ours | Lock::Unsupported => Ok(Self::new(file, false)),
-            Lock::Taken => Err(io::Error::other("another process holds it")),
-        }
+        Self::locked(file, false).ok_or_else(|| io::Error::other("another process holds it"))
     }
 
     /// All of the line or, as far as the disk allows, none of it.
@@ -90,26 +102,19 @@ impl OpenFile {
     }
 }
 
+impl Drop for OpenFile {
+    /// Closing is not enough: a child that is just being started shares the open file until it runs its own program,
+    /// and would keep the lock.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// Some file systems cannot sync a folder or a special file. There is nothing to wait for then.
 fn supported(synced: io::Result<()>) -> io::Result<()> {
     match synced {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
         other => other,
-    }
-}
-
-pub(super) enum Lock {
-    Ours,
-    Taken,
-    /// The file system knows no locks; saving without one beats not saving.
-    Unsupported,
-}
-
-pub(super) fn lock(file: &File) -> Lock {
-    match file.try_lock() {
-        Ok(()) => Lock::Ours,
-        Err(TryLockError::WouldBlock) => Lock::Taken,
-        Err(TryLockError::Error(_)) => Lock::Unsupported,
     }
 }
 

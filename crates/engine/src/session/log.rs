@@ -2,7 +2,6 @@
 //! Never fails a turn: trouble with the disk is told once, and once more when it is over.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -103,9 +102,9 @@ impl SessionLog {
         Self::over(id, PathBuf::new(), Sink::Off)
     }
 
-    /// Goes on with a file that is open for appending and locked. A torn last line gets its newline first.
-    pub(super) fn resume(id: SessionId, path: PathBuf, file: File, torn: bool) -> (Self, Saved) {
-        let mut log = Self::over(id, path, Sink::Open(OpenFile::new(file, true)));
+    /// Goes on with a file that is there. A torn last line gets its newline first.
+    pub(super) fn resume(id: SessionId, path: PathBuf, open: OpenFile, torn: bool) -> (Self, Saved) {
+        let mut log = Self::over(id, path, Sink::Open(open));
         log.started = true;
         if torn {
             log.enqueue(b"\n".to_vec());
