@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use nix::sys::signal::{SigSet, Signal as Caught};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
@@ -54,6 +53,7 @@ fn supervise() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
 
+    let told_to_end = listen_for_signals()?;
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let command = read_command(&mut control)?;
     let shell = match start(command) {
@@ -63,26 +63,32 @@ fn supervise() -> io::Result<()> {
             return control.write_all(&Status::NotStarted(errno).encode());
         }
     };
+    if let Err(error) = watch(shell, &control, told_to_end) {
+        // Nobody could stop it later.
+        family(shell).kill();
+        return Err(error);
+    }
+    reap(shell, &mut control);
+    Ok(())
+}
+
+fn watch(shell: Pid, control: &UnixStream, told_to_end: UnixStream) -> io::Result<()> {
     // Only the family may hold the pipes: their end is how zdx learns that no more output comes.
     let nowhere = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nowhere)?;
     rustix::stdio::dup2_stdout(&nowhere)?;
     rustix::stdio::dup2_stderr(&nowhere)?;
-
-    // Blocked after the shell was started, which would inherit it, and before the threads, which must.
-    let mut deadly = SigSet::empty();
-    for signal in [Caught::SIGTERM, Caught::SIGINT, Caught::SIGHUP] {
-        deadly.add(signal);
+    for mut stop in [control.try_clone()?, told_to_end] {
+        thread::Builder::new().spawn(move || {
+            wait_for_word(&mut stop);
+            sweep(shell);
+        })?;
     }
-    deadly.thread_block()?;
-    let listener = control.try_clone()?;
-    thread::Builder::new().spawn(move || obey(listener, shell))?;
-    thread::Builder::new().spawn(move || {
-        let _ = deadly.wait();
-        sweep(shell);
-    })?;
-    reap(shell, &mut control);
     Ok(())
+}
+
+fn family(shell: Pid) -> tree::Family {
+    tree::Family { supervisor: rustix::process::getpid(), shell: Some(shell) }
 }
 
 fn read_command(control: &mut UnixStream) -> io::Result<Vec<u8>> {
@@ -121,7 +127,7 @@ fn reap(shell: Pid, control: &mut UnixStream) {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => {
-                // A zdx that no longer listens is noticed by `obey`.
+                // A zdx that no longer listens has closed its end, which is noticed elsewhere.
                 let _ = control.write_all(&Status::of(status, family_lives(shell)).encode());
             }
             Ok(_) | Err(Errno::INTR) => {}
@@ -147,10 +153,20 @@ fn family_lives(shell: Pid) -> bool {
     rustix::process::test_kill_process_group(shell).is_ok()
 }
 
-fn obey(mut control: UnixStream, shell: Pid) {
+/// Signals that would end us are answered by a sweep. Caught, not blocked: the shell must not inherit it.
+fn listen_for_signals() -> io::Result<UnixStream> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let (heard, caught) = UnixStream::pair()?;
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        signal_hook::low_level::pipe::register(signal, caught.try_clone()?)?;
+    }
+    Ok(heard)
+}
+
+/// A byte, the end and an error mean the same: stop.
+fn wait_for_word(from: &mut UnixStream) {
     let mut word = [0; 1];
-    while matches!(control.read(&mut word), Err(error) if error.kind() == io::ErrorKind::Interrupted) {}
-    sweep(shell);
+    while matches!(from.read(&mut word), Err(error) if error.kind() == io::ErrorKind::Interrupted) {}
 }
 
 /// Ends the family: asked first, then frozen and killed until `reap` finds nobody and the process ends.
@@ -159,7 +175,7 @@ fn sweep(shell: Pid) {
     if SWEEPING.swap(true, Ordering::SeqCst) {
         return;
     }
-    let family = tree::Family { supervisor: rustix::process::getpid(), shell: Some(shell) };
+    let family = family(shell);
     // A stopped process hears of its end only when it goes on.
     family.signal(Signal::TERM);
     family.signal(Signal::CONT);
