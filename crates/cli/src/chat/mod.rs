@@ -222,7 +222,7 @@ impl Chat<'_> {
         // A closed channel shows itself as the end of the events.
         let _ = engine.commands.send(Command::Prompt(text.into())).await;
         let mut person = match &mut self.input {
-            Input::Editor(editor) => Person::Typing { editor, style: self.settings.terminal.style },
+            Input::Editor(editor) => Person::typing(editor, self.settings),
             Input::Lines(_) => Person::Nobody,
         };
         let end = self.stage.turn(engine, signals, &mut person).await;

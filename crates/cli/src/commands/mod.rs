@@ -6,7 +6,7 @@ mod replay;
 pub mod sessions;
 
 use clap::CommandFactory;
-use zdx_protocol::display::sanitize;
+use zdx_protocol::display::plain;
 
 use crate::args::Cli;
 use crate::exit::{Ending, Failure};
@@ -22,7 +22,7 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<Ending, Failure> {
 /// What the user should know besides the output, on stderr.
 pub fn warn(settings: &Settings, notices: &[String]) {
     for notice in notices {
-        let line = format!("warning: {}", sanitize(notice));
+        let line = format!("warning: {}", plain(notice));
         // Nobody can be told that stderr does not work.
         let _ = write_all(
             rustix::stdio::stderr(),
