@@ -6,10 +6,12 @@
 mod chat;
 mod config;
 mod exec;
+mod faults;
 mod json;
 mod sessions;
 mod signals;
 mod stdin;
+mod turns;
 mod usage;
 
 use std::time::Duration;
