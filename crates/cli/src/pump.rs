@@ -148,7 +148,8 @@ impl Stage {
                 slot.send(page);
                 Woke::Written
             }
-            event = engine.events.recv(), if page.len() < PAGE_LIMIT => Woke::Event(event),
+            // A turn that is being stopped must not wait for a reader who may never read on.
+            event = engine.events.recv(), if page.len() < PAGE_LIMIT || deadline.is_some() => Woke::Event(event),
             _ = tick.tick(), if front.is_live() => {
                 front.tick(std::time::Instant::now(), page);
                 Woke::Written
