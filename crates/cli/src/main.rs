@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     let terminal = Terminal::detect(no_colour, env.get("TERM"));
     let ending = dispatch(cli, env, terminal).unwrap_or_else(|failure| {
         if let Some(message) = failure.message() {
-            let line = format!("zdx: {}", zdx_protocol::display::sanitize(&message));
+            let line = format!("zdx: {}", zdx_protocol::display::plain(&message));
             // Nobody can be told that stderr does not work.
             let _ = output::write_all(
                 rustix::stdio::stderr(),

@@ -23,6 +23,8 @@ pub struct Stage {
     page: Page,
     output: Output,
     tick: Interval,
+    /// Whoever read our stdout has left: to say any more would be noise.
+    silent: bool,
 }
 
 /// Why a turn is over.
@@ -46,10 +48,13 @@ impl Stage {
     pub fn new(front: Front) -> io::Result<Self> {
         let mut tick = tokio::time::interval(Duration::from_secs(1));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Ok(Self { front, page: Page::default(), output: Output::start()?, tick })
+        Ok(Self { front, page: Page::default(), output: Output::start()?, tick, silent: false })
     }
 
     pub fn show(&mut self, event: &Event) {
+        if self.silent {
+            return;
+        }
         self.front.show(event, &mut self.page);
     }
 
@@ -119,6 +124,8 @@ impl Stage {
             if let Some((first, _)) = stop {
                 return TurnEnd { cause: first, summary: None };
             }
+            self.silent |=
+                matches!(&cause, Cause::Output(error) if error.kind() == io::ErrorKind::BrokenPipe);
             stop = Some((cause, Instant::now() + GRACE));
             // A full queue of commands means that the engine is stuck: the deadline deals with that.
             let _ = engine.commands.try_send(Command::Interrupt);
@@ -131,7 +138,7 @@ impl Stage {
         signals: &mut Signals,
         deadline: Option<Instant>,
     ) -> Woke {
-        let Self { front, page, output, tick } = self;
+        let Self { front, page, output, tick, .. } = self;
         tokio::select! {
             biased;
             caught = signals.next() => Woke::Stop(Cause::Signal(caught)),
@@ -141,7 +148,8 @@ impl Stage {
                 slot.send(page);
                 Woke::Written
             }
-            event = engine.events.recv(), if page.len() < PAGE_LIMIT => Woke::Event(event),
+            // A turn that is being stopped must not wait for a reader who may never read on.
+            event = engine.events.recv(), if page.len() < PAGE_LIMIT || deadline.is_some() => Woke::Event(event),
             _ = tick.tick(), if front.is_live() => {
                 front.tick(std::time::Instant::now(), page);
                 Woke::Written
@@ -175,7 +183,7 @@ impl Stage {
             // A closed channel means that it has ended already.
             let _ = engine.commands.send(Command::Shutdown).await;
             while let Some(event) = engine.events.recv().await {
-                self.front.show(&event, &mut self.page);
+                self.show(&event);
             }
         };
         tokio::select! {

@@ -71,8 +71,14 @@ fn choose(settings: &Settings, pick: &SessionPick) -> Result<SessionChoice, Fail
     }
 }
 
-/// What the provider in use offers, as `provider/name`.
-pub async fn models(settings: &Settings) -> Result<(Vec<String>, Vec<String>), Failure> {
+pub struct Offered {
+    /// `provider/name`: what `--model` takes.
+    pub name: String,
+    pub context_limit: Option<u64>,
+}
+
+/// What the provider in use offers, and what the configuration has to say.
+pub async fn models(settings: &Settings) -> Result<(Vec<Offered>, Vec<String>), Failure> {
     let Resolved { config, notices, .. } = configuration(settings)?;
     let client = Client::new(config.timeouts);
     let provider = config.provider.clone();
@@ -82,8 +88,11 @@ pub async fn models(settings: &Settings) -> Result<(Vec<String>, Vec<String>), F
         None => picker.pick(&client, None, None).await.map_err(Failure::runtime)?.endpoint,
     };
     let offered = list_models(&client, &endpoint).await.map_err(Failure::runtime)?;
-    let names = offered.into_iter().map(|model| format!("{}/{}", endpoint.provider, model.id)).collect();
-    Ok((names, notices))
+    let offered = offered.into_iter().map(|model| Offered {
+        name: format!("{}/{}", endpoint.provider, model.id),
+        context_limit: model.context_limit,
+    });
+    Ok((offered.collect(), notices))
 }
 
 /// The model that this very command line or its environment asks for, as opposed to a file.

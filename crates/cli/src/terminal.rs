@@ -14,6 +14,8 @@ pub struct Terminal {
     pub shared: bool,
     /// The terminal understands cursor movement.
     pub smart: bool,
+    /// Colours of the model's own may show on stdout.
+    pub coloured_text: bool,
     pub style: Style,
 }
 
@@ -28,6 +30,7 @@ impl Terminal {
             stderr,
             shared: stdout && stderr && device(&std::io::stdout()) == device(&std::io::stderr()),
             smart,
+            coloured_text: stdout && smart && !no_colour,
             style: Style { colour: stderr && smart && !no_colour },
         }
     }

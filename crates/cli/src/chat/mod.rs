@@ -222,7 +222,7 @@ impl Chat<'_> {
         // A closed channel shows itself as the end of the events.
         let _ = engine.commands.send(Command::Prompt(text.into())).await;
         let mut person = match &mut self.input {
-            Input::Editor(editor) => Person::Typing { editor, style: self.settings.terminal.style },
+            Input::Editor(editor) => Person::typing(editor, self.settings),
             Input::Lines(_) => Person::Nobody,
         };
         let end = self.stage.turn(engine, signals, &mut person).await;
@@ -251,8 +251,11 @@ impl Chat<'_> {
 
     async fn list_models(&mut self, signals: &mut Signals) {
         match unless_signalled(signals, start::models(self.settings)).await {
-            Ok(Ok((names, _))) if names.is_empty() => self.stage.say("the provider names no models"),
-            Ok(Ok((names, _))) => self.stage.say(&names.join("\n")),
+            Ok(Ok((offered, _))) if offered.is_empty() => self.stage.say("the provider names no models"),
+            Ok(Ok((offered, _))) => {
+                let names: Vec<String> = offered.into_iter().map(|model| model.name).collect();
+                self.stage.say(&names.join("\n"));
+            }
             Ok(Err(failure)) => self.stage.fail(&failure.message().unwrap_or_default()),
             Err(_) => {}
         }

@@ -81,7 +81,7 @@ fn show(settings: &Settings) -> Result<Ending, Failure> {
             shown.iter().map(|s| format!("{:keys$}  {:values$}  {}\n", s.key, s.value, s.source)).collect()
         }
     };
-    print(zdx_protocol::display::sanitize(&text).as_ref())
+    print(zdx_protocol::display::plain(&text).as_ref())
 }
 
 fn system_prompt(settings: &Settings) -> Result<Ending, Failure> {

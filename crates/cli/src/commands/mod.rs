@@ -6,7 +6,7 @@ mod replay;
 pub mod sessions;
 
 use clap::CommandFactory;
-use zdx_protocol::display::sanitize;
+use zdx_protocol::display::plain;
 
 use crate::args::Cli;
 use crate::exit::{Ending, Failure};
@@ -22,7 +22,7 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<Ending, Failure> {
 /// What the user should know besides the output, on stderr.
 pub fn warn(settings: &Settings, notices: &[String]) {
     for notice in notices {
-        let line = format!("warning: {}", sanitize(notice));
+        let line = format!("warning: {}", plain(notice));
         // Nobody can be told that stderr does not work.
         let _ = write_all(
             rustix::stdio::stderr(),
@@ -38,7 +38,26 @@ pub fn completions(shell: clap_complete::Shell) -> Result<Ending, Failure> {
 }
 
 pub fn man() -> Result<Ending, Failure> {
+    let command = Cli::command();
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    for sub in command.get_subcommands() {
+        describe(sub, "zdx", &mut page);
+    }
     print(page)
+}
+
+/// A command's own help as a section of the manual page; what every command takes is told once, above.
+fn describe(command: &clap::Command, parent: &str, page: &mut Vec<u8>) {
+    let name = format!("{parent} {}", command.get_name());
+    let help = command.clone().bin_name(name.clone()).render_long_help().to_string();
+    page.extend(format!(".SH {}\n.nf\n", name.to_uppercase()).bytes());
+    for line in help.lines() {
+        // A dot or a quote at the start of a line would be read as a request to the formatter.
+        page.extend(format!("\\&{}\n", line.replace('\\', "\\e").replace('-', "\\-")).bytes());
+    }
+    page.extend(b".fi\n");
+    for sub in command.get_subcommands() {
+        describe(sub, &name, page);
+    }
 }

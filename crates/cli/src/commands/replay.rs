@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use zdx_protocol::display::{labels, sanitize};
+use zdx_protocol::display::{labels, plain};
 use zdx_protocol::{Record, Role};
 
 use crate::args::Format;
@@ -36,7 +36,7 @@ impl Replay {
             }
             Format::Text => {
                 let text = self.words(record);
-                self.buffer.extend(sanitize(&text).as_bytes());
+                self.buffer.extend(plain(&text).as_bytes());
             }
         }
         if self.buffer.len() >= CHUNK {

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use serde_json::json;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use zdx_engine::session::SessionSummary;
-use zdx_protocol::display::sanitize;
+use zdx_protocol::display::format;
+use zdx_protocol::display::text::{one_line, truncate_width, width as columns};
 
 use super::print;
 use super::replay::Replay;
@@ -75,12 +75,12 @@ pub fn table(
 ) -> String {
     let row = |session: &SessionSummary| {
         let id = session.id.to_string();
-        let clean = |text: &str| sanitize(text).replace('\n', " ");
+        let clean = |text: &str| one_line(text, usize::MAX);
         [
             if width.is_some() { words::short_id(&id).to_owned() } else { id },
-            words::ago(now.as_second() - session.when.as_second()),
-            words::size(session.bytes),
-            session.root.as_deref().map_or("-".to_owned(), |root| clean(&words::home_short(root, home))),
+            format::ago(session.when, now),
+            format::size(session.bytes),
+            session.root.as_deref().map_or("-".to_owned(), |root| format::path(root, home)),
             session.model.as_deref().map_or("-".to_owned(), clean),
             session.first_prompt.as_deref().map_or(String::new(), clean),
         ]
@@ -89,7 +89,7 @@ pub fn table(
     let mut widths = [0; 5];
     for row in &rows {
         for (widest, cell) in widths.iter_mut().zip(row) {
-            *widest = cell.width().max(*widest);
+            *widest = columns(cell).max(*widest);
         }
     }
     let mut text = String::new();
@@ -97,24 +97,13 @@ pub fn table(
         let mut line = String::new();
         for (cell, width) in row.iter().zip(widths) {
             line.push_str(cell);
-            line.extend(std::iter::repeat_n(' ', width - cell.width() + 2));
+            line.extend(std::iter::repeat_n(' ', width - columns(cell) + 2));
         }
         line.push_str(&row[5]);
-        text.push_str(cut(line.trim_end(), width.unwrap_or(usize::MAX)));
+        text.push_str(&truncate_width(line.trim_end(), width.unwrap_or(usize::MAX)));
         text.push('\n');
     }
     text
-}
-
-fn cut(line: &str, width: usize) -> &str {
-    let mut used = 0;
-    for (at, c) in line.char_indices() {
-        used += c.width().unwrap_or(0);
-        if used > width {
-            return &line[..at];
-        }
-    }
-    line
 }
 
 #[cfg(test)]
@@ -141,12 +130,10 @@ mod tests {
         let home = Some(Path::new("/home/me"));
         assert_eq!(
             table(&sessions[..1], now, home, Some(42)),
-            "550e8400  2 h ago  2.0 KiB  ~/项目  -  hel\n"
+            "550e8400  2 h ago  2.0 kB  ~/项目  -  hel…\n"
         );
         let piped = table(&sessions, now, home, None);
-        assert!(
-            piped.starts_with("550e8400-e29b-41d4-a716-446655440000  2 h ago  2.0 KiB  ~/项目  -  hello")
-        );
+        assert!(piped.starts_with("550e8400-e29b-41d4-a716-446655440000  2 h ago  2.0 kB  ~/项目  -  hello"));
         assert!(!piped.contains('\x1b'));
         assert!(piped.lines().nth(1).unwrap().ends_with("-  x"));
     }

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use unicode_width::UnicodeWidthChar;
 use zdx_protocol::TurnState;
-use zdx_protocol::display::sanitize;
+use zdx_protocol::display::plain;
+use zdx_protocol::display::text::truncate_width;
 
 use crate::output::Page;
 use crate::style::Style;
@@ -27,7 +27,7 @@ impl Activity {
     }
 
     pub fn model(&mut self, name: &str) {
-        sanitize(name).as_ref().clone_into(&mut self.model);
+        self.model = plain(name).into_owned();
     }
 
     pub fn state(&mut self, state: TurnState, now: Instant) {
@@ -35,7 +35,7 @@ impl Activity {
     }
 
     pub fn tool(&mut self, name: &str, now: Instant) {
-        self.doing = Some((format!("running {}", sanitize(name)), now));
+        self.doing = Some((format!("running {}", plain(name)), now));
     }
 
     pub fn is_live(&self) -> bool {
@@ -49,7 +49,8 @@ impl Activity {
             return;
         }
         let seconds = elapsed.as_millis().div_ceil(1000);
-        let line = clip(&format!("· {what} {seconds}s · {}", self.model), width.saturating_sub(1));
+        // A line that wraps cannot be erased by going back to its start.
+        let line = truncate_width(&format!("· {what} {seconds}s · {}", self.model), width.saturating_sub(1));
         page.err(ERASE);
         page.err(style.dim(&line).as_bytes());
         self.drawn = true;
@@ -70,17 +71,6 @@ fn label(state: TurnState) -> Option<&'static str> {
         TurnState::ToolRunning => Some("running tools"),
         TurnState::Idle | TurnState::AwaitingPermission | TurnState::Done | TurnState::Error => None,
     }
-}
-
-/// A line that wraps cannot be erased by going back to its start.
-fn clip(line: &str, width: usize) -> String {
-    let mut used = 0;
-    line.chars()
-        .take_while(|c| {
-            used += c.width().unwrap_or(0);
-            used <= width
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -115,7 +105,7 @@ mod tests {
         activity.model("数据/模型");
         activity.tool("bash", start);
         let line = drawn_after(&mut activity, start + Duration::from_secs(2), 24);
-        assert_eq!(line, "\r\x1b[K· running bash 2s · 数");
+        assert_eq!(line, "\r\x1b[K· running bash 2s · 数…");
         let mut page = Page::default();
         activity.erase(&mut page);
         activity.erase(&mut page);

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use zdx_protocol::display::sanitize;
+use zdx_protocol::display::plain;
 use zdx_protocol::{Event, Outcome, Usage, record};
 
 use super::Closing;
@@ -56,11 +56,11 @@ impl Json {
     }
 
     pub fn say(&mut self, text: &str, page: &mut Page) {
-        page.err(format!("{}\n", sanitize(text)));
+        page.err(format!("{}\n", plain(text)));
     }
 
     pub fn fail(&mut self, message: &str, page: &mut Page) {
-        let line = format!("zdx: {}", sanitize(message));
+        let line = format!("zdx: {}", plain(message));
         page.err(format!("{}\n", self.terminal.style.red(&line)));
     }
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use zdx_protocol::display::{Sanitizer, labels, sanitize};
+use zdx_protocol::display::{Colours, Sanitizer, labels, plain};
 use zdx_protocol::{Event, NoticeLevel, Outcome, SessionInfo, TurnSummary};
 
 use super::activity::Activity;
@@ -33,7 +33,7 @@ impl Plain {
             terminal,
             home,
             activity: (terminal.stderr && terminal.smart).then(Activity::new),
-            sanitizer: Sanitizer::default(),
+            sanitizer: Sanitizer::new(if terminal.coloured_text { Colours::Keep } else { Colours::Strip }),
             streamed: 0,
             line_closed: true,
             at_margin: true,
@@ -91,7 +91,7 @@ impl Plain {
     }
 
     pub fn fail(&mut self, message: &str, page: &mut Page) {
-        let line = format!("zdx: {}", sanitize(message));
+        let line = format!("zdx: {}", plain(message));
         let line = self.terminal.style.red(&line).into_owned();
         self.line(&line, page);
     }
@@ -101,9 +101,7 @@ impl Plain {
         if let Some(activity) = &mut self.activity {
             activity.erase(page);
         }
-        if !self.line_closed {
-            self.put(b"\n", page);
-        }
+        self.end_text(page);
     }
 
     pub fn is_live(&self) -> bool {
@@ -140,11 +138,19 @@ impl Plain {
         if let Some(rest) = text.get(self.streamed..).filter(|rest| !rest.is_empty()) {
             self.text(rest, page);
         }
-        if !self.line_closed {
+        self.end_text(page);
+        self.streamed = 0;
+    }
+
+    /// Closes the line of text, and the colours that were opened in it.
+    fn end_text(&mut self, page: &mut Page) {
+        let closed = self.line_closed;
+        let reset = self.sanitizer.finish();
+        self.put(reset.as_bytes(), page);
+        if !closed {
             self.put(b"\n", page);
         }
-        self.streamed = 0;
-        self.sanitizer = Sanitizer::default();
+        self.line_closed = true;
     }
 
     fn put(&mut self, bytes: &[u8], page: &mut Page) {
@@ -158,7 +164,7 @@ impl Plain {
     }
 
     fn status(&mut self, text: &str, page: &mut Page) {
-        let clean = sanitize(text);
+        let clean = plain(text);
         let line = self.terminal.style.dim(&clean).into_owned();
         self.line(&line, page);
     }
@@ -183,7 +189,7 @@ impl Plain {
         match level {
             NoticeLevel::Info => self.status(message, page),
             NoticeLevel::Warning => {
-                let line = format!("warning: {}", sanitize(message));
+                let line = format!("warning: {}", plain(message));
                 let line = self.terminal.style.yellow(&line).into_owned();
                 self.line(&line, page);
             }

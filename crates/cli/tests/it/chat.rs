@@ -62,7 +62,7 @@ fn a_session_is_resumed_with_its_history() {
     pty.send("/exit\r");
     assert_eq!(pty.wait_exit(SOON), 0);
     assert_eq!(zdx.session_files().len(), 1);
-    let body = server.calls().pop().unwrap().json().to_string();
+    let body = server.calls().pop().unwrap().body.to_string();
     assert!(body.contains("first") && body.contains("one"), "{body}");
 }
 
@@ -150,7 +150,7 @@ fn commands_are_not_sent_to_the_model() {
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
     assert_eq!(typed_prompts(&server), ["/etc/hosts?"]);
-    assert_eq!(server.calls()[0].json()["model"], "other");
+    assert_eq!(server.calls()[0].body["model"], "other");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn new_starts_a_fresh_session() {
     let server = ModelServer::start_with([Reply::chat().text("one"), Reply::chat().text("two")]);
     let zdx = with_model(&server);
     let mut pty = open(&zdx);
-    pty.send("first\r");
+    pty.send("zebra\r");
     pty.wait_for_text("\none", SOON);
     wait_for_prompt(&pty);
     pty.send("/new\r");
@@ -169,7 +169,7 @@ fn new_starts_a_fresh_session() {
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
     assert_eq!(zdx.session_files().len(), 2);
-    assert!(!server.calls()[1].json().to_string().contains("first"));
+    assert!(!server.calls()[1].body.to_string().contains("zebra"));
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! The real binary, from the outside: what it prints where, what it leaves behind, how it ends.
 
+// A broken expectation is a failed test, in helpers too.
+#![allow(clippy::expect_used, clippy::unwrap_used)]
+
 mod chat;
 mod config;
 mod exec;
@@ -28,9 +31,7 @@ fn with_model(server: &ModelServer) -> Zdx {
 
 /// The last thing the user is seen to have said in a request.
 fn prompt_of(request: &Request) -> String {
-    let body = request.json();
-    let messages = body["messages"].as_array().expect("messages");
-    let said = messages.iter().rev().find(|message| message["role"] == "user").expect("a prompt");
+    let said = request.messages().iter().rev().find(|message| message["role"] == "user").expect("a prompt");
     match &said["content"] {
         serde_json::Value::String(text) => text.clone(),
         parts => parts[0]["text"].as_str().expect("text").to_owned(),

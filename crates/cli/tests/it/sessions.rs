@@ -97,9 +97,8 @@ fn a_session_goes_on_by_id_and_as_the_last_of_its_folder() {
     zdx.run(["-c", "exec", "-p", "third"]).success();
     assert_eq!(zdx.session_files(), [file]);
 
-    let body = server.calls().pop().unwrap().json();
-    let said: Vec<_> =
-        body["messages"].as_array().unwrap().iter().filter(|m| m["role"] != "system").collect();
+    let last = server.calls().pop().unwrap();
+    let said: Vec<_> = last.messages().iter().filter(|m| m["role"] != "system").collect();
     let roles: Vec<_> = said.iter().map(|message| message["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
 

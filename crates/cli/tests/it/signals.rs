@@ -1,9 +1,9 @@
 //! Signals: what was said is kept, the end is recorded, the code is the one shells know.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
-use zdx_testkit::{Gate, ModelServer, Reply, Signal};
+use zdx_testkit::{Gate, ModelServer, Reply, Signal, Step};
 
 use crate::{SOON, hold_before, with_model};
 
@@ -90,7 +90,9 @@ fn a_signal_while_stdin_is_awaited_ends_at_once() {
 #[test]
 fn a_stalled_reader_does_not_keep_a_second_ctrl_c_from_ending_it() {
     let server = ModelServer::start();
-    server.push(Reply::chat().text(&"word ".repeat(100_000)));
+    server.push(
+        Reply::chat().text(&"word ".repeat(100_000)).unfinished().done().then(Step::WaitFor(Gate::new())),
+    );
     let zdx = with_model(&server);
     // A pipe that nobody reads: the first bytes fill it, the rest has to wait.
     let (reader, writer) = std::io::pipe().unwrap();
@@ -101,19 +103,31 @@ fn a_stalled_reader_does_not_keep_a_second_ctrl_c_from_ending_it() {
         .env("ZDX_HOME", zdx.storage())
         .stdin(std::process::Stdio::null())
         .stdout(writer)
+        .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
     server.wait_for_call(1, SOON);
     let pid = rustix::process::Pid::from_child(&child);
-    let deadline = Instant::now() + SOON;
-    let status = loop {
-        assert!(Instant::now() < deadline, "it does not end");
-        let _ = rustix::process::kill_process(pid, Signal::INT);
-        match child.try_wait().unwrap() {
-            Some(status) => break status,
-            None => std::thread::sleep(Duration::from_millis(50)),
+    let wait = |what: &str, mut done: Box<dyn FnMut() -> bool + '_>| {
+        let deadline = Instant::now() + SOON;
+        while !done() {
+            assert!(Instant::now() < deadline, "{what}");
+            std::thread::yield_now();
         }
     };
-    assert_eq!(status.code(), Some(130));
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    let recorded = || zdx.records().iter().any(|record| record["type"] == "interrupted");
+    wait("the interruption is not recorded", Box::new(recorded));
+    assert!(child.try_wait().unwrap().is_none(), "it did not wait for its reader");
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    let mut status = None;
+    wait(
+        "it does not end",
+        Box::new(|| {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        }),
+    );
+    assert_eq!(status.and_then(|status| status.code()), Some(130));
     drop(reader);
 }

@@ -1,5 +1,7 @@
 //! The command line itself: help, versions, mistakes, and what every shell script relies on.
 
+use zdx_testkit::ModelServer;
+
 use crate::place;
 
 #[test]
@@ -45,7 +47,18 @@ fn scripts_for_shells_and_man_are_generated() {
         assert!(output.stdout.contains("zdx") && output.stdout.contains("no-save"), "{shell}");
     }
     let man = zdx.run(["man"]).success();
-    assert!(man.stdout.contains(".TH zdx"), "{}", man.stdout);
+    assert!(man.stdout.contains(".TH zdx") && man.stdout.contains(".SH ZDX EXEC"), "{}", man.stdout);
+}
+
+#[test]
+fn models_are_listed_as_they_are_chosen() {
+    let server = ModelServer::start();
+    let zdx = place().chat(&server);
+    assert_eq!(zdx.run(["models"]).success().stdout, "test/scripted\n");
+    let listed = zdx.run(["--format", "json", "models", "--provider", "test"]).success().json_lines();
+    assert_eq!(listed[0]["model"], "test/scripted");
+    let unknown = zdx.run(["models", "--provider", "nope"]).expect_code(1);
+    assert!(unknown.stderr.contains("nope"), "{}", unknown.stderr);
 }
 
 #[test]

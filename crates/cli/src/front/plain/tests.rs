@@ -46,6 +46,7 @@ const PIPE: Terminal = Terminal {
     stderr: false,
     shared: false,
     smart: false,
+    coloured_text: false,
     style: crate::style::Style { colour: false },
 };
 const DUMB: Terminal = Terminal { stdin: true, stdout: true, stderr: true, shared: true, ..PIPE };
@@ -96,7 +97,7 @@ fn an_unfinished_message_still_ends_its_line() {
 #[test]
 fn the_end_counts_denials_and_explains_itself_once() {
     let page = show(PIPE, &[finished(Outcome::Completed, 2)]);
-    assert_eq!(page.text(Channel::Err), "2 tool calls were denied\n");
+    assert_eq!(page.text(Channel::Err), "2 tool calls denied\n");
     let page = show(PIPE, &[finished(Outcome::MaxSteps, 0)]);
     assert!(page.text(Channel::Err).contains("--max-steps"));
     let error = Event::Error { kind: ErrorKind::Limit, message: "200 steps".into(), details: None };
