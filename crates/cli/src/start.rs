@@ -7,7 +7,7 @@ use zdx_engine::context::{assemble, load_project_context};
 use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
 use zdx_engine::{ModelPicker, SessionChoice, Setup, start};
-use zdx_models::{Client, list_models};
+use zdx_models::{Client, Endpoint, list_models};
 use zdx_protocol::EngineHandle;
 
 use crate::exit::Failure;
@@ -89,7 +89,7 @@ pub async fn models(settings: &Settings) -> Result<(Vec<Offered>, Vec<String>), 
     };
     let offered = list_models(&client, &endpoint).await.map_err(Failure::runtime)?;
     let offered = offered.into_iter().map(|model| Offered {
-        name: format!("{}/{}", endpoint.provider, model.id),
+        name: Endpoint { model: model.id, ..endpoint.clone() }.label(),
         context_limit: model.context_limit,
     });
     Ok((offered.collect(), notices))
