@@ -10,10 +10,17 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Action, Preview, ToolError, ToolOutput, ToolSpec};
 
+mod bash;
+mod change;
+mod edit;
+mod input;
+mod read;
 pub mod registry;
 pub mod shell;
 pub mod supervisor;
+pub mod text;
 pub mod workspace;
+mod write;
 
 pub use registry::Registry;
 pub use shell::{CommandOutput, End, RunOptions, Shell, ShellSettings};
@@ -58,3 +65,24 @@ pub struct RunContext {
     /// Output as it comes, for the screen. Never waited for: a full queue drops chunks.
     pub progress: mpsc::Sender<String>,
 }
+
+/// For work on files, which may block. Not given up halfway: a write is short, and its result must be known.
+async fn off_thread(
+    code: &'static str,
+    work: impl FnOnce() -> Result<Value, ToolError> + Send + 'static,
+) -> ToolOutput {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result.into(),
+        Err(_) => ToolOutput::error(code, "the tool failed; whether it finished is unknown"),
+    }
+}
+
+async fn expired(timeout: Option<Duration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,10 @@ use std::sync::Arc;
 use zdx_protocol::ToolSpec;
 
 use super::Tool;
+use super::bash::Bash;
+use super::edit::Edit;
+use super::read::Read;
+use super::write::Write;
 
 /// An ordered set of tools; names are unique.
 #[derive(Default)]
@@ -16,7 +20,12 @@ pub struct Registry {
 impl Registry {
     /// `read`, `write`, `edit`, `bash`.
     pub fn standard() -> Self {
-        Self::default()
+        let mut registry = Self::default();
+        registry.add(Box::new(Read::default()));
+        registry.add(Box::new(Write::default()));
+        registry.add(Box::new(Edit::default()));
+        registry.add(Box::new(Bash::default()));
+        registry
     }
 
     /// A tool of the same name is replaced in its place, so that the order a model has seen stays.
@@ -45,5 +54,49 @@ impl Registry {
             .or_else(|| by(&|spec| spec.name.eq_ignore_ascii_case(name)))
             .or_else(|| by(&|spec| spec.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))))
             .cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_told_the_same_in_the_same_order() {
+        let specs = Registry::standard().specs();
+        let names: Vec<&str> = specs.iter().map(|spec| &*spec.name).collect();
+        assert_eq!(names, ["read", "write", "edit", "bash"]);
+        for spec in &specs {
+            assert_eq!(spec.schema["type"], "object", "{}", spec.name);
+            assert_eq!(spec.schema["additionalProperties"], false, "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn other_spellings_find_the_tool() {
+        let registry = Registry::standard();
+        let found = |name: &str| registry.find(name).map(|tool| tool.spec().name.to_string());
+        for (said, meant) in [
+            ("read", "read"),
+            ("Read", "read"),
+            ("read_file", "read"),
+            ("ReadFile", "read"),
+            ("write_file", "write"),
+            ("str_replace", "edit"),
+            ("Edit", "edit"),
+            ("shell", "bash"),
+            (" run_shell_command ", "bash"),
+        ] {
+            assert_eq!(found(said).as_deref(), Some(meant), "{said}");
+        }
+        assert_eq!(found("rm"), None);
+    }
+
+    #[test]
+    fn a_tool_of_the_same_name_takes_the_place() {
+        let mut registry = Registry::standard();
+        registry.add(Box::new(Read::default()));
+        assert_eq!(registry.specs().len(), 4);
+        assert_eq!(registry.specs()[0].name, "read");
     }
 }

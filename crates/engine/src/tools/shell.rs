@@ -19,7 +19,7 @@ mod capture;
 mod environment;
 mod supervised;
 
-pub use capture::{Captured, LIMIT};
+pub use capture::Captured;
 
 /// How long a finished command's pipes may stay open before its result goes out without their end.
 const LINGER: Duration = Duration::from_millis(500);
@@ -132,7 +132,7 @@ impl Shell {
         let status = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(End::Cancelled),
-            () = expired(timeout) => Err(End::TimedOut(timeout.unwrap_or_default())),
+            () = super::expired(timeout) => Err(End::TimedOut(timeout.unwrap_or_default())),
             status = supervised.run(command) => Ok(status),
         };
         let (end, more) = match status {
@@ -207,12 +207,5 @@ impl Drop for Shell {
         for left in left {
             left.stop.cancel();
         }
-    }
-}
-
-async fn expired(timeout: Option<Duration>) {
-    match timeout {
-        Some(timeout) => tokio::time::sleep(timeout).await,
-        None => std::future::pending().await,
     }
 }

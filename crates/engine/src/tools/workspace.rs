@@ -1,20 +1,133 @@
-//! Which file is meant, and is it inside? The only place that resolves a path a model named.
+//! Which file is meant, and is it inside? The only place that resolves a path a model named, and opens it.
 //! Decides nothing: whether an outside path may be touched is policy's business.
+//!
+//! A path is resolved once, every link followed; that is what is judged and shown. It is then opened component by
+//! component from a held descriptor with no link followed, so what was judged is what is opened, or nothing is: a link
+//! swapped in between ends the walk. This needs no `openat2`, so old kernels are as safe as new ones.
 
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
 
 use zdx_protocol::{Target, ToolError};
+
+mod open;
+mod replace;
+
+pub use open::Opened;
+pub use replace::Written;
+
+/// As many as the kernel follows.
+const MAX_LINKS: usize = 40;
 
 /// The folder a session works in, held by descriptor.
 pub struct Workspace {
     root: PathBuf,
+    descriptor: OwnedFd,
     home: Option<PathBuf>,
+}
+
+/// Why a file could not be had; each tool gives it the code its contract names.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("{0}")]
+    BadPath(&'static str),
+    #[error("{} does not exist", .0.display())]
+    Missing(PathBuf),
+    #[error("{} is {what}, not a regular file", .path.display())]
+    NotRegular { path: PathBuf, what: &'static str },
+    #[error("{} became a link while it was being opened; nothing was touched", .0.display())]
+    Escape(PathBuf),
+    #[error("{} has {size} bytes; at most {limit} can be handled here", .path.display())]
+    TooLarge { path: PathBuf, size: u64, limit: u64 },
+    #[error("could not create the folder {}: {}", .path.display(), plainly(.source))]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("{}: {}", .path.display(), plainly(.source))]
+    Io { path: PathBuf, source: io::Error },
+}
+
+impl FileError {
+    /// The code where a tool's contract names no other.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::BadPath(_) => "invalid_input",
+            Self::Missing(_) => "ENOENT",
+            Self::NotRegular { .. } => "not_regular",
+            Self::Escape(_) => "symlink_escape",
+            Self::TooLarge { .. } => "too_large",
+            Self::Folder { .. } => "mkdir_error",
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => "EACCES",
+                io::ErrorKind::NotADirectory => "ENOTDIR",
+                io::ErrorKind::NotFound => "ENOENT",
+                io::ErrorKind::InvalidFilename => "ENAMETOOLONG",
+                _ if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => "ELOOP",
+                _ => "EIO",
+            },
+        }
+    }
+
+    /// With `code`, unless the fault is one that has the same code in every tool.
+    pub fn or_code(self, code: &'static str) -> ToolError {
+        match self {
+            Self::Missing(_) | Self::Io { .. } => ToolError::new(code, self.to_string()),
+            Self::BadPath(_)
+            | Self::NotRegular { .. }
+            | Self::Escape(_)
+            | Self::TooLarge { .. }
+            | Self::Folder { .. } => self.into(),
+        }
+    }
+
+    /// As the contracts of the tools that write name it.
+    pub fn not_written(self) -> ToolError {
+        match &self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
+                ToolError::new("mkdir_error", self.to_string())
+            }
+            Self::Io { .. } | Self::Missing(_) => {
+                ToolError::new("write_error", format!("could not write {self}"))
+            }
+            Self::BadPath(_)
+            | Self::NotRegular { .. }
+            | Self::Escape(_)
+            | Self::TooLarge { .. }
+            | Self::Folder { .. } => self.into(),
+        }
+    }
+
+    fn io(path: &Path, source: impl Into<io::Error>) -> Self {
+        let source = source.into();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing(path.to_owned()),
+            _ => Self::Io { path: path.to_owned(), source },
+        }
+    }
+}
+
+/// The system's words without its number.
+fn plainly(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+impl From<FileError> for ToolError {
+    fn from(error: FileError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
 }
 
 impl Workspace {
     pub fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self { root: root.canonicalize()?, home: None })
+        let root = root.canonicalize()?;
+        let folder = File::open(&root)?;
+        if !folder.metadata()?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { root, descriptor: folder.into(), home: None })
     }
 
     /// Where `~` leads; without it a tilde is an ordinary character.
@@ -28,9 +141,107 @@ impl Workspace {
         &self.root
     }
 
-    /// What a named path really is, every link followed, as the kernel would.
-    pub fn resolve(&self, _path: &str) -> Result<Target, ToolError> {
-        let _ = &self.home;
-        Err(ToolError::new("path_error", "not yet"))
+    /// What a named path really is, every link followed, as the kernel would. Parts that do not exist yet are taken as
+    /// they are written.
+    pub fn resolve(&self, named: &str) -> Result<Target, FileError> {
+        if named.is_empty() {
+            return Err(FileError::BadPath("the path is empty"));
+        }
+        if named.contains('\0') {
+            return Err(FileError::BadPath("the path holds a NUL character"));
+        }
+        let (path, exists) = follow(&self.absolute(named))?;
+        let inside = path.starts_with(&self.root);
+        Ok(Target { path, inside, exists })
+    }
+
+    fn absolute(&self, named: &str) -> PathBuf {
+        if let Some(home) = &self.home {
+            if named == "~" {
+                return home.clone();
+            }
+            if let Some(below) = named.strip_prefix("~/") {
+                return home.join(below.trim_start_matches('/'));
+            }
+        }
+        self.root.join(named)
     }
 }
+
+/// One step of a path still to be taken.
+enum Step {
+    Up,
+    Down(OsString),
+}
+
+fn steps(path: &Path) -> impl DoubleEndedIterator<Item = Step> {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(Step::Down(name.to_owned())),
+        Component::ParentDir => Some(Step::Up),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    })
+}
+
+/// The link-free path and whether it exists. `..` leaves the folder a link led to, not the one the link lies in.
+fn follow(path: &Path) -> Result<(PathBuf, bool), FileError> {
+    let mut resolved = PathBuf::from("/");
+    let mut ahead: VecDeque<Step> = steps(path).collect();
+    let mut links = 0;
+    let mut exists = true;
+    while let Some(step) = ahead.pop_front() {
+        let name = match step {
+            Step::Up => {
+                resolved.pop();
+                exists = resolved.symlink_metadata().is_ok();
+                continue;
+            }
+            Step::Down(name) => name,
+        };
+        let here = resolved.join(&name);
+        let found = match here.symlink_metadata() {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                exists = false;
+                resolved = here;
+                continue;
+            }
+            Err(source) => return Err(FileError::Io { path: here, source }),
+        };
+        if !found.is_symlink() {
+            resolved = here;
+            continue;
+        }
+        links += 1;
+        if links > MAX_LINKS {
+            let source = rustix::io::Errno::LOOP.into();
+            return Err(FileError::Io { path: path.to_owned(), source });
+        }
+        let to = here.read_link().map_err(|source| FileError::io(&here, source))?;
+        if to.is_absolute() {
+            resolved = PathBuf::from("/");
+        }
+        for step in steps(&to).rev() {
+            ahead.push_front(step);
+        }
+    }
+    Ok((resolved, exists))
+}
+
+/// Names in the folder that look like the one that is not there.
+pub fn near_names(missing: &Path) -> Vec<String> {
+    /// A folder with more entries is not searched to its end.
+    const MOST: usize = 5000;
+    let (Some(folder), Some(name)) = (missing.parent(), missing.file_name().and_then(OsStr::to_str)) else {
+        return Vec::new();
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MOST).flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    let candidates: Vec<&str> = lower.iter().map(String::as_str).collect();
+    let close = similar::get_close_matches(name.to_lowercase().as_str(), &candidates, 3, 0.6);
+    let known = |close: &&str| lower.iter().position(|lower| lower == close).map(|at| names[at].clone());
+    close.iter().filter_map(known).collect()
+}
+
+#[cfg(test)]
+mod tests;

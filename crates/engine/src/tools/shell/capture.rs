@@ -11,12 +11,11 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use self::text::{decode, first, last};
+use self::progress::Progress;
+use crate::tools::text::{LIMIT, after_cut, before_cut, decode, first, last};
 
-mod text;
+mod progress;
 
-/// What a model sees of one stream, at most.
-pub const LIMIT: usize = 50 * 1024;
 const HEAD: usize = 24 * 1024;
 /// With the head a little under the limit: the rest is for the line that says what was cut.
 const TAIL: usize = 25 * 1024;
@@ -72,7 +71,7 @@ pub struct Capture {
     total: u64,
     nul: bool,
     spill: Spill,
-    progress: Option<text::Progress>,
+    progress: Option<Progress>,
 }
 
 impl Capture {
@@ -96,7 +95,7 @@ impl Capture {
     }
 
     fn new(spill: Spill, progress: Option<mpsc::Sender<String>>) -> Self {
-        let progress = progress.map(text::Progress::new);
+        let progress = progress.map(Progress::new);
         Self { head: Vec::new(), tail: Vec::new(), total: 0, nul: false, spill, progress }
     }
 
@@ -159,7 +158,7 @@ impl Capture {
             Spill::File { path, .. } => format!("; the whole is in {}", path.display()),
             Spill::None | Spill::Waiting { .. } => String::new(),
         };
-        let (head, tail) = (decode(text::before_cut(head)), decode(text::after_cut(tail)));
+        let (head, tail) = (decode(before_cut(head)), decode(after_cut(tail)));
         format!(
             "{}\n[zdx: {missing} of {} bytes left out here{whole}]\n{}",
             first(&head, HEAD),

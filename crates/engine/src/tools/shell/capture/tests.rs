@@ -1,4 +1,3 @@
-use super::text::Progress;
 use super::*;
 
 fn captured(chunks: &[&[u8]], dir: Option<&Path>) -> Captured {

@@ -1,0 +1,153 @@
+//! `bash`: a command line, run by `sh` in the working folder.
+//! Turns what the shell says into the envelope; how processes live and die is the shell's business.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use serde_json::{Map, Value, json};
+use zdx_protocol::{Action, Origin, Preview, ToolError, ToolOutput, ToolSpec};
+
+use super::input::{Input, invalid};
+use super::shell::{Captured, CommandOutput, End, RunOptions, ShellError};
+use super::text::last;
+use super::{Prepared, RunContext, Tool, ToolContext};
+
+/// What an interrupted command's error repeats of its output.
+const SO_FAR: usize = 2 * 1024;
+
+pub struct Bash {
+    spec: ToolSpec,
+}
+
+impl Default for Bash {
+    fn default() -> Self {
+        let spec = ToolSpec {
+            name: Cow::Borrowed("bash"),
+            aliases: &[
+                "shell",
+                "sh",
+                "run_shell_command",
+                "run_command",
+                "execute_command",
+                "exec",
+                "terminal",
+            ],
+            description: Cow::Borrowed(
+                "Run a command line in the working folder with `sh -c`: POSIX sh, often dash, so no bashisms. Nothing \
+                 can be typed into it. Each call starts anew: no cd or variable lasts. Long output comes back as its \
+                 beginning and end, with the name of a file that holds all of it. What is started with & goes on \
+                 running after the call.",
+            ),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "command": {"type": "string"},
+                    "timeout_secs": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "description": "Stop it after this long; never longer than the configured limit."
+                    }
+                },
+                "required": ["command"],
+                "additionalProperties": false
+            }),
+        };
+        Self { spec }
+    }
+}
+
+impl Tool for Bash {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
+        let mut input = Input::new(input);
+        let command = input.text("command")?;
+        if command.trim().is_empty() {
+            return Err(invalid("`command` is empty"));
+        }
+        let asked = input.count("timeout_secs")?.map(Duration::from_secs);
+        let timeout = [asked, cx.timeout].into_iter().flatten().min();
+        let cwd = cx.workspace.root().to_owned();
+        let action = Action::Command { command: command.clone(), cwd: cwd.clone(), origin: Origin::Model };
+        let preview = Preview::Command { command: command.clone() };
+        let shell = Arc::clone(&cx.shell);
+        let run = move |run: RunContext| {
+            let RunContext { id, cancel, progress } = run;
+            let options = RunOptions { id, cwd, timeout, cancel, progress: Some(progress) };
+            async move { envelope(shell.run(&command, options).await) }.boxed()
+        };
+        Ok(Prepared { action, preview, doomed: None, run: Box::new(run) })
+    }
+}
+
+fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput {
+    let output = match result {
+        Ok(output) => output,
+        Err(error) => {
+            let code = match error {
+                ShellError::TooLong(_) | ShellError::Nul => "invalid_input",
+                ShellError::NoFolder(_) | ShellError::Start { .. } | ShellError::Lost => "exec_error",
+            };
+            return ToolOutput::error(code, error.to_string());
+        }
+    };
+    let CommandOutput { stdout, mut stderr, end, background } = output;
+    let (exit_code, timed_out) = match end {
+        End::Exited(code) => (code, false),
+        End::Signalled(signal) => (128 + signal, false),
+        End::TimedOut(limit) => {
+            append_line(&mut stderr.text, &timeout_message(limit));
+            (-1, true)
+        }
+        End::Cancelled => return ToolOutput::error("interrupted", interrupted_message(&stdout, &stderr)),
+    };
+    let mut data = json!({
+        "stdout": stdout.text,
+        "stderr": stderr.text,
+        "exit_code": exit_code,
+        "timed_out": timed_out,
+    });
+    // The rest is told only when there is something to tell.
+    for (field, is_so) in [
+        ("truncated", stdout.truncated || stderr.truncated),
+        ("binary", stdout.binary || stderr.binary),
+        ("background", background),
+    ] {
+        if is_so {
+            data[field] = json!(true);
+        }
+    }
+    for (field, file) in [("stdout_file", stdout.file), ("stderr_file", stderr.file)] {
+        if let Some(file) = file {
+            data[field] = json!(file);
+        }
+    }
+    ToolOutput::Ok(data)
+}
+
+fn timeout_message(limit: Duration) -> String {
+    let seconds = limit.as_secs_f64();
+    format!("zdx: timed out after {seconds} s; the command and everything it started were stopped")
+}
+
+fn append_line(text: &mut String, line: &str) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(line);
+    text.push('\n');
+}
+
+fn interrupted_message(stdout: &Captured, stderr: &Captured) -> String {
+    let mut message = "the command was interrupted and everything it started was stopped".to_owned();
+    for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
+        if !stream.text.is_empty() {
+            message.push_str(&format!("\n{name} so far: {}", last(&stream.text, SO_FAR)));
+        }
+    }
+    message
+}

@@ -1,0 +1,165 @@
+//! What a write changes: counted, and shown as a bounded diff.
+//! Spends bounded time: on inputs too large to compare it says so.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use similar::{DiffOp, TextDiff};
+use zdx_protocol::{Preview, Target, ToolError};
+
+use super::text::first;
+use super::workspace::{FileError, Workspace};
+
+/// Files above this are neither compared nor edited.
+pub const MOST: u64 = 32 * 1024 * 1024;
+/// Sizes together above which lines are not compared.
+const DIFF_INPUT: usize = 4 * 1024 * 1024;
+const DIFF_TIME: Duration = Duration::from_millis(300);
+const DIFF_OUTPUT: usize = 32 * 1024;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Created,
+    Updated,
+    Unchanged,
+}
+
+impl Operation {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// What a file was when a change was prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Before {
+    Absent,
+    Content([u8; 32]),
+    /// Too large to look into.
+    Large(u64),
+}
+
+/// A file's state and, when it could be read, its content.
+pub fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Option<Vec<u8>>), FileError> {
+    match workspace.read_file(target, MOST) {
+        Ok(content) => Ok((Before::Content(Sha256::digest(&content).into()), Some(content))),
+        Err(FileError::Missing(_)) => Ok((Before::Absent, None)),
+        Err(FileError::TooLarge { size, .. }) => Ok((Before::Large(size), None)),
+        Err(error) => Err(error),
+    }
+}
+
+pub fn changed_since(path: &Path) -> ToolError {
+    let message = format!("{} changed since this call was prepared: read it again first", path.display());
+    ToolError::new("changed_since", message)
+}
+
+/// Lines that come and go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    pub additions: usize,
+    pub deletions: usize,
+    pub diff: String,
+}
+
+impl Change {
+    pub fn between(old: &[u8], new: &[u8]) -> Self {
+        if old == new {
+            return Self::default();
+        }
+        if old.contains(&0) || new.contains(&0) {
+            return Self::uncompared(old, new, "(binary content, not shown)");
+        }
+        if old.len() + new.len() > DIFF_INPUT {
+            return Self::uncompared(old, new, "(too large to compare line by line)");
+        }
+        let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old, &*new);
+        let (mut additions, mut deletions) = (0, 0);
+        for op in diff.ops() {
+            match *op {
+                DiffOp::Equal { .. } => {}
+                DiffOp::Insert { new_len, .. } => additions += new_len,
+                DiffOp::Delete { old_len, .. } => deletions += old_len,
+                DiffOp::Replace { old_len, new_len, .. } => {
+                    additions += new_len;
+                    deletions += old_len;
+                }
+            }
+        }
+        let mut text = String::new();
+        for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+            if text.len() > DIFF_OUTPUT {
+                break;
+            }
+            let _ = write!(text, "{hunk}");
+        }
+        if text.len() > DIFF_OUTPUT {
+            text.truncate(first(&text, DIFF_OUTPUT).len());
+            text.push_str("\n(the rest of the diff is not shown)\n");
+        }
+        Self { additions, deletions, diff: text }
+    }
+
+    /// Every line counts as replaced but those that are equal at both ends.
+    fn uncompared(old: &[u8], new: &[u8], why: &str) -> Self {
+        let common = |(a, b): &(&u8, &u8)| a == b;
+        let start = old.iter().zip(new).take_while(common).count();
+        let end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(common).count();
+        let lines = |text: &[u8]| {
+            let middle = &text[start..text.len() - end];
+            middle.iter().filter(|&&byte| byte == b'\n').count()
+                + usize::from(middle.last().is_some_and(|&byte| byte != b'\n'))
+        };
+        Self { additions: lines(new), deletions: lines(old), diff: why.to_owned() }
+    }
+
+    pub fn preview(&self, path: &Path, operation: Operation) -> Preview {
+        Preview::Change {
+            path: path.to_owned(),
+            operation: operation.name().to_owned(),
+            additions: self.additions,
+            deletions: self.deletions,
+            diff: self.diff.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_and_shown() {
+        let change = Change::between(b"a\nb\nc\n", b"a\nB\nc\nd\n");
+        assert_eq!((change.additions, change.deletions), (2, 1));
+        assert_eq!(change.diff, "@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d\n");
+        assert_eq!(Change::between(b"same", b"same"), Change::default());
+    }
+
+    #[test]
+    fn huge_and_binary_inputs_cost_no_time() {
+        let old: Vec<u8> = (0..800_000).flat_map(|n| format!("{n}\n").into_bytes()).collect();
+        let new: Vec<u8> = (0..800_000).rev().flat_map(|n| format!("{n}\n").into_bytes()).collect();
+        let started = std::time::Instant::now();
+        let change = Change::between(&old, &new);
+        assert!(started.elapsed() < Duration::from_secs(2));
+        assert_eq!((change.additions, change.deletions), (800_000, 800_000));
+        assert_eq!(Change::between(b"a\0\n", b"a\0\nb\n").additions, 1);
+    }
+
+    #[test]
+    fn a_long_diff_is_cut() {
+        let new = "line\n".repeat(50_000);
+        let change = Change::between(b"", new.as_bytes());
+        assert_eq!(change.additions, 50_000);
+        assert!(change.diff.len() < DIFF_OUTPUT + 100);
+        assert!(change.diff.ends_with("(the rest of the diff is not shown)\n"));
+    }
+}

@@ -1,0 +1,213 @@
+//! `edit`: one exact replacement in an existing file.
+//! Guesses nothing: what is not there byte for byte, line ends aside, is an error that helps to find it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
+
+use super::change::{Change, MOST, Operation, changed_since};
+use super::input::{Input, invalid};
+use super::workspace::{FileError, Workspace, near_names};
+use super::{Prepared, Tool, ToolContext, off_thread};
+
+mod nearest;
+
+pub struct Edit {
+    spec: ToolSpec,
+}
+
+impl Default for Edit {
+    fn default() -> Self {
+        let spec = ToolSpec {
+            name: Cow::Borrowed("edit"),
+            aliases: &[
+                "edit_file",
+                "edit_text",
+                "replace_text",
+                "replace",
+                "str_replace",
+                "str_replace_editor",
+            ],
+            description: Cow::Borrowed(
+                "Replace exact text in an existing file. `old` must match byte for byte, indentation included, and occur \
+                 exactly `expected_replacements` times (1 unless given): add surrounding lines to make it unique.",
+            ),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Absolute, or relative to the working folder."},
+                    "old": {"type": "string", "description": "The text to replace."},
+                    "new": {"type": "string", "description": "What takes its place."},
+                    "expected_replacements": {"type": "integer", "minimum": 1, "default": 1}
+                },
+                "required": ["path", "old", "new"],
+                "additionalProperties": false
+            }),
+        };
+        Self { spec }
+    }
+}
+
+/// What is to be replaced, as the model wrote it.
+struct Replacement {
+    old: String,
+    new: String,
+    expected: u64,
+}
+
+impl Tool for Edit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
+        let mut input = Input::new(input);
+        let path = input.text("path")?;
+        let (old, new) = (input.text("old")?, input.text("new")?);
+        let expected = input.count("expected_replacements")?.unwrap_or(1);
+        if old.is_empty() {
+            return Err(invalid("`old` is empty: name the text to replace, or use write for a new file"));
+        }
+        if old == new {
+            return Err(invalid("`old` and `new` are the same: there is nothing to change"));
+        }
+        let target = cx.workspace.resolve(&path).map_err(|error| error.or_code("path_error"))?;
+        let content = load(&cx.workspace, &target)?;
+        let replacement = Replacement { old, new, expected };
+        let (preview, doomed) = match replacement.apply(&content) {
+            Ok((edited, _)) => {
+                let change = Change::between(content.as_bytes(), edited.as_bytes());
+                (change.preview(&target.path, Operation::Updated), None)
+            }
+            Err(fault) => (Preview::None, Some(fault.plainly(&target, &replacement))),
+        };
+        let before = digest(&content);
+        let action = Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] };
+        let workspace = Arc::clone(&cx.workspace);
+        let run = move |_| {
+            off_thread("write_error", move || edit(&workspace, &target, before, &replacement)).boxed()
+        };
+        Ok(Prepared { action, preview, doomed, run: Box::new(run) })
+    }
+}
+
+fn digest(content: &str) -> [u8; 32] {
+    Sha256::digest(content).into()
+}
+
+fn load(workspace: &Workspace, target: &Target) -> Result<String, ToolError> {
+    let content = workspace.read_file(target, MOST).map_err(|error| match error {
+        FileError::Missing(_) => missing(target),
+        other => other.or_code("read_error"),
+    })?;
+    String::from_utf8(content).map_err(|_| {
+        let message = format!("{} is not UTF-8 text and cannot be edited this way", target.path.display());
+        ToolError::new("read_error", message)
+    })
+}
+
+/// Names beside it are told for the workspace alone: elsewhere nobody has allowed a look yet.
+fn missing(target: &Target) -> ToolError {
+    let near = if target.inside { near_names(&target.path) } else { Vec::new() };
+    let hint = match near.is_empty() {
+        true => "; use write to create it".to_owned(),
+        false => format!("; near names here: {}", near.join(", ")),
+    };
+    ToolError::new("path_error", format!("{} does not exist{hint}", target.path.display()))
+}
+
+fn edit(
+    workspace: &Workspace,
+    target: &Target,
+    before: [u8; 32],
+    replacement: &Replacement,
+) -> Result<Value, ToolError> {
+    let content = load(workspace, target)?;
+    if digest(&content) != before {
+        return Err(changed_since(&target.path));
+    }
+    let (edited, count) =
+        replacement.apply(&content).map_err(|fault| fault.helpfully(target, replacement, &content))?;
+    workspace.replace(target, edited.as_bytes()).map_err(FileError::not_written)?;
+    let written = workspace.read_file(target, edited.len() as u64);
+    if !written.is_ok_and(|written| written == edited.as_bytes()) {
+        let message = format!("{} does not hold what was written: read it again", target.path.display());
+        return Err(ToolError::new("write_error", message));
+    }
+    let change = Change::between(content.as_bytes(), edited.as_bytes());
+    Ok(json!({
+        "path": target.path,
+        "replacements": count,
+        "additions": change.additions,
+        "deletions": change.deletions,
+    }))
+}
+
+enum Fault {
+    NotFound,
+    Count(usize),
+}
+
+impl Replacement {
+    /// Exact bytes first. A file with CRLF line ends may be named with plain ones, and then gets its own back.
+    fn apply(&self, content: &str) -> Result<(String, usize), Fault> {
+        let mut pair = (Cow::Borrowed(&*self.old), Cow::Borrowed(&*self.new));
+        let mut count = content.matches(&*pair.0).count();
+        if count == 0 && self.old.contains('\n') && !self.old.contains('\r') && content.contains("\r\n") {
+            pair = (crlf(&self.old).into(), crlf(&self.new).into());
+            count = content.matches(&*pair.0).count();
+        }
+        match count {
+            0 => Err(Fault::NotFound),
+            _ if count as u64 != self.expected => Err(Fault::Count(count)),
+            _ => Ok((content.replace(&*pair.0, &pair.1), count)),
+        }
+    }
+}
+
+fn crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+impl Fault {
+    /// For before anybody allowed a look into the file.
+    fn plainly(&self, target: &Target, replacement: &Replacement) -> ToolError {
+        let path = target.path.display();
+        match self {
+            Self::NotFound => {
+                ToolError::new("old_not_found", format!("`old` is not in {path}: read the file again"))
+            }
+            Self::Count(count) => {
+                let expected = replacement.expected;
+                let message = format!(
+                    "`old` occurs {count} times in {path}, not {expected}: add surrounding lines to `old`, or set \
+                     `expected_replacements` to {count}"
+                );
+                ToolError::new("replacement_count_mismatch", message)
+            }
+        }
+    }
+
+    /// With what helps to get it right.
+    fn helpfully(&self, target: &Target, replacement: &Replacement, content: &str) -> ToolError {
+        let mut error = self.plainly(target, replacement);
+        match self {
+            Self::NotFound => {
+                if let Some(near) = nearest::region(content, &replacement.old) {
+                    error.message = format!("`old` is not in {}. {near}", target.path.display());
+                }
+            }
+            Self::Count(_) => {
+                let lines = nearest::lines_of(content, &replacement.old);
+                if !lines.is_empty() {
+                    error.message = format!("{} (lines {lines})", error.message);
+                }
+            }
+        }
+        error
+    }
+}

@@ -1,0 +1,138 @@
+//! Reading a call's arguments: strict about meaning, patient about spelling.
+//! Other names that models use for a field count as the field; a value that could be taken in two ways is an error.
+
+use serde_json::{Map, Value};
+use zdx_protocol::ToolError;
+
+/// Fields and what else models call them. Only names that can mean nothing else: `timeout`, for one, is milliseconds
+/// to some.
+const SPELLINGS: &[(&str, &[&str])] = &[
+    ("path", &["file_path", "filePath", "filepath", "filename", "file_name", "file", "absolute_path"]),
+    ("content", &["contents", "text", "file_text", "file_content"]),
+    ("old", &["old_string", "old_str", "oldString", "oldText", "old_text"]),
+    ("new", &["new_string", "new_str", "newString", "newText", "new_text"]),
+    ("expected_replacements", &["expectedReplacements"]),
+    ("command", &["cmd", "command_line", "commandLine"]),
+    ("offset", &["start_line", "startLine", "line_offset"]),
+    ("limit", &["max_lines", "maxLines", "num_lines", "line_count"]),
+    ("timeout_secs", &["timeout_seconds"]),
+];
+
+pub struct Input(Map<String, Value>);
+
+impl Input {
+    pub fn new(map: Map<String, Value>) -> Self {
+        Self(map)
+    }
+
+    /// The field under its own name first; null is as good as absent.
+    fn take(&mut self, field: &str) -> Option<Value> {
+        let others = SPELLINGS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, others)| others);
+        std::iter::once(&field)
+            .chain(others)
+            .filter_map(|name| self.0.shift_remove(*name))
+            .find(|value| !value.is_null())
+    }
+
+    pub fn text(&mut self, field: &'static str) -> Result<String, ToolError> {
+        match self.take(field) {
+            Some(Value::String(text)) => Ok(text),
+            Some(other) => Err(invalid(format!("`{field}` must be text, not {}", kind(&other)))),
+            None => Err(invalid(format!("`{field}` is missing: text is expected"))),
+        }
+    }
+
+    /// A whole number of at least 1.
+    pub fn count(&mut self, field: &'static str) -> Result<Option<u64>, ToolError> {
+        let Some(value) = self.take(field) else { return Ok(None) };
+        let number = match &value {
+            Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
+            Value::String(text) => text.trim().parse().ok(),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        match number {
+            Some(number @ 1..) => Ok(Some(number)),
+            Some(0) | None => {
+                Err(invalid(format!("`{field}` must be a whole number of at least 1, not {}", shown(&value))))
+            }
+        }
+    }
+}
+
+pub fn invalid(message: impl Into<String>) -> ToolError {
+    ToolError::new("invalid_input", message)
+}
+
+/// `3.0` is three.
+fn whole(number: f64) -> Option<u64> {
+    /// Beyond it a float has no exact whole numbers.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (number.fract() == 0.0 && (0.0..EXACT).contains(&number)).then_some(number as u64)
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Number(_) | Value::Bool(_) => value.to_string(),
+        Value::String(text) if text.len() <= 40 => value.to_string(),
+        Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => kind(value).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn input(value: Value) -> Input {
+        match value {
+            Value::Object(map) => Input::new(map),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn the_fields_own_name_wins_over_other_spellings() {
+        assert_eq!(input(json!({"file_path": "a"})).text("path").unwrap(), "a");
+        assert_eq!(input(json!({"file_path": "a", "path": "b"})).text("path").unwrap(), "b");
+        assert_eq!(input(json!({"path": null, "filename": "c"})).text("path").unwrap(), "c");
+        assert_eq!(input(json!({"old_str": "x"})).text("old").unwrap(), "x");
+    }
+
+    #[test]
+    fn faults_name_the_field_and_what_was_expected() {
+        let message = |value: Value| input(value).text("path").unwrap_err().message;
+        assert_eq!(message(json!({})), "`path` is missing: text is expected");
+        assert_eq!(message(json!({"path": ["a"]})), "`path` must be text, not a list");
+        assert_eq!(message(json!({"path": 3})), "`path` must be text, not a number");
+    }
+
+    #[test]
+    fn numbers_are_taken_where_they_are_unambiguous() {
+        for (value, expected) in [
+            (json!(3), Some(Some(3))),
+            (json!(3.0), Some(Some(3))),
+            (json!("3"), Some(Some(3))),
+            (json!(null), Some(None)),
+            (json!(0), None),
+            (json!(-1), None),
+            (json!(1.5), None),
+            (json!("three"), None),
+            (json!(true), None),
+            (json!(1e300), None),
+        ] {
+            let read = input(json!({"limit": value.clone()})).count("limit");
+            assert_eq!(read.ok(), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+use super::*;
+
+#[test]
+fn created_updated_unchanged() {
+    let desk = Desk::new();
+    let write = |content: &str| desk.ok("write", json!({"path": "a/b.txt", "content": content}));
+    let path = desk.path("a/b.txt");
+    assert_eq!(
+        write("one\ntwo\n"),
+        json!({
+            "path": path, "bytes": 8, "created": true, "operation": "created", "additions": 2, "deletions": 0
+        })
+    );
+    assert_eq!(
+        write("one\n2\n3\n"),
+        json!({
+            "path": path, "bytes": 8, "created": false, "operation": "updated", "additions": 2, "deletions": 1
+        })
+    );
+    let before = fs::metadata(&path).unwrap();
+    let same = write("one\n2\n3\n");
+    assert_eq!((&same["operation"], &same["additions"]), (&json!("unchanged"), &json!(0)));
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!(
+        std::os::unix::fs::MetadataExt::ino(&before),
+        std::os::unix::fs::MetadataExt::ino(&after),
+        "an unchanged file was written again"
+    );
+}
+
+#[test]
+fn the_preview_shows_the_change() {
+    let desk = Desk::with(&[("a", "one\ntwo\n")]);
+    let prepared = desk.prepare("write", json!({"path": "a", "text": "one\n2\n"})).unwrap();
+    assert_eq!(
+        prepared.preview,
+        Preview::Change {
+            path: desk.path("a"),
+            operation: "updated".into(),
+            additions: 1,
+            deletions: 1,
+            diff: "@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into(),
+        }
+    );
+    assert!(prepared.doomed.is_none());
+}
+
+#[test]
+fn what_cannot_be_written_says_why() {
+    let desk = Desk::with(&[("file", "x")]);
+    fs::create_dir(desk.path("folder")).unwrap();
+    for (path, expected) in [
+        ("folder", "not_regular"),
+        ("file/below", "mkdir_error"),
+        ("/dev/null", "not_regular"),
+        ("/proc/zdx/new", "mkdir_error"),
+        ("/proc/zdx", "write_error"),
+    ] {
+        let (code, message) = desk.err("write", json!({"path": path, "content": "y"}));
+        assert_eq!(code, expected, "{path}: {message}");
+        assert!(!message.contains("os error"), "{message}");
+    }
+    let prepared = desk.prepare("write", json!({"path": "folder", "content": "y"})).unwrap();
+    assert_eq!(prepared.doomed.unwrap().code, "not_regular");
+    assert_eq!(desk.content("file"), "x");
+}
+
+#[test]
+fn a_file_that_changed_after_the_preview_is_not_overwritten() {
+    let desk = Desk::with(&[("a", "seen")]);
+    let prepared = desk.prepare("write", json!({"path": "a", "content": "mine"})).unwrap();
+    fs::write(desk.path("a"), "theirs").unwrap();
+    let ToolOutput::Err(error) = run(prepared) else { panic!("overwritten") };
+    assert_eq!(error.code, "changed_since");
+    assert_eq!(desk.content("a"), "theirs");
+
+    let prepared = desk.prepare("write", json!({"path": "new", "content": "mine"})).unwrap();
+    fs::write(desk.path("new"), "theirs").unwrap();
+    assert!(!run(prepared).is_ok());
+}
+
+#[test]
+fn a_huge_file_is_replaced_without_being_read() {
+    let desk = Desk::new();
+    fs::File::create(desk.path("huge")).unwrap().set_len(1 << 40).unwrap();
+    let data = desk.ok("write", json!({"path": "huge", "content": "small\n"}));
+    assert_eq!((&data["operation"], data.get("deletions")), (&json!("updated"), None));
+    assert_eq!(desk.content("huge"), "small\n");
+}

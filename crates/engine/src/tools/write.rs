@@ -1,0 +1,107 @@
+//! `write`: a whole file, in one step.
+//! Content that is there already is left alone.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use serde_json::{Map, Value, json};
+use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
+
+use super::change::{Before, Change, Operation, changed_since, look};
+use super::input::Input;
+use super::workspace::{FileError, Workspace};
+use super::{Prepared, Tool, ToolContext, off_thread};
+
+pub struct Write {
+    spec: ToolSpec,
+}
+
+impl Default for Write {
+    fn default() -> Self {
+        let spec = ToolSpec {
+            name: Cow::Borrowed("write"),
+            aliases: &["write_file", "writefile", "create_file", "create", "save_file"],
+            description: Cow::Borrowed(
+                "Write a whole file: creates it and its folders, or replaces what it held. To change part of a file use \
+                 edit.",
+            ),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Absolute, or relative to the working folder."},
+                    "content": {"type": "string", "description": "All of the new content."}
+                },
+                "required": ["path", "content"],
+                "additionalProperties": false
+            }),
+        };
+        Self { spec }
+    }
+}
+
+impl Tool for Write {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
+        let mut input = Input::new(input);
+        let (path, content) = (input.text("path")?, input.text("content")?);
+        let target = cx.workspace.resolve(&path).map_err(FileError::not_written)?;
+        let action = Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] };
+        let (before, preview, doomed) = match look(&cx.workspace, &target) {
+            Ok((before, old)) => {
+                let change = Change::between(old.as_deref().unwrap_or_default(), content.as_bytes());
+                let preview = change.preview(&target.path, operation(&before, old.as_deref(), &content));
+                (Some(before), preview, None)
+            }
+            Err(error) => (None, Preview::None, Some(error.not_written())),
+        };
+        let workspace = Arc::clone(&cx.workspace);
+        let run =
+            move |_| off_thread("write_error", move || write(&workspace, &target, before, &content)).boxed();
+        Ok(Prepared { action, preview, doomed, run: Box::new(run) })
+    }
+}
+
+fn operation(before: &Before, old: Option<&[u8]>, content: &str) -> Operation {
+    match before {
+        Before::Absent => Operation::Created,
+        Before::Content(_) if old == Some(content.as_bytes()) => Operation::Unchanged,
+        Before::Content(_) | Before::Large(_) => Operation::Updated,
+    }
+}
+
+/// `prepared` is what the file was then; none if it could not be told, which must still be so.
+fn write(
+    workspace: &Workspace,
+    target: &Target,
+    prepared: Option<Before>,
+    content: &str,
+) -> Result<Value, ToolError> {
+    let (before, old) = look(workspace, target).map_err(FileError::not_written)?;
+    if prepared.as_ref() != Some(&before) {
+        return Err(changed_since(&target.path));
+    }
+    let operation = operation(&before, old.as_deref(), content);
+    match operation {
+        Operation::Unchanged => {}
+        Operation::Created | Operation::Updated => {
+            workspace.replace(target, content.as_bytes()).map_err(FileError::not_written)?;
+        }
+    }
+    let change = Change::between(old.as_deref().unwrap_or_default(), content.as_bytes());
+    let mut data = json!({
+        "path": target.path,
+        "bytes": content.len(),
+        "created": operation == Operation::Created,
+        "operation": operation.name(),
+        "additions": change.additions,
+    });
+    // Nobody counted the lines of a file too large to read.
+    if !matches!(before, Before::Large(_)) {
+        data["deletions"] = json!(change.deletions);
+    }
+    Ok(data)
+}
