@@ -172,7 +172,7 @@ async fn prepare(call: &ToolCall, io: &TurnIo<'_>) -> Result<Prepared, ToolError
     tokio::select! {
         biased;
         () = io.cancel.cancelled() => Err(interrupted()),
-        prepared = work => prepared.unwrap_or_else(|_| Err(ToolError::new("internal", "the tool failed while preparing the call"))),
+        prepared = work => prepared.unwrap_or_else(|_| Err(ToolError::new("internal", "the tool broke down; this is a defect of zdx"))),
     }
 }
 
@@ -187,24 +187,26 @@ fn not_an_object(text: &str) -> ToolError {
 }
 
 /// A call that panics or ignores a cancel must not take the session with it.
-fn guarded(
+async fn guarded(
     call: ToolCall,
     run: BoxFuture<'static, ToolOutput>,
     cancel: CancellationToken,
-) -> impl Future<Output = (ToolCall, ToolOutput, Duration)> {
-    async move {
-        let start = Instant::now();
-        let run = AssertUnwindSafe(run).catch_unwind();
-        let overdue = async {
-            cancel.cancelled().await;
-            tokio::time::sleep(CANCEL_GRACE).await;
-        };
-        let output = tokio::select! {
-            output = run => output.unwrap_or_else(|_| ToolOutput::error("internal", "the tool broke down; this is a defect of zdx")),
-            () = overdue => ToolOutput::Err(interrupted()),
-        };
-        (call, output, start.elapsed())
-    }
+) -> (ToolCall, ToolOutput, Duration) {
+    let start = Instant::now();
+    let run = AssertUnwindSafe(run).catch_unwind();
+    let overdue = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    let output = tokio::select! {
+        output = run => output.unwrap_or_else(|_| broken_tool()),
+        () = overdue => ToolOutput::Err(interrupted()),
+    };
+    (call, output, start.elapsed())
+}
+
+fn broken_tool() -> ToolOutput {
+    ToolOutput::error("internal", "the tool broke down; this is a defect of zdx")
 }
 
 fn interrupted() -> ToolError {

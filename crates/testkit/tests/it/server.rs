@@ -54,16 +54,18 @@ fn reads_chunked_requests_split_anywhere() {
     server.always(|request| Reply::status(200).json(request.body.clone()));
     let body = "{\"a\":\"é\"}";
     let (left, right) = (&body.as_bytes()[..7], &body.as_bytes()[7..]);
-    let mut bytes = b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n".to_vec();
+    let mut bytes = b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
     for part in [left, right] {
         bytes.extend(format!("{:x}\r\n", part.len()).bytes().chain(part.iter().copied()).chain(*b"\r\n"));
     }
     bytes.extend(b"0\r\n\r\n");
     let mut stream = connect(&server);
-    for byte in bytes {
+    // Twice, so that what one request leaves unread breaks the next.
+    for byte in bytes.repeat(2) {
         stream.write_all(&[byte]).unwrap();
     }
-    assert!(String::from_utf8(read_all(&mut stream).0).unwrap().ends_with(body));
+    read_until(&mut stream, body);
+    read_until(&mut stream, body);
 }
 
 #[test]
