@@ -21,10 +21,10 @@ impl Registry {
     /// `read`, `write`, `edit`, `bash`.
     pub fn standard() -> Self {
         let mut registry = Self::default();
-        registry.add(Box::new(Read::default()));
-        registry.add(Box::new(Write::default()));
-        registry.add(Box::new(Edit::default()));
-        registry.add(Box::new(Bash::default()));
+        registry.add(Arc::new(Read::default()));
+        registry.add(Arc::new(Write::default()));
+        registry.add(Arc::new(Edit::default()));
+        registry.add(Arc::new(Bash::default()));
         registry
     }
 
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_tool_of_the_same_name_takes_the_place() {
         let mut registry = Registry::standard();
-        registry.add(Box::new(Read::default()));
+        registry.add(Arc::new(Read::default()));
         assert_eq!(registry.specs().len(), 4);
         assert_eq!(registry.specs()[0].name, "read");
     }
