@@ -19,11 +19,13 @@ pub mod registry;
 pub mod shell;
 pub mod supervisor;
 pub mod text;
+pub mod todo;
 pub mod workspace;
 mod write;
 
 pub use registry::Registry;
 pub use shell::{CommandOutput, End, RunOptions, Shell, ShellSettings};
+pub use todo::Todos;
 pub use workspace::Workspace;
 
 pub trait Tool: Send + Sync {
@@ -52,6 +54,7 @@ pub struct Prepared {
 pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     pub shell: Arc<Shell>,
+    pub todos: Arc<Todos>,
     /// `tool_timeout_secs`; none means no limit.
     pub timeout: Option<Duration>,
 }

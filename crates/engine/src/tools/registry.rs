@@ -9,6 +9,7 @@ use super::Tool;
 use super::bash::Bash;
 use super::edit::Edit;
 use super::read::Read;
+use super::todo::{TodoRead, TodoWrite};
 use super::write::Write;
 
 /// An ordered set of tools; names are unique.
@@ -25,6 +26,8 @@ impl Registry {
         registry.add(Arc::new(Write::default()));
         registry.add(Arc::new(Edit::default()));
         registry.add(Arc::new(Bash::default()));
+        registry.add(Arc::new(TodoRead::default()));
+        registry.add(Arc::new(TodoWrite::default()));
         registry
     }
 
