@@ -13,13 +13,17 @@ use zdx_protocol::{Action, Preview, ToolError, ToolOutput, ToolSpec};
 mod bash;
 mod change;
 mod edit;
+mod glob;
+mod grep;
 mod input;
+mod list;
 mod read;
 pub mod registry;
 pub mod shell;
 pub mod supervisor;
 pub mod text;
 pub mod todo;
+mod walk;
 pub mod workspace;
 mod write;
 

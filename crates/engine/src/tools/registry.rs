@@ -8,6 +8,9 @@ use zdx_protocol::ToolSpec;
 use super::Tool;
 use super::bash::Bash;
 use super::edit::Edit;
+use super::glob::Glob;
+use super::grep::Grep;
+use super::list::List;
 use super::read::Read;
 use super::todo::{TodoRead, TodoWrite};
 use super::write::Write;
@@ -26,6 +29,9 @@ impl Registry {
         registry.add(Arc::new(Write::default()));
         registry.add(Arc::new(Edit::default()));
         registry.add(Arc::new(Bash::default()));
+        registry.add(Arc::new(List::default()));
+        registry.add(Arc::new(Glob::default()));
+        registry.add(Arc::new(Grep::default()));
         registry.add(Arc::new(TodoRead::default()));
         registry.add(Arc::new(TodoWrite::default()));
         registry
