@@ -17,10 +17,10 @@ use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
 use crate::policy::PolicyContext;
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
-use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
 use crate::tools::workspace::Workspace;
+use crate::tools::{Todos, ToolContext};
 
 /// Everything a front end decides before a session starts.
 pub struct Setup {
@@ -100,6 +100,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         system,
         tools: registry.specs(),
     };
+    let todos = Arc::new(Todos::new(opened.transcript.todos.clone()));
     let (handle, end) = EngineHandle::pair();
     let approval =
         setup.config.approval.unwrap_or(if setup.person { Approval::Balanced } else { Approval::Yolo });
@@ -110,6 +111,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         tools: ToolContext {
             workspace: Arc::new(workspace),
             shell: Arc::new(shell),
+            todos,
             timeout: setup.config.tool_timeout,
         },
         policy: PolicyContext::new(approval),

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{ApprovalRequest, Decision, RequestId};
 use crate::record::{self, Record};
+use crate::todo::Todo;
 use crate::tool::ToolOutput;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,6 +63,10 @@ pub enum Event {
         name: String,
         result: ToolOutput,
         duration_ms: u64,
+    },
+    /// The whole list as it is now.
+    TodosChanged {
+        items: Vec<Todo>,
     },
     ModelChanged {
         model: String,
@@ -206,6 +211,7 @@ impl Event {
                 decision: decision.clone(),
                 ts,
             }),
+            Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),
             Self::ModelChanged { model } => Record::Model(record::Model { model: model.clone(), ts }),
             Self::UsageReported(usage) => Record::Usage(record::UsageRecord { usage: *usage, ts }),
             Self::Error { kind, message, .. } => {

@@ -9,6 +9,7 @@ pub mod handle;
 pub mod policy;
 pub mod record;
 pub mod redact;
+pub mod todo;
 pub mod tool;
 pub mod transcript;
 
@@ -22,5 +23,6 @@ pub use policy::{
 };
 pub use record::{Record, SCHEMA_VERSION};
 pub use redact::Redactor;
+pub use todo::{Todo, TodoStatus};
 pub use tool::{Arguments, ToolCall, ToolError, ToolOutput, ToolSpec};
 pub use transcript::Transcript;

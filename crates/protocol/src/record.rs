@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::event::ErrorKind;
 use crate::policy::Decision;
+use crate::todo::Todo;
 use crate::tool::ToolOutput;
 
 /// A file with a higher number was written by a newer zdx: it may be read, not appended to.
@@ -29,6 +30,7 @@ pub enum Record {
     Reasoning(ReasoningRecord),
     Model(Model),
     Approval(ApprovalRecord),
+    Todos(Todos),
     Usage(UsageRecord),
     Error(ErrorRecord),
     #[serde(untagged)]
@@ -129,6 +131,13 @@ pub struct ApprovalRecord {
     pub ts: Timestamp,
 }
 
+/// The whole todo list after a change: the last one counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Todos {
+    pub items: Vec<Todo>,
+    pub ts: Timestamp,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsageRecord {
     #[serde(flatten)]
@@ -159,6 +168,7 @@ impl Record {
             "reasoning" => read(line, Self::Reasoning),
             "model" => read(line, Self::Model),
             "approval" => read(line, Self::Approval),
+            "todos" => read(line, Self::Todos),
             "usage" => read(line, Self::Usage),
             "error" => read(line, Self::Error),
             _ => read(line, |raw| Self::Unknown(UnknownRecord(raw))),

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::conversation::{Message, Part, Role, Usage};
 use crate::record::{self, Record};
+use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +20,7 @@ pub struct Transcript {
     pub model: Option<String>,
     pub first_prompt: Option<String>,
     pub turns: u32,
+    pub todos: Vec<Todo>,
     /// Of all model calls together.
     pub usage: Usage,
     /// Of the last model call: what the server counted for the context it was sent.
@@ -52,6 +54,7 @@ impl Transcript {
             Record::ToolUse(call) => self.apply_call(call),
             Record::ToolResult(result) => self.apply_result(result.tool_use_id, result.output),
             Record::Model(change) => self.model = Some(change.model),
+            Record::Todos(record) => self.todos = record.items,
             Record::Usage(record) => {
                 self.usage.add(record.usage);
                 self.last_usage = Some(record.usage);

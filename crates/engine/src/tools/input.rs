@@ -7,15 +7,42 @@ use zdx_protocol::ToolError;
 /// Fields and what else models call them. Only names that can mean nothing else: `timeout`, for one, is milliseconds
 /// to some.
 const SPELLINGS: &[(&str, &[&str])] = &[
-    ("path", &["file_path", "filePath", "filepath", "filename", "file_name", "file", "absolute_path"]),
+    (
+        "path",
+        &[
+            "file_path",
+            "filePath",
+            "filepath",
+            "filename",
+            "file_name",
+            "file",
+            "absolute_path",
+            "directory",
+            "dir",
+            "dir_path",
+            "folder",
+            "target_directory",
+        ],
+    ),
     ("content", &["contents", "text", "file_text", "file_content"]),
     ("old", &["old_string", "old_str", "oldString", "oldText", "old_text"]),
     ("new", &["new_string", "new_str", "newString", "newText", "new_text"]),
     ("expected_replacements", &["expectedReplacements"]),
     ("command", &["cmd", "command_line", "commandLine"]),
     ("offset", &["start_line", "startLine", "line_offset"]),
-    ("limit", &["max_lines", "maxLines", "num_lines", "line_count"]),
+    (
+        "limit",
+        &["max_lines", "maxLines", "num_lines", "line_count", "max_results", "maxResults", "head_limit"],
+    ),
     ("timeout_secs", &["timeout_seconds"]),
+    ("pattern", &["query", "regex", "regexp", "search", "glob_pattern"]),
+    ("glob", &["include", "include_pattern", "file_pattern", "file_glob", "globs"]),
+    ("literal", &["fixed_strings", "fixedStrings", "is_literal"]),
+    ("ignore_case", &["ignoreCase", "case_insensitive", "caseInsensitive", "-i"]),
+    ("context", &["context_lines", "contextLines", "-C"]),
+    ("hidden", &["include_hidden", "includeHidden", "show_hidden"]),
+    ("depth", &["max_depth", "maxDepth"]),
+    ("patch", &["input", "diff", "patch_text", "patchText", "patch_content"]),
 ];
 
 pub struct Input(Map<String, Value>);
@@ -42,18 +69,48 @@ impl Input {
         }
     }
 
+    /// An empty text is as good as none.
+    pub fn optional_text(&mut self, field: &'static str) -> Result<Option<String>, ToolError> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
+            Some(other) => Err(invalid(format!("`{field}` must be text, not {}", kind(&other)))),
+        }
+    }
+
+    pub fn flag(&mut self, field: &'static str) -> Result<Option<bool>, ToolError> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
+            Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
+            Some(other) => Err(invalid(format!("`{field}` must be true or false, not {}", shown(&other)))),
+        }
+    }
+
+    /// Whatever stands there.
+    pub fn any(&mut self, field: &'static str) -> Option<Value> {
+        self.take(field)
+    }
+
     /// A whole number of at least 1.
     pub fn count(&mut self, field: &'static str) -> Result<Option<u64>, ToolError> {
+        self.number(field, 1)
+    }
+
+    /// A whole number of at least `least`.
+    pub fn number(&mut self, field: &'static str, least: u64) -> Result<Option<u64>, ToolError> {
         let Some(value) = self.take(field) else { return Ok(None) };
         let number = match &value {
             Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
             Value::String(text) => text.trim().parse().ok(),
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         };
-        match number {
-            Some(number @ 1..) => Ok(Some(number)),
-            Some(0) | None => {
-                Err(invalid(format!("`{field}` must be a whole number of at least 1, not {}", shown(&value))))
+        match number.filter(|number| *number >= least) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let shown = shown(&value);
+                Err(invalid(format!("`{field}` must be a whole number of at least {least}, not {shown}")))
             }
         }
     }

@@ -13,17 +13,23 @@ use zdx_protocol::{Action, Preview, ToolError, ToolOutput, ToolSpec};
 mod bash;
 mod change;
 mod edit;
+mod glob;
+mod grep;
 mod input;
+mod list;
 mod read;
 pub mod registry;
 pub mod shell;
 pub mod supervisor;
 pub mod text;
+pub mod todo;
+mod walk;
 pub mod workspace;
 mod write;
 
 pub use registry::Registry;
 pub use shell::{CommandOutput, End, RunOptions, Shell, ShellSettings};
+pub use todo::Todos;
 pub use workspace::Workspace;
 
 pub trait Tool: Send + Sync {
@@ -52,6 +58,7 @@ pub struct Prepared {
 pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     pub shell: Arc<Shell>,
+    pub todos: Arc<Todos>,
     /// `tool_timeout_secs`; none means no limit.
     pub timeout: Option<Duration>,
 }

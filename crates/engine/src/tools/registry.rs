@@ -8,7 +8,11 @@ use zdx_protocol::ToolSpec;
 use super::Tool;
 use super::bash::Bash;
 use super::edit::Edit;
+use super::glob::Glob;
+use super::grep::Grep;
+use super::list::List;
 use super::read::Read;
+use super::todo::{TodoRead, TodoWrite};
 use super::write::Write;
 
 /// An ordered set of tools; names are unique.
@@ -25,6 +29,11 @@ impl Registry {
         registry.add(Arc::new(Write::default()));
         registry.add(Arc::new(Edit::default()));
         registry.add(Arc::new(Bash::default()));
+        registry.add(Arc::new(List::default()));
+        registry.add(Arc::new(Glob::default()));
+        registry.add(Arc::new(Grep::default()));
+        registry.add(Arc::new(TodoRead::default()));
+        registry.add(Arc::new(TodoWrite::default()));
         registry
     }
 

@@ -10,6 +10,7 @@ use super::*;
 
 mod edits;
 mod reads;
+mod todos;
 mod writes;
 
 struct Desk {
@@ -28,7 +29,8 @@ impl Desk {
             spill_dir: None,
         });
         let workspace = Arc::new(Workspace::open(dir.path()).unwrap());
-        let cx = ToolContext { workspace, shell: Arc::new(shell), timeout: Some(Duration::from_secs(30)) };
+        let timeout = Some(Duration::from_secs(30));
+        let cx = ToolContext { workspace, shell: Arc::new(shell), todos: Arc::default(), timeout };
         Self { dir, registry: Registry::standard(), cx }
     }
 

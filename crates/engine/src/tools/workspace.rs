@@ -14,9 +14,11 @@ use std::path::{Component, Path, PathBuf};
 
 use zdx_protocol::{Target, ToolError};
 
+mod beneath;
 mod open;
 mod replace;
 
+pub use beneath::Folder;
 pub use open::Opened;
 pub use replace::Written;
 

@@ -149,6 +149,10 @@ impl Calls {
                 self.guard.annotate(output)
             }
         };
+        // Saved before the model hears of it: a list that was changed is never lost to a crash.
+        if let Some(items) = io.tools.todos.take_change() {
+            io.emit.emit(Event::TodosChanged { items }).await;
+        }
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let event =
             Event::ToolFinished { id: call.id.clone(), name: call.name.clone(), result: output, duration_ms };

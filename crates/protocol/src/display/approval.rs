@@ -160,6 +160,8 @@ fn title(request: &ApprovalRequest, home: Option<&Path>) -> String {
         (Preview::Change { path, operation, additions, deletions, .. }, _) => {
             let verb = match operation.as_str() {
                 "created" => "create",
+                "deleted" => "delete",
+                "renamed" => "move to",
                 "unchanged" => "write, without a change,",
                 _ => "change",
             };

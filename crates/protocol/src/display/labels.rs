@@ -63,6 +63,11 @@ pub fn outcome(name: &str, result: &ToolOutput) -> String {
         "read" => read_outcome(data),
         "write" => write_outcome(data),
         "edit" => edit_outcome(data),
+        "patch" => patch_outcome(data),
+        "grep" => grep_outcome(data),
+        "glob" => listed(data, "path"),
+        "list" => listed(data, "entry"),
+        "todowrite" | "todoread" => todo_outcome(data),
         _ => None,
     };
     with_name(name, &detail.unwrap_or_else(|| data.as_object().map(pairs).unwrap_or_default()))
@@ -78,7 +83,8 @@ pub fn summary(name: &str, input: &Value, result: &ToolOutput, bounds: Bounds) -
     match (name, text("old"), text("new"), text("content")) {
         ("edit", Some(old), Some(new), _) => diff::between(old, new, bounds),
         ("write", _, _, Some(content)) if is_created(data) => diff::between("", content, bounds),
-        ("todowrite" | "todoread", ..) => checklist(input, data, bounds),
+        ("todowrite" | "todoread", ..) => checklist(data, bounds),
+        ("patch", ..) => patch_lines(text("patch").unwrap_or_default(), bounds),
         _ => Vec::new(),
     }
 }
@@ -132,6 +138,46 @@ fn edit_outcome(data: &Value) -> Option<String> {
     Some(format!("{replacements} {}", signs(data).unwrap_or_default()).trim_end().to_owned())
 }
 
+fn patch_outcome(data: &Value) -> Option<String> {
+    let files = data.get("files")?.as_array()?;
+    let sum = |key: &str| files.iter().filter_map(|file| file.get(key)?.as_u64()).sum::<u64>();
+    Some(format!("{} +{} -{}", count(files.len(), "file"), sum("additions"), sum("deletions")))
+}
+
+fn grep_outcome(data: &Value) -> Option<String> {
+    let number = |key: &str| Some(data.get(key)?.as_u64()? as usize);
+    let (matches, files) = (number("matches")?, number("files")?);
+    let found = match matches {
+        1 => "1 match".to_owned(),
+        _ => format!("{matches} matches"),
+    };
+    Some(format!("{found} in {}{}", count(files, "file"), cut_note(data)))
+}
+
+/// What `glob` and `list` found; they say the total when they show less.
+fn listed(data: &Value, what: &str) -> Option<String> {
+    let total = data.get("total")?.as_u64()? as usize;
+    let total = match (total, what) {
+        (1, _) => format!("1 {what}"),
+        (_, "entry") => format!("{total} entries"),
+        _ => count(total, what),
+    };
+    Some(format!("{total}{}", cut_note(data)))
+}
+
+fn cut_note(data: &Value) -> &'static str {
+    match data.get("truncated").and_then(Value::as_bool) {
+        Some(true) => ", not all shown",
+        Some(false) | None => "",
+    }
+}
+
+fn todo_outcome(data: &Value) -> Option<String> {
+    let items = data.get("checklist")?.as_str()?;
+    let done = items.lines().filter(|item| item.starts_with("[x]")).count();
+    Some(format!("{done} of {} done", items.lines().count()))
+}
+
 fn is_created(data: &Value) -> bool {
     data.get("created").and_then(Value::as_bool) == Some(true)
 }
@@ -172,120 +218,51 @@ fn spelled_start(text: &str) -> String {
     visible_line(&text[..end])
 }
 
-fn checklist(input: &Value, data: &Value, bounds: Bounds) -> Vec<Line> {
-    let todos = data.get("todos").or_else(|| input.get("todos")).and_then(Value::as_array);
-    let todos = todos.map(Vec::as_slice).unwrap_or_default();
-    let shown = if todos.len() > bounds.lines { bounds.lines.saturating_sub(1) } else { todos.len() };
-    let mut lines: Vec<Line> = todos[..shown].iter().map(|todo| todo_line(todo, bounds.columns)).collect();
-    if shown < todos.len() {
-        lines.push(diff::more(todos.len() - shown));
+/// A patch as it was given: a diff as such, an envelope by its signs.
+fn patch_lines(patch: &str, bounds: Bounds) -> Vec<Line> {
+    if !patch.contains("*** Begin Patch") {
+        return diff::unified(patch, bounds);
+    }
+    let ours = ["*** Begin Patch", "*** End Patch"];
+    let lines: Vec<&str> = patch.lines().filter(|line| !ours.contains(&line.trim_end())).collect();
+    let shown = if lines.len() > bounds.lines { bounds.lines.saturating_sub(1) } else { lines.len() };
+    let line = |text: &&str| {
+        let kind = match text.as_bytes().first() {
+            Some(b'+') => LineKind::Add,
+            Some(b'-') => LineKind::Remove,
+            Some(b'@') => LineKind::Hunk,
+            Some(b'*') => LineKind::Note,
+            _ => LineKind::Context,
+        };
+        Line::new(kind, truncate_width(&visible_line(&text.replace('\t', "    ")), bounds.columns))
+    };
+    let mut out: Vec<Line> = lines[..shown].iter().map(line).collect();
+    if shown < lines.len() {
+        out.push(diff::more(lines.len() - shown));
+    }
+    out
+}
+
+/// The list as the tool worded it: a line for each item, the mark first.
+fn checklist(data: &Value, bounds: Bounds) -> Vec<Line> {
+    let items: Vec<&str> =
+        data.get("checklist").and_then(Value::as_str).map(|text| text.lines().collect()).unwrap_or_default();
+    let shown = if items.len() > bounds.lines { bounds.lines.saturating_sub(1) } else { items.len() };
+    let mut lines: Vec<Line> = items[..shown].iter().map(|item| todo_line(item, bounds.columns)).collect();
+    if shown < items.len() {
+        lines.push(diff::more(items.len() - shown));
     }
     lines
 }
 
-fn todo_line(todo: &Value, columns: usize) -> Line {
-    let text = |key: &str| todo.get(key).and_then(Value::as_str);
-    let (kind, mark) = match text("status") {
-        Some("completed") => (LineKind::Add, "[x]"),
-        Some("in_progress") => (LineKind::Hunk, "[>]"),
-        Some("cancelled") => (LineKind::Note, "[-]"),
-        _ => (LineKind::Context, "[ ]"),
+fn todo_line(item: &str, columns: usize) -> Line {
+    let kind = match item.get(..3) {
+        Some("[x]") => LineKind::Add,
+        Some("[~]") => LineKind::Hunk,
+        _ => LineKind::Context,
     };
-    let content = text("content").or_else(|| text("text")).or_else(|| todo.as_str()).unwrap_or_default();
-    Line::new(kind, one_line(&format!("{mark} {content}"), columns))
+    Line::new(kind, one_line(item, columns))
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    const BOUNDS: Bounds = Bounds { columns: 40, lines: 6 };
-
-    #[test]
-    fn requests_read_as_promised() {
-        let table = [
-            ("bash", json!({"command": "ls -l"}), r#"bash command="ls -l""#),
-            ("bash", json!({"command": "echo \"a\"\n\x1b[2Jrm"}), r#"bash command="echo "a"\n\x1b[2Jrm""#),
-            ("bash", json!({}), "bash"),
-            ("read", json!({"path": "src/main.rs"}), r#"read path="src/main.rs""#),
-            ("read", json!({"path": "a", "offset": 10, "limit": 5}), r#"read path="a" offset=10 limit=5"#),
-            (
-                "write",
-                json!({"path": "a.txt", "content": "x".repeat(1_234)}),
-                r#"write path="a.txt" (1.2 kB)"#,
-            ),
-            ("edit", json!({"path": "a\u{202e}", "old": "x", "new": "y"}), r#"edit path="a\u{202e}""#),
-            (
-                "grep",
-                json!({"pattern": "a\tb", "max": 5, "in": ["a", "b"], "none": null, "o": {}}),
-                r#"grep pattern="a\tb" max=5 in=[2 items] o={0 fields}"#,
-            ),
-            ("evil\x1b[2J", json!("no object"), r"evil\x1b[2J"),
-        ];
-        for (name, input, text) in table {
-            assert_eq!(tool_requested(name, &input), format!("Tool requested: {text}"));
-        }
-    }
-
-    #[test]
-    fn a_command_is_whole_and_the_rest_is_bounded() {
-        let long = "x".repeat(5_000);
-        assert!(tool_requested("bash", &json!({"command": long})).contains(&format!("\"{long}\"")));
-        for input in [json!({"path": long}), json!({&long: &long, "b": &long, "c": &long, "d": &long})] {
-            let line = tool_requested("read", &input);
-            assert!(line.chars().count() < 200 && line.ends_with('…'), "{line}");
-        }
-    }
-
-    #[test]
-    fn results_read_as_promised() {
-        let table = [
-            ("bash", json!({"stdout": "", "stderr": "", "exit_code": 3, "timed_out": false}), "bash exit=3"),
-            ("bash", json!({"exit_code": -1, "timed_out": true}), "bash timed_out=true"),
-            ("bash", json!({"exit_code": 0, "background": true}), "bash exit=0 background=true"),
-            ("read", json!({"content": "a\nb\n", "truncated": false, "bytes": 4}), "read 2 lines"),
-            ("read", json!({"content": "a", "truncated": true, "bytes": 1_200_000}), "read 1 line of 1.2 MB"),
-            (
-                "write",
-                json!({"bytes": 9, "created": true, "operation": "created", "additions": 12, "deletions": 0}),
-                "write created +12 -0",
-            ),
-            ("write", json!({"bytes": 9, "created": false}), "write updated (9 B)"),
-            ("write", json!({"operation": "unchanged", "additions": 0, "deletions": 0}), "write unchanged"),
-            ("edit", json!({"replacements": 1, "additions": 1, "deletions": 1}), "edit 1 replacement +1 -1"),
-            ("edit", json!({"replacements": 2}), "edit 2 replacements"),
-            ("glob", json!({"files": ["a"], "truncated": false}), "glob files=[1 item] truncated=false"),
-        ];
-        for (name, data, text) in table {
-            assert_eq!(tool_finished(name, &ToolOutput::Ok(data)), format!("Tool finished: {text}"));
-        }
-        let error = ToolOutput::error("ENOENT", "File not found\nreally\x07");
-        assert_eq!(tool_finished("read", &error), "Tool finished: read error=ENOENT File not found really");
-        assert_eq!(done(20), "Done. (0.02s)");
-    }
-
-    #[test]
-    fn a_change_is_summed_up_in_lines() {
-        let edit = json!({"path": "a", "old": "one\n", "new": "two\n"});
-        let ok = |data: Value| ToolOutput::Ok(data);
-        let texts = |lines: Vec<Line>| lines.into_iter().map(|line| line.text).collect::<Vec<_>>();
-        let lines = summary("edit", &edit, &ok(json!({"replacements": 1})), BOUNDS);
-        assert_eq!(texts(lines), ["@@ -1 +1 @@", "-one", "+two"]);
-        let write = json!({"path": "a", "content": "x\n"});
-        let lines = summary("write", &write, &ok(json!({"created": true})), BOUNDS);
-        assert_eq!(texts(lines), ["@@ -0,0 +1 @@", "+x"]);
-        assert!(summary("write", &write, &ok(json!({"created": false})), BOUNDS).is_empty());
-        let lines = summary("write", &write, &ok(json!({"diff": "@@ -1 +1 @@\n-a\n+b\n"})), BOUNDS);
-        assert_eq!(texts(lines), ["@@ -1 +1 @@", "-a", "+b"]);
-        assert!(summary("edit", &edit, &ToolOutput::error("x", "y"), BOUNDS).is_empty());
-        let todos = json!({"todos": [
-            {"content": "plan", "status": "completed"},
-            {"content": "build\x1b[2J", "status": "in_progress"},
-            {"content": "ship", "status": "pending"},
-        ]});
-        let lines = summary("todowrite", &todos, &ok(json!({})), BOUNDS);
-        assert_eq!(texts(lines), ["[x] plan", "[>] build", "[ ] ship"]);
-    }
-}
+mod tests;

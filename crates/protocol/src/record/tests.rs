@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::policy::GrantScope;
+use crate::todo::TodoStatus;
 use crate::tool::ToolError;
 
 fn ts() -> Timestamp {
@@ -42,6 +43,7 @@ fn shapes() -> Vec<(Record, &'static str)> {
         opaque: Some(json!({"signature": "s"})),
     };
     let usage = Usage { input_tokens: 3, output_tokens: 5, cache_read_tokens: 2, ..Usage::default() };
+    let todo = Todo { id: "1".to_owned(), content: "ship".to_owned(), status: TodoStatus::InProgress };
     let allow = Decision::AllowAlways { scope: GrantScope::Session };
     vec![
         (Record::Meta(meta()), r#"{"type":"meta","schema_version":1,"ts":"2025-12-17T03:21:09Z"}"#),
@@ -97,6 +99,10 @@ fn shapes() -> Vec<(Record, &'static str)> {
         (
             Record::Approval(ApprovalRecord { tool_use_id: "call_1".to_owned(), decision: allow, ts: ts() }),
             r#"{"type":"approval","tool_use_id":"call_1","decision":"allow_always","scope":"session","ts":"2025-12-17T03:21:09Z"}"#,
+        ),
+        (
+            Record::Todos(Todos { items: vec![todo], ts: ts() }),
+            r#"{"type":"todos","items":[{"id":"1","content":"ship","status":"in_progress"}],"ts":"2025-12-17T03:21:09Z"}"#,
         ),
         (
             Record::Usage(UsageRecord { usage, ts: ts() }),

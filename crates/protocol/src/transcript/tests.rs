@@ -238,3 +238,15 @@ mod properties {
         }
     }
 }
+
+#[test]
+fn the_last_todo_list_counts() {
+    let todos = |content: &str| {
+        let (id, content) = ("1".to_owned(), content.to_owned());
+        let items = vec![Todo { id, content, status: crate::todo::TodoStatus::Pending }];
+        Record::Todos(record::Todos { items, ts: ts() })
+    };
+    let transcript = fold(&[user("do it"), todos("first"), call("1"), todos("second"), done("1")]);
+    assert_eq!(transcript.todos.iter().map(|todo| todo.content.as_str()).collect::<Vec<_>>(), ["second"]);
+    assert_eq!(drawn(&transcript), ["user: do it", "assistant: ?1", "user: =1"]);
+}

@@ -72,10 +72,8 @@ impl Workspace {
         folders: Folders,
     ) -> Result<(OwnedFd, OsString), FileError> {
         let path = &target.path;
-        let (mut at, mut folder) = match target.inside {
-            true => (self.root.clone(), duplicate(self.descriptor.as_fd(), path)?),
-            false => (PathBuf::from("/"), system_root(path)?),
-        };
+        let mut at = if target.inside { self.root.clone() } else { PathBuf::from("/") };
+        let mut folder = self.root_of(target)?;
         let below = path.strip_prefix(&at).unwrap_or(path);
         let Some(name) = below.file_name() else {
             return Err(FileError::NotRegular { path: path.clone(), what: "a folder" });
@@ -85,6 +83,14 @@ impl Workspace {
             folder = enter(folder.as_fd(), part, &at, folders)?;
         }
         Ok((folder, name.to_owned()))
+    }
+
+    /// Where the way to a target begins: the workspace for what is inside, else the root of the system.
+    pub(super) fn root_of(&self, target: &Target) -> Result<OwnedFd, FileError> {
+        match target.inside {
+            true => duplicate(self.descriptor.as_fd(), &target.path),
+            false => system_root(&target.path),
+        }
     }
 }
 
@@ -98,7 +104,12 @@ fn system_root(path: &Path) -> Result<OwnedFd, FileError> {
 }
 
 /// One step down, through a real folder only; `at` is where it leads.
-fn enter(folder: BorrowedFd<'_>, part: &OsStr, at: &Path, folders: Folders) -> Result<OwnedFd, FileError> {
+pub(super) fn enter(
+    folder: BorrowedFd<'_>,
+    part: &OsStr,
+    at: &Path,
+    folders: Folders,
+) -> Result<OwnedFd, FileError> {
     let flags = PASS | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = || openat(folder, part, flags, Mode::empty());
     let failed = |source: Errno| match folders {
