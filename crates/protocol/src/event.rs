@@ -71,6 +71,23 @@ pub enum Event {
     ModelChanged {
         model: String,
     },
+    AgentChanged {
+        agent: String,
+    },
+    /// Something the user mentioned, put before the prompt for the model to read.
+    Attached {
+        /// How the user named it: `@file:src/main.rs`.
+        label: String,
+        text: String,
+    },
+    /// A word to the model that the user need not read.
+    Reminded {
+        text: String,
+    },
+    /// A command that the user ran with `!` has ended; `text` is what the model will read of it.
+    ShellFinished {
+        text: String,
+    },
     /// Tokens of one model call.
     UsageReported(Usage),
     Retrying {
@@ -178,17 +195,21 @@ impl Event {
                 parent: info.parent.clone(),
                 ts,
             }),
-            Self::TurnStarted { prompt, .. } => Record::Message(record::Message {
-                role: Role::User,
-                text: prompt.clone(),
-                partial: false,
-                ts,
+            Self::TurnStarted { prompt, .. } => {
+                Record::Message(record::Message::new(Role::User, prompt.as_str(), ts))
+            }
+            Self::Attached { text, .. } => Record::Message(record::Message::new(Role::System, text.as_str(), ts)),
+            Self::Reminded { text } => Record::Message(record::Message {
+                hidden: true,
+                ..record::Message::new(Role::System, text.as_str(), ts)
             }),
+            Self::ShellFinished { text } => {
+                Record::Message(record::Message::new(Role::Assistant, text.as_str(), ts))
+            }
+            Self::AgentChanged { agent } => Record::Agent(record::Agent { agent: agent.clone(), ts }),
             Self::AssistantFinal { text, partial } => Record::Message(record::Message {
-                role: Role::Assistant,
-                text: text.clone(),
                 partial: *partial,
-                ts,
+                ..record::Message::new(Role::Assistant, text.as_str(), ts)
             }),
             Self::ReasoningFinal(reasoning) => {
                 Record::Reasoning(record::ReasoningRecord { reasoning: reasoning.clone(), ts })

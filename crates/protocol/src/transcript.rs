@@ -18,6 +18,7 @@ pub struct Transcript {
     pub id: Option<String>,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
+    pub agent: Option<String>,
     pub first_prompt: Option<String>,
     pub turns: u32,
     pub todos: Vec<Todo>,
@@ -54,6 +55,7 @@ impl Transcript {
             Record::ToolUse(call) => self.apply_call(call),
             Record::ToolResult(result) => self.apply_result(result.tool_use_id, result.output),
             Record::Model(change) => self.model = Some(change.model),
+            Record::Agent(change) => self.agent = Some(change.agent),
             Record::Todos(record) => self.todos = record.items,
             Record::Usage(record) => {
                 self.usage.add(record.usage);

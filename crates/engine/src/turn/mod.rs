@@ -2,6 +2,7 @@
 
 mod approve;
 mod call;
+pub mod command;
 mod fault;
 mod repeat;
 pub mod run;

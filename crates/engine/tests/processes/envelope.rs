@@ -36,7 +36,12 @@ impl Desk {
 
     async fn call(self, input: Value, cancel: CancellationToken) -> ToolOutput {
         let workspace = Arc::new(Workspace::open(self.bench.dir.path()).unwrap());
-        let cx = ToolContext { workspace, shell: Arc::new(self.bench.shell), timeout: self.timeout };
+        let cx = ToolContext {
+            workspace,
+            shell: Arc::new(self.bench.shell),
+            timeout: self.timeout,
+            todos: Arc::default(),
+        };
         let registry = Registry::standard();
         let bash = registry.find("bash").unwrap();
         let prepared = bash.prepare(input.as_object().unwrap().clone(), &cx).unwrap();
