@@ -75,6 +75,7 @@ impl Replay {
                 let name = self.calls.remove(&result.tool_use_id);
                 format!("{}\n", labels::tool_finished(name.as_deref().unwrap_or("tool"), &result.output))
             }
+            Record::Todos(todos) => todos.items.iter().map(|item| format!("{item}\n")).collect(),
             Record::Interrupted(_) => "interrupted\n".to_owned(),
             Record::Model(change) => format!("model: {}\n", change.model),
             Record::Error(error) => format!("error: {}\n", error.message),

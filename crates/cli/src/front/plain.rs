@@ -60,6 +60,11 @@ impl Plain {
                 self.on_activity(|activity, _| activity.model(model));
                 self.status(&format!("model: {model}"), page);
             }
+            Event::TodosChanged { items } => {
+                for item in items {
+                    self.status(&item.to_string(), page);
+                }
+            }
             Event::Retrying { attempt, of, delay_ms, reason } => {
                 let wait = *delay_ms as f64 / 1000.0;
                 self.status(&format!("{reason}; retry {attempt} of {of} in {wait:.1}s"), page);
