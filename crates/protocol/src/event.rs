@@ -84,6 +84,10 @@ pub enum Event {
     Reminded {
         text: String,
     },
+    /// Output, as it comes, of a command that no model called for.
+    ShellOutput {
+        text: String,
+    },
     /// A command that the user ran with `!` has ended; `text` is what the model will read of it.
     ShellFinished {
         text: String,
@@ -198,7 +202,9 @@ impl Event {
             Self::TurnStarted { prompt, .. } => {
                 Record::Message(record::Message::new(Role::User, prompt.as_str(), ts))
             }
-            Self::Attached { text, .. } => Record::Message(record::Message::new(Role::System, text.as_str(), ts)),
+            Self::Attached { text, .. } => {
+                Record::Message(record::Message::new(Role::System, text.as_str(), ts))
+            }
             Self::Reminded { text } => Record::Message(record::Message {
                 hidden: true,
                 ..record::Message::new(Role::System, text.as_str(), ts)
@@ -246,6 +252,7 @@ impl Event {
             | Self::ApprovalRequested(_)
             | Self::ToolStarted { .. }
             | Self::ToolProgress { .. }
+            | Self::ShellOutput { .. }
             | Self::Retrying { .. }
             | Self::Notice { .. }
             | Self::TurnFinished(_) => return None,

@@ -62,6 +62,7 @@ impl Replay {
                 let model = meta.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
                 format!("session {} · {}{root}{model}\n", meta.id.as_deref().unwrap_or("?"), meta.ts)
             }
+            Record::Message(message) if message.hidden => String::new(),
             Record::Message(message) => match message.role {
                 Role::User => format!("\n> {}\n\n", message.text.trim_end().replace('\n', "\n> ")),
                 Role::Assistant | Role::System if message.text.is_empty() => String::new(),
@@ -77,6 +78,7 @@ impl Replay {
             }
             Record::Todos(todos) => todos.items.iter().map(|item| format!("{item}\n")).collect(),
             Record::Interrupted(_) => "interrupted\n".to_owned(),
+            Record::Agent(change) => format!("agent: {}\n", change.agent),
             Record::Model(change) => format!("model: {}\n", change.model),
             Record::Error(error) => format!("error: {}\n", error.message),
             Record::Reasoning(_) | Record::Approval(_) | Record::Usage(_) | Record::Unknown(_) => {

@@ -60,6 +60,9 @@ impl Plain {
                 self.on_activity(|activity, _| activity.model(model));
                 self.status(&format!("model: {model}"), page);
             }
+            Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
+            Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
+            Event::ShellOutput { text } => self.foreign(text, page),
             Event::TodosChanged { items } => {
                 for item in items {
                     self.status(&item.to_string(), page);
@@ -86,6 +89,8 @@ impl Plain {
             | Event::ApprovalRequested(_)
             | Event::ApprovalResolved { .. }
             | Event::ToolProgress { .. }
+            | Event::Reminded { .. }
+            | Event::ShellFinished { .. }
             | Event::UsageReported(_) => {}
         }
     }
@@ -172,6 +177,16 @@ impl Plain {
         let clean = plain(text);
         let line = self.terminal.style.dim(&clean).into_owned();
         self.line(&line, page);
+    }
+
+    /// Output of a command the user ran: shown as it comes, cleaned, wherever its lines end.
+    fn foreign(&mut self, text: &str, page: &mut Page) {
+        if let Some(activity) = &mut self.activity {
+            activity.erase(page);
+        }
+        let clean = plain(text);
+        page.err(&clean);
+        self.at_margin = clean.ends_with('\n');
     }
 
     pub fn ask(&mut self, text: &str, page: &mut Page) {

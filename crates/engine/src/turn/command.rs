@@ -72,15 +72,13 @@ pub async fn run_gated(
     let output = loop {
         tokio::select! {
             biased;
-            Some(chunk) = chunks.recv() => {
-                io.emit.emit(Event::ToolProgress { id: id.to_owned(), chunk }).await;
-            }
+            Some(text) = chunks.recv() => io.emit.emit(Event::ShellOutput { text }).await,
             output = &mut run => break output,
         }
     };
     // What came with the end is shown too.
-    while let Ok(chunk) = chunks.try_recv() {
-        io.emit.emit(Event::ToolProgress { id: id.to_owned(), chunk }).await;
+    while let Ok(text) = chunks.try_recv() {
+        io.emit.emit(Event::ShellOutput { text }).await;
     }
     output.map_err(|error| ToolError::new("exec_error", error.to_string()))
 }
