@@ -185,7 +185,7 @@ impl Plain {
             activity.erase(page);
         }
         let clean = plain(text);
-        page.err(&clean);
+        page.err(clean.as_bytes());
         self.at_margin = clean.ends_with('\n');
     }
 
