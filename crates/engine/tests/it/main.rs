@@ -1,3 +1,5 @@
 //! Integration tests of the engine: one binary.
 
 mod policy_cases;
+mod policy_fuzz;
+mod policy_scripts;

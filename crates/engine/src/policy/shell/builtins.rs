@@ -1,6 +1,7 @@
 //! Builtins of the shell that run text, set variables, change the folder or give names another meaning.
 
 use super::Part;
+use super::commands::{basename, is_forbidden, is_listed};
 use super::feed::joined;
 use super::files::Place;
 use super::options::operands;
@@ -93,6 +94,10 @@ impl Walker<'_> {
         if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-") {
             self.stdin_script(part);
             return;
+        }
+        // A bare name is looked for on the search path too.
+        if is_listed(basename(&file.text)) || is_forbidden(basename(&file.text)) {
+            part.confirm("listed_command", format!("it runs {} through a shell", file.text));
         }
         match self.place(file) {
             Place::Inside(all) if all.iter().any(|located| self.written.contains(&located.path)) => {

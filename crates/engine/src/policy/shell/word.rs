@@ -264,9 +264,16 @@ impl Evaluator<'_> {
         if rest.ends_with("@P") {
             self.effects.prompt = true;
         }
-        // Whatever is nested in here runs, however it is quoted: better one command too many than one too few.
-        let unquoted: String = inside.chars().filter(|c| *c != '\'').collect();
-        expand_only(&unquoted, self.effects)?;
+        // Quotes in here count or not by shell and surroundings: better one command too many than one too few.
+        let mut nested = Effects::default();
+        let mut scratch = Evaluator { known: self.known, effects: &mut nested, out: Vec::new(), splits: false, bare: true };
+        scratch.run(rest, 0, context)?;
+        // Unless the quotes do not even close then, in which case no shell reads it so.
+        let _ = expand_only(rest, &mut nested);
+        nested.scripts.dedup();
+        self.effects.scripts.append(&mut nested.scripts);
+        self.effects.assigns.append(&mut nested.assigns);
+        self.effects.prompt |= nested.prompt;
         self.push_unknown(context);
         Ok(())
     }
