@@ -2,4 +2,5 @@
 
 mod policy_cases;
 mod policy_fuzz;
+mod policy_properties;
 mod policy_scripts;

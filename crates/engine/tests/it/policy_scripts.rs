@@ -194,8 +194,14 @@ fn wrap(rng: &mut Rng, piece: Piece) -> Piece {
     })
 }
 
-/// A script that most likely does something that must be confirmed.
+/// A script that most likely does something that must be confirmed; some are broken by a few characters.
 pub fn dangerous(rng: &mut Rng) -> String {
+    let script = whole_dangerous(rng);
+    if rng.chance(35) { mutate(rng, script) } else { script }
+}
+
+/// The same, always as it was meant.
+pub fn whole_dangerous(rng: &mut Rng) -> String {
     let mut piece = leaf(rng, true);
     for _ in 0..rng.below(4) {
         piece = wrap(rng, piece);
@@ -204,7 +210,7 @@ pub fn dangerous(rng: &mut Rng) -> String {
         let other = leaf(rng, false).text;
         piece.text = if rng.chance(50) { format!("{other}; {}", piece.text) } else { format!("{}\n{other}", piece.text) };
     }
-    if rng.chance(35) { mutate(rng, piece.text) } else { piece.text }
+    piece.text
 }
 
 /// A script that does nothing of the kind.

@@ -146,16 +146,11 @@ impl Walker<'_> {
 
     fn change_directory(&mut self, argv: &[Arg], part: &mut Part) {
         let home = self.around.home.map_or_else(Arg::unknown, Arg::literal);
+        self.found.changes_folder = true;
         match operands(argv).first() {
-            None if argv.len() > 1 && argv[0].text == "pushd" => {
-                self.found.changes_folder = true;
-                self.folders = Folders::unknown();
-            }
+            None if argv[0].text == "pushd" => self.folders = Folders::unknown(),
             None => self.change_folder(&home, part),
-            Some(arg) if arg.text == "-" || arg.text.starts_with('+') => {
-                self.found.changes_folder = true;
-                self.folders = Folders::unknown();
-            }
+            Some(arg) if arg.text == "-" || arg.text.starts_with('+') => self.folders = Folders::unknown(),
             Some(target) => {
                 let target = (*target).clone();
                 self.change_folder(&target, part);

@@ -33,6 +33,9 @@ const PROGRAM_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr", "/opt", "/nix", "/sn
 /// Programs found here are the ones a bare name finds.
 const BIN_FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"];
 
+/// Commands that run commands that run commands.
+const MAX_WRAPPED: usize = 16;
+
 pub fn is_listed(name: &str) -> bool {
     LISTED.contains(&name) || name.starts_with("mkfs.")
 }
@@ -49,6 +52,17 @@ impl Walker<'_> {
     /// Looks at one command. `transparent`: the words are what the outer command would run unchanged.
     pub fn argv(&mut self, argv: &[Arg], part: &mut Part, transparent: bool) {
         let Some(first) = argv.first() else { return };
+        if self.wrapped >= MAX_WRAPPED {
+            part.confirm("too_deep", "it wraps commands in commands more often than can be followed");
+            part.plain = false;
+            return;
+        }
+        self.wrapped += 1;
+        self.one_command(first, argv, part, transparent);
+        self.wrapped -= 1;
+    }
+
+    fn one_command(&mut self, first: &Arg, argv: &[Arg], part: &mut Part, transparent: bool) {
         let view = view(argv);
         if transparent {
             part.views.insert(0, view);
@@ -218,7 +232,6 @@ impl Walker<'_> {
 
     /// `cd`, `pushd`, `env -C`, `git -C`: later paths are read from there.
     pub fn change_folder(&mut self, target: &Arg, part: &mut Part) {
-        self.found.changes_folder = true;
         if target.known().is_none() {
             part.ask("opaque", "which folder it changes to is not known before it runs");
             self.folders = Folders::unknown();

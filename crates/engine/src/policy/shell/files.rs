@@ -90,6 +90,9 @@ impl Walker<'_> {
             Place::Unknown if change == Change::Redirect || change == Change::Append => {
                 part.confirm("opaque", "which file it writes is not known before it runs");
             }
+            Place::Unknown if change == Change::Overwrite && arg.known().is_some() => {
+                part.confirm("opaque", "in which folder it overwrites a file is not known before it runs");
+            }
             Place::Unknown => part.ask("opaque", "which file it changes is not known before it runs"),
             Place::Inside(all) => {
                 for located in all {

@@ -78,6 +78,9 @@ impl Lexer<'_> {
                     self.at += 1;
                 }
             } else if let Some(operator) = self.operator() {
+                if open.len() > MAX_PARENS {
+                    return Err(LexError::TooDeep);
+                }
                 if to_paren && self.closes(operator, &mut open) {
                     self.at += 1;
                     return if self.pending.is_empty() { Ok(()) } else { Err(LexError::HereDocument) };
@@ -195,6 +198,10 @@ impl Lexer<'_> {
         let end = word_end(self.source, from, self.depth)?;
         self.at = end;
         let text = join_lines(&self.source[from..end]);
+        // The grammar looks for `name[index]=` in every word, and follows each bracket.
+        if text.bytes().filter(|b| *b == b'[').count() > MAX_EXPANSION && text.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            return Err(LexError::TooDeep);
+        }
         let next_redirects = self.bytes.get(end).is_some_and(|b| matches!(b, b'<' | b'>'));
         if next_redirects && text.len() > 6 && text.bytes().all(|b| b.is_ascii_digit()) {
             return Err(LexError::Ambiguous);
@@ -314,26 +321,27 @@ fn join_lines(raw: &str) -> String {
     out
 }
 
+/// The grammar recurses once per opener: more of them than this at a time is not read at all.
 fn check_nesting(tokens: &[Token]) -> Result<()> {
-    let (mut depth, mut parens) = (0usize, 0usize);
+    let (mut depth, mut parens, mut prefixes) = (0usize, 0usize, 0usize);
     for token in tokens {
-        match token {
-            Token::Operator(operator, _) if operator == "(" => {
+        let text = token.to_str();
+        // Words that may stand before a command again and again.
+        prefixes = if matches!(text, "!" | "coproc" | "time") { prefixes + 1 } else { 0 };
+        match (token, text) {
+            (Token::Operator(..), "(") => {
                 depth += 1;
                 parens += 1;
             }
-            Token::Operator(operator, _) if operator == ")" => {
+            (Token::Operator(..), ")") => {
                 depth = depth.saturating_sub(1);
                 parens = parens.saturating_sub(1);
             }
-            Token::Word(word, _) => match word.as_str() {
-                "{" | "if" | "while" | "until" | "for" | "case" | "[[" | "select" | "coproc" | "function" | "!" => depth += 1,
-                "}" | "fi" | "done" | "esac" | "]]" => depth = depth.saturating_sub(1),
-                _ => {}
-            },
-            Token::Operator(..) => depth = depth.saturating_sub(0),
+            (Token::Word(..), "{" | "if" | "while" | "until" | "for" | "case" | "[[" | "select") => depth += 1,
+            (Token::Word(..), "}" | "fi" | "done" | "esac" | "]]") => depth = depth.saturating_sub(1),
+            _ => {}
         }
-        if depth > MAX_NESTING || parens > MAX_PARENS {
+        if depth > MAX_NESTING || parens > MAX_PARENS || prefixes > MAX_PARENS {
             return Err(LexError::TooDeep);
         }
     }

@@ -17,7 +17,11 @@ impl Walker<'_> {
         for item in prefix {
             self.item(item, &mut part, &mut argv, &mut stdin, Some(&mut assignments));
         }
+        let timed = std::mem::take(&mut self.timed);
         if let Some(name) = &command.word_or_name {
+            if timed && name.value.starts_with(['-', '\'', '"', '$', '\\']) {
+                argv.push(Arg::literal("time"));
+            }
             let words = self.word_effects(&name.value, &mut part);
             argv.extend(words);
         }

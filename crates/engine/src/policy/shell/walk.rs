@@ -68,6 +68,10 @@ pub struct Walker<'a> {
     pub inside: Vec<String>,
     /// Commands here run beside others: in a pipe or in the background.
     pub beside: usize,
+    /// The next simple command stands behind `time`.
+    pub timed: bool,
+    /// How many commands deep we are in wrappers of one part.
+    pub wrapped: usize,
 }
 
 impl<'a> Walker<'a> {
@@ -86,6 +90,8 @@ impl<'a> Walker<'a> {
             commands: 0,
             inside: Vec::new(),
             beside: 0,
+            timed: false,
+            wrapped: 0,
         }
     }
 
@@ -204,6 +210,8 @@ impl<'a> Walker<'a> {
     }
 
     fn pipeline(&mut self, pipeline: &ast::Pipeline) {
+        // To bash `time` is a word of the language, to dash a program with options.
+        self.timed = pipeline.timed.is_some();
         if let [only] = pipeline.seq.as_slice() {
             self.command(only);
             return;

@@ -355,8 +355,12 @@ type Chars = Vec<(char, bool)>;
 
 /// Brace expansion: the words it makes, and whether any braces were taken.
 fn brace_words(word: &[(char, bool)]) -> Vec<(Chars, bool)> {
-    if !word.iter().any(|(c, quoted)| *c == '{' && !quoted) {
+    let open = word.iter().filter(|(c, quoted)| *c == '{' && !quoted).count();
+    if open == 0 || !word.contains(&('}', false)) {
         return vec![(word.to_vec(), false)];
+    }
+    if open > MAX_BRACE_WORDS {
+        return vec![(vec![(UNKNOWN, true)], true)];
     }
     let mut done: Vec<(Chars, bool)> = Vec::new();
     let mut todo: Vec<(Chars, bool)> = vec![(word.to_vec(), false)];
