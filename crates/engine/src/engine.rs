@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::emit::Emitter;
 use crate::models::ModelPicker;
 use crate::policy::PolicyContext;
+use crate::policy::grants::GrantStore;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 use crate::turn::{Approvals, TurnIo, command};
@@ -21,6 +22,7 @@ pub struct Engine {
     pub registry: Registry,
     pub tools: ToolContext,
     pub policy: PolicyContext,
+    pub grants: GrantStore,
     pub picker: ModelPicker,
     pub commands: mpsc::Receiver<Command>,
 }
@@ -69,7 +71,8 @@ impl Engine {
             emit: &mut self.emit,
             registry: &self.registry,
             tools: &self.tools,
-            policy: &self.policy,
+            policy: &mut self.policy,
+            grants: &self.grants,
             approvals: &approvals,
             cancel: cancel.clone(),
         };
@@ -122,7 +125,7 @@ impl Engine {
 
     async fn apply_settings(&mut self, queue: &mut Queue) {
         if let Some(approval) = queue.approval.take() {
-            self.policy.set_approval(approval);
+            self.policy.approval = approval;
         }
         let Some(model) = queue.model.take() else { return };
         match self.picker.resolve(&model) {

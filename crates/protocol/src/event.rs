@@ -49,6 +49,9 @@ pub enum Event {
         request: RequestId,
         id: String,
         decision: Decision,
+        /// What was remembered, when something was.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        grant: Option<String>,
     },
     ToolStarted {
         id: String,
@@ -233,9 +236,10 @@ impl Event {
                 ok: result.is_ok(),
                 ts,
             }),
-            Self::ApprovalResolved { id, decision, .. } => Record::Approval(record::ApprovalRecord {
+            Self::ApprovalResolved { id, decision, grant, .. } => Record::Approval(record::ApprovalRecord {
                 tool_use_id: id.clone(),
                 decision: decision.clone(),
+                grant: grant.clone(),
                 ts,
             }),
             Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),

@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod files;
+pub mod grants;
 mod judge;
 mod pattern;
 mod protected;

@@ -13,7 +13,10 @@ fn table(name: &str) -> usize {
     cx.home = Some("/home/user".into());
     let report = run_table(&path, &cx).unwrap();
     for miss in &report.missed {
-        eprintln!("{} {:?}: expected {}, got {} ({})", miss.id, miss.input, miss.expect, miss.got, miss.reason);
+        eprintln!(
+            "{} {:?}: expected {}, got {} ({})",
+            miss.id, miss.input, miss.expect, miss.got, miss.reason
+        );
     }
     assert!(report.missed.is_empty(), "{} of {} rows fall short", report.missed.len(), report.judged);
     report.judged
@@ -33,7 +36,8 @@ fn benign_commands_pass() {
 pub fn small_machine() -> PolicyContext {
     let mut disk = MapView::default();
     for folder in [
-        "/w/sub", "/w/src", "/w/docs", "/etc", "/home/me", "/tmp", "/usr/bin", "/var", "/proc", "/dev", "/root", "/opt",
+        "/w/sub", "/w/src", "/w/docs", "/etc", "/home/me", "/tmp", "/usr/bin", "/var", "/proc", "/dev",
+        "/root", "/opt",
     ] {
         disk.insert(folder, Entry::Dir);
     }
