@@ -1,0 +1,8 @@
+//! Markdown that teaches zdx something: skills, agents and slash commands, from the project and from home.
+//! Reads files and grants nothing: what a file asks for is data, and policy decides about it.
+
+pub mod frontmatter;
+pub mod places;
+mod yaml;
+
+pub use places::{Places, Scope, Trust};
