@@ -3,6 +3,8 @@
 
 pub mod frontmatter;
 pub mod places;
+pub mod skills;
 mod yaml;
 
 pub use places::{Places, Scope, Trust};
+pub use skills::{Skill, Skills};

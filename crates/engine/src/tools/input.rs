@@ -16,6 +16,7 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     ("offset", &["start_line", "startLine", "line_offset"]),
     ("limit", &["max_lines", "maxLines", "num_lines", "line_count"]),
     ("timeout_secs", &["timeout_seconds"]),
+    ("name", &["skill", "skill_name", "skillName"]),
 ];
 
 pub struct Input(Map<String, Value>);
@@ -39,6 +40,15 @@ impl Input {
             Some(Value::String(text)) => Ok(text),
             Some(other) => Err(invalid(format!("`{field}` must be text, not {}", kind(&other)))),
             None => Err(invalid(format!("`{field}` is missing: text is expected"))),
+        }
+    }
+
+    /// Text that may be left out.
+    pub fn maybe_text(&mut self, field: &'static str) -> Result<Option<String>, ToolError> {
+        match self.take(field) {
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(invalid(format!("`{field}` must be text, not {}", kind(&other)))),
+            None => Ok(None),
         }
     }
 

@@ -17,6 +17,7 @@ mod input;
 mod read;
 pub mod registry;
 pub mod shell;
+pub mod skill;
 pub mod supervisor;
 pub mod text;
 pub mod workspace;
