@@ -20,6 +20,7 @@ mod list;
 mod read;
 pub mod registry;
 pub mod shell;
+pub mod skill;
 pub mod supervisor;
 pub mod text;
 pub mod todo;
