@@ -104,7 +104,7 @@ impl Tool for SkillTool {
     }
 
     fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<Prepared, ToolError> {
-        let name = Input::new(input).maybe_text("name")?.unwrap_or_default();
+        let name = Input::new(input).optional_text("name")?.unwrap_or_default();
         let name = name.trim().trim_start_matches('/');
         if name.is_empty() {
             return Ok(self.list());

@@ -43,6 +43,7 @@ impl Desk {
         let cx = ToolContext {
             workspace: Arc::new(Workspace::open(&root).unwrap()),
             shell: Arc::new(Shell::new(settings)),
+            todos: Arc::default(),
             timeout: None,
         };
         Self { _dir: dir, home, skills, cx }
