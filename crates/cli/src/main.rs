@@ -1,1 +1,122 @@
-fn main() {}
+//! The `zdx` binary: arguments in, one of the commands, an exit code out.
+
+mod args;
+mod chat;
+mod commands;
+mod exit;
+mod front;
+mod output;
+mod pump;
+mod run;
+mod settings;
+mod signals;
+mod start;
+mod stdin;
+mod style;
+mod terminal;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use zdx_engine::paths::Env;
+use zdx_engine::tools::supervisor;
+
+use crate::args::{Cli, Command, Sessions};
+use crate::exit::{Ending, Failure};
+use crate::settings::{SessionPick, Settings};
+use crate::stdin::Asked;
+use crate::terminal::Terminal;
+
+fn main() -> ExitCode {
+    // Before anything else: the supervisor of a command must owe nothing to arguments or configuration.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == supervisor::ARGUMENT) {
+        return supervisor::run();
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help that nobody reads to its end is no failure.
+            let _ = error.print();
+            return if error.use_stderr() { Ending::Usage } else { Ending::Completed }.into();
+        }
+    };
+    let env = Env::capture();
+    let no_colour = env.first_of(&["NO_COLOR", "AGENT_NO_COLOR"]).is_some();
+    let terminal = Terminal::detect(no_colour, env.get("TERM"));
+    let ending = dispatch(cli, env, terminal).unwrap_or_else(|failure| {
+        if let Some(message) = failure.message() {
+            let line = format!("zdx: {}", zdx_protocol::display::plain(&message));
+            // Nobody can be told that stderr does not work.
+            let _ = output::write_all(
+                rustix::stdio::stderr(),
+                format!("{}\n", terminal.style.red(&line)).as_bytes(),
+            );
+        }
+        failure.ending()
+    });
+    ending.into()
+}
+
+fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
+    // These two need nothing but the definition of the command line itself.
+    match cli.command {
+        Some(Command::Completions { shell }) => return commands::completions(shell),
+        Some(Command::Man) => return commands::man(),
+        _ => {}
+    }
+    let streams_json = cli.streams_json();
+    let settings = match Settings::resolve(cli.options, env, terminal) {
+        Ok(settings) => settings,
+        Err(failure) if streams_json => {
+            commands::print(front::Json::stillborn(&failure.message().unwrap_or_default()))?;
+            return Err(failure);
+        }
+        Err(failure) => return Err(failure),
+    };
+    match cli.command {
+        None => converse(chat::chat(&settings, settings.session.clone())),
+        Some(Command::Sessions(Sessions::Resume { id })) => {
+            let pick = resumed(&settings, id)?;
+            converse(chat::chat(&settings, pick))
+        }
+        Some(Command::Exec { prompt, text }) => converse(run::exec(&settings, Asked::new(prompt, text))),
+        Some(Command::Sessions(Sessions::List { limit })) => commands::sessions::list(&settings, limit),
+        Some(Command::Sessions(Sessions::Show { id })) => commands::sessions::show(&settings, &id),
+        Some(Command::Sessions(Sessions::Delete { ids })) => commands::sessions::delete(&settings, &ids),
+        Some(Command::Config(command)) => commands::config::run(&settings, &command),
+        Some(Command::Models) => block_on(commands::models::run(&settings)),
+        Some(Command::Completions { .. } | Command::Man) => Ok(Ending::Completed),
+    }
+}
+
+fn resumed(settings: &Settings, id: Option<String>) -> Result<SessionPick, Failure> {
+    match (&settings.session, id) {
+        (SessionPick::New, Some(id)) => Ok(SessionPick::Id(id)),
+        (SessionPick::New, None) => Ok(SessionPick::Latest),
+        (SessionPick::LatestHere, None) => Ok(SessionPick::LatestHere),
+        (SessionPick::Id(id), None) => Ok(SessionPick::Id(id.clone())),
+        _ => {
+            Err(Failure::usage("`sessions resume` takes the session's id alone; leave the other options out"))
+        }
+    }
+}
+
+/// Runs something that writes session files.
+fn converse(run: impl Future<Output = Result<Ending, Failure>>) -> Result<Ending, Failure> {
+    block_on(async {
+        zdx_engine::session::ignore_sigxfsz().map_err(Failure::runtime)?;
+        run.await
+    })
+}
+
+fn block_on<T>(run: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::runtime(format!("cannot start: {error}")))?;
+    let result = runtime.block_on(run);
+    // Whatever still hangs in a blocking call is not worth waiting for.
+    runtime.shutdown_background();
+    result
+}

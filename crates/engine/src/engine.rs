@@ -11,9 +11,10 @@ use crate::backend::Backend;
 use crate::emit::Emitter;
 use crate::models::ModelPicker;
 use crate::policy::PolicyContext;
+use crate::policy::grants::GrantStore;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
-use crate::turn::{Approvals, TurnIo};
+use crate::turn::{Approvals, TurnIo, command};
 
 pub struct Engine {
     pub emit: Emitter,
@@ -21,15 +22,23 @@ pub struct Engine {
     pub registry: Registry,
     pub tools: ToolContext,
     pub policy: PolicyContext,
+    pub grants: GrantStore,
     pub picker: ModelPicker,
     pub commands: mpsc::Receiver<Command>,
+}
+
+/// What makes a turn.
+enum Work {
+    Prompt(Prompt),
+    Shell(String),
 }
 
 /// What waits until the running turn is over.
 #[derive(Default)]
 struct Queue {
-    prompts: VecDeque<Prompt>,
+    work: VecDeque<Work>,
     model: Option<String>,
+    agent: Option<String>,
     approval: Option<Approval>,
     shutdown: bool,
 }
@@ -42,8 +51,8 @@ impl Engine {
             if queue.shutdown {
                 break;
             }
-            if let Some(prompt) = queue.prompts.pop_front() {
-                self.turn(prompt, &mut queue).await;
+            if let Some(work) = queue.work.pop_front() {
+                self.turn(work, &mut queue).await;
                 continue;
             }
             match self.commands.recv().await {
@@ -55,19 +64,29 @@ impl Engine {
         self.emit.sync().await;
     }
 
-    async fn turn(&mut self, prompt: Prompt, queue: &mut Queue) {
+    async fn turn(&mut self, work: Work, queue: &mut Queue) {
         let cancel = CancellationToken::new();
         let approvals = Approvals::default();
         let mut io = TurnIo {
             emit: &mut self.emit,
             registry: &self.registry,
             tools: &self.tools,
-            policy: &self.policy,
+            policy: &mut self.policy,
+            grants: &self.grants,
             approvals: &approvals,
             cancel: cancel.clone(),
         };
         let summary = {
-            let turn = self.backend.run_turn(prompt, &mut io);
+            let backend = &mut self.backend;
+            let turn = async {
+                match work {
+                    Work::Prompt(prompt) => backend.run_turn(prompt, &mut io).await,
+                    Work::Shell(typed) => {
+                        let command = typed.trim_start_matches(['@', '!']).trim();
+                        command::run_for_user(&typed, command, &mut io).await
+                    }
+                }
+            };
             tokio::pin!(turn);
             let mut open = true;
             loop {
@@ -106,7 +125,7 @@ impl Engine {
 
     async fn apply_settings(&mut self, queue: &mut Queue) {
         if let Some(approval) = queue.approval.take() {
-            self.policy.set_approval(approval);
+            self.policy.approval = approval;
         }
         let Some(model) = queue.model.take() else { return };
         match self.picker.resolve(&model) {
@@ -128,19 +147,21 @@ impl Engine {
 impl Queue {
     fn take(&mut self, command: Command, turn: Option<(&CancellationToken, &Approvals)>) {
         match command {
-            Command::Prompt(prompt) => self.prompts.push_back(prompt),
+            Command::Prompt(prompt) => self.work.push_back(Work::Prompt(prompt)),
+            Command::Shell(command) => self.work.push_back(Work::Shell(command)),
             Command::Answer { request, decision } => {
                 if let Some((_, approvals)) = turn {
                     approvals.answer(request, decision);
                 }
             }
             Command::Interrupt => {
-                self.prompts.clear();
+                self.work.clear();
                 if let Some((cancel, _)) = turn {
                     cancel.cancel();
                 }
             }
             Command::SetModel(model) => self.model = Some(model),
+            Command::SetAgent(agent) => self.agent = Some(agent),
             Command::SetApproval(approval) => self.approval = Some(approval),
             Command::Shutdown => {
                 self.shutdown = true;

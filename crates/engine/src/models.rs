@@ -1,8 +1,12 @@
 //! Which model answers: what the user named, what the session used before, what answers on loopback, or the demo.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use zdx_models::{Catalogue, Client, Endpoint, LOCAL_SERVERS, ModelError, discover, list_models};
+use zdx_models::wire::Wire;
+use zdx_models::{
+    Catalogue, Client, Endpoint, LOCAL_SERVERS, ModelError, ProviderEntry, discover, list_models,
+};
 
 use crate::config::Config;
 use crate::paths::Env;
@@ -12,6 +16,20 @@ pub struct ModelPicker {
     config: Arc<Config>,
     env: Env,
     catalogue: Catalogue,
+}
+
+/// The provider meant by a base URL alone, or by a provider table without a name.
+const UNNAMED: &str = "local";
+
+/// Chat Completions is what every server speaks that somebody just names the address of.
+fn unnamed_provider(config: &Config, env: &Env) -> ProviderEntry {
+    let key = Some("AGENT_API_KEY").filter(|name| env.get(name).is_some());
+    ProviderEntry {
+        wire: Some(Wire::OpenaiChat),
+        base_url: config.base_url.clone(),
+        api_key_env: key.into_iter().map(str::to_owned).collect(),
+        ..ProviderEntry::default()
+    }
 }
 
 /// A model and what is known about it.
@@ -24,20 +42,42 @@ pub struct Chosen {
 
 impl ModelPicker {
     pub fn new(config: Arc<Config>, env: Env) -> Result<Self, ModelError> {
-        let configured = config.providers.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect();
+        let mut configured: BTreeMap<String, ProviderEntry> =
+            config.providers.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect();
+        let unnamed = configured.remove(UNNAMED).unwrap_or_default();
+        configured.insert(UNNAMED.to_owned(), unnamed_provider(&config, &env).overlaid(&unnamed));
         let catalogue = Catalogue::with(&configured)?;
         Ok(Self { config, env, catalogue })
     }
 
     /// `name` or `provider/name`.
     pub fn resolve(&self, model: &str) -> Result<Chosen, ModelError> {
-        let endpoint = self.catalogue.resolve(model, self.config.provider.as_deref(), &self.lookup())?;
+        let provider = self.config.provider.as_deref();
+        let resolved = self.catalogue.resolve(model, provider, &self.lookup());
+        // A bare URL needs no provider's name: whatever answers there is meant.
+        let resolved = match resolved {
+            Err(_) if provider.is_none() && self.config.base_url.is_some() => {
+                self.catalogue.resolve(model, Some(UNNAMED), &self.lookup())
+            }
+            resolved => resolved,
+        };
+        let endpoint = self.redirected(resolved?);
         Ok(Chosen { context_limit: self.catalogue.context_limit(&endpoint.model), endpoint })
     }
 
     /// Where a provider can be asked what it offers.
     pub fn provider(&self, name: &str) -> Result<Endpoint, ModelError> {
-        self.catalogue.resolve_provider(name, &self.lookup())
+        Ok(self.redirected(self.catalogue.resolve_provider(name, &self.lookup())?))
+    }
+
+    /// A base URL given for this run holds for the provider in use, above everything else.
+    fn redirected(&self, mut endpoint: Endpoint) -> Endpoint {
+        if let Some(base_url) = &self.config.base_url
+            && !endpoint.is_demo()
+        {
+            endpoint.base_url.clone_from(base_url);
+        }
+        endpoint
     }
 
     /// The model of a session: an explicit choice, else what the session used last, else the configured one, else
@@ -58,7 +98,8 @@ impl ModelPicker {
         if let Some(model) = &self.config.model {
             return self.resolve(model);
         }
-        if let Some(provider) = &self.config.provider {
+        let unnamed = self.config.base_url.is_some().then_some(UNNAMED);
+        if let Some(provider) = self.config.provider.as_deref().or(unnamed) {
             return self.first_offered(client, provider).await;
         }
         match discover(client, &LOCAL_SERVERS).await {
@@ -70,7 +111,7 @@ impl ModelPicker {
     /// A provider without a model: a local server usually has just one, so ask it.
     async fn first_offered(&self, client: &Client, provider: &str) -> Result<Chosen, ModelError> {
         let mut endpoint = self.provider(provider)?;
-        if endpoint.api_key.is_some() {
+        if provider != UNNAMED && endpoint.api_key.is_some() {
             return Err(ModelError::Setup(format!(
                 "no model named for {provider}; give one with --model {provider}/NAME (`zdx models --provider {provider}` lists them)"
             )));

@@ -1,6 +1,7 @@
 //! How a session comes to be: folder, log, model, prompt and tools are put together once, then the engine runs.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zdx_models::{Client, ModelError};
@@ -15,7 +16,8 @@ use crate::emit::Emitter;
 use crate::engine::Engine;
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
-use crate::policy::PolicyContext;
+use crate::policy::grants::GrantStore;
+use crate::policy::{LayerSource, PolicyContext, RuleError, Rules};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
 use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
@@ -51,6 +53,8 @@ pub enum StartError {
     Root { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Model(#[from] ModelError),
+    #[error(transparent)]
+    Rules(#[from] RuleError),
     #[error(transparent)]
     Session(#[from] OpenError),
     #[error(transparent)]
@@ -101,9 +105,9 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         tools: registry.specs(),
     };
     let todos = Arc::new(Todos::new(opened.transcript.todos.clone()));
+    let grants = GrantStore::new(setup.paths.grants_file());
+    let policy = policy_context(&setup, &root, &grants, &opened.transcript, &mut opened.notices)?;
     let (handle, end) = EngineHandle::pair();
-    let approval =
-        setup.config.approval.unwrap_or(if setup.person { Approval::Balanced } else { Approval::Yolo });
     let engine = Engine {
         emit: Emitter::new(opened.log, opened.transcript, end.events),
         backend: Backend::Native(Box::new(native)),
@@ -114,12 +118,56 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
             todos,
             timeout: setup.config.tool_timeout,
         },
-        policy: PolicyContext::new(approval),
+        policy,
+        grants,
         picker,
         commands: end.commands,
     };
     tokio::spawn(announce_and_run(engine, info, opened.notices, changed.then_some(model)));
     Ok(handle)
+}
+
+/// Rules of all layers, and what was allowed for good before.
+fn policy_context(
+    setup: &Setup,
+    root: &Path,
+    grants: &GrantStore,
+    transcript: &Transcript,
+    notices: &mut Vec<(NoticeLevel, String)>,
+) -> Result<PolicyContext, StartError> {
+    let mut rules = Rules::base();
+    for layer in &setup.config.permission {
+        let told = rules.add(&LayerSource {
+            origin: layer.source.to_string(),
+            trusted: layer.trusted,
+            permission: Some(&layer.value),
+            ..LayerSource::default()
+        })?;
+        notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
+    }
+    rules.add(&LayerSource {
+        origin: "config".to_owned(),
+        trusted: true,
+        permission: None,
+        whitelist: &setup.config.whitelist,
+        blacklist_patterns: &setup.config.blacklist_patterns,
+        dangerous_patterns: &setup.config.dangerous_patterns,
+    })?;
+    let mut granted: HashSet<String> = transcript.grants.iter().cloned().collect();
+    match grants.of(root) {
+        Ok(project) => granted.extend(project),
+        Err(error) => notices.push((NoticeLevel::Warning, error.to_string())),
+    }
+    let approval =
+        setup.config.approval.unwrap_or(if setup.person { Approval::Balanced } else { Approval::Yolo });
+    Ok(PolicyContext {
+        home: setup.env.home(),
+        rules: Arc::new(rules),
+        person: setup.person,
+        allow_dangerous: setup.allow_dangerous,
+        grants: Arc::new(granted),
+        ..PolicyContext::new(root, approval)
+    })
 }
 
 async fn announce_and_run(

@@ -39,7 +39,7 @@ pub struct ProviderEntry {
 
 impl ProviderEntry {
     /// This entry with every field that `over` sets replaced; headers are added up.
-    fn overlaid(mut self, over: &ProviderEntry) -> ProviderEntry {
+    pub fn overlaid(mut self, over: &ProviderEntry) -> ProviderEntry {
         let ProviderEntry { wire, base_url, base_url_env, api_key_env, headers, ca_file } = over;
         self.wire = wire.or(self.wire);
         if base_url.as_ref().is_some_and(|url| !url.trim().is_empty()) {

@@ -239,7 +239,8 @@ pub(crate) async fn read_into(
 mod tests {
     use super::*;
 
-    /// Certificates are read for https alone: a plain client must cost next to nothing.
+    /// Certificates are read for https alone. The fastest of five is a warm build, so this says nothing of start-up;
+    /// it guards against reading them here, which takes milliseconds every time.
     #[test]
     fn a_plain_client_is_built_at_once() {
         let fastest = (0..5)

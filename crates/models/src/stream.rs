@@ -18,8 +18,8 @@ use crate::wire::sse::{Framer, MAX_EVENT};
 use crate::wire::{Decode, Frame};
 use crate::{ModelError, ModelEvent, TimeoutPhase};
 
-/// So much is handed on at once at most: a fast server must not make the reader wait for a batch.
-const BATCH: usize = 128;
+/// So many chunks are taken along at most: a fast server must not keep the reader waiting for its text.
+const BATCH: usize = 64;
 /// Deltas that came together are joined up to this size.
 const JOIN: usize = 16 * 1024;
 /// A finished answer's connection is worth this much patience to be used again.
@@ -127,7 +127,7 @@ impl Answer {
     /// Waits for a chunk and takes along what else has arrived by then. False when the answer is complete.
     async fn advance(&mut self, queue: &mut VecDeque<ModelEvent>) -> Result<bool, ModelError> {
         let mut next = self.wait().await;
-        loop {
+        for taken in 1.. {
             let more = match next {
                 Ok(chunk) => self.feed(&chunk),
                 Err(end) => self.end(end).map(|()| false),
@@ -137,16 +137,17 @@ impl Answer {
             if !more? || complete {
                 return Ok(false);
             }
-            if queue.len() >= BATCH {
-                return Ok(true);
+            if taken == BATCH {
+                break;
             }
             // Lets the connection hand over the next chunk if it has one.
             tokio::task::yield_now().await;
             next = match self.poll_chunk().await {
                 Poll::Ready(next) => next,
-                Poll::Pending => return Ok(true),
+                Poll::Pending => break,
             };
         }
+        Ok(true)
     }
 
     async fn wait(&mut self) -> Result<Bytes, End> {

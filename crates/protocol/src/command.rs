@@ -29,8 +29,11 @@ pub enum Command {
     },
     /// Stops the running turn: model and tools. Does nothing when idle.
     Interrupt,
+    /// A command line the user typed with `!`: run at once, through the guard, without the model.
+    Shell(String),
     /// `name` or `provider/name`; takes effect with the next model call.
     SetModel(String),
+    SetAgent(String),
     SetApproval(Approval),
     /// Ends the engine after the running turn was interrupted and the log is safe.
     Shutdown,

@@ -49,6 +49,9 @@ pub enum Event {
         request: RequestId,
         id: String,
         decision: Decision,
+        /// What was remembered, when something was.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        grant: Option<String>,
     },
     ToolStarted {
         id: String,
@@ -70,6 +73,27 @@ pub enum Event {
     },
     ModelChanged {
         model: String,
+    },
+    AgentChanged {
+        agent: String,
+    },
+    /// Something the user mentioned, put before the prompt for the model to read.
+    Attached {
+        /// How the user named it: `@file:src/main.rs`.
+        label: String,
+        text: String,
+    },
+    /// A word to the model that the user need not read.
+    Reminded {
+        text: String,
+    },
+    /// Output, as it comes, of a command that no model called for.
+    ShellOutput {
+        text: String,
+    },
+    /// A command that the user ran with `!` has ended; `text` is what the model will read of it.
+    ShellFinished {
+        text: String,
     },
     /// Tokens of one model call.
     UsageReported(Usage),
@@ -178,17 +202,23 @@ impl Event {
                 parent: info.parent.clone(),
                 ts,
             }),
-            Self::TurnStarted { prompt, .. } => Record::Message(record::Message {
-                role: Role::User,
-                text: prompt.clone(),
-                partial: false,
-                ts,
+            Self::TurnStarted { prompt, .. } => {
+                Record::Message(record::Message::new(Role::User, prompt.as_str(), ts))
+            }
+            Self::Attached { text, .. } => {
+                Record::Message(record::Message::new(Role::System, text.as_str(), ts))
+            }
+            Self::Reminded { text } => Record::Message(record::Message {
+                hidden: true,
+                ..record::Message::new(Role::System, text.as_str(), ts)
             }),
+            Self::ShellFinished { text } => {
+                Record::Message(record::Message::new(Role::Assistant, text.as_str(), ts))
+            }
+            Self::AgentChanged { agent } => Record::Agent(record::Agent { agent: agent.clone(), ts }),
             Self::AssistantFinal { text, partial } => Record::Message(record::Message {
-                role: Role::Assistant,
-                text: text.clone(),
                 partial: *partial,
-                ts,
+                ..record::Message::new(Role::Assistant, text.as_str(), ts)
             }),
             Self::ReasoningFinal(reasoning) => {
                 Record::Reasoning(record::ReasoningRecord { reasoning: reasoning.clone(), ts })
@@ -206,9 +236,10 @@ impl Event {
                 ok: result.is_ok(),
                 ts,
             }),
-            Self::ApprovalResolved { id, decision, .. } => Record::Approval(record::ApprovalRecord {
+            Self::ApprovalResolved { id, decision, grant, .. } => Record::Approval(record::ApprovalRecord {
                 tool_use_id: id.clone(),
                 decision: decision.clone(),
+                grant: grant.clone(),
                 ts,
             }),
             Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),
@@ -225,6 +256,7 @@ impl Event {
             | Self::ApprovalRequested(_)
             | Self::ToolStarted { .. }
             | Self::ToolProgress { .. }
+            | Self::ShellOutput { .. }
             | Self::Retrying { .. }
             | Self::Notice { .. }
             | Self::TurnFinished(_) => return None,

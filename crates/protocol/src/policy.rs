@@ -111,6 +111,51 @@ pub enum Verdict {
     Deny(Reason),
 }
 
+/// The bare strictness of a verdict, in rising order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Allow,
+    Ask,
+    Confirm,
+    Deny,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Confirm => "confirm",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Verdict {
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Allow => Level::Allow,
+            Self::Ask(_) => Level::Ask,
+            Self::Confirm(_) => Level::Confirm,
+            Self::Deny(_) => Level::Deny,
+        }
+    }
+
+    pub fn reason(&self) -> Option<&Reason> {
+        match self {
+            Self::Allow => None,
+            Self::Ask(reason) | Self::Confirm(reason) | Self::Deny(reason) => Some(reason),
+        }
+    }
+}
+
 /// How an action must be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -29,6 +29,7 @@ pub enum Record {
     Interrupted(Interrupted),
     Reasoning(ReasoningRecord),
     Model(Model),
+    Agent(Agent),
     Approval(ApprovalRecord),
     Todos(Todos),
     Usage(UsageRecord),
@@ -75,7 +76,16 @@ pub struct Message {
     pub text: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// For the model alone: a reminder that the user need not read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
     pub ts: Timestamp,
+}
+
+impl Message {
+    pub fn new(role: Role, text: impl Into<String>, ts: Timestamp) -> Self {
+        Self { role, text: text.into(), partial: false, hidden: false, ts }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,10 +134,19 @@ pub struct Model {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    pub agent: String,
+    pub ts: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRecord {
     pub tool_use_id: String,
     #[serde(flatten)]
     pub decision: Decision,
+    /// What "always" allowed, word for word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
     pub ts: Timestamp,
 }
 
@@ -167,6 +186,7 @@ impl Record {
             "interrupted" => read(line, Self::Interrupted),
             "reasoning" => read(line, Self::Reasoning),
             "model" => read(line, Self::Model),
+            "agent" => read(line, Self::Agent),
             "approval" => read(line, Self::Approval),
             "todos" => read(line, Self::Todos),
             "usage" => read(line, Self::Usage),

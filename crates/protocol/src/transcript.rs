@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::conversation::{Message, Part, Role, Usage};
+use crate::policy::Decision;
 use crate::record::{self, Record};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
@@ -18,9 +19,12 @@ pub struct Transcript {
     pub id: Option<String>,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
+    pub agent: Option<String>,
     pub first_prompt: Option<String>,
     pub turns: u32,
     pub todos: Vec<Todo>,
+    /// What the user allowed for good in this session.
+    pub grants: Vec<String>,
     /// Of all model calls together.
     pub usage: Usage,
     /// Of the last model call: what the server counted for the context it was sent.
@@ -54,12 +58,18 @@ impl Transcript {
             Record::ToolUse(call) => self.apply_call(call),
             Record::ToolResult(result) => self.apply_result(result.tool_use_id, result.output),
             Record::Model(change) => self.model = Some(change.model),
+            Record::Agent(change) => self.agent = Some(change.agent),
             Record::Todos(record) => self.todos = record.items,
             Record::Usage(record) => {
                 self.usage.add(record.usage);
                 self.last_usage = Some(record.usage);
             }
-            Record::Interrupted(_) | Record::Approval(_) | Record::Error(_) | Record::Unknown(_) => {}
+            Record::Approval(approval) => {
+                if matches!(approval.decision, Decision::AllowAlways { .. }) {
+                    self.grants.extend(approval.grant);
+                }
+            }
+            Record::Interrupted(_) | Record::Error(_) | Record::Unknown(_) => {}
         }
     }
 

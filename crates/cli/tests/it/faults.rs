@@ -86,9 +86,11 @@ fn term_and_hup_are_recorded_like_ctrl_c() {
 
 #[test]
 fn ctrl_c_stops_a_command_and_its_children() {
-    let command = "trap '' TERM INT; setsid sh -c 'echo $$ > pid; exec sleep 600' & echo started; wait; sleep 600";
-    let server =
-        ModelServer::start_with([Reply::chat().tool_call("c1", "bash", json!({ "command": command })).done()]);
+    let command =
+        "trap '' TERM INT; setsid sh -c 'echo $$ > pid; exec sleep 600' & echo started; wait; sleep 600";
+    let server = ModelServer::start_with([Reply::chat()
+        .tool_call("c1", "bash", json!({ "command": command }))
+        .done()]);
     let zdx = place().chat(&server);
     let mut running = zdx.command().args(["exec", "-p", "go", "--format", "json"]).spawn();
     running.wait_for_stdout("started", SOON);
@@ -156,7 +158,8 @@ fn killed_while_streaming_the_session_is_whole() {
     running.finish(SOON);
     server.push(Reply::chat().text("ok").done());
     zdx.run(["exec", "-c", "-p", "second"]).success();
-    let prompts: Vec<_> = zdx.records().iter().filter(|r| r["role"] == "user").map(|r| r["text"].clone()).collect();
+    let prompts: Vec<_> =
+        zdx.records().iter().filter(|r| r["role"] == "user").map(|r| r["text"].clone()).collect();
     assert_eq!(prompts, [json!("first"), json!("second")]);
 }
 
@@ -169,7 +172,11 @@ fn errors_say_what_to_do() {
     assert!(out.stderr.contains("cannot reach") && out.stderr.contains("base_url"), "{}", out.stderr);
 
     let out = place().run(["exec", "--model", "anthropic/claude-x", "-p", "go"]).expect_code(1);
-    assert!(out.stderr.contains("ANTHROPIC_API_KEY") && out.stderr.contains("local server"), "{}", out.stderr);
+    assert!(
+        out.stderr.contains("ANTHROPIC_API_KEY") && out.stderr.contains("local server"),
+        "{}",
+        out.stderr
+    );
 
     let server = ModelServer::start_with([Reply::status(401).json(json!({"error": {"message": "bad key"}}))]);
     let out = place().chat(&server).run(["exec", "-p", "go"]).expect_code(1);

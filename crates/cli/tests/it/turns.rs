@@ -40,8 +40,10 @@ fn two_tools_then_an_answer_over_chat() {
     assert_eq!(results[0].1["data"]["created"], true);
     assert_eq!(results[1].1["data"]["stdout"], "hello\n");
 
-    let kinds: Vec<_> = out.records.iter().map(|r| r["type"].as_str().unwrap()).filter(|k| *k != "usage").collect();
-    let expected = ["meta", "message", "tool_use", "tool_result", "message", "tool_use", "tool_result", "message"];
+    let kinds: Vec<_> =
+        out.records.iter().map(|r| r["type"].as_str().unwrap()).filter(|k| *k != "usage").collect();
+    let expected =
+        ["meta", "message", "tool_use", "tool_result", "message", "tool_use", "tool_result", "message"];
     assert_eq!(kinds, expected);
     assert_eq!(out.records[0]["schema_version"], 1);
 }
@@ -111,8 +113,12 @@ fn twenty_steps_extend_one_prefix() {
             let (id, command) = (format!("call_{step}"), format!("echo {step}"));
             let input = json!({ "command": command });
             match (anthropic, step < 21) {
-                (true, true) => Reply::anthropic().thinking("hm", "sig").text("next").tool_use(&id, "bash", input).done(),
-                (false, true) => Reply::chat().reasoning("hm").text("next").tool_call(&id, "bash", input).done(),
+                (true, true) => {
+                    Reply::anthropic().thinking("hm", "sig").text("next").tool_use(&id, "bash", input).done()
+                }
+                (false, true) => {
+                    Reply::chat().reasoning("hm").text("next").tool_call(&id, "bash", input).done()
+                }
                 (true, false) => Reply::anthropic().text("done").done(),
                 (false, false) => Reply::chat().text("done").done(),
             }
@@ -148,7 +154,8 @@ fn what_a_model_gets_wrong_is_told_to_it() {
     let zdx = place().chat(&server);
     let out = zdx.run(["exec", "-p", "go"]).success();
     let results = chat_results(&server.calls()[1]);
-    let codes: Vec<_> = results.iter().map(|(id, result)| (id.as_str(), result["error"]["code"].as_str())).collect();
+    let codes: Vec<_> =
+        results.iter().map(|(id, result)| (id.as_str(), result["error"]["code"].as_str())).collect();
     let expected = [
         ("c1", Some("invalid_input")),
         ("c2", Some("unknown_tool")),
@@ -174,7 +181,8 @@ fn a_doubled_id_runs_once() {
     let ids: Vec<_> = out.records_of("tool_use").iter().map(|r| r["id"].to_string()).collect();
     let distinct: std::collections::HashSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), 3, "{ids:?}");
-    let codes: Vec<_> = out.records_of("tool_result").iter().map(|r| r["output"]["error"]["code"].clone()).collect();
+    let codes: Vec<_> =
+        out.records_of("tool_result").iter().map(|r| r["output"]["error"]["code"].clone()).collect();
     assert_eq!(codes, [Value::Null, json!("duplicate_id"), json!("duplicate_id")]);
 }
 
@@ -200,7 +208,9 @@ fn the_step_limit_ends_a_turn() {
     let server = ModelServer::start();
     server.always(|request| {
         let step = request.messages().len();
-        Reply::chat().tool_call(&format!("c{step}"), "bash", json!({"command": format!("echo {step}")})).done()
+        Reply::chat()
+            .tool_call(&format!("c{step}"), "bash", json!({"command": format!("echo {step}")}))
+            .done()
     });
     let zdx = place().chat(&server);
     let out = zdx.run(["exec", "-p", "go", "--max-steps", "3", "--format", "json"]).expect_code(1);
@@ -229,7 +239,8 @@ fn going_in_circles_is_told_and_then_stopped() {
 fn a_server_that_names_its_limit_is_asked_for_less() {
     let refusal = json!({"error": {"message": "This model's maximum context length is 4096 tokens. However, you requested \
         9000 tokens (808 in the messages, 8192 in the completion).", "type": "BadRequestError", "code": 400}});
-    let server = ModelServer::start_with([Reply::status(400).json(refusal), Reply::chat().text("fits").done()]);
+    let server =
+        ModelServer::start_with([Reply::status(400).json(refusal), Reply::chat().text("fits").done()]);
     let zdx = place().chat(&server);
     let out = zdx.run(["exec", "-p", "go"]).success();
     assert_eq!(out.stdout, "fits\n");

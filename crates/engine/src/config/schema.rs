@@ -119,7 +119,7 @@ pub const KEYS: &[Key] = &[
     key("dangerous_patterns", MoreTexts, Add).default("[]"),
     key("blacklist_patterns", MoreTexts, Add).default("[]"),
     key("whitelist", Texts, User).default("[]"),
-    key("env.pass", Variables, User).default("[]"),
+    key("env.pass", Texts, User).default("[]"),
     key("anthropic_base_url", Url, User),
     key("openai_base_url", Url, User),
     key("openrouter_base_url", Url, User),

@@ -10,8 +10,9 @@ use jiff::Timestamp;
 use zdx_protocol::conversation::Role;
 use zdx_protocol::record::{Meta, Record};
 
+use super::file::{OpenFile, file_path};
 use super::load::{Loaded, OpenError, Opened, Scan};
-use super::log::{Lock, SessionLog, file_path, lock};
+use super::log::SessionLog;
 use super::{SessionId, load, reason};
 
 /// The header and the first prompt are looked for in this much of a file.
@@ -156,9 +157,7 @@ impl SessionStore {
         }
         // Held until the entry is gone, so that nobody resumes what is being deleted.
         let file = File::open(&path).map_err(failed)?;
-        if matches!(lock(&file), Lock::Taken) {
-            return Err(DeleteError::InUse(id));
-        }
+        let Some(_held) = OpenFile::locked(file, true) else { return Err(DeleteError::InUse(id)) };
         std::fs::remove_file(&path).map_err(failed)?;
         match std::fs::remove_dir_all(self.companion_dir(id)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use zdx_protocol::record::{self, Record, SCHEMA_VERSION};
 use zdx_protocol::transcript::Transcript;
 
-use super::log::{Lock, SessionLog, file_path, lock};
+use super::file::{OpenFile, file_path};
+use super::log::SessionLog;
 use super::{SessionId, reason};
 
 /// A longer line is damage, and must not be held in memory.
@@ -93,21 +94,19 @@ impl Scan {
 /// Opens a session to go on with it: locked for this process, its tail mended, cut-off calls answered.
 pub fn open_existing(dir: &Path, id: SessionId) -> Result<Opened, OpenError> {
     let path = file_path(dir, id);
-    let file = open_for_append(&path, id)?;
-    match lock(&file) {
-        Lock::Ours | Lock::Unsupported => {}
-        Lock::Taken => return Err(OpenError::InUse(id)),
-    }
+    let Some(open) = OpenFile::locked(open_for_append(&path, id)?, true) else {
+        return Err(OpenError::InUse(id));
+    };
     // Deleted between opening and locking: what we would append to is no longer a session.
     let key = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-    if std::fs::metadata(&path).map(key).ok() != file.metadata().map(key).ok() {
+    if std::fs::metadata(&path).map(key).ok() != open.file().metadata().map(key).ok() {
         return Err(OpenError::NotFound(id));
     }
-    let Loaded { mut transcript, scan, mut notices } = fold(&file, id)?;
+    let Loaded { mut transcript, scan, mut notices } = fold(open.file(), id)?;
     if let Some(found) = scan.is_newer() {
         return Err(OpenError::Newer { id, found });
     }
-    let (mut log, mended) = SessionLog::resume(id, path, file, scan.torn);
+    let (mut log, mended) = SessionLog::resume(id, path, open, scan.torn);
     notices.extend(mended.notice());
     let cut_off = transcript.interrupted_results(record::now());
     if !cut_off.is_empty() {

@@ -2,13 +2,12 @@
 //! Never fails a turn: trouble with the disk is told once, and once more when it is over.
 
 use std::collections::VecDeque;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
 
+use super::file::{OpenFile, file_path};
 use super::load::LINE_CAP;
 use super::{SessionId, reason};
 
@@ -103,9 +102,9 @@ impl SessionLog {
         Self::over(id, PathBuf::new(), Sink::Off)
     }
 
-    /// Goes on with a file that is open for appending and locked. A torn last line gets its newline first.
-    pub(super) fn resume(id: SessionId, path: PathBuf, file: File, torn: bool) -> (Self, Saved) {
-        let mut log = Self::over(id, path, Sink::Open(OpenFile::new(file, true)));
+    /// Goes on with a file that is there. A torn last line gets its newline first.
+    pub(super) fn resume(id: SessionId, path: PathBuf, open: OpenFile, torn: bool) -> (Self, Saved) {
+        let mut log = Self::over(id, path, Sink::Open(open));
         log.started = true;
         if torn {
             log.enqueue(b"\n".to_vec());
@@ -147,8 +146,12 @@ impl SessionLog {
         }
         let line = match record.to_line() {
             Ok(line) if line.len() <= LINE_CAP => line,
-            Ok(line) => return Self::dropped(format!("a record of {} MiB is too large", line.len() >> 20)),
-            Err(error) => return Self::dropped(format!("a record could not be written as JSON ({error})")),
+            Ok(line) => {
+                return Saved::Dropped { why: format!("a record of {} MiB is too large", line.len() >> 20) };
+            }
+            Err(error) => {
+                return Saved::Dropped { why: format!("a record could not be written as JSON ({error})") };
+            }
         };
         if matches!(self.sink, Sink::Unborn) && self.queue.is_empty() && !matches!(record, Record::Meta(_)) {
             // The first line of a file says what it is, even if nobody told us more than the id.
@@ -225,10 +228,6 @@ impl SessionLog {
         Saved::Not { why }
     }
 
-    fn dropped(why: String) -> Saved {
-        Saved::Dropped { why }
-    }
-
     fn enqueue(&mut self, line: Vec<u8>) {
         self.queued_bytes += line.len();
         self.queue.push_back(line);
@@ -262,117 +261,4 @@ impl SessionLog {
 /// Says what a session is, not that anything happened in it.
 fn is_preamble(record: &Record) -> bool {
     matches!(record, Record::Meta(_) | Record::Model(_))
-}
-
-pub(super) fn file_path(dir: &Path, id: SessionId) -> PathBuf {
-    dir.join(format!("{id}.jsonl"))
-}
-
-#[derive(Debug)]
-struct OpenFile {
-    file: File,
-    /// Where a half-written record begins that could not be cut off yet.
-    torn_at: Option<u64>,
-    /// The folder's entry for the file is known to be on the disk.
-    entry_synced: bool,
-}
-
-impl OpenFile {
-    fn new(file: File, entry_synced: bool) -> Self {
-        Self { file, torn_at: None, entry_synced }
-    }
-
-    fn create(path: &Path) -> io::Result<Self> {
-        if let Some(dir) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        }
-        let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)?;
-        match lock(&file) {
-            Lock::Ours | Lock::Unsupported => Ok(Self::new(file, false)),
-            Lock::Taken => Err(io::Error::other("another process holds it")),
-        }
-    }
-
-    /// All of the line or, as far as the disk allows, none of it.
-    fn append(&mut self, line: &[u8]) -> io::Result<()> {
-        if let Some(offset) = self.torn_at {
-            self.file.set_len(offset)?;
-            self.torn_at = None;
-        }
-        let mut rest = line;
-        while !rest.is_empty() {
-            // A full disk first gives a short write; only the next one says why.
-            match self.file.write(rest) {
-                Ok(0) => return Err(self.cut(line.len() - rest.len(), ErrorKind::WriteZero.into())),
-                Ok(written) => rest = &rest[written..],
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.cut(line.len() - rest.len(), error)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes back the `written` bytes at the end, so that the next record does not glue to them.
-    fn cut(&mut self, written: usize, error: io::Error) -> io::Error {
-        if written > 0 {
-            match self.file.metadata() {
-                Ok(metadata) => {
-                    let start = metadata.len().saturating_sub(written as u64);
-                    self.torn_at = self.file.set_len(start).is_err().then_some(start);
-                }
-                Err(unknown_size) => return unknown_size,
-            }
-        }
-        error
-    }
-
-    fn sync(&mut self, path: &Path) -> Result<(), String> {
-        let in_words = |error: io::Error| format!("{}: {}", path.display(), reason(&error));
-        if !self.entry_synced {
-            // Waiting for the folder costs a journal commit: it is due when the data is promised, not before.
-            if let Some(dir) = path.parent() {
-                File::open(dir).and_then(|dir| supported(dir.sync_all())).map_err(in_words)?;
-            }
-            self.entry_synced = true;
-        }
-        supported(self.file.sync_data()).map_err(in_words)?;
-        match self.file.metadata() {
-            Ok(metadata) if metadata.nlink() == 0 => {
-                Err(format!("{} was removed by another program", path.display()))
-            }
-            Ok(_) => Ok(()),
-            Err(error) => Err(in_words(error)),
-        }
-    }
-}
-
-/// Some file systems cannot sync a folder or a special file. There is nothing to wait for then.
-fn supported(synced: io::Result<()>) -> io::Result<()> {
-    match synced {
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
-        other => other,
-    }
-}
-
-pub(super) enum Lock {
-    Ours,
-    Taken,
-    /// The file system knows no locks; saving without one beats not saving.
-    Unsupported,
-}
-
-pub(super) fn lock(file: &File) -> Lock {
-    match file.try_lock() {
-        Ok(()) => Lock::Ours,
-        Err(TryLockError::WouldBlock) => Lock::Taken,
-        Err(TryLockError::Error(_)) => Lock::Unsupported,
-    }
-}
-
-/// Lets a write beyond `ulimit -f` fail with an error instead of killing the process. To be called once, inside the
-/// tokio runtime. A handler that does nothing, rather than an ignored signal: children would inherit the latter.
-pub fn ignore_sigxfsz() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    // The handler stays for the life of the process; the listener is of no use.
-    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }

@@ -1,6 +1,7 @@
 //! Session files: one JSONL file a session, appended to, recovered, listed and deleted here.
 //! Knows nothing of turns or models; what a line means is the protocol's `Record` and `Transcript`.
 
+mod file;
 mod list;
 mod load;
 mod log;
@@ -11,9 +12,10 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
+pub use file::ignore_sigxfsz;
 pub use list::{DeleteError, FindError, SessionStore, SessionSummary};
 pub use load::{Loaded, OpenError, Opened, Scan, open_existing, read_existing, scan};
-pub use log::{Saved, SessionLog, ignore_sigxfsz};
+pub use log::{Saved, SessionLog};
 
 /// A random UUID, hyphenated and lower-case. It names a file, so nothing else is ever accepted as an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

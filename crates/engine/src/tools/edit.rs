@@ -88,9 +88,7 @@ impl Tool for Edit {
         let before = digest(&content);
         let action = Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] };
         let workspace = Arc::clone(&cx.workspace);
-        let run = move |_| {
-            off_thread("write_error", move || edit(&workspace, &target, before, &replacement)).boxed()
-        };
+        let run = move |run| off_thread(run, move || edit(&workspace, &target, before, &replacement)).boxed();
         Ok(Prepared { action, preview, doomed, run: Box::new(run) })
     }
 }

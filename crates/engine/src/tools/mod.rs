@@ -21,6 +21,7 @@ mod patch;
 mod read;
 pub mod registry;
 pub mod shell;
+pub mod skill;
 pub mod supervisor;
 pub mod text;
 pub mod todo;
@@ -74,14 +75,28 @@ pub struct RunContext {
     pub progress: mpsc::Sender<String>,
 }
 
-/// For work on files, which may block. Not given up halfway: a write is short, and its result must be known.
+/// What work on files that hangs gets to finish after an interrupt: its result should be known if it can be.
+const FINISH: Duration = Duration::from_millis(1500);
+
+/// For work that changes files, which may block.
 async fn off_thread(
-    code: &'static str,
+    run: RunContext,
     work: impl FnOnce() -> Result<Value, ToolError> + Send + 'static,
 ) -> ToolOutput {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result.into(),
-        Err(_) => ToolOutput::error(code, "the tool failed; whether it finished is unknown"),
+    if run.cancel.is_cancelled() {
+        return ToolOutput::error("interrupted", "interrupted before anything was changed");
+    }
+    let working = tokio::task::spawn_blocking(work);
+    let late = async {
+        run.cancel.cancelled().await;
+        tokio::time::sleep(FINISH).await;
+    };
+    tokio::select! {
+        done = working => match done {
+            Ok(result) => result.into(),
+            Err(_) => ToolOutput::error("write_error", "the tool failed; whether the file was changed is unknown"),
+        },
+        () = late => ToolOutput::error("interrupted", "interrupted; whether the file was changed is unknown"),
     }
 }
 

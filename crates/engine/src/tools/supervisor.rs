@@ -14,11 +14,9 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use nix::sys::signal::{SigSet, Signal as Caught};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
@@ -54,6 +52,7 @@ fn supervise() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
 
+    let signals = Signals::listen()?;
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let command = read_command(&mut control)?;
     let shell = match start(command) {
@@ -63,26 +62,25 @@ fn supervise() -> io::Result<()> {
             return control.write_all(&Status::NotStarted(errno).encode());
         }
     };
-    // Only the family may hold the pipes: their end is how zdx learns that no more output comes.
+    let attended = release_pipes().and_then(|()| attend(shell, &mut control, &signals));
+    if attended.is_err() {
+        // Nobody could stop it later.
+        family(shell).kill();
+    }
+    attended
+}
+
+/// Only the family may hold the pipes: their end is how zdx learns that no more output comes.
+fn release_pipes() -> io::Result<()> {
     let nowhere = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nowhere)?;
     rustix::stdio::dup2_stdout(&nowhere)?;
     rustix::stdio::dup2_stderr(&nowhere)?;
-
-    // Blocked after the shell was started, which would inherit it, and before the threads, which must.
-    let mut deadly = SigSet::empty();
-    for signal in [Caught::SIGTERM, Caught::SIGINT, Caught::SIGHUP] {
-        deadly.add(signal);
-    }
-    deadly.thread_block()?;
-    let listener = control.try_clone()?;
-    thread::Builder::new().spawn(move || obey(listener, shell))?;
-    thread::Builder::new().spawn(move || {
-        let _ = deadly.wait();
-        sweep(shell);
-    })?;
-    reap(shell, &mut control);
     Ok(())
+}
+
+fn family(shell: Pid) -> tree::Family {
+    tree::Family { supervisor: rustix::process::getpid(), shell: Some(shell) }
 }
 
 fn read_command(control: &mut UnixStream) -> io::Result<Vec<u8>> {
@@ -116,24 +114,56 @@ fn script(mut command: Vec<u8>) -> OsString {
     OsString::from_vec(command)
 }
 
-/// Waits for every member of the family; orphans become our children, as we are their subreaper.
-fn reap(shell: Pid, control: &mut UnixStream) {
+/// Waits for the end of the whole family, and brings it about when told to. One thread does it all: a thread more would
+/// cost every command its start.
+fn attend(shell: Pid, control: &mut UnixStream, signals: &Signals) -> io::Result<()> {
+    let mut sweep: Option<Sweep> = None;
     loop {
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid == shell => {
-                // A zdx that no longer listens is noticed by `obey`.
-                let _ = control.write_all(&Status::of(status, family_lives(shell)).encode());
+        if reap(shell, control) {
+            return Ok(());
+        }
+        let mut sources = vec![PollFd::new(&signals.child, PollFlags::IN)];
+        let wait = match &mut sweep {
+            Some(sweep) => Some(sweep.step()),
+            None => {
+                sources.push(PollFd::new(&signals.end, PollFlags::IN));
+                sources.push(PollFd::new(&*control, PollFlags::IN));
+                UNNOTICED
             }
+        };
+        let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
+        match rustix::event::poll(&mut sources, wait.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => break,
+            Err(error) => return Err(error.into()),
+        }
+        let heard = |source: &PollFd<'_>| !source.revents().is_empty();
+        // A byte, the end and an error mean the same: stop.
+        let stop = sources.iter().skip(1).any(heard);
+        signals.drain();
+        if stop {
+            sweep = Some(Sweep::begin(family(shell)));
         }
     }
-    // Without subreapers orphans are not ours to wait for.
-    #[cfg(not(target_os = "linux"))]
-    while family_lives(shell) {
-        thread::sleep(Duration::from_millis(50));
+}
+
+/// Reports the shell's end when it comes. True when nobody is left.
+fn reap(shell: Pid, control: &mut UnixStream) -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == shell => {
+                // A zdx that no longer listens has closed its end, which is noticed elsewhere.
+                let _ = control.write_all(&Status::of(status, family_lives(shell)).encode());
+            }
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(_) => return !family_lives(shell),
+        }
     }
 }
+
+/// Without subreapers orphans are not ours to wait for: their end has to be looked for.
+const UNNOTICED: Option<Duration> =
+    if cfg!(target_os = "linux") { None } else { Some(Duration::from_millis(50)) };
 
 #[cfg(target_os = "linux")]
 fn family_lives(_shell: Pid) -> bool {
@@ -147,28 +177,59 @@ fn family_lives(shell: Pid) -> bool {
     rustix::process::test_kill_process_group(shell).is_ok()
 }
 
-fn obey(mut control: UnixStream, shell: Pid) {
-    let mut word = [0; 1];
-    while matches!(control.read(&mut word), Err(error) if error.kind() == io::ErrorKind::Interrupted) {}
-    sweep(shell);
+/// Signals as something to wait for. Caught, not blocked: the shell would inherit that.
+struct Signals {
+    /// Readable when a child ended.
+    child: UnixStream,
+    /// Readable when we were told to end, which is answered by a sweep.
+    end: UnixStream,
 }
 
-/// Ends the family: asked first, then frozen and killed until `reap` finds nobody and the process ends.
-fn sweep(shell: Pid) {
-    static SWEEPING: AtomicBool = AtomicBool::new(false);
-    if SWEEPING.swap(true, Ordering::SeqCst) {
-        return;
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+        let listen = |signals: &[i32]| {
+            let (heard, caught) = UnixStream::pair()?;
+            for &signal in signals {
+                signal_hook::low_level::pipe::register(signal, caught.try_clone()?)?;
+            }
+            heard.set_nonblocking(true)?;
+            io::Result::Ok(heard)
+        };
+        Ok(Self { child: listen(&[SIGCHLD])?, end: listen(&[SIGTERM, SIGINT, SIGHUP])? })
     }
-    let family = tree::Family { supervisor: rustix::process::getpid(), shell: Some(shell) };
-    // A stopped process hears of its end only when it goes on.
-    family.signal(Signal::TERM);
-    family.signal(Signal::CONT);
-    thread::sleep(GRACE);
-    let mut pause = Duration::from_millis(2);
-    loop {
-        family.kill();
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(100));
+
+    /// Makes room for the next word about children.
+    fn drain(&self) {
+        let mut words = [0; 64];
+        while matches!((&self.child).read(&mut words), Ok(1..)) {}
+    }
+}
+
+/// The end of a family: asked first, then frozen and killed until nobody is left.
+struct Sweep {
+    family: tree::Family,
+    kill_at: Instant,
+    pause: Duration,
+}
+
+impl Sweep {
+    fn begin(family: tree::Family) -> Self {
+        family.signal(Signal::TERM);
+        // A stopped process hears of its end only when it goes on.
+        family.signal(Signal::CONT);
+        Self { family, kill_at: Instant::now() + GRACE, pause: Duration::from_millis(2) }
+    }
+
+    /// Does what is due, and says when to come again.
+    fn step(&mut self) -> Duration {
+        let grace = self.kill_at.saturating_duration_since(Instant::now());
+        if grace > Duration::ZERO {
+            return grace;
+        }
+        self.family.kill();
+        self.pause = (self.pause * 2).min(Duration::from_millis(100));
+        self.pause
     }
 }
 

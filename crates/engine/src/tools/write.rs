@@ -59,8 +59,7 @@ impl Tool for Write {
             Err(error) => (None, Preview::None, Some(error.not_written())),
         };
         let workspace = Arc::clone(&cx.workspace);
-        let run =
-            move |_| off_thread("write_error", move || write(&workspace, &target, before, &content)).boxed();
+        let run = move |run| off_thread(run, move || write(&workspace, &target, before, &content)).boxed();
         Ok(Prepared { action, preview, doomed, run: Box::new(run) })
     }
 }

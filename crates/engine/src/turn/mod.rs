@@ -2,6 +2,7 @@
 
 mod approve;
 mod call;
+pub mod command;
 mod fault;
 mod repeat;
 pub mod run;
@@ -16,6 +17,7 @@ use zdx_protocol::{Decision, RequestId};
 
 use crate::emit::Emitter;
 use crate::policy::PolicyContext;
+use crate::policy::grants::GrantStore;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 
@@ -24,7 +26,8 @@ pub struct TurnIo<'a> {
     pub emit: &'a mut Emitter,
     pub registry: &'a Registry,
     pub tools: &'a ToolContext,
-    pub policy: &'a PolicyContext,
+    pub policy: &'a mut PolicyContext,
+    pub grants: &'a GrantStore,
     pub approvals: &'a Approvals,
     pub cancel: CancellationToken,
 }

@@ -15,10 +15,15 @@ pub struct Bench {
 }
 
 impl Bench {
+    /// Commands run under this very binary.
     pub fn new() -> Self {
+        Self::under(std::env::current_exe().unwrap())
+    }
+
+    pub fn under(supervisor: PathBuf) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let shell = Shell::new(ShellSettings {
-            supervisor: std::env::current_exe().unwrap(),
+            supervisor,
             env: std::env::vars_os().collect(),
             env_pass: Vec::new(),
             spill_dir: Some(dir.path().join("spill")),
@@ -60,10 +65,7 @@ pub fn stdout(output: &CommandOutput) -> &str {
     &output.stdout.text
 }
 
-pub fn trial<F: Future<Output = ()>>(name: &'static str, body: fn() -> F) -> Trial
-where
-    F: 'static,
-{
+pub fn trial<F: Future<Output = ()> + 'static>(name: &'static str, body: fn() -> F) -> Trial {
     Trial::test(name, move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(Failed::from)?.block_on(body());

@@ -3,11 +3,15 @@
 //! This binary has a `main` of its own because it is also what the commands run under: started with the supervisor's
 //! argument it is the supervisor, as zdx is. `ZDX_STRESS=500` makes the survivor test as long as that.
 
+// Without the usual harness clippy does not see that all of this is a test.
+#![allow(clippy::unwrap_used)]
+
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 use zdx_engine::tools::supervisor;
 
+mod envelope;
 mod kit;
 mod left_behind;
 mod output;
@@ -24,6 +28,7 @@ fn main() -> ExitCode {
     }
     let mut trials: Vec<Trial> = Vec::new();
     trials.extend(output::trials());
+    trials.extend(envelope::trials());
     trials.extend(stopping::trials());
     trials.extend(left_behind::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

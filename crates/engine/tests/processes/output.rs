@@ -93,13 +93,14 @@ async fn progress() {
     let (to, mut from) = mpsc::channel(16);
     let options = RunOptions { progress: Some(to), ..bench.options() };
     // It waits for the file, which is made only after the progress came.
-    let command = "echo first; while [ ! -e go ]; do sleep 0.01; done; echo second; sleep 30 &";
+    let command = "echo first; while [ ! -e go ]; do sleep 0.01; done; echo second; sleep 1000 &";
     let reader = async {
         assert_eq!(from.recv().await.as_deref(), Some("first\n"));
         std::fs::write(bench.path("go"), "").unwrap();
         assert_eq!(from.recv().await.as_deref(), Some("second\n"));
         // The queue closes with the call, though a child still holds the pipe.
-        assert_eq!(from.recv().await, None);
+        let end = tokio::time::timeout(Duration::from_secs(10), from.recv()).await;
+        assert_eq!(end, Ok(None));
     };
     let (output, ()) = tokio::join!(bench.shell.run(command, options), reader);
     assert!(output.unwrap().background);

@@ -2,7 +2,7 @@
 //! Borrows the messages; what comes out for a prefix of them never changes when more follow.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::{Serialize, Serializer};
@@ -39,7 +39,7 @@ static UNANSWERED: LazyLock<ToolOutput> =
 /// Turns whose roles alternate but for system messages, where every call is answered in the turn after it, ids
 /// are unique, and no block is empty.
 pub(super) fn turns<'a>(messages: &'a [Message], wire: Wire, model: &str) -> Vec<Turn<'a>> {
-    let mut builder = Builder { turns: Vec::new(), open: Vec::new(), calls_at: 0, used: HashSet::new() };
+    let mut builder = Builder { turns: Vec::new(), open: Vec::new(), calls_at: 0, used: HashMap::new() };
     for message in messages {
         match message.role {
             Role::Assistant => builder.assistant(&message.parts, wire, model),
@@ -57,7 +57,8 @@ struct Builder<'a> {
     open: Vec<(&'a str, String)>,
     /// The turn that made them.
     calls_at: usize,
-    used: HashSet<String>,
+    /// Every id sent so far, with how often it was asked for.
+    used: HashMap<String, u32>,
 }
 
 impl<'a> Builder<'a> {
@@ -134,11 +135,12 @@ impl<'a> Builder<'a> {
         let fit: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
         let fit = if fit.is_empty() { "call".to_owned() } else { fit };
         let mut candidate = fit.clone();
-        let mut next = 2;
-        while !self.used.insert(candidate.clone()) {
-            candidate = format!("{fit}_{next}");
-            next += 1;
+        while self.used.contains_key(&candidate) {
+            let times = self.used.entry(fit.clone()).or_insert(1);
+            *times += 1;
+            candidate = format!("{fit}_{times}");
         }
+        self.used.insert(candidate.clone(), 1);
         candidate
     }
 }

@@ -9,6 +9,8 @@ mod history;
 mod openai_chat;
 pub(crate) mod problem;
 pub mod sse;
+#[cfg(test)]
+mod testing;
 
 /// The dialects zdx speaks. A closed set: a vendor is data, a wire is code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -5,8 +5,6 @@ mod content;
 mod decode;
 mod encode;
 mod reasoning;
-#[cfg(test)]
-mod tests;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::encode;

@@ -167,7 +167,8 @@ pub(crate) fn brief(text: &str) -> String {
         }
         let room = MAX_MESSAGE.saturating_sub(line.len());
         if word.len() > room {
-            line.push_str(&word[..word.floor_char_boundary(room)]);
+            let end = (0..=room).rev().find(|at| word.is_char_boundary(*at)).unwrap_or_default();
+            line.push_str(&word[..end]);
             line.push('…');
             break;
         }

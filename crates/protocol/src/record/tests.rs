@@ -10,7 +10,7 @@ fn ts() -> Timestamp {
 }
 
 fn message(role: Role, text: &str) -> Record {
-    Record::Message(Message { role, text: text.to_owned(), partial: false, ts: ts() })
+    Record::Message(Message::new(role, text, ts()))
 }
 
 fn meta() -> Meta {
@@ -64,6 +64,7 @@ fn shapes() -> Vec<(Record, &'static str)> {
                 role: Role::Assistant,
                 text: "hel".to_owned(),
                 partial: true,
+                hidden: false,
                 ts: ts(),
             }),
             r#"{"type":"message","role":"assistant","text":"hel","partial":true,"ts":"2025-12-17T03:21:09Z"}"#,
@@ -97,7 +98,12 @@ fn shapes() -> Vec<(Record, &'static str)> {
             r#"{"type":"model","model":"lab/other","ts":"2025-12-17T03:21:09Z"}"#,
         ),
         (
-            Record::Approval(ApprovalRecord { tool_use_id: "call_1".to_owned(), decision: allow, ts: ts() }),
+            Record::Approval(ApprovalRecord {
+                tool_use_id: "call_1".to_owned(),
+                decision: allow,
+                grant: None,
+                ts: ts(),
+            }),
             r#"{"type":"approval","tool_use_id":"call_1","decision":"allow_always","scope":"session","ts":"2025-12-17T03:21:09Z"}"#,
         ),
         (

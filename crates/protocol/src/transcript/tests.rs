@@ -8,7 +8,7 @@ fn ts() -> Timestamp {
 }
 
 fn said(role: Role, text: &str) -> Record {
-    Record::Message(record::Message { role, text: text.to_owned(), partial: false, ts: ts() })
+    Record::Message(record::Message::new(role, text, ts()))
 }
 
 fn user(text: &str) -> Record {

@@ -8,6 +8,9 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use rustix::process::{Pid, Signal, kill_process};
 use vt100::{Parser, Screen};
 
+/// How long the terminal of a process that ended is listened to.
+const AFTER_EXIT: Duration = Duration::from_secs(2);
+
 const POLL: Duration = Duration::from_millis(2);
 const SCROLLBACK: usize = 2_000;
 
@@ -156,11 +159,22 @@ impl Pty {
         let deadline = Instant::now() + timeout;
         loop {
             match self.poll_exit() {
-                Some(code) => return code,
+                Some(code) => {
+                    self.wait_drained();
+                    return code;
+                }
                 None if Instant::now() < deadline => std::thread::sleep(POLL),
                 None => panic!("still running after {timeout:?}:\n{}", self.contents()),
             }
         }
+    }
+
+    /// The last words may still be on their way to the screen. Bounded, for a background process of the child
+    /// may hold the terminal open.
+    fn wait_drained(&self) {
+        let terminal = self.shared.lock();
+        let drained = self.shared.0.1.wait_timeout_while(terminal, AFTER_EXIT, |terminal| terminal.open);
+        drop(drained.unwrap_or_else(PoisonError::into_inner));
     }
 
     fn poll_exit(&mut self) -> Option<u32> {

@@ -54,8 +54,10 @@ pub(crate) struct Shared {
     stopping: AtomicBool,
 }
 
-/// Lives on its own threads, so sync and async tests use it alike. Dropping it closes every connection, and
-/// fails the test if a request came that no reply was scripted for.
+/// Lives on its own threads, so sync and async tests use it alike. Its `wait_for_…` methods, and a gate's, block
+/// the thread they are called on: in an async test the client must run on another one (`spawn_blocking` the
+/// wait, or use a multi-threaded runtime). Dropping it closes every connection, and fails the test if a request
+/// came that no reply was scripted for.
 pub struct ModelServer {
     shared: Arc<Shared>,
     address: SocketAddr,

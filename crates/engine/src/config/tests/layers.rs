@@ -150,9 +150,9 @@ fn lists_that_tighten_grow_and_others_are_replaced() {
 
 #[test]
 fn a_vendors_address_is_its_providers_base_url() {
-    let text = "anthropic_base_url = \"http://short\"\nopenrouter_base_url = \"http://r\"\n\
-                [providers.anthropic]\nbase_url = \"http://table\"";
-    let config = World::new().global("config.toml", text).config();
+    let text = r#"{"providers": {"anthropic": {"base_url": "http://table"}},
+        "anthropic_base_url": "http://short", "openrouter_base_url": "http://r"}"#;
+    let config = World::new().global("config.json", text).config();
     assert_eq!(config.providers["anthropic"].base_url.as_deref(), Some("http://table"));
     assert_eq!(config.providers["openrouter"].base_url.as_deref(), Some("http://r"));
     let world = World::new()

@@ -2,6 +2,7 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::session::file::OpenFile;
 
 #[test]
 fn nothing_said_leaves_no_file() {
@@ -97,7 +98,7 @@ fn sync_also_saves_what_waited() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_once() {
-    let full = File::options().read(true).append(true).open("/dev/full").unwrap();
+    let full = OpenFile::unlocked(File::options().append(true).open("/dev/full").unwrap());
     let (mut log, saved) = SessionLog::resume(SessionId::random(), "/dev/full".into(), full, false);
     assert_eq!(saved, Saved::Yes);
     let Saved::Not { why } = log.append(&user("one")) else { panic!("it was saved") };
@@ -109,7 +110,7 @@ fn a_full_disk_is_told_once() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_waits_is_bounded_and_losing_is_told() {
-    let full = File::options().read(true).append(true).open("/dev/full").unwrap();
+    let full = OpenFile::unlocked(File::options().append(true).open("/dev/full").unwrap());
     let (mut log, _) = SessionLog::resume(SessionId::random(), "/dev/full".into(), full, true);
     let large = user(&"x".repeat(1 << 20));
     let told: Vec<Saved> = (0..20).map(|_| log.append(&large)).collect();

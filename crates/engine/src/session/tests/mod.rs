@@ -39,7 +39,7 @@ fn meta(id: SessionId, root: &str) -> Record {
 }
 
 fn user(text: &str) -> Record {
-    Record::Message(record::Message { role: Role::User, text: text.to_owned(), partial: false, ts: ts() })
+    Record::Message(record::Message::new(Role::User, text, ts()))
 }
 
 fn assistant(text: &str) -> Record {
@@ -47,6 +47,7 @@ fn assistant(text: &str) -> Record {
         role: Role::Assistant,
         text: text.to_owned(),
         partial: false,
+        hidden: false,
         ts: ts(),
     })
 }

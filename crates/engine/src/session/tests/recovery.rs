@@ -3,6 +3,7 @@ use std::io::Write;
 use zdx_protocol::Transcript;
 
 use super::*;
+use crate::session::file::OpenFile;
 use crate::session::load::scan_lines;
 
 /// Short lines: the test below reads them some ten thousand times.
@@ -143,6 +144,18 @@ fn a_second_writer_is_refused_until_the_first_leaves() {
     assert!(matches!(store.open(id), Err(OpenError::InUse(_))));
     drop(resumed);
     store.open(id).unwrap();
+}
+
+#[test]
+fn a_child_being_started_does_not_keep_the_lock() {
+    let (_base, store) = store();
+    let id = saved(&store, &[user("hi")]);
+    let file = std::fs::File::options().append(true).open(path_of(&store, id)).unwrap();
+    // What a child has between fork and exec: the same open file.
+    let childs = file.try_clone().unwrap();
+    drop(OpenFile::locked(file, true).unwrap());
+    store.open(id).unwrap();
+    drop(childs);
 }
 
 #[test]

@@ -18,12 +18,14 @@ use super::super::supervisor::{ARGUMENT, Status};
 
 /// The supervisor's own grace is 500 ms; what it has not done by then zdx does itself.
 const PATIENCE: Duration = Duration::from_millis(1400);
-/// Rounds, 20 ms apart, in which zdx looks for the family of a supervisor that did not answer.
-const ROUNDS: usize = 20;
+/// What a process that was killed needs to be gone.
+const LAST_BREATH: Duration = Duration::from_millis(100);
+/// Rounds, 10 ms apart, in which zdx looks for the family of a supervisor that did not answer.
+const ROUNDS: usize = 30;
 
 pub struct Supervised {
     control: UnixStream,
-    /// Not waited for until the end, so that its process id stays its own.
+    /// Not waited for before it was stopped, so that until then its process id is its own.
     child: Child,
     pid: u32,
 }
@@ -86,6 +88,7 @@ impl Supervised {
             // The usual case finds nobody, in one look. Off the runtime's thread, as looking may take milliseconds.
             let _ = tokio::task::spawn_blocking(move || put_down(supervisor)).await;
         }
+        let _ = tokio::time::timeout(LAST_BREATH, self.child.wait()).await;
     }
 
     pub async fn reap(mut self) {
@@ -105,7 +108,7 @@ fn put_down(supervisor: Pid) {
         if family.kill() {
             break;
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(10));
     }
     let _ = kill_process(supervisor, Signal::KILL);
 }

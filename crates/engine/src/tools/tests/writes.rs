@@ -87,3 +87,17 @@ fn a_huge_file_is_replaced_without_being_read() {
     assert_eq!((&data["operation"], data.get("deletions")), (&json!("updated"), None));
     assert_eq!(desk.content("huge"), "small\n");
 }
+
+#[test]
+fn an_interrupt_that_came_first_changes_nothing() {
+    let desk = Desk::new();
+    let prepared = desk.prepare("write", json!({"path": "new", "content": "x"})).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (progress, _) = mpsc::channel(1);
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let output = runtime.block_on((prepared.run)(RunContext { id: String::new(), cancel, progress }));
+    let ToolOutput::Err(error) = output else { panic!("written") };
+    assert_eq!(error.code, "interrupted");
+    assert!(!desk.path("new").exists());
+}

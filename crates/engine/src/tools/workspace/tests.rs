@@ -76,6 +76,7 @@ fn odd_paths_are_told_apart() {
     assert_eq!(code(&"x".repeat(300)), "ENAMETOOLONG");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn only_regular_files_are_opened_and_nothing_waits() {
     let place = place();

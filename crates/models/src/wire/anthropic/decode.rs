@@ -12,6 +12,9 @@ use super::super::problem::Problem;
 use super::super::{Decode, Frame, Ids, Wire, unreadable};
 use crate::{ModelError, ModelEvent, StopReason};
 
+#[cfg(test)]
+mod tests;
+
 pub(in crate::wire) struct Decoder {
     model: String,
     ids: Ids,

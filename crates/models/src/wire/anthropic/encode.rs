@@ -11,6 +11,9 @@ use super::super::history::{self, JsonText, Object};
 use super::super::{HttpRequest, Wire};
 use crate::{ModelError, ModelRequest};
 
+#[cfg(test)]
+mod tests;
+
 /// The vendor's lower bound for a thinking budget.
 const MIN_THINKING: u32 = 1024;
 

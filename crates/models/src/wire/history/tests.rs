@@ -1,1 +1,96 @@
+use serde_json::json;
 
+use super::*;
+use crate::wire::testing::*;
+
+fn shape(messages: &[Message]) -> Vec<String> {
+    let block = |block: &Block| match block {
+        Block::Text(text) => (*text).to_owned(),
+        Block::Reasoning(thought) => format!("({})", thought.text),
+        Block::Call { id, name, .. } => format!("{name}#{id}"),
+        Block::Result { id, output } => format!("{}#{id}", if output.is_ok() { "ok" } else { "err" }),
+    };
+    turns(messages, Wire::OpenaiChat, MODEL)
+        .iter()
+        .map(|turn| {
+            format!("{:?}: {}", turn.role, turn.blocks.iter().map(block).collect::<Vec<_>>().join(", "))
+        })
+        .collect()
+}
+
+fn calls(ids: &[&str]) -> Message {
+    assistant(ids.iter().map(|id| used(id, "read", json!({}))).collect())
+}
+
+fn answers(ids: &[&str]) -> Message {
+    results(ids.iter().map(|id| result(id, Ok(json!(1)))).collect())
+}
+
+#[test]
+fn results_follow_their_calls_in_the_calls_order() {
+    assert_eq!(
+        shape(&[user("q"), calls(&["a", "b"]), answers(&["b", "a"]), user("and?")]),
+        ["User: q", "Assistant: read#a, read#b", "User: ok#a, ok#b, and?"]
+    );
+    // Something said in between does not come between them.
+    assert_eq!(
+        shape(&[calls(&["a"]), Message::text(Role::System, "note"), answers(&["a"])]),
+        ["Assistant: read#a", "User: ok#a", "System: note"]
+    );
+}
+
+#[test]
+fn calls_without_result_and_results_without_call_are_put_right() {
+    assert_eq!(
+        shape(&[calls(&["a", "b"]), answers(&["b"])]),
+        ["Assistant: read#a, read#b", "User: err#a, ok#b"]
+    );
+    assert_eq!(
+        shape(&[calls(&["a"]), assistant(vec![said("on")]), answers(&["a"])]),
+        ["Assistant: read#a", "User: err#a", "Assistant: on"]
+    );
+    assert_eq!(shape(&[calls(&["a"])]), ["Assistant: read#a", "User: err#a"]);
+    assert_eq!(shape(&[user("q"), answers(&["x"])]), ["User: q"]);
+}
+
+#[test]
+fn ids_are_unique_and_plain() {
+    assert_eq!(
+        shape(&[
+            calls(&["a", "a"]),
+            answers(&["a", "a"]),
+            calls(&["a", "functions.read:0", ""]),
+            answers(&["a", "functions.read:0", ""])
+        ]),
+        [
+            "Assistant: read#a, read#a_2",
+            "User: ok#a, ok#a_2",
+            "Assistant: read#a_3, read#functions_read_0, read#call",
+            "User: ok#a_3, ok#functions_read_0, ok#call"
+        ]
+    );
+}
+
+#[test]
+fn names_a_model_made_up_are_made_sendable() {
+    for (name, expected) in
+        [("read", "read"), ("", "unknown"), ("a b/ü", "a_b__"), (&"x".repeat(99), &"x".repeat(64))]
+    {
+        assert_eq!(fit_name(name), expected);
+    }
+}
+
+#[test]
+fn neighbours_of_one_role_are_joined_and_blanks_dropped() {
+    assert_eq!(
+        shape(&[
+            user("a"),
+            user("b"),
+            assistant(vec![said(" ")]),
+            user("c"),
+            assistant(vec![said("d")]),
+            assistant(vec![said("e")])
+        ]),
+        ["User: a, b, c", "Assistant: d, e"]
+    );
+}

@@ -13,6 +13,9 @@ use super::content::{Content, Parts};
 use super::reasoning::{self, Thinking};
 use crate::{ModelError, ModelEvent, StopReason};
 
+#[cfg(test)]
+mod tests;
+
 pub(in crate::wire) struct Decoder {
     model: String,
     ids: Ids,

@@ -10,6 +10,9 @@ use super::super::history::{self, Block, JsonText, Object};
 use super::super::{HttpRequest, Wire};
 use crate::{ModelError, ModelRequest};
 
+#[cfg(test)]
+mod tests;
+
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,

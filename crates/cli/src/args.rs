@@ -1,0 +1,209 @@
+//! The raw command line, as clap reads it. Nothing is decided here: see `settings` for what it resolves to.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXAMPLES: &str = "\
+Examples:
+  zdx                                        talk in the terminal
+  zdx exec -p \"what does this project do?\"   one prompt, answer on stdout
+  cat log | zdx exec -p \"why does it fail?\"  stdin goes along as context
+  zdx -c                                     go on with this folder's last session
+  zdx --model lab/qwen3-coder exec -p \"…\"    another model, for once
+  zdx exec --format json -p \"…\" | jq         every event as a line of JSON
+
+Without any configuration zdx looks for a model server on this machine, then falls back to a
+built-in demo model. `zdx config init` writes a commented configuration file.";
+
+const GLOBAL: &str = "Options for every command";
+
+const EXEC_EXAMPLES: &str = "\
+Examples:
+  zdx exec -p \"list the TODOs in src\"
+  zdx exec \"add a test for parse_date\" >answer.txt
+  git diff | zdx exec -p \"review this change\"
+  slow-command | zdx exec -p \"summarise\" -    wait for stdin, however long it takes
+
+Only the answer goes to stdout; tool activity and errors go to stderr.
+Exit codes: 0 completed, 1 failed or stopped at a limit, 2 usage, 130 interrupted.";
+
+#[derive(Debug, Parser)]
+#[command(name = "zdx", version, about = "The terminal coding agent that talks to any model", after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(flatten)]
+    pub options: Options,
+
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct Options {
+    /// The folder to work in; relative paths and commands start there
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = GLOBAL)]
+    pub root: Option<PathBuf>,
+
+    /// The model, as NAME or PROVIDER/NAME
+    #[arg(long, global = true, value_name = "MODEL", help_heading = GLOBAL)]
+    pub model: Option<String>,
+
+    /// The provider of a model that names none
+    #[arg(long, global = true, value_name = "PROVIDER", help_heading = GLOBAL)]
+    pub provider: Option<String>,
+
+    /// Replace the system prompt for this run; "" for none at all
+    #[arg(long, global = true, value_name = "TEXT", allow_hyphen_values = true, help_heading = GLOBAL)]
+    pub system_prompt: Option<String>,
+
+    /// Sampling temperature
+    #[arg(long, global = true, value_name = "NUMBER", help_heading = GLOBAL)]
+    pub temperature: Option<f64>,
+
+    /// The most tokens one answer may have
+    #[arg(long, global = true, value_name = "N", help_heading = GLOBAL)]
+    pub max_tokens: Option<u32>,
+
+    /// The most model calls one turn may take; 0 for no limit
+    #[arg(long, global = true, value_name = "N", help_heading = GLOBAL)]
+    pub max_steps: Option<u32>,
+
+    /// Go on with the session of this id (its first characters are enough)
+    #[arg(long, global = true, value_name = "ID", help_heading = GLOBAL)]
+    pub session: Option<String>,
+
+    /// Go on with the last session of this folder
+    #[arg(short = 'c', long = "continue", global = true, help_heading = GLOBAL)]
+    pub continue_last: bool,
+
+    /// Keep no record of this session
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub no_save: bool,
+
+    /// What goes to stdout: the answer, or every event as a line of JSON
+    #[arg(long, global = true, value_name = "FORMAT", help_heading = GLOBAL)]
+    pub format: Option<Format>,
+
+    /// What may happen unasked: yolo all but the dangerous, balanced no changes, paranoid nothing
+    #[arg(long, global = true, value_name = "PRESET", help_heading = GLOBAL)]
+    pub approval: Option<ApprovalArg>,
+
+    /// Short for --approval yolo
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub yolo: bool,
+
+    /// With nobody to ask, let dangerous commands run that a person would have to confirm
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub allow_dangerous: bool,
+
+    /// Line mode, even where a full screen is possible
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub plain: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ApprovalArg {
+    Yolo,
+    Balanced,
+    Paranoid,
+}
+
+impl Cli {
+    /// Whether this run promises a stream of events that ends with a result.
+    pub fn streams_json(&self) -> bool {
+        let converses = match &self.command {
+            None | Some(Command::Exec { .. } | Command::Sessions(Sessions::Resume { .. })) => true,
+            Some(
+                Command::Sessions(Sessions::List { .. } | Sessions::Show { .. } | Sessions::Delete { .. })
+                | Command::Config(_)
+                | Command::Models
+                | Command::Completions { .. }
+                | Command::Man,
+            ) => false,
+        };
+        converses && self.options.format == Some(Format::Json)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one prompt and print the answer
+    #[command(after_help = EXEC_EXAMPLES)]
+    Exec {
+        /// The prompt; anything piped in is appended to it
+        #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
+        prompt: Option<String>,
+
+        /// The prompt, without -p; `-` waits for stdin
+        #[arg(value_name = "PROMPT")]
+        text: Option<String>,
+    },
+
+    /// List, show, resume and delete saved sessions
+    #[command(subcommand)]
+    Sessions(Sessions),
+
+    /// Show and create the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+
+    /// List the models that the provider offers
+    Models,
+
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  zdx completions bash >~/.local/share/bash-completion/completions/zdx"
+    )]
+    Completions { shell: clap_complete::Shell },
+
+    /// Print the manual page
+    #[command(after_help = "Example:\n  zdx man | man -l -")]
+    Man,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Sessions {
+    /// List sessions, newest first
+    List {
+        /// How many to show; 0 for all
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+    },
+    /// Print what was said and done in a session
+    Show {
+        /// The session's id, or the first characters of it
+        id: String,
+    },
+    /// Go on with a session, or with the latest one
+    Resume {
+        /// The session's id, or the first characters of it
+        id: Option<String>,
+    },
+    /// Delete sessions for good
+    Delete {
+        /// The sessions' ids, or the first characters of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print the path of the configuration file
+    Path,
+    /// Write a commented configuration file, unless there is one
+    Init,
+    /// Print every value and where it comes from
+    Show {
+        /// Print the system prompt instead, as the model gets it
+        // Shares its id with the global option, which takes a value: clap then lets this one stand in for it.
+        #[arg(long, num_args = 0..=1, value_name = "TEXT", allow_hyphen_values = true)]
+        system_prompt: Option<Option<String>>,
+    },
+}

@@ -1,0 +1,189 @@
+//! The line editor. It blocks, so it lives on a thread of its own and draws on the terminal itself, never on
+//! stdout. Keeps the history of what was typed.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, mpsc as thread_mpsc};
+
+use rustyline::error::ReadlineError;
+use rustyline::history::{FileHistory, History};
+use rustyline::{
+    Behavior, Cmd, ConditionalEventHandler, Config, Event, EventContext, EventHandler, KeyCode, KeyEvent,
+    Modifiers, Movement, RepeatCount,
+};
+use tokio::sync::mpsc;
+
+use super::input::Entry;
+use super::tty::Quiet;
+use crate::exit::reason;
+
+const PROMPT: &str = "> ";
+const HISTORY_ENTRIES: usize = 1_000;
+/// Longer texts are pasted, not typed: nobody looks for them in a history.
+const HISTORY_ENTRY_BYTES: usize = 16 << 10;
+
+pub struct Editor {
+    requests: thread_mpsc::Sender<()>,
+    entries: mpsc::Receiver<Entry>,
+    /// A line was asked for and has not come yet.
+    waiting: bool,
+    pub quiet: Quiet,
+}
+
+impl Editor {
+    /// `history` is where lines are kept across restarts, or nowhere.
+    pub fn start(history: Option<PathBuf>) -> std::io::Result<Self> {
+        let quiet = Quiet::enter()?;
+        let mut lines = LineEditor::new(history).map_err(std::io::Error::other)?;
+        let (requests, wanted) = thread_mpsc::channel();
+        let (send, entries) = mpsc::channel(1);
+        std::thread::Builder::new().name("editor".into()).spawn(move || {
+            while wanted.recv().is_ok() {
+                if send.blocking_send(lines.read()).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { requests, entries, waiting: false, quiet })
+    }
+
+    /// The next line. Cancelled, it goes on in the background, and the next call gets what it brings.
+    pub async fn line(&mut self) -> Entry {
+        if !std::mem::replace(&mut self.waiting, true) && self.requests.send(()).is_err() {
+            return Entry::End;
+        }
+        let entry = self.entries.recv().await.unwrap_or(Entry::End);
+        self.waiting = false;
+        entry
+    }
+}
+
+struct LineEditor {
+    editor: rustyline::Editor<(), FileHistory>,
+    history: Option<PathBuf>,
+    folds: Folds,
+}
+
+impl LineEditor {
+    fn new(history: Option<PathBuf>) -> rustyline::Result<Self> {
+        let config = Config::builder()
+            .behavior(Behavior::PreferTerm)
+            .max_history_size(HISTORY_ENTRIES)?
+            .history_ignore_dups(true)?
+            .history_ignore_space(true)
+            .auto_add_history(false)
+            .bracketed_paste(true)
+            .build();
+        let mut editor = rustyline::Editor::with_config(config)?;
+        let folds = Folds::default();
+        let newline = || EventHandler::Simple(Cmd::Newline);
+        editor.bind_sequence(KeyEvent(KeyCode::Char('J'), Modifiers::CTRL), newline());
+        editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline());
+        editor.bind_sequence(KeyEvent::ctrl('C'), EventHandler::Conditional(Box::new(ClearFirst)));
+        editor.bind_sequence(
+            KeyEvent(KeyCode::Enter, Modifiers::NONE),
+            EventHandler::Conditional(Box::new(folds.clone())),
+        );
+        let mut this = Self { editor, history, folds };
+        this.load();
+        Ok(this)
+    }
+
+    fn read(&mut self) -> Entry {
+        match self.editor.readline(PROMPT) {
+            Ok(line) => {
+                let line = self.folds.unfold(line);
+                self.remember(&line);
+                Entry::Line(line)
+            }
+            Err(ReadlineError::Interrupted) => Entry::Interrupt,
+            Err(ReadlineError::Eof) => Entry::End,
+            Err(ReadlineError::Io(error)) => {
+                Entry::Failed(format!("cannot read the terminal: {}", reason(&error)))
+            }
+            Err(error) => Entry::Failed(format!("cannot read the terminal: {error}")),
+        }
+    }
+
+    fn load(&mut self) {
+        let Some(path) = &self.history else { return };
+        if !path.exists() || self.editor.load_history(path).is_ok() {
+            return;
+        }
+        // A damaged history is set aside: it must not keep new lines from being kept.
+        let _ = std::fs::rename(path, path.with_extension("damaged"));
+        let _ = self.editor.history_mut().clear();
+    }
+
+    /// History is a convenience: when it cannot be kept, the conversation goes on without.
+    fn remember(&mut self, line: &str) {
+        if line.trim().is_empty() || line.len() > HISTORY_ENTRY_BYTES {
+            return;
+        }
+        let _ = self.editor.add_history_entry(line);
+        if let Some(path) = &self.history {
+            let _ = self.editor.append_history(path);
+        }
+    }
+}
+
+/// A backslash at the end of what is typed makes Enter begin a new line. Where that happened is remembered, so
+/// that these backslashes go and pasted ones stay.
+#[derive(Clone, Default)]
+struct Folds(Arc<Mutex<Vec<usize>>>);
+
+impl Folds {
+    fn note(&self, backslash: usize) {
+        self.places().push(backslash);
+    }
+
+    /// The line without the backslashes that stood for a newline. A place that was edited since is left alone.
+    fn unfold(&self, mut line: String) -> String {
+        let mut places = std::mem::take(&mut *self.places());
+        places.sort_unstable();
+        places.dedup();
+        for place in places.into_iter().rev() {
+            if line.get(place..).is_some_and(|rest| rest.starts_with("\\\n")) {
+                line.remove(place);
+            }
+        }
+        line
+    }
+
+    fn places(&self) -> std::sync::MutexGuard<'_, Vec<usize>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl ConditionalEventHandler for Folds {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, cx: &EventContext) -> Option<Cmd> {
+        let unfinished = cx.line().ends_with('\\') && cx.pos() == cx.line().len();
+        unfinished.then(|| {
+            self.note(cx.pos() - 1);
+            Cmd::Newline
+        })
+    }
+}
+
+/// Ctrl-C takes back what is typed; only with nothing typed does it mean more.
+struct ClearFirst;
+
+impl ConditionalEventHandler for ClearFirst {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, cx: &EventContext) -> Option<Cmd> {
+        (!cx.line().is_empty()).then_some(Cmd::Kill(Movement::WholeBuffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_backslashes_that_enter_followed_are_taken_away() {
+        let folds = Folds::default();
+        folds.note(1);
+        assert_eq!(folds.unfold("a\\\nb\\\nc".into()), "a\nb\\\nc");
+        assert_eq!(folds.unfold("a\\\nb".into()), "a\\\nb");
+        folds.note(40);
+        assert_eq!(folds.unfold("短".into()), "短");
+    }
+}

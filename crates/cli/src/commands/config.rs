@@ -1,0 +1,91 @@
+//! `zdx config`: where the configuration is, what it says and why, and a first file to start from.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use zdx_engine::config::{describe, find_config_file, init_text};
+use zdx_engine::paths::{Paths, ensure_dir};
+
+use super::print;
+use crate::args::{ConfigCommand, Format};
+use crate::exit::{Ending, Failure, reason};
+use crate::settings::Settings;
+use crate::start;
+
+pub fn run(settings: &Settings, command: &ConfigCommand) -> Result<Ending, Failure> {
+    match command {
+        ConfigCommand::Path => path(settings),
+        ConfigCommand::Init => init(settings),
+        ConfigCommand::Show { system_prompt: None } => show(settings),
+        ConfigCommand::Show { system_prompt: Some(_) } => system_prompt(settings),
+    }
+}
+
+fn path(settings: &Settings) -> Result<Ending, Failure> {
+    let path = present(&settings.paths)?.unwrap_or_else(|| settings.paths.default_config_file());
+    print(format!("{}\n", path.display()))
+}
+
+/// The global file, if there is one: where a variable says, else in zdx's own folder.
+fn present(paths: &Paths) -> Result<Option<PathBuf>, Failure> {
+    match paths.named_config() {
+        Some((_, path)) => Ok(path.exists().then(|| path.to_owned())),
+        None => find_config_file(paths.base()).map_err(Failure::runtime),
+    }
+}
+
+fn init(settings: &Settings) -> Result<Ending, Failure> {
+    if let Some(found) = present(&settings.paths)? {
+        return Err(there_already(&found));
+    }
+    let path = settings.paths.default_config_file();
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::AlreadyExists => there_already(&path),
+        _ => Failure::runtime(format!("cannot write {}: {}", path.display(), reason(&error))),
+    };
+    if let Some(folder) = path.parent() {
+        ensure_dir(folder).map_err(failed)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
+    file.write_all(init_text().as_bytes()).map_err(failed)?;
+    print(format!("{}\n", path.display()))
+}
+
+fn there_already(path: &Path) -> Failure {
+    Failure::runtime(format!(
+        "{} is there already and stays as it is; edit it, or move it away",
+        path.display()
+    ))
+}
+
+fn show(settings: &Settings) -> Result<Ending, Failure> {
+    let resolved = start::configuration(settings)?;
+    super::warn(settings, &resolved.notices);
+    let shown = describe(&resolved);
+    let text: String = match settings.format {
+        Format::Json => shown
+            .iter()
+            .map(|setting| {
+                let source = setting.source.to_string();
+                format!("{}\n", json!({"key": setting.key, "value": setting.value, "source": source}))
+            })
+            .collect(),
+        Format::Text => {
+            let widest = |text: fn(&zdx_engine::config::Setting) -> &str| {
+                shown.iter().map(|setting| text(setting).chars().count()).max().unwrap_or(0)
+            };
+            let (keys, values) = (widest(|s| &s.key), widest(|s| &s.value).min(40));
+            shown.iter().map(|s| format!("{:keys$}  {:values$}  {}\n", s.key, s.value, s.source)).collect()
+        }
+    };
+    print(zdx_protocol::display::plain(&text).as_ref())
+}
+
+fn system_prompt(settings: &Settings) -> Result<Ending, Failure> {
+    let (prompt, notices) = start::system_prompt(settings)?;
+    super::warn(settings, &notices);
+    print(if prompt.ends_with('\n') || prompt.is_empty() { prompt } else { prompt + "\n" })
+}

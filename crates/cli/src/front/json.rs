@@ -1,0 +1,175 @@
+//! The JSON event stream: one object a line on stdout and nothing else there; the last one is the result.
+//! The shape is a contract, see `docs/SPEC.md`.
+
+use std::time::Instant;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use zdx_protocol::display::plain;
+use zdx_protocol::{Event, Outcome, Usage, record};
+
+use super::Closing;
+use crate::output::Page;
+use crate::terminal::Terminal;
+
+const VERSION: u32 = 1;
+
+pub struct Json {
+    seq: u64,
+    session: Option<String>,
+    started: Instant,
+    terminal: Terminal,
+}
+
+#[derive(Serialize)]
+struct Line<T> {
+    v: u32,
+    seq: u64,
+    ts: Timestamp,
+    #[serde(flatten)]
+    body: T,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "result")]
+struct RunResult<'a> {
+    outcome: Outcome,
+    text: &'a str,
+    usage: Usage,
+    session: Option<&'a str>,
+    denied: u32,
+    duration_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl Json {
+    pub fn new(terminal: Terminal) -> Self {
+        Self { seq: 0, session: None, started: Instant::now(), terminal }
+    }
+
+    pub fn show(&mut self, event: &Event, page: &mut Page) {
+        if let Event::SessionStarted(info) = event {
+            self.session = Some(info.session.clone());
+        }
+        self.line(event, page);
+    }
+
+    pub fn say(&mut self, text: &str, page: &mut Page) {
+        page.err(format!("{}\n", plain(text)));
+    }
+
+    pub fn fail(&mut self, message: &str, page: &mut Page) {
+        let line = format!("zdx: {}", plain(message));
+        page.err(format!("{}\n", self.terminal.style.red(&line)));
+    }
+
+    pub fn close(&mut self, closing: &Closing<'_>, page: &mut Page) {
+        let session = self.session.clone();
+        let elapsed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let cut = if closing.interrupted { Outcome::Interrupted } else { Outcome::Error };
+        let result = RunResult {
+            outcome: match closing.summary {
+                Some(summary) => summary.outcome,
+                None => cut,
+            },
+            text: closing.summary.map_or("", |summary| &summary.text),
+            usage: closing.summary.map_or_else(Usage::default, |summary| summary.usage),
+            session: session.as_deref(),
+            denied: closing.summary.map_or(0, |summary| summary.denied),
+            duration_ms: closing.summary.map_or(elapsed, |summary| summary.duration_ms),
+            error: closing.error,
+        };
+        self.line(&result, page);
+    }
+
+    /// The whole stream of a run that failed before there was anything to tell.
+    pub fn stillborn(error: &str) -> Vec<u8> {
+        let mut page = Page::default();
+        let closing = Closing { summary: None, interrupted: false, error: Some(error) };
+        Self::new(Terminal::default()).close(&closing, &mut page);
+        page.into_out()
+    }
+
+    fn line(&mut self, body: impl Serialize, page: &mut Page) {
+        let line = Line { v: VERSION, seq: self.seq, ts: record::now(), body };
+        // Our own types always serialise; if one ever did not, a gap in `seq` would show it.
+        if let Ok(mut bytes) = serde_json::to_vec(&line) {
+            bytes.push(b'\n');
+            page.out(bytes);
+        }
+        self.seq += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use zdx_protocol::{SessionInfo, TurnSummary};
+
+    use super::*;
+    use crate::output::Channel;
+
+    fn lines(page: &Page) -> Vec<Value> {
+        page.text(Channel::Out).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn without_ts(mut value: Value) -> Value {
+        let ts = value.as_object_mut().unwrap().remove("ts").unwrap();
+        ts.as_str().unwrap().parse::<Timestamp>().unwrap();
+        value
+    }
+
+    #[test]
+    fn events_are_numbered_lines_and_the_result_is_last() {
+        let mut json = Json::new(Terminal::default());
+        let mut page = Page::default();
+        json.show(
+            &Event::SessionStarted(SessionInfo {
+                session: "s1".into(),
+                root: "/w".into(),
+                model: "lab/m".into(),
+                resumed: false,
+                saved: true,
+                parent: None,
+            }),
+            &mut page,
+        );
+        json.show(&Event::AssistantDelta { text: "hi\n".into() }, &mut page);
+        let summary = TurnSummary {
+            outcome: Outcome::MaxSteps,
+            text: "hi\n".into(),
+            usage: Usage { input_tokens: 3, ..Usage::default() },
+            denied: 2,
+            duration_ms: 7,
+        };
+        json.close(&Closing { summary: Some(&summary), interrupted: false, error: None }, &mut page);
+        let lines: Vec<Value> = lines(&page).into_iter().map(without_ts).collect();
+        assert_eq!(
+            lines,
+            [
+                json!({"v":1,"seq":0,"type":"session_started","session":"s1","root":"/w","model":"lab/m",
+                       "resumed":false,"saved":true}),
+                json!({"v":1,"seq":1,"type":"assistant_delta","text":"hi\n"}),
+                json!({"v":1,"seq":2,"type":"result","outcome":"max_steps","text":"hi\n",
+                       "usage":{"input_tokens":3,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0,
+                                "reasoning_tokens":0},
+                       "session":"s1","denied":2,"duration_ms":7}),
+            ]
+        );
+        assert!(page.text(Channel::Out).starts_with("{\"v\":1,\"seq\":0,\"ts\":\""));
+        assert_eq!(page.text(Channel::Err), "");
+    }
+
+    #[test]
+    fn a_run_that_never_started_still_has_a_result() {
+        let mut json = Json::new(Terminal::default());
+        let mut page = Page::default();
+        json.close(&Closing { summary: None, interrupted: false, error: Some("no key") }, &mut page);
+        let result = &lines(&page)[0];
+        assert_eq!(result["type"], "result");
+        assert_eq!(result["outcome"], "error");
+        assert_eq!(result["error"], "no key");
+        assert_eq!(result["session"], Value::Null);
+    }
+}

@@ -1,0 +1,249 @@
+//! The line renderer: assistant text on stdout as it streams, everything else on stderr.
+//! Text is never held back; foreign text is cleaned before it meets a terminal, and left alone in a pipe.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use zdx_protocol::display::{Colours, Sanitizer, labels, plain};
+use zdx_protocol::{Event, NoticeLevel, Outcome, SessionInfo, TurnSummary};
+
+use super::activity::Activity;
+use crate::output::Page;
+use crate::terminal::{self, Terminal};
+use crate::words;
+
+pub struct Plain {
+    terminal: Terminal,
+    home: Option<PathBuf>,
+    activity: Option<Activity>,
+    sanitizer: Sanitizer,
+    /// Bytes of the current message that were shown.
+    streamed: usize,
+    /// stdout ends with a newline, or is empty.
+    line_closed: bool,
+    /// The cursor of the screen that stdout and stderr share is at the start of a line.
+    at_margin: bool,
+    /// An error was told in this turn, so its outcome needs no second sentence.
+    told: bool,
+}
+
+impl Plain {
+    pub fn new(terminal: Terminal, home: Option<PathBuf>) -> Self {
+        Self {
+            terminal,
+            home,
+            activity: (terminal.stderr && terminal.smart).then(Activity::new),
+            sanitizer: Sanitizer::new(if terminal.coloured_text { Colours::Keep } else { Colours::Strip }),
+            streamed: 0,
+            line_closed: true,
+            at_margin: true,
+            told: false,
+        }
+    }
+
+    pub fn show(&mut self, event: &Event, page: &mut Page) {
+        match event {
+            Event::SessionStarted(info) => self.greet(info, page),
+            Event::TurnStarted { .. } => self.told = false,
+            Event::StateChanged { state } => self.on_activity(|activity, now| activity.state(*state, now)),
+            Event::AssistantDelta { text } => self.text(text, page),
+            Event::AssistantFinal { text, .. } => self.message_done(text, page),
+            Event::ToolRequested { name, input, .. } => {
+                self.status(&labels::tool_requested(name, input), page);
+            }
+            Event::ToolStarted { name, .. } => self.on_activity(|activity, now| activity.tool(name, now)),
+            Event::ToolFinished { name, result, duration_ms, .. } => {
+                self.status(&labels::tool_finished(name, result), page);
+                self.status(&labels::done(*duration_ms), page);
+            }
+            Event::ModelChanged { model } => {
+                self.on_activity(|activity, _| activity.model(model));
+                self.status(&format!("model: {model}"), page);
+            }
+            Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
+            Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
+            Event::ShellOutput { text } => self.foreign(text, page),
+            Event::TodosChanged { items } => {
+                for item in items {
+                    self.status(&item.to_string(), page);
+                }
+            }
+            Event::Retrying { attempt, of, delay_ms, reason } => {
+                let wait = *delay_ms as f64 / 1000.0;
+                self.status(&format!("{reason}; retry {attempt} of {of} in {wait:.1}s"), page);
+            }
+            Event::Notice { level, message } => self.notice(*level, message, page),
+            Event::Error { message, details, .. } => {
+                self.told = true;
+                self.fail(message, page);
+                if let Some(details) = details {
+                    self.status(details, page);
+                }
+            }
+            Event::TurnFinished(summary) => self.turn_done(summary, page),
+            Event::Interrupted => self.status("interrupted", page),
+            // What a person decides is shown where it is asked; thinking and raw tool output are not for
+            // line mode; token counts come with the turn's end.
+            Event::ReasoningDelta { .. }
+            | Event::ReasoningFinal(_)
+            | Event::ApprovalRequested(_)
+            | Event::ApprovalResolved { .. }
+            | Event::ToolProgress { .. }
+            | Event::Reminded { .. }
+            | Event::ShellFinished { .. }
+            | Event::UsageReported(_) => {}
+        }
+    }
+
+    /// A quiet line on stderr.
+    pub fn say(&mut self, text: &str, page: &mut Page) {
+        self.status(text, page);
+    }
+
+    pub fn fail(&mut self, message: &str, page: &mut Page) {
+        let line = format!("zdx: {}", plain(message));
+        let line = self.terminal.style.red(&line).into_owned();
+        self.line(&line, page);
+    }
+
+    /// Leaves the screen as found: no activity line, cursor at the margin.
+    pub fn rest(&mut self, page: &mut Page) {
+        if let Some(activity) = &mut self.activity {
+            activity.erase(page);
+        }
+        self.end_text(page);
+    }
+
+    pub fn is_live(&self) -> bool {
+        self.activity.as_ref().is_some_and(Activity::is_live)
+    }
+
+    pub fn tick(&mut self, now: Instant, page: &mut Page) {
+        // In the middle of a line of text the activity would wipe that text out.
+        if let Some(activity) = self.activity.as_mut().filter(|_| self.at_margin) {
+            activity.tick(now, terminal::width(), self.terminal.style, page);
+        }
+    }
+
+    fn greet(&mut self, info: &SessionInfo, page: &mut Page) {
+        self.on_activity(|activity, _| activity.model(&info.model));
+        if self.terminal.stderr {
+            self.status(&words::start_line(info, self.home.as_deref()), page);
+        }
+    }
+
+    fn text(&mut self, text: &str, page: &mut Page) {
+        self.on_activity(|activity, now| activity.state(zdx_protocol::TurnState::ModelGenerating, now));
+        self.streamed += text.len();
+        if self.terminal.stdout {
+            let clean = self.sanitizer.push(text);
+            self.put(clean.as_bytes(), page);
+        } else {
+            self.put(text.as_bytes(), page);
+        }
+    }
+
+    fn message_done(&mut self, text: &str, page: &mut Page) {
+        // A server that does not stream sends the message whole.
+        if let Some(rest) = text.get(self.streamed..).filter(|rest| !rest.is_empty()) {
+            self.text(rest, page);
+        }
+        self.end_text(page);
+        self.streamed = 0;
+    }
+
+    /// Closes the line of text, and the colours that were opened in it.
+    fn end_text(&mut self, page: &mut Page) {
+        let closed = self.line_closed;
+        let reset = self.sanitizer.finish();
+        self.put(reset.as_bytes(), page);
+        if !closed {
+            self.put(b"\n", page);
+        }
+        self.line_closed = true;
+    }
+
+    fn put(&mut self, bytes: &[u8], page: &mut Page) {
+        let Some(last) = bytes.last() else { return };
+        if let Some(activity) = self.activity.as_mut().filter(|_| self.terminal.shared) {
+            activity.erase(page);
+        }
+        page.out(bytes);
+        self.line_closed = *last == b'\n';
+        self.at_margin = self.line_closed || !self.terminal.shared;
+    }
+
+    fn status(&mut self, text: &str, page: &mut Page) {
+        let clean = plain(text);
+        let line = self.terminal.style.dim(&clean).into_owned();
+        self.line(&line, page);
+    }
+
+    /// Output of a command the user ran: shown as it comes, cleaned, wherever its lines end.
+    fn foreign(&mut self, text: &str, page: &mut Page) {
+        if let Some(activity) = &mut self.activity {
+            activity.erase(page);
+        }
+        let clean = plain(text);
+        page.err(clean.as_bytes());
+        self.at_margin = clean.ends_with('\n');
+    }
+
+    pub fn ask(&mut self, text: &str, page: &mut Page) {
+        if let Some(activity) = &mut self.activity {
+            activity.erase(page);
+        }
+        if !std::mem::replace(&mut self.at_margin, true) {
+            page.err("\n");
+        }
+        page.err(text);
+    }
+
+    /// A whole line on stderr, apart from whatever stands on the screen.
+    fn line(&mut self, line: &str, page: &mut Page) {
+        self.ask(line, page);
+        page.err("\n");
+    }
+
+    fn notice(&mut self, level: NoticeLevel, message: &str, page: &mut Page) {
+        match level {
+            NoticeLevel::Info => self.status(message, page),
+            NoticeLevel::Warning => {
+                let line = format!("warning: {}", plain(message));
+                let line = self.terminal.style.yellow(&line).into_owned();
+                self.line(&line, page);
+            }
+        }
+    }
+
+    fn turn_done(&mut self, summary: &TurnSummary, page: &mut Page) {
+        self.on_activity(|activity, now| activity.state(zdx_protocol::TurnState::Done, now));
+        self.rest(page);
+        if summary.denied > 0 {
+            self.status(&words::denials(summary.denied), page);
+        }
+        let why = match summary.outcome {
+            Outcome::Completed | Outcome::Interrupted => None,
+            Outcome::MaxSteps => Some("stopped at the step limit; ask to go on, or raise --max-steps"),
+            Outcome::RepeatedCalls => {
+                Some("stopped because the model kept repeating one call; rephrase, or try another model")
+            }
+            Outcome::Error => Some("the turn failed"),
+        };
+        if let Some(why) = why.filter(|_| !self.told) {
+            self.fail(why, page);
+        }
+        if let Some(cost) = words::cost(summary).filter(|_| self.terminal.stderr) {
+            self.status(&cost, page);
+        }
+    }
+
+    fn on_activity(&mut self, change: impl FnOnce(&mut Activity, Instant)) {
+        if let Some(activity) = &mut self.activity {
+            change(activity, Instant::now());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! `zdx exec`: one prompt, one turn, one ending.
+
+use zdx_protocol::{Command, Event, NoticeLevel};
+
+use crate::chat::Person;
+use crate::exit::{Ending, Failure};
+use crate::front::{Closing, Front};
+use crate::pump::{Cause, Stage, TurnEnd, unless_signalled};
+use crate::settings::Settings;
+use crate::signals::{Caught, Signals};
+use crate::start::{self, Audience, Started};
+use crate::stdin::{self, Asked};
+
+pub async fn exec(settings: &Settings, asked: Result<Asked, Failure>) -> Result<Ending, Failure> {
+    let mut signals = Signals::listen().map_err(Failure::runtime)?;
+    let mut stage = Stage::new(Front::new(settings)).map_err(Failure::runtime)?;
+    let end = match asked {
+        Ok(asked) => one_turn(settings, asked, &mut stage, &mut signals).await,
+        Err(failure) => Err(Stopped::Failure(failure)),
+    };
+    let message = match &end {
+        Ok(end) => end.complaint(),
+        Err(Stopped::Failure(failure)) => failure.message(),
+        Err(Stopped::Signal(_)) => None,
+    };
+    if let Some(message) = &message {
+        stage.fail(message);
+    }
+    let closing = Closing {
+        summary: end.as_ref().ok().and_then(|end| end.summary.as_ref()),
+        interrupted: matches!(&end, Err(Stopped::Signal(_)) | Ok(TurnEnd { cause: Cause::Signal(_), .. })),
+        error: message.as_deref(),
+    };
+    let unwritten = stage.close(&closing, &mut signals).await;
+    let ending = match end {
+        Ok(end) => end.ending(),
+        Err(Stopped::Failure(failure)) => failure.ending(),
+        Err(Stopped::Signal(caught)) => Ending::Signalled(caught),
+    };
+    match (ending, unwritten) {
+        (Ending::Completed, Some(error)) => Err(Failure::Output(error)),
+        (ending, _) => Ok(ending),
+    }
+}
+
+enum Stopped {
+    Failure(Failure),
+    Signal(Caught),
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<Caught> for Stopped {
+    fn from(caught: Caught) -> Self {
+        Self::Signal(caught)
+    }
+}
+
+async fn one_turn(
+    settings: &Settings,
+    asked: Asked,
+    stage: &mut Stage,
+    signals: &mut Signals,
+) -> Result<TurnEnd, Stopped> {
+    let gathered = unless_signalled(signals, stdin::gather(asked, settings.terminal.stdin)).await??;
+    let starting = start::engine(settings, &settings.session, Audience::Nobody);
+    let Started { mut engine, mut notices } = unless_signalled(signals, starting).await??;
+    notices.extend(gathered.notices);
+    // The session introduces itself first; then what was noticed on the way to it.
+    if let Some(introduction) = unless_signalled(signals, engine.events.recv()).await? {
+        stage.show(&introduction);
+    }
+    for message in notices {
+        stage.show(&Event::Notice { level: NoticeLevel::Warning, message });
+    }
+    // A closed channel shows itself as the end of the events.
+    let _ = engine.commands.send(Command::Prompt(gathered.prompt.into())).await;
+    let end = stage.turn(&mut engine, signals, &mut Person::Nobody).await;
+    if end.summary.is_some() {
+        stage.shut_down(engine, signals).await;
+    }
+    Ok(end)
+}
+
+impl TurnEnd {
+    pub fn ending(&self) -> Ending {
+        match (&self.cause, &self.summary) {
+            (Cause::Finished | Cause::Signal(Caught::Interrupt), Some(summary)) => summary.outcome.into(),
+            (Cause::Finished | Cause::EngineGone, _) => Ending::Failed,
+            (Cause::Signal(caught), _) => Ending::Signalled(*caught),
+            (Cause::Output(error), _) if error.kind() == std::io::ErrorKind::BrokenPipe => Ending::ReaderGone,
+            (Cause::Output(_), _) => Ending::Failed,
+        }
+    }
+
+    /// What the user is not told by the events themselves.
+    pub fn complaint(&self) -> Option<String> {
+        match &self.cause {
+            Cause::Finished => None,
+            Cause::Signal(_) if self.summary.is_some() => None,
+            Cause::Signal(_) => {
+                Some("left before the turn had stopped; the session may lack its end".to_owned())
+            }
+            Cause::Output(error) => Failure::Output(std::io::Error::from(error.kind())).message(),
+            Cause::EngineGone => Some("the engine stopped without a word; this is a bug in zdx".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The seam to the engine: configuration is loaded and a session begun here, and nowhere else in the command line.
+
+use std::sync::Arc;
+
+use zdx_engine::config::{ResolveInput, Resolved, Source, resolve};
+use zdx_engine::context::{assemble, load_project_context};
+use zdx_engine::session::{FindError, SessionId};
+use zdx_engine::tools::supervisor;
+use zdx_engine::{ModelPicker, SessionChoice, Setup, start};
+use zdx_models::{Client, Endpoint, list_models};
+use zdx_protocol::EngineHandle;
+
+use crate::exit::Failure;
+use crate::settings::{SessionPick, Settings};
+
+pub struct Started {
+    pub engine: EngineHandle,
+    /// What the configuration has to say, to be shown once the session has introduced itself.
+    pub notices: Vec<String>,
+}
+
+/// Whether somebody is there to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    Person,
+    Nobody,
+}
+
+pub fn configuration(settings: &Settings) -> Result<Resolved, Failure> {
+    let Settings { paths, root, env, flags, .. } = settings;
+    resolve(&ResolveInput { paths, root, env, flags, trusted: false }).map_err(Failure::runtime)
+}
+
+/// The system prompt as the model gets it, and what was noticed while putting it together.
+pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failure> {
+    let Resolved { config, mut notices, .. } = configuration(settings)?;
+    let project = load_project_context(&settings.paths, &settings.root, &config.instructions);
+    let prompt = assemble(&config, &settings.root, &project).map_err(Failure::runtime)?;
+    notices.extend(project.notices);
+    Ok((prompt, notices))
+}
+
+pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience) -> Result<Started, Failure> {
+    let session = choose(settings, pick)?;
+    let resolved = configuration(settings)?;
+    let setup = Setup {
+        explicit_model: asked_for(&resolved),
+        config: Arc::new(resolved.config),
+        paths: settings.paths.clone(),
+        env: settings.env.clone(),
+        root: settings.root.clone(),
+        session,
+        person: audience == Audience::Person,
+        allow_dangerous: settings.allow_dangerous,
+        executable: supervisor::program(),
+    };
+    let engine = start(setup).await.map_err(Failure::runtime)?;
+    Ok(Started { engine, notices: resolved.notices })
+}
+
+fn choose(settings: &Settings, pick: &SessionPick) -> Result<SessionChoice, Failure> {
+    let store = settings.sessions();
+    let existing =
+        |id: Result<SessionId, FindError>| id.map(SessionChoice::Existing).map_err(Failure::runtime);
+    match pick {
+        SessionPick::New => Ok(SessionChoice::New),
+        SessionPick::Unsaved => Ok(SessionChoice::Unsaved),
+        SessionPick::Id(prefix) => existing(store.find(prefix)),
+        SessionPick::LatestHere => existing(store.latest(Some(&settings.root))),
+        SessionPick::Latest => existing(store.latest(None)),
+    }
+}
+
+pub struct Offered {
+    /// `provider/name`: what `--model` takes.
+    pub name: String,
+    pub context_limit: Option<u64>,
+}
+
+/// What the provider in use offers, and what the configuration has to say.
+pub async fn models(settings: &Settings) -> Result<(Vec<Offered>, Vec<String>), Failure> {
+    let Resolved { config, notices, .. } = configuration(settings)?;
+    let client = Client::new(config.timeouts);
+    let provider = config.provider.clone();
+    let picker = ModelPicker::new(Arc::new(config), settings.env.clone()).map_err(Failure::runtime)?;
+    let endpoint = match provider {
+        Some(name) => picker.provider(&name).map_err(Failure::runtime)?,
+        None => picker.pick(&client, None, None).await.map_err(Failure::runtime)?.endpoint,
+    };
+    let offered = list_models(&client, &endpoint).await.map_err(Failure::runtime)?;
+    let offered = offered.into_iter().map(|model| Offered {
+        name: Endpoint { model: model.id, ..endpoint.clone() }.label(),
+        context_limit: model.context_limit,
+    });
+    Ok((offered.collect(), notices))
+}
+
+/// The model that this very command line or its environment asks for, as opposed to a file.
+fn asked_for(resolved: &Resolved) -> Option<String> {
+    match resolved.origins.get(&["model".to_owned()])?.source {
+        Source::Env(_) | Source::Flag(_) => resolved.config.model.clone(),
+        Source::Default | Source::File { .. } => None,
+    }
+}

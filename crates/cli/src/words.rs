@@ -1,0 +1,77 @@
+//! Sentences and figures of the command line itself that more than one place says.
+//! How tool calls are worded is not here: that is `zdx_protocol::display::labels`.
+
+use std::path::Path;
+
+use zdx_protocol::display::format;
+use zdx_protocol::{SessionInfo, TurnSummary};
+
+/// Enough of a session's id to find it again.
+pub const SHORT_ID: usize = 8;
+
+pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
+    let session = match (info.saved, info.resumed) {
+        (true, false) => format!("session {}", short_id(&info.session)),
+        (true, true) => format!("session {} resumed", short_id(&info.session)),
+        (false, _) => "session not saved".to_owned(),
+    };
+    format!(
+        "zdx {} · {} · {} · {session}",
+        env!("CARGO_PKG_VERSION"),
+        info.model,
+        format::path(&info.root, home)
+    )
+}
+
+pub fn short_id(id: &str) -> &str {
+    id.get(..SHORT_ID).unwrap_or(id)
+}
+
+pub fn denials(count: u32) -> String {
+    format!("{} denied", format::count(count as usize, "tool call"))
+}
+
+/// What a turn took, if it is worth a line: time and tokens, those the cache served told apart.
+pub fn cost(summary: &TurnSummary) -> Option<String> {
+    let usage = summary.usage;
+    let time = format::duration(summary.duration_ms);
+    if usage.input_tokens == 0 && usage.output_tokens == 0 {
+        return (summary.duration_ms >= 1_000).then_some(time);
+    }
+    let cached = match usage.cache_read_tokens {
+        0 => String::new(),
+        cached => format!(" ({} cached)", tokens(cached)),
+    };
+    let (input, output) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
+    Some(format!("{time} · {input} in{cached} · {output} out"))
+}
+
+fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zdx_protocol::{Outcome, Usage};
+
+    use super::*;
+
+    #[test]
+    fn cost_tells_cached_tokens_apart() {
+        let mut summary = TurnSummary {
+            outcome: Outcome::Completed,
+            text: String::new(),
+            usage: Usage::default(),
+            denied: 0,
+            duration_ms: 1_234,
+        };
+        assert_eq!(cost(&summary).as_deref(), Some("1.2s"));
+        summary.usage =
+            Usage { input_tokens: 12_345, output_tokens: 20, cache_read_tokens: 999, ..Usage::default() };
+        assert_eq!(cost(&summary).as_deref(), Some("1.2s · 12.3k in (999 cached) · 20 out"));
+    }
+}

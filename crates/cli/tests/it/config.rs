@@ -1,0 +1,61 @@
+//! `zdx config`: where it is, what it says, and a first file.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::place;
+
+#[test]
+fn path_names_the_file_that_is_or_would_be_there() {
+    let zdx = place();
+    let expected = zdx.storage().join("config.toml");
+    assert_eq!(zdx.run(["config", "path"]).success().stdout, format!("{}\n", expected.display()));
+    fs::write(zdx.storage().join("config.json"), "{}").unwrap();
+    let expected = zdx.storage().join("config.json");
+    assert_eq!(zdx.run(["config", "path"]).success().stdout, format!("{}\n", expected.display()));
+}
+
+#[test]
+fn init_writes_once_and_what_it_writes_is_valid() {
+    let zdx = place();
+    let path = zdx.storage().join("config.toml");
+    let output = zdx.run(["config", "init"]).success();
+    assert_eq!(output.stdout, format!("{}\n", path.display()));
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    zdx.run(["config", "show"]).success();
+
+    fs::write(&path, "max_tokens = 7\n").unwrap();
+    let again = zdx.run(["config", "init"]).expect_code(1);
+    assert!(again.stderr.contains("config.toml"), "{}", again.stderr);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "max_tokens = 7\n");
+}
+
+#[test]
+fn show_tells_who_set_what() {
+    let zdx = place().config("max_tokens = 7\nmax_steps = 5\ntemperature = 0.5\n");
+    let run = zdx.command().args(["config", "show", "--max-steps", "9"]).env("ZDX_MODEL", "lab/m");
+    let shown = run.run().success().stdout;
+    let line = |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap_or_default().to_owned();
+    assert!(line("max_tokens").contains("config.toml:1"), "{shown}");
+    assert!(line("max_steps").contains('9') && line("max_steps").contains("--max-steps"), "{shown}");
+    assert!(line("model ").contains("lab/m") && line("model ").contains("ZDX_MODEL"), "{shown}");
+    assert!(line("tool_timeout_secs").contains("default"), "{shown}");
+}
+
+#[test]
+fn show_prints_the_system_prompt_with_the_projects_rules() {
+    let zdx = place();
+    zdx.write("AGENTS.md", "always answer in verse");
+    let built_in = zdx.run(["config", "show", "--system-prompt"]).success().stdout;
+    assert!(built_in.contains("always answer in verse") && built_in.len() > 500, "{built_in}");
+    let own = zdx.run(["config", "show", "--system-prompt", "be terse"]).success().stdout;
+    assert!(own.starts_with("be terse") && own.contains("always answer in verse"), "{own}");
+}
+
+#[test]
+fn a_broken_file_is_named_with_its_line() {
+    let zdx = place().config("\nmax_tokens = \"many\"\n");
+    let output = zdx.run(["exec", "-p", "x"]).expect_code(1);
+    assert!(output.stderr.contains("config.toml:2"), "{}", output.stderr);
+    assert_eq!(output.stdout, "");
+}

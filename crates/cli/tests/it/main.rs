@@ -1,0 +1,47 @@
+//! The real binary, from the outside: what it prints where, what it leaves behind, how it ends.
+
+// A broken expectation is a failed test, in helpers too.
+#![allow(clippy::expect_used, clippy::unwrap_used)]
+
+mod chat;
+mod config;
+mod exec;
+mod faults;
+mod json;
+mod sessions;
+mod signals;
+mod stdin;
+mod turns;
+mod usage;
+
+use std::time::Duration;
+
+use zdx_testkit::{Gate, ModelServer, Reply, Request, Step, Zdx};
+
+/// For things that take milliseconds: long enough for a busy machine, short enough to notice a hang.
+const SOON: Duration = Duration::from_secs(20);
+
+fn place() -> Zdx {
+    Zdx::new(env!("CARGO_BIN_EXE_zdx"))
+}
+
+fn with_model(server: &ModelServer) -> Zdx {
+    place().chat(server)
+}
+
+/// The last thing the user is seen to have said in a request.
+fn prompt_of(request: &Request) -> String {
+    let said = request.messages().iter().rev().find(|message| message["role"] == "user").expect("a prompt");
+    match &said["content"] {
+        serde_json::Value::String(text) => text.clone(),
+        parts => parts[0]["text"].as_str().expect("text").to_owned(),
+    }
+}
+
+/// The reply stops before the event that carries this text, until the gate opens.
+fn hold_before(reply: Reply, text: &str, gate: &Gate) -> Reply {
+    let body = String::from_utf8(reply.body_bytes()).expect("a text stream");
+    let at = body.find(text).expect("the text is in the reply");
+    let event = body[..at].rfind("data:").expect("an event carries it");
+    reply.insert_at(event, Step::WaitFor(gate.clone()))
+}

@@ -1,0 +1,133 @@
+//! Signals: what was said is kept, the end is recorded, the code is the one shells know.
+
+use std::time::Instant;
+
+use serde_json::json;
+use zdx_testkit::{Gate, ModelServer, Reply, Signal, Step};
+
+use crate::{SOON, hold_before, with_model};
+
+#[test]
+fn a_signal_in_mid_answer_keeps_what_was_said() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let gate = Gate::new();
+        let server = ModelServer::start();
+        server.push(hold_before(
+            Reply::chat().text_deltas(["half", " an answer"]).done(),
+            " an answer",
+            &gate,
+        ));
+        let zdx = with_model(&server);
+        let mut running = zdx.command().args(["exec", "-p", "x"]).spawn();
+        running.wait_for_stdout("half", SOON);
+        running.signal(signal);
+        let output = running.finish(SOON).expect_code(code);
+        assert_eq!(output.stdout, "half\n");
+        let messages = output.records_of("message");
+        assert_eq!(messages[1]["text"], "half");
+        assert_eq!(output.records_of("interrupted").len(), 1);
+    }
+}
+
+#[test]
+fn json_ends_with_a_result_that_says_interrupted() {
+    let gate = Gate::new();
+    let server = ModelServer::start();
+    server.push(hold_before(Reply::chat().text_deltas(["half", " more"]).done(), " more", &gate));
+    let zdx = with_model(&server);
+    let mut running = zdx.command().args(["exec", "--format", "json", "-p", "x"]).spawn();
+    running.wait_for_stdout("half", SOON);
+    running.signal(Signal::INT);
+    let output = running.finish(SOON).expect_code(130);
+    let result = output.json_lines().pop().unwrap();
+    assert_eq!(result["type"], "result");
+    assert_eq!(result["outcome"], "interrupted");
+}
+
+#[test]
+fn a_running_command_is_stopped_with_the_turn() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().tool_call("c1", "bash", json!({"command": "sleep 600"})));
+    let zdx = with_model(&server);
+    let mut running = zdx.command().args(["exec", "--format", "json", "-p", "x"]).spawn();
+    running.wait_for_stdout("tool_started", SOON);
+    running.signal(Signal::INT);
+    let output = running.finish(SOON).expect_code(130);
+    assert_eq!(output.records_of("tool_result").len(), 1);
+    assert_eq!(output.records_of("interrupted").len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+/// Waits until the process has a handler for the signal, so that it is not simply killed by it.
+fn wait_until_caught(pid: u32, signal: Signal) {
+    let deadline = Instant::now() + SOON;
+    let caught = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = u64::from_str_radix(mask.unwrap_or("0").trim(), 16).unwrap();
+        mask & (1 << (signal.as_raw() - 1)) != 0
+    };
+    while !caught() {
+        assert!(Instant::now() < deadline, "process {pid} never listens for {signal:?}");
+        std::thread::yield_now();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_while_stdin_is_awaited_ends_at_once() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let mut running = zdx.command().args(["exec", "--format", "json", "-"]).stdin_open().spawn();
+    running.write("never finished");
+    wait_until_caught(running.pid(), Signal::INT);
+    running.signal(Signal::INT);
+    let output = running.finish(SOON).expect_code(130);
+    assert_eq!(output.json_lines().pop().unwrap()["outcome"], "interrupted");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_stalled_reader_does_not_keep_a_second_ctrl_c_from_ending_it() {
+    let server = ModelServer::start();
+    server.push(
+        Reply::chat().text(&"word ".repeat(100_000)).unfinished().done().then(Step::WaitFor(Gate::new())),
+    );
+    let zdx = with_model(&server);
+    // A pipe that nobody reads: the first bytes fill it, the rest has to wait.
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_zdx"))
+        .args(["exec", "-p", "x"])
+        .current_dir(zdx.root())
+        .env_clear()
+        .env("ZDX_HOME", zdx.storage())
+        .stdin(std::process::Stdio::null())
+        .stdout(writer)
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    server.wait_for_call(1, SOON);
+    let pid = rustix::process::Pid::from_child(&child);
+    let wait = |what: &str, mut done: Box<dyn FnMut() -> bool + '_>| {
+        let deadline = Instant::now() + SOON;
+        while !done() {
+            assert!(Instant::now() < deadline, "{what}");
+            std::thread::yield_now();
+        }
+    };
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    let recorded = || zdx.records().iter().any(|record| record["type"] == "interrupted");
+    wait("the interruption is not recorded", Box::new(recorded));
+    assert!(child.try_wait().unwrap().is_none(), "it did not wait for its reader");
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    let mut status = None;
+    wait(
+        "it does not end",
+        Box::new(|| {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        }),
+    );
+    assert_eq!(status.and_then(|status| status.code()), Some(130));
+    drop(reader);
+}

@@ -1,0 +1,104 @@
+//! Commands that no model called for: what a user typed with `!`. They pass the same gate and are shown live.
+
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+use zdx_protocol::{
+    Action, Arguments, Event, Origin, Outcome, Preview, ToolCall, ToolError, TurnState, TurnSummary, Usage,
+};
+
+use super::TurnIo;
+use super::approve::{Gate, Plan, gate};
+use crate::tools::{CommandOutput, End, RunOptions};
+
+const PROGRESS_QUEUE: usize = 64;
+
+/// `!command`: one user message with what was typed, one assistant message with what came of it.
+pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> TurnSummary {
+    let start = Instant::now();
+    let turn = io.emit.transcript().turns + 1;
+    io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
+    io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+    let id = format!("shell-{turn}");
+    let (text, denied) = match run_gated(&id, command, Origin::User, io).await {
+        Ok(output) => (report(command, &output), 0),
+        Err(error) => (format!("$ {command}\nnot run: {}", error.message), 1),
+    };
+    io.emit.emit(Event::ShellFinished { text: text.clone() }).await;
+    let outcome = if io.cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Completed };
+    if outcome == Outcome::Interrupted {
+        io.emit.emit(Event::Interrupted).await;
+    }
+    io.emit.emit(Event::StateChanged { state: TurnState::Done }).await;
+    io.emit.sync().await;
+    let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms }
+}
+
+/// Judged, asked about where needed, run with its output shown as it comes.
+pub async fn run_gated(
+    id: &str,
+    command: &str,
+    origin: Origin,
+    io: &mut TurnIo<'_>,
+) -> Result<CommandOutput, ToolError> {
+    let cwd = io.tools.workspace.root().to_owned();
+    let action = Action::Command { command: command.to_owned(), cwd: cwd.clone(), origin };
+    let preview = Preview::Command { command: command.to_owned() };
+    // What a question names; there is no call of a model behind it.
+    let call = ToolCall {
+        id: id.to_owned(),
+        name: "bash".to_owned(),
+        arguments: Arguments::Object(serde_json::Map::new()),
+    };
+    match gate(io, &call, Plan { action: &action, preview: &preview, doomed: None }).await {
+        Gate::Run => {}
+        Gate::Refused(error) | Gate::Failed(error) => return Err(error),
+        Gate::Interrupted => return Err(ToolError::new("interrupted", "interrupted")),
+    }
+    io.emit.sync().await;
+    io.emit.emit(Event::ToolStarted { id: id.to_owned(), name: "bash".to_owned() }).await;
+    let (progress, mut chunks) = mpsc::channel(PROGRESS_QUEUE);
+    let shell = std::sync::Arc::clone(&io.tools.shell);
+    let options = RunOptions {
+        id: id.to_owned(),
+        cwd,
+        timeout: io.tools.timeout,
+        cancel: io.cancel.clone(),
+        progress: Some(progress),
+    };
+    let run = shell.run(command, options);
+    tokio::pin!(run);
+    let output = loop {
+        tokio::select! {
+            biased;
+            Some(text) = chunks.recv() => io.emit.emit(Event::ShellOutput { text }).await,
+            output = &mut run => break output,
+        }
+    };
+    // What came with the end is shown too.
+    while let Ok(text) = chunks.try_recv() {
+        io.emit.emit(Event::ShellOutput { text }).await;
+    }
+    output.map_err(|error| ToolError::new("exec_error", error.to_string()))
+}
+
+/// Command, exit code and output as one text, for a model to read.
+pub fn report(command: &str, output: &CommandOutput) -> String {
+    let mut text = format!("$ {command}\n{}", ending(&output.end));
+    for (name, captured) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        if !captured.text.is_empty() {
+            text.push_str(&format!("\n{name}:\n{}", captured.text.trim_end_matches('\n')));
+        }
+    }
+    text
+}
+
+fn ending(end: &End) -> String {
+    match end {
+        End::Exited(code) => format!("exit code {code}"),
+        End::Signalled(signal) => format!("killed by signal {signal}"),
+        End::TimedOut(after) => format!("stopped after {} s, the time limit", after.as_secs()),
+        End::Cancelled => "interrupted".to_owned(),
+    }
+}

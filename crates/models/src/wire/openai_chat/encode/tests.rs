@@ -1,0 +1,108 @@
+use serde_json::{Value, json};
+use zdx_protocol::{Message, Part, Reasoning, Role};
+
+use crate::wire::Wire::OpenaiChat;
+use crate::wire::testing::*;
+
+#[test]
+fn a_request_says_all() {
+    let messages = [
+        user("one"),
+        assistant(vec![
+            said("two"),
+            used("t1", "read", json!({"path":"a"})),
+            used("t2", "bash", json!("{broken")),
+        ]),
+        results(vec![
+            result("t1", Ok(json!({"content":"x"}))),
+            result("t2", Err("not JSON")),
+            said("also"),
+            said("this"),
+        ]),
+        assistant(vec![used("t3", "read", json!({}))]),
+        results(vec![result("t3", Ok(json!(1)))]),
+        Message::text(Role::System, "@file:a"),
+        user("next"),
+    ];
+    let tools = tools();
+    let ok = json!({"ok":true,"data":{"content":"x"}}).to_string();
+    let failed = json!({"ok":false,"error":{"code":"failed","message":"not JSON"}}).to_string();
+    let function = |name: &str, arguments: &str| json!({"name":name,"arguments":arguments});
+    assert_eq!(
+        encoded(OpenaiChat, &request(&messages, &tools)),
+        json!({
+            "model": MODEL, "max_tokens": 4096, "stream": true, "stream_options": {"include_usage": true},
+            "tools": [
+                {"type":"function","function":{"name":"read","description":"the tool read","parameters":tools[0].schema}},
+                {"type":"function","function":{"name":"bash","description":"the tool bash","parameters":tools[1].schema}},
+            ],
+            "messages": [
+                {"role":"system","content":"be brief"},
+                {"role":"user","content":"one"},
+                {"role":"assistant","content":"two","tool_calls":[
+                    {"id":"t1","type":"function","function":function("read", r#"{"path":"a"}"#)},
+                    {"id":"t2","type":"function","function":function("bash", "{}")}]},
+                {"role":"tool","tool_call_id":"t1","content":ok},
+                {"role":"tool","tool_call_id":"t2","content":failed},
+                {"role":"user","content":"also\n\nthis"},
+                {"role":"assistant","content":null,"tool_calls":[{"id":"t3","type":"function","function":function("read", "{}")}]},
+                {"role":"tool","tool_call_id":"t3","content":"{\"ok\":true,\"data\":1}"},
+                {"role":"system","content":"@file:a"},
+                {"role":"user","content":"next"},
+            ],
+        })
+    );
+}
+
+#[test]
+fn each_request_extends_the_one_before() {
+    prefix_is_stable(OpenaiChat);
+}
+
+#[test]
+fn thinking_goes_back_where_it_is_wanted() {
+    let thought = |opaque: Value| {
+        Part::Reasoning(Reasoning {
+            text: "hm".into(),
+            wire: "openai-chat".into(),
+            model: MODEL.into(),
+            opaque: Some(opaque),
+        })
+    };
+    let details = json!([{"type":"reasoning.text","text":"hm","index":0,"signature":"s"}]);
+    let sent = |parts: Vec<Part>| {
+        let messages = [user("q"), assistant(parts), user("r")];
+        encoded(OpenaiChat, &request(&messages, &[]))["messages"][2].clone()
+    };
+    assert_eq!(sent(vec![thought(details.clone()), said("a")])["reasoning_details"], details);
+    let content = json!("reasoning_content");
+    let with_call = sent(vec![thought(content.clone()), used("t", "read", json!({}))]);
+    assert_eq!(with_call["reasoning_content"], "hm");
+    assert!(sent(vec![thought(content), said("a")]).get("reasoning_content").is_none());
+    let mut other = thought(details);
+    if let Part::Reasoning(reasoning) = &mut other {
+        reasoning.model = "other".into();
+    }
+    assert!(sent(vec![other, said("a")]).get("reasoning_details").is_none());
+}
+
+#[test]
+fn reasoning_models_of_openai_want_another_name() {
+    let messages = [user("q")];
+    for (model, name) in [
+        ("gpt-5-mini", "max_completion_tokens"),
+        ("o3", "max_completion_tokens"),
+        ("gpt-oss-20b", "max_tokens"),
+        ("olmo", "max_tokens"),
+        ("openai/gpt-5", "max_tokens"),
+    ] {
+        let mut request = request(&messages, &[]);
+        request.model = model;
+        request.stream = false;
+        request.temperature = Some(0.0);
+        let body = encoded(OpenaiChat, &request);
+        assert_eq!(body[name], 4096, "{model}");
+        assert_eq!((body["stream"].as_bool(), body["temperature"].as_f64()), (Some(false), Some(0.0)));
+        assert!(body.get("stream_options").is_none() && body.get("tools").is_none());
+    }
+}

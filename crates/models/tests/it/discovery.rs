@@ -1,0 +1,82 @@
+//! Looking for a local server: order, patience, and what is not taken for one.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use zdx_models::{Client, Discovered, discover};
+use zdx_testkit::{ModelServer, Reply, Step};
+
+use crate::talk::PATIENT;
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn offering(ids: &[&str]) -> ModelServer {
+    let server = ModelServer::start();
+    let models: Vec<_> = ids.iter().map(|id| json!({"id": id, "max_model_len": 4096})).collect();
+    server.models(Reply::status(200).json(json!({ "data": models })));
+    server
+}
+
+async fn found(servers: &[(&str, u16)]) -> Option<(String, String)> {
+    let Discovered { endpoint, .. } = discover(&Client::new(PATIENT), servers).await?;
+    Some((endpoint.provider, endpoint.model))
+}
+
+#[tokio::test]
+async fn nobody_there_is_known_at_once() {
+    let servers = [
+        ("vllm", free_port()),
+        ("llamacpp", free_port()),
+        ("ollama", free_port()),
+        ("lmstudio", free_port()),
+    ];
+    let client = Client::new(PATIENT);
+    let started = Instant::now();
+    assert_eq!(discover(&client, &servers).await, None);
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn the_first_in_order_that_offers_a_model_is_taken() {
+    let (b, c) = (offering(&["b-1", "b-2"]), offering(&["c-1"]));
+    let servers = [("vllm", free_port()), ("llamacpp", b.port()), ("ollama", c.port())];
+    assert_eq!(found(&servers).await, Some(("llamacpp".into(), "b-1".into())));
+    let taken = discover(&Client::new(PATIENT), &servers).await.unwrap();
+    assert_eq!(taken.context_limit, Some(4096));
+    assert_eq!(taken.endpoint.base_url, format!("http://127.0.0.1:{}/v1", b.port()));
+    // Nobody is shown a key, and nothing but the list is asked for.
+    for request in b.requests() {
+        assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/v1/models"));
+        assert_eq!(request.header("authorization"), None);
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_model_server_is_passed_over() {
+    let page = ModelServer::start();
+    page.models(Reply::status(200).body("text/html", "<html><title>my site</title>"));
+    let (empty, embedding) = (offering(&[]), offering(&["text-embedding-x"]));
+    let last = offering(&["nomic-embed-text", "qwen3:8b"]);
+    let servers = [
+        ("vllm", page.port()),
+        ("llamacpp", empty.port()),
+        ("ollama", embedding.port()),
+        ("lmstudio", last.port()),
+    ];
+    assert_eq!(found(&servers).await, Some(("lmstudio".into(), "qwen3:8b".into())));
+}
+
+#[tokio::test]
+async fn a_silent_listener_is_not_waited_for_long() {
+    let silent = ModelServer::start();
+    silent.models(Reply::raw([Step::Stall]));
+    let good = offering(&["g"]);
+    let started = Instant::now();
+    assert_eq!(
+        found(&[("vllm", silent.port()), ("ollama", good.port())]).await,
+        Some(("ollama".into(), "g".into()))
+    );
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+}
