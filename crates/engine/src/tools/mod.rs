@@ -17,6 +17,7 @@ mod glob;
 mod grep;
 mod input;
 mod list;
+mod patch;
 mod read;
 pub mod registry;
 pub mod shell;

@@ -9,7 +9,9 @@ use serde_json::json;
 use super::*;
 
 mod edits;
+mod patches;
 mod reads;
+mod searches;
 mod todos;
 mod writes;
 

@@ -20,7 +20,7 @@ mod replace;
 
 pub use beneath::Folder;
 pub use open::Opened;
-pub use replace::Written;
+pub use replace::{Aside, Permissions, Staged, Written};
 
 /// As many as the kernel follows.
 const MAX_LINKS: usize = 40;
