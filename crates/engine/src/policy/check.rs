@@ -25,7 +25,9 @@ impl From<Verdict> for Answer {
         let level = verdict.level();
         let (code, reason, rule) = match verdict {
             Verdict::Allow => (None, None, None),
-            Verdict::Ask(why) | Verdict::Confirm(why) | Verdict::Deny(why) => (Some(why.code), Some(why.message), why.rule),
+            Verdict::Ask(why) | Verdict::Confirm(why) | Verdict::Deny(why) => {
+                (Some(why.code), Some(why.message), why.rule)
+            }
         };
         Self { verdict: level, code, reason, rule }
     }
@@ -69,8 +71,12 @@ pub fn action_of(call: &Value, cx: &PolicyContext) -> Result<Action, CheckError>
             Action::Read { tool: tool.to_owned(), targets: vec![target(path, cx)] }
         }
         "todo" | "todoread" | "todowrite" => Action::Todo,
-        "skill" => Action::Skill { name: text(&["name"]).ok_or(CheckError::Missing("input.name"))?.to_owned() },
-        "task" => Action::Task { agent: text(&["agent", "subagent_type"]).ok_or(CheckError::Missing("input.agent"))?.to_owned() },
+        "skill" => {
+            Action::Skill { name: text(&["name"]).ok_or(CheckError::Missing("input.name"))?.to_owned() }
+        }
+        "task" => Action::Task {
+            agent: text(&["agent", "subagent_type"]).ok_or(CheckError::Missing("input.agent"))?.to_owned(),
+        },
         other => match other.split_once("__") {
             Some((server, tool)) => Action::Mcp { server: server.to_owned(), tool: tool.to_owned() },
             None => Action::Mcp { server: String::new(), tool: other.to_owned() },
@@ -92,7 +98,8 @@ pub fn command_text(input: &Value) -> Option<String> {
 
 /// One word that a shell reads back as itself.
 pub fn quote(word: &str) -> String {
-    let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c));
+    let plain =
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c));
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
@@ -120,7 +127,11 @@ fn patch_targets(patch: &str, cx: &PolicyContext) -> Vec<Target> {
             continue;
         }
         let headers = line.starts_with("+++") || line.starts_with("---");
-        let name = if headers { name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name) } else { name };
+        let name = if headers {
+            name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name)
+        } else {
+            name
+        };
         let target = target(name, cx);
         if !targets.contains(&target) {
             targets.push(target);

@@ -49,7 +49,9 @@ pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
         Some(format!("{tool} {}", names.join("\n")))
     };
     match action {
-        Action::Command { command, cwd, .. } if *cwd == cx.root => Some(format!("bash {}", shell::normalise(command))),
+        Action::Command { command, cwd, .. } if *cwd == cx.root => {
+            Some(format!("bash {}", shell::normalise(command)))
+        }
         Action::Command { command, cwd, .. } => {
             Some(format!("bash {} (in {})", shell::normalise(command), cwd.display()))
         }
@@ -69,7 +71,9 @@ fn is_lenient(action: &Action, cx: &PolicyContext) -> bool {
 /// The strictest finding, then grants, then nobody to ask.
 fn conclude(action: &Action, findings: &[PartFinding], cx: &PolicyContext) -> Verdict {
     // Among equals the first says it best: parts come in the order of the text.
-    let Some(worst) = findings.iter().rev().max_by_key(|finding| finding.verdict) else { return Verdict::Allow };
+    let Some(worst) = findings.iter().rev().max_by_key(|finding| finding.verdict) else {
+        return Verdict::Allow;
+    };
     let reason = Reason { code: worst.code.clone(), message: worst.reason.clone(), rule: worst.rule.clone() };
     match worst.verdict {
         Level::Allow => Verdict::Allow,
@@ -128,7 +132,8 @@ impl Weigher<'_> {
             }
             Action::Todo => {
                 let ruling = self.cx.rules.tool("todo");
-                let level = if self.lenient && ruling.level == Level::Ask { Level::Allow } else { ruling.level };
+                let level =
+                    if self.lenient && ruling.level == Level::Ask { Level::Allow } else { ruling.level };
                 vec![finding("todo", level, code(level), "it changes the todo list", ruling.rule)]
             }
         }
@@ -180,7 +185,9 @@ impl Weigher<'_> {
             if write && is_raw_device(&target.path) {
                 findings.push(finding(&shown, Level::Deny, "forbidden", "it writes to a device", None));
             } else if write && is_protected(&target.path, &self.cx.root) {
-                let reason = format!("{shown} is a protected path: what is written there runs or steers something later");
+                let reason = format!(
+                    "{shown} is a protected path: what is written there runs or steers something later"
+                );
                 findings.push(finding(&shown, Level::Confirm, "protected_path", &reason, None));
             }
         }
@@ -205,7 +212,8 @@ impl Weigher<'_> {
 
     fn command(&self, command: &str, cwd: &Path, origin: Origin) -> Vec<PartFinding> {
         let home = self.cx.home.as_ref().map(|home| home.to_string_lossy().into_owned());
-        let around = Surroundings { root: &self.cx.root, cwd, home: home.as_deref(), files: self.cx.files.as_ref() };
+        let around =
+            Surroundings { root: &self.cx.root, cwd, home: home.as_deref(), files: self.cx.files.as_ref() };
         let mut findings = Vec::new();
         self.patterns(command, command, &mut findings);
         let inspection = shell::inspect(command, &around);
@@ -222,7 +230,13 @@ impl Weigher<'_> {
             findings.push(finding(shown, Level::Deny, "denied", "a blacklist pattern covers it", Some(rule)));
         }
         if let Some(rule) = self.cx.rules.dangerous(text) {
-            findings.push(finding(shown, Level::Confirm, "listed_command", "a dangerous pattern covers it", Some(rule)));
+            findings.push(finding(
+                shown,
+                Level::Confirm,
+                "listed_command",
+                "a dangerous pattern covers it",
+                Some(rule),
+            ));
         }
     }
 
@@ -237,7 +251,9 @@ impl Weigher<'_> {
                     Origin::Model => finding(text, Level::Deny, "forbidden", why, None),
                     Origin::User => finding(text, Level::Confirm, "forbidden", why, None),
                 }),
-                Concern::Confirm { code, why } => findings.push(finding(text, Level::Confirm, code, why, None)),
+                Concern::Confirm { code, why } => {
+                    findings.push(finding(text, Level::Confirm, code, why, None))
+                }
                 Concern::Outside { path, .. } => findings.push(self.outside(text, path)),
                 Concern::Ask { .. } => {}
             }
@@ -255,9 +271,12 @@ fn unread(command: &str, raw: Raw) -> PartFinding {
     let text: String = command.chars().take(200).collect();
     match raw {
         Raw::Nul => finding(&text, Level::Deny, "denied", "the command holds a NUL character", None),
-        Raw::TooLong => finding(&text, Level::Confirm, "too_large", "the command is too long to be judged", None),
+        Raw::TooLong => {
+            finding(&text, Level::Confirm, "too_large", "the command is too long to be judged", None)
+        }
         Raw::Hidden(c) => {
-            let reason = format!("the command holds the invisible or control character U+{:04X}", u32::from(c));
+            let reason =
+                format!("the command holds the invisible or control character U+{:04X}", u32::from(c));
             finding(&text, Level::Confirm, "hidden_characters", &reason, None)
         }
         Raw::CutDollar => {

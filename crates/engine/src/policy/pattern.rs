@@ -63,7 +63,8 @@ fn words_match(pattern: &[String], argv: &[String], reading: Reading, open_end: 
     };
     if first == "*" {
         // At the end it covers whatever follows, the bare command too.
-        return rest.is_empty() || (0..=argv.len()).any(|skip| words_match(rest, &argv[skip..], reading, open_end));
+        return rest.is_empty()
+            || (0..=argv.len()).any(|skip| words_match(rest, &argv[skip..], reading, open_end));
     }
     let Some((word, others)) = argv.split_first() else { return false };
     let same = match reading {

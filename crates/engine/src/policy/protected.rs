@@ -9,9 +9,27 @@ const FOLDERS: &[&str] =
 
 /// Files that are run or believed without being named: shells, direnv, MCP clients.
 const FILES: &[&str] = &[
-    ".mcp.json", ".envrc", ".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout",
-    ".bash_aliases", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc",
-    ".tcshrc", ".login", ".logout", ".inputrc", "config.fish",
+    ".mcp.json",
+    ".envrc",
+    ".profile",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".mkshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".logout",
+    ".inputrc",
+    "config.fish",
 ];
 
 /// Device files that take or give bytes and keep none.
@@ -59,8 +77,11 @@ pub fn is_harmless_device(path: &Path) -> bool {
 
 /// Anything else in `/dev` is a raw device (or pretends to be one).
 pub fn is_raw_device(path: &Path) -> bool {
-    path.starts_with("/dev") && path != Path::new("/dev") && !is_harmless_device(path)
-        && !path.starts_with("/dev/shm") && !path.starts_with("/dev/pts")
+    path.starts_with("/dev")
+        && path != Path::new("/dev")
+        && !is_harmless_device(path)
+        && !path.starts_with("/dev/shm")
+        && !path.starts_with("/dev/pts")
 }
 
 #[cfg(test)]
@@ -70,7 +91,9 @@ mod tests {
     #[test]
     fn protected_names_are_found_in_any_case_and_depth() {
         let root = Path::new("/w");
-        for path in ["/w/.git/config", "/w/sub/.GIT/hooks/x", "/w/.zdx", "/w/.Mcp.json", "/w/a/.bashrc", "/w/.git./x"] {
+        for path in
+            ["/w/.git/config", "/w/sub/.GIT/hooks/x", "/w/.zdx", "/w/.Mcp.json", "/w/a/.bashrc", "/w/.git./x"]
+        {
             assert!(is_protected(Path::new(path), root), "{path}");
         }
         for path in ["/w/git/config", "/w/.github/workflows/x.yml", "/w/.gitignore", "/w/zdx"] {

@@ -193,8 +193,7 @@ impl Rules {
     /// In a layer the last match wins. Across layers the later wins, but a written `deny` stands, and an
     /// untrusted layer only raises.
     fn decide(&self, key: &str, matches: impl Fn(&Rule) -> bool) -> Ruling {
-        let mut ruling =
-            Ruling { level: Level::Ask, rule: None, written: false, whole_tool: false };
+        let mut ruling = Ruling { level: Level::Ask, rule: None, written: false, whole_tool: false };
         for layer in &self.layers {
             let Some(rule) = layer.rules.iter().rev().find(|rule| rule.covers(key) && matches(rule)) else {
                 continue;
@@ -229,10 +228,9 @@ fn compile(layer: &str, key: &str, patterns: &[String]) -> Result<Vec<Regex>, Ru
     patterns
         .iter()
         .map(|pattern| {
-            regex::RegexBuilder::new(pattern)
-                .size_limit(REGEX_SIZE)
-                .build()
-                .map_err(|cause| error(layer, key, format!("has an invalid regular expression \"{pattern}\": {cause}")))
+            regex::RegexBuilder::new(pattern).size_limit(REGEX_SIZE).build().map_err(|cause| {
+                error(layer, key, format!("has an invalid regular expression \"{pattern}\": {cause}"))
+            })
         })
         .collect()
 }
@@ -261,7 +259,9 @@ impl Parser<'_> {
             }
             Value::Object(table) => table.iter().try_for_each(|(key, value)| self.key(key, value)),
             Value::Null => Ok(()),
-            _ => Err(error(self.origin, "permission", "must be a table of tools, or one of allow, ask, deny")),
+            _ => {
+                Err(error(self.origin, "permission", "must be a table of tools, or one of allow, ask, deny"))
+            }
         }
     }
 
@@ -271,9 +271,11 @@ impl Parser<'_> {
             Value::Object(patterns) if keys.iter().all(|key| PATTERN_KEYS.contains(key)) => {
                 keys.iter().try_for_each(|key| self.patterns(key, patterns))
             }
-            Value::Object(_) => {
-                Err(error(self.origin, &format!("permission.{key}"), "takes no patterns, only allow, ask or deny"))
-            }
+            Value::Object(_) => Err(error(
+                self.origin,
+                &format!("permission.{key}"),
+                "takes no patterns, only allow, ask or deny",
+            )),
             _ => {
                 let level = self.level(&format!("permission.{key}"), value)?;
                 keys.iter().try_for_each(|key| self.push(key, None, level))
@@ -286,7 +288,10 @@ impl Parser<'_> {
             "edit" => vec!["write", "patch"],
             "todoread" | "todowrite" => vec!["todo"],
             _ => {
-                if !key.contains('*') && !key.contains("__") && !PATTERN_KEYS.contains(&key) && !PLAIN_KEYS.contains(&key)
+                if !key.contains('*')
+                    && !key.contains("__")
+                    && !PATTERN_KEYS.contains(&key)
+                    && !PLAIN_KEYS.contains(&key)
                 {
                     self.warnings.push(format!("{}: permission.{key} names no tool of zdx", self.origin));
                 }

@@ -51,7 +51,8 @@ pub enum TableError {
 
 /// Runs a table. Its class says how `expect` is meant: a benign row must not be stricter, any other not laxer.
 pub fn run_table(path: &Path, cx: &PolicyContext) -> Result<Report, TableError> {
-    let text = std::fs::read_to_string(path).map_err(|source| TableError::Read { path: path.to_owned(), source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|source| TableError::Read { path: path.to_owned(), source })?;
     let mut report = Report::default();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let row: Row = serde_json::from_str(line).map_err(|error| TableError::Row {
@@ -81,7 +82,13 @@ fn judge_row(row: &Row, cx: &PolicyContext, report: &mut Report) {
     let right = if row.class == "benign" { got <= expect } else { got >= expect };
     if !right {
         let reason = verdict.reason().map(|reason| reason.message.clone()).unwrap_or_default();
-        report.missed.push(Miss { id: row.id.clone(), input: row.input.clone(), expect: row.expect.clone(), got, reason });
+        report.missed.push(Miss {
+            id: row.id.clone(),
+            input: row.input.clone(),
+            expect: row.expect.clone(),
+            got,
+            reason,
+        });
     }
 }
 
@@ -91,7 +98,8 @@ fn level(text: &str) -> Option<Level> {
 
 /// The action that a row stands for, with the surroundings its text names.
 fn action_for(row: &Row, cx: &mut PolicyContext) -> Option<Action> {
-    let command = |text: String, origin| Some(Action::Command { command: text, cwd: cx.root.clone(), origin });
+    let command =
+        |text: String, origin| Some(Action::Command { command: text, cwd: cx.root.clone(), origin });
     let input = row.input.as_str();
     match row.kind.as_str() {
         "shell" => command(input.to_owned(), Origin::Model),
@@ -123,7 +131,8 @@ fn action_for(row: &Row, cx: &mut PolicyContext) -> Option<Action> {
             if input.starts_with("earlier 'allow once'") || input.starts_with("identical ") {
                 // A yes to a confirmation is never remembered; even if it were, it would change nothing.
                 let text = if input.starts_with("identical ") { "rm a" } else { "rm b" };
-                let action = Action::Command { command: text.to_owned(), cwd: cx.root.clone(), origin: Origin::Model };
+                let action =
+                    Action::Command { command: text.to_owned(), cwd: cx.root.clone(), origin: Origin::Model };
                 cx.grants = Arc::new(grant_key(&action, cx).into_iter().collect());
                 return Some(action);
             }
@@ -140,7 +149,9 @@ fn disk_for(row: &Row, cx: &mut PolicyContext) -> MapView {
         cx.root = PathBuf::from(cwd.trim());
     }
     let mut disk = MapView::default();
-    for folder in ["/etc", "/home/user", "/tmp", "/usr/bin", "/bin", "/var", "/proc", "/dev", "/root", "/opt", "/srv"] {
+    for folder in
+        ["/etc", "/home/user", "/tmp", "/usr/bin", "/bin", "/var", "/proc", "/dev", "/root", "/opt", "/srv"]
+    {
         disk.insert(folder, Entry::Dir);
     }
     disk.insert(cx.root.clone(), Entry::Dir);
@@ -154,7 +165,10 @@ fn disk_for(row: &Row, cx: &mut PolicyContext) -> MapView {
             if !target.contains("..") && !target.trim().starts_with('/') {
                 disk.insert(cx.root.join(target.trim()), Entry::File);
             }
-            let place = row.input.split_whitespace().find(|word| Path::new(word).file_name().is_some_and(|last| last == name));
+            let place = row
+                .input
+                .split_whitespace()
+                .find(|word| Path::new(word).file_name().is_some_and(|last| last == name));
             disk.insert(cx.root.join(place.unwrap_or(name)), Entry::Link(PathBuf::from(target.trim())));
         }
     }

@@ -13,7 +13,10 @@ fn table(name: &str) -> usize {
     cx.home = Some("/home/user".into());
     let report = run_table(&path, &cx).unwrap();
     for miss in &report.missed {
-        eprintln!("{} {:?}: expected {}, got {} ({})", miss.id, miss.input, miss.expect, miss.got, miss.reason);
+        eprintln!(
+            "{} {:?}: expected {}, got {} ({})",
+            miss.id, miss.input, miss.expect, miss.got, miss.reason
+        );
     }
     assert!(report.missed.is_empty(), "{} of {} rows fall short", report.missed.len(), report.judged);
     report.judged
@@ -33,7 +36,8 @@ fn benign_commands_pass() {
 pub fn small_machine() -> PolicyContext {
     let mut disk = MapView::default();
     for folder in [
-        "/w/sub", "/w/src", "/w/docs", "/etc", "/home/me", "/tmp", "/usr/bin", "/var", "/proc", "/dev", "/root", "/opt",
+        "/w/sub", "/w/src", "/w/docs", "/etc", "/home/me", "/tmp", "/usr/bin", "/var", "/proc", "/dev",
+        "/root", "/opt",
     ] {
         disk.insert(folder, Entry::Dir);
     }
@@ -62,4 +66,25 @@ fn every_command_gets_exactly_its_verdict() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// How many short commands are judged in a second, on the real disk. A measurement, not a test: run it by name.
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cx = PolicyContext::new(folder.path().canonicalize().unwrap(), Approval::Balanced);
+    cx.home = Some("/home/me".into());
+    let lines: Vec<String> = include_str!("../cases/verdicts.tsv")
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .map(|(_, command)| serde_json::json!({"tool": "bash", "input": {"command": command}}).to_string())
+        .collect();
+    let start = std::time::Instant::now();
+    let rounds = 50;
+    for line in lines.iter().cycle().take(lines.len() * rounds) {
+        zdx_engine::policy::check::check_line(line, &cx).unwrap();
+    }
+    let total = (lines.len() * rounds) as f64;
+    eprintln!("{:.0} decisions a second", total / start.elapsed().as_secs_f64());
 }

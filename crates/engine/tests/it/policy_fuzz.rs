@@ -17,11 +17,26 @@ use zdx_protocol::{Action, Approval, Level, Origin};
 use crate::policy_scripts::{Rng, dangerous, harmless};
 
 const STUBS: &[&str] = &[
-    "rm", "mv", "chmod", "chown", "dd", "mkfs.ext4", "shutdown", "reboot", "halt", "poweroff", "sudo", "su", "doas", "shred", "unlink",
+    "rm",
+    "mv",
+    "chmod",
+    "chown",
+    "dd",
+    "mkfs.ext4",
+    "shutdown",
+    "reboot",
+    "halt",
+    "poweroff",
+    "sudo",
+    "su",
+    "doas",
+    "shred",
+    "unlink",
 ];
 const TOOLS: &[&str] = &[
-    "cat", "ls", "grep", "head", "tail", "wc", "sort", "env", "nohup", "nice", "timeout", "stdbuf", "setsid", "xargs", "find", "true", "false",
-    "printf", "echo", "tee", "cp", "basename", "sleep", "seq", "tr", "cut", "uniq", "expr", "test", "flock", "sh", "bash", "dash", "sed", "awk", "pwd",
+    "cat", "ls", "grep", "head", "tail", "wc", "sort", "env", "nohup", "nice", "timeout", "stdbuf", "setsid",
+    "xargs", "find", "true", "false", "printf", "echo", "tee", "cp", "basename", "sleep", "seq", "tr", "cut",
+    "uniq", "expr", "test", "flock", "sh", "bash", "dash", "sed", "awk", "pwd",
 ];
 static RUN: AtomicUsize = AtomicUsize::new(0);
 const ORIGINAL: &str = "untouched content\n";
@@ -39,11 +54,17 @@ impl Sandbox {
         }
         for stub in STUBS {
             // Each run has a log of its own: what an earlier script left behind must not speak for a later one.
-            write_program(&at.join("bin").join(stub), &format!("#!/bin/sh\necho {stub} >> \"$ZDX_STUB_LOG\"\n"));
+            write_program(
+                &at.join("bin").join(stub),
+                &format!("#!/bin/sh\necho {stub} >> \"$ZDX_STUB_LOG\"\n"),
+            );
         }
         write_program(&at.join("bin/busybox"), "#!/bin/sh\nexec \"$@\"\n");
         for tool in TOOLS {
-            let real = ["/bin", "/usr/bin"].iter().map(|folder| Path::new(folder).join(tool)).find(|path| path.exists());
+            let real = ["/bin", "/usr/bin"]
+                .iter()
+                .map(|folder| Path::new(folder).join(tool))
+                .find(|path| path.exists());
             if let Some(real) = real {
                 let _ = symlink(real, at.join("bin").join(tool));
             }
@@ -61,6 +82,7 @@ impl Sandbox {
     fn reset(&self) {
         let at = self.at();
         let ws = at.join("ws");
+        fs::create_dir_all(ws.join("sub")).unwrap();
         for entry in fs::read_dir(&ws).unwrap().chain(fs::read_dir(ws.join("sub")).unwrap()).flatten() {
             let keep = ["sub", "existing.txt", "a", "link"].iter().any(|name| entry.file_name() == *name);
             if !keep {
@@ -126,7 +148,8 @@ impl Sandbox {
         let at = self.at();
         let mut cx = PolicyContext::new(at.join("ws"), Approval::Balanced);
         cx.home = Some(at.join("home"));
-        let action = Action::Command { command: script.to_owned(), cwd: at.join("ws"), origin: Origin::Model };
+        let action =
+            Action::Command { command: script.to_owned(), cwd: at.join("ws"), origin: Origin::Model };
         judge(&action, &cx).level()
     }
 }
@@ -156,26 +179,39 @@ fn nothing_dangerous_runs_below_confirm() {
                     if index >= total {
                         break;
                     }
-                    let script = dangerous(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index as u64)));
+                    let script =
+                        dangerous(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index as u64)));
                     let verdict = sandbox.verdict(&script);
                     let mut ran = false;
                     for shell in ["bash", "dash"] {
                         if let Some(effect) = sandbox.run(shell, &script) {
                             ran = true;
                             if verdict < Level::Confirm {
-                                failures.lock().unwrap().push(format!("[{shell}, {verdict}] {effect}: {script:?}"));
+                                failures
+                                    .lock()
+                                    .unwrap()
+                                    .push(format!("[{shell}, {verdict}] {effect}: {script:?}"));
                             }
                         }
                         sandbox.reset();
                     }
-                    *stats.lock().unwrap().entry(format!("{verdict}{}", if ran { ", dangerous" } else { "" })).or_default() += 1;
+                    *stats
+                        .lock()
+                        .unwrap()
+                        .entry(format!("{verdict}{}", if ran { ", dangerous" } else { "" }))
+                        .or_default() += 1;
                 }
             });
         }
     });
     eprintln!("{total} scripts: {:?}", stats.lock().unwrap());
     let failures = failures.into_inner().unwrap();
-    assert!(failures.is_empty(), "{} ran unconfirmed:\n{}", failures.len(), failures.iter().take(40).cloned().collect::<Vec<_>>().join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} ran unconfirmed:\n{}",
+        failures.len(),
+        failures.iter().take(40).cloned().collect::<Vec<_>>().join("\n")
+    );
 }
 
 #[test]
@@ -190,5 +226,10 @@ fn harmless_scripts_are_seldom_flagged() {
         }
     }
     eprintln!("{} of {total} harmless scripts flagged", flagged.len());
-    assert!(flagged.len() * 10 <= total, "{} of {total} flagged:\n{}", flagged.len(), flagged.iter().take(40).map(|s| format!("{s:?}")).collect::<Vec<_>>().join("\n"));
+    assert!(
+        flagged.len() * 10 <= total,
+        "{} of {total} flagged:\n{}",
+        flagged.len(),
+        flagged.iter().take(40).map(|s| format!("{s:?}")).collect::<Vec<_>>().join("\n")
+    );
 }

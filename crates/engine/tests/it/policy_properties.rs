@@ -8,7 +8,8 @@ use crate::policy_cases::small_machine;
 use crate::policy_scripts::{Rng, harmless, whole_dangerous};
 
 fn verdict(command: &str, cx: &PolicyContext) -> Level {
-    judge(&Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin: Origin::Model }, cx).level()
+    judge(&Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin: Origin::Model }, cx)
+        .level()
 }
 
 fn single_quoted(text: &str) -> String {
@@ -78,8 +79,41 @@ proptest! {
 fn any_amount_of_nesting_is_refused_not_crashed_on() {
     let cx = small_machine();
     for opener in [
-        "(", "((", "{ ", "$(", "`", "\"$(", "${a:-", "$((", "[[ ( ", "if ", "while ", "case x in (", "<(", "eval ", "sh -c ", "! ", "f() { ", "{a,", "a[", "\\",
-        "'", "\"", "<<E ", "for i in ", "time ", "env ", "coproc ", "function f ", "& ", "| ", "&& ", "!(", "x=(", "a[$((", "${a[",
+        "(",
+        "((",
+        "{ ",
+        "$(",
+        "`",
+        "\"$(",
+        "${a:-",
+        "$((",
+        "[[ ( ",
+        "if ",
+        "while ",
+        "case x in (",
+        "<(",
+        "eval ",
+        "sh -c ",
+        "! ",
+        "f() { ",
+        "{a,",
+        "a[",
+        "\\",
+        "'",
+        "\"",
+        "<<E ",
+        "for i in ",
+        "time ",
+        "env ",
+        "coproc ",
+        "function f ",
+        "& ",
+        "| ",
+        "&& ",
+        "!(",
+        "x=(",
+        "a[$((",
+        "${a[",
     ] {
         for count in [3, 30, 300, 3_000, 100_000] {
             let text = opener.repeat(count);

@@ -51,15 +51,48 @@ fn double_quote(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('`', "\\`"))
 }
 
-const LISTED: &[&str] =
-    &["rm x", "rm -rf sub", "mv a b", "chmod 600 a", "chown me a", "dd if=a of=b", "mkfs.ext4 x", "reboot", "sudo ls", "shutdown now", "shred a", "rm"];
+const LISTED: &[&str] = &[
+    "rm x",
+    "rm -rf sub",
+    "mv a b",
+    "chmod 600 a",
+    "chown me a",
+    "dd if=a of=b",
+    "mkfs.ext4 x",
+    "reboot",
+    "sudo ls",
+    "shutdown now",
+    "shred a",
+    "rm",
+];
 const BENIGN: &[&str] = &[
-    "ls", "cat a", "grep x a", "echo hi", "true", "ls -la sub", "cat a existing.txt", "echo rm -rf x", "printf '%s\\n' a", "wc -l a", "head -1 a",
-    "ls 2>/dev/null", "cat < a", "echo \"a > b\"", "grep 'rm x' a", "test -f a", "pwd", "echo $HOME", "echo 'it''s'", "sort a", "echo a#b", "ls sub",
+    "ls",
+    "cat a",
+    "grep x a",
+    "echo hi",
+    "true",
+    "ls -la sub",
+    "cat a existing.txt",
+    "echo rm -rf x",
+    "printf '%s\\n' a",
+    "wc -l a",
+    "head -1 a",
+    "ls 2>/dev/null",
+    "cat < a",
+    "echo \"a > b\"",
+    "grep 'rm x' a",
+    "test -f a",
+    "pwd",
+    "echo $HOME",
+    "echo 'it''s'",
+    "sort a",
+    "echo a#b",
+    "ls sub",
 ];
 
 fn spelled(rng: &mut Rng, command: &str) -> String {
-    let (name, rest) = command.split_once(' ').map_or((command, String::new()), |(name, rest)| (name, format!(" {rest}")));
+    let (name, rest) =
+        command.split_once(' ').map_or((command, String::new()), |(name, rest)| (name, format!(" {rest}")));
     let (first, tail) = name.split_at(1);
     let spelling = match rng.below(20) {
         0 => format!("\\{name}"),
@@ -99,24 +132,117 @@ fn leaf(rng: &mut Rng, danger: bool) -> Piece {
             let command = rng.pick(LISTED);
             simple(spelled(rng, command))
         }
-        6 => simple(rng.pick(&["tee existing.txt", "cp a existing.txt", "tee sub/existing.txt a", "cp sub/existing.txt a"]).replace("cp a existing.txt", "cp bin existing.txt")),
+        6 => simple(
+            rng.pick(&[
+                "tee existing.txt",
+                "cp a existing.txt",
+                "tee sub/existing.txt a",
+                "cp sub/existing.txt a",
+            ])
+            .replace("cp a existing.txt", "cp bin existing.txt"),
+        ),
         7 => compound(rng.pick(&[
-            "cd sub && echo hi > existing.txt", "cd sub; echo hi > existing.txt", "cd sub; : > ../a", "cd sub; cd ..; : > a", "(cd sub; : > existing.txt)",
-            "f() { cd sub; }; f; : > existing.txt", "for d in sub; do cd $d; : > existing.txt; done", "exec 3> existing.txt", "exec > a; ls",
-            "set -- rm x; \"$@\"", "set rm x; $*", "c=rm; $c x", "x='rm x'; $x", "x='rm x'; eval \"$x\"", "f() { \"$@\"; }; f rm x", "f() { $1 x; }; f rm",
-            "echo 'rm x' > gen.sh; . ./gen.sh", "echo 'rm x' > gen.sh; sh gen.sh", "ls() { rm x; }; ls", "cat() { rm x; }\ncat a", "a=r; b=m; $a$b x",
-            "{rm,x}", "x='a[$(rm x)]'; echo $((x))", "x='$(rm x)'; echo \"${x@P}\"", "PS4='$(rm x)'; set -x; ls", "hash -p ../bin/rm ls; ls",
-            "[ 3 > a ]", "[[ 3 > a ]]", "((1 > a))", "((rm x))", "( (rm x) )", "((rm x) )", "$((rm x) )", "!(rm x)", "! rm x", "time rm x", "time -p rm x",
-            "alias zz='rm x'\nzz", "alias ls='rm x'\nls", "alias e=env\ne rm x", "alias e='env '\nalias r='rm x'\ne r", "alias t='true; rm x'\nt",
-            "coproc rm x\nwait", "trap 'rm x' EXIT", "trap 'rm x' 0; ls", "let 'y=a[$(rm x)]'", "read y <<< 'rm x'; $y", "eval 'rm' x", "eval eval rm x",
-            "env -S 'rm x'", "env -C sub tee existing.txt", "env a-b=1 rm x", "env 'x y=1' rm x", "find . -maxdepth 0 -exec rm {} \\;", "find a -exec sh -c 'rm x' \\;",
-            "echo rm x | xargs env", "echo x | xargs rm", "echo 'rm x' | xargs -I{} sh -c '{}'", "echo a | xargs -n1 rm", "xargs -a a rm", "busybox rm x",
-            "sh -c '\"$0\" x' rm", "sh -c 'eval \"$1\"' _ 'rm x'", "sh -ec 'rm x'", "bash -xc 'rm x'", "sh -c -- 'rm x'", "sh -c 'sh -c \"rm x\"'", "bash -O extglob -c 'rm x'",
-            "awk 'BEGIN{system(\"rm x\")}'", "sed -n '1e rm x' a", "sed 's/.*/rm x/e' a", "cat a | while read l; do rm x; done", "printf 'rm x' | bash -s", "bash <(echo rm x)",
-            ". <(echo rm x)", "source /dev/stdin <<< 'rm x'", ". /dev/stdin <<'E'\nrm x\nE", "if :; then rm x; fi", "case a in a) rm x;; esac", "case $(rm x) in *) ;; esac",
-            "for i in $(rm x); do :; done", "select i in a; do rm x; break; done <<< 1", "until rm x; do :; done", "cat <<E\n`rm x`\nE", "cat <<E\n${y:-$(rm x)}\nE", "cat <<-E\n\t$(rm x)\n\tE",
-            "cat <<EOF\nEO\\\nF\nrm x\nEOF", "cat <<'A' <<B\n$(rm y)\nA\n$(rm x)\nB", "echo \"\\\\\"; rm x; echo \"\\\\\"", "echo $(# )\nrm x)", "echo \"$(echo # )\nrm x)\"", "x=`echo \\`rm x\\``",
-            "y=\"$\\\n(rm x)\"", "f() { rm x; } > new; f", "echo a > >(rm x)", "flock new rm x", "timeout 2 env nice rm x", "command command rm x", "nohup setsid -w rm x", "stdbuf -o0 rm x",
+            "cd sub && echo hi > existing.txt",
+            "cd sub; echo hi > existing.txt",
+            "cd sub; : > ../a",
+            "cd sub; cd ..; : > a",
+            "(cd sub; : > existing.txt)",
+            "f() { cd sub; }; f; : > existing.txt",
+            "for d in sub; do cd $d; : > existing.txt; done",
+            "exec 3> existing.txt",
+            "exec > a; ls",
+            "echo $'\\'\nrm x\necho \\''", "[[ a || rm ]]", "[[ -n a || rm x ]]", "echo hi &>/dev/null rm x", "cd() { :; }; cd sub; : > existing.txt", "BASH_CMDS[ls]=../bin/rm; ls",
+            "set -- rm x; \"$@\"",
+            "set rm x; $*",
+            "c=rm; $c x",
+            "x='rm x'; $x",
+            "x='rm x'; eval \"$x\"",
+            "f() { \"$@\"; }; f rm x",
+            "f() { $1 x; }; f rm",
+            "echo 'rm x' > gen.sh; . ./gen.sh",
+            "echo 'rm x' > gen.sh; sh gen.sh",
+            "ls() { rm x; }; ls",
+            "cat() { rm x; }\ncat a",
+            "a=r; b=m; $a$b x",
+            "{rm,x}",
+            "x='a[$(rm x)]'; echo $((x))",
+            "x='$(rm x)'; echo \"${x@P}\"",
+            "PS4='$(rm x)'; set -x; ls",
+            "hash -p ../bin/rm ls; ls",
+            "[ 3 > a ]",
+            "[[ 3 > a ]]",
+            "((1 > a))",
+            "((rm x))",
+            "( (rm x) )",
+            "((rm x) )",
+            "$((rm x) )",
+            "!(rm x)",
+            "! rm x",
+            "time rm x",
+            "time -p rm x",
+            "alias zz='rm x'\nzz",
+            "alias ls='rm x'\nls",
+            "alias e=env\ne rm x",
+            "alias e='env '\nalias r='rm x'\ne r",
+            "alias t='true; rm x'\nt",
+            "coproc rm x\nwait",
+            "trap 'rm x' EXIT",
+            "trap 'rm x' 0; ls",
+            "let 'y=a[$(rm x)]'",
+            "read y <<< 'rm x'; $y",
+            "eval 'rm' x",
+            "eval eval rm x",
+            "env -S 'rm x'",
+            "env -C sub tee existing.txt",
+            "env a-b=1 rm x",
+            "env 'x y=1' rm x",
+            "find . -maxdepth 0 -exec rm {} \\;",
+            "find a -exec sh -c 'rm x' \\;",
+            "echo rm x | xargs env",
+            "echo x | xargs rm",
+            "echo 'rm x' | xargs -I{} sh -c '{}'",
+            "echo a | xargs -n1 rm",
+            "xargs -a a rm",
+            "busybox rm x",
+            "sh -c '\"$0\" x' rm",
+            "sh -c 'eval \"$1\"' _ 'rm x'",
+            "sh -ec 'rm x'",
+            "bash -xc 'rm x'",
+            "sh -c -- 'rm x'",
+            "sh -c 'sh -c \"rm x\"'",
+            "bash -O extglob -c 'rm x'",
+            "awk 'BEGIN{system(\"rm x\")}'",
+            "sed -n '1e rm x' a",
+            "sed 's/.*/rm x/e' a",
+            "cat a | while read l; do rm x; done",
+            "printf 'rm x' | bash -s",
+            "bash <(echo rm x)",
+            ". <(echo rm x)",
+            "source /dev/stdin <<< 'rm x'",
+            ". /dev/stdin <<'E'\nrm x\nE",
+            "if :; then rm x; fi",
+            "case a in a) rm x;; esac",
+            "case $(rm x) in *) ;; esac",
+            "for i in $(rm x); do :; done",
+            "select i in a; do rm x; break; done <<< 1",
+            "until rm x; do :; done",
+            "cat <<E\n`rm x`\nE",
+            "cat <<E\n${y:-$(rm x)}\nE",
+            "cat <<-E\n\t$(rm x)\n\tE",
+            "cat <<EOF\nEO\\\nF\nrm x\nEOF",
+            "cat <<'A' <<B\n$(rm y)\nA\n$(rm x)\nB",
+            "echo \"\\\\\"; rm x; echo \"\\\\\"",
+            "echo $(# )\nrm x)",
+            "echo \"$(echo # )\nrm x)\"",
+            "x=`echo \\`rm x\\``",
+            "y=\"$\\\n(rm x)\"",
+            "f() { rm x; } > new; f",
+            "echo a > >(rm x)",
+            "flock new rm x",
+            "timeout 2 env nice rm x",
+            "command command rm x",
+            "nohup setsid -w rm x",
+            "stdbuf -o0 rm x",
         ])),
         _ => compound(overwrite(rng)),
     }
@@ -208,7 +334,11 @@ pub fn whole_dangerous(rng: &mut Rng) -> String {
     }
     if rng.chance(30) {
         let other = leaf(rng, false).text;
-        piece.text = if rng.chance(50) { format!("{other}; {}", piece.text) } else { format!("{}\n{other}", piece.text) };
+        piece.text = if rng.chance(50) {
+            format!("{other}; {}", piece.text)
+        } else {
+            format!("{}\n{other}", piece.text)
+        };
     }
     piece.text
 }
@@ -224,13 +354,16 @@ pub fn harmless(rng: &mut Rng) -> String {
 
 /// A few characters that matter to a shell are put in, taken out or exchanged.
 fn mutate(rng: &mut Rng, text: String) -> String {
-    // A slash next to a deletion could become a path from the root.
-    if text.contains('/') {
+    // A slash next to a deletion could become a path from the root, and `env -` forgets the search path.
+    if text.contains('/') || text.contains("env") {
         return text;
     }
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..=rng.below(3) {
-        let special = ['\'', '"', '\\', '$', '`', '(', ')', '{', '}', '[', ']', ';', '&', '|', '<', '>', '#', '\n', ' ', '\t', '!', '*', '=', 'E'];
+        let special = [
+            '\'', '"', '\\', '$', '`', '(', ')', '{', '}', '[', ']', ';', '&', '|', '<', '>', '#', '\n', ' ',
+            '\t', '!', '*', '=', 'E',
+        ];
         let at = rng.below(chars.len().max(1));
         let new = special[rng.below(special.len())];
         match rng.below(4) {

@@ -11,7 +11,11 @@ fn cx(approval: Approval) -> PolicyContext {
     }
     disk.insert("/w/existing.txt", crate::policy::Entry::File);
     disk.insert("/w/sub/other.txt", crate::policy::Entry::File);
-    PolicyContext { home: Some("/home/me".into()), files: Arc::new(disk), ..PolicyContext::new("/w", approval) }
+    PolicyContext {
+        home: Some("/home/me".into()),
+        files: Arc::new(disk),
+        ..PolicyContext::new("/w", approval)
+    }
 }
 
 fn run(command: &str, cx: &PolicyContext) -> Verdict {
@@ -57,7 +61,8 @@ fn presets_move_what_rules_ask_and_never_a_floor() {
 fn what_a_person_typed_is_only_confirmed_or_refused_by_rules() {
     let mut cx = cx(Approval::Balanced);
     let typed = |command: &str, cx: &PolicyContext| {
-        judge(&Action::Command { command: command.to_owned(), cwd: "/w".into(), origin: Origin::User }, cx).level()
+        judge(&Action::Command { command: command.to_owned(), cwd: "/w".into(), origin: Origin::User }, cx)
+            .level()
     };
     assert_eq!(typed("cargo test", &cx), Level::Allow);
     assert_eq!(typed("cat /etc/passwd", &cx), Level::Allow);
@@ -65,7 +70,14 @@ fn what_a_person_typed_is_only_confirmed_or_refused_by_rules() {
     assert_eq!(typed("sudo ls", &cx), Level::Confirm);
     let mut rules = Rules::base();
     let permission = serde_json::json!({"bash": {"curl *": "deny"}});
-    rules.add(&LayerSource { origin: "global".into(), trusted: true, permission: Some(&permission), ..LayerSource::default() }).unwrap();
+    rules
+        .add(&LayerSource {
+            origin: "global".into(),
+            trusted: true,
+            permission: Some(&permission),
+            ..LayerSource::default()
+        })
+        .unwrap();
     cx.rules = Arc::new(rules);
     assert_eq!(typed("curl x", &cx), Level::Deny);
 }
@@ -89,7 +101,11 @@ fn nobody_to_ask_means_a_denial_that_names_the_way_out() {
 #[test]
 fn a_grant_covers_exactly_what_was_shown() {
     let mut cx = cx(Approval::Balanced);
-    let action = |command: &str| Action::Command { command: command.to_owned(), cwd: "/w".into(), origin: Origin::Model };
+    let action = |command: &str| Action::Command {
+        command: command.to_owned(),
+        cwd: "/w".into(),
+        origin: Origin::Model,
+    };
     let key = grant_key(&action("cargo   test"), &cx).unwrap();
     cx.grants = Arc::new([key, grant_key(&action("rm x"), &cx).unwrap()].into_iter().collect());
     assert_eq!(run("cargo test", &cx), Verdict::Allow);
@@ -101,9 +117,17 @@ fn a_grant_covers_exactly_what_was_shown() {
 #[test]
 fn user_rules_cover_words_and_never_what_hides_in_them() {
     let mut cx = cx(Approval::Balanced);
-    let permission = serde_json::json!({"bash": {"git log *": "allow", "cargo *": "allow", "./run.sh *": "allow"}});
+    let permission =
+        serde_json::json!({"bash": {"git log *": "allow", "cargo *": "allow", "./run.sh *": "allow"}});
     let mut rules = Rules::base();
-    rules.add(&LayerSource { origin: "global".into(), trusted: true, permission: Some(&permission), ..LayerSource::default() }).unwrap();
+    rules
+        .add(&LayerSource {
+            origin: "global".into(),
+            trusted: true,
+            permission: Some(&permission),
+            ..LayerSource::default()
+        })
+        .unwrap();
     cx.rules = Arc::new(rules);
     for (command, expected) in [
         ("git log -3", Level::Allow),
@@ -122,7 +146,14 @@ fn user_rules_cover_words_and_never_what_hides_in_them() {
     }
     let all = serde_json::json!({"bash": "allow"});
     let mut rules = Rules::base();
-    rules.add(&LayerSource { origin: "global".into(), trusted: true, permission: Some(&all), ..LayerSource::default() }).unwrap();
+    rules
+        .add(&LayerSource {
+            origin: "global".into(),
+            trusted: true,
+            permission: Some(&all),
+            ..LayerSource::default()
+        })
+        .unwrap();
     cx.rules = Arc::new(rules);
     assert_eq!(run("FOO=1 make > new.txt", &cx), Verdict::Allow);
     assert_eq!(run("rm x", &cx).level(), Level::Confirm);

@@ -36,7 +36,11 @@ fn the_base_table_is_the_offline_default() {
 
 #[test]
 fn the_last_match_of_a_layer_wins_and_later_layers_lift_the_base() {
-    let rules = rules(&[("global", true, json!({"bash": {"git *": "allow", "git push *": "ask"}, EXTERNAL: "allow"}))]);
+    let rules = rules(&[(
+        "global",
+        true,
+        json!({"bash": {"git *": "allow", "git push *": "ask"}, EXTERNAL: "allow"}),
+    )]);
     assert_eq!(bash(&rules, "git status"), Level::Allow);
     assert_eq!(bash(&rules, "git push origin"), Level::Ask);
     assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Allow);
@@ -53,7 +57,8 @@ fn a_written_deny_stands_and_untrusted_layers_only_raise() {
     ]);
     assert_eq!(bash(&rules, "curl x"), Level::Deny);
     assert_eq!(bash(&rules, "make all"), Level::Allow);
-    let rules = self::rules(&[("project", false, json!({"bash": "allow", "read": "ask", EXTERNAL: "allow"}))]);
+    let rules =
+        self::rules(&[("project", false, json!({"bash": "allow", "read": "ask", EXTERNAL: "allow"}))]);
     assert_eq!(bash(&rules, "make all"), Level::Ask);
     assert_eq!(rules.tool("read").level, Level::Ask);
     assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Deny);
@@ -80,7 +85,10 @@ fn mistakes_name_their_layer_and_key() {
         })
     };
     let error = add(json!({"bash": {"ls *": "sure"}})).unwrap_err().to_string();
-    assert_eq!(error, "~/.zdx/config.toml: `permission.bash.\"ls *\"` must be allow, ask or deny, not \"sure\"");
+    assert_eq!(
+        error,
+        "~/.zdx/config.toml: `permission.bash.\"ls *\"` must be allow, ask or deny, not \"sure\""
+    );
     assert!(add(json!({"read": {"x": "allow"}})).is_err());
     assert!(add(json!([])).is_err());
     assert_eq!(add(json!({"bahs": "allow"})).unwrap().len(), 1);
@@ -105,7 +113,11 @@ fn whitelist_blacklist_and_dangerous_patterns() {
     assert!(rules.dangerous("terraform destroy -auto-approve").is_some());
     assert!(
         rules
-            .add(&LayerSource { origin: "x".into(), blacklist_patterns: &["(".to_owned()], ..LayerSource::default() })
+            .add(&LayerSource {
+                origin: "x".into(),
+                blacklist_patterns: &["(".to_owned()],
+                ..LayerSource::default()
+            })
             .is_err()
     );
 }

@@ -10,32 +10,269 @@ use std::path::{Path, PathBuf};
 
 /// Every operand is a file that is read or listed.
 const READERS: &[&str] = &[
-    "cat", "tac", "nl", "head", "tail", "less", "more", "most", "bat", "batcat", "ls", "dir", "vdir", "exa", "eza", "lsd", "tree",
-    "du", "stat", "file", "wc", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum", "sum",
-    "hexdump", "xxd", "od", "strings", "base64", "base32", "cut", "paste", "join", "comm", "diff", "cmp", "colordiff", "sdiff",
-    "diff3", "uniq", "sort", "shuf", "fold", "fmt", "pr", "expand", "unexpand", "column", "rev", "zcat", "zless", "bzcat", "xzcat",
-    "zstdcat", "realpath", "readlink", "nm", "objdump", "readelf", "ldd", "size", "view", "nano", "vim", "vi", "nvim", "emacs",
-    "code", "ed", "ex", "pico", "open", "xdg-open", "getfacl", "lsattr", "namei", "cloc", "tokei", "iconv", "pdftotext", "vis",
-    "tsort", "csvlook", "hd", "look", "zipinfo", "zipgrep", "source-highlight", "glow", "mdcat", "sqlite3", "gunzip", "unzip",
-    "split", "csplit", "openssl", "gpg", "scp", "sftp", "rsync", "python", "python3", "node", "perl", "ruby", "php", "lua", "deno",
-    "bun", "mktemp", "patch", "zip", "gzip", "bzip2", "xz", "zstd", "tar", "ar", "cpio", "pax", "7z", "watchman", "inotifywait",
+    "cat",
+    "tac",
+    "nl",
+    "head",
+    "tail",
+    "less",
+    "more",
+    "most",
+    "bat",
+    "batcat",
+    "ls",
+    "dir",
+    "vdir",
+    "exa",
+    "eza",
+    "lsd",
+    "tree",
+    "du",
+    "stat",
+    "file",
+    "wc",
+    "md5sum",
+    "sha1sum",
+    "sha224sum",
+    "sha256sum",
+    "sha384sum",
+    "sha512sum",
+    "b2sum",
+    "cksum",
+    "sum",
+    "hexdump",
+    "xxd",
+    "od",
+    "strings",
+    "base64",
+    "base32",
+    "cut",
+    "paste",
+    "join",
+    "comm",
+    "diff",
+    "cmp",
+    "colordiff",
+    "sdiff",
+    "diff3",
+    "uniq",
+    "sort",
+    "shuf",
+    "fold",
+    "fmt",
+    "pr",
+    "expand",
+    "unexpand",
+    "column",
+    "rev",
+    "zcat",
+    "zless",
+    "bzcat",
+    "xzcat",
+    "zstdcat",
+    "realpath",
+    "readlink",
+    "nm",
+    "objdump",
+    "readelf",
+    "ldd",
+    "size",
+    "view",
+    "nano",
+    "vim",
+    "vi",
+    "nvim",
+    "emacs",
+    "code",
+    "ed",
+    "ex",
+    "pico",
+    "open",
+    "xdg-open",
+    "getfacl",
+    "lsattr",
+    "namei",
+    "cloc",
+    "tokei",
+    "iconv",
+    "pdftotext",
+    "vis",
+    "tsort",
+    "csvlook",
+    "hd",
+    "look",
+    "zipinfo",
+    "zipgrep",
+    "source-highlight",
+    "glow",
+    "mdcat",
+    "sqlite3",
+    "gunzip",
+    "unzip",
+    "split",
+    "csplit",
+    "openssl",
+    "gpg",
+    "scp",
+    "sftp",
+    "rsync",
+    "python",
+    "python3",
+    "node",
+    "perl",
+    "ruby",
+    "php",
+    "lua",
+    "deno",
+    "bun",
+    "mktemp",
+    "patch",
+    "zip",
+    "gzip",
+    "bzip2",
+    "xz",
+    "zstd",
+    "tar",
+    "ar",
+    "cpio",
+    "pax",
+    "7z",
+    "watchman",
+    "inotifywait",
 ];
 
 /// The first operand is a pattern or a program, the others are files.
 const PATTERN_FIRST: &[&str] = &[
-    "grep", "egrep", "fgrep", "zgrep", "bzgrep", "xzgrep", "pcregrep", "pcre2grep", "rg", "ag", "ack", "ugrep", "jq", "yq", "gojq",
-    "sed", "gsed", "awk", "gawk", "mawk", "nawk", "xmllint", "sd", "sg", "ast-grep", "comby", "htmlq", "pup", "xq", "tomlq",
+    "grep",
+    "egrep",
+    "fgrep",
+    "zgrep",
+    "bzgrep",
+    "xzgrep",
+    "pcregrep",
+    "pcre2grep",
+    "rg",
+    "ag",
+    "ack",
+    "ugrep",
+    "jq",
+    "yq",
+    "gojq",
+    "sed",
+    "gsed",
+    "awk",
+    "gawk",
+    "mawk",
+    "nawk",
+    "xmllint",
+    "sd",
+    "sg",
+    "ast-grep",
+    "comby",
+    "htmlq",
+    "pup",
+    "xq",
+    "tomlq",
 ];
 
 /// Arguments are data, names or numbers.
 const NO_FILES: &[&str] = &[
-    "echo", "true", "false", ":", "expr", "seq", "sleep", "date", "set", "shopt", "unalias", "type", "which", "whereis", "man",
-    "info", "help", "kill", "killall", "pkill", "pgrep", "wait", "jobs", "exit", "return", "break", "continue", "shift", "umask",
-    "ulimit", "times", "hostname", "uname", "whoami", "id", "groups", "tty", "yes", "basename", "dirname", "history", "bg", "fg",
-    "disown", "printenv", "apropos", "whatis", "tput", "clear", "reset", "cal", "bc", "dc", "factor", "logger", "tr", "numfmt",
-    "nproc", "arch", "getconf", "locale", "ps", "top", "free", "uptime", "who", "w", "last", "dmesg", "psql", "mysql",
-    "redis-cli", "mongo", "ping", "dig", "host", "nslookup", "http", "https", "kubectl", "helm", "aws", "gcloud", "az", "terraform", "gh",
-    "hash", "enable", "suspend", "logout", "dirs", "caller", "command_not_found_handle", "apt-cache", "dpkg", "rpm",
+    "echo",
+    "true",
+    "false",
+    ":",
+    "expr",
+    "seq",
+    "sleep",
+    "date",
+    "set",
+    "shopt",
+    "unalias",
+    "type",
+    "which",
+    "whereis",
+    "man",
+    "info",
+    "help",
+    "kill",
+    "killall",
+    "pkill",
+    "pgrep",
+    "wait",
+    "jobs",
+    "exit",
+    "return",
+    "break",
+    "continue",
+    "shift",
+    "umask",
+    "ulimit",
+    "times",
+    "hostname",
+    "uname",
+    "whoami",
+    "id",
+    "groups",
+    "tty",
+    "yes",
+    "basename",
+    "dirname",
+    "history",
+    "bg",
+    "fg",
+    "disown",
+    "printenv",
+    "apropos",
+    "whatis",
+    "tput",
+    "clear",
+    "reset",
+    "cal",
+    "bc",
+    "dc",
+    "factor",
+    "logger",
+    "tr",
+    "numfmt",
+    "nproc",
+    "arch",
+    "getconf",
+    "locale",
+    "ps",
+    "top",
+    "free",
+    "uptime",
+    "who",
+    "w",
+    "last",
+    "dmesg",
+    "psql",
+    "mysql",
+    "redis-cli",
+    "mongo",
+    "ping",
+    "dig",
+    "host",
+    "nslookup",
+    "http",
+    "https",
+    "kubectl",
+    "helm",
+    "aws",
+    "gcloud",
+    "az",
+    "terraform",
+    "gh",
+    "hash",
+    "enable",
+    "suspend",
+    "logout",
+    "dirs",
+    "caller",
+    "command_not_found_handle",
+    "apt-cache",
+    "dpkg",
+    "rpm",
 ];
 
 /// Commands that write every operand.
@@ -43,8 +280,21 @@ const CREATORS: &[&str] = &["touch", "mkdir", "rmdir", "mkfifo", "mknod", "dos2u
 
 /// Long options that name a file to be written.
 const OUTPUT_OPTIONS: &[&str] = &[
-    "--output", "--out", "--outfile", "--output-file", "--output-document", "--log-file", "--logfile", "--dump-header", "--cookie-jar",
-    "--trace", "--trace-ascii", "--stderr", "--append-output", "--report", "--save",
+    "--output",
+    "--out",
+    "--outfile",
+    "--output-file",
+    "--output-document",
+    "--log-file",
+    "--logfile",
+    "--dump-header",
+    "--cookie-jar",
+    "--trace",
+    "--trace-ascii",
+    "--stderr",
+    "--append-output",
+    "--report",
+    "--save",
 ];
 
 impl Walker<'_> {
@@ -59,8 +309,12 @@ impl Walker<'_> {
             _ if READERS.contains(&name) => self.read_operands(argv, 0, part),
             _ if PATTERN_FIRST.contains(&name) => {
                 let given = argv.iter().any(|arg| {
-                    arg.text.starts_with("-e") || arg.text.starts_with("-f") || arg.text.starts_with("--regexp") || arg.text.starts_with("--file")
-                        || arg.text.starts_with("--expression") || arg.text == "--files"
+                    arg.text.starts_with("-e")
+                        || arg.text.starts_with("-f")
+                        || arg.text.starts_with("--regexp")
+                        || arg.text.starts_with("--file")
+                        || arg.text.starts_with("--expression")
+                        || arg.text == "--files"
                 });
                 self.read_operands(argv, usize::from(!given), part);
             }
@@ -77,7 +331,8 @@ impl Walker<'_> {
 
     fn each_operand(&mut self, argv: &[Arg], change: Change, part: &mut Part) {
         for (index, arg) in argv.iter().enumerate().skip(1) {
-            let value_of_option = index > 1 && matches!(argv[index - 1].text.as_str(), "-s" | "-r" | "-m" | "-d" | "-t" | "--size");
+            let value_of_option = index > 1
+                && matches!(argv[index - 1].text.as_str(), "-s" | "-r" | "-m" | "-d" | "-t" | "--size");
             if !arg.text.starts_with('-') && !value_of_option {
                 self.changes(arg, change, part);
             }
@@ -97,7 +352,8 @@ impl Walker<'_> {
             }
             seen += 1;
             // `cut -d /`, `sort -t /`: a separator, not the root of the disk.
-            let separator = arg.text == "/" && matches!(argv[index - 1].text.as_str(), "-d" | "-t" | "-s" | "-F" | "-D");
+            let separator =
+                arg.text == "/" && matches!(argv[index - 1].text.as_str(), "-d" | "-t" | "-s" | "-F" | "-D");
             if seen <= skip || separator || arg.text == "-" || is_remote(&arg.text) {
                 continue;
             }
@@ -106,7 +362,10 @@ impl Walker<'_> {
     }
 
     fn tee(&mut self, argv: &[Arg], part: &mut Part) {
-        let append = argv.iter().any(|arg| arg.text == "--append" || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('a')));
+        let append = argv.iter().any(|arg| {
+            arg.text == "--append"
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('a'))
+        });
         for file in operands(argv) {
             self.changes(file, if append { Change::Append } else { Change::Overwrite }, part);
         }
@@ -115,12 +374,17 @@ impl Walker<'_> {
     /// The last operand is written: a file, or a folder that gets the names of the others.
     fn copy(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         let files: Vec<Arg> = operands(argv).into_iter().cloned().collect();
-        let target_option = argv.iter().enumerate().find_map(|(index, arg)| match arg.text.strip_prefix("--target-directory=") {
-            Some(text) => Some(Arg { text: text.to_owned(), ..arg.clone() }),
-            None if matches!(arg.text.as_str(), "-t" | "--target-directory") => argv.get(index + 1).cloned(),
-            None => None,
+        let target_option = argv.iter().enumerate().find_map(|(index, arg)| {
+            match arg.text.strip_prefix("--target-directory=") {
+                Some(text) => Some(Arg { text: text.to_owned(), ..arg.clone() }),
+                None if matches!(arg.text.as_str(), "-t" | "--target-directory") => {
+                    argv.get(index + 1).cloned()
+                }
+                None => None,
+            }
         });
-        let no_clobber = argv.iter().any(|arg| matches!(arg.text.as_str(), "-n" | "--no-clobber" | "--ignore-existing"));
+        let no_clobber =
+            argv.iter().any(|arg| matches!(arg.text.as_str(), "-n" | "--no-clobber" | "--ignore-existing"));
         if name == "install" && argv.iter().any(|arg| arg.text == "-d" || arg.text == "--directory") {
             self.each_operand(argv, Change::Alter, part);
             return;
@@ -128,8 +392,12 @@ impl Walker<'_> {
         if argv.iter().any(|arg| arg.text.starts_with("--delete") || arg.text == "--remove-source-files") {
             part.confirm("destructive", "it deletes files on the other side");
         }
-        if argv.iter().any(|arg| arg.text == "-e" || arg.text.starts_with("--rsh") || arg.text.starts_with("--rsync-path") || arg.text == "-S")
-            && matches!(name, "rsync" | "scp")
+        if argv.iter().any(|arg| {
+            arg.text == "-e"
+                || arg.text.starts_with("--rsh")
+                || arg.text.starts_with("--rsync-path")
+                || arg.text == "-S"
+        }) && matches!(name, "rsync" | "scp")
         {
             part.confirm("helper", "it runs a program of its options' choice");
         }
@@ -161,8 +429,14 @@ impl Walker<'_> {
 
     fn link(&mut self, argv: &[Arg], part: &mut Part) {
         let files: Vec<Arg> = operands(argv).into_iter().cloned().collect();
-        let forced = argv.iter().any(|arg| arg.text == "--force" || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('f')));
-        let symbolic = argv.iter().any(|arg| arg.text == "--symbolic" || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('s')));
+        let forced = argv.iter().any(|arg| {
+            arg.text == "--force"
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('f'))
+        });
+        let symbolic = argv.iter().any(|arg| {
+            arg.text == "--symbolic"
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('s'))
+        });
         let (link, targets) = match files.split_last() {
             Some((only, [])) => (None, std::slice::from_ref(only)),
             Some((link, targets)) => (Some(link), targets),
@@ -174,7 +448,10 @@ impl Walker<'_> {
                 (true, Some(link)) => {
                     let folder = if self.is_dir(link) { link.text.clone() } else { parent(&link.text) };
                     let from_link = Arg { text: format!("{folder}/{}", target.text), ..target.clone() };
-                    self.reads(if folder.starts_with('/') || !folder.is_empty() { &from_link } else { target }, part);
+                    self.reads(
+                        if folder.starts_with('/') || !folder.is_empty() { &from_link } else { target },
+                        part,
+                    );
                 }
                 _ => self.reads(target, part),
             }
@@ -189,7 +466,9 @@ impl Walker<'_> {
         let strict = READERS.contains(&name) || PATTERN_FIRST.contains(&name);
         for (index, arg) in argv.iter().enumerate().skip(1) {
             let at = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
-            if let Some((option, value)) = arg.text.split_once('=').filter(|(option, _)| option.starts_with("--")) {
+            if let Some((option, value)) =
+                arg.text.split_once('=').filter(|(option, _)| option.starts_with("--"))
+            {
                 if OUTPUT_OPTIONS.contains(&option) {
                     part.plain = false;
                     self.changes(&at(value), Change::Overwrite, part);
@@ -203,7 +482,8 @@ impl Walker<'_> {
                 if let Some(value) = argv.get(index + 1) {
                     self.changes(&value.clone(), Change::Overwrite, part);
                 }
-            } else if arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.len() > 2 && strict {
+            } else if arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.len() > 2 && strict
+            {
                 let value = &arg.text[1..];
                 if let Some(slash) = value.find(['/', '~']).filter(|at| *at == 1) {
                     self.reads(&at(&value[slash..]), part);
@@ -216,8 +496,8 @@ impl Walker<'_> {
     /// `sort -o`, `curl -o`, `gcc -o`: the commands whose short option writes a file.
     fn written_by_option(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         let letters: &[&str] = match name {
-            "sort" | "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "ld" | "as" | "tree" | "iconv" | "rustc" | "shuf" | "objdump"
-            | "xsltproc" | "protoc" | "gpg" | "pandoc" => &["-o"],
+            "sort" | "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "ld" | "as" | "tree" | "iconv"
+            | "rustc" | "shuf" | "objdump" | "xsltproc" | "protoc" | "gpg" | "pandoc" => &["-o"],
             "curl" => &["-o", "-c", "-D"],
             "wget" => &["-O", "-o", "-a"],
             "split" => &[],
@@ -228,7 +508,10 @@ impl Walker<'_> {
                 let value = if arg.text == *letter {
                     argv.get(index + 1).cloned()
                 } else {
-                    arg.text.strip_prefix(letter).filter(|rest| !rest.is_empty()).map(|rest| Arg { text: rest.to_owned(), ..arg.clone() })
+                    arg.text
+                        .strip_prefix(letter)
+                        .filter(|rest| !rest.is_empty())
+                        .map(|rest| Arg { text: rest.to_owned(), ..arg.clone() })
                 };
                 if let Some(value) = value.filter(|value| value.text != "-") {
                     part.plain = false;
@@ -241,7 +524,8 @@ impl Walker<'_> {
     /// An argument of a command we do not know: a path only when it looks like one that is there.
     pub fn loose_path(&mut self, arg: &Arg, write: bool, part: &mut Part) {
         let text = arg.text.as_str();
-        let climbs = text == ".." || text.starts_with("../") || text.contains("/../") || text.ends_with("/..");
+        let climbs =
+            text == ".." || text.starts_with("../") || text.contains("/../") || text.ends_with("/..");
         if is_remote(text) || text.contains(' ') || text.contains('\n') {
             return;
         }
@@ -257,7 +541,9 @@ impl Walker<'_> {
                 part.add(Concern::Outside { path, write });
             }
             Place::Outside(path) => {
-                let system = ["/usr", "/bin", "/sbin", "/lib", "/opt", "/nix"].iter().any(|folder| path.starts_with(folder));
+                let system = ["/usr", "/bin", "/sbin", "/lib", "/opt", "/nix"]
+                    .iter()
+                    .any(|folder| path.starts_with(folder));
                 if !system || climbs {
                     part.add(Concern::Outside { path, write });
                 }
@@ -276,7 +562,9 @@ impl Walker<'_> {
     /// `/api/v1` is a route, `/etc/x` is a file.
     fn first_folder_exists(&self, text: &str) -> bool {
         let first = text.trim_start_matches('/').split('/').next().unwrap_or("");
-        first.is_empty() || self.around.files.entry(&PathBuf::from("/").join(first)).is_some() || Path::new(text).starts_with(self.around.root)
+        first.is_empty()
+            || self.around.files.entry(&PathBuf::from("/").join(first)).is_some()
+            || Path::new(text).starts_with(self.around.root)
     }
 }
 

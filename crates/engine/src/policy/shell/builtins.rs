@@ -1,5 +1,6 @@
 //! Builtins of the shell that run text, set variables, change the folder or give names another meaning.
 
+use super::Concern;
 use super::Part;
 use super::commands::{basename, is_forbidden, is_listed};
 use super::feed::joined;
@@ -8,11 +9,10 @@ use super::options::operands;
 use super::variables::selects_helper;
 use super::walk::{Folders, Walker};
 use super::word::Arg;
-use super::Concern;
 
 const SHELLS: &[&str] = &[
-    "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "rksh", "lksh", "posh", "osh",
-    "elvish", "nu", "xonsh", "pwsh", "hush",
+    "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "rksh",
+    "lksh", "posh", "osh", "elvish", "nu", "xonsh", "pwsh", "hush",
 ];
 
 pub fn is_shell(name: &str) -> bool {
@@ -106,7 +106,9 @@ impl Walker<'_> {
             Place::Inside(all) if all.iter().any(|located| located.path.starts_with("/dev")) => {
                 part.confirm("opaque", "it runs whatever it reads");
             }
-            Place::Inside(_) | Place::Unknown => part.ask("workspace_file", "it runs a file of the workspace"),
+            Place::Inside(_) | Place::Unknown => {
+                part.ask("workspace_file", "it runs a file of the workspace")
+            }
             Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
         }
     }
@@ -193,7 +195,9 @@ impl Walker<'_> {
         if argv.iter().skip(1).any(|arg| self.runs_in_arithmetic(&arg.text)) {
             // In a comparison of strings it is only text.
             let numeric = !matches!(name, "test" | "[" | "printf")
-                || argv.iter().any(|arg| matches!(arg.text.as_str(), "-v" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge"));
+                || argv.iter().any(|arg| {
+                    matches!(arg.text.as_str(), "-v" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
+                });
             if numeric {
                 part.confirm("opaque", "an argument holds a command that the shell would run");
             }
@@ -252,7 +256,10 @@ impl Walker<'_> {
                     "norc" | "noprofile" | "posix" | "login" | "restricted" | "verbose" | "noediting" => {}
                     "version" | "help" => return,
                     "command" if name == "fish" => text_follows = true,
-                    _ => part.confirm("opaque", format!("the option {text} is not known, so neither is what runs")),
+                    _ => part.confirm(
+                        "opaque",
+                        format!("the option {text} is not known, so neither is what runs"),
+                    ),
                 }
                 continue;
             }

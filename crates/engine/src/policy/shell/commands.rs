@@ -20,11 +20,60 @@ const LISTED: &[&str] = &["rm", "mv", "chmod", "chown", "dd", "mkfs"];
 
 /// Not on the list, but as final: a person is asked as well.
 const DESTRUCTIVE: &[&str] = &[
-    "unlink", "shred", "srm", "wipefs", "wipe", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "mkswap", "mke2fs",
-    "blkdiscard", "hdparm", "tune2fs", "fsck", "cryptsetup", "lvremove", "vgremove", "pvremove", "swapoff", "swapon",
-    "chgrp", "chattr", "setfacl", "setcap", "mount", "umount", "insmod", "rmmod", "modprobe", "kexec", "useradd", "userdel",
-    "usermod", "groupadd", "groupdel", "passwd", "chpasswd", "visudo", "chsh", "iptables", "ip6tables", "nft", "ufw",
-    "systemd-run", "at", "batch", "losetup", "debugfs", "trash", "trash-put", "gio-trash",
+    "unlink",
+    "shred",
+    "srm",
+    "wipefs",
+    "wipe",
+    "fdisk",
+    "sfdisk",
+    "cfdisk",
+    "gdisk",
+    "sgdisk",
+    "parted",
+    "mkswap",
+    "mke2fs",
+    "blkdiscard",
+    "hdparm",
+    "tune2fs",
+    "fsck",
+    "cryptsetup",
+    "lvremove",
+    "vgremove",
+    "pvremove",
+    "swapoff",
+    "swapon",
+    "chgrp",
+    "chattr",
+    "setfacl",
+    "setcap",
+    "mount",
+    "umount",
+    "insmod",
+    "rmmod",
+    "modprobe",
+    "kexec",
+    "useradd",
+    "userdel",
+    "usermod",
+    "groupadd",
+    "groupdel",
+    "passwd",
+    "chpasswd",
+    "visudo",
+    "chsh",
+    "iptables",
+    "ip6tables",
+    "nft",
+    "ufw",
+    "systemd-run",
+    "at",
+    "batch",
+    "losetup",
+    "debugfs",
+    "trash",
+    "trash-put",
+    "gio-trash",
 ];
 
 /// Folders of programs that came with the machine.
@@ -77,28 +126,32 @@ impl Walker<'_> {
             part.confirm("opaque", "which command it runs is not known before it runs");
             return;
         };
-        let name = basename(text).to_owned();
+        // Some file systems do not tell RM from rm.
+        let name = basename(text).to_ascii_lowercase();
         if text.contains('/') {
             self.program_path(first, part);
         }
         if self.alias(first, argv, part) {
             return;
         }
-        self.call_function(&name, part);
         self.named(&name, argv, part);
+        self.call_function(&name, part);
     }
 
     /// A program given by path: one of the machine's, one of the workspace, or a stranger.
     fn program_path(&mut self, program: &Arg, part: &mut Part) {
         let text = program.text.as_str();
-        if BIN_FOLDERS.iter().any(|folder| text.strip_prefix(folder).is_some_and(|rest| !rest.contains('/'))) {
+        if BIN_FOLDERS.iter().any(|folder| text.strip_prefix(folder).is_some_and(|rest| !rest.contains('/')))
+        {
             return;
         }
         part.views.push(vec![basename(text).to_owned()]);
         match self.place(program) {
             Place::Outside(path) if PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder)) => {}
             Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
-            Place::Inside(_) | Place::Unknown => part.ask("workspace_file", "it runs a file of the workspace"),
+            Place::Inside(_) | Place::Unknown => {
+                part.ask("workspace_file", "it runs a file of the workspace")
+            }
         }
     }
 
@@ -107,12 +160,18 @@ impl Walker<'_> {
         let Some(value) = self.facts.aliases.get(&first.text).cloned() else { return false };
         part.plain = false;
         part.ask("shadowed", format!("{} is an alias here", first.text));
+        if matches!(first.text.as_str(), "cd" | "pushd" | "popd") {
+            part.confirm("opaque", "an alias changes where the rest runs");
+        }
         if !first.bare || self.inside.iter().any(|name| name == &first.text) {
             return false;
         }
-        let words: Option<Vec<&str>> = value.as_deref().filter(|text| simple_words(text)).map(|text| text.split_whitespace().collect());
+        let words: Option<Vec<&str>> =
+            value.as_deref().filter(|text| simple_words(text)).map(|text| text.split_whitespace().collect());
         match words {
-            Some(words) if !words.is_empty() && !value.as_deref().is_some_and(|text| text.ends_with([' ', '\t'])) => {
+            Some(words)
+                if !words.is_empty() && !value.as_deref().is_some_and(|text| text.ends_with([' ', '\t'])) =>
+            {
                 let mut inner: Vec<Arg> = words.into_iter().map(Arg::literal).collect();
                 inner.extend_from_slice(&argv[1..]);
                 self.inside.push(first.text.clone());
@@ -137,7 +196,8 @@ impl Walker<'_> {
         if self.beside > 0 && self.inside.iter().any(|outer| outer == name) {
             part.forbid("it starts itself again and again (a fork bomb)");
         }
-        if self.facts.function_changes_folder {
+        if self.facts.function_changes_folder || matches!(name, "cd" | "pushd" | "popd") {
+            self.found.changes_folder = true;
             self.folders = Folders::unknown();
         }
     }
@@ -171,8 +231,18 @@ impl Walker<'_> {
         let words: Vec<&str> = operands(argv).iter().map(|arg| arg.text.as_str()).collect();
         let stops = match name {
             "systemctl" | "loginctl" => words.iter().any(|word| {
-                matches!(*word, "reboot" | "poweroff" | "halt" | "kexec" | "suspend" | "hibernate" | "rescue" | "emergency"
-                    | "soft-reboot")
+                matches!(
+                    *word,
+                    "reboot"
+                        | "poweroff"
+                        | "halt"
+                        | "kexec"
+                        | "suspend"
+                        | "hibernate"
+                        | "rescue"
+                        | "emergency"
+                        | "soft-reboot"
+                )
             }),
             "init" | "telinit" => words.iter().any(|word| matches!(*word, "0" | "6" | "1" | "s" | "S")),
             _ => return false,
@@ -197,7 +267,8 @@ impl Walker<'_> {
             return;
         }
         let recursive = argv.iter().skip(1).any(|arg| {
-            arg.text == "--recursive" || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['r', 'R']))
+            arg.text == "--recursive"
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['r', 'R']))
         });
         for (index, file) in operands(argv).into_iter().enumerate() {
             // The first word of chmod and chown is a mode or an owner.
@@ -205,7 +276,9 @@ impl Walker<'_> {
                 continue;
             }
             if name == "rm" && recursive && self.is_ancestor(file) {
-                part.forbid("it removes the home folder, the machine's files or a folder around the workspace");
+                part.forbid(
+                    "it removes the home folder, the machine's files or a folder around the workspace",
+                );
             }
             self.changes(file, Change::Alter, part);
         }
@@ -221,10 +294,12 @@ impl Walker<'_> {
         }
         match self.place(&whole) {
             Place::Outside(path) => {
-                self.around.root.starts_with(&path) || self.around.home.is_some_and(|home| Path::new(home).starts_with(&path))
+                self.around.root.starts_with(&path)
+                    || self.around.home.is_some_and(|home| Path::new(home).starts_with(&path))
             }
             Place::Inside(all) => all.iter().any(|located| {
-                self.around.home.is_some_and(|home| Path::new(home) == located.path) && located.path != self.around.root
+                self.around.home.is_some_and(|home| Path::new(home) == located.path)
+                    && located.path != self.around.root
             }),
             Place::Unknown => false,
         }
@@ -244,7 +319,8 @@ impl Walker<'_> {
             }
             Place::Unknown => self.folders = Folders::unknown(),
             Place::Inside(all) => {
-                let certain = all.iter().all(crate::policy::files::Located::is_dir) && self.written.is_empty();
+                let certain =
+                    all.iter().all(crate::policy::files::Located::is_dir) && self.written.is_empty();
                 self.maybe_moved |= !certain;
                 self.folders = Folders(all.into_iter().map(|located| located.path).collect());
             }
@@ -268,7 +344,10 @@ fn view(argv: &[Arg]) -> Vec<String> {
         .enumerate()
         .map(|(index, arg)| {
             let text = arg.text.as_str();
-            let bare = BIN_FOLDERS.iter().find_map(|folder| text.strip_prefix(folder)).filter(|rest| !rest.contains('/'));
+            let bare = BIN_FOLDERS
+                .iter()
+                .find_map(|folder| text.strip_prefix(folder))
+                .filter(|rest| !rest.contains('/'));
             if index == 0 { bare.unwrap_or(text).to_owned() } else { text.to_owned() }
         })
         .collect()

@@ -20,7 +20,9 @@ impl Walker<'_> {
     pub fn output_of(&self, command: &ast::Command) -> Stdin {
         match command {
             ast::Command::Simple(simple) => self.printed(simple).map_or(Stdin::Unknown, Stdin::Text),
-            ast::Command::Compound(..) | ast::Command::Function(_) | ast::Command::ExtendedTest(..) => Stdin::Unknown,
+            ast::Command::Compound(..) | ast::Command::Function(_) | ast::Command::ExtendedTest(..) => {
+                Stdin::Unknown
+            }
         }
     }
 
@@ -37,11 +39,15 @@ impl Walker<'_> {
         let mut raws = vec![name.value.as_str()];
         for item in items {
             match item {
-                ast::CommandPrefixOrSuffixItem::Word(word) | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                ast::CommandPrefixOrSuffixItem::Word(word)
+                | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
                     raws.push(&word.value);
                 }
-                ast::CommandPrefixOrSuffixItem::IoRedirect(ast::IoRedirect::HereDocument(None | Some(0), doc))
-                    if body.is_none() && (!doc.requires_expansion || !doc.doc.value.contains(['$', '`', '\\'])) =>
+                ast::CommandPrefixOrSuffixItem::IoRedirect(ast::IoRedirect::HereDocument(
+                    None | Some(0),
+                    doc,
+                )) if body.is_none()
+                    && (!doc.requires_expansion || !doc.doc.value.contains(['$', '`', '\\'])) =>
                 {
                     body = Some(doc.doc.value.clone());
                 }
@@ -79,7 +85,9 @@ impl Walker<'_> {
     pub fn printed_by(&self, script: &str) -> Option<String> {
         let program = super::parse::program(script).ok()?;
         let [list] = program.complete_commands.as_slice() else { return None };
-        let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = list.0.as_slice() else { return None };
+        let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = list.0.as_slice() else {
+            return None;
+        };
         if !and_or.additional.is_empty() || and_or.first.bang {
             return None;
         }
@@ -96,7 +104,8 @@ fn echo(arguments: &[String]) -> Option<String> {
         Some((first, rest)) if first == "-n" => (false, rest),
         _ => (true, arguments),
     };
-    if words.iter().any(|word| word.contains('\\')) || words.first().is_some_and(|word| word.starts_with('-')) {
+    if words.iter().any(|word| word.contains('\\')) || words.first().is_some_and(|word| word.starts_with('-'))
+    {
         return None;
     }
     let mut text = words.join(" ");

@@ -55,7 +55,9 @@ impl Walker<'_> {
                     locate(self.around.files, self.around.root, folder, path)
                 };
                 // Pseudo-files that keep nothing are nobody's outside.
-                if !located.path.starts_with(self.around.root) && !protected::is_harmless_device(&located.path) {
+                if !located.path.starts_with(self.around.root)
+                    && !protected::is_harmless_device(&located.path)
+                {
                     return Place::Outside(located.path);
                 }
                 all.push(located);

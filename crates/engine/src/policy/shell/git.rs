@@ -32,7 +32,9 @@ pub fn git(walker: &mut Walker<'_>, argv: &[Arg], part: &mut Part) {
                 at += 1;
             }
             "--namespace" | "--super-prefix" => at += 1,
-            _ if text.starts_with("--exec-path=") => part.confirm("helper", "it takes git's own programs from elsewhere"),
+            _ if text.starts_with("--exec-path=") => {
+                part.confirm("helper", "it takes git's own programs from elsewhere")
+            }
             _ if text.starts_with("--git-dir=") || text.starts_with("--work-tree=") => {
                 let value = text.split_once('=').map_or("", |(_, value)| value).to_owned();
                 walker.reads(&Arg { text: value, ..arg.clone() }, part);
@@ -59,12 +61,19 @@ struct Command<'a> {
 
 impl Command<'_> {
     fn has(&self, options: &[&str]) -> bool {
-        self.argv.iter().skip(1).any(|arg| options.iter().any(|option| arg.text == *option || arg.text.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))))
+        self.argv.iter().skip(1).any(|arg| {
+            options.iter().any(|option| {
+                arg.text == *option || arg.text.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
+            })
+        })
     }
 
     /// A letter among bundled short options.
     fn letter(&self, letter: char) -> bool {
-        self.argv.iter().skip(1).any(|arg| arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(letter))
+        self.argv
+            .iter()
+            .skip(1)
+            .any(|arg| arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(letter))
     }
 }
 
@@ -80,22 +89,71 @@ fn config(setting: Option<&Arg>, part: &mut Part) {
 }
 
 fn harmless_value(value: &str) -> bool {
-    matches!(value, "" | "cat" | "less" | "more" | "true" | "false" | ":" | "/dev/null" | "never" | "always" | "user")
+    matches!(
+        value,
+        "" | "cat" | "less" | "more" | "true" | "false" | ":" | "/dev/null" | "never" | "always" | "user"
+    )
 }
 
 fn is_command_key(key: &str) -> bool {
     const KEYS: &[&str] = &[
-        "core.pager", "core.editor", "core.sshcommand", "core.fsmonitor", "core.hookspath", "core.askpass", "core.gitproxy", "core.attributesfile",
-        "sequence.editor", "credential.helper", "diff.external", "gpg.program", "protocol.allow", "protocol.ext.allow", "include.path",
-        "init.templatedir", "interactive.difffilter", "web.browser", "imap.tunnel", "uploadpack.packobjectshook", "core.alternaterefscommand",
-        "sendemail.tocmd", "sendemail.cccmd", "sendemail.smtpserver", "core.worktree", "difftool.cmd", "instaweb.httpd", "commit.template",
+        "core.pager",
+        "core.editor",
+        "core.sshcommand",
+        "core.fsmonitor",
+        "core.hookspath",
+        "core.askpass",
+        "core.gitproxy",
+        "core.attributesfile",
+        "sequence.editor",
+        "credential.helper",
+        "diff.external",
+        "gpg.program",
+        "protocol.allow",
+        "protocol.ext.allow",
+        "include.path",
+        "init.templatedir",
+        "interactive.difffilter",
+        "web.browser",
+        "imap.tunnel",
+        "uploadpack.packobjectshook",
+        "core.alternaterefscommand",
+        "sendemail.tocmd",
+        "sendemail.cccmd",
+        "sendemail.smtpserver",
+        "core.worktree",
+        "difftool.cmd",
+        "instaweb.httpd",
+        "commit.template",
     ];
     const FAMILIES: &[(&str, &str)] = &[
-        ("alias.", ""), ("pager.", ""), ("credential.", ".helper"), ("diff.", ".command"), ("diff.", ".textconv"), ("difftool.", ".cmd"),
-        ("difftool.", ".path"), ("mergetool.", ".cmd"), ("mergetool.", ".path"), ("merge.", ".driver"), ("filter.", ""), ("gpg.", ".program"),
-        ("remote.", ".uploadpack"), ("remote.", ".receivepack"), ("remote.", ".vcs"), ("remote.", ".proxy"), ("url.", ""), ("includeif.", ""),
-        ("man.", ".cmd"), ("browser.", ".cmd"), ("submodule.", ".update"), ("trailer.", ".command"), ("trailer.", ".cmd"), ("tar.", ".command"),
-        ("protocol.", ".allow"), ("guitool.", ".cmd"), ("hook.", ""),
+        ("alias.", ""),
+        ("pager.", ""),
+        ("credential.", ".helper"),
+        ("diff.", ".command"),
+        ("diff.", ".textconv"),
+        ("difftool.", ".cmd"),
+        ("difftool.", ".path"),
+        ("mergetool.", ".cmd"),
+        ("mergetool.", ".path"),
+        ("merge.", ".driver"),
+        ("filter.", ""),
+        ("gpg.", ".program"),
+        ("remote.", ".uploadpack"),
+        ("remote.", ".receivepack"),
+        ("remote.", ".vcs"),
+        ("remote.", ".proxy"),
+        ("url.", ""),
+        ("includeif.", ""),
+        ("man.", ".cmd"),
+        ("browser.", ".cmd"),
+        ("submodule.", ".update"),
+        ("trailer.", ".command"),
+        ("trailer.", ".cmd"),
+        ("tar.", ".command"),
+        ("protocol.", ".allow"),
+        ("guitool.", ".cmd"),
+        ("hook.", ""),
     ];
     KEYS.contains(&key) || FAMILIES.iter().any(|(start, end)| key.starts_with(start) && key.ends_with(end))
 }
@@ -107,7 +165,9 @@ fn helper_options(command: &Command<'_>, part: &mut Part) {
     if matches!(command.name, "archive" | "push") && command.has(&["--exec"]) {
         part.confirm("helper", "an option of git names a program to run");
     }
-    if matches!(command.name, "difftool" | "mergetool") && (command.letter('x') || command.has(&["--extcmd", "--tool"])) {
+    if matches!(command.name, "difftool" | "mergetool")
+        && (command.letter('x') || command.has(&["--extcmd", "--tool"]))
+    {
         part.confirm("helper", "it runs a tool of the options' choice");
     }
     if command.name == "grep" && command.letter('O') {
@@ -120,7 +180,19 @@ fn helper_options(command: &Command<'_>, part: &mut Part) {
         part.plain = false;
         part.ask("helper", "it runs a configured helper");
     }
-    if command.name == "config" && !command.has(&["--get", "--list", "-l", "--get-all", "--get-regexp", "--unset", "--show-origin", "get", "list"]) {
+    if command.name == "config"
+        && !command.has(&[
+            "--get",
+            "--list",
+            "-l",
+            "--get-all",
+            "--get-regexp",
+            "--unset",
+            "--show-origin",
+            "get",
+            "list",
+        ])
+    {
         let words = operands(command.argv);
         let words: Vec<&&Arg> = words.iter().filter(|arg| !matches!(arg.text.as_str(), "set")).collect();
         if let [key, value, ..] = words.as_slice()
@@ -137,34 +209,72 @@ fn destructive(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) 
     let first = words.first().map_or("", |arg| arg.text.as_str());
     let dash_dash = command.argv.iter().any(|arg| arg.text == "--");
     let why = match command.name {
-        "clean" if !command.letter('n') && !command.has(&["--dry-run"]) => Some("it deletes files that git does not know"),
+        "clean" if !command.letter('n') && !command.has(&["--dry-run"]) => {
+            Some("it deletes files that git does not know")
+        }
         "checkout" => {
             let names_file = words.iter().any(|arg| arg.text == "." || names_file(walker, arg));
-            let forced = command.letter('f') || command.has(&["--force", "--pathspec-from-file", "--ours", "--theirs"]);
+            let forced = command.letter('f')
+                || command.has(&["--force", "--pathspec-from-file", "--ours", "--theirs"]);
             let branches = command.has(&["-b", "-B", "--orphan"]);
-            (forced || (!branches && (dash_dash || names_file))).then_some("it throws away changes that were not committed")
+            (forced || (!branches && (dash_dash || names_file)))
+                .then_some("it throws away changes that were not committed")
         }
-        "switch" if command.letter('f') || command.has(&["--force", "--discard-changes"]) => Some("it throws away changes that were not committed"),
-        "restore" if !(command.has(&["--staged"]) || command.letter('S')) || command.has(&["--worktree"]) || command.letter('W') => {
+        "switch" if command.letter('f') || command.has(&["--force", "--discard-changes"]) => {
             Some("it throws away changes that were not committed")
         }
-        "reset" if command.has(&["--hard", "--merge", "--keep"]) => Some("it throws away changes that were not committed"),
+        "restore"
+            if !(command.has(&["--staged"]) || command.letter('S'))
+                || command.has(&["--worktree"])
+                || command.letter('W') =>
+        {
+            Some("it throws away changes that were not committed")
+        }
+        "reset" if command.has(&["--hard", "--merge", "--keep"]) => {
+            Some("it throws away changes that were not committed")
+        }
         "push"
-            if command.letter('f') || command.letter('d')
-                || command.has(&["--force", "--force-with-lease", "--force-if-includes", "--mirror", "--delete", "--prune"])
+            if command.letter('f')
+                || command.letter('d')
+                || command.has(&[
+                    "--force",
+                    "--force-with-lease",
+                    "--force-if-includes",
+                    "--mirror",
+                    "--delete",
+                    "--prune",
+                ])
                 || words.iter().any(|arg| arg.text.starts_with(['+', ':'])) =>
         {
             Some("it rewrites or deletes history on the other side")
         }
-        "branch" if command.letter('D') || command.letter('M') || (command.has(&["--delete"]) && command.has(&["--force"])) => Some("it deletes a branch for good"),
+        "branch"
+            if command.letter('D')
+                || command.letter('M')
+                || (command.has(&["--delete"]) && command.has(&["--force"])) =>
+        {
+            Some("it deletes a branch for good")
+        }
         "stash" if matches!(first, "drop" | "clear") => Some("it deletes stashed work"),
-        "reflog" if matches!(first, "expire" | "delete") => Some("it deletes what could bring lost work back"),
+        "reflog" if matches!(first, "expire" | "delete") => {
+            Some("it deletes what could bring lost work back")
+        }
         "update-ref" if command.letter('d') => Some("it deletes a reference"),
         "filter-branch" | "filter-repo" => Some("it rewrites history"),
-        "gc" | "prune" if command.has(&["--prune=now", "--prune", "--aggressive"]) || command.name == "prune" => Some("it deletes what could bring lost work back"),
+        "gc" | "prune"
+            if command.has(&["--prune=now", "--prune", "--aggressive"]) || command.name == "prune" =>
+        {
+            Some("it deletes what could bring lost work back")
+        }
         "worktree" if first == "remove" => Some("it deletes a working tree"),
-        "rm" if !command.has(&["--cached"]) && (command.letter('r') || command.letter('f') || command.has(&["--force"])) => Some("it deletes files"),
-        "checkout-index" | "read-tree" if command.letter('f') || command.letter('u') => Some("it overwrites files"),
+        "rm" if !command.has(&["--cached"])
+            && (command.letter('r') || command.letter('f') || command.has(&["--force"])) =>
+        {
+            Some("it deletes files")
+        }
+        "checkout-index" | "read-tree" if command.letter('f') || command.letter('u') => {
+            Some("it overwrites files")
+        }
         "submodule" if first == "deinit" => Some("it deletes working files"),
         _ => None,
     };
@@ -187,7 +297,8 @@ fn runs(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
         "bisect" if argv.get(1).is_some_and(|arg| arg.text == "run") => walker.inner(&argv[2..], part, false),
         "submodule" if argv.iter().any(|arg| arg.text == "foreach") => {
             let at = argv.iter().position(|arg| arg.text == "foreach").unwrap_or(0) + 1;
-            let words: Vec<Arg> = argv[at..].iter().skip_while(|arg| arg.text.starts_with('-')).cloned().collect();
+            let words: Vec<Arg> =
+                argv[at..].iter().skip_while(|arg| arg.text.starts_with('-')).cloned().collect();
             walker.shell_words(&words, part);
         }
         "rebase" => {
@@ -211,11 +322,18 @@ fn paths(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
         if std::mem::take(&mut after_message) {
             continue;
         }
-        after_message = matches!(text, "-m" | "--message" | "--author" | "--date" | "--grep" | "-S" | "-G" | "--format" | "--pretty");
-        if let Some(file) = text.strip_prefix("--output=").or_else(|| text.strip_prefix("--output-directory=")) {
+        after_message = matches!(
+            text,
+            "-m" | "--message" | "--author" | "--date" | "--grep" | "-S" | "-G" | "--format" | "--pretty"
+        );
+        if let Some(file) =
+            text.strip_prefix("--output=").or_else(|| text.strip_prefix("--output-directory="))
+        {
             part.plain = false;
             walker.changes(&Arg { text: file.to_owned(), ..arg.clone() }, Change::Overwrite, part);
-        } else if matches!(text, "--output" | "-o") && matches!(command.name, "log" | "diff" | "show" | "archive" | "format-patch" | "bundle") {
+        } else if matches!(text, "--output" | "-o")
+            && matches!(command.name, "log" | "diff" | "show" | "archive" | "format-patch" | "bundle")
+        {
             part.plain = false;
             if let Some(file) = argv.get(index + 1) {
                 walker.changes(file, Change::Overwrite, part);

@@ -25,7 +25,8 @@ type Result<T> = std::result::Result<T, LexError>;
 
 /// All tokens of a script, ready for the grammar.
 pub fn tokens(source: &str) -> Result<Vec<Token>> {
-    let mut lexer = Lexer { source, bytes: source.as_bytes(), at: 0, depth: 0, out: Vec::new(), pending: Vec::new() };
+    let mut lexer =
+        Lexer { source, bytes: source.as_bytes(), at: 0, depth: 0, out: Vec::new(), pending: Vec::new() };
     lexer.run(false)?;
     check_nesting(&lexer.out)?;
     Ok(lexer.out)
@@ -60,8 +61,8 @@ struct Lexer<'a> {
 }
 
 const OPERATORS: &[&str] = &[
-    "&>>", "<<-", "<<<", ";;&", "&&", "||", ";;", ";&", "|&", "<<", ">>", "<&", ">&", "<>", ">|", "&>", "(", ")",
-    "<", ">", "|", "&", ";",
+    "&>>", "<<-", "<<<", ";;&", "&&", "||", ";;", ";&", "|&", "<<", ">>", "<&", ">&", "<>", ">|", "&>", "(",
+    ")", "<", ">", "|", "&", ";",
 ];
 
 impl Lexer<'_> {
@@ -124,9 +125,14 @@ impl Lexer<'_> {
     fn at_command_position(&self) -> bool {
         match self.out.last() {
             None => true,
-            Some(Token::Operator(operator, _)) => !operator.starts_with(['<', '>']) && !operator.starts_with("&>"),
+            Some(Token::Operator(operator, _)) => {
+                !operator.starts_with(['<', '>']) && !operator.starts_with("&>")
+            }
             Some(Token::Word(word, _)) => {
-                matches!(word.as_str(), "then" | "do" | "else" | "elif" | "if" | "while" | "until" | "!" | "{" | "in" | "time")
+                matches!(
+                    word.as_str(),
+                    "then" | "do" | "else" | "elif" | "if" | "while" | "until" | "!" | "{" | "in" | "time"
+                )
             }
         }
     }
@@ -199,7 +205,9 @@ impl Lexer<'_> {
         self.at = end;
         let text = join_lines(&self.source[from..end]);
         // The grammar looks for `name[index]=` in every word, and follows each bracket.
-        if text.bytes().filter(|b| *b == b'[').count() > MAX_EXPANSION && text.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        if text.bytes().filter(|b| *b == b'[').count() > MAX_EXPANSION
+            && text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        {
             return Err(LexError::TooDeep);
         }
         let next_redirects = self.bytes.get(end).is_some_and(|b| matches!(b, b'<' | b'>'));
@@ -293,7 +301,8 @@ fn plain_delimiter(raw: &str) -> Option<(String, bool)> {
     } else {
         (raw, false)
     };
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.!+=:@%/".contains(c));
+    let plain =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.!+=:@%/".contains(c));
     plain.then(|| (name.to_owned(), quoted))
 }
 
@@ -337,7 +346,9 @@ fn check_nesting(tokens: &[Token]) -> Result<()> {
                 depth = depth.saturating_sub(1);
                 parens = parens.saturating_sub(1);
             }
-            (Token::Word(..), "{" | "if" | "while" | "until" | "for" | "case" | "[[" | "select") => depth += 1,
+            (Token::Word(..), "{" | "if" | "while" | "until" | "for" | "case" | "[[" | "select") => {
+                depth += 1
+            }
             (Token::Word(..), "}" | "fi" | "done" | "esac" | "]]") => depth = depth.saturating_sub(1),
             _ => {}
         }
@@ -434,10 +445,15 @@ pub fn dollar_end(source: &str, at: usize, depth: usize, in_quotes: bool) -> Res
         Some(b'{') => brace_end(source, at + 2, depth + 1, in_quotes),
         // bash reads old arithmetic, dash two plain characters.
         Some(b'[') => Err(LexError::Ambiguous),
-        Some(b'\'') if !in_quotes => ansi_end(source, at + 2),
+        Some(b'\'') if !in_quotes => {
+            let end = ansi_end(source, at + 2)?;
+            // dash knows no $'…': for it the quote behind a backslash ends the word.
+            if source[at + 2..end].replace("\\\\", "").contains("\\'") { Err(LexError::Ambiguous) } else { Ok(end) }
+        }
         Some(b'"') if !in_quotes => double_quote_end(source, at + 2, depth),
         Some(c) if c.is_ascii_alphabetic() || *c == b'_' => {
-            let name = bytes[at + 1..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+            let name =
+                bytes[at + 1..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
             Ok(at + 1 + name)
         }
         Some(b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => Ok(at + 2),

@@ -30,7 +30,10 @@ impl Parsed {
     }
 
     pub fn values<'p>(&'p self, names: &'p [&str]) -> impl Iterator<Item = &'p Arg> {
-        self.options.iter().filter(|(name, _)| names.contains(&name.as_str())).filter_map(|(_, value)| value.as_ref())
+        self.options
+            .iter()
+            .filter(|(name, _)| names.contains(&name.as_str()))
+            .filter_map(|(_, value)| value.as_ref())
     }
 }
 
@@ -65,7 +68,8 @@ pub fn parse(spec: &Spec, argv: &[Arg]) -> Result<Parsed, String> {
             } else {
                 return Err(text.to_owned());
             }
-        } else if spec.digits && text[1..].trim_start_matches(['-', '+']).bytes().all(|b| b.is_ascii_digit()) {
+        } else if spec.digits && text[1..].trim_start_matches(['-', '+']).bytes().all(|b| b.is_ascii_digit())
+        {
             parsed.options.push(("digits".to_owned(), None));
         } else {
             at = short(spec, argv, arg, at, &mut parsed)?;

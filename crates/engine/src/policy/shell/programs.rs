@@ -3,7 +3,7 @@
 use super::Part;
 use super::builtins::is_shell;
 use super::commands::{basename, is_forbidden, is_listed};
-use super::feed::joined;
+use super::feed::{Stdin, joined};
 use super::files::Change;
 use super::options::operands;
 use super::walk::Walker;
@@ -13,13 +13,98 @@ use super::{git, scripts};
 
 /// Programs that run a command given somewhere in their arguments, with options too many to follow.
 const LOOSE_RUNNERS: &[&str] = &[
-    "npx", "pnpx", "bunx", "uv", "uvx", "pipx", "poetry", "pipenv", "pdm", "rye", "hatch", "bundle", "direnv", "nix", "nix-shell", "mise",
-    "asdf", "rtx", "dotenv", "doppler", "op", "cross-env", "hyperfine", "entr", "watchexec", "nodemon", "tmux", "screen", "expect",
-    "docker", "podman", "nerdctl", "kubectl", "oc", "lxc", "adb", "vagrant", "firejail", "bwrap", "proot", "gdb", "lldb", "perf",
-    "start-stop-daemon", "daemonize", "dumb-init", "tini", "chpst", "softlimit", "faketime", "proxychains", "proxychains4", "caffeinate",
-    "cargo-watch", "conda", "mamba", "micromamba", "corepack", "npm", "pnpm", "yarn", "bun", "rustup", "just", "task", "systemd-inhibit",
-    "cgexec", "capsh", "setpriv", "trickle", "sem", "rush", "wsl", "distrobox", "toolbox", "flatpak", "socat", "nc", "ncat", "netcat",
-    "dtach", "abduco", "zellij", "fzf", "sg", "newgrp", "wrapper", "gosu", "su-exec", "tsp", "nq", "run-parts",
+    "npx",
+    "pnpx",
+    "bunx",
+    "uv",
+    "uvx",
+    "pipx",
+    "poetry",
+    "pipenv",
+    "pdm",
+    "rye",
+    "hatch",
+    "bundle",
+    "direnv",
+    "nix",
+    "nix-shell",
+    "mise",
+    "asdf",
+    "rtx",
+    "dotenv",
+    "doppler",
+    "op",
+    "cross-env",
+    "hyperfine",
+    "entr",
+    "watchexec",
+    "nodemon",
+    "tmux",
+    "screen",
+    "expect",
+    "docker",
+    "podman",
+    "nerdctl",
+    "kubectl",
+    "oc",
+    "lxc",
+    "adb",
+    "vagrant",
+    "firejail",
+    "bwrap",
+    "proot",
+    "gdb",
+    "lldb",
+    "perf",
+    "start-stop-daemon",
+    "daemonize",
+    "dumb-init",
+    "tini",
+    "chpst",
+    "softlimit",
+    "faketime",
+    "proxychains",
+    "proxychains4",
+    "caffeinate",
+    "cargo-watch",
+    "conda",
+    "mamba",
+    "micromamba",
+    "corepack",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "rustup",
+    "just",
+    "task",
+    "systemd-inhibit",
+    "cgexec",
+    "capsh",
+    "setpriv",
+    "trickle",
+    "sem",
+    "rush",
+    "wsl",
+    "distrobox",
+    "toolbox",
+    "flatpak",
+    "socat",
+    "nc",
+    "ncat",
+    "netcat",
+    "dtach",
+    "abduco",
+    "zellij",
+    "fzf",
+    "sg",
+    "newgrp",
+    "wrapper",
+    "gosu",
+    "su-exec",
+    "tsp",
+    "nq",
+    "run-parts",
 ];
 
 /// Subcommands after which the rest is no command: `docker rm` removes a container.
@@ -43,7 +128,11 @@ pub fn program(walker: &mut Walker<'_>, name: &str, argv: &[Arg], part: &mut Par
         }
         "kill" => walker.kill(argv, part),
         "crontab" => walker.crontab(argv, part),
-        "sysctl" if argv.iter().any(|arg| matches!(arg.text.as_str(), "-w" | "--write" | "-p") || arg.text.contains('=')) => {
+        "sysctl"
+            if argv.iter().any(|arg| {
+                matches!(arg.text.as_str(), "-w" | "--write" | "-p") || arg.text.contains('=')
+            }) =>
+        {
             part.confirm("destructive", "it changes the running system");
         }
         "make" | "gmake" => {
@@ -71,10 +160,17 @@ impl Walker<'_> {
             match text.as_str() {
                 "-delete" => part.confirm("destructive", "find deletes what it finds"),
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let end = argv[at..].iter().position(|arg| arg.text == ";" || arg.text == "+").map_or(argv.len(), |n| at + n);
+                    let end = argv[at..]
+                        .iter()
+                        .position(|arg| arg.text == ";" || arg.text == "+")
+                        .map_or(argv.len(), |n| at + n);
                     let mut inner = argv[at..end].to_vec();
                     fill(&mut inner, "{}");
-                    if text.ends_with("dir") { self.elsewhere(&inner, part) } else { self.inner(&inner, part, false) }
+                    if text.ends_with("dir") {
+                        self.elsewhere(&inner, part)
+                    } else {
+                        self.inner(&inner, part, false)
+                    }
                     at = end + 1;
                 }
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
@@ -84,18 +180,24 @@ impl Walker<'_> {
                     }
                     at += 1 + usize::from(text == "-fprintf");
                 }
-                "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-type" | "-maxdepth" | "-mindepth" | "-size"
-                | "-mtime" | "-mmin" | "-user" | "-group" | "-perm" | "-printf" | "-wholename" | "-lname" | "-atime" | "-ctime" => at += 1,
+                "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-type" | "-maxdepth"
+                | "-mindepth" | "-size" | "-mtime" | "-mmin" | "-user" | "-group" | "-perm" | "-printf"
+                | "-wholename" | "-lname" | "-atime" | "-ctime" => at += 1,
                 "-newer" | "-samefile" | "-anewer" | "-cnewer" => {
                     if let Some(file) = argv.get(at).cloned() {
                         self.reads(&file, part);
                     }
                     at += 1;
                 }
-                _ if text.starts_with(['-', '(', '!', ')', ',']) && text != "-" => in_paths = in_paths && matches!(text.as_str(), "-L" | "-H" | "-P"),
+                _ if text.starts_with(['-', '(', '!', ')', ',']) && text != "-" => {
+                    in_paths = in_paths && matches!(text.as_str(), "-L" | "-H" | "-P")
+                }
                 _ => {
                     if arg.has_unknown() && (!in_paths || arg.splits) && self.may_hold_action(part) {
-                        part.confirm("opaque", "an argument of find may tell it to delete or to run something");
+                        part.confirm(
+                            "opaque",
+                            "an argument of find may tell it to delete or to run something",
+                        );
                     }
                     if in_paths {
                         self.reads(arg, part);
@@ -107,13 +209,20 @@ impl Walker<'_> {
 
     /// An unknown word of `find` matters when the script itself holds an action to put there, or input does.
     fn may_hold_action(&self, part: &Part) -> bool {
-        !self.facts.assigned.is_empty() || part.text.trim_start().starts_with("xargs") || part.text.contains("$(") || part.text.contains('`')
+        !self.facts.assigned.is_empty()
+            || part.text.trim_start().starts_with("xargs")
+            || part.text.contains("$(")
+            || part.text.contains('`')
     }
 
     fn fd(&mut self, argv: &[Arg], part: &mut Part) {
-        let exec = argv.iter().position(|arg| matches!(arg.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
-        let attached = argv.iter().find(|arg| arg.text.starts_with("--exec=") || arg.text.starts_with("--exec-batch=")
-            || (arg.text.len() > 2 && (arg.text.starts_with("-x") || arg.text.starts_with("-X"))));
+        let exec =
+            argv.iter().position(|arg| matches!(arg.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
+        let attached = argv.iter().find(|arg| {
+            arg.text.starts_with("--exec=")
+                || arg.text.starts_with("--exec-batch=")
+                || (arg.text.len() > 2 && (arg.text.starts_with("-x") || arg.text.starts_with("-X")))
+        });
         if attached.is_some() {
             part.confirm("opaque", "it runs a command for every file it finds");
         }
@@ -134,9 +243,17 @@ impl Walker<'_> {
         while let Some(arg) = argv.get(at).filter(|arg| arg.text.starts_with('-') && arg.text.len() > 1) {
             let letter = arg.text.chars().nth(1).unwrap_or('-');
             let takes_value = "BbcDEeFIiJLlmOopQRSWw".contains(letter);
-            let value = if arg.text.len() > 2 { arg.text[2..].to_owned() } else { argv.get(at + 1).map(|a| a.text.clone()).unwrap_or_default() };
+            let value = if arg.text.len() > 2 {
+                arg.text[2..].to_owned()
+            } else {
+                argv.get(at + 1).map(|a| a.text.clone()).unwrap_or_default()
+            };
             let lower = value.to_lowercase();
-            if letter == 'o' && ["proxycommand", "localcommand", "remotecommand", "knownhostscommand", "permitlocal"].iter().any(|key| lower.contains(key)) {
+            if letter == 'o'
+                && ["proxycommand", "localcommand", "remotecommand", "knownhostscommand", "permitlocal"]
+                    .iter()
+                    .any(|key| lower.contains(key))
+            {
                 part.confirm("helper", "an ssh option runs a program");
             }
             if letter == 'F' {
@@ -145,8 +262,11 @@ impl Walker<'_> {
             at += 1 + usize::from(takes_value && arg.text.len() == 2);
         }
         let remote = argv.get(at + 1..).unwrap_or(&[]);
-        if !remote.is_empty() {
-            self.remote_text(remote, part);
+        match self.stdin.clone() {
+            _ if !remote.is_empty() => self.remote_text(remote, part),
+            Stdin::Nothing => {}
+            Stdin::Text(text) => self.only_floors(&text, part),
+            Stdin::Unknown => part.confirm("opaque", "the other machine runs whatever it reads"),
         }
     }
 
@@ -167,8 +287,14 @@ impl Walker<'_> {
         for concern in inner.into_iter().flat_map(|part| part.concerns) {
             match &concern {
                 super::Concern::Forbidden { .. } => part.add(concern),
-                super::Concern::Confirm { code, .. } if !matches!(*code, "unreadable" | "overwrite" | "protected_path") => part.add(concern),
-                super::Concern::Confirm { .. } | super::Concern::Outside { .. } | super::Concern::Ask { .. } => {}
+                super::Concern::Confirm { code, .. }
+                    if !matches!(*code, "unreadable" | "overwrite" | "protected_path") =>
+                {
+                    part.add(concern)
+                }
+                super::Concern::Confirm { .. }
+                | super::Concern::Outside { .. }
+                | super::Concern::Ask { .. } => {}
             }
         }
     }
@@ -179,8 +305,15 @@ impl Walker<'_> {
             let text = arg.text.as_str();
             if text.starts_with("--") {
                 let (option, value) = text.split_once('=').unwrap_or((text, ""));
-                let runs = matches!(option, "--to-command" | "--info-script" | "--new-volume-script" | "--rmt-command" | "--rsh-command")
-                    || (option == "--checkpoint-action" && (value.contains("exec") || value.is_empty()))
+                let runs = matches!(
+                    option,
+                    "--to-command"
+                        | "--info-script"
+                        | "--new-volume-script"
+                        | "--rmt-command"
+                        | "--rsh-command"
+                ) || (option == "--checkpoint-action"
+                    && (value.contains("exec") || value.is_empty()))
                     || (option == "--use-compress-program" && value.contains(['/', ' ', '\0']));
                 if runs {
                     part.confirm("helper", format!("{option} runs a program"));
@@ -202,14 +335,26 @@ impl Walker<'_> {
         if letters.contains('P') || argv.iter().any(|arg| arg.text == "--absolute-names") {
             part.confirm("destructive", "it may write anywhere");
         }
-        let archive = argv.iter().position(|arg| arg.text.starts_with("--file") || (!arg.text.starts_with("--") && arg.text.ends_with('f'))).and_then(|at| {
-            argv[at].text.split_once('=').map(|(_, value)| Arg { text: value.to_owned(), ..argv[at].clone() }).or_else(|| argv.get(at + 1).cloned())
-        });
+        let archive = argv
+            .iter()
+            .position(|arg| {
+                arg.text.starts_with("--file") || (!arg.text.starts_with("--") && arg.text.ends_with('f'))
+            })
+            .and_then(|at| {
+                argv[at]
+                    .text
+                    .split_once('=')
+                    .map(|(_, value)| Arg { text: value.to_owned(), ..argv[at].clone() })
+                    .or_else(|| argv.get(at + 1).cloned())
+            });
         if let Some(archive) = archive.filter(|_| letters.contains('c')) {
             part.plain = false;
             self.changes(&archive, Change::Overwrite, part);
         }
-        for file in operands(argv).into_iter().skip(usize::from(!argv.get(1).is_some_and(|arg| arg.text.starts_with('-')))) {
+        for file in operands(argv)
+            .into_iter()
+            .skip(usize::from(!argv.get(1).is_some_and(|arg| arg.text.starts_with('-'))))
+        {
             self.reads(file, part);
         }
         if letters.contains('x') {
@@ -220,20 +365,35 @@ impl Walker<'_> {
     fn download(&mut self, argv: &[Arg], part: &mut Part) {
         for (index, arg) in argv.iter().enumerate().skip(1) {
             let text = arg.text.as_str();
-            if matches!(text, "-K" | "--config") || text.starts_with("--config=") || text.starts_with("--use-askpass") {
+            if matches!(text, "-K" | "--config")
+                || text.starts_with("--config=")
+                || text.starts_with("--use-askpass")
+            {
                 part.confirm("helper", "its options come from a file or a program");
             }
             let given = |n: usize| argv.get(index + n).map(|next| next.text.clone()).unwrap_or_default();
-            let sent = match text {
-                "-d" | "--data" | "--data-binary" | "--data-raw" | "--data-ascii" | "-F" | "--form" | "--json" | "-H" => given(1),
-                "-T" | "--upload-file" | "--post-file" | "--body-file" | "-b" | "--cookie" | "-E" | "--cert" | "--key" | "--netrc-file" => format!("@{}", given(1)),
-                _ if text.starts_with("-d@") => text[2..].to_owned(),
-                _ if text.starts_with("--data") || text.starts_with("--post-file=") || text.starts_with("--body-file=") => {
-                    text.split_once('=').map(|(option, value)| if option.ends_with("file") { format!("@{value}") } else { value.to_owned() }).unwrap_or_default()
-                }
-                _ => continue,
-            };
-            if let Some((_, file)) = sent.split_once('@').filter(|(before, _)| before.is_empty() || before.ends_with('=')) {
+            let sent =
+                match text {
+                    "-d" | "--data" | "--data-binary" | "--data-raw" | "--data-ascii" | "-F" | "--form"
+                    | "--json" | "-H" => given(1),
+                    "-T" | "--upload-file" | "--post-file" | "--body-file" | "-b" | "--cookie" | "-E"
+                    | "--cert" | "--key" | "--netrc-file" => format!("@{}", given(1)),
+                    _ if text.starts_with("-d@") => text[2..].to_owned(),
+                    _ if text.starts_with("--data")
+                        || text.starts_with("--post-file=")
+                        || text.starts_with("--body-file=") =>
+                    {
+                        text.split_once('=')
+                            .map(|(option, value)| {
+                                if option.ends_with("file") { format!("@{value}") } else { value.to_owned() }
+                            })
+                            .unwrap_or_default()
+                    }
+                    _ => continue,
+                };
+            if let Some((_, file)) =
+                sent.split_once('@').filter(|(before, _)| before.is_empty() || before.ends_with('='))
+            {
                 let file = file.split(';').next().unwrap_or(file).to_owned();
                 self.reads(&Arg { text: file, ..arg.clone() }, part);
             }
@@ -246,28 +406,52 @@ impl Walker<'_> {
     }
 
     fn editor(&mut self, argv: &[Arg], part: &mut Part) {
-        let escapes = |text: &str| ["!", "system(", "term", "exe", "py", "lua", "perl", "ruby", "so ", "source", "shell", "call-process", "async"].iter().any(|word| text.contains(word));
+        let escapes = |text: &str| {
+            [
+                "!",
+                "system(",
+                "term",
+                "exe",
+                "py",
+                "lua",
+                "perl",
+                "ruby",
+                "so ",
+                "source",
+                "shell",
+                "call-process",
+                "async",
+            ]
+            .iter()
+            .any(|word| text.contains(word))
+        };
         for (index, arg) in argv.iter().enumerate().skip(1) {
             let command = match arg.text.as_str() {
-                "-c" | "--cmd" | "--eval" | "-eval" | "-S" | "-s" | "-u" | "-l" | "--load" | "-f" | "--script" | "-W" | "-w" => argv.get(index + 1).map(|next| next.text.clone()),
+                "-c" | "--cmd" | "--eval" | "-eval" | "-S" | "-s" | "-u" | "-l" | "--load" | "-f"
+                | "--script" | "-W" | "-w" => argv.get(index + 1).map(|next| next.text.clone()),
                 text if text.starts_with('+') => Some(text[1..].to_owned()),
                 text if text.starts_with("--eval=") || text.starts_with("-c") => Some(text.to_owned()),
                 _ => None,
             };
             match command {
-                Some(text) if text.contains('\0') || escapes(&text) || matches!(arg.text.as_str(), "-S" | "-s" | "-u" | "-l" | "--load") => {
+                Some(text)
+                    if text.contains('\0')
+                        || escapes(&text)
+                        || matches!(arg.text.as_str(), "-S" | "-s" | "-u" | "-l" | "--load") =>
+                {
                     part.confirm("helper", "the editor is told to run something");
                 }
                 _ => {}
             }
         }
-        if !matches!(self.stdin, super::feed::Stdin::Nothing) {
+        if !matches!(self.stdin, Stdin::Nothing) {
             part.confirm("opaque", "the editor takes its orders from what it reads");
         }
     }
 
     fn kill(&mut self, argv: &[Arg], part: &mut Part) {
-        let everything = argv.iter().skip(2).any(|arg| matches!(arg.text.as_str(), "-1" | "0" | "1")) || argv.iter().any(|arg| arg.text == "1");
+        let everything = argv.iter().skip(2).any(|arg| matches!(arg.text.as_str(), "-1" | "0" | "1"))
+            || argv.iter().any(|arg| arg.text == "1");
         if everything {
             part.confirm("destructive", "it ends every process of the user");
         }
@@ -282,25 +466,41 @@ impl Walker<'_> {
 
     fn make(&mut self, argv: &[Arg], part: &mut Part) {
         part.ask("workspace_file", "it runs what a file of the workspace says");
+        let makefile = |path: &std::path::PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().to_lowercase().ends_with("makefile"))
+        };
+        if self.written.iter().any(makefile) {
+            part.confirm("opaque", "it runs a file that this very script writes");
+        }
         for (index, arg) in argv.iter().enumerate().skip(1) {
             let text = arg.text.as_str();
             let next = argv.get(index + 1).cloned();
             match text {
                 "-f" | "--file" | "--makefile" | "-C" | "--directory" | "-I" => {
                     if let Some(file) = next {
-                        if file.text == "-" || file.text == "/dev/stdin" || file.text.starts_with("/dev/fd/") {
+                        if file.text == "-" || file.text == "/dev/stdin" || file.text.starts_with("/dev/fd/")
+                        {
                             part.confirm("opaque", "it runs whatever it reads");
                         } else {
                             self.reads(&file, part);
                         }
                     }
                 }
-                _ if text.starts_with("-f") || text.starts_with("-C") => self.reads(&Arg { text: text[2..].to_owned(), ..arg.clone() }, part),
-                _ if text.starts_with("--file=") || text.starts_with("--directory=") || text.starts_with("--makefile=") => {
+                _ if text.starts_with("-f") || text.starts_with("-C") => {
+                    self.reads(&Arg { text: text[2..].to_owned(), ..arg.clone() }, part)
+                }
+                _ if text.starts_with("--file=")
+                    || text.starts_with("--directory=")
+                    || text.starts_with("--makefile=") =>
+                {
                     let value = text.split_once('=').map_or("", |(_, value)| value).to_owned();
                     self.reads(&Arg { text: value, ..arg.clone() }, part);
                 }
-                _ if text == "--eval" || text.starts_with("--eval=") || text.starts_with("SHELL=") || text.starts_with("MAKEFLAGS=") => {
+                _ if text == "--eval"
+                    || text.starts_with("--eval=")
+                    || text.starts_with("SHELL=")
+                    || text.starts_with("MAKEFLAGS=") =>
+                {
                     part.confirm("helper", "it tells make what to run");
                 }
                 _ => {}
@@ -347,7 +547,8 @@ impl Walker<'_> {
     /// Finds listed commands and shells behind a runner's own arguments.
     fn loose_runner(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         let start = if CONTAINERS.contains(&name) {
-            match argv.iter().position(|arg| matches!(arg.text.as_str(), "exec" | "run" | "create" | "debug")) {
+            match argv.iter().position(|arg| matches!(arg.text.as_str(), "exec" | "run" | "create" | "debug"))
+            {
                 Some(at) => at + 1,
                 None => return,
             }
@@ -362,7 +563,12 @@ impl Walker<'_> {
             // `npm rm`, `uv pip`: a subcommand right behind the name is the runner's own.
             let own_subcommand = index == 1;
             let inner = basename(text);
-            if !own_subcommand && (is_listed(inner) || is_forbidden(inner) || is_shell(inner) || matches!(inner, "env" | "eval" | "xargs" | "find")) {
+            if !own_subcommand
+                && (is_listed(inner)
+                    || is_forbidden(inner)
+                    || is_shell(inner)
+                    || matches!(inner, "env" | "eval" | "xargs" | "find"))
+            {
                 let from = self.parts.len();
                 let mut probe = Part::of("");
                 self.fed_unknown(|walker| walker.argv(&argv[index..], &mut probe, false));
@@ -379,7 +585,11 @@ impl Walker<'_> {
             }
         }
         if matches!(name, "nc" | "ncat" | "netcat" | "socat")
-            && argv.iter().any(|arg| matches!(arg.text.as_str(), "-e" | "-c" | "--exec" | "--sh-exec" | "--lua-exec") || arg.text.to_lowercase().contains("exec:") || arg.text.to_lowercase().contains("system:"))
+            && argv.iter().any(|arg| {
+                matches!(arg.text.as_str(), "-e" | "-c" | "--exec" | "--sh-exec" | "--lua-exec")
+                    || arg.text.to_lowercase().contains("exec:")
+                    || arg.text.to_lowercase().contains("system:")
+            })
         {
             part.confirm("helper", "it gives a program to the network");
         }
@@ -405,7 +615,10 @@ impl Walker<'_> {
             let text = arg.text.as_str();
             let value = match text {
                 "-v" | "--volume" | "--mount" => argv.get(index + 1).map(|next| next.text.as_str()),
-                _ => text.strip_prefix("-v").or_else(|| text.strip_prefix("--volume=")).or_else(|| text.strip_prefix("--mount=")),
+                _ => text
+                    .strip_prefix("-v")
+                    .or_else(|| text.strip_prefix("--volume="))
+                    .or_else(|| text.strip_prefix("--mount=")),
             };
             if matches!(text, "--privileged" | "--pid=host" | "--net=host" | "--network=host") {
                 part.confirm("helper", "the container is not kept apart from the machine");

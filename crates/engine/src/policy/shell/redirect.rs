@@ -35,7 +35,9 @@ impl Walker<'_> {
     /// One redirection; returns what it makes the command read, when it does.
     pub fn redirect(&mut self, redirect: &ast::IoRedirect, part: &mut Part) -> Option<Stdin> {
         match redirect {
-            ast::IoRedirect::File(descriptor, kind, target) => self.file_redirect(*descriptor, kind, target, part),
+            ast::IoRedirect::File(descriptor, kind, target) => {
+                self.file_redirect(*descriptor, kind, target, part)
+            }
             ast::IoRedirect::OutputAndError(word, append) => {
                 let mode = if *append { Mode::Append } else { Mode::Overwrite };
                 self.redirect_word(&word.value, mode, part);
@@ -51,7 +53,11 @@ impl Walker<'_> {
             }
             ast::IoRedirect::HereDocument(descriptor, document) => {
                 let raw = &document.doc.value;
-                let text = if document.requires_expansion { self.body_effects(raw, part) } else { Some(raw.clone()) };
+                let text = if document.requires_expansion {
+                    self.body_effects(raw, part)
+                } else {
+                    Some(raw.clone())
+                };
                 let known = text.filter(|text| !text.contains(crate::policy::pattern::UNKNOWN));
                 descriptor.is_none_or(|fd| fd == 0).then(|| known.map_or(Stdin::Unknown, Stdin::Text))
             }
@@ -74,7 +80,9 @@ impl Walker<'_> {
                 self.substituted(inner);
                 return reads_stdin.then_some(Stdin::Unknown);
             }
-            ast::IoFileRedirectTarget::Filename(word) | ast::IoFileRedirectTarget::Duplicate(word) => &word.value,
+            ast::IoFileRedirectTarget::Filename(word) | ast::IoFileRedirectTarget::Duplicate(word) => {
+                &word.value
+            }
         };
         match kind {
             ast::IoFileRedirectKind::Read => {
@@ -86,7 +94,9 @@ impl Walker<'_> {
                 reads_stdin.then_some(Stdin::Unknown)
             }
             ast::IoFileRedirectKind::DuplicateOutput => {
-                let copies = |text: &str| text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit());
+                let copies = |text: &str| {
+                    text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit())
+                };
                 if !copies(word) {
                     self.redirect_word(word, Mode::Overwrite, part);
                 }

@@ -9,9 +9,44 @@ use super::walk::Walker;
 use super::word::Arg;
 
 const INTERPRETERS: &[&str] = &[
-    "python", "python2", "python3", "pypy", "pypy3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "tclsh", "wish",
-    "Rscript", "julia", "osascript", "guile", "racket", "sbcl", "groovy", "scala", "ghci", "runghc", "irb", "ipython", "iex", "elixir", "jshell",
-    "ts-node", "tsx", "jrunscript", "gjs", "expect", "raku", "ocaml",
+    "python",
+    "python2",
+    "python3",
+    "pypy",
+    "pypy3",
+    "perl",
+    "ruby",
+    "node",
+    "nodejs",
+    "deno",
+    "bun",
+    "php",
+    "lua",
+    "luajit",
+    "tclsh",
+    "wish",
+    "Rscript",
+    "julia",
+    "osascript",
+    "guile",
+    "racket",
+    "sbcl",
+    "groovy",
+    "scala",
+    "ghci",
+    "runghc",
+    "irb",
+    "ipython",
+    "iex",
+    "elixir",
+    "jshell",
+    "ts-node",
+    "tsx",
+    "jrunscript",
+    "gjs",
+    "expect",
+    "raku",
+    "ocaml",
 ];
 
 /// True when the program and its files are dealt with.
@@ -63,7 +98,9 @@ impl Walker<'_> {
                 _ if text.starts_with("--") => {}
                 _ if text.starts_with('-') && text.len() > 1 => {
                     in_place |= text.contains('i');
-                    if let Some(rest) = text.split_once('e').map(|(_, rest)| rest).filter(|_| !text.contains('i')) {
+                    if let Some(rest) =
+                        text.split_once('e').map(|(_, rest)| rest).filter(|_| !text.contains('i'))
+                    {
                         explicit = true;
                         if rest.is_empty() {
                             programs.extend(argv.get(at).cloned());
@@ -174,7 +211,11 @@ impl Walker<'_> {
                 }
             }
         }
-        if bare.contains("print") && bare.split("print").skip(1).any(|rest| rest.split([';', '}', '\n']).next().unwrap_or("").contains('>') && !rest.contains('(')) {
+        if bare.contains("print")
+            && bare.split("print").skip(1).any(|rest| {
+                rest.split([';', '}', '\n']).next().unwrap_or("").contains('>') && !rest.contains('(')
+            })
+        {
             part.ask("changes", "the awk program may write files");
         }
     }
@@ -187,7 +228,8 @@ impl Walker<'_> {
             at += 1;
             let text = arg.text.as_str();
             match text {
-                "-c" | "-e" | "-E" | "--eval" | "-p" | "--print" | "-r" | "eval" | "-pe" | "-ne" | "-ple" | "-lne" | "-lpe" | "-nle" | "-i" => {
+                "-c" | "-e" | "-E" | "--eval" | "-p" | "--print" | "-r" | "eval" | "-pe" | "-ne" | "-ple"
+                | "-lne" | "-lpe" | "-nle" | "-i" => {
                     if let Some(code) = argv.get(at).filter(|_| text != "-i") {
                         has_program |= !(text == "-r" || text == "-p") || !code.text.starts_with('-');
                         self.foreign_code(&code.text.clone(), part);
@@ -203,7 +245,7 @@ impl Walker<'_> {
                 "-X" | "-W" | "-I" => at += 1,
                 _ if text.starts_with("-c") || (text.starts_with("-e") && text.len() > 2) => {
                     has_program = true;
-                    self.foreign_code(&text[2..].to_owned(), part);
+                    self.foreign_code(&text[2..], part);
                 }
                 _ if text.starts_with('-') && text[1..].ends_with('e') && !text.starts_with("--") => {
                     has_program = true;
@@ -214,7 +256,7 @@ impl Walker<'_> {
                 }
                 _ if text.starts_with("--eval=") => {
                     has_program = true;
-                    self.foreign_code(&text[7..].to_owned(), part);
+                    self.foreign_code(&text[7..], part);
                 }
                 _ if text.starts_with('-') => {}
                 _ => {
@@ -254,7 +296,20 @@ impl Walker<'_> {
     /// Code in another language: a listed command handed to a shell is still that command.
     fn foreign_code(&mut self, code: &str, part: &mut Part) {
         part.ask("opaque", "it runs code of another language");
-        let shells_out = ["system", "exec", "popen", "spawn", "subprocess", "child_process", "qx", "%x", "`", "shell", "os.", "run("];
+        let shells_out = [
+            "system",
+            "exec",
+            "popen",
+            "spawn",
+            "subprocess",
+            "child_process",
+            "qx",
+            "%x",
+            "`",
+            "shell",
+            "os.",
+            "run(",
+        ];
         if !shells_out.iter().any(|word| code.contains(word)) {
             return;
         }
@@ -278,7 +333,11 @@ fn sed_effects(program: &str) -> Option<SedEffects> {
     let mut at = 0;
     while at < chars.len() {
         match chars[at] {
-            c if c.is_whitespace() || matches!(c, ';' | '{' | '}' | '!' | ',' | '$' | '+' | '~' | '0'..='9') => at += 1,
+            c if c.is_whitespace()
+                || matches!(c, ';' | '{' | '}' | '!' | ',' | '$' | '+' | '~' | '0'..='9') =>
+            {
+                at += 1
+            }
             '#' => at = line_end(&chars, at),
             '/' => at = skip_to(&chars, at + 1, '/')?,
             '\\' => at = skip_to(&chars, at + 2, *chars.get(at + 1)?)?,
@@ -314,7 +373,8 @@ fn sed_effects(program: &str) -> Option<SedEffects> {
                     at += 1;
                 }
             }
-            '=' | 'd' | 'D' | 'F' | 'g' | 'G' | 'h' | 'H' | 'l' | 'n' | 'N' | 'p' | 'P' | 'q' | 'Q' | 'v' | 'x' | 'z' => at += 1,
+            '=' | 'd' | 'D' | 'F' | 'g' | 'G' | 'h' | 'H' | 'l' | 'n' | 'N' | 'p' | 'P' | 'q' | 'Q' | 'v'
+            | 'x' | 'z' => at += 1,
             _ => return None,
         }
     }
@@ -405,7 +465,12 @@ fn strings_of(code: &str) -> Vec<String> {
     for mark in ["qx", "%x"] {
         for (at, _) in code.match_indices(mark) {
             let rest = &code[at + mark.len()..];
-            let inner: String = rest.trim_start().chars().skip(1).take_while(|c| !matches!(c, ')' | '}' | ']' | '/' | '|' | '!')).collect();
+            let inner: String = rest
+                .trim_start()
+                .chars()
+                .skip(1)
+                .take_while(|c| !matches!(c, ')' | '}' | ']' | '/' | '|' | '!'))
+                .collect();
             out.push(inner);
         }
     }
@@ -419,7 +484,18 @@ mod tests {
 
     #[test]
     fn sed_programs_are_followed_to_their_commands() {
-        for harmless in ["1,5p", "s/a/b/g", "/x/d", "$!N;s/\\n/ /", "s|/usr|/opt|", "y/abc/xyz/", "/a/,/b/{s/x/y/;p}", "1i\\\nhello", ":a;N;$!ba;s/\\n/ /g", "2q"] {
+        for harmless in [
+            "1,5p",
+            "s/a/b/g",
+            "/x/d",
+            "$!N;s/\\n/ /",
+            "s|/usr|/opt|",
+            "y/abc/xyz/",
+            "/a/,/b/{s/x/y/;p}",
+            "1i\\\nhello",
+            ":a;N;$!ba;s/\\n/ /g",
+            "2q",
+        ] {
             assert_eq!(sed_effects(harmless), Some(SedEffects::default()), "{harmless}");
         }
         assert!(sed_effects("1e rm x").unwrap().runs);

@@ -6,30 +6,129 @@ use super::word::{self, Effects, Known};
 
 /// Names that select a helper, a library, a start-up file or the search path.
 const HELPERS: &[&str] = &[
-    "PATH", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "IFS", "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "CDPATH",
-    "SHELL", "PAGER", "MANPAGER", "MANROFFOPT", "EDITOR", "VISUAL", "FCEDIT", "BROWSER", "LESSOPEN", "LESSCLOSE",
-    "LESSKEYIN", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS",
-    "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",
-    "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_DIR",
-    "GIT_ALLOW_PROTOCOL", "SYSTEMD_PAGER", "SYSTEMD_EDITOR", "AWS_PAGER", "BAT_PAGER", "DELTA_PAGER", "GH_PAGER",
-    "GH_EDITOR", "KUBE_EDITOR", "PSQL_PAGER", "PSQL_EDITOR", "SVN_EDITOR", "SVN_SSH", "HGEDITOR", "CVS_RSH",
-    "RSYNC_RSH", "TAR_OPTIONS", "PERL5OPT", "PERL5LIB", "PERL5DB", "PERLLIB", "RUBYOPT", "RUBYLIB", "PYTHONSTARTUP",
-    "PYTHONHOME", "PYTHONINSPECT", "PYTHONBREAKPOINT", "LUA_INIT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS",
-    "JDK_JAVA_OPTIONS", "MAVEN_OPTS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "RUSTC",
-    "MAKEFILES", "GCC_EXEC_PREFIX", "COMPILER_PATH", "RIPGREP_CONFIG_PATH", "FZF_DEFAULT_COMMAND",
-    "FZF_DEFAULT_OPTS", "FPATH", "ZDOTDIR", "OPENSSL_CONF", "OPENSSL_ENGINES", "GCONV_PATH", "NODE_REPL_EXTERNAL_MODULE",
-    "ELECTRON_RUN_AS_NODE", "PKG_CONFIG", "GREP_OPTIONS", "TERMINFO", "WGETRC", "CURL_HOME", "DOCKER_CONFIG",
+    "PATH",
+    "BASH_CMDS",
+    "BASH_ALIASES",
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "IFS",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "PROMPT_COMMAND",
+    "CDPATH",
+    "SHELL",
+    "PAGER",
+    "MANPAGER",
+    "MANROFFOPT",
+    "EDITOR",
+    "VISUAL",
+    "FCEDIT",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "LESSKEYIN",
+    "GIT_PAGER",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PROXY_COMMAND",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_ALLOW_PROTOCOL",
+    "SYSTEMD_PAGER",
+    "SYSTEMD_EDITOR",
+    "AWS_PAGER",
+    "BAT_PAGER",
+    "DELTA_PAGER",
+    "GH_PAGER",
+    "GH_EDITOR",
+    "KUBE_EDITOR",
+    "PSQL_PAGER",
+    "PSQL_EDITOR",
+    "SVN_EDITOR",
+    "SVN_SSH",
+    "HGEDITOR",
+    "CVS_RSH",
+    "RSYNC_RSH",
+    "TAR_OPTIONS",
+    "PERL5OPT",
+    "PERL5LIB",
+    "PERL5DB",
+    "PERLLIB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONBREAKPOINT",
+    "LUA_INIT",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "MAVEN_OPTS",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "CARGO_BUILD_RUSTC_WRAPPER",
+    "RUSTC",
+    "MAKEFILES",
+    "GCC_EXEC_PREFIX",
+    "COMPILER_PATH",
+    "RIPGREP_CONFIG_PATH",
+    "FZF_DEFAULT_COMMAND",
+    "FZF_DEFAULT_OPTS",
+    "FPATH",
+    "ZDOTDIR",
+    "OPENSSL_CONF",
+    "OPENSSL_ENGINES",
+    "GCONV_PATH",
+    "NODE_REPL_EXTERNAL_MODULE",
+    "ELECTRON_RUN_AS_NODE",
+    "PKG_CONFIG",
+    "GREP_OPTIONS",
+    "TERMINFO",
+    "WGETRC",
+    "CURL_HOME",
+    "DOCKER_CONFIG",
 ];
 
-const PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE2_"];
+const PREFIXES: &[&str] =
+    &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE2_"];
 
 /// Helpers that show or keep what they are given, and nothing else.
-const HARMLESS_HELPERS: &[&str] = &["", "cat", "less", "more", "true", ":", "vi", "vim", "nano", "less -R", "less -FRX"];
+const HARMLESS_HELPERS: &[&str] =
+    &["", "cat", "less", "more", "true", ":", "vi", "vim", "nano", "less -R", "less -FRX"];
 
 /// Helpers whose harmless values people really use.
 const SHOWING: &[&str] = &[
-    "PAGER", "MANPAGER", "GIT_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "SYSTEMD_PAGER", "AWS_PAGER",
-    "BAT_PAGER", "GH_PAGER", "PSQL_PAGER", "DELTA_PAGER", "BROWSER",
+    "PAGER",
+    "MANPAGER",
+    "GIT_PAGER",
+    "EDITOR",
+    "VISUAL",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "SYSTEMD_PAGER",
+    "AWS_PAGER",
+    "BAT_PAGER",
+    "GH_PAGER",
+    "PSQL_PAGER",
+    "DELTA_PAGER",
+    "BROWSER",
 ];
 
 pub fn selects_helper(name: &str) -> bool {
@@ -56,7 +155,9 @@ impl Walker<'_> {
             part.confirm("opaque", "which variable it sets is not known before it runs");
             return;
         }
-        if name == "NODE_OPTIONS" && value.is_none_or(|v| ["-r", "--require", "--import", "--loader"].iter().any(|o| v.contains(o))) {
+        if name == "NODE_OPTIONS"
+            && value.is_none_or(|v| ["-r", "--require", "--import", "--loader"].iter().any(|o| v.contains(o)))
+        {
             part.confirm("helper", "NODE_OPTIONS loads code into every node process");
             return;
         }

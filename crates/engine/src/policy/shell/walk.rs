@@ -169,10 +169,7 @@ impl<'a> Walker<'a> {
         'a: 'k,
     {
         let set = |name: &str| self.facts.assigned.contains(name) || self.found.assigned.contains(name);
-        Known {
-            home: self.around.home.filter(|_| !set("HOME")),
-            pwd: pwd.as_deref().filter(|_| !set("PWD")),
-        }
+        Known { home: self.around.home.filter(|_| !set("HOME")), pwd: pwd.as_deref().filter(|_| !set("PWD")) }
     }
 
     pub fn list(&mut self, list: &ast::CompoundList) {
@@ -300,7 +297,9 @@ impl<'a> Walker<'a> {
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 let mut part = Part::of("for ((…))");
                 part.plain = false;
-                for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                for expression in
+                    [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten()
+                {
                     self.expansion_effects(&expression.value, &mut part);
                 }
                 self.parts.push(part);
@@ -387,7 +386,8 @@ impl<'a> Walker<'a> {
             // A sum with a `*` in it is not a wildcard command to anyone but dash.
             let lone_glob = !script.trim().contains([' ', '\t', '\n']);
             for part in self.parts.iter_mut().skip(from).filter(|_| lone_glob) {
-                part.concerns.retain(|concern| !matches!(concern, super::Concern::Confirm { code: "opaque", .. }));
+                part.concerns
+                    .retain(|concern| !matches!(concern, super::Concern::Confirm { code: "opaque", .. }));
             }
         }
     }
@@ -397,8 +397,11 @@ impl<'a> Walker<'a> {
             ast::ExtendedTestExpr::And(a, b) | ast::ExtendedTestExpr::Or(a, b) => {
                 self.test(a, part);
                 self.test(b, part);
+                self.command_for_dash(b, part);
             }
-            ast::ExtendedTestExpr::Not(inner) | ast::ExtendedTestExpr::Parenthesized(inner) => self.test(inner, part),
+            ast::ExtendedTestExpr::Not(inner) | ast::ExtendedTestExpr::Parenthesized(inner) => {
+                self.test(inner, part)
+            }
             ast::ExtendedTestExpr::UnaryTest(_, word) => {
                 self.word_effects(&word.value, part);
                 self.suspicious_value(&word.value, part);
@@ -413,6 +416,26 @@ impl<'a> Walker<'a> {
                     self.redirect_word(&b.value, super::redirect::Mode::Overwrite, part);
                 }
             }
+        }
+    }
+
+    /// dash has no `[[`: behind `||` it sees a command of its own.
+    fn command_for_dash(&mut self, expression: &ast::ExtendedTestExpr, part: &mut Part) {
+        let words: Vec<&str> = match expression {
+            ast::ExtendedTestExpr::And(first, _) | ast::ExtendedTestExpr::Or(first, _) => {
+                self.command_for_dash(first, part);
+                return;
+            }
+            ast::ExtendedTestExpr::Not(inner) | ast::ExtendedTestExpr::Parenthesized(inner) => {
+                self.command_for_dash(inner, part);
+                return;
+            }
+            ast::ExtendedTestExpr::UnaryTest(_, word) => vec![&word.value],
+            ast::ExtendedTestExpr::BinaryTest(_, first, second) => vec![&first.value, &second.value],
+        };
+        let text = words.join(" ");
+        if !text.starts_with('$') && !text.starts_with("\"$") {
+            self.only_listed(&text, part);
         }
     }
 

@@ -241,7 +241,9 @@ impl Evaluator<'_> {
         };
         match value {
             // A folder name with blanks or wildcards would be split again.
-            Some(value) if context == Context::Quoted || !value.contains([' ', '\t', '\n', '*', '?', '[']) => {
+            Some(value)
+                if context == Context::Quoted || !value.contains([' ', '\t', '\n', '*', '?', '[']) =>
+            {
                 self.bare = false;
                 self.push_text(value);
             }
@@ -251,8 +253,7 @@ impl Evaluator<'_> {
 
     /// The inside of `${…}`.
     fn parameter(&mut self, inside: &str, context: Context) -> Result<(), LexError> {
-        let name_length =
-            inside.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let name_length = inside.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
         let (name, rest) = inside.split_at(name_length);
         if rest.is_empty() {
             self.variable(name, context);
@@ -266,7 +267,8 @@ impl Evaluator<'_> {
         }
         // Quotes in here count or not by shell and surroundings: better one command too many than one too few.
         let mut nested = Effects::default();
-        let mut scratch = Evaluator { known: self.known, effects: &mut nested, out: Vec::new(), splits: false, bare: true };
+        let mut scratch =
+            Evaluator { known: self.known, effects: &mut nested, out: Vec::new(), splits: false, bare: true };
         scratch.run(rest, 0, context)?;
         // Unless the quotes do not even close then, in which case no shell reads it so.
         let _ = expand_only(rest, &mut nested);
@@ -340,7 +342,12 @@ pub fn decode_ansi(inside: &str) -> String {
     out
 }
 
-fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, radix: u32, most: usize, start: u32) -> Option<char> {
+fn number(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    radix: u32,
+    most: usize,
+    start: u32,
+) -> Option<char> {
     let mut value = start;
     for _ in 0..most {
         let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else { break };
@@ -454,7 +461,14 @@ mod tests {
 
     #[test]
     fn what_runs_during_expansion_is_reported() {
-        for raw in ["$(rm x)", "\"`rm x`\"", "${a:-$(rm x)}", "\"${a:-\"$(rm x)\"}\"", "$((1+$(rm x)))", "${a:-'$(rm x)'}"] {
+        for raw in [
+            "$(rm x)",
+            "\"`rm x`\"",
+            "${a:-$(rm x)}",
+            "\"${a:-\"$(rm x)\"}\"",
+            "$((1+$(rm x)))",
+            "${a:-'$(rm x)'}",
+        ] {
             let mut effects = Effects::default();
             evaluate(raw, Known::default(), &mut effects).unwrap();
             assert_eq!(effects.scripts, ["rm x"], "{raw}");

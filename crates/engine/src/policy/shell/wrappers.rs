@@ -81,8 +81,15 @@ const WRAPPERS: &[Wrapper] = &[
 const ENV: Spec = Spec {
     flags: "i0v",
     values: "uCSa",
-    long_flags: &["ignore-environment", "null", "debug", "block-signal", "default-signal", "ignore-signal",
-        "list-signal-handling"],
+    long_flags: &[
+        "ignore-environment",
+        "null",
+        "debug",
+        "block-signal",
+        "default-signal",
+        "ignore-signal",
+        "list-signal-handling",
+    ],
     long_values: &["unset", "chdir", "split-string", "argv0"],
     digits: false,
 };
@@ -90,8 +97,18 @@ const ENV: Spec = Spec {
 const XARGS: Spec = Spec {
     flags: "0optrxile",
     values: "adEILnPs",
-    long_flags: &["null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty", "replace", "max-lines", "eof",
-        "show-limits"],
+    long_flags: &[
+        "null",
+        "no-run-if-empty",
+        "verbose",
+        "interactive",
+        "exit",
+        "open-tty",
+        "replace",
+        "max-lines",
+        "eof",
+        "show-limits",
+    ],
     long_values: &["arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"],
     digits: false,
 };
@@ -99,8 +116,19 @@ const XARGS: Spec = Spec {
 const WATCH: Spec = Spec {
     flags: "bcCdegptwxr",
     values: "nqs",
-    long_flags: &["beep", "color", "no-color", "differences", "errexit", "chgexit", "precise", "no-title", "no-wrap", "exec",
-        "no-rerun"],
+    long_flags: &[
+        "beep",
+        "color",
+        "no-color",
+        "differences",
+        "errexit",
+        "chgexit",
+        "precise",
+        "no-title",
+        "no-wrap",
+        "exec",
+        "no-rerun",
+    ],
     long_values: &["interval", "equexit"],
     digits: false,
 };
@@ -117,7 +145,16 @@ const SCRIPT: Spec = Spec {
     flags: "aefqr",
     values: "cEIOBTmo",
     long_flags: &["append", "return", "flush", "quiet", "force"],
-    long_values: &["command", "echo", "log-in", "log-out", "log-io", "log-timing", "logging-format", "output-limit"],
+    long_values: &[
+        "command",
+        "echo",
+        "log-in",
+        "log-out",
+        "log-io",
+        "log-timing",
+        "logging-format",
+        "output-limit",
+    ],
     digits: false,
 };
 
@@ -135,7 +172,9 @@ impl Walker<'_> {
             "script" => self.script_wrapper(argv, part),
             "parallel" => self.parallel(argv, part),
             _ => {
-                let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)) else { return false };
+                let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)) else {
+                    return false;
+                };
                 self.by_table(wrapper, argv, part);
             }
         }
@@ -304,7 +343,9 @@ impl Walker<'_> {
 
     fn script_wrapper(&mut self, argv: &[Arg], part: &mut Part) {
         let Some(parsed) = self.read(&SCRIPT, argv, part) else { return };
-        for file in argv[parsed.rest..].iter().take(1).chain(parsed.values(&["O", "B", "T", "log-out", "log-io"])) {
+        for file in
+            argv[parsed.rest..].iter().take(1).chain(parsed.values(&["O", "B", "T", "log-out", "log-io"]))
+        {
             self.changes(file, Change::Overwrite, part);
         }
         match parsed.values(&["c", "command"]).next() {
@@ -317,9 +358,25 @@ impl Walker<'_> {
     fn parallel(&mut self, argv: &[Arg], part: &mut Part) {
         let is_source = |arg: &Arg| arg.text.starts_with(":::");
         let end = argv.iter().position(is_source).unwrap_or(argv.len());
-        let spec = Spec { flags: "0kqtuXm", values: "jaIdnNLPs", long_flags: &["keep-order", "dry-run", "bar", "progress", "will-cite",
-            "no-notice", "line-buffer", "ungroup", "verbose", "null", "quote"], long_values: &["jobs", "arg-file", "delay",
-            "retries", "timeout", "halt", "max-args", "colsep"], digits: false };
+        let spec = Spec {
+            flags: "0kqtuXm",
+            values: "jaIdnNLPs",
+            long_flags: &[
+                "keep-order",
+                "dry-run",
+                "bar",
+                "progress",
+                "will-cite",
+                "no-notice",
+                "line-buffer",
+                "ungroup",
+                "verbose",
+                "null",
+                "quote",
+            ],
+            long_values: &["jobs", "arg-file", "delay", "retries", "timeout", "halt", "max-args", "colsep"],
+            digits: false,
+        };
         let Some(parsed) = self.read(&spec, &argv[..end], part) else { return };
         let template = &argv[parsed.rest.min(end)..end];
         part.plain = false;
