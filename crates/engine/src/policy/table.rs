@@ -23,7 +23,7 @@ pub struct Row {
     pub setup: Option<String>,
 }
 
-/// A row that fell short, or that cannot be expressed as one decision.
+/// A row that fell short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Miss {
     pub id: String,
