@@ -197,7 +197,9 @@ impl Walker<'_> {
             } else if arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.len() > 2 && strict
             {
                 let value = &arg.text[1..];
-                if let Some(slash) = value.find(['/', '~']).filter(|at| *at == 1) {
+                // `-d/` is a separator.
+                let separator = value.len() == 2;
+                if let Some(slash) = value.find(['/', '~']).filter(|at| *at == 1 && !separator) {
                     self.reads(&at(&value[slash..]), part);
                 }
             }

@@ -106,8 +106,24 @@ struct SedEffects {
     reads: Vec<String>,
 }
 
-/// Walks over a sed script far enough to find `e`, `w`, `r` and the flags of `s`. None: not understood.
+/// What a sed script does, in both readings of a delimiter inside brackets. None: not understood.
 fn sed_effects(program: &str) -> Option<SedEffects> {
+    match (walk(program, true), walk(program, false)) {
+        (Some(mut one), Some(other)) => {
+            one.runs |= other.runs;
+            one.writes.extend(
+                other.writes.into_iter().filter(|file| !one.writes.contains(file)).collect::<Vec<_>>(),
+            );
+            one.reads
+                .extend(other.reads.into_iter().filter(|file| !one.reads.contains(file)).collect::<Vec<_>>());
+            Some(one)
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+/// Walks over a sed script far enough to find `e`, `w`, `r` and the flags of `s`.
+fn walk(program: &str, brackets: bool) -> Option<SedEffects> {
     let mut effects = SedEffects::default();
     let chars: Vec<char> = program.chars().collect();
     let mut at = 0;
@@ -119,10 +135,10 @@ fn sed_effects(program: &str) -> Option<SedEffects> {
                 at += 1
             }
             '#' => at = line_end(&chars, at),
-            '/' => at = skip_to(&chars, at + 1, '/')?,
-            '\\' => at = skip_to(&chars, at + 2, *chars.get(at + 1)?)?,
+            '/' => at = skip_regex(&chars, at + 1, '/', brackets)?,
+            '\\' => at = skip_regex(&chars, at + 2, *chars.get(at + 1)?, brackets)?,
             'I' | 'M' if at > 0 => at += 1,
-            's' => at = substitution(&chars, at, &mut effects)?,
+            's' => at = substitution(&chars, at, brackets, &mut effects)?,
             'y' => {
                 let delimiter = *chars.get(at + 1)?;
                 at = skip_to(&chars, at + 2, delimiter)?;
@@ -161,9 +177,9 @@ fn sed_effects(program: &str) -> Option<SedEffects> {
     Some(effects)
 }
 
-fn substitution(chars: &[char], at: usize, effects: &mut SedEffects) -> Option<usize> {
+fn substitution(chars: &[char], at: usize, brackets: bool, effects: &mut SedEffects) -> Option<usize> {
     let delimiter = *chars.get(at + 1)?;
-    let mut at = skip_to(chars, at + 2, delimiter)?;
+    let mut at = skip_regex(chars, at + 2, delimiter, brackets)?;
     at = skip_to(chars, at, delimiter)?;
     while let Some(flag) = chars.get(at) {
         match flag {
@@ -183,7 +199,23 @@ fn substitution(chars: &[char], at: usize, effects: &mut SedEffects) -> Option<u
     Some(at)
 }
 
-/// The index after the next unescaped `wanted`; inside brackets only when it is no slash-like delimiter.
+/// Like [`skip_to`], over a regular expression: a delimiter inside brackets may be itself.
+fn skip_regex(chars: &[char], mut at: usize, wanted: char, brackets: bool) -> Option<usize> {
+    loop {
+        match chars.get(at)? {
+            '\\' => at += 2,
+            c if *c == wanted => return Some(at + 1),
+            '[' if brackets => {
+                let first = at + 1 + usize::from(chars.get(at + 1) == Some(&'^'));
+                let close = chars.get(first + 1..)?.iter().position(|c| *c == ']').map(|n| first + 1 + n);
+                at = close.map_or(at + 1, |close| close + 1);
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// The index after the next unescaped `wanted`.
 fn skip_to(chars: &[char], mut at: usize, wanted: char) -> Option<usize> {
     loop {
         match chars.get(at)? {
@@ -215,6 +247,8 @@ mod tests {
             "1i\\\nhello",
             ":a;N;$!ba;s/\\n/ /g",
             "2q",
+            "s/[/]/x/",
+            "s/[^]/]*//",
         ] {
             assert_eq!(sed_effects(harmless), Some(SedEffects::default()), "{harmless}");
         }
