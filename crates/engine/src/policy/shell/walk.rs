@@ -258,6 +258,8 @@ impl<'a> Walker<'a> {
         let mut part = Part::of(format!("{name}()"));
         part.plain = false;
         part.ask("shadowed", "it defines a function");
+        // To dash `function` is a command and the name its argument.
+        self.word_effects(&name, &mut part);
         self.parts.push(part);
         self.inside.push(name);
         let moved = self.found.changes_folder;
