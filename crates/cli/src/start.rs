@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use zdx_engine::config::{ResolveInput, Resolved, Source, resolve};
 use zdx_engine::context::{assemble, load_project_context};
+use zdx_engine::policy::trust::{self, Digest, Project, Standing, Want};
 use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
 use zdx_engine::{ModelPicker, SessionChoice, Setup, start};
@@ -26,9 +27,52 @@ pub enum Audience {
     Nobody,
 }
 
+/// Configuration, and how this folder's own files stand.
+pub struct Configured {
+    pub resolved: Resolved,
+    pub standing: Standing,
+    /// What those files want and do not get; empty once they are trusted.
+    pub wants: Vec<Want>,
+    /// Of the files that were read, and so of what the wants were taken from.
+    pub digest: Digest,
+}
+
 pub fn configuration(settings: &Settings) -> Result<Resolved, Failure> {
+    let Configured { mut resolved, standing, wants, .. } = configured(settings)?;
+    resolved.notices.extend(trust::notice(&wants, standing));
+    Ok(resolved)
+}
+
+pub fn configured(settings: &Settings) -> Result<Configured, Failure> {
+    let project = Project::read(&settings.paths, &settings.root).map_err(Failure::runtime)?;
+    let digest = project.digest();
+    let (standing, trouble) = match settings.trust_store().status(&settings.root, &digest) {
+        _ if settings.trust => (Standing::Trusted, None),
+        Ok(standing) => (standing, None),
+        Err(error) => (Standing::Unknown, Some(error.to_string())),
+    };
+    let mut configured = resolved_as(settings, &project, standing)?;
+    configured.resolved.notices.extend(trouble);
+    Ok(configured)
+}
+
+/// Configuration as it is without trust, whatever was trusted: for showing what trust would change.
+pub fn untrusted(settings: &Settings) -> Result<Configured, Failure> {
+    let project = Project::read(&settings.paths, &settings.root).map_err(Failure::runtime)?;
+    resolved_as(settings, &project, Standing::Unknown)
+}
+
+fn resolved_as(settings: &Settings, project: &Project, standing: Standing) -> Result<Configured, Failure> {
     let Settings { paths, root, env, flags, .. } = settings;
-    resolve(&ResolveInput { paths, root, env, flags, trusted: false }).map_err(Failure::runtime)
+    let trusted = standing == Standing::Trusted;
+    let mut resolved = resolve(&ResolveInput { paths, root, env, flags, project: project.config(), trusted })
+        .map_err(Failure::runtime)?;
+    resolved.notices.extend(project.notices().iter().cloned());
+    let mut wants = std::mem::take(&mut resolved.wants);
+    if !trusted {
+        wants.extend(project.wants().iter().cloned());
+    }
+    Ok(Configured { resolved, standing, wants, digest: project.digest() })
 }
 
 /// The system prompt as the model gets it, and what was noticed while putting it together.

@@ -1,5 +1,7 @@
 //! The one decision about every action: may it run?
 
+pub mod trust;
+
 use zdx_protocol::{Action, Approval, Verdict};
 
 pub struct PolicyContext {
