@@ -5,11 +5,13 @@ use std::sync::Arc;
 use zdx_engine::config::{ResolveInput, Resolved, Source, resolve};
 use zdx_engine::context::{assemble, load_project_context};
 use zdx_engine::policy::trust::{self, Digest, Project, Standing, Want};
+use zdx_engine::secrets;
 use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
 use zdx_engine::{ModelPicker, SessionChoice, Setup, start};
 use zdx_models::{Client, list_models};
 use zdx_protocol::EngineHandle;
+use zdx_protocol::redact::Redactor;
 
 use crate::exit::Failure;
 use crate::settings::{SessionPick, Settings};
@@ -18,6 +20,8 @@ pub struct Started {
     pub engine: EngineHandle,
     /// What the configuration has to say, to be shown once the session has introduced itself.
     pub notices: Vec<String>,
+    /// Knows what must not be written to a file.
+    pub redactor: Arc<Redactor>,
 }
 
 /// Whether somebody is there to be asked.
@@ -87,7 +91,10 @@ pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failu
 pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience) -> Result<Started, Failure> {
     let session = choose(settings, pick)?;
     let resolved = configuration(settings)?;
+    let redactor = secrets::redactor(&resolved.config, &settings.env, &settings.root);
+    let redactor = Arc::new(redactor.map_err(Failure::runtime)?);
     let setup = Setup {
+        redactor: Arc::clone(&redactor),
         explicit_model: asked_for(&resolved),
         config: Arc::new(resolved.config),
         paths: settings.paths.clone(),
@@ -99,7 +106,7 @@ pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience)
         executable: supervisor::program(),
     };
     let engine = start(setup).await.map_err(Failure::runtime)?;
-    Ok(Started { engine, notices: resolved.notices })
+    Ok(Started { engine, notices: resolved.notices, redactor })
 }
 
 fn choose(settings: &Settings, pick: &SessionPick) -> Result<SessionChoice, Failure> {

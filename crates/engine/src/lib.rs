@@ -9,6 +9,7 @@ mod engine;
 mod models;
 pub mod paths;
 pub mod policy;
+pub mod secrets;
 pub mod session;
 mod start;
 pub mod tools;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use zdx_models::{Client, ModelError};
+use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, EngineHandle, Event, NoticeLevel, SessionInfo, Transcript};
 
 use crate::backend::Backend;
@@ -34,6 +35,8 @@ pub struct Setup {
     /// Somebody can answer approvals.
     pub person: bool,
     pub allow_dangerous: bool,
+    /// Knows what must not be written; see `secrets::redactor`.
+    pub redactor: Arc<Redactor>,
     /// This program, re-executed to supervise commands.
     pub executable: PathBuf,
 }
@@ -81,6 +84,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         env: setup.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         env_pass: setup.config.env.pass.clone(),
         spill_dir: opened.spill_dir,
+        redactor: Arc::clone(&setup.redactor),
     });
     let model = chosen.endpoint.label();
     let changed = opened.resumed && opened.transcript.model.as_deref() != Some(model.as_str());
@@ -104,7 +108,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     let approval =
         setup.config.approval.unwrap_or(if setup.person { Approval::Balanced } else { Approval::Yolo });
     let engine = Engine {
-        emit: Emitter::new(opened.log, opened.transcript, end.events),
+        emit: Emitter::new(opened.log, opened.transcript, setup.redactor, end.events),
         backend: Backend::Native(Box::new(native)),
         registry,
         tools: ToolContext {

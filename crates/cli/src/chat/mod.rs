@@ -142,10 +142,13 @@ impl Chat<'_> {
         }
         let audience = if self.input.is_editor() { Audience::Person } else { Audience::Nobody };
         let starting = start::engine(self.settings, pick, audience);
-        let Started { mut engine, notices } = match unless_signalled(signals, starting).await {
+        let Started { mut engine, notices, redactor } = match unless_signalled(signals, starting).await {
             Ok(started) => started?,
             Err(caught) => return Ok(Err(Ending::Signalled(caught))),
         };
+        if let Input::Editor(editor) = &mut self.input {
+            editor.redactor = Some(redactor);
+        }
         match unless_signalled(signals, engine.events.recv()).await {
             Ok(Some(event)) => {
                 self.stage.show(&event);

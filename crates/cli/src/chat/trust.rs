@@ -39,13 +39,12 @@ pub async fn ask(
     };
     let wants = listed(&configured.wants[..configured.wants.len().min(SHOWN)]);
     let note = "until you trust these files as they are, zdx leaves that out and only reads their text";
-    stage.ask(&format!(
-        "{}\n{wants}{more}{}\n[t] trust · [n] not now · [q] leave: ",
-        style.yellow(&title),
-        style.dim(note)
-    ));
+    stage.ask(&format!("{}\n{wants}{more}{}\n", style.yellow(&title), style.dim(note)));
     stage.settle().await;
     editor.quiet.forget_typed();
+    // The keys come last: once they can be seen, what is typed counts.
+    stage.ask("[t] trust · [n] not now · [q] leave: ");
+    stage.settle().await;
     let answer = loop {
         let key = match unless_signalled(signals, editor.quiet.key()).await {
             Ok(key) => key,

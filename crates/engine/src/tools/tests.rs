@@ -26,6 +26,7 @@ impl Desk {
             env: Vec::new(),
             env_pass: Vec::new(),
             spill_dir: None,
+            redactor: std::sync::Arc::new(zdx_protocol::redact::Redactor::new::<&str>([]).unwrap()),
         });
         let workspace = Arc::new(Workspace::open(dir.path()).unwrap());
         let cx = ToolContext { workspace, shell: Arc::new(shell), timeout: Some(Duration::from_secs(30)) };
