@@ -12,6 +12,7 @@ mod models;
 pub mod paths;
 mod persona;
 pub mod policy;
+pub mod secrets;
 pub mod session;
 mod start;
 mod subagent;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use zdx_models::{Client, ModelError};
+use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, EngineHandle, Event, Level, NoticeLevel, SessionInfo, Transcript};
 
 use crate::backend::Backend;
@@ -46,6 +47,8 @@ pub struct Setup {
     /// Somebody can answer approvals.
     pub person: bool,
     pub allow_dangerous: bool,
+    /// Knows what must not be written; see `secrets::redactor`.
+    pub redactor: Arc<Redactor>,
     /// This program, re-executed to supervise commands.
     pub executable: PathBuf,
 }
@@ -104,6 +107,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         env: setup.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         env_pass: setup.config.env.pass.clone(),
         spill_dir: opened.spill_dir,
+        redactor: Arc::clone(&setup.redactor),
     });
     let tools = ToolContext {
         workspace: Arc::new(workspace),
@@ -134,6 +138,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         store: opened.log.path().is_some().then(|| SessionStore::new(setup.paths.sessions())),
         grants: grants.clone(),
         approvals: approvals.clone(),
+        redactor: Arc::clone(&setup.redactor),
         events: end.events.clone(),
         parent: opened.log.id(),
         registry: registry.clone(),
@@ -164,7 +169,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         agent: setup.agent.filter(|agent| opened.transcript.agent.as_deref() != Some(agent)),
     };
     let engine = Engine {
-        emit: Emitter::new(opened.log, opened.transcript, end.events),
+        emit: Emitter::new(opened.log, opened.transcript, setup.redactor, end.events),
         backend: Backend::Native(Box::new(native)),
         registry,
         tools,

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_models::Client;
 use zdx_protocol::display::labels;
+use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
     Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolError, ToolOutput, Transcript, TurnSummary,
 };
@@ -39,6 +40,7 @@ pub struct Subagents {
     pub store: Option<SessionStore>,
     pub grants: GrantStore,
     pub approvals: Approvals,
+    pub redactor: Arc<Redactor>,
     /// The parent's way to its front end, for questions and warnings.
     pub events: mpsc::Sender<Event>,
     pub parent: SessionId,
@@ -128,7 +130,7 @@ impl Subagents {
         cancel: CancellationToken,
         events: mpsc::Sender<Event>,
     ) -> TurnSummary {
-        let mut emit = Emitter::new(child.log, Transcript::default(), events);
+        let mut emit = Emitter::new(child.log, Transcript::default(), Arc::clone(&self.redactor), events);
         emit.emit(Event::SessionStarted(child.info)).await;
         emit.emit(Event::AgentChanged { agent: child.persona.name.clone() }).await;
         let tools = ToolContext { todos: Arc::new(Todos::default()), ..self.tools.clone() };

@@ -11,11 +11,13 @@ use futures_util::stream::{FuturesOrdered, StreamExt};
 use serde_json::Map;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Arguments, Event, ToolCall, ToolError, ToolOutput, TurnState};
 
 use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
 use super::repeat::{Repeat, RepeatGuard};
+use crate::secrets;
 use crate::tools::{Prepared, RunContext};
 
 /// Tools clean up on cancel by themselves; one that does not is left behind after this long.
@@ -102,6 +104,11 @@ impl Calls {
         }
         let prepared = prepare(&call, io).await?;
         let Prepared { action, preview, doomed, .. } = &prepared;
+        if matches!(action, Action::Write { .. })
+            && secrets::repeats_mask(&call.arguments, io.emit.transcript().messages())
+        {
+            return Err(masked_text());
+        }
         match gate(io, &call, Plan { action, preview, doomed: doomed.as_ref() }).await {
             Gate::Run => Ok(Ready { call, prepared }),
             Gate::Refused(error) => {
@@ -226,6 +233,14 @@ async fn guarded(
         () = overdue => ToolOutput::Err(interrupted()),
     };
     (call, output, start.elapsed())
+}
+
+fn masked_text() -> ToolError {
+    let message = format!(
+        "{MASK} stands for a secret that you are not shown; the file holds other text there, and writing the mask would \
+         destroy it. Edit the lines around it, or use a command that need not repeat it"
+    );
+    ToolError::new("invalid_input", message)
 }
 
 fn broken_tool() -> ToolOutput {

@@ -190,11 +190,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = File::open(dir.path()).unwrap();
         let entries = || std::fs::read_dir(dir.path()).unwrap().count();
-        let (_, temporary) = Temporary::create(folder.as_fd(), true).unwrap();
+        let (_, temporary) = Temporary::create(folder.try_clone().unwrap().into(), true).unwrap();
         assert_eq!(entries(), 1);
         drop(temporary);
         assert_eq!(entries(), 0);
-        let (_, temporary) = Temporary::create(folder.as_fd(), true).unwrap();
+        let (_, temporary) = Temporary::create(folder.try_clone().unwrap().into(), true).unwrap();
         temporary.rename_to(OsStr::new("kept")).unwrap();
         assert!(dir.path().join("kept").exists());
     }
