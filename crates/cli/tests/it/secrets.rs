@@ -61,8 +61,7 @@ fn assert_clean(zdx: &Zdx) {
 fn a_planted_secret_is_in_no_file() {
     for anthropic in [false, true] {
         let server = ModelServer::start();
-        let big =
-            format!("i=0; while [ $i -lt 9000 ]; do cat notes.txt; i=$((i+1)); done; echo '{}' >&2", all());
+        let big = format!("yes \"$(cat notes.txt)\" | head -n 3000; echo '{}' >&2", all());
         let calls = [
             ("read", json!({"path": "notes.txt"})),
             ("bash", json!({"command": "cat notes.txt .env; echo \"$LAB$DEPLOY_TOKEN\""})),
