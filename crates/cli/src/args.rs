@@ -28,6 +28,21 @@ Examples:
 Only the answer goes to stdout; tool activity and errors go to stderr.
 Exit codes: 0 completed, 1 failed or stopped at a limit, 2 usage, 130 interrupted.";
 
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  zdx policy explain 'git status && rm -rf build'
+  zdx policy explain --approval yolo --format json 'make install'
+
+Judged as a model's call with somebody there to be asked, under `balanced` unless --approval or the
+configuration says otherwise.";
+
+const CHECK_EXAMPLES: &str = "\
+Example:
+  echo '{\"tool\":\"bash\",\"input\":{\"command\":\"rm x\"}}' | zdx policy check
+
+A line that is no such call is answered with the verdict deny and the code invalid_input, and the exit
+code is 1 at the end.";
+
 #[derive(Debug, Parser)]
 #[command(name = "zdx", version, about = "The terminal coding agent that talks to any model", after_help = EXAMPLES)]
 pub struct Cli {
@@ -123,6 +138,7 @@ impl Cli {
                 Command::Sessions(Sessions::List { .. } | Sessions::Show { .. } | Sessions::Delete { .. })
                 | Command::Config(_)
                 | Command::Models
+                | Command::Policy(_)
                 | Command::Completions { .. }
                 | Command::Man,
             ) => false,
@@ -155,6 +171,10 @@ pub enum Command {
 
     /// List the models that the provider offers
     Models,
+
+    /// Ask the guard what may run, and take back what was granted
+    #[command(subcommand)]
+    Policy(PolicyCommand),
 
     /// Print a completion script for a shell
     #[command(
@@ -190,6 +210,39 @@ pub enum Sessions {
         /// The sessions' ids, or the first characters of them
         #[arg(required = true)]
         ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Say what would happen to a command, and why; nothing is run
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain {
+        /// The whole command line, as one argument
+        #[arg(allow_hyphen_values = true)]
+        command: String,
+    },
+    /// Judge calls, one JSON object a line on stdin, one verdict a line on stdout; nothing is run
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check,
+    /// Judge a table of cases and list what falls short
+    Test {
+        /// JSON lines with id, class, kind, input, expect and perhaps setup
+        file: PathBuf,
+    },
+    /// List what this project was granted for good, or take it back
+    Grants {
+        /// Of every project, not only of this one
+        #[arg(long)]
+        everywhere: bool,
+
+        /// Take this grant back, named as the list shows it
+        #[arg(long, value_name = "GRANT")]
+        revoke: Vec<String>,
+
+        /// Take all of them back
+        #[arg(long, alias = "all", conflicts_with = "revoke")]
+        revoke_all: bool,
     },
 }
 

@@ -81,10 +81,7 @@ impl Engine {
             let turn = async {
                 match work {
                     Work::Prompt(prompt) => backend.run_turn(prompt, &mut io).await,
-                    Work::Shell(typed) => {
-                        let command = typed.trim_start_matches(['@', '!']).trim();
-                        command::run_for_user(&typed, command, &mut io).await
-                    }
+                    Work::Shell(typed) => command::run_for_user(&typed, &mut io).await,
                 }
             };
             tokio::pin!(turn);

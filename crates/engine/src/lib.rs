@@ -6,6 +6,7 @@ pub mod config;
 pub mod context;
 mod emit;
 mod engine;
+mod guard;
 mod models;
 pub mod paths;
 pub mod policy;
@@ -14,5 +15,6 @@ mod start;
 pub mod tools;
 mod turn;
 
+pub use guard::{GuardSetup, guard};
 pub use models::ModelPicker;
 pub use start::{SessionChoice, Setup, StartError, start};

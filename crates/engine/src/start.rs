@@ -1,7 +1,6 @@
 //! How a session comes to be: folder, log, model, prompt and tools are put together once, then the engine runs.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use zdx_models::{Client, ModelError};
@@ -14,10 +13,11 @@ use crate::context::budget::Budget;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::Engine;
+use crate::guard::{GuardSetup, guard};
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
+use crate::policy::RuleError;
 use crate::policy::grants::GrantStore;
-use crate::policy::{LayerSource, PolicyContext, RuleError, Rules};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
 use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
@@ -106,7 +106,17 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     };
     let todos = Arc::new(Todos::new(opened.transcript.todos.clone()));
     let grants = GrantStore::new(setup.paths.grants_file());
-    let policy = policy_context(&setup, &root, &grants, &opened.transcript, &mut opened.notices)?;
+    let (policy, warnings) = guard(GuardSetup {
+        config: &setup.config,
+        root: &root,
+        home: setup.env.home(),
+        grants: &grants,
+        session_grants: &opened.transcript.grants,
+        default_approval: if setup.person { Approval::Balanced } else { Approval::Yolo },
+        person: setup.person,
+        allow_dangerous: setup.allow_dangerous,
+    })?;
+    opened.notices.extend(warnings.into_iter().map(|text| (NoticeLevel::Warning, text)));
     let (handle, end) = EngineHandle::pair();
     let engine = Engine {
         emit: Emitter::new(opened.log, opened.transcript, end.events),
@@ -125,49 +135,6 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     };
     tokio::spawn(announce_and_run(engine, info, opened.notices, changed.then_some(model)));
     Ok(handle)
-}
-
-/// Rules of all layers, and what was allowed for good before.
-fn policy_context(
-    setup: &Setup,
-    root: &Path,
-    grants: &GrantStore,
-    transcript: &Transcript,
-    notices: &mut Vec<(NoticeLevel, String)>,
-) -> Result<PolicyContext, StartError> {
-    let mut rules = Rules::base();
-    for layer in &setup.config.permission {
-        let told = rules.add(&LayerSource {
-            origin: layer.source.to_string(),
-            trusted: layer.trusted,
-            permission: Some(&layer.value),
-            ..LayerSource::default()
-        })?;
-        notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
-    }
-    rules.add(&LayerSource {
-        origin: "config".to_owned(),
-        trusted: true,
-        permission: None,
-        whitelist: &setup.config.whitelist,
-        blacklist_patterns: &setup.config.blacklist_patterns,
-        dangerous_patterns: &setup.config.dangerous_patterns,
-    })?;
-    let mut granted: HashSet<String> = transcript.grants.iter().cloned().collect();
-    match grants.of(root) {
-        Ok(project) => granted.extend(project),
-        Err(error) => notices.push((NoticeLevel::Warning, error.to_string())),
-    }
-    let approval =
-        setup.config.approval.unwrap_or(if setup.person { Approval::Balanced } else { Approval::Yolo });
-    Ok(PolicyContext {
-        home: setup.env.home(),
-        rules: Arc::new(rules),
-        person: setup.person,
-        allow_dangerous: setup.allow_dangerous,
-        grants: Arc::new(granted),
-        ..PolicyContext::new(root, approval)
-    })
 }
 
 async fn announce_and_run(

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 use zdx_protocol::{
-    Action, Arguments, Event, Origin, Outcome, Preview, ToolCall, ToolError, TurnState, TurnSummary, Usage,
+    Action, Arguments, Event, NoticeLevel, Origin, Outcome, Preview, ToolCall, ToolError, TurnState,
+    TurnSummary, Usage,
 };
 
 use super::TurnIo;
@@ -14,15 +15,26 @@ use crate::tools::{CommandOutput, End, RunOptions};
 const PROGRESS_QUEUE: usize = 64;
 
 /// `!command`: one user message with what was typed, one assistant message with what came of it.
-pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> TurnSummary {
+pub async fn run_for_user(typed: &str, io: &mut TurnIo<'_>) -> TurnSummary {
     let start = Instant::now();
+    let command = command_of(typed);
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     let id = format!("shell-{turn}");
     let (text, denied) = match run_gated(&id, command, Origin::User, io).await {
-        Ok(output) => (report(command, &output), 0),
-        Err(error) => (format!("$ {command}\nnot run: {}", error.message), 1),
+        Ok(output) => {
+            tell_ending(&output.end, io).await;
+            (report(command, &output), 0)
+        }
+        Err(error) => {
+            // Whoever said no, or stopped it, knows.
+            let known = matches!(error.code.as_ref(), "rejected" | "interrupted");
+            if !known {
+                io.emit.notice(NoticeLevel::Warning, format!("not run: {}", error.message)).await;
+            }
+            (format!("$ {command}\nnot run: {}", error.message), u32::from(!known))
+        }
     };
     io.emit.emit(Event::ShellFinished { text: text.clone() }).await;
     let outcome = if io.cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Completed };
@@ -33,6 +45,19 @@ pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> Tu
     io.emit.sync().await;
     let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms }
+}
+
+/// What follows the first `!` or `@!`. A second one is the shell's own negation.
+fn command_of(typed: &str) -> &str {
+    let typed = typed.trim();
+    typed.strip_prefix('@').unwrap_or(typed).strip_prefix('!').unwrap_or(typed).trim()
+}
+
+/// The output was shown as it came; how it ended is told when it did not end well.
+async fn tell_ending(end: &End, io: &mut TurnIo<'_>) {
+    if !matches!(end, End::Exited(0) | End::Cancelled) {
+        io.emit.notice(NoticeLevel::Info, ending(end)).await;
+    }
 }
 
 /// Judged, asked about where needed, run with its output shown as it comes.
@@ -100,5 +125,19 @@ fn ending(end: &End) -> String {
         End::Signalled(signal) => format!("killed by signal {signal}"),
         End::TimedOut(after) => format!("stopped after {} s, the time limit", after.as_secs()),
         End::Cancelled => "interrupted".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_mark_is_ours_and_the_rest_is_the_shells() {
+        for (typed, command) in
+            [("!ls", "ls"), (" @! ls -l ", "ls -l"), ("!! true", "! true"), ("!@x", "@x"), ("!", "")]
+        {
+            assert_eq!(command_of(typed), command, "{typed}");
+        }
     }
 }
