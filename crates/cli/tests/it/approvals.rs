@@ -37,10 +37,7 @@ fn bash(command: &str) -> ChatReply {
 
 /// Has the model call `bash` once, presses keys at the questions, and says what the model was told.
 fn run(server: &ModelServer, pty: &Pty, command: &str, keys: &[&str]) -> Value {
-    let before = server.calls().len();
-    server.push(bash(command));
-    server.push(Reply::chat().text("fine"));
-    pty.send("go\r");
+    let call = begin(server, pty, bash(command));
     for key in keys {
         match *key {
             "s" | "p" | "b" => wait_for_keys(pty, "[b] back"),
@@ -48,12 +45,27 @@ fn run(server: &ModelServer, pty: &Pty, command: &str, keys: &[&str]) -> Value {
         }
         pty.send(key);
     }
-    told(server, before + 2, pty)
+    told(server, call, pty)
+}
+
+/// Begins a turn in which the model answers so, and says which request will tell it what came of it.
+fn begin(server: &ModelServer, pty: &Pty, reply: impl Into<Reply>) -> usize {
+    let call = server.calls().len() + 2;
+    server.push(reply);
+    server.push(Reply::chat().text(&over(call)));
+    pty.send("go\r");
+    call
+}
+
+/// What the model says when it has heard.
+fn over(call: usize) -> String {
+    format!("heard-{call}")
 }
 
 /// The last result of the nth request, with the turn over.
 fn told(server: &ModelServer, call: usize, pty: &Pty) -> Value {
     let request = server.wait_for_call(call, SOON);
+    pty.wait_for_text(&over(call), SOON);
     wait_for_prompt(pty);
     chat_results(&request).pop().expect("a result").1
 }
@@ -66,16 +78,11 @@ fn code(result: &Value) -> &str {
 fn an_edit_is_shown_as_a_diff_and_made_when_allowed() {
     for columns in [80, 40] {
         let server = ModelServer::start();
-        server.push(Reply::chat().tool_call(
-            "c1",
-            "edit",
-            json!({"path": "notes.txt", "old": "two", "new": "2\nand a half"}),
-        ));
-        server.push(Reply::chat().text("fine"));
+        let edit = json!({"path": "notes.txt", "old": "two", "new": "2\nand a half"});
         let zdx = with_model(&server);
         zdx.write("notes.txt", "one\ntwo\nthree\n");
         let pty = open(&zdx, columns, &[]);
-        pty.send("go\r");
+        let call = begin(&server, &pty, Reply::chat().tool_call("c1", "edit", edit));
         wait_for_question(&pty);
         let shown = pty.contents();
         let joined = shown.replace('\n', "").replace("  ", "");
@@ -86,10 +93,11 @@ fn an_edit_is_shown_as_a_diff_and_made_when_allowed() {
         assert!(!shown.contains("\"old\"") && !shown.contains('{'), "raw JSON in\n{shown}");
         assert_eq!(colour_of(&pty, "-two"), vt100::Color::Idx(1));
         assert_eq!(colour_of(&pty, "+and"), vt100::Color::Idx(2));
-        assert!(shown.lines().all(|line| line.chars().count() <= usize::from(columns)));
+        let mut question = shown.lines().skip_while(|line| !line.starts_with("change "));
+        assert!(question.all(|line| line.chars().count() <= usize::from(columns)), "{shown}");
         assert_eq!(zdx.read("notes.txt"), "one\ntwo\nthree\n");
         pty.send("y");
-        assert_eq!(told(&server, 2, &pty)["data"]["replacements"], 1);
+        assert_eq!(told(&server, call, &pty)["data"]["replacements"], 1);
         assert_eq!(zdx.read("notes.txt"), "one\n2\nand a half\nthree\n");
         leave(pty);
     }
@@ -110,9 +118,7 @@ fn a_command_is_shown_whole_with_every_character_visible() {
         let zdx = with_model(&server);
         zdx.write("x/kept", "");
         let pty = open(&zdx, columns, &[]);
-        server.push(bash("echo ok \x1b[1A\x1b[2K; rm -rf x"));
-        server.push(Reply::chat().text("fine"));
-        pty.send("go\r");
+        let call = begin(&server, &pty, bash("echo ok \x1b[1A\x1b[2K; rm -rf x"));
         wait_for_question(&pty);
         let shown = pty.contents();
         let joined: String = shown.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
@@ -123,7 +129,7 @@ fn a_command_is_shown_whole_with_every_character_visible() {
         assert!(!shown.contains("always\n") && !shown.contains("[a]"), "{shown}");
         assert!(!pty.raw().windows(4).any(|bytes| bytes == b"\x1b[1A"), "{shown}");
         pty.send("n");
-        assert_eq!(code(&told(&server, 2, &pty)), "rejected");
+        assert_eq!(code(&told(&server, call, &pty)), "rejected");
         assert!(zdx.root().join("x/kept").exists());
         leave(pty);
     }
@@ -147,18 +153,17 @@ fn what_was_typed_before_the_question_never_answers_it() {
     for ahead in ["y", "y\r", "\x1b[200~y\n\x1b[201~", "yyyyyyyy"] {
         let gate = Gate::new();
         let server = ModelServer::start();
-        server.push(hold_before(bash("rm kept").done(), "\"bash\"", &gate));
-        server.push(Reply::chat().text("fine"));
+        let reply = hold_before(bash("rm kept").done(), "\"bash\"", &gate);
         let zdx = with_model(&server);
         zdx.write("kept", "");
         let pty = open(&zdx, 80, &[]);
-        pty.send("go\r");
+        let call = begin(&server, &pty, reply);
         gate.wait_reached(SOON);
         pty.send(ahead);
         gate.open();
         wait_for_question(&pty);
         pty.send("n");
-        assert_eq!(code(&told(&server, 2, &pty)), "rejected", "{ahead:?}");
+        assert_eq!(code(&told(&server, call, &pty)), "rejected", "{ahead:?}");
         assert!(zdx.root().join("kept").exists());
         leave(pty);
     }
@@ -171,18 +176,16 @@ fn a_paste_never_answers() {
         let zdx = with_model(&server);
         zdx.write("kept", "");
         let pty = open(&zdx, 80, &[]);
-        server.push(bash("rm kept"));
-        server.push(Reply::chat().text("fine"));
-        pty.send("go\r");
+        let call = begin(&server, &pty, bash("rm kept"));
         wait_for_question(&pty);
         pty.send(paste);
         // A key too soon after a paste is taken for a part of it.
         let heard = (0..40).any(|_| {
             pty.send("n");
-            pty.saw_text("the user said no", A_MOMENT) || pty.saw_text("fine", A_MOMENT)
+            pty.saw_text(&over(call), A_MOMENT)
         });
         assert!(heard, "{}", pty.contents());
-        assert_eq!(code(&chat_results(&server.calls()[1])[0].1), "rejected", "{paste:?}");
+        assert_eq!(code(&chat_results(&server.calls()[call - 1])[0].1), "rejected", "{paste:?}");
         assert!(zdx.root().join("kept").exists());
     }
 }
@@ -192,18 +195,16 @@ fn a_denial_reaches_the_model_with_the_users_word() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     let pty = open(&zdx, 80, &[]);
-    server.push(bash("touch made"));
-    server.push(Reply::chat().text("then not"));
-    pty.send("go\r");
+    let call = begin(&server, &pty, bash("touch made"));
     wait_for_question(&pty);
     pty.send("e");
     pty.wait_for_text("what the model should know", SOON);
     wait_for_prompt(&pty);
     pty.send("make a note instead\r");
-    let result = told(&server, 2, &pty);
+    // The turn goes on: the model is told, and answers.
+    let result = told(&server, call, &pty);
     assert_eq!(code(&result), "rejected");
     assert_eq!(result["error"]["message"], "the user said no: make a note instead");
-    assert!(pty.contents().contains("then not"), "the turn goes on:\n{}", pty.contents());
     assert!(!zdx.root().join("made").exists());
     leave(pty);
 }
