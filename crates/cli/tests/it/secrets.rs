@@ -192,7 +192,8 @@ fn commands_do_not_inherit_keys_unless_told() {
         server.push(Reply::chat().tool_call("c1", "bash", json!({"command": command})));
         server.push(Reply::chat().text("done"));
         let zdx = with_secrets(&server, false).config_more(pass);
-        let keys = zdx.command().args(["exec", "-p", "x"]).env("ANTHROPIC_API_KEY", KEY);
+        let args = ["exec", "--allow-dangerous", "-p", "x"];
+        let keys = zdx.command().args(args).env("ANTHROPIC_API_KEY", KEY);
         let out = keys.env("AWS_SECRET_ACCESS_KEY", KEY).run().success();
         out.records_of("tool_result")[0]["output"]["data"]["stdout"].as_str().unwrap().to_owned()
     };
