@@ -70,14 +70,14 @@ impl Tool for Patch {
             Err(fault) => (None, Preview::None, Some(fault.plainly)),
         };
         let workspace = std::sync::Arc::clone(&cx.workspace);
-        let run = move |_| {
+        let run = move |run| {
             let work = move || {
                 let plan = Plan::make(&workspace, &sections).map_err(plan::Fault::helpfully)?;
                 unchanged(&plan, states)?;
                 commit::commit(&workspace, &plan)?;
                 Ok(result(&workspace, &plan))
             };
-            off_thread("write_error", work).boxed()
+            off_thread(run, work).boxed()
         };
         let action = Action::Write { tool: "patch".to_owned(), targets };
         Ok(Prepared { action, preview, doomed, run: Box::new(run) })
