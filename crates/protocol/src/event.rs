@@ -210,7 +210,7 @@ impl Event {
             }
             Self::Reminded { text } => Record::Message(record::Message {
                 hidden: true,
-                ..record::Message::new(Role::System, text.as_str(), ts)
+                ..record::Message::new(Role::User, text.as_str(), ts)
             }),
             Self::ShellFinished { text } => {
                 Record::Message(record::Message::new(Role::Assistant, text.as_str(), ts))

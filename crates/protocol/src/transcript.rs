@@ -95,7 +95,7 @@ impl Transcript {
             return;
         }
         self.answer_open_calls();
-        if message.role == Role::User {
+        if message.role == Role::User && !message.hidden {
             self.turns += 1;
             if self.first_prompt.is_none() {
                 self.first_prompt = Some(message.text.clone());

@@ -23,6 +23,7 @@ pub mod registry;
 pub mod shell;
 pub mod skill;
 pub mod supervisor;
+pub mod task;
 pub mod text;
 pub mod todo;
 mod walk;

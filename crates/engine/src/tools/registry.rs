@@ -17,7 +17,7 @@ use super::todo::{TodoRead, TodoWrite};
 use super::write::Write;
 
 /// An ordered set of tools; names are unique.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
 }

@@ -29,6 +29,7 @@ impl Desk {
             env: Vec::new(),
             env_pass: Vec::new(),
             spill_dir: None,
+            redactor: std::sync::Arc::new(zdx_protocol::redact::Redactor::new::<&str>([]).unwrap()),
         });
         let workspace = Arc::new(Workspace::open(dir.path()).unwrap());
         let timeout = Some(Duration::from_secs(30));

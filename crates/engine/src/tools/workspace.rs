@@ -152,7 +152,12 @@ impl Workspace {
         if named.contains('\0') {
             return Err(FileError::BadPath("the path holds a NUL character"));
         }
-        let (path, exists) = follow(&self.absolute(named))?;
+        self.locate(&self.absolute(named))
+    }
+
+    /// The same for a path of our own making, which need not be text.
+    pub fn locate(&self, path: &Path) -> Result<Target, FileError> {
+        let (path, exists) = follow(&self.root.join(path))?;
         let inside = path.starts_with(&self.root);
         Ok(Target { path, inside, exists })
     }

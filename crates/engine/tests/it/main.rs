@@ -1,4 +1,5 @@
 //! Integration tests of the engine: one binary.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod policy_cases;
 mod policy_fuzz;
