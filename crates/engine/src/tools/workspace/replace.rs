@@ -188,13 +188,13 @@ mod tests {
     #[test]
     fn a_temporary_file_that_was_not_renamed_is_gone() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = File::open(dir.path()).unwrap();
+        let folder = || OwnedFd::from(File::open(dir.path()).unwrap());
         let entries = || std::fs::read_dir(dir.path()).unwrap().count();
-        let (_, temporary) = Temporary::create(folder.try_clone().unwrap().into(), true).unwrap();
+        let (_, temporary) = Temporary::create(folder(), true).unwrap();
         assert_eq!(entries(), 1);
         drop(temporary);
         assert_eq!(entries(), 0);
-        let (_, temporary) = Temporary::create(folder.try_clone().unwrap().into(), true).unwrap();
+        let (_, temporary) = Temporary::create(folder(), true).unwrap();
         temporary.rename_to(OsStr::new("kept")).unwrap();
         assert!(dir.path().join("kept").exists());
     }

@@ -3,6 +3,7 @@
 
 mod measure;
 mod place;
+mod search;
 mod sections;
 mod table;
 

@@ -7,7 +7,7 @@ use crate::measure::{self, Cost, median};
 use crate::place::{Place, Server};
 use crate::table::{Row, in_mib, mib, ms};
 
-type Rows = Result<Vec<Row>, String>;
+pub type Rows = Result<Vec<Row>, String>;
 
 pub struct Section {
     pub name: &'static str,
@@ -21,6 +21,7 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "gap", measure: gap },
     Section { name: "deltas", measure: deltas },
     Section { name: "growth", measure: growth },
+    Section { name: "search", measure: crate::search::measure },
 ];
 
 /// Size of the binary, and whether it needs nothing installed.
@@ -198,6 +199,6 @@ fn median_wall(costs: &[Cost]) -> Result<Duration, String> {
     median(costs.iter().map(|cost| cost.wall))
 }
 
-fn millis(time: Duration) -> f64 {
+pub fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
