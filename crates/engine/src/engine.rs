@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Approval, Command, ErrorKind, Event, NoticeLevel, Prompt, TurnState, TurnSummary};
+use zdx_protocol::{Approval, Command, ErrorKind, Event, Listing, NoticeLevel, Prompt, TurnState, TurnSummary};
 
 use crate::backend::Backend;
 use crate::emit::Emitter;
 use crate::intake::Work;
-use crate::library::{Commands, Expanded, Trust};
+use crate::library::{Commands, Expanded, Skills, Trust};
 use crate::models::ModelPicker;
 use crate::persona::{Persona, Personas};
 use crate::policy::PolicyContext;
@@ -35,6 +35,7 @@ pub struct Engine {
     pub subagents: Arc<Subagents>,
     /// Slash commands of the user and the project.
     pub commands_known: Commands,
+    pub skills: Skills,
     pub trust: Trust,
     pub commands: mpsc::Receiver<Command>,
 }
@@ -45,6 +46,7 @@ struct Queue {
     prompts: VecDeque<Prompt>,
     model: Option<String>,
     agent: Option<String>,
+    lists: Vec<Listing>,
     approval: Option<Approval>,
     shutdown: bool,
 }
@@ -139,6 +141,29 @@ impl Engine {
         if let Some(model) = queue.model.take() {
             self.set_model(&model).await;
         }
+        for what in std::mem::take(&mut queue.lists) {
+            let lines = self.listed(what);
+            self.emit.emit(Event::Listed { lines }).await;
+        }
+    }
+
+    fn listed(&self, what: Listing) -> Vec<String> {
+        let line = |name: &str, about: &str| format!("{name} · {about}");
+        match what {
+            Listing::Agents => {
+                let mark = |name: &str| if name == self.persona.name { " (in use)" } else { "" };
+                let agents = self.personas.agents.iter().filter(|agent| !agent.hidden);
+                agents
+                    .map(|agent| line(&agent.name, &format!("{}{}", agent.description, mark(&agent.name))))
+                    .collect()
+            }
+            Listing::Skills => self.skills.iter().map(|skill| line(&skill.name, &skill.description)).collect(),
+            Listing::Commands => {
+                let commands = self.commands_known.iter();
+                commands.map(|command| line(&format!("/{}", command.name), &command.description)).collect()
+            }
+            Listing::Todos => self.tools.todos.items().iter().map(ToString::to_string).collect(),
+        }
     }
 
     pub async fn set_model(&mut self, model: &str) {
@@ -220,6 +245,7 @@ impl Queue {
             Command::SetModel(model) => self.model = Some(model),
             Command::SetAgent(agent) => self.agent = Some(agent),
             Command::SetApproval(approval) => self.approval = Some(approval),
+            Command::List(what) => self.lists.push(what),
             Command::Shutdown => {
                 self.shutdown = true;
                 if let Some(cancel) = turn {

@@ -47,9 +47,14 @@ impl Engine {
         }
     }
 
-    /// A command that nobody defined is a prompt: people do begin sentences with a slash.
+    /// A command that nobody defined is a slip where somebody types, and a prompt where a script sends it.
     async fn slash(&mut self, prompt: Prompt, name: &str, args: &str) -> Work {
-        let Some(command) = self.commands_known.get(name) else { return Work::Prompt(prompt) };
+        let Some(command) = self.commands_known.get(name) else {
+            if self.policy.person {
+                return self.refuse(format!("there is no command /{name}; /help lists them")).await;
+            }
+            return Work::Prompt(prompt);
+        };
         let expanded = match command.expand(args, self.trust) {
             Ok(expanded) => expanded,
             Err(error) => return self.refuse(error.to_string()).await,

@@ -22,4 +22,4 @@ mod turn;
 
 pub use guard::{GuardSetup, guard};
 pub use models::ModelPicker;
-pub use start::{SessionChoice, Setup, StartError, start};
+pub use start::{RESERVED, SessionChoice, Setup, StartError, start};

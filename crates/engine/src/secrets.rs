@@ -140,6 +140,7 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         | Event::ShellOutput { .. }
         | Event::ModelChanged { .. }
         | Event::AgentChanged { .. }
+        | Event::Listed { .. }
         | Event::UsageReported(_)
         | Event::Interrupted => false,
     };

@@ -76,6 +76,13 @@ pub enum StartError {
     Prompt(#[from] PromptError),
 }
 
+/// Names of commands that front ends answer themselves.
+pub const RESERVED: [&str; 24] = [
+    "help", "new", "model", "models", "agent", "agents", "approval", "compact", "context", "todo", "fork", "revert",
+    "redo", "summarize", "sessions", "skills", "commands", "export", "exit", "quit", "trust", "policy", "config",
+    "handoff",
+];
+
 /// Starts a session. Its first event is `SessionStarted`; notices of the start follow.
 pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     let workspace = Workspace::open(&setup.root)
@@ -99,7 +106,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
     let (skills, told) = Skills::load(&places, &setup.config.skills);
     opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
-    let (commands_known, told) = Commands::load(&places, &[]);
+    let (commands_known, told) = Commands::load(&places, &RESERVED);
     opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
 
     let shell = Shell::new(ShellSettings {
@@ -191,6 +198,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         persona,
         subagents,
         commands_known,
+        skills,
         trust: setup.trust,
         commands: end.commands,
     };

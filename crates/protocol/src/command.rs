@@ -44,6 +44,16 @@ impl From<String> for Prompt {
     }
 }
 
+/// What a session can be asked to name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    Agents,
+    Skills,
+    /// Slash commands of the user and the project.
+    Commands,
+    Todos,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     Prompt(Prompt),
@@ -59,6 +69,8 @@ pub enum Command {
     SetModel(String),
     SetAgent(String),
     SetApproval(Approval),
+    /// Answered with `Event::Listed`.
+    List(Listing),
     /// Ends the engine after the running turn was interrupted and the log is safe.
     Shutdown,
 }

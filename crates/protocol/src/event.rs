@@ -77,6 +77,10 @@ pub enum Event {
     AgentChanged {
         agent: String,
     },
+    /// What was asked for with `Command::List`, a line each; a name may be followed by ` · ` and what it is.
+    Listed {
+        lines: Vec<String>,
+    },
     /// Something the user mentioned, put before the prompt for the model to read.
     Attached {
         /// How the user named it: `@file:src/main.rs`.
@@ -255,6 +259,7 @@ impl Event {
             | Self::AssistantDelta { .. }
             | Self::ApprovalRequested(_)
             | Self::ToolStarted { .. }
+            | Self::Listed { .. }
             | Self::ToolProgress { .. }
             | Self::ShellOutput { .. }
             | Self::Retrying { .. }

@@ -13,7 +13,7 @@ pub mod todo;
 pub mod tool;
 pub mod transcript;
 
-pub use command::{Command, Prompt};
+pub use command::{Command, Listing, Prompt};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
 pub use event::{ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
 pub use handle::EngineHandle;

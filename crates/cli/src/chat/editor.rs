@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, mpsc as thread_mpsc};
 use rustyline::error::ReadlineError;
 use rustyline::history::{FileHistory, History};
 use rustyline::{
-    Behavior, Cmd, ConditionalEventHandler, Config, Event, EventContext, EventHandler, KeyCode, KeyEvent,
-    Modifiers, Movement, RepeatCount,
+    Behavior, Cmd, CompletionType, ConditionalEventHandler, Config, Event, EventContext, EventHandler,
+    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 use tokio::sync::mpsc;
 use zdx_protocol::redact::Redactor;
 
 use super::input::Entry;
+use super::tab::Tab;
 use super::tty::Quiet;
 use crate::exit::reason;
 
@@ -34,9 +35,9 @@ pub struct Editor {
 
 impl Editor {
     /// `history` is where lines are kept across restarts, or nowhere.
-    pub fn start(history: Option<PathBuf>) -> std::io::Result<Self> {
+    pub fn start(history: Option<PathBuf>, tab: Tab) -> std::io::Result<Self> {
         let quiet = Quiet::enter()?;
-        let mut lines = LineEditor::new(history).map_err(std::io::Error::other)?;
+        let mut lines = LineEditor::new(history, tab).map_err(std::io::Error::other)?;
         let (requests, wanted) = thread_mpsc::channel::<Option<Arc<Redactor>>>();
         let (send, entries) = mpsc::channel(1);
         std::thread::Builder::new().name("editor".into()).spawn(move || {
@@ -61,13 +62,13 @@ impl Editor {
 }
 
 struct LineEditor {
-    editor: rustyline::Editor<(), FileHistory>,
+    editor: rustyline::Editor<Tab, FileHistory>,
     history: Option<PathBuf>,
     folds: Folds,
 }
 
 impl LineEditor {
-    fn new(history: Option<PathBuf>) -> rustyline::Result<Self> {
+    fn new(history: Option<PathBuf>, tab: Tab) -> rustyline::Result<Self> {
         let config = Config::builder()
             .behavior(Behavior::PreferTerm)
             .max_history_size(HISTORY_ENTRIES)?
@@ -75,8 +76,10 @@ impl LineEditor {
             .history_ignore_space(true)
             .auto_add_history(false)
             .bracketed_paste(true)
+            .completion_type(CompletionType::List)
             .build();
         let mut editor = rustyline::Editor::with_config(config)?;
+        editor.set_helper(Some(tab));
         let folds = Folds::default();
         let newline = || EventHandler::Simple(Cmd::Newline);
         editor.bind_sequence(KeyEvent(KeyCode::Char('J'), Modifiers::CTRL), newline());

@@ -6,12 +6,13 @@ mod input;
 mod keys;
 mod person;
 mod slash;
+mod tab;
 mod trust;
 mod tty;
 
 use jiff::Timestamp;
 use zdx_engine::policy::trust::Digest;
-use zdx_protocol::{Command, EngineHandle, Event, NoticeLevel};
+use zdx_protocol::{Approval, Command, EngineHandle, Event, Listing, NoticeLevel};
 
 use crate::args::Format;
 use crate::commands::sessions::table;
@@ -27,6 +28,7 @@ use editor::Editor;
 use input::{Entry, Input, Lines};
 pub use person::Person;
 use slash::Line;
+use tab::Tab;
 
 const LISTED_SESSIONS: usize = 20;
 
@@ -67,7 +69,7 @@ fn open_input(settings: &Settings) -> std::io::Result<Input> {
             // Without the folder there is no history; the session itself will say what is wrong with it.
             let _ = zdx_engine::paths::ensure_dir(folder);
         }
-        if let Ok(editor) = Editor::start(history) {
+        if let Ok(editor) = Editor::start(history, Tab::new(settings.paths.clone(), settings.root.clone())) {
             return Ok(Input::Editor(editor));
         }
     }
@@ -248,11 +250,47 @@ impl Chat<'_> {
             Line::Model(None) => self.list_models(signals).await,
             Line::Sessions => self.list_sessions(),
             Line::Exit => return Ok(Step::Leave(self.ending())),
-            Line::Unknown(name) => {
-                self.stage.say(&format!("there is no command /{name}; these are there:\n{}", slash::HELP));
+            Line::Agent(Some(name)) => {
+                let _ = engine.commands.send(Command::SetAgent(name)).await;
+                self.show_answer(engine, signals).await;
+            }
+            Line::Agent(None) => self.list(Listing::Agents, engine, signals).await,
+            Line::List(what) => self.list(what, engine, signals).await,
+            Line::Approval(preset) => match approval(&preset) {
+                Some(approval) => {
+                    let _ = engine.commands.send(Command::SetApproval(approval)).await;
+                    self.stage.say(&format!("approval: {preset}"));
+                }
+                None => self.stage.fail("one of yolo, balanced, paranoid goes behind /approval"),
+            },
+            Line::Export(path) => self.export(path),
+            // Whether there is one, the engine says.
+            Line::Custom(text) => {
+                return Ok(self.turn(Command::Prompt(text.into()), engine, signals).await);
             }
         }
         Ok(Step::Stay)
+    }
+
+    async fn list(&mut self, what: Listing, engine: &mut EngineHandle, signals: &mut Signals) {
+        let _ = engine.commands.send(Command::List(what)).await;
+        self.show_answer(engine, signals).await;
+    }
+
+    /// Never over a file that is there.
+    fn export(&mut self, path: Option<String>) {
+        let Some(session) = self.session.as_ref().filter(|session| session.saved && session.turns > 0) else {
+            self.stage.fail("nothing is saved yet to write down");
+            return;
+        };
+        let name = path.unwrap_or_else(|| format!("zdx-{}.txt", session.id.get(..8).unwrap_or(&session.id)));
+        let path = self.settings.root.join(&name);
+        match crate::commands::sessions::export(self.settings, &session.id, &path) {
+            Ok(()) => self.stage.say(&format!("written to {}", path.display())),
+            Err(failure) => {
+                self.stage.fail(&failure.message().unwrap_or_else(|| "it could not be written".to_owned()));
+            }
+        }
     }
 
     async fn turn(&mut self, work: Command, engine: &mut EngineHandle, signals: &mut Signals) -> Step {
@@ -280,7 +318,11 @@ impl Chat<'_> {
     async fn show_answer(&mut self, engine: &mut EngineHandle, signals: &mut Signals) {
         while let Ok(Some(event)) = unless_signalled(signals, engine.events.recv()).await {
             self.stage.show(&event);
-            if matches!(event, Event::ModelChanged { .. } | Event::Error { .. }) {
+            let answers = [
+                matches!(event, Event::ModelChanged { .. } | Event::AgentChanged { .. }),
+                matches!(event, Event::Listed { .. } | Event::Error { .. }),
+            ];
+            if answers.contains(&true) {
                 return;
             }
         }
@@ -322,5 +364,14 @@ impl Chat<'_> {
         if let Some(Session { id, saved: true, turns: 1.. }) = &self.session {
             self.stage.say(&format!("resume with: zdx sessions resume {id}"));
         }
+    }
+}
+
+fn approval(preset: &str) -> Option<Approval> {
+    match preset {
+        "yolo" | "god_mode" => Some(Approval::Yolo),
+        "balanced" => Some(Approval::Balanced),
+        "paranoid" => Some(Approval::Paranoid),
+        _ => None,
     }
 }

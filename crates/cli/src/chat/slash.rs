@@ -1,5 +1,7 @@
 //! What a line typed in a chat asks for: a command of ours, one for the shell, or a prompt for the model.
 
+use zdx_protocol::Listing;
+
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     Empty,
@@ -13,18 +15,31 @@ pub enum Line {
     /// Without a name: list what there is.
     Model(Option<String>),
     Sessions,
+    /// Without a name: list who there is.
+    Agent(Option<String>),
+    Approval(String),
+    List(Listing),
+    /// To this file, or to one named after the session.
+    Export(Option<String>),
     Exit,
-    /// Looks like a command, and is none of ours.
-    Unknown(String),
+    /// Looks like a command and is none of ours: perhaps one of the user's own, which the engine knows.
+    Custom(String),
 }
 
 pub const HELP: &str = "\
 /help            this list
 /new             start a fresh session
 /model [NAME]    list the models, or switch to one
+/agent [NAME]    list the agents, or work as one
+/approval PRESET what may happen unasked: yolo, balanced, paranoid
+/todo            the todo list
+/skills          what the model can look up
+/commands        commands of your own and of this project
 /sessions        list saved sessions
+/export [FILE]   write this session down as text
 /exit            leave (Ctrl-D does too)
 !COMMAND         run a command yourself; the model reads along
+@FILE            put a file before the prompt; Tab completes it
 A line that ends with \\ goes on in the next one; Alt-Enter and Ctrl-J begin a new line.
 Ctrl-C interrupts a turn or clears the line; twice on an empty line it leaves.";
 
@@ -44,10 +59,16 @@ pub fn parse(text: &str) -> Line {
     match name {
         "help" | "" => Line::Help,
         "new" => Line::New,
-        "model" => Line::Model(Some(rest.trim().to_owned()).filter(|name| !name.is_empty())),
+        "model" | "models" => Line::Model(Some(rest.trim().to_owned()).filter(|name| !name.is_empty())),
         "sessions" => Line::Sessions,
+        "agent" | "agents" => Line::Agent(Some(rest.trim().to_owned()).filter(|name| !name.is_empty())),
+        "approval" => Line::Approval(rest.trim().to_owned()),
+        "todo" | "todos" => Line::List(Listing::Todos),
+        "skills" => Line::List(Listing::Skills),
+        "commands" => Line::List(Listing::Commands),
+        "export" => Line::Export(Some(rest.trim().to_owned()).filter(|path| !path.is_empty())),
         "exit" | "quit" => Line::Exit,
-        other => Line::Unknown(other.to_owned()),
+        _ => Line::Custom(text.to_owned()),
     }
 }
 
@@ -66,7 +87,9 @@ mod tests {
         assert_eq!(parse("/help"), Line::Help);
         assert_eq!(parse("/model"), Line::Model(None));
         assert_eq!(parse(" /model  lab/qwen "), Line::Model(Some("lab/qwen".into())));
-        assert_eq!(parse("/nwe"), Line::Unknown("nwe".into()));
+        assert_eq!(parse("/nwe x"), Line::Custom("/nwe x".into()));
+        assert_eq!(parse("/agent plan"), Line::Agent(Some("plan".into())));
+        assert_eq!(parse("/todo"), Line::List(Listing::Todos));
         assert_eq!(parse("/etc/hosts: what is it?"), Line::Prompt("/etc/hosts: what is it?".into()));
     }
 }
