@@ -9,8 +9,6 @@ use super::Redactor;
 const HOLD: usize = 16 << 10;
 /// What is looked at in one go, so that small pieces cost no more than large ones.
 const BATCH: usize = 64 << 10;
-/// A secret that does not end is not waited for beyond this.
-const MOST_HELD: usize = 512 << 10;
 
 pub struct RedactStream {
     redactor: Arc<Redactor>,
@@ -34,6 +32,15 @@ impl RedactStream {
         self.mask(ready)
     }
 
+    /// Takes a piece of which only the end may ever be looked at: gives up all but the last 80 KiB, unmasked and
+    /// unseen, and says how much that was.
+    pub fn skip(&mut self, bytes: &[u8]) -> usize {
+        self.held.extend_from_slice(bytes);
+        let surplus = self.held.len().saturating_sub(HOLD + BATCH);
+        self.held.drain(..surplus);
+        surplus
+    }
+
     /// The rest.
     pub fn finish(&mut self) -> Vec<u8> {
         let rest = std::mem::take(&mut self.held);
@@ -48,9 +55,9 @@ impl RedactStream {
             let text = chunk.valid();
             if wanted < start + text.len() {
                 let at = text.floor_char_boundary(wanted - start);
-                let begins = self.redactor.secret_across(text, at).unwrap_or(at);
-                let stuck = start + begins == 0 && self.held.len() > MOST_HELD;
-                return start + if stuck { at } else { begins };
+                let window = text.floor_char_boundary(at.saturating_sub(HOLD));
+                let begins = self.redactor.secret_across(&text[window..], at - window);
+                return start + begins.map_or(at, |begins| window + begins);
             }
             start += text.len() + chunk.invalid().len();
             if wanted < start {

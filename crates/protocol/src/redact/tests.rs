@@ -146,10 +146,10 @@ fn a_stream_is_masked_whatever_its_pieces() {
     let mut whole = Vec::new();
     for at in [10, 65_530, 70_000, 81_920, filler.len() - 10] {
         let at = filler.floor_char_boundary(at);
-        whole.extend_from_slice(filler[..at].as_bytes());
+        whole.extend_from_slice(&filler.as_bytes()[..at]);
         whole.extend_from_slice(format!("{secret}\nTOKEN=abcdefgh12345\n{pem}").as_bytes());
         whole.extend_from_slice(b"\xff\xfe binary \x00");
-        whole.extend_from_slice(filler[at..].as_bytes());
+        whole.extend_from_slice(&filler.as_bytes()[at..]);
     }
     let redactor = std::sync::Arc::new(redactor(&[secret]));
     let masked_by = |size: usize| {
@@ -171,13 +171,13 @@ fn a_stream_is_masked_whatever_its_pieces() {
 }
 
 #[test]
-fn a_secret_without_end_is_not_held_for_ever() {
+fn little_is_held_back_even_of_a_secret_without_end() {
     let mut stream = RedactStream::new(std::sync::Arc::new(redactor(&[])));
-    stream.push(b"sk-1");
-    for _ in 0..100 {
-        stream.push(&[b'a'; 64 << 10]);
+    let mut given = stream.push(b"sk-1").len();
+    for _ in 0..10 {
+        given += stream.push(&[b'a'; 64 << 10]).len();
     }
-    assert!(stream.finish().len() < 1 << 20);
+    assert!(given > 8 * (64 << 10), "{given}");
 }
 
 const SECRETS: [&str; 4] = ["k3y-\"quoted\"-\\value", "ünïcödé-sëcret", "0123456789abcdef", "KEY=12345678"];

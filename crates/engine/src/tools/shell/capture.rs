@@ -106,6 +106,11 @@ impl Capture {
             progress.push(bytes);
         }
         self.nul |= bytes.contains(&0);
+        if self.total > SPILL_LIMIT {
+            // Neither file nor head takes more: only the end is still of use, and a flood must not cost what it is not worth.
+            self.total += self.mask.skip(bytes) as u64;
+            return;
+        }
         let masked = self.mask.push(bytes);
         self.keep(&masked);
     }

@@ -84,11 +84,15 @@ fn a_file_that_cannot_be_made_costs_nothing_but_the_file() {
 fn the_file_is_capped_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let chunk = vec![b'x'; 8 * 1024 * 1024];
-    let captured = captured(&[&chunk[..]; 9], Some(dir.path()));
+    let mut chunks = vec![&chunk[..]; 9];
+    let end = format!("{} {SECRET}\n", "y".repeat(TAIL));
+    chunks.push(end.as_bytes());
+    let captured = captured(&chunks, Some(dir.path()));
+    assert!(captured.text.ends_with("yyy [redacted]\n"));
     let path = captured.file.unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len(), SPILL_LIMIT);
     assert!(captured.text.contains("; the first 64 MiB are in "));
-    assert_eq!(captured.bytes, 72 * 1024 * 1024);
+    assert_eq!(captured.bytes, 72 * 1024 * 1024 + (end.len() - SECRET.len() + "[redacted]".len()) as u64);
 }
 
 #[test]
