@@ -15,6 +15,7 @@ mod stdin;
 mod trust;
 mod turns;
 mod usage;
+mod workbench;
 
 use std::time::Duration;
 
