@@ -37,6 +37,21 @@ Examples:
 
 Trust holds for the content: when one of the files changes, zdx asks again.";
 
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  zdx policy explain 'git status && rm -rf build'
+  zdx policy explain --approval yolo --format json 'make install'
+
+Judged as a model's call with somebody there to be asked, under `balanced` unless --approval or the
+configuration says otherwise.";
+
+const CHECK_EXAMPLES: &str = "\
+Example:
+  echo '{\"tool\":\"bash\",\"input\":{\"command\":\"rm x\"}}' | zdx policy check
+
+A line that is no such call is answered with the verdict deny and the code invalid_input, and the exit
+code is 1 at the end.";
+
 #[derive(Debug, Parser)]
 #[command(name = "zdx", version, about = "The terminal coding agent that talks to any model", after_help = EXAMPLES)]
 pub struct Cli {
@@ -141,6 +156,7 @@ impl Cli {
                 | Command::Config(_)
                 | Command::Trust { .. }
                 | Command::Models
+                | Command::Policy(_)
                 | Command::Completions { .. }
                 | Command::Man,
             ) => false,
@@ -190,6 +206,10 @@ pub enum Command {
     /// List the models that the provider offers
     Models,
 
+    /// Ask the guard what may run, and take back what was granted
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  zdx completions bash >~/.local/share/bash-completion/completions/zdx"
@@ -224,6 +244,39 @@ pub enum Sessions {
         /// The sessions' ids, or the first characters of them
         #[arg(required = true)]
         ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Say what would happen to a command, and why; nothing is run
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain {
+        /// The whole command line, as one argument
+        #[arg(allow_hyphen_values = true)]
+        command: String,
+    },
+    /// Judge calls, one JSON object a line on stdin, one verdict a line on stdout; nothing is run
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check,
+    /// Judge a table of cases and list what falls short
+    Test {
+        /// JSON lines with id, class, kind, input, expect and perhaps setup
+        file: PathBuf,
+    },
+    /// List what this project was granted for good, or take it back
+    Grants {
+        /// Of every project, not only of this one
+        #[arg(long)]
+        everywhere: bool,
+
+        /// Take this grant back, named as the list shows it
+        #[arg(long, value_name = "GRANT")]
+        revoke: Vec<String>,
+
+        /// Take all of them back
+        #[arg(long, alias = "all", conflicts_with = "revoke")]
+        revoke_all: bool,
     },
 }
 

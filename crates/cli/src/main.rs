@@ -88,6 +88,7 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
         Some(Command::Trust { revoke, list, yes }) => {
             commands::trust::run(&settings, commands::trust::Wish::of(revoke, list, yes))
         }
+        Some(Command::Policy(command)) => commands::policy::run(&settings, &command),
         Some(Command::Models) => block_on(commands::models::run(&settings)),
         Some(Command::Completions { .. } | Command::Man) => Ok(Ending::Completed),
     }

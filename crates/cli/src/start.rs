@@ -7,12 +7,14 @@ use zdx_engine::context::{assemble, load_project_context};
 use zdx_engine::library::Trust;
 use zdx_engine::policy::trust::{self, Digest, Project, Standing, Want};
 use zdx_engine::secrets;
+use zdx_engine::policy::PolicyContext;
+use zdx_engine::policy::grants::GrantStore;
 use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
-use zdx_engine::{ModelPicker, SessionChoice, Setup, start};
+use zdx_engine::{GuardSetup, ModelPicker, SessionChoice, Setup, start};
 use zdx_models::{Client, Endpoint, list_models};
-use zdx_protocol::EngineHandle;
 use zdx_protocol::redact::Redactor;
+use zdx_protocol::{Approval, EngineHandle};
 
 use crate::exit::Failure;
 use crate::settings::{SessionPick, Settings};
@@ -78,6 +80,24 @@ fn resolved_as(settings: &Settings, project: &Project, standing: Standing) -> Re
         wants.extend(project.wants().iter().cloned());
     }
     Ok(Configured { resolved, standing, wants, digest: project.digest() })
+}
+
+/// What decisions depend on here, as a session with a person would have it, and what deserves a warning.
+pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failure> {
+    let Resolved { config, mut notices, .. } = configuration(settings)?;
+    let (context, warnings) = zdx_engine::guard(GuardSetup {
+        config: &config,
+        root: &settings.root,
+        home: settings.env.home(),
+        grants: &GrantStore::new(settings.paths.grants_file()),
+        session_grants: &[],
+        default_approval: Approval::Balanced,
+        person: true,
+        allow_dangerous: settings.allow_dangerous,
+    })
+    .map_err(Failure::runtime)?;
+    notices.extend(warnings);
+    Ok((context, notices))
 }
 
 /// The system prompt as the model gets it, and what was noticed while putting it together.

@@ -6,6 +6,7 @@ pub mod config;
 pub mod context;
 mod emit;
 mod engine;
+mod guard;
 mod intake;
 pub mod library;
 mod models;
@@ -19,5 +20,6 @@ mod subagent;
 pub mod tools;
 mod turn;
 
+pub use guard::{GuardSetup, guard};
 pub use models::ModelPicker;
 pub use start::{SessionChoice, Setup, StartError, start};

@@ -1,7 +1,6 @@
 //! How a session comes to be: folder, log, model, prompt and tools are put together once, then the engine runs.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use zdx_models::{Client, ModelError};
@@ -14,12 +13,13 @@ use crate::config::Config;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::Engine;
+use crate::guard::{GuardSetup, guard};
 use crate::library::{Agents, Commands, Places, Skills, Trust};
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
 use crate::persona::{self, PersonaError, Personas};
+use crate::policy::{RuleError, Rules};
 use crate::policy::grants::GrantStore;
-use crate::policy::{LayerSource, PolicyContext, RuleError, Rules};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
 use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
@@ -116,7 +116,17 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         timeout: setup.config.tool_timeout,
     };
     let grants = GrantStore::new(setup.paths.grants_file());
-    let mut policy = policy_context(&setup, &root, &grants, &opened.transcript, &mut opened.notices)?;
+    let (mut policy, warnings) = guard(GuardSetup {
+        config: &setup.config,
+        root: &root,
+        home: setup.env.home(),
+        grants: &grants,
+        session_grants: &opened.transcript.grants,
+        default_approval: if setup.person { Approval::Balanced } else { Approval::Yolo },
+        person: setup.person,
+        allow_dangerous: setup.allow_dangerous,
+    })?;
+    opened.notices.extend(warnings.into_iter().map(|text| (NoticeLevel::Warning, text)));
     let rules = Rules::clone(&policy.rules);
     let personas = Arc::new(Personas { agents, system, rules, trust: setup.trust });
     let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);
@@ -186,49 +196,6 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     };
     tokio::spawn(announce.then_run(engine));
     Ok(handle)
-}
-
-/// Rules of all layers, and what was allowed for good before.
-fn policy_context(
-    setup: &Setup,
-    root: &Path,
-    grants: &GrantStore,
-    transcript: &Transcript,
-    notices: &mut Vec<(NoticeLevel, String)>,
-) -> Result<PolicyContext, StartError> {
-    let mut rules = Rules::base();
-    for layer in &setup.config.permission {
-        let told = rules.add(&LayerSource {
-            origin: layer.source.to_string(),
-            trusted: layer.trusted,
-            permission: Some(&layer.value),
-            ..LayerSource::default()
-        })?;
-        notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
-    }
-    rules.add(&LayerSource {
-        origin: "config".to_owned(),
-        trusted: true,
-        permission: None,
-        whitelist: &setup.config.whitelist,
-        blacklist_patterns: &setup.config.blacklist_patterns,
-        dangerous_patterns: &setup.config.dangerous_patterns,
-    })?;
-    let mut granted: HashSet<String> = transcript.grants.iter().cloned().collect();
-    match grants.of(root) {
-        Ok(project) => granted.extend(project),
-        Err(error) => notices.push((NoticeLevel::Warning, error.to_string())),
-    }
-    let approval =
-        setup.config.approval.unwrap_or(if setup.person { Approval::Balanced } else { Approval::Yolo });
-    Ok(PolicyContext {
-        home: setup.env.home(),
-        rules: Arc::new(rules),
-        person: setup.person,
-        allow_dangerous: setup.allow_dangerous,
-        grants: Arc::new(granted),
-        ..PolicyContext::new(root, approval)
-    })
 }
 
 /// What a front end hears before anything else.

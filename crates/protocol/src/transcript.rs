@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::conversation::{Message, Part, Role, Usage};
-use crate::policy::Decision;
+use crate::policy::{Decision, GrantScope};
 use crate::record::{self, Record};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
@@ -65,7 +65,8 @@ impl Transcript {
                 self.last_usage = Some(record.usage);
             }
             Record::Approval(approval) => {
-                if matches!(approval.decision, Decision::AllowAlways { .. }) {
+                // What a project was granted is kept outside, where it can be revoked for every session.
+                if approval.decision == (Decision::AllowAlways { scope: GrantScope::Session }) {
                     self.grants.extend(approval.grant);
                 }
             }

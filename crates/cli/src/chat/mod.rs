@@ -3,6 +3,7 @@
 
 mod editor;
 mod input;
+mod keys;
 mod person;
 mod slash;
 mod trust;
@@ -230,7 +231,13 @@ impl Chat<'_> {
     ) -> Result<Step, Failure> {
         match line {
             Line::Empty => {}
-            Line::Prompt(text) => return Ok(self.turn(text, engine, signals).await),
+            Line::Prompt(text) => {
+                return Ok(self.turn(Command::Prompt(text.into()), engine, signals).await);
+            }
+            Line::Shell(typed) => return Ok(self.turn(Command::Shell(typed), engine, signals).await),
+            Line::NoCommand => {
+                self.stage.say("nothing to run: a command goes behind the !, as in !git status")
+            }
             Line::Help => self.stage.say(slash::HELP),
             Line::New => return Ok(Step::Restart),
             Line::Model(Some(name)) => {
@@ -248,9 +255,9 @@ impl Chat<'_> {
         Ok(Step::Stay)
     }
 
-    async fn turn(&mut self, text: String, engine: &mut EngineHandle, signals: &mut Signals) -> Step {
+    async fn turn(&mut self, work: Command, engine: &mut EngineHandle, signals: &mut Signals) -> Step {
         // A closed channel shows itself as the end of the events.
-        let _ = engine.commands.send(Command::Prompt(text.into())).await;
+        let _ = engine.commands.send(work).await;
         let mut person = match &mut self.input {
             Input::Editor(editor) => Person::typing(editor, self.settings),
             Input::Lines(_) => Person::Nobody,

@@ -8,7 +8,8 @@ use zdx_protocol::{ApprovalRequest, Command, Decision, GrantScope};
 
 use super::editor::Editor;
 use super::input::Entry;
-use crate::front::dressed;
+use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
+use crate::front::{dressed, offered};
 use crate::pump::Stage;
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
@@ -50,7 +51,7 @@ impl<'a> Person<'a> {
                     decision = typing.decide(request, stage) => decision.ok_or(Caught::Interrupt),
                 };
                 if decision.is_err() {
-                    stage.ask("\n");
+                    stage.ask(&format!("{UNMARK_PASTES}\n"));
                 }
                 decision?
             }
@@ -66,7 +67,7 @@ impl Typing<'_> {
         let first = question(request, view);
         let mut current = first.clone();
         loop {
-            match self.put(&current, view.columns, stage).await? {
+            match self.put(&current, view.columns, stage).await {
                 Answer::AllowOnce => return Some(Decision::AllowOnce),
                 Answer::Session => return Some(Decision::AllowAlways { scope: GrantScope::Session }),
                 Answer::Project => return Some(Decision::AllowAlways { scope: GrantScope::Project }),
@@ -78,20 +79,29 @@ impl Typing<'_> {
         }
     }
 
-    /// Draws the question and waits for a key that answers it.
-    async fn put(&mut self, question: &Question, columns: usize, stage: &mut Stage) -> Option<Answer> {
-        stage.ask(&dressed(question, columns, self.style));
+    /// Draws the question and waits for a key that answers it. The keys are offered only when what was typed
+    /// ahead has been thrown away: from then on everything counts.
+    async fn put(&mut self, question: &Question, columns: usize, stage: &mut Stage) -> Answer {
+        stage.ask(&dressed(question, self.style));
         stage.settle().await;
-        self.editor.quiet.forget_typed();
-        loop {
-            let key = self.editor.quiet.key().await.ok()?;
-            let typed = char::from(key).to_string();
-            if let Some(answer) = question.answer(&typed) {
-                stage.ask(&format!("{typed}\n"));
-                stage.settle().await;
-                return Some(answer);
-            }
+        // A terminal that cannot be listened to is gone, and so is the person.
+        if self.editor.quiet.silence().await.is_err() {
+            return Answer::Deny;
         }
+        stage.ask(&format!("{MARK_PASTES}{}", offered(question, columns)));
+        stage.settle().await;
+        let (answer, echo) = loop {
+            match self.editor.quiet.pressed().await {
+                Ok(Pressed::Key(key)) => match question.answer(&key.to_string()) {
+                    Some(answer) => break (answer, key),
+                    None => continue,
+                },
+                Ok(Pressed::End) | Err(_) => break (Answer::Deny, 'n'),
+            }
+        };
+        stage.ask(&format!("{UNMARK_PASTES}{echo}\n"));
+        stage.settle().await;
+        answer
     }
 
     async fn word(&mut self, stage: &mut Stage) -> Option<Decision> {
@@ -101,7 +111,8 @@ impl Typing<'_> {
             Entry::Line(word) => {
                 Some(Decision::Deny { word: Some(word).filter(|word| !word.trim().is_empty()) })
             }
-            Entry::Interrupt | Entry::End | Entry::Failed(_) => None,
+            Entry::End | Entry::Failed(_) => Some(Decision::Deny { word: None }),
+            Entry::Interrupt => None,
         }
     }
 }

@@ -1,9 +1,13 @@
-//! What a line typed in a chat asks for: a command of ours, or a prompt for the model.
+//! What a line typed in a chat asks for: a command of ours, one for the shell, or a prompt for the model.
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     Empty,
     Prompt(String),
+    /// A command that the user wants run, as typed: `!ls`.
+    Shell(String),
+    /// The mark of a command, and no command behind it.
+    NoCommand,
     Help,
     New,
     /// Without a name: list what there is.
@@ -20,11 +24,15 @@ pub const HELP: &str = "\
 /model [NAME]    list the models, or switch to one
 /sessions        list saved sessions
 /exit            leave (Ctrl-D does too)
+!COMMAND         run a command yourself; the model reads along
 A line that ends with \\ goes on in the next one; Alt-Enter and Ctrl-J begin a new line.
 Ctrl-C interrupts a turn or clears the line; twice on an empty line it leaves.";
 
 pub fn parse(text: &str) -> Line {
     let trimmed = text.trim();
+    if let Some(command) = trimmed.strip_prefix('!').or_else(|| trimmed.strip_prefix("@!")) {
+        return if command.trim().is_empty() { Line::NoCommand } else { Line::Shell(trimmed.to_owned()) };
+    }
     let Some(command) = trimmed.strip_prefix('/') else {
         return if trimmed.is_empty() { Line::Empty } else { Line::Prompt(text.to_owned()) };
     };
@@ -51,6 +59,10 @@ mod tests {
     fn commands_are_told_from_prompts() {
         assert_eq!(parse("  "), Line::Empty);
         assert_eq!(parse(" hi "), Line::Prompt(" hi ".into()));
+        assert_eq!(parse(" !ls -l"), Line::Shell("!ls -l".into()));
+        assert_eq!(parse("@!ls"), Line::Shell("@!ls".into()));
+        assert_eq!([parse("!"), parse("@! ")], [Line::NoCommand, Line::NoCommand]);
+        assert_eq!(parse("no! really"), Line::Prompt("no! really".into()));
         assert_eq!(parse("/help"), Line::Help);
         assert_eq!(parse("/model"), Line::Model(None));
         assert_eq!(parse(" /model  lab/qwen "), Line::Model(Some("lab/qwen".into())));

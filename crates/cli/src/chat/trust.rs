@@ -5,6 +5,7 @@ use zdx_engine::policy::trust::Standing;
 use zdx_protocol::display::format;
 
 use super::editor::Editor;
+use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
 use crate::commands::trust::listed;
 use crate::pump::{Stage, unless_signalled};
 use crate::settings::Settings;
@@ -41,26 +42,27 @@ pub async fn ask(
     let note = "until you trust these files as they are, zdx leaves that out and only reads their text";
     stage.ask(&format!("{}\n{wants}{more}{}\n", style.yellow(&title), style.dim(note)));
     stage.settle().await;
-    editor.quiet.forget_typed();
     // The keys come last: once they can be seen, what is typed counts.
-    stage.ask("[t] trust · [n] not now · [q] leave: ");
+    if editor.quiet.silence().await.is_err() {
+        return Ok(Answer::Leave);
+    }
+    stage.ask(&format!("{MARK_PASTES}[t] trust · [n] not now · [q] leave: "));
     stage.settle().await;
     let answer = loop {
-        let key = match unless_signalled(signals, editor.quiet.key()).await {
-            Ok(key) => key,
+        let pressed = match unless_signalled(signals, editor.quiet.pressed()).await {
+            Ok(pressed) => pressed,
             Err(caught) => {
-                stage.ask("\n");
+                stage.ask(&format!("{UNMARK_PASTES}\n"));
                 return Err(caught);
             }
         };
-        match key {
-            Ok(b't' | b'T') => break ("t", Answer::Trust),
-            Ok(b'n' | b'N') => break ("n", Answer::NotNow),
-            // Ctrl-D, or no terminal any more.
-            Ok(b'q' | b'Q' | 4) | Err(_) => break ("q", Answer::Leave),
-            Ok(_) => {}
+        match pressed {
+            Ok(Pressed::Key('t' | 'T')) => break ("t", Answer::Trust),
+            Ok(Pressed::Key('n' | 'N')) => break ("n", Answer::NotNow),
+            Ok(Pressed::Key('q' | 'Q') | Pressed::End) | Err(_) => break ("q", Answer::Leave),
+            Ok(Pressed::Key(_)) => {}
         }
     };
-    stage.ask(&format!("{}\n", answer.0));
+    stage.ask(&format!("{UNMARK_PASTES}{}\n", answer.0));
     Ok(answer.1)
 }

@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod models;
+pub mod policy;
 mod replay;
 pub mod sessions;
 pub mod trust;

@@ -3,11 +3,14 @@
 // A broken expectation is a failed test, in helpers too.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+mod approvals;
 mod chat;
 mod config;
 mod exec;
 mod faults;
+mod guard;
 mod json;
+mod policy_cmd;
 mod secrets;
 mod sessions;
 mod signals;

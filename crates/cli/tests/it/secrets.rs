@@ -61,8 +61,7 @@ fn assert_clean(zdx: &Zdx) {
 fn a_planted_secret_is_in_no_file() {
     for anthropic in [false, true] {
         let server = ModelServer::start();
-        let big =
-            format!("i=0; while [ $i -lt 9000 ]; do cat notes.txt; i=$((i+1)); done; echo '{}' >&2", all());
+        let big = format!("yes \"$(cat notes.txt)\" | head -n 3000; echo '{}' >&2", all());
         let calls = [
             ("read", json!({"path": "notes.txt"})),
             ("bash", json!({"command": "cat notes.txt .env; echo \"$LAB$DEPLOY_TOKEN\""})),
@@ -193,7 +192,8 @@ fn commands_do_not_inherit_keys_unless_told() {
         server.push(Reply::chat().tool_call("c1", "bash", json!({"command": command})));
         server.push(Reply::chat().text("done"));
         let zdx = with_secrets(&server, false).config_more(pass);
-        let keys = zdx.command().args(["exec", "-p", "x"]).env("ANTHROPIC_API_KEY", KEY);
+        let args = ["exec", "--allow-dangerous", "-p", "x"];
+        let keys = zdx.command().args(args).env("ANTHROPIC_API_KEY", KEY);
         let out = keys.env("AWS_SECRET_ACCESS_KEY", KEY).run().success();
         out.records_of("tool_result")[0]["output"]["data"]["stdout"].as_str().unwrap().to_owned()
     };

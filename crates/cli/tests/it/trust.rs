@@ -531,7 +531,7 @@ fn a_person_is_asked_once_and_the_answer_is_kept() {
         assert!(screen.contains(part), "{part} in {screen}");
     }
     assert_eq!(server.requests().len(), 0);
-    pty.send("xt");
+    pty.send("t");
     prompt_waits(&pty);
     pty.send("hello\r");
     server.wait_for_call(1, SOON);

@@ -6,7 +6,7 @@ use zdx_testkit::{ModelServer, Reply};
 use crate::place;
 
 /// The last request's tool results, as the envelope each carries.
-fn chat_results(request: &zdx_testkit::Request) -> Vec<(String, Value)> {
+pub fn chat_results(request: &zdx_testkit::Request) -> Vec<(String, Value)> {
     let results = request.messages().iter().filter(|message| message["role"] == "tool");
     results
         .map(|message| {

@@ -152,6 +152,12 @@ impl Workspace {
         if named.contains('\0') {
             return Err(FileError::BadPath("the path holds a NUL character"));
         }
+        if begins_with_variable(named) {
+            return Err(FileError::BadPath(
+                "the path begins with a variable, which only a shell expands: write it out, or put ./ before a file that is \
+                 really called so",
+            ));
+        }
         self.locate(&self.absolute(named))
     }
 
@@ -173,6 +179,14 @@ impl Workspace {
         }
         self.root.join(named)
     }
+}
+
+/// `$HOME/x`, `${TMPDIR}`: taken literally it would be a file that nobody meant. Other names may begin with `$`.
+fn begins_with_variable(named: &str) -> bool {
+    let Some(first) = named.strip_prefix('$').and_then(|rest| rest.split('/').next()) else { return false };
+    let name = first.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(first);
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
 }
 
 /// One step of a path still to be taken.

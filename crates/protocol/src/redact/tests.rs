@@ -42,6 +42,7 @@ fn what_is_no_secret_is_borrowed() {
         "sk-only-words-and-dashes-here",
         "API_KEY=$OTHER_KEY and TOKEN=$(cat token.txt) and SECRET=<your secret here>",
         "TOKEN=abc",
+        "API_KEY=process.env.API_KEY SECRET=config.secret_key API_KEY=your_api_key_here",
         "the bearer of this letter",
         "Bearer authentication-is-a-scheme",
         "AKIAIOSFODNN7EXAMPLELONGER",

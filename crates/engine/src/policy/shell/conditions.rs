@@ -10,19 +10,18 @@ use super::{Concern, Part, parse};
 impl Walker<'_> {
     /// `((…))`: arithmetic for bash, two subshells for dash.
     pub fn arithmetic(&mut self, whole: &str) {
-        let inside = whole.trim_start_matches('(').trim_end_matches(')').trim();
+        let Some(outer) = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return };
+        let joined = whole.starts_with("((") && whole.ends_with("))") && whole.len() > 3;
         let mut part = Part::of(shorten(whole));
         part.plain = false;
         part.views.push(vec!["((".to_owned()]);
-        let joined = whole.starts_with("((") && whole.ends_with("))");
-        self.expansion_effects(inside, &mut part);
+        self.expansion_effects(outer, &mut part);
         self.parts.push(part);
-        let Some(script) = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return };
         if !joined {
-            self.apart(script);
+            self.apart(outer);
             return;
         }
-        let script = script.trim_start_matches('(').trim_end_matches(')');
+        let script = &outer[1..outer.len() - 1];
         if parse::program(script).is_ok() {
             let from = self.parts.len();
             self.apart(script);
@@ -53,9 +52,12 @@ impl Walker<'_> {
                     self.word_effects(&word.value, part);
                     self.suspicious_value(&word.value, part);
                 }
-                // dash has no `[[`: there `>` opens a file.
+                // dash has no `[[`: there `>` opens a file, and `|` starts another command.
                 if matches!(predicate, ast::BinaryPredicate::LeftSortsAfterRight) {
                     self.redirect_word(&b.value, Mode::Overwrite, part);
+                }
+                for piece in b.value.split(['|', '(', ')', '&', ';', '\n']).skip(1) {
+                    self.only_listed(piece, part);
                 }
             }
         }

@@ -150,7 +150,9 @@ pub fn arithmetic_end(source: &str, from: usize, depth: usize) -> Result<Option<
             }
             Some(b')') if bytes.get(at + 1) != Some(&b')') => return Ok(None),
             // Shells do not agree on what quotes mean in arithmetic.
-            Some(b')') if source[from..at].contains('\'') => return Err(LexError::Ambiguous),
+            Some(b')') if source[from..at].contains('\'') || !balanced(&source[from..at]) => {
+                return Err(LexError::Ambiguous);
+            }
             Some(b')') => return Ok(Some(at + 2)),
             Some(_) => match step(source, at, depth, false) {
                 Ok(next) => at = next,
@@ -159,4 +161,26 @@ pub fn arithmetic_end(source: &str, from: usize, depth: usize) -> Result<Option<
             },
         }
     }
+}
+
+/// bash counts bare parentheses once more before it calculates, and runs a command when they do not match.
+fn balanced(text: &str) -> bool {
+    let mut open = 0usize;
+    let mut chars = text.chars();
+    let mut quoted = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next();
+            }
+            '"' => quoted = !quoted,
+            '(' if !quoted => open += 1,
+            ')' if !quoted => match open.checked_sub(1) {
+                Some(less) => open = less,
+                None => return false,
+            },
+            _ => {}
+        }
+    }
+    open == 0
 }

@@ -7,7 +7,7 @@ use brush_parser::{SourcePosition, SourceSpan, Token};
 use super::extent::{arithmetic_end, word_end};
 
 /// Deepest nesting of expansions inside words, and of groups and loops in a script.
-pub const MAX_EXPANSION: usize = 12;
+pub const MAX_EXPANSION: usize = 8;
 const MAX_NESTING: usize = 24;
 const MAX_PARENS: usize = 8;
 

@@ -72,11 +72,13 @@ struct Evaluator<'a> {
     out: Vec<(char, bool)>,
     splits: bool,
     bare: bool,
+    /// This is the second reading of something: nothing in it is read twice again.
+    again: bool,
 }
 
 /// The arguments that one word of the script becomes.
 pub fn evaluate(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<Vec<Arg>, LexError> {
-    let mut evaluator = Evaluator { known, effects, out: Vec::new(), splits: false, bare: true };
+    let mut evaluator = Evaluator::new(known, effects, false);
     evaluator.tilde(raw);
     let from = if evaluator.out.is_empty() { 0 } else { tilde_length(raw) };
     evaluator.run(raw, from, Context::Bare)?;
@@ -86,7 +88,7 @@ pub fn evaluate(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<Ve
 
 /// The text of a here-document or here-string body that undergoes expansion.
 pub fn evaluate_body(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<String, LexError> {
-    let mut evaluator = Evaluator { known, effects, out: Vec::new(), splits: false, bare: true };
+    let mut evaluator = Evaluator::new(known, effects, false);
     evaluator.run(raw, 0, Context::Quoted)?;
     Ok(evaluator.out.into_iter().map(|(c, _)| c).collect())
 }
@@ -113,7 +115,11 @@ fn tilde_length(raw: &str) -> usize {
     raw.find('/').unwrap_or(raw.len())
 }
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
+    fn new(known: Known<'a>, effects: &'a mut Effects, again: bool) -> Self {
+        Self { known, effects, out: Vec::new(), splits: false, bare: true, again }
+    }
+
     fn tilde(&mut self, raw: &str) {
         let prefix = &raw[..tilde_length(raw)];
         let Some(user) = prefix.strip_prefix('~') else { return };
@@ -268,13 +274,18 @@ impl Evaluator<'_> {
         }
         // Quotes in here count or not by shell and surroundings: better one command too many than one too few.
         let mut nested = Effects::default();
-        let mut scratch =
-            Evaluator { known: self.known, effects: &mut nested, out: Vec::new(), splits: false, bare: true };
+        let mut scratch = Evaluator::new(self.known, &mut nested, self.again);
         scratch.run(rest, 0, context)?;
         // Unless the quotes do not even close then, in which case no shell reads it so.
-        let _ = expand_only(rest, &mut nested);
-        nested.scripts.dedup();
-        self.effects.scripts.append(&mut nested.scripts);
+        if !self.again && rest.contains(['\'', '"']) {
+            let mut second = Evaluator::new(self.known, &mut nested, true);
+            let _ = second.run(rest, 0, Context::Quoted);
+        }
+        for script in nested.scripts {
+            if !self.effects.scripts.contains(&script) {
+                self.effects.scripts.push(script);
+            }
+        }
         self.effects.assigns.append(&mut nested.assigns);
         self.effects.prompt |= nested.prompt;
         self.push_unknown(context);

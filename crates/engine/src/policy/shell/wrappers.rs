@@ -234,7 +234,7 @@ impl Walker<'_> {
             part.plain = false;
             let (name, value) = split_assignment(&arg.text);
             let value = arg.known().map(|_| value.to_owned());
-            self.set_variable_to(&name.to_owned(), value.as_deref(), part);
+            self.set_variable_to(name, value.as_deref(), part);
         }
         count
     }
