@@ -18,6 +18,7 @@ mod stdin;
 mod trust;
 mod turns;
 mod usage;
+mod workbench;
 
 use std::time::Duration;
 
