@@ -143,7 +143,10 @@ impl Chat<'_> {
         if let Some(ending) = self.settle_trust(signals).await? {
             return Ok(Err(ending));
         }
-        let audience = if self.input.is_editor() { Audience::Person } else { Audience::Nobody };
+        let audience = match person::is_there(&self.input, self.settings) {
+            true => Audience::Person,
+            false => Audience::Nobody,
+        };
         let starting = start::engine(self.settings, pick, audience);
         let Started { mut engine, notices, redactor } = match unless_signalled(signals, starting).await {
             Ok(started) => started?,
@@ -296,10 +299,7 @@ impl Chat<'_> {
     async fn turn(&mut self, work: Command, engine: &mut EngineHandle, signals: &mut Signals) -> Step {
         // A closed channel shows itself as the end of the events.
         let _ = engine.commands.send(work).await;
-        let mut person = match &mut self.input {
-            Input::Editor(editor) => Person::typing(editor, self.settings),
-            Input::Lines(_) => Person::Nobody,
-        };
+        let mut person = Person::at(&mut self.input, self.settings);
         let end = self.stage.turn(engine, signals, &mut person).await;
         if let Some(session) = &mut self.session {
             session.turns += 1;

@@ -216,7 +216,7 @@ fn always_covers_the_command_shown_and_nothing_longer() {
     let pty = open(&zdx, 80, &[]);
     run(&server, &pty, "touch  made", &["a", "s"]);
     let shown = pty.contents();
-    assert!(shown.contains("always allow exactly this, for how long?\n$ bash touch made\n"), "{shown}");
+    assert!(shown.contains("always allow exactly this, for how long?\n$ touch made\n"), "{shown}");
     // Not asked: the same words.
     assert_eq!(run(&server, &pty, "touch made", &[])["data"]["exit_code"], 0);
     // Asked: more words, or another command behind it.
@@ -334,4 +334,29 @@ fn a_users_own_command_passes_the_same_gate() {
     assert!(told.contains("!rm -rf build") && told.contains("exit code 0"), "{told}");
     wait_for_prompt(&pty);
     leave(pty);
+}
+
+#[test]
+fn a_terminal_that_knows_only_lines_can_be_asked_too() {
+    let gate = Gate::new();
+    let server = ModelServer::start();
+    server.push(hold_before(bash("touch made").done(), "\"bash\"", &gate));
+    server.push(Reply::chat().text("heard it"));
+    let zdx = with_model(&server);
+    let mut pty = zdx.command().env("TERM", "dumb").pty(40, 80);
+    pty.wait_for_text("\n>", SOON);
+    pty.send("go\r");
+    gate.wait_reached(SOON);
+    // Typed ahead, as a whole line and as half of one.
+    pty.send("y\ry");
+    gate.open();
+    wait_for_question(&pty);
+    pty.send("nonsense\r");
+    pty.wait_for(|screen| screen.contents().matches("[y] once").count() == 2, SOON);
+    pty.send("n\r");
+    pty.wait_for_text("heard it", SOON);
+    assert_eq!(code(&chat_results(&server.calls()[1])[0].1), "rejected");
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
+    assert!(!pty.raw().contains(&0x1b));
 }
