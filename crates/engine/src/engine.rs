@@ -9,11 +9,14 @@ use zdx_protocol::{Approval, Command, ErrorKind, Event, NoticeLevel, Prompt, Tur
 
 use crate::backend::Backend;
 use crate::emit::Emitter;
+use crate::history::revert::Way;
 use crate::models::ModelPicker;
 use crate::policy::PolicyContext;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 use crate::turn::{Approvals, TurnIo, command};
+
+mod undo;
 
 pub struct Engine {
     pub emit: Emitter,
@@ -31,10 +34,16 @@ enum Work {
     Shell(String),
 }
 
+/// What waits for its turn, in the order it was asked for.
+enum Queued {
+    Turn(Work),
+    Undo(Way),
+}
+
 /// What waits until the running turn is over.
 #[derive(Default)]
 struct Queue {
-    work: VecDeque<Work>,
+    work: VecDeque<Queued>,
     model: Option<String>,
     agent: Option<String>,
     approval: Option<Approval>,
@@ -50,7 +59,10 @@ impl Engine {
                 break;
             }
             if let Some(work) = queue.work.pop_front() {
-                self.turn(work, &mut queue).await;
+                match work {
+                    Queued::Turn(work) => self.turn(work, &mut queue).await,
+                    Queued::Undo(way) => self.undo(way).await,
+                }
                 continue;
             }
             match self.commands.recv().await {
@@ -144,8 +156,10 @@ impl Engine {
 impl Queue {
     fn take(&mut self, command: Command, turn: Option<(&CancellationToken, &Approvals)>) {
         match command {
-            Command::Prompt(prompt) => self.work.push_back(Work::Prompt(prompt)),
-            Command::Shell(command) => self.work.push_back(Work::Shell(command)),
+            Command::Prompt(prompt) => self.work.push_back(Queued::Turn(Work::Prompt(prompt))),
+            Command::Shell(command) => self.work.push_back(Queued::Turn(Work::Shell(command))),
+            Command::Revert { turn } => self.work.push_back(Queued::Undo(Way::Back(turn))),
+            Command::Redo => self.work.push_back(Queued::Undo(Way::Forth)),
             Command::Answer { request, decision } => {
                 if let Some((_, approvals)) = turn {
                     approvals.answer(request, decision);

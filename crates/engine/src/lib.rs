@@ -6,6 +6,7 @@ pub mod config;
 pub mod context;
 mod emit;
 mod engine;
+pub mod history;
 mod models;
 pub mod paths;
 pub mod policy;
