@@ -28,6 +28,15 @@ Examples:
 Only the answer goes to stdout; tool activity and errors go to stderr.
 Exit codes: 0 completed, 1 failed or stopped at a limit, 2 usage, 130 interrupted.";
 
+const TRUST_EXAMPLES: &str = "\
+Examples:
+  zdx trust               show what the folder wants, then ask
+  zdx trust --yes         the same for scripts
+  zdx trust --revoke      back to a folder that may only tighten
+  zdx --trust exec -p \"…\"  for one run, remembering nothing
+
+Trust holds for the content: when one of the files changes, zdx asks again.";
+
 #[derive(Debug, Parser)]
 #[command(name = "zdx", version, about = "The terminal coding agent that talks to any model", after_help = EXAMPLES)]
 pub struct Cli {
@@ -68,6 +77,10 @@ pub struct Options {
     #[arg(long, global = true, value_name = "N", help_heading = GLOBAL)]
     pub max_steps: Option<u32>,
 
+    /// Work as this agent: build, plan, or one of your own
+    #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
+    pub agent: Option<String>,
+
     /// Go on with the session of this id (its first characters are enough)
     #[arg(long, global = true, value_name = "ID", help_heading = GLOBAL)]
     pub session: Option<String>,
@@ -96,6 +109,10 @@ pub struct Options {
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub allow_dangerous: bool,
 
+    /// Trust this folder's own configuration, commands and agents for this run
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub trust: bool,
+
     /// Line mode, even where a full screen is possible
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub plain: bool,
@@ -122,6 +139,7 @@ impl Cli {
             Some(
                 Command::Sessions(Sessions::List { .. } | Sessions::Show { .. } | Sessions::Delete { .. })
                 | Command::Config(_)
+                | Command::Trust { .. }
                 | Command::Models
                 | Command::Completions { .. }
                 | Command::Man,
@@ -152,6 +170,22 @@ pub enum Command {
     /// Show and create the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+
+    /// Show what this folder's own files want, and trust them as they are
+    #[command(after_help = TRUST_EXAMPLES)]
+    Trust {
+        /// Trust this folder no longer
+        #[arg(long, conflicts_with_all = ["list", "yes"])]
+        revoke: bool,
+
+        /// List the folders that are trusted
+        #[arg(long, conflicts_with = "yes")]
+        list: bool,
+
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
 
     /// List the models that the provider offers
     Models,

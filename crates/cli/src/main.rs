@@ -85,6 +85,9 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
         Some(Command::Sessions(Sessions::Show { id })) => commands::sessions::show(&settings, &id),
         Some(Command::Sessions(Sessions::Delete { ids })) => commands::sessions::delete(&settings, &ids),
         Some(Command::Config(command)) => commands::config::run(&settings, &command),
+        Some(Command::Trust { revoke, list, yes }) => {
+            commands::trust::run(&settings, commands::trust::Wish::of(revoke, list, yes))
+        }
         Some(Command::Models) => block_on(commands::models::run(&settings)),
         Some(Command::Completions { .. } | Command::Man) => Ok(Ending::Completed),
     }

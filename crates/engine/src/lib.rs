@@ -7,11 +7,16 @@ pub mod context;
 mod emit;
 mod engine;
 pub mod history;
+mod intake;
+pub mod library;
 mod models;
 pub mod paths;
+mod persona;
 pub mod policy;
+pub mod secrets;
 pub mod session;
 mod start;
+mod subagent;
 pub mod tools;
 mod turn;
 

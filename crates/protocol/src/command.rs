@@ -8,6 +8,30 @@ pub struct Prompt {
     pub text: String,
 }
 
+impl Prompt {
+    /// Whether this asks for work of several steps, by its form alone: lists, joined clauses, length. A single
+    /// question never does.
+    pub fn is_multi_step(&self) -> bool {
+        const JOINTS: [&str; 9] =
+            [" and then ", " then ", "after that", "afterwards", "finally", "然后", "接着", "最后", "之后"];
+        let text = self.text.trim().to_lowercase();
+        let listed = |line: &str| {
+            let line = line.trim_start();
+            let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            line.starts_with(['-', '*', '•'])
+                || (digits.len() < line.len() && digits.starts_with(['.', ')', '、']))
+        };
+        if text.lines().filter(|line| listed(line)).count() >= 2 {
+            return true;
+        }
+        let sentences = text.split(['.', '!', ';', '。', '！', '；', '\n']);
+        let clauses = sentences.filter(|part| part.chars().count() > 12).count();
+        let joints = JOINTS.iter().filter(|joint| text.contains(**joint)).count();
+        let is_question = text.ends_with(['?', '？']) && clauses <= 2;
+        !is_question && (joints >= 1 || clauses >= 3)
+    }
+}
+
 impl From<&str> for Prompt {
     fn from(text: &str) -> Self {
         Self { text: text.to_owned() }

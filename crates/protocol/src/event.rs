@@ -50,6 +50,9 @@ pub enum Event {
         request: RequestId,
         id: String,
         decision: Decision,
+        /// What was remembered, when something was.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        grant: Option<String>,
     },
     ToolStarted {
         id: String,
@@ -224,7 +227,7 @@ impl Event {
             }
             Self::Reminded { text } => Record::Message(record::Message {
                 hidden: true,
-                ..record::Message::new(Role::System, text.as_str(), ts)
+                ..record::Message::new(Role::User, text.as_str(), ts)
             }),
             Self::ShellFinished { text } => {
                 Record::Message(record::Message::new(Role::Assistant, text.as_str(), ts))
@@ -250,9 +253,10 @@ impl Event {
                 ok: result.is_ok(),
                 ts,
             }),
-            Self::ApprovalResolved { id, decision, .. } => Record::Approval(record::ApprovalRecord {
+            Self::ApprovalResolved { id, decision, grant, .. } => Record::Approval(record::ApprovalRecord {
                 tool_use_id: id.clone(),
                 decision: decision.clone(),
+                grant: grant.clone(),
                 ts,
             }),
             Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),

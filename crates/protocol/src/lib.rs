@@ -20,8 +20,8 @@ pub use conversation::{Message, Part, Reasoning, Role, Usage};
 pub use event::{ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
 pub use handle::EngineHandle;
 pub use policy::{
-    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, Preview, Reason, RequestId,
-    Target, Verdict,
+    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Level, Origin, Preview, Reason,
+    RequestId, Target, Verdict,
 };
 pub use record::{Record, SCHEMA_VERSION};
 pub use redact::Redactor;

@@ -57,7 +57,12 @@ pub enum Action {
 }
 
 impl Action {
-    /// Calls without effect may run side by side.
+    /// Calls that may run side by side: those without effect, and agents, who look after themselves.
+    pub fn runs_alongside(&self) -> bool {
+        self.is_read_only() || matches!(self, Self::Task { .. })
+    }
+
+    /// Nothing is changed by it.
     pub fn is_read_only(&self) -> bool {
         match self {
             Self::Read { .. } | Self::Skill { .. } => true,
@@ -111,6 +116,51 @@ pub enum Verdict {
     Deny(Reason),
 }
 
+/// The bare strictness of a verdict, in rising order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Allow,
+    Ask,
+    Confirm,
+    Deny,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Confirm => "confirm",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Verdict {
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Allow => Level::Allow,
+            Self::Ask(_) => Level::Ask,
+            Self::Confirm(_) => Level::Confirm,
+            Self::Deny(_) => Level::Deny,
+        }
+    }
+
+    pub fn reason(&self) -> Option<&Reason> {
+        match self {
+            Self::Allow => None,
+            Self::Ask(reason) | Self::Confirm(reason) | Self::Deny(reason) => Some(reason),
+        }
+    }
+}
+
 /// How an action must be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,6 +178,9 @@ pub struct RequestId(pub u64);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     pub request: RequestId,
+    /// The subagent that asks; none: the session's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The tool call it is about.
     pub id: String,
     pub tool: String,

@@ -148,6 +148,9 @@ pub struct ApprovalRecord {
     pub tool_use_id: String,
     #[serde(flatten)]
     pub decision: Decision,
+    /// What "always" allowed, word for word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
     pub ts: Timestamp,
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::conversation::{Message, Part, Role, Usage};
+use crate::policy::Decision;
 use crate::record::{self, Record};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
@@ -27,6 +28,8 @@ pub struct Transcript {
     pub first_prompt: Option<String>,
     pub turns: u32,
     pub todos: Vec<Todo>,
+    /// What the user allowed for good in this session.
+    pub grants: Vec<String>,
     /// Of all model calls together.
     pub usage: Usage,
     /// Of the last model call: what the server counted for the context it was sent.
@@ -69,7 +72,12 @@ impl Transcript {
                 self.usage.add(record.usage);
                 self.last_usage = Some(record.usage);
             }
-            Record::Interrupted(_) | Record::Approval(_) | Record::Error(_) | Record::Unknown(_) => {}
+            Record::Approval(approval) => {
+                if matches!(approval.decision, Decision::AllowAlways { .. }) {
+                    self.grants.extend(approval.grant);
+                }
+            }
+            Record::Interrupted(_) | Record::Error(_) | Record::Unknown(_) => {}
         }
     }
 
@@ -95,7 +103,7 @@ impl Transcript {
             return;
         }
         self.answer_open_calls();
-        if message.role == Role::User {
+        if message.role == Role::User && !message.hidden {
             self.turns += 1;
             self.mark_turn();
             if self.first_prompt.is_none() {

@@ -11,6 +11,7 @@ use rustyline::{
     Modifiers, Movement, RepeatCount,
 };
 use tokio::sync::mpsc;
+use zdx_protocol::redact::Redactor;
 
 use super::input::Entry;
 use super::tty::Quiet;
@@ -22,11 +23,13 @@ const HISTORY_ENTRIES: usize = 1_000;
 const HISTORY_ENTRY_BYTES: usize = 16 << 10;
 
 pub struct Editor {
-    requests: thread_mpsc::Sender<()>,
+    requests: thread_mpsc::Sender<Option<Arc<Redactor>>>,
     entries: mpsc::Receiver<Entry>,
     /// A line was asked for and has not come yet.
     waiting: bool,
     pub quiet: Quiet,
+    /// Masks secrets in what the history keeps; without it nothing is kept.
+    pub redactor: Option<Arc<Redactor>>,
 }
 
 impl Editor {
@@ -34,21 +37,21 @@ impl Editor {
     pub fn start(history: Option<PathBuf>) -> std::io::Result<Self> {
         let quiet = Quiet::enter()?;
         let mut lines = LineEditor::new(history).map_err(std::io::Error::other)?;
-        let (requests, wanted) = thread_mpsc::channel();
+        let (requests, wanted) = thread_mpsc::channel::<Option<Arc<Redactor>>>();
         let (send, entries) = mpsc::channel(1);
         std::thread::Builder::new().name("editor".into()).spawn(move || {
-            while wanted.recv().is_ok() {
-                if send.blocking_send(lines.read()).is_err() {
+            while let Ok(redactor) = wanted.recv() {
+                if send.blocking_send(lines.read(redactor.as_deref())).is_err() {
                     return;
                 }
             }
         })?;
-        Ok(Self { requests, entries, waiting: false, quiet })
+        Ok(Self { requests, entries, waiting: false, quiet, redactor: None })
     }
 
     /// The next line. Cancelled, it goes on in the background, and the next call gets what it brings.
     pub async fn line(&mut self) -> Entry {
-        if !std::mem::replace(&mut self.waiting, true) && self.requests.send(()).is_err() {
+        if !std::mem::replace(&mut self.waiting, true) && self.requests.send(self.redactor.clone()).is_err() {
             return Entry::End;
         }
         let entry = self.entries.recv().await.unwrap_or(Entry::End);
@@ -88,11 +91,13 @@ impl LineEditor {
         Ok(this)
     }
 
-    fn read(&mut self) -> Entry {
+    fn read(&mut self, redactor: Option<&Redactor>) -> Entry {
         match self.editor.readline(PROMPT) {
             Ok(line) => {
                 let line = self.folds.unfold(line);
-                self.remember(&line);
+                if let Some(redactor) = redactor {
+                    self.remember(&redactor.redact(&line));
+                }
                 Entry::Line(line)
             }
             Err(ReadlineError::Interrupted) => Entry::Interrupt,

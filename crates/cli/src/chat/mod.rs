@@ -5,9 +5,11 @@ mod editor;
 mod input;
 mod person;
 mod slash;
+mod trust;
 mod tty;
 
 use jiff::Timestamp;
+use zdx_engine::policy::trust::Digest;
 use zdx_protocol::{Command, EngineHandle, Event, NoticeLevel};
 
 use crate::args::Format;
@@ -31,7 +33,7 @@ pub async fn chat(settings: &Settings, pick: SessionPick) -> Result<Ending, Fail
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
     let stage = Stage::new(Front::new(settings)).map_err(Failure::runtime)?;
     let input = open_input(settings).map_err(Failure::runtime)?;
-    let mut chat = Chat { settings, stage, input, session: None, last: None };
+    let mut chat = Chat { settings, stage, input, session: None, last: None, declined: None };
     let left = chat.run(&pick, &mut signals).await;
     let message = match &left {
         Ok(_) => chat.last.as_ref().and_then(TurnEnd::complaint),
@@ -78,6 +80,8 @@ struct Chat<'a> {
     /// The session to name when leaving: saved, and something was said in it.
     session: Option<Session>,
     last: Option<TurnEnd>,
+    /// What the person was asked to trust and would not: not asked about again.
+    declined: Option<Digest>,
 }
 
 struct Session {
@@ -97,7 +101,7 @@ impl Chat<'_> {
     async fn run(&mut self, pick: &SessionPick, signals: &mut Signals) -> Result<Ending, Failure> {
         let mut engine = match self.begin(pick, signals).await? {
             Ok(engine) => engine,
-            Err(caught) => return Ok(Ending::Signalled(caught)),
+            Err(ending) => return Ok(ending),
         };
         if self.input.is_editor() {
             self.stage.say("/help lists commands · Ctrl-C interrupts · Ctrl-D leaves");
@@ -121,7 +125,7 @@ impl Chat<'_> {
                     };
                     engine = match self.begin(&fresh, signals).await? {
                         Ok(engine) => engine,
-                        Err(caught) => return Ok(Ending::Signalled(caught)),
+                        Err(ending) => return Ok(ending),
                     };
                 }
             }
@@ -132,13 +136,19 @@ impl Chat<'_> {
         &mut self,
         pick: &SessionPick,
         signals: &mut Signals,
-    ) -> Result<Result<EngineHandle, Caught>, Failure> {
+    ) -> Result<Result<EngineHandle, Ending>, Failure> {
+        if let Some(ending) = self.settle_trust(signals).await? {
+            return Ok(Err(ending));
+        }
         let audience = if self.input.is_editor() { Audience::Person } else { Audience::Nobody };
         let starting = start::engine(self.settings, pick, audience);
-        let Started { mut engine, notices } = match unless_signalled(signals, starting).await {
+        let Started { mut engine, notices, redactor } = match unless_signalled(signals, starting).await {
             Ok(started) => started?,
-            Err(caught) => return Ok(Err(caught)),
+            Err(caught) => return Ok(Err(Ending::Signalled(caught))),
         };
+        if let Input::Editor(editor) = &mut self.input {
+            editor.redactor = Some(redactor);
+        }
         match unless_signalled(signals, engine.events.recv()).await {
             Ok(Some(event)) => {
                 self.stage.show(&event);
@@ -149,7 +159,7 @@ impl Chat<'_> {
             Ok(None) => {
                 return Err(Failure::runtime("the engine stopped without a word; this is a bug in zdx"));
             }
-            Err(caught) => return Ok(Err(caught)),
+            Err(caught) => return Ok(Err(Ending::Signalled(caught))),
         }
         for message in notices {
             self.stage.show(&Event::Notice { level: NoticeLevel::Warning, message });
@@ -160,6 +170,26 @@ impl Chat<'_> {
             self.stage.show(&event);
         }
         Ok(Ok(engine))
+    }
+
+    /// Asks about a folder whose files want more than they get, before anything of them is used. Gives an ending when
+    /// the person would rather not be here.
+    async fn settle_trust(&mut self, signals: &mut Signals) -> Result<Option<Ending>, Failure> {
+        let Input::Editor(editor) = &mut self.input else { return Ok(None) };
+        let configured = start::configured(self.settings)?;
+        if configured.wants.is_empty() || self.declined == Some(configured.digest) {
+            return Ok(None);
+        }
+        match trust::ask(&configured, self.settings, editor, &mut self.stage, signals).await {
+            Ok(trust::Answer::Trust) => {
+                let remembered = self.settings.trust_store().trust(&self.settings.root, &configured.digest);
+                remembered.map_err(Failure::runtime)?;
+            }
+            Ok(trust::Answer::NotNow) => self.declined = Some(configured.digest),
+            Ok(trust::Answer::Leave) => return Ok(Some(Ending::Completed)),
+            Err(caught) => return Ok(Some(Ending::Signalled(caught))),
+        }
+        Ok(None)
     }
 
     /// The next line worth following, or how the conversation ends.

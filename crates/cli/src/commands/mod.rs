@@ -4,6 +4,7 @@ pub mod config;
 pub mod models;
 mod replay;
 pub mod sessions;
+pub mod trust;
 
 use clap::CommandFactory;
 use zdx_protocol::display::plain;

@@ -8,9 +8,11 @@ mod config;
 mod exec;
 mod faults;
 mod json;
+mod secrets;
 mod sessions;
 mod signals;
 mod stdin;
+mod trust;
 mod turns;
 mod usage;
 

@@ -2,6 +2,8 @@
 //! Read once when a session starts, so that every request of it begins with the same bytes.
 
 pub mod budget;
+pub mod complete;
+pub mod mentions;
 mod project;
 mod prompt;
 

@@ -1,22 +1,58 @@
 //! The one decision about every action: may it run?
+//! Rules, presets and floors meet in `judge`; what a command line does is read in `shell`.
 
-use zdx_protocol::{Action, Approval, Verdict};
+pub mod check;
+pub mod files;
+pub mod grants;
+mod judge;
+mod pattern;
+mod protected;
+mod rules;
+pub mod shell;
+pub mod table;
+pub mod trust;
 
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use zdx_protocol::Approval;
+
+pub use files::{Disk, Entry, FileView, Located, MapView, locate};
+pub use judge::{Explanation, PartFinding, explain, grant_key, judge};
+pub use protected::{is_instruction, is_protected};
+pub use rules::{LayerSource, RuleError, Rules, Ruling};
+
+/// Everything a decision depends on besides the action. Cheap to clone.
+#[derive(Clone)]
 pub struct PolicyContext {
-    approval: Approval,
+    /// The workspace, with every link in it resolved.
+    pub root: PathBuf,
+    /// What `~` and `$HOME` mean to a command.
+    pub home: Option<PathBuf>,
+    pub approval: Approval,
+    pub rules: Arc<Rules>,
+    /// Somebody can be asked.
+    pub person: bool,
+    /// `--allow-dangerous` on this very command line.
+    pub allow_dangerous: bool,
+    /// What a person allowed for good, as [`grant_key`] spells it.
+    pub grants: Arc<HashSet<String>>,
+    pub files: Arc<dyn FileView>,
 }
 
 impl PolicyContext {
-    pub fn new(approval: Approval) -> Self {
-        Self { approval }
+    /// Built-in rules on the real disk with somebody to ask.
+    pub fn new(root: impl Into<PathBuf>, approval: Approval) -> Self {
+        Self {
+            root: root.into(),
+            home: None,
+            approval,
+            rules: Arc::new(Rules::base()),
+            person: true,
+            allow_dangerous: false,
+            grants: Arc::default(),
+            files: Arc::new(Disk),
+        }
     }
-
-    pub fn set_approval(&mut self, approval: Approval) {
-        self.approval = approval;
-    }
-}
-
-pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
-    let _ = (action, cx.approval);
-    Verdict::Allow
 }

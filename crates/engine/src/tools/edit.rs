@@ -14,7 +14,7 @@ use super::input::{Input, invalid};
 use super::workspace::{FileError, Workspace, near_names};
 use super::{Prepared, Tool, ToolContext, off_thread};
 
-mod nearest;
+pub(super) mod nearest;
 
 pub struct Edit {
     spec: ToolSpec,

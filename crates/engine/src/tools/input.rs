@@ -43,6 +43,7 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     ("hidden", &["include_hidden", "includeHidden", "show_hidden"]),
     ("depth", &["max_depth", "maxDepth"]),
     ("patch", &["input", "diff", "patch_text", "patchText", "patch_content"]),
+    ("name", &["skill", "skill_name", "skillName"]),
 ];
 
 pub struct Input(Map<String, Value>);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use zdx_protocol::{Target, ToolError};
 
-use crate::history::Journal;
+use crate::history::{Blobs, Journal};
 
 mod beneath;
 mod journal;
@@ -149,6 +149,16 @@ impl Workspace {
         self
     }
 
+    /// The same folder for a session that works for this one: what it changes can be taken back from both.
+    pub fn for_child(&self, blobs: Option<Blobs>) -> io::Result<Self> {
+        Ok(Self {
+            root: self.root.clone(),
+            descriptor: self.descriptor.try_clone()?,
+            home: self.home.clone(),
+            journal: Arc::new(Journal::below(Arc::clone(&self.journal), blobs)),
+        })
+    }
+
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
@@ -167,7 +177,12 @@ impl Workspace {
         if named.contains('\0') {
             return Err(FileError::BadPath("the path holds a NUL character"));
         }
-        let (path, exists) = follow(&self.absolute(named))?;
+        self.locate(&self.absolute(named))
+    }
+
+    /// The same for a path of our own making, which need not be text.
+    pub fn locate(&self, path: &Path) -> Result<Target, FileError> {
+        let (path, exists) = follow(&self.root.join(path))?;
         let inside = path.starts_with(&self.root);
         Ok(Target { path, inside, exists })
     }

@@ -1,8 +1,10 @@
 //! From a verdict to a yes or a no, asking a person where the verdict says so.
 
+use std::sync::Arc;
+
 use zdx_protocol::{
-    Action, ApprovalRequest, Danger, Decision, Event, Preview, Reason, ToolCall, ToolError, TurnState,
-    Verdict,
+    Action, ApprovalRequest, Danger, Decision, Event, GrantScope, NoticeLevel, Preview, Reason, ToolCall,
+    ToolError, TurnState, Verdict,
 };
 
 use super::TurnIo;
@@ -26,7 +28,7 @@ pub enum Gate {
 }
 
 pub async fn gate(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate {
-    let (danger, reason) = match policy::judge(plan.action, io.policy) {
+    let (danger, reason) = match judge(io, plan.action).await {
         Verdict::Allow => return Gate::Run,
         Verdict::Deny(reason) => return Gate::Refused(refusal(reason)),
         Verdict::Ask(reason) => (Danger::Ask, reason),
@@ -39,18 +41,36 @@ pub async fn gate(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate 
     ask(io, call, plan, danger, reason).await
 }
 
+/// The decision looks at files, which can hang on a dead mount: not on the thread that hears Ctrl-C.
+async fn judge(io: &TurnIo<'_>, action: &Action) -> Verdict {
+    let (action, context) = (action.clone(), io.policy.clone());
+    let broken = || {
+        Verdict::Deny(Reason {
+            code: "internal".to_owned(),
+            message: "the guard broke down; this is a defect of zdx, and nothing was run".to_owned(),
+            rule: None,
+        })
+    };
+    tokio::task::spawn_blocking(move || policy::judge(&action, &context)).await.unwrap_or_else(|_| broken())
+}
+
 async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Danger, reason: Reason) -> Gate {
     let (request, answer) = io.approvals.open();
+    let grant = match danger {
+        Danger::Ask => policy::grant_key(plan.action, io.policy),
+        Danger::Confirm => None,
+    };
     io.emit.emit(Event::StateChanged { state: TurnState::AwaitingPermission }).await;
     let question = ApprovalRequest {
         request,
+        agent: None,
         id: call.id.clone(),
         tool: call.name.clone(),
         action: plan.action.clone(),
         preview: plan.preview.clone(),
         danger,
         reason,
-        grant: None,
+        grant: grant.clone(),
     };
     io.emit.emit(Event::ApprovalRequested(question)).await;
     let decision = tokio::select! {
@@ -59,13 +79,36 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
         // A front end that drops the question has gone: nothing runs without an answer.
         decision = answer => decision.unwrap_or(Decision::Deny { word: None }),
     };
-    io.emit.emit(Event::ApprovalResolved { request, id: call.id.clone(), decision: decision.clone() }).await;
+    let scope = match (&decision, danger) {
+        (Decision::AllowAlways { scope }, Danger::Ask) => Some(*scope),
+        // What must be confirmed is never remembered, whatever a front end answers.
+        (Decision::AllowAlways { .. }, Danger::Confirm)
+        | (Decision::AllowOnce | Decision::Deny { .. }, _) => None,
+    };
+    let grant = grant.filter(|_| scope.is_some());
+    if let (Some(grant), Some(scope)) = (&grant, scope) {
+        remember(io, grant, scope).await;
+    }
+    io.emit
+        .emit(Event::ApprovalResolved { request, id: call.id.clone(), decision: decision.clone(), grant })
+        .await;
+    io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     match decision {
         Decision::AllowOnce | Decision::AllowAlways { .. } => Gate::Run,
         Decision::Deny { word } => {
             let said = word.map(|word| format!("the user said no: {word}"));
             Gate::Refused(ToolError::new("rejected", said.unwrap_or_else(|| "the user said no".to_owned())))
         }
+    }
+}
+
+/// For the session by the record of the answer; for the project in zdx's own home too.
+async fn remember(io: &mut TurnIo<'_>, grant: &str, scope: GrantScope) {
+    Arc::make_mut(&mut io.policy.grants).insert(grant.to_owned());
+    if scope == GrantScope::Project
+        && let Err(error) = io.grants.add(&io.policy.root, grant)
+    {
+        io.emit.notice(NoticeLevel::Warning, error.to_string()).await;
     }
 }
 

@@ -1,6 +1,6 @@
-//! Commands that no model called for: what a user typed with `!`. They pass the same gate and are shown live.
+//! Commands that no model called for: what a user typed with `!`, what a slash command wants, what checks the work. They pass the same gate and are shown live.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use zdx_protocol::{
@@ -20,7 +20,7 @@ pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> Tu
     io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     let id = format!("shell-{turn}");
-    let (text, denied) = match run_gated(&id, command, Origin::User, io).await {
+    let (text, denied) = match run_gated(&id, command, Origin::User, io.tools.timeout, io).await {
         Ok(output) => (report(command, &output), 0),
         Err(error) => (format!("$ {command}\nnot run: {}", error.message), 1),
     };
@@ -35,11 +35,21 @@ pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> Tu
     TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms }
 }
 
+/// What a slash command's own command says, to be put in its place.
+pub async fn output_of(id: &str, command: &str, io: &mut TurnIo<'_>) -> String {
+    match run_gated(id, command, Origin::Model, io.tools.timeout, io).await {
+        Ok(output) if output.end == End::Exited(0) => output.stdout.text,
+        Ok(output) => report(command, &output),
+        Err(error) => format!("(`{command}` was not run: {})", error.message),
+    }
+}
+
 /// Judged, asked about where needed, run with its output shown as it comes.
 pub async fn run_gated(
     id: &str,
     command: &str,
     origin: Origin,
+    timeout: Option<Duration>,
     io: &mut TurnIo<'_>,
 ) -> Result<CommandOutput, ToolError> {
     let cwd = io.tools.workspace.root().to_owned();
@@ -60,13 +70,8 @@ pub async fn run_gated(
     io.emit.emit(Event::ToolStarted { id: id.to_owned(), name: "bash".to_owned() }).await;
     let (progress, mut chunks) = mpsc::channel(PROGRESS_QUEUE);
     let shell = std::sync::Arc::clone(&io.tools.shell);
-    let options = RunOptions {
-        id: id.to_owned(),
-        cwd,
-        timeout: io.tools.timeout,
-        cancel: io.cancel.clone(),
-        progress: Some(progress),
-    };
+    let options =
+        RunOptions { id: id.to_owned(), cwd, timeout, cancel: io.cancel.clone(), progress: Some(progress) };
     let run = shell.run(command, options);
     tokio::pin!(run);
     let output = loop {

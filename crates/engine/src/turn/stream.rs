@@ -115,8 +115,8 @@ async fn start(native: &Native, io: &TurnIo<'_>) -> Result<ModelStream, Broken> 
         messages: transcript.messages(),
         tools: &native.tools,
         max_tokens: native.budget.max_tokens(native, transcript),
-        temperature: native.config.temperature,
-        top_p: native.config.top_p,
+        temperature: native.temperature,
+        top_p: native.top_p,
         thinking: native.thinking(),
         stream: native.config.stream,
     };

@@ -98,7 +98,12 @@ fn shapes() -> Vec<(Record, &'static str)> {
             r#"{"type":"model","model":"lab/other","ts":"2025-12-17T03:21:09Z"}"#,
         ),
         (
-            Record::Approval(ApprovalRecord { tool_use_id: "call_1".to_owned(), decision: allow, ts: ts() }),
+            Record::Approval(ApprovalRecord {
+                tool_use_id: "call_1".to_owned(),
+                decision: allow,
+                grant: None,
+                ts: ts(),
+            }),
             r#"{"type":"approval","tool_use_id":"call_1","decision":"allow_always","scope":"session","ts":"2025-12-17T03:21:09Z"}"#,
         ),
         (

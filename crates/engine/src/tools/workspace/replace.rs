@@ -200,3 +200,22 @@ impl Drop for Temporary {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_temporary_file_that_was_not_renamed_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = File::open(dir.path()).unwrap();
+        let entries = || std::fs::read_dir(dir.path()).unwrap().count();
+        let (_, temporary) = Temporary::create(folder.try_clone().unwrap().into(), true).unwrap();
+        assert_eq!(entries(), 1);
+        drop(temporary);
+        assert_eq!(entries(), 0);
+        let (_, temporary) = Temporary::create(folder.try_clone().unwrap().into(), true).unwrap();
+        temporary.rename_to(OsStr::new("kept")).unwrap();
+        assert!(dir.path().join("kept").exists());
+    }
+}

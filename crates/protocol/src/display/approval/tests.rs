@@ -8,6 +8,7 @@ const VIEW: View<'static> = View { columns: 80, lines: 12, home: None };
 
 fn command(text: &str) -> ApprovalRequest {
     ApprovalRequest {
+        agent: None,
         request: RequestId(1),
         id: "call_1".to_owned(),
         tool: "bash".to_owned(),

@@ -1,0 +1,304 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::tools::Workspace;
+
+struct Desk {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    home: PathBuf,
+    workspace: Workspace,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let (root, home) = (base.join("root"), base.join("home"));
+        fs::create_dir_all(root.join("src")).unwrap();
+        fs::create_dir_all(&home).unwrap();
+        fs::write(root.join("src/main.rs"), "fn main() {}\n").unwrap();
+        fs::write(root.join("a b.txt"), "spaced").unwrap();
+        fs::write(home.join("notes.md"), "mine").unwrap();
+        fs::write(base.join("outside.txt"), "secret").unwrap();
+        let workspace = Workspace::open(&root).unwrap().with_home(Some(home.clone()));
+        Self { _dir: dir, root, home, workspace }
+    }
+
+    fn attach(&self, text: &str) -> Attached {
+        attach(&mentions_in(text), &self.workspace)
+    }
+
+    fn texts(&self, text: &str) -> Vec<String> {
+        let attached = self.attach(text);
+        assert_eq!(attached.notices, [] as [&str; 0], "{text}");
+        attached.attachments.into_iter().map(|one| one.text).collect()
+    }
+
+    /// Nothing is attached, and the one notice says why.
+    fn refused(&self, text: &str) -> String {
+        let attached = self.attach(text);
+        assert_eq!(attached.attachments, [], "{text}");
+        assert_eq!(attached.notices.len(), 1, "{text}: {:?}", attached.notices);
+        attached.notices[0].clone()
+    }
+}
+
+fn prompt(text: &str) -> Vec<What> {
+    match parse(text).unwrap() {
+        Input::Prompt { text: kept, mentions } => {
+            assert_eq!(kept, text.trim());
+            mentions.into_iter().map(|mention| mention.what).collect()
+        }
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn bare(path: &str) -> What {
+    What::Path { path: path.to_owned(), form: Form::Bare }
+}
+
+fn named(path: &str) -> What {
+    What::Path { path: path.to_owned(), form: Form::Named }
+}
+
+#[test]
+fn what_a_line_is_shows_in_its_first_characters() {
+    let shell = |command: &str| Ok(Input::Shell(command.to_owned()));
+    let command =
+        |name: &str, args: &str| Ok(Input::Command { name: name.to_owned(), args: args.to_owned() });
+    for (line, expected) in [
+        ("", Ok(Input::Empty)),
+        (" \n ", Ok(Input::Empty)),
+        ("!ls -la", shell("ls -la")),
+        ("  ! ls\n", shell("ls")),
+        ("@!git status", shell("git status")),
+        ("!", Err(InputError::EmptyShell)),
+        ("@!  ", Err(InputError::EmptyShell)),
+        ("/help", command("help", "")),
+        ("/openspec:apply the 'first one'\nand more", command("openspec:apply", "the 'first one'\nand more")),
+        ("/models  a/b ", command("models", "a/b")),
+        ("@agent:plan", Ok(Input::Agent("plan".to_owned()))),
+    ] {
+        assert_eq!(parse(line), expected, "{line:?}");
+    }
+}
+
+#[test]
+fn paths_and_odd_slashes_are_prompts() {
+    for text in ["/usr/bin/env is broken", "/", "// comment", "/ help", "/*x*/", "a !ls", "say /help", "?"] {
+        assert_eq!(prompt(text), [], "{text}");
+    }
+}
+
+#[test]
+fn every_form_of_mention_is_found() {
+    for (text, expected) in [
+        ("see @src/main.rs now", vec![bare("src/main.rs")]),
+        (r#"@"a b" and @"q\"\\""#, vec![bare("a b"), bare("q\"\\")]),
+        ("@~/x, @/etc/hosts", vec![bare("~/x,"), bare("/etc/hosts")]),
+        (r#"@file:x @file:"a b""#, vec![named("x"), named("a b")]),
+        ("(@https://example.org/a?b=@c).", vec![What::Link("https://example.org/a?b=@c".to_owned())]),
+        ("ask @agent:code-review.", vec![What::Agent("code-review".to_owned())]),
+        ("看@src/main.rs", vec![bare("src/main.rs")]),
+    ] {
+        assert_eq!(prompt(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_mention_knows_where_it_stands() {
+    let text = r#"x @file:"a b" y"#;
+    let [mention] = mentions_in(text).try_into().unwrap();
+    assert_eq!((&text[mention.span], &text[mention.name]), (r#"@file:"a b""#, "a b"));
+    let text = "(@src/main.rs)";
+    let [mention] = mentions_in(text).try_into().unwrap();
+    assert_eq!((mention.span.start, &text[mention.name]), (1, "src/main.rs)"));
+}
+
+#[test]
+fn addresses_and_code_are_no_mentions() {
+    for text in [
+        "mail joe@example.org",
+        "git@github.com:a/b.git",
+        "foo@bar",
+        "a/@b",
+        "use `@src/main.rs` there",
+        "```py\n@src/main.rs\n```",
+        "~~~\n@file:x\n~~~\nend",
+        "@",
+        "@ x",
+        "@. @..",
+        r#"var s = @"open"#,
+        "@agent: x",
+    ] {
+        assert_eq!(prompt(text), [], "{text}");
+    }
+}
+
+#[test]
+fn a_decorator_is_text_because_no_such_file_exists() {
+    let desk = Desk::new();
+    for text in
+        ["@property\ndef x(self): pass", "@Override", "@types/node", "@\"verbatim\"", "@~/none", "@/no/such"]
+    {
+        assert_eq!(desk.attach(text), Attached::default(), "{text}");
+    }
+}
+
+#[test]
+fn files_come_with_their_names_as_typed_and_once() {
+    let desk = Desk::new();
+    let main = "@file:src/main.rs\nfn main() {}\n";
+    assert_eq!(desk.texts("@src/main.rs and @file:src/main.rs, @./src/main.rs"), [main]);
+    assert_eq!(desk.texts("(see @src/main.rs)."), [main]);
+    assert_eq!(desk.texts("@file:src/main.rs?"), [main]);
+    assert_eq!(desk.texts("解释@src/main.rs的内容"), [main]);
+    assert_eq!(desk.texts(r#"@"a b.txt""#), ["@file:a b.txt\nspaced"]);
+    assert_eq!(desk.attach("@src/main.rs,").attachments[0].label, "src/main.rs");
+}
+
+#[test]
+fn a_named_file_that_is_missing_is_reported() {
+    let desk = Desk::new();
+    assert!(desk.refused("@file:src/nope.rs.").starts_with("@src/nope.rs: there is no such file"));
+    assert!(desk.refused("@file:src/main.rs/x").contains("no such file"));
+}
+
+#[test]
+fn a_relative_mention_never_leaves_the_root() {
+    let desk = Desk::new();
+    symlink(desk.root.join("../outside.txt"), desk.root.join("link")).unwrap();
+    symlink(desk.root.join("loop"), desk.root.join("loop")).unwrap();
+    for text in ["@../outside.txt", "@src/../../outside.txt", "@link", "@file:../outside.txt", "@../"] {
+        assert!(desk.refused(text).contains("leaves the project"), "{text}");
+    }
+    assert_eq!(desk.attach("@loop"), Attached::default());
+    assert!(desk.refused("@file:loop").contains("no such file"));
+}
+
+#[test]
+fn what_the_user_types_in_full_is_honoured_with_a_word() {
+    let desk = Desk::new();
+    let notes = desk.home.join("notes.md");
+    for text in
+        ["@~/notes.md".to_owned(), format!("@{}", notes.display()), format!("@file:{}", notes.display())]
+    {
+        let attached = desk.attach(&text);
+        assert_eq!(attached.attachments.len(), 1, "{text}");
+        assert!(attached.attachments[0].text.ends_with("\nmine"));
+        assert_eq!(attached.notices, [format!("attached {}, which is outside the project", notes.display())]);
+    }
+    // Inside, an absolute path is nothing special.
+    let inside = format!("@{}", desk.root.join("src/main.rs").display());
+    assert_eq!(desk.texts(&inside).len(), 1);
+}
+
+#[test]
+fn a_projects_file_may_not_name_what_is_outside() {
+    let desk = Desk::new();
+    let mut mentions = mentions_in("@~/notes.md @src/main.rs");
+    for mention in &mut mentions {
+        mention.author = Author::File;
+    }
+    let attached = attach(&mentions, &desk.workspace);
+    assert_eq!(attached.attachments.len(), 1);
+    assert_eq!(attached.attachments[0].label, "src/main.rs");
+    assert!(attached.notices[0].contains("not you"), "{:?}", attached.notices);
+}
+
+#[test]
+fn folders_are_listed_sorted_and_bounded() {
+    let desk = Desk::new();
+    fs::create_dir(desk.root.join("src/sub")).unwrap();
+    fs::create_dir(desk.root.join("empty")).unwrap();
+    assert_eq!(desk.texts("@src/"), ["@file:src/\nmain.rs\nsub/"]);
+    assert_eq!(desk.texts("@empty"), ["@file:empty\n[empty folder]"]);
+    assert_eq!(desk.texts("@./"), ["@file:./\na b.txt\nempty/\nsrc/"]);
+    let many = desk.root.join("many");
+    fs::create_dir(&many).unwrap();
+    (0..250).for_each(|n| fs::write(many.join(format!("{n:03}")), "").unwrap());
+    let [listing] = desk.texts("@many").try_into().unwrap();
+    assert!(listing.ends_with("199\n[cut: 50 more entries]"), "{listing}");
+}
+
+#[test]
+fn what_is_no_text_is_refused_without_waiting() {
+    let desk = Desk::new();
+    fs::write(desk.root.join("image.png"), b"\x89PNG\0\0").unwrap();
+    assert!(desk.refused("@image.png").contains("not a text file"));
+    let pipe = desk.root.join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(desk.refused("@pipe").contains("named pipe"));
+    assert!(desk.refused("@/dev/null").contains("a device"));
+    fs::write(desk.root.join("latin1"), b"caf\xe9").unwrap();
+    assert_eq!(desk.texts("@latin1"), ["@file:latin1\ncaf\u{fffd}"]);
+}
+
+#[test]
+fn a_large_file_is_cut_and_the_rest_of_too_many_left_out() {
+    let desk = Desk::new();
+    let write = |name: &str, size: usize| fs::write(desk.root.join(name), "é".repeat(size / 2)).unwrap();
+    write("exact", 64 * 1024);
+    assert_eq!(desk.texts("@exact")[0].len(), "@file:exact\n".len() + 64 * 1024);
+    write("big", 64 * 1024 + 2);
+    let attached = desk.attach("@big");
+    assert!(
+        attached.attachments[0].text.ends_with("é\n[cut: 65536 of 65538 bytes; read the file for the rest]")
+    );
+    assert!(attached.notices[0].contains("only the first 65536 of its 65538 bytes"));
+    (1..=5).for_each(|n| write(&format!("f{n}"), 60 * 1024));
+    let attached = desk.attach("@f1 @f2 @f3 @f4 @f5 @src/main.rs");
+    let labels: Vec<&str> = attached.attachments.iter().map(|one| one.label.as_str()).collect();
+    assert_eq!(labels, ["f1", "f2", "f3", "f4", "f5"]);
+    let total: usize = attached.attachments.iter().map(|one| one.text.len()).sum();
+    assert!(total < 257 * 1024, "{total}");
+    assert!(attached.notices[0].starts_with("@f5: only the first 16384"), "{:?}", attached.notices);
+    assert!(
+        attached.notices[1].starts_with("@src/main.rs: not attached: too much"),
+        "{:?}",
+        attached.notices
+    );
+}
+
+#[test]
+fn agents_and_links_come_apart_from_files() {
+    let desk = Desk::new();
+    let attached = desk.attach("@agent:plan look at @https://example.org and @agent:build");
+    assert_eq!(attached.agent.as_deref(), Some("plan"));
+    assert_eq!(attached.links, ["https://example.org"]);
+    assert_eq!(attached.notices, ["one agent at a time: `plan` is used, `build` is not"]);
+    assert_eq!(attached.attachments, []);
+}
+
+proptest! {
+    /// Whatever is typed: no panic, spans are in order and in bounds, and nothing is lost from the text.
+    #[test]
+    fn any_text_can_be_typed(text in "[@`\"a/:!.~ \n\\\\é，]{0,40}|\\PC{0,40}") {
+        let mentions = mentions_in(&text);
+        let mut end = 0;
+        for mention in &mentions {
+            prop_assert!(end <= mention.span.start && mention.span.end <= text.len());
+            prop_assert!(mention.span.start < mention.name.start && mention.name.end <= mention.span.end);
+            prop_assert!(text[mention.span.clone()].starts_with('@'));
+            prop_assert!(text.get(mention.name.clone()).is_some());
+            end = mention.span.end;
+        }
+        if let Ok(Input::Prompt { text: kept, .. }) = parse(&text) {
+            prop_assert_eq!(kept, text.trim());
+        }
+    }
+}
+
+#[test]
+fn the_root_itself_is_not_followed_by_name_alone() {
+    let desk = Desk::new();
+    assert!(Path::new(&desk.root).is_absolute());
+    let text = format!("@{}/../outside.txt", desk.root.display());
+    // Typed in full: honoured, although it starts with the root's own path.
+    assert_eq!(desk.attach(&text).attachments.len(), 1);
+}

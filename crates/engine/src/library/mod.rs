@@ -1,0 +1,14 @@
+//! Markdown that teaches zdx something: skills, agents and slash commands, from the project and from home.
+//! Reads files and grants nothing: what a file asks for is data, and policy decides about it.
+
+pub mod agents;
+pub mod commands;
+pub mod frontmatter;
+pub mod places;
+pub mod skills;
+mod yaml;
+
+pub use agents::{AgentProfile, Agents, Mode};
+pub use commands::{Commands, Expanded, SlashCommand};
+pub use places::{Places, Scope, Trust};
+pub use skills::{Skill, Skills};

@@ -1,0 +1,301 @@
+//! Rules, then the preset, then the floors, then whether anybody can be asked: in this order, for every door.
+//! Pure: the disk is only seen through the context's file view.
+
+use std::path::Path;
+
+use serde::Serialize;
+use zdx_protocol::{Action, Approval, Level, Origin, Reason, Target, Verdict};
+
+use super::PolicyContext;
+use super::pattern::UNKNOWN;
+use super::protected::{is_instruction, is_protected, is_raw_device};
+use super::rules::{EXTERNAL, Ruling};
+use super::shell::{self, Concern, Part, Surroundings, text::Raw};
+
+/// One thing that was weighed: a part of a command line, or the action as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartFinding {
+    pub text: String,
+    pub verdict: Level,
+    pub code: String,
+    pub reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// A verdict with everything that led to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    pub verdict: Verdict,
+    pub parts: Vec<PartFinding>,
+}
+
+pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
+    let findings = Weigher { cx, lenient: is_lenient(action, cx) }.findings(action);
+    conclude(action, &findings, cx)
+}
+
+/// The same decision about a command line, part by part.
+pub fn explain(command: &str, origin: Origin, cx: &PolicyContext) -> Explanation {
+    let action = Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin };
+    let parts = Weigher { cx, lenient: is_lenient(&action, cx) }.findings(&action);
+    Explanation { verdict: conclude(&action, &parts, cx), parts }
+}
+
+/// Exactly what "always" would remember for this action: this command, this path, nothing wider.
+pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
+    let paths = |tool: &str, targets: &[Target]| {
+        let names: Vec<String> = targets.iter().map(|target| target.path.display().to_string()).collect();
+        Some(format!("{tool} {}", names.join("\n")))
+    };
+    match action {
+        Action::Command { command, cwd, .. } if *cwd == cx.root => {
+            Some(format!("bash {}", shell::normalise(command)))
+        }
+        Action::Command { command, cwd, .. } => {
+            Some(format!("bash {} (in {})", shell::normalise(command), cwd.display()))
+        }
+        Action::Read { tool, targets } | Action::Write { tool, targets } => paths(tool, targets),
+        Action::Mcp { server, tool } => Some(format!("mcp {server}__{tool}")),
+        Action::Skill { name } => Some(format!("skill {name}")),
+        Action::Task { agent } => Some(format!("task {agent}")),
+        Action::Todo => None,
+    }
+}
+
+/// Who typed a command wants it run: only floors and written denials stand against it.
+fn is_lenient(action: &Action, cx: &PolicyContext) -> bool {
+    cx.approval == Approval::Yolo || matches!(action, Action::Command { origin: Origin::User, .. })
+}
+
+/// The strictest finding, then grants, then nobody to ask.
+fn conclude(action: &Action, findings: &[PartFinding], cx: &PolicyContext) -> Verdict {
+    // Among equals the first says it best: parts come in the order of the text.
+    let Some(worst) = findings.iter().rev().max_by_key(|finding| finding.verdict) else {
+        return Verdict::Allow;
+    };
+    let reason = Reason { code: worst.code.clone(), message: worst.reason.clone(), rule: worst.rule.clone() };
+    match worst.verdict {
+        Level::Allow => Verdict::Allow,
+        Level::Deny => Verdict::Deny(reason),
+        Level::Ask if grant_key(action, cx).is_some_and(|key| cx.grants.contains(&key)) => Verdict::Allow,
+        Level::Ask if cx.person => Verdict::Ask(reason),
+        Level::Ask => Verdict::Deny(refused(
+            reason,
+            "nobody can be asked here: run interactively, pass --yolo, or allow it in the configuration",
+        )),
+        Level::Confirm if cx.person => Verdict::Confirm(reason),
+        Level::Confirm if cx.allow_dangerous => Verdict::Allow,
+        Level::Confirm => {
+            let way_out = match reason.code.as_str() {
+                "overwrite" => "use the write tool instead; or run interactively, or pass --allow-dangerous",
+                "opaque" | "unreadable" => {
+                    "write the command out plainly; or run interactively, or pass --allow-dangerous"
+                }
+                _ => "nobody can be asked here: run interactively, or pass --allow-dangerous",
+            };
+            Verdict::Deny(refused(reason, way_out))
+        }
+    }
+}
+
+fn refused(reason: Reason, way_out: &str) -> Reason {
+    Reason {
+        code: "approval_required".to_owned(),
+        message: format!("{}; {way_out}", reason.message),
+        rule: reason.rule,
+    }
+}
+
+struct Weigher<'a> {
+    cx: &'a PolicyContext,
+    lenient: bool,
+}
+
+impl Weigher<'_> {
+    fn findings(&self, action: &Action) -> Vec<PartFinding> {
+        match action {
+            Action::Read { tool, targets } => self.files(tool, targets, false),
+            Action::Write { tool, targets } => self.files(tool, targets, true),
+            Action::Command { command, cwd, origin } => self.command(command, cwd, *origin),
+            Action::Mcp { server, tool } => {
+                let name = format!("{server}__{tool}");
+                let by_server = format!("{server}/{tool}");
+                let ruling = self.strictest(&self.cx.rules.named("mcp", &[&name, &by_server]), &name);
+                vec![self.by_rule(&name, &ruling, "it calls a tool of another program")]
+            }
+            Action::Skill { name } => {
+                vec![self.by_rule(name, &self.cx.rules.named("skill", &[name]), "it loads a skill")]
+            }
+            Action::Task { agent } => {
+                vec![self.by_rule(agent, &self.cx.rules.named("task", &[agent]), "it starts another agent")]
+            }
+            Action::Todo => {
+                let ruling = self.cx.rules.tool("todo");
+                let level =
+                    if self.lenient && ruling.level == Level::Ask { Level::Allow } else { ruling.level };
+                vec![finding("todo", level, code(level), "it changes the todo list", ruling.rule)]
+            }
+        }
+    }
+
+    /// An MCP tool may also be named as a tool of its own (`server__tool = "deny"`): the stricter word holds.
+    fn strictest(&self, ruling: &Ruling, name: &str) -> Ruling {
+        let own = self.cx.rules.tool(name);
+        if own.written && own.level > ruling.level { own } else { ruling.clone() }
+    }
+
+    /// The preset, on a level that rules gave.
+    fn preset(&self, level: Level) -> Level {
+        match (level, self.cx.approval) {
+            (Level::Ask, _) if self.lenient => Level::Allow,
+            (Level::Allow, Approval::Paranoid) if !self.lenient => Level::Ask,
+            (other, _) => other,
+        }
+    }
+
+    fn by_rule(&self, text: &str, ruling: &Ruling, what: &str) -> PartFinding {
+        let level = self.preset(ruling.level);
+        let reason = match level {
+            Level::Allow => "a rule or the preset allows it".to_owned(),
+            Level::Ask | Level::Confirm => format!("{what}, and the rules ask first"),
+            Level::Deny => "a rule denies it".to_owned(),
+        };
+        finding(text, level, code(level), &reason, ruling.rule.clone())
+    }
+
+    fn files(&self, tool: &str, targets: &[Target], write: bool) -> Vec<PartFinding> {
+        let key = if tool == "edit" { "write" } else { tool };
+        let ruling = self.cx.rules.tool(key);
+        let mut findings = Vec::new();
+        let what = if write { "it changes a file" } else { "it looks at files" };
+        if targets.is_empty() {
+            findings.push(self.by_rule(tool, &ruling, what));
+        }
+        for target in targets {
+            let shown = target.path.display().to_string();
+            let mut own = ruling.clone();
+            if write && is_instruction(&target.path) && own.level == Level::Allow {
+                own.level = Level::Ask;
+            }
+            findings.push(self.by_rule(&shown, &own, what));
+            if !target.inside && !super::protected::is_harmless_device(&target.path) {
+                findings.push(self.outside(&shown, &target.path));
+            }
+            if write && is_raw_device(&target.path) {
+                findings.push(finding(&shown, Level::Deny, "forbidden", "it writes to a device", None));
+            } else if write && is_protected(&target.path, &self.cx.root) {
+                let reason = format!(
+                    "{shown} is a protected path: what is written there runs or steers something later"
+                );
+                findings.push(finding(&shown, Level::Confirm, "protected_path", &reason, None));
+            }
+        }
+        findings
+    }
+
+    fn outside(&self, text: &str, path: &Path) -> PartFinding {
+        let full = path.display().to_string();
+        let from_home = self.cx.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        let from_home = from_home.map(|rest| format!("~/{}", rest.display()));
+        let below = format!("{full}/");
+        let mut spellings = vec![full.as_str(), below.as_str()];
+        spellings.extend(from_home.as_deref());
+        let ruling = self.cx.rules.named(EXTERNAL, &spellings);
+        let level = match ruling.level {
+            Level::Deny if self.lenient && !ruling.written => Level::Allow,
+            other => self.preset(other),
+        };
+        let reason = format!("{full} lies outside the workspace");
+        finding(text, level, "path_escape", &reason, ruling.rule)
+    }
+
+    fn command(&self, command: &str, cwd: &Path, origin: Origin) -> Vec<PartFinding> {
+        let home = self.cx.home.as_ref().map(|home| home.to_string_lossy().into_owned());
+        let around =
+            Surroundings { root: &self.cx.root, cwd, home: home.as_deref(), files: self.cx.files.as_ref() };
+        let mut findings = Vec::new();
+        self.patterns(command, command, &mut findings);
+        let inspection = shell::inspect(command, &around);
+        findings.extend(inspection.raw.map(|raw| unread(command, raw)));
+        for part in &inspection.parts {
+            self.part(part, origin, &mut findings);
+        }
+        findings
+    }
+
+    /// Regular expressions of the configuration, on the text as given and on each part as it would run.
+    fn patterns(&self, text: &str, shown: &str, findings: &mut Vec<PartFinding>) {
+        if let Some(rule) = self.cx.rules.blacklisted(text) {
+            findings.push(finding(shown, Level::Deny, "denied", "a blacklist pattern covers it", Some(rule)));
+        }
+        if let Some(rule) = self.cx.rules.dangerous(text) {
+            findings.push(finding(
+                shown,
+                Level::Confirm,
+                "listed_command",
+                "a dangerous pattern covers it",
+                Some(rule),
+            ));
+        }
+    }
+
+    fn part(&self, part: &Part, origin: Origin, findings: &mut Vec<PartFinding>) {
+        let text = part.text.as_str();
+        for view in &part.views {
+            self.patterns(&view.join(" ").replace(UNKNOWN, "…"), text, findings);
+        }
+        for concern in &part.concerns {
+            match concern {
+                Concern::Forbidden { why } => findings.push(match origin {
+                    Origin::Model => finding(text, Level::Deny, "forbidden", why, None),
+                    Origin::User => finding(text, Level::Confirm, "forbidden", why, None),
+                }),
+                Concern::Confirm { code, why } => {
+                    findings.push(finding(text, Level::Confirm, code, why, None))
+                }
+                Concern::Outside { path, .. } => findings.push(self.outside(text, path)),
+                Concern::Ask { .. } => {}
+            }
+        }
+        let ruling = self.cx.rules.command(&part.views, part.plain);
+        let why = part.concerns.iter().find_map(|concern| match concern {
+            Concern::Ask { why, .. } => Some(why.as_str()),
+            Concern::Forbidden { .. } | Concern::Confirm { .. } | Concern::Outside { .. } => None,
+        });
+        findings.push(self.by_rule(text, &ruling, why.unwrap_or("it runs a command")));
+    }
+}
+
+fn unread(command: &str, raw: Raw) -> PartFinding {
+    let text: String = command.chars().take(200).collect();
+    match raw {
+        Raw::Nul => finding(&text, Level::Deny, "denied", "the command holds a NUL character", None),
+        Raw::TooLong => {
+            finding(&text, Level::Confirm, "too_large", "the command is too long to be judged", None)
+        }
+        Raw::Hidden(c) => {
+            let reason =
+                format!("the command holds the invisible or control character U+{:04X}", u32::from(c));
+            finding(&text, Level::Confirm, "hidden_characters", &reason, None)
+        }
+        Raw::CutDollar => {
+            finding(&text, Level::Confirm, "unreadable", "a line break cuts an expansion in two", None)
+        }
+    }
+}
+
+fn code(level: Level) -> &'static str {
+    match level {
+        Level::Allow => "allowed",
+        Level::Ask | Level::Confirm => "approval_required",
+        Level::Deny => "denied",
+    }
+}
+
+fn finding(text: &str, verdict: Level, code: &str, reason: &str, rule: Option<String>) -> PartFinding {
+    PartFinding { text: text.to_owned(), verdict, code: code.to_owned(), reason: reason.to_owned(), rule }
+}
+
+#[cfg(test)]
+mod tests;

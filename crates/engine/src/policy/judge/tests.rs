@@ -1,0 +1,169 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::*;
+use crate::policy::{LayerSource, MapView, Rules};
+
+fn cx(approval: Approval) -> PolicyContext {
+    let mut disk = MapView::default();
+    for path in ["/w", "/etc", "/tmp", "/home/me"] {
+        disk.insert(path, crate::policy::Entry::Dir);
+    }
+    disk.insert("/w/existing.txt", crate::policy::Entry::File);
+    disk.insert("/w/sub/other.txt", crate::policy::Entry::File);
+    PolicyContext {
+        home: Some("/home/me".into()),
+        files: Arc::new(disk),
+        ..PolicyContext::new("/w", approval)
+    }
+}
+
+fn run(command: &str, cx: &PolicyContext) -> Verdict {
+    judge(&Action::Command { command: command.to_owned(), cwd: "/w".into(), origin: Origin::Model }, cx)
+}
+
+fn write(path: &str, cx: &PolicyContext) -> Verdict {
+    let path = PathBuf::from(path);
+    let target = Target { inside: path.starts_with("/w"), exists: false, path };
+    judge(&Action::Write { tool: "write".to_owned(), targets: vec![target] }, cx)
+}
+
+fn code(verdict: &Verdict) -> &str {
+    verdict.reason().map_or("", |reason| reason.code.as_str())
+}
+
+#[test]
+fn presets_move_what_rules_ask_and_never_a_floor() {
+    let (yolo, balanced, paranoid) = (cx(Approval::Yolo), cx(Approval::Balanced), cx(Approval::Paranoid));
+    for (command, expected) in [
+        ("cargo test", [Level::Allow, Level::Ask, Level::Ask]),
+        ("ls", [Level::Allow, Level::Allow, Level::Ask]),
+        ("cat /etc/passwd", [Level::Allow, Level::Deny, Level::Deny]),
+        ("rm x", [Level::Confirm; 3]),
+        ("echo hi > existing.txt", [Level::Confirm; 3]),
+        ("sudo ls", [Level::Deny; 3]),
+        ("rm -rf ~", [Level::Deny; 3]),
+        ("rm -rf ..", [Level::Deny; 3]),
+        ("rm -rf /*", [Level::Deny; 3]),
+    ] {
+        let got = [&yolo, &balanced, &paranoid].map(|cx| run(command, cx).level());
+        assert_eq!(got, expected, "{command}");
+    }
+    assert_eq!(judge(&Action::Todo, &paranoid), Verdict::Allow);
+    assert_eq!(write("/w/.git/config", &yolo).level(), Level::Confirm);
+    assert_eq!(write("/w/AGENTS.md", &balanced).level(), Level::Ask);
+    assert_eq!(write("/home/me/x", &balanced).level(), Level::Deny);
+    assert_eq!(write("/home/me/x", &yolo).level(), Level::Allow);
+    assert_eq!(code(&write("/dev/sda", &yolo)), "forbidden");
+}
+
+#[test]
+fn what_a_person_typed_is_only_confirmed_or_refused_by_rules() {
+    let mut cx = cx(Approval::Balanced);
+    let typed = |command: &str, cx: &PolicyContext| {
+        judge(&Action::Command { command: command.to_owned(), cwd: "/w".into(), origin: Origin::User }, cx)
+            .level()
+    };
+    assert_eq!(typed("cargo test", &cx), Level::Allow);
+    assert_eq!(typed("cat /etc/passwd", &cx), Level::Allow);
+    assert_eq!(typed("rm x", &cx), Level::Confirm);
+    assert_eq!(typed("sudo ls", &cx), Level::Confirm);
+    let mut rules = Rules::base();
+    let permission = serde_json::json!({"bash": {"curl *": "deny"}});
+    rules
+        .add(&LayerSource {
+            origin: "global".into(),
+            trusted: true,
+            permission: Some(&permission),
+            ..LayerSource::default()
+        })
+        .unwrap();
+    cx.rules = Arc::new(rules);
+    assert_eq!(typed("curl x", &cx), Level::Deny);
+}
+
+#[test]
+fn nobody_to_ask_means_a_denial_that_names_the_way_out() {
+    let mut cx = cx(Approval::Yolo);
+    cx.person = false;
+    assert_eq!(run("cargo test", &cx), Verdict::Allow);
+    let refused = run("echo hi > existing.txt", &cx);
+    assert_eq!((refused.level(), code(&refused)), (Level::Deny, "approval_required"));
+    assert!(refused.reason().unwrap().message.contains("use the write tool"), "{refused:?}");
+    assert!(run("rm x", &cx).reason().unwrap().message.contains("--allow-dangerous"));
+    cx.allow_dangerous = true;
+    assert_eq!(run("rm x", &cx), Verdict::Allow);
+    assert_eq!(code(&run("sudo rm x", &cx)), "forbidden");
+    cx.approval = Approval::Balanced;
+    assert_eq!(code(&run("cargo test", &cx)), "approval_required");
+}
+
+#[test]
+fn a_grant_covers_exactly_what_was_shown() {
+    let mut cx = cx(Approval::Balanced);
+    let action = |command: &str| Action::Command {
+        command: command.to_owned(),
+        cwd: "/w".into(),
+        origin: Origin::Model,
+    };
+    let key = grant_key(&action("cargo   test"), &cx).unwrap();
+    cx.grants = Arc::new([key, grant_key(&action("rm x"), &cx).unwrap()].into_iter().collect());
+    assert_eq!(run("cargo test", &cx), Verdict::Allow);
+    assert_eq!(run("cargo test -p x", &cx).level(), Level::Ask);
+    assert_eq!(run("cargo test && rm y", &cx).level(), Level::Confirm);
+    assert_eq!(run("rm x", &cx).level(), Level::Confirm);
+}
+
+#[test]
+fn user_rules_cover_words_and_never_what_hides_in_them() {
+    let mut cx = cx(Approval::Balanced);
+    let permission =
+        serde_json::json!({"bash": {"git log *": "allow", "cargo *": "allow", "./run.sh *": "allow"}});
+    let mut rules = Rules::base();
+    rules
+        .add(&LayerSource {
+            origin: "global".into(),
+            trusted: true,
+            permission: Some(&permission),
+            ..LayerSource::default()
+        })
+        .unwrap();
+    cx.rules = Arc::new(rules);
+    for (command, expected) in [
+        ("git log -3", Level::Allow),
+        ("timeout 5 cargo test", Level::Allow),
+        ("./run.sh a", Level::Allow),
+        ("git logout", Level::Ask),
+        ("git log --output=x", Level::Ask),
+        ("git log $X", Level::Ask),
+        ("FOO=1 cargo test", Level::Ask),
+        ("cargo test > new.txt", Level::Ask),
+        ("cargo() { :; }; cargo test", Level::Ask),
+        ("git log; git status", Level::Ask),
+        ("xargs cargo test", Level::Ask),
+    ] {
+        assert_eq!(run(command, &cx).level(), expected, "{command}");
+    }
+    let all = serde_json::json!({"bash": "allow"});
+    let mut rules = Rules::base();
+    rules
+        .add(&LayerSource {
+            origin: "global".into(),
+            trusted: true,
+            permission: Some(&all),
+            ..LayerSource::default()
+        })
+        .unwrap();
+    cx.rules = Arc::new(rules);
+    assert_eq!(run("FOO=1 make > new.txt", &cx), Verdict::Allow);
+    assert_eq!(run("rm x", &cx).level(), Level::Confirm);
+}
+
+#[test]
+fn findings_name_part_reason_and_rule() {
+    let explanation = explain("ls; rm x", Origin::Model, &cx(Approval::Balanced));
+    assert_eq!(explanation.verdict.level(), Level::Confirm);
+    assert_eq!(code(&explanation.verdict), "listed_command");
+    assert!(explanation.parts.iter().any(|part| part.text == "ls" && part.rule.as_deref() == Some("bash \"ls *\" = allow (built-in)")));
+    assert!(explanation.parts.iter().any(|part| part.text == "rm x" && part.verdict == Level::Confirm));
+}

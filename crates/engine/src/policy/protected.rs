@@ -1,0 +1,110 @@
+//! Names that run or steer something later: writing them always needs a person.
+//! Only names are judged here, present or not; where a path leads is `files`' answer.
+
+use std::path::Path;
+
+/// Folders whose whole content steers git, an editor or an agent.
+const FOLDERS: &[&str] =
+    &[".git", ".zdx", ".claude", ".opencode", ".eidolon", ".codex", ".cursor", ".agents", ".vscode", ".idea"];
+
+/// Files that are run or believed without being named: shells, direnv, MCP clients.
+const FILES: &[&str] = &[
+    ".mcp.json",
+    ".envrc",
+    ".profile",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".mkshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".logout",
+    ".inputrc",
+    "config.fish",
+];
+
+/// Device files that take or give bytes and keep none.
+const HARMLESS_DEVICES: &[&str] =
+    &["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "ptmx"];
+
+/// Is this path, below the root, one whose writing is always confirmed?
+pub fn is_protected(path: &Path, root: &Path) -> bool {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    below.components().any(|component| {
+        let name = component.as_os_str().to_string_lossy();
+        FOLDERS.iter().any(|folder| same(&name, folder))
+    }) || below.file_name().is_some_and(|name| {
+        let name = name.to_string_lossy();
+        FILES.iter().any(|file| same(&name, file))
+    })
+}
+
+/// Files that instruct agents: a change is at least asked for.
+pub fn is_instruction(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| same(&name.to_string_lossy(), "AGENTS.md"))
+}
+
+/// File systems that fold case, drop trailing dots and ignore invisible characters must not hide a name.
+fn same(name: &str, wanted: &str) -> bool {
+    if name.eq_ignore_ascii_case(wanted) {
+        return true;
+    }
+    let plain: String = name
+        .trim_end_matches(['.', ' '])
+        .chars()
+        .filter(|c| !crate::policy::shell::text::is_invisible(*c))
+        .flat_map(char::to_lowercase)
+        .collect();
+    plain == wanted.to_lowercase()
+}
+
+/// `/dev/null` and its like: neither outside nor overwritten.
+pub fn is_harmless_device(path: &Path) -> bool {
+    let Ok(below) = path.strip_prefix("/dev") else { return false };
+    let text = below.to_string_lossy();
+    HARMLESS_DEVICES.contains(&text.as_ref())
+        || text.strip_prefix("fd/").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Anything else in `/dev` is a raw device (or pretends to be one).
+pub fn is_raw_device(path: &Path) -> bool {
+    path.starts_with("/dev")
+        && path != Path::new("/dev")
+        && !is_harmless_device(path)
+        && !path.starts_with("/dev/shm")
+        && !path.starts_with("/dev/pts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protected_names_are_found_in_any_case_and_depth() {
+        let root = Path::new("/w");
+        for path in
+            ["/w/.git/config", "/w/sub/.GIT/hooks/x", "/w/.zdx", "/w/.Mcp.json", "/w/a/.bashrc", "/w/.git./x"]
+        {
+            assert!(is_protected(Path::new(path), root), "{path}");
+        }
+        for path in ["/w/git/config", "/w/.github/workflows/x.yml", "/w/.gitignore", "/w/zdx"] {
+            assert!(!is_protected(Path::new(path), root), "{path}");
+        }
+    }
+
+    #[test]
+    fn devices_are_told_apart() {
+        assert!(is_harmless_device(Path::new("/dev/null")) && is_harmless_device(Path::new("/dev/fd/3")));
+        assert!(is_raw_device(Path::new("/dev/sda")) && is_raw_device(Path::new("/dev/tcp/h/80")));
+        assert!(!is_raw_device(Path::new("/dev/shm/x")) && !is_raw_device(Path::new("/dev/null")));
+    }
+}

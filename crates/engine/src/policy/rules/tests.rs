@@ -1,0 +1,123 @@
+use serde_json::json;
+
+use super::*;
+
+fn rules(layers: &[(&str, bool, Value)]) -> Rules {
+    let mut rules = Rules::base();
+    for (origin, trusted, permission) in layers {
+        rules
+            .add(&LayerSource {
+                origin: (*origin).to_owned(),
+                trusted: *trusted,
+                permission: Some(permission),
+                ..LayerSource::default()
+            })
+            .unwrap();
+    }
+    rules
+}
+
+fn bash(rules: &Rules, command: &str) -> Level {
+    let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+    rules.command(&[argv], true).level
+}
+
+#[test]
+fn the_base_table_is_the_offline_default() {
+    let rules = Rules::base();
+    assert_eq!(rules.tool("read").level, Level::Allow);
+    assert_eq!(rules.tool("write").level, Level::Ask);
+    assert_eq!(rules.tool("todo").level, Level::Allow);
+    assert_eq!(rules.tool("webfetch").level, Level::Ask);
+    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Deny);
+    assert_eq!(bash(&rules, "ls"), Level::Allow);
+    assert_eq!(bash(&rules, "catfish x"), Level::Ask);
+}
+
+#[test]
+fn the_last_match_of_a_layer_wins_and_later_layers_lift_the_base() {
+    let rules = rules(&[(
+        "global",
+        true,
+        json!({"bash": {"git *": "allow", "git push *": "ask"}, EXTERNAL: "allow"}),
+    )]);
+    assert_eq!(bash(&rules, "git status"), Level::Allow);
+    assert_eq!(bash(&rules, "git push origin"), Level::Ask);
+    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Allow);
+    let rules = self::rules(&[("global", true, json!({"bash": {"*": "deny", "git *": "allow"}}))]);
+    assert_eq!(bash(&rules, "git status"), Level::Allow);
+    assert_eq!(bash(&rules, "ls"), Level::Deny);
+}
+
+#[test]
+fn a_written_deny_stands_and_untrusted_layers_only_raise() {
+    let rules = rules(&[
+        ("global", true, json!({"bash": {"curl *": "deny"}})),
+        ("project", true, json!({"bash": {"curl *": "allow", "make *": "allow"}})),
+    ]);
+    assert_eq!(bash(&rules, "curl x"), Level::Deny);
+    assert_eq!(bash(&rules, "make all"), Level::Allow);
+    let rules =
+        self::rules(&[("project", false, json!({"bash": "allow", "read": "ask", EXTERNAL: "allow"}))]);
+    assert_eq!(bash(&rules, "make all"), Level::Ask);
+    assert_eq!(rules.tool("read").level, Level::Ask);
+    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Deny);
+}
+
+#[test]
+fn edit_sets_both_writing_keys_and_the_catch_all_never_opens_the_outside() {
+    let rules = rules(&[("global", true, json!({"*": "allow", "edit": "deny"}))]);
+    assert_eq!(rules.tool("write").level, Level::Deny);
+    assert_eq!(rules.tool("patch").level, Level::Deny);
+    assert_eq!(rules.tool("anything").level, Level::Allow);
+    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Deny);
+}
+
+#[test]
+fn mistakes_name_their_layer_and_key() {
+    let mut rules = Rules::base();
+    let mut add = |permission: Value| {
+        rules.add(&LayerSource {
+            origin: "~/.zdx/config.toml".to_owned(),
+            trusted: true,
+            permission: Some(&permission),
+            ..LayerSource::default()
+        })
+    };
+    let error = add(json!({"bash": {"ls *": "sure"}})).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "~/.zdx/config.toml: `permission.bash.\"ls *\"` must be allow, ask or deny, not \"sure\""
+    );
+    assert!(add(json!({"read": {"x": "allow"}})).is_err());
+    assert!(add(json!([])).is_err());
+    assert_eq!(add(json!({"bahs": "allow"})).unwrap().len(), 1);
+}
+
+#[test]
+fn whitelist_blacklist_and_dangerous_patterns() {
+    let mut rules = Rules::base();
+    rules
+        .add(&LayerSource {
+            origin: "global".to_owned(),
+            trusted: true,
+            whitelist: &["git status".to_owned()],
+            blacklist_patterns: &[r"\bnc\b".to_owned()],
+            dangerous_patterns: &["^terraform destroy".to_owned()],
+            ..LayerSource::default()
+        })
+        .unwrap();
+    assert_eq!(bash(&rules, "git status -s"), Level::Allow);
+    assert_eq!(bash(&rules, "git statusx"), Level::Ask);
+    assert!(rules.blacklisted("nc -l 80").is_some() && rules.blacklisted("sync").is_none());
+    assert!(rules.dangerous("terraform destroy -auto-approve").is_some());
+    assert!(
+        rules
+            .add(&LayerSource {
+                origin: "x".into(),
+                blacklist_patterns: &["(".to_owned()],
+                ..LayerSource::default()
+            })
+            .is_err()
+    );
+}

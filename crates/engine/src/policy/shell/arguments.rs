@@ -1,0 +1,298 @@
+//! Which arguments of a command are files, and what happens to them.
+
+use super::files::{Change, Place};
+use super::names::{CREATORS, NO_FILES, OUTPUT_OPTIONS, PATTERN_FIRST, READERS};
+use super::options::operands;
+use super::walk::Walker;
+use super::word::Arg;
+use super::{Concern, Part};
+use crate::policy::files::Entry;
+use std::path::{Path, PathBuf};
+
+impl Walker<'_> {
+    pub fn files_of(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        match name {
+            "tee" | "sponge" => self.tee(argv, part),
+            "truncate" => self.each_operand(argv, Change::Overwrite, part),
+            "cp" | "install" | "gcp" | "rsync" | "scp" => self.copy(name, argv, part),
+            "ln" | "link" => self.link(argv, part),
+            _ if CREATORS.contains(&name) => self.each_operand(argv, Change::Alter, part),
+            _ if NO_FILES.contains(&name) => {}
+            _ if READERS.contains(&name) => self.read_operands(argv, 0, part),
+            _ if PATTERN_FIRST.contains(&name) => {
+                let given = argv.iter().any(|arg| {
+                    arg.text.starts_with("-e")
+                        || arg.text.starts_with("-f")
+                        || arg.text.starts_with("--regexp")
+                        || arg.text.starts_with("--file")
+                        || arg.text.starts_with("--expression")
+                        || arg.text == "--files"
+                });
+                self.read_operands(argv, usize::from(!given), part);
+            }
+            _ => {
+                for arg in operands(argv) {
+                    self.loose_path(arg, false, part);
+                }
+            }
+        }
+        if !NO_FILES.contains(&name) {
+            self.option_files(name, argv, part);
+        }
+    }
+
+    fn each_operand(&mut self, argv: &[Arg], change: Change, part: &mut Part) {
+        for (index, arg) in argv.iter().enumerate().skip(1) {
+            let value_of_option = index > 1
+                && matches!(argv[index - 1].text.as_str(), "-s" | "-r" | "-m" | "-d" | "-t" | "--size");
+            if !arg.text.starts_with('-') && !value_of_option {
+                self.changes(arg, change, part);
+            }
+        }
+    }
+
+    fn read_operands(&mut self, argv: &[Arg], skip: usize, part: &mut Part) {
+        let mut only_operands = false;
+        let mut seen = 0;
+        for (index, arg) in argv.iter().enumerate().skip(1) {
+            if !only_operands && arg.text == "--" {
+                only_operands = true;
+                continue;
+            }
+            if !only_operands && arg.text.starts_with('-') && arg.text.len() > 1 {
+                continue;
+            }
+            seen += 1;
+            // `cut -d /`, `sort -t /`: a separator, not the root of the disk.
+            let separator =
+                arg.text == "/" && matches!(argv[index - 1].text.as_str(), "-d" | "-t" | "-s" | "-F" | "-D");
+            if seen <= skip || separator || arg.text == "-" || is_remote(&arg.text) {
+                continue;
+            }
+            self.reads(arg, part);
+        }
+    }
+
+    fn tee(&mut self, argv: &[Arg], part: &mut Part) {
+        let append = argv.iter().any(|arg| {
+            arg.text == "--append"
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('a'))
+        });
+        for file in operands(argv) {
+            self.changes(file, if append { Change::Append } else { Change::Overwrite }, part);
+        }
+    }
+
+    /// The last operand is written: a file, or a folder that gets the names of the others.
+    fn copy(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        let files: Vec<Arg> = operands(argv).into_iter().cloned().collect();
+        let target_option = argv.iter().enumerate().find_map(|(index, arg)| {
+            match arg.text.strip_prefix("--target-directory=") {
+                Some(text) => Some(Arg { text: text.to_owned(), ..arg.clone() }),
+                None if matches!(arg.text.as_str(), "-t" | "--target-directory") => {
+                    argv.get(index + 1).cloned()
+                }
+                None => None,
+            }
+        });
+        let no_clobber =
+            argv.iter().any(|arg| matches!(arg.text.as_str(), "-n" | "--no-clobber" | "--ignore-existing"));
+        if name == "install" && argv.iter().any(|arg| arg.text == "-d" || arg.text == "--directory") {
+            self.each_operand(argv, Change::Alter, part);
+            return;
+        }
+        if argv.iter().any(|arg| arg.text.starts_with("--delete") || arg.text == "--remove-source-files") {
+            part.confirm("destructive", "it deletes files on the other side");
+        }
+        if argv.iter().any(|arg| {
+            arg.text == "-e"
+                || arg.text.starts_with("--rsh")
+                || arg.text.starts_with("--rsync-path")
+                || arg.text == "-S"
+        }) && matches!(name, "rsync" | "scp")
+        {
+            part.confirm("helper", "it runs a program of its options' choice");
+        }
+        let (sources, target) = match target_option {
+            Some(target) => (files.as_slice(), target),
+            None => match files.split_last() {
+                Some((target, sources)) => (sources, target.clone()),
+                None => return,
+            },
+        };
+        for source in sources.iter().filter(|arg| !is_remote(&arg.text)) {
+            self.reads(source, part);
+        }
+        if is_remote(&target.text) {
+            return;
+        }
+        let change = if no_clobber { Change::Alter } else { Change::Overwrite };
+        if self.is_dir(&target) {
+            self.changes(&target, Change::Alter, part);
+            for source in sources.iter().filter(|arg| arg.known().is_some()) {
+                let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or("");
+                let inside = Arg { text: format!("{}/{name}", target.text), ..target.clone() };
+                self.changes(&inside, change, part);
+            }
+        } else {
+            self.changes(&target, change, part);
+        }
+    }
+
+    fn link(&mut self, argv: &[Arg], part: &mut Part) {
+        let files: Vec<Arg> = operands(argv).into_iter().cloned().collect();
+        let forced = argv.iter().any(|arg| {
+            arg.text == "--force"
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('f'))
+        });
+        let symbolic = argv.iter().any(|arg| {
+            arg.text == "--symbolic"
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('s'))
+        });
+        let (link, targets) = match files.split_last() {
+            Some((only, [])) => (None, std::slice::from_ref(only)),
+            Some((link, targets)) => (Some(link), targets),
+            None => return,
+        };
+        for target in targets {
+            match (symbolic, link.filter(|_| !target.text.starts_with('/'))) {
+                // A relative target is read from where the link lies.
+                (true, Some(link)) => {
+                    let folder = if self.is_dir(link) { link.text.clone() } else { parent(&link.text) };
+                    let from_link = Arg { text: format!("{folder}/{}", target.text), ..target.clone() };
+                    self.reads(
+                        if folder.starts_with('/') || !folder.is_empty() { &from_link } else { target },
+                        part,
+                    );
+                }
+                _ => self.reads(target, part),
+            }
+        }
+        if let Some(link) = link {
+            self.changes(link, if forced { Change::Overwrite } else { Change::Alter }, part);
+        }
+    }
+
+    /// Files named inside options: `--output=x`, `-o x`, `-C/`, `@file`.
+    fn option_files(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        let strict = READERS.contains(&name) || PATTERN_FIRST.contains(&name);
+        for (index, arg) in argv.iter().enumerate().skip(1) {
+            let at = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
+            if let Some((option, value)) =
+                arg.text.split_once('=').filter(|(option, _)| option.starts_with("--"))
+            {
+                if OUTPUT_OPTIONS.contains(&option) {
+                    part.plain = false;
+                    self.changes(&at(value), Change::Overwrite, part);
+                } else if strict && (value.starts_with('/') || value.starts_with("..")) {
+                    self.reads(&at(value), part);
+                } else {
+                    self.loose_path(&at(value), false, part);
+                }
+            } else if OUTPUT_OPTIONS.contains(&arg.text.as_str()) {
+                part.plain = false;
+                if let Some(value) = argv.get(index + 1) {
+                    self.changes(&value.clone(), Change::Overwrite, part);
+                }
+            } else if arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.len() > 2 && strict
+            {
+                let value = &arg.text[1..];
+                // `-d/` is a separator.
+                let separator = value.len() == 2;
+                if let Some(slash) = value.find(['/', '~']).filter(|at| *at == 1 && !separator) {
+                    self.reads(&at(&value[slash..]), part);
+                }
+            }
+        }
+        self.written_by_option(name, argv, part);
+    }
+
+    /// `sort -o`, `curl -o`, `gcc -o`: the commands whose short option writes a file.
+    fn written_by_option(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        let letters: &[&str] = match name {
+            "sort" | "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "ld" | "as" | "tree" | "iconv"
+            | "rustc" | "shuf" | "objdump" | "xsltproc" | "protoc" | "gpg" | "pandoc" => &["-o"],
+            "curl" => &["-o", "-c", "-D"],
+            "wget" => &["-O", "-o", "-a"],
+            "split" => &[],
+            _ => return,
+        };
+        for (index, arg) in argv.iter().enumerate().skip(1) {
+            for letter in letters {
+                let value = if arg.text == *letter {
+                    argv.get(index + 1).cloned()
+                } else {
+                    arg.text
+                        .strip_prefix(letter)
+                        .filter(|rest| !rest.is_empty())
+                        .map(|rest| Arg { text: rest.to_owned(), ..arg.clone() })
+                };
+                if let Some(value) = value.filter(|value| value.text != "-") {
+                    part.plain = false;
+                    self.changes(&value, Change::Overwrite, part);
+                }
+            }
+        }
+    }
+
+    /// An argument of a command we do not know: a path only when it looks like one that is there.
+    pub fn loose_path(&mut self, arg: &Arg, write: bool, part: &mut Part) {
+        let text = arg.text.as_str();
+        let climbs =
+            text == ".." || text.starts_with("../") || text.contains("/../") || text.ends_with("/..");
+        if is_remote(text) || text.contains(' ') || text.contains('\n') {
+            return;
+        }
+        let absolute = text.starts_with('/') && self.first_folder_exists(text);
+        if !absolute && !climbs && !self.is_link(arg) {
+            if write {
+                self.changes(arg, Change::Alter, part);
+            }
+            return;
+        }
+        match self.place(arg) {
+            Place::Outside(path) if write => {
+                part.add(Concern::Outside { path, write });
+            }
+            Place::Outside(path) => {
+                let system = ["/usr", "/bin", "/sbin", "/lib", "/opt", "/nix"]
+                    .iter()
+                    .any(|folder| path.starts_with(folder));
+                if !system || climbs {
+                    part.add(Concern::Outside { path, write });
+                }
+            }
+            Place::Inside(_) | Place::Unknown => {}
+        }
+    }
+
+    fn is_link(&self, arg: &Arg) -> bool {
+        arg.known().is_some()
+            && self.folders.0.iter().any(|folder| {
+                matches!(self.around.files.entry(&folder.join(&arg.text)), Some(Entry::Link(_)))
+            })
+    }
+
+    /// `/api/v1` is a route, `/etc/x` is a file.
+    fn first_folder_exists(&self, text: &str) -> bool {
+        let first = text.trim_start_matches('/').split('/').next().unwrap_or("");
+        first.is_empty()
+            || self.around.files.entry(&PathBuf::from("/").join(first)).is_some()
+            || Path::new(text).starts_with(self.around.root)
+    }
+}
+
+fn parent(text: &str) -> String {
+    match text.rfind('/') {
+        Some(at) => text[..at.max(1)].to_owned(),
+        None => ".".to_owned(),
+    }
+}
+
+/// `host:path`, `https://…`: not on this disk. A `file:` address is.
+fn is_remote(text: &str) -> bool {
+    match text.split_once(':') {
+        Some(("file", _)) | None => false,
+        Some((host, rest)) => rest.starts_with("//") || (!host.contains('/') && !host.is_empty()),
+    }
+}

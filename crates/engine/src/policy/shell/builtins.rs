@@ -1,0 +1,284 @@
+//! Builtins of the shell that run text, set variables, change the folder or give names another meaning.
+
+use super::Concern;
+use super::Part;
+use super::commands::{basename, is_forbidden, is_listed};
+use super::feed::joined;
+use super::files::Place;
+use super::options::operands;
+use super::variables::selects_helper;
+use super::walk::{Folders, Walker};
+use super::word::Arg;
+
+const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "rksh",
+    "lksh", "posh", "osh", "elvish", "nu", "xonsh", "pwsh", "hush",
+];
+
+pub fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
+impl Walker<'_> {
+    /// True when the builtin is dealt with.
+    pub fn builtin(&mut self, name: &str, argv: &[Arg], part: &mut Part) -> bool {
+        match name {
+            "eval" => self.eval(argv, part),
+            "source" | "." => self.source_file(argv, part),
+            "trap" => self.trap(argv, part),
+            "alias" => self.define_alias(argv, part),
+            "cd" | "pushd" | "chdir" => self.change_directory(argv, part),
+            "popd" => {
+                self.found.changes_folder = true;
+                self.folders = Folders::unknown();
+            }
+            "export" | "declare" | "typeset" | "readonly" | "local" => self.declare(argv, part),
+            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" | "test" | "[" | "printf" => {
+                self.names_and_numbers(name, argv, part);
+            }
+            "hash" if argv.iter().any(|arg| arg.text.starts_with("-p")) => {
+                part.confirm("helper", "it makes a name run another program");
+            }
+            "enable" if argv.iter().any(|arg| arg.text.starts_with("-f")) => {
+                part.confirm("helper", "it loads code into the shell");
+            }
+            "bind" | "complete" | "compgen" | "compopt" | "fc" => {
+                part.confirm("opaque", format!("{name} can run text that is not plain here"));
+            }
+            "jobs" if argv.get(1).is_some_and(|arg| arg.text == "-x") => self.inner(&argv[2..], part, false),
+            _ if is_shell(name) => self.shell(name, argv, part),
+            _ => return false,
+        }
+        true
+    }
+
+    fn eval(&mut self, argv: &[Arg], part: &mut Part) {
+        part.plain = false;
+        let words = match argv.get(1) {
+            Some(arg) if arg.text == "--" => &argv[2..],
+            _ => &argv[1..],
+        };
+        match joined(words) {
+            Some(text) => self.text(&text),
+            None => match self.printed_argument(part) {
+                Some(text) => self.text(&text),
+                None => part.confirm("opaque", "eval runs text that is not known before it runs"),
+            },
+        }
+    }
+
+    /// `eval "$(cat <<'E' … )"`: the one substitution is a literal after all.
+    fn printed_argument(&self, part: &Part) -> Option<String> {
+        let text = part.text.trim_start().strip_prefix("eval")?.trim();
+        let inner = text.strip_prefix("\"$(").and_then(|rest| rest.strip_suffix(")\""))?;
+        self.printed_by(inner)
+    }
+
+    fn source_file(&mut self, argv: &[Arg], part: &mut Part) {
+        part.plain = false;
+        self.found.changes_folder = true;
+        match operands(argv).first() {
+            None => {}
+            Some(file) => self.script_file(file, part),
+        }
+        // The file may leave us anywhere.
+        self.folders = Folders::unknown();
+    }
+
+    /// A script given by name.
+    fn script_file(&mut self, file: &Arg, part: &mut Part) {
+        if file.known().is_none() {
+            part.confirm("opaque", "which file it runs is not known before it runs");
+            return;
+        }
+        if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-") {
+            self.stdin_script(part);
+            return;
+        }
+        // A bare name is looked for on the search path too.
+        if is_listed(basename(&file.text)) || is_forbidden(basename(&file.text)) {
+            part.confirm("listed_command", format!("it runs {} through a shell", file.text));
+        }
+        match self.place(file) {
+            Place::Inside(all) if all.iter().any(|located| self.written.contains(&located.path)) => {
+                part.confirm("opaque", "it runs a file that this very script writes");
+            }
+            Place::Inside(all) if all.iter().any(|located| located.path.starts_with("/dev")) => {
+                part.confirm("opaque", "it runs whatever it reads");
+            }
+            Place::Inside(_) | Place::Unknown => {
+                part.ask("workspace_file", "it runs a file of the workspace")
+            }
+            Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
+        }
+    }
+
+    fn trap(&mut self, argv: &[Arg], part: &mut Part) {
+        part.plain = false;
+        let words = match argv.get(1) {
+            Some(arg) if arg.text == "--" => &argv[2..],
+            _ => &argv[1..],
+        };
+        let Some(action) = words.first().filter(|_| words.len() > 1) else { return };
+        match action.known() {
+            Some("-" | "") => {}
+            Some(text) if text.starts_with('-') => {}
+            Some(text) => {
+                let text = text.to_owned();
+                self.later(|walker| walker.text(&text));
+            }
+            None => part.confirm("opaque", "the trap runs text that is not known before it runs"),
+        }
+    }
+
+    fn define_alias(&mut self, argv: &[Arg], part: &mut Part) {
+        part.plain = false;
+        for arg in argv.iter().skip(1) {
+            let Some(text) = arg.known() else {
+                part.confirm("opaque", "which alias it defines is not known before it runs");
+                continue;
+            };
+            let Some((name, value)) = text.split_once('=') else { continue };
+            part.ask("shadowed", format!("it gives {name} another meaning"));
+            self.found.aliases.insert(name.to_owned(), Some(value.to_owned()));
+            let value = value.to_owned();
+            self.later(|walker| walker.text(&value));
+        }
+    }
+
+    fn change_directory(&mut self, argv: &[Arg], part: &mut Part) {
+        let home = self.around.home.map_or_else(Arg::unknown, Arg::literal);
+        self.found.changes_folder = true;
+        match operands(argv).first() {
+            None if argv[0].text == "pushd" => self.folders = Folders::unknown(),
+            None => self.change_folder(&home, part),
+            Some(arg) if arg.text == "-" || arg.text.starts_with('+') => self.folders = Folders::unknown(),
+            Some(target) => {
+                let target = (*target).clone();
+                self.change_folder(&target, part);
+            }
+        }
+    }
+
+    fn declare(&mut self, argv: &[Arg], part: &mut Part) {
+        part.plain = false;
+        for arg in argv.iter().skip(1) {
+            if arg.text.starts_with(['-', '+']) {
+                if arg.text.starts_with('-') && arg.text.contains('n') && argv[0].text != "export" {
+                    part.confirm("opaque", "it gives a variable a second name");
+                }
+                continue;
+            }
+            if self.runs_in_arithmetic(&arg.text) {
+                part.confirm("opaque", "the value holds a command that arithmetic would run");
+            }
+            if arg.text.starts_with('\0') {
+                part.confirm("opaque", "which variable it sets is not known before it runs");
+                continue;
+            }
+            match arg.text.split_once('=') {
+                Some((name, value)) => {
+                    let name = name.trim_end_matches('+');
+                    let name = name.split('[').next().unwrap_or(name);
+                    self.found.assigned.insert(name.to_owned());
+                    let known = arg.known().map(|_| value);
+                    self.set_variable_to(name, known, part);
+                }
+                // `export X` passes on what is set elsewhere in the script, where it is seen.
+                None => part.ask("assignment", "it changes variables"),
+            }
+        }
+    }
+
+    /// Builtins that take names of variables or numbers: both can hold `a[$(…)]`.
+    fn names_and_numbers(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        if argv.iter().skip(1).any(|arg| self.runs_in_arithmetic(&arg.text)) {
+            // In a comparison of strings it is only text.
+            let numeric = !matches!(name, "test" | "[" | "printf")
+                || argv.iter().any(|arg| {
+                    matches!(arg.text.as_str(), "-v" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
+                });
+            if numeric {
+                part.confirm("opaque", "an argument holds a command that the shell would run");
+            }
+        }
+        match name {
+            "printf" => {
+                let target = argv.iter().position(|arg| arg.text == "-v").and_then(|at| argv.get(at + 1));
+                if let Some(target) = target {
+                    self.set_variable_to(&target.text.clone(), None, part);
+                }
+            }
+            "read" | "mapfile" | "readarray" | "getopts" | "let" => {
+                if argv.iter().any(|arg| arg.text == "-C") && name != "read" {
+                    part.confirm("opaque", "it runs a callback");
+                }
+                for arg in argv.iter().skip(1) {
+                    for word in arg.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
+                        if selects_helper(word) && name != "getopts" {
+                            self.set_variable_to(word, None, part);
+                        }
+                    }
+                    if arg.text.starts_with('\0') {
+                        part.ask("opaque", "which variable it sets is not known before it runs");
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `sh -c text`, `sh file`, `sh` reading its input.
+    fn shell(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        part.plain = false;
+        let mut at = 1;
+        let (mut text_follows, mut reads_stdin) = (false, false);
+        while let Some(arg) = argv.get(at) {
+            let text = arg.text.as_str();
+            if text == "--" || text == "-" {
+                at += 1;
+                break;
+            }
+            if !text.starts_with(['-', '+']) {
+                break;
+            }
+            if arg.known().is_none() {
+                part.confirm("opaque", "how the shell starts is not known before it runs");
+                return;
+            }
+            at += 1;
+            if let Some(long) = text.strip_prefix("--") {
+                match long.split('=').next().unwrap_or(long) {
+                    "rcfile" | "init-file" => {
+                        part.confirm("helper", "it runs a start-up file");
+                        at += usize::from(!long.contains('='));
+                    }
+                    "norc" | "noprofile" | "posix" | "login" | "restricted" | "verbose" | "noediting" => {}
+                    "version" | "help" => return,
+                    "command" if name == "fish" => text_follows = true,
+                    _ => part.confirm(
+                        "opaque",
+                        format!("the option {text} is not known, so neither is what runs"),
+                    ),
+                }
+                continue;
+            }
+            text_follows |= text.starts_with('-') && text.contains('c');
+            reads_stdin |= text.contains('s');
+            // -o and -O take a word.
+            at += text[1..].matches(['o', 'O']).count();
+        }
+        match argv.get(at) {
+            Some(script) if text_follows => match script.known() {
+                Some(text) => {
+                    let text = text.to_owned();
+                    self.apart(&text);
+                }
+                None => part.confirm("opaque", "the text it gives to a shell is not known before it runs"),
+            },
+            None if text_follows => {}
+            Some(file) if !reads_stdin => self.script_file(file, part),
+            _ => self.stdin_script(part),
+        }
+    }
+}

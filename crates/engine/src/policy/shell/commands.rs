@@ -1,0 +1,359 @@
+//! What each command does with its arguments: the listed and forbidden names, builtins that run or change
+//! something, and which arguments are files. Unknown commands are left to the rules.
+
+use std::path::Path;
+
+use super::feed::Stdin;
+use super::files::{Change, Place};
+use super::options::operands;
+use super::walk::{Folders, Walker};
+use super::word::Arg;
+use super::{Concern, Part, programs};
+
+/// Never for a model: becoming somebody else, stopping the machine.
+const FORBIDDEN: &[&str] = &[
+    "sudo", "sudoedit", "doas", "su", "pkexec", "run0", "runuser", "shutdown", "reboot", "halt", "poweroff",
+];
+
+/// The mandatory list.
+const LISTED: &[&str] = &["rm", "mv", "chmod", "chown", "dd", "mkfs"];
+
+/// Not on the list, but as final: a person is asked as well.
+const DESTRUCTIVE: &[&str] = &[
+    "unlink",
+    "shred",
+    "srm",
+    "wipefs",
+    "wipe",
+    "fdisk",
+    "sfdisk",
+    "cfdisk",
+    "gdisk",
+    "sgdisk",
+    "parted",
+    "mkswap",
+    "mke2fs",
+    "blkdiscard",
+    "hdparm",
+    "tune2fs",
+    "fsck",
+    "cryptsetup",
+    "lvremove",
+    "vgremove",
+    "pvremove",
+    "swapoff",
+    "swapon",
+    "chgrp",
+    "chattr",
+    "setfacl",
+    "setcap",
+    "mount",
+    "umount",
+    "insmod",
+    "rmmod",
+    "modprobe",
+    "kexec",
+    "useradd",
+    "userdel",
+    "usermod",
+    "groupadd",
+    "groupdel",
+    "passwd",
+    "chpasswd",
+    "visudo",
+    "chsh",
+    "iptables",
+    "ip6tables",
+    "nft",
+    "ufw",
+    "systemd-run",
+    "at",
+    "batch",
+    "losetup",
+    "debugfs",
+    "trash",
+    "trash-put",
+    "gio-trash",
+];
+
+/// Folders of programs that came with the machine.
+const PROGRAM_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/lib", "/lib64"];
+
+/// Programs found here are the ones a bare name finds.
+const BIN_FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"];
+
+/// Commands that run commands that run commands.
+const MAX_WRAPPED: usize = 16;
+
+pub fn is_listed(name: &str) -> bool {
+    LISTED.contains(&name) || name.starts_with("mkfs.")
+}
+
+pub fn is_forbidden(name: &str) -> bool {
+    FORBIDDEN.contains(&name)
+}
+
+pub fn basename(text: &str) -> &str {
+    text.rsplit('/').next().unwrap_or(text)
+}
+
+impl Walker<'_> {
+    /// Looks at one command. `transparent`: the words are what the outer command would run unchanged.
+    pub fn argv(&mut self, argv: &[Arg], part: &mut Part, transparent: bool) {
+        let Some(first) = argv.first() else { return };
+        if self.wrapped >= MAX_WRAPPED {
+            part.confirm("too_deep", "it wraps commands in commands more often than can be followed");
+            part.plain = false;
+            return;
+        }
+        self.wrapped += 1;
+        self.one_command(first, argv, part, transparent);
+        self.wrapped -= 1;
+    }
+
+    fn one_command(&mut self, first: &Arg, argv: &[Arg], part: &mut Part, transparent: bool) {
+        let view = view(argv);
+        if transparent {
+            part.views.insert(0, view);
+        } else {
+            part.plain = false;
+            part.views.push(view);
+        }
+        if argv.iter().any(|arg| arg.known().is_none() || arg.braced) {
+            part.plain = false;
+        }
+        let Some(text) = first.known().filter(|_| !first.braced) else {
+            part.confirm("opaque", "which command it runs is not known before it runs");
+            return;
+        };
+        // Some file systems do not tell RM from rm.
+        let name = basename(text).to_ascii_lowercase();
+        if text.contains('/') {
+            self.program_path(first, part);
+        }
+        if self.alias(first, argv, part) {
+            return;
+        }
+        self.named(&name, argv, part);
+        self.call_function(&name, part);
+    }
+
+    /// A program given by path: one of the machine's, one of the workspace, or a stranger.
+    fn program_path(&mut self, program: &Arg, part: &mut Part) {
+        let text = program.text.as_str();
+        if BIN_FOLDERS.iter().any(|folder| text.strip_prefix(folder).is_some_and(|rest| !rest.contains('/')))
+        {
+            return;
+        }
+        part.views.push(vec![basename(text).to_owned()]);
+        match self.place(program) {
+            Place::Outside(path) if PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder)) => {}
+            Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
+            Place::Inside(_) | Place::Unknown => {
+                part.ask("workspace_file", "it runs a file of the workspace")
+            }
+        }
+    }
+
+    /// dash replaces aliases in scripts too, from the line after the definition on.
+    fn alias(&mut self, first: &Arg, argv: &[Arg], part: &mut Part) -> bool {
+        let Some(value) = self.facts.aliases.get(&first.text).cloned() else { return false };
+        part.plain = false;
+        part.ask("shadowed", format!("{} is an alias here", first.text));
+        if matches!(first.text.as_str(), "cd" | "pushd" | "popd") {
+            part.confirm("opaque", "an alias changes where the rest runs");
+        }
+        if !first.bare || self.inside.iter().any(|name| name == &first.text) {
+            return false;
+        }
+        let words: Option<Vec<&str>> =
+            value.as_deref().filter(|text| simple_words(text)).map(|text| text.split_whitespace().collect());
+        match words {
+            Some(words)
+                if !words.is_empty() && !value.as_deref().is_some_and(|text| text.ends_with([' ', '\t'])) =>
+            {
+                let mut inner: Vec<Arg> = words.into_iter().map(Arg::literal).collect();
+                inner.extend_from_slice(&argv[1..]);
+                self.inside.push(first.text.clone());
+                self.argv(&inner, part, false);
+                self.inside.pop();
+                // The name itself still means its own command where aliases are off.
+                false
+            }
+            _ => {
+                part.confirm("opaque", "an alias changes what this runs");
+                true
+            }
+        }
+    }
+
+    fn call_function(&mut self, name: &str, part: &mut Part) {
+        if !self.facts.functions.contains(name) && !self.found.functions.contains(name) {
+            return;
+        }
+        part.plain = false;
+        part.ask("shadowed", format!("{name} is a function here"));
+        if self.beside > 0 && self.inside.iter().any(|outer| outer == name) {
+            part.forbid("it starts itself again and again (a fork bomb)");
+        }
+        if self.facts.function_changes_folder || matches!(name, "cd" | "pushd" | "popd") {
+            self.found.changes_folder = true;
+            self.folders = Folders::unknown();
+        }
+    }
+
+    fn named(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        if is_forbidden(name) {
+            part.forbid(format!("{name} is forbidden"));
+            return;
+        }
+        if self.builtin(name, argv, part) || self.wrapper(name, argv, part) {
+            return;
+        }
+        if is_listed(name) {
+            self.listed(name, argv, part);
+            return;
+        }
+        if DESTRUCTIVE.contains(&name) {
+            part.confirm("destructive", format!("{name} cannot be undone"));
+            for file in operands(argv) {
+                self.loose_path(file, true, part);
+            }
+            return;
+        }
+        if self.stops_machine(name, argv, part) || programs::program(self, name, argv, part) {
+            return;
+        }
+        self.files_of(name, argv, part);
+    }
+
+    fn stops_machine(&mut self, name: &str, argv: &[Arg], part: &mut Part) -> bool {
+        let words: Vec<&str> = operands(argv).iter().map(|arg| arg.text.as_str()).collect();
+        let stops = match name {
+            "systemctl" | "loginctl" => words.iter().any(|word| {
+                matches!(
+                    *word,
+                    "reboot"
+                        | "poweroff"
+                        | "halt"
+                        | "kexec"
+                        | "suspend"
+                        | "hibernate"
+                        | "rescue"
+                        | "emergency"
+                        | "soft-reboot"
+                )
+            }),
+            "init" | "telinit" => words.iter().any(|word| matches!(*word, "0" | "6" | "1" | "s" | "S")),
+            _ => return false,
+        };
+        if stops {
+            part.forbid("it stops the machine");
+        }
+        true
+    }
+
+    fn listed(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        part.confirm("listed_command", format!("{name} is on the list that is always confirmed"));
+        if name == "dd" {
+            for arg in argv.iter().skip(1) {
+                let path = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
+                if let Some(output) = arg.text.strip_prefix("of=") {
+                    self.changes(&path(output), Change::Overwrite, part);
+                } else if let Some(input) = arg.text.strip_prefix("if=") {
+                    self.reads(&path(input), part);
+                }
+            }
+            return;
+        }
+        let recursive = argv.iter().skip(1).any(|arg| {
+            arg.text == "--recursive"
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['r', 'R']))
+        });
+        for (index, file) in operands(argv).into_iter().enumerate() {
+            // The first word of chmod and chown is a mode or an owner.
+            if index == 0 && matches!(name, "chmod" | "chown") {
+                continue;
+            }
+            if name == "rm" && recursive && self.is_ancestor(file) {
+                part.forbid(
+                    "it removes the home folder, the machine's files or a folder around the workspace",
+                );
+            }
+            self.changes(file, Change::Alter, part);
+        }
+    }
+
+    /// `/`, the home folder, or a folder that holds the workspace, with or without a trailing wildcard.
+    fn is_ancestor(&self, arg: &Arg) -> bool {
+        let stem = arg.text.trim_end_matches(['*', '.', '?', '{', '}']);
+        let trimmed = if arg.glob && stem.ends_with('/') { stem } else { arg.text.as_str() };
+        let whole = Arg { text: trimmed.to_owned(), glob: false, ..arg.clone() };
+        if whole.text.is_empty() || whole.has_unknown() {
+            return false;
+        }
+        match self.place(&whole) {
+            Place::Outside(path) => {
+                self.around.root.starts_with(&path)
+                    || self.around.home.is_some_and(|home| Path::new(home).starts_with(&path))
+            }
+            Place::Inside(all) => all.iter().any(|located| {
+                self.around.home.is_some_and(|home| Path::new(home) == located.path)
+                    && located.path != self.around.root
+            }),
+            Place::Unknown => false,
+        }
+    }
+
+    /// `cd`, `pushd`, `env -C`, `git -C`: later paths are read from there.
+    pub fn change_folder(&mut self, target: &Arg, part: &mut Part) {
+        if target.known().is_none() {
+            part.ask("opaque", "which folder it changes to is not known before it runs");
+            self.folders = Folders::unknown();
+            return;
+        }
+        match self.place(target) {
+            Place::Outside(path) => {
+                part.add(Concern::Outside { path: path.clone(), write: false });
+                self.folders = Folders(vec![path]);
+            }
+            Place::Unknown => self.folders = Folders::unknown(),
+            Place::Inside(all) => {
+                let certain =
+                    all.iter().all(crate::policy::files::Located::is_dir) && self.written.is_empty();
+                self.maybe_moved |= !certain;
+                self.folders = Folders(all.into_iter().map(|located| located.path).collect());
+            }
+        }
+    }
+
+    /// A shell that reads its script: known text is judged, anything else is a confirmation.
+    pub fn stdin_script(&mut self, part: &mut Part) {
+        part.plain = false;
+        match self.stdin.clone() {
+            Stdin::Nothing => part.ask("opaque", "it starts a shell"),
+            Stdin::Text(text) => self.fed(Stdin::Nothing, |walker| walker.apart(&text)),
+            Stdin::Unknown => part.confirm("opaque", "it runs whatever it reads"),
+        }
+    }
+}
+
+/// The words as rules see them.
+fn view(argv: &[Arg]) -> Vec<String> {
+    argv.iter()
+        .enumerate()
+        .map(|(index, arg)| {
+            let text = arg.text.as_str();
+            let bare = BIN_FOLDERS
+                .iter()
+                .find_map(|folder| text.strip_prefix(folder))
+                .filter(|rest| !rest.contains('/'));
+            if index == 0 { bare.unwrap_or(text).to_owned() } else { text.to_owned() }
+        })
+        .collect()
+}
+
+/// Words without any character a shell would look at twice.
+fn simple_words(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || " _-./=:,+@%".contains(c))
+}

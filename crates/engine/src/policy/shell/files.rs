@@ -1,0 +1,153 @@
+//! Which file an argument means, and what touching it would do.
+//! Looks at the disk through the file view only.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::walk::Walker;
+use super::word::Arg;
+use super::{Concern, Part};
+use crate::policy::files::{Entry, Located, locate};
+use crate::policy::pattern::UNKNOWN;
+use crate::policy::protected;
+
+/// How a file is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Opened by `>`: its target must be known.
+    Redirect,
+    Append,
+    /// A command replaces its content.
+    Overwrite,
+    /// A command changes it in place, creates it or removes it.
+    Alter,
+}
+
+/// Where an argument leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    Inside(Vec<Located>),
+    Outside(PathBuf),
+    Unknown,
+}
+
+impl Walker<'_> {
+    /// Resolves an argument in every folder the command may run in.
+    pub fn place(&self, arg: &Arg) -> Place {
+        let text = arg.text.as_str();
+        let lexical = if let Some(at) = text.find(UNKNOWN) {
+            // Known up to some folder: `/etc/$x` is outside whatever x is.
+            match text[..at].rfind('/') {
+                Some(slash) => Some(&text[..=slash]),
+                None => return Place::Unknown,
+            }
+        } else {
+            None
+        };
+        let path = Path::new(lexical.unwrap_or(text));
+        if path.is_absolute() || !self.folders.is_unknown() {
+            let nowhere = [PathBuf::from("/")];
+            let folders = if self.folders.is_unknown() { &nowhere[..] } else { &self.folders.0[..] };
+            let mut all = Vec::new();
+            for folder in folders {
+                let located = if arg.glob {
+                    Located { path: flatten(&folder.join(path)), entry: None }
+                } else {
+                    locate(self.around.files, self.around.root, folder, path)
+                };
+                // Pseudo-files that keep nothing are nobody's outside.
+                if !located.path.starts_with(self.around.root)
+                    && !protected::is_harmless_device(&located.path)
+                {
+                    return Place::Outside(located.path);
+                }
+                all.push(located);
+            }
+            if lexical.is_some() { Place::Unknown } else { Place::Inside(all) }
+        } else {
+            Place::Unknown
+        }
+    }
+
+    pub fn is_harmless(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::Inside(all) => all.iter().all(|located| protected::is_harmless_device(&located.path)),
+            Place::Outside(_) | Place::Unknown => false,
+        }
+    }
+
+    pub fn reads(&mut self, arg: &Arg, part: &mut Part) {
+        match self.place(arg) {
+            Place::Inside(_) => {}
+            Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
+            Place::Unknown => part.ask("opaque", "which file it reads is not known before it runs"),
+        }
+    }
+
+    pub fn changes(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+        if arg.glob && change == Change::Overwrite {
+            part.confirm("overwrite", "the pattern may name files that are there");
+        }
+        match self.place(arg) {
+            Place::Outside(path) if protected::is_raw_device(&path) => {
+                part.forbid(format!("it writes to the device {}", path.display()));
+            }
+            Place::Outside(path) => part.add(Concern::Outside { path, write: true }),
+            Place::Unknown if change == Change::Redirect || change == Change::Append => {
+                part.confirm("opaque", "which file it writes is not known before it runs");
+            }
+            Place::Unknown if change == Change::Overwrite && arg.known().is_some() => {
+                part.confirm("opaque", "in which folder it overwrites a file is not known before it runs");
+            }
+            Place::Unknown => part.ask("opaque", "which file it changes is not known before it runs"),
+            Place::Inside(all) => {
+                for located in all {
+                    self.change_inside(located, change, part);
+                }
+            }
+        }
+    }
+
+    fn change_inside(&mut self, located: Located, change: Change, part: &mut Part) {
+        let Located { path, entry } = located;
+        if protected::is_harmless_device(&path) {
+            return;
+        }
+        let shown = path.strip_prefix(self.around.root).unwrap_or(&path).display().to_string();
+        if protected::is_protected(&path, self.around.root) {
+            part.confirm("protected_path", format!("{shown} is a protected path"));
+        }
+        let there = entry.is_some_and(|entry| entry != Entry::Dir) || self.written.contains(&path);
+        match change {
+            Change::Redirect | Change::Overwrite if there => {
+                part.confirm("overwrite", format!("it overwrites {shown}"));
+            }
+            Change::Redirect | Change::Overwrite => part.ask("new_file", format!("it creates {shown}")),
+            Change::Append => part.ask("append", format!("it appends to {shown}")),
+            Change::Alter => part.ask("changes", format!("it changes {shown}")),
+        }
+        self.written.insert(path);
+    }
+
+    /// Is this argument a folder that exists, whichever folder we are in?
+    pub fn is_dir(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::Inside(all) => all.iter().all(Located::is_dir),
+            Place::Outside(_) | Place::Unknown => false,
+        }
+    }
+}
+
+/// `a/../b` without asking the disk: what a wildcard matches cannot be asked.
+fn flatten(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,356 @@
+//! git: options and keys that run programs, and subcommands that throw work away.
+
+use super::files::Change;
+use super::options::operands;
+use super::walk::Walker;
+use super::word::Arg;
+use super::{Concern, Part};
+
+pub fn git(walker: &mut Walker<'_>, argv: &[Arg], part: &mut Part) {
+    let before = walker.folders.clone();
+    let mut at = 1;
+    while let Some(arg) = argv.get(at).filter(|arg| arg.text.starts_with('-')) {
+        at += 1;
+        let text = arg.text.as_str();
+        let next = argv.get(at).cloned();
+        match text {
+            "-c" | "--config-env" => {
+                part.plain = false;
+                config(next.as_ref(), part);
+                at += 1;
+            }
+            "-C" => {
+                if let Some(folder) = next {
+                    walker.change_folder(&folder, part);
+                }
+                at += 1;
+            }
+            "--git-dir" | "--work-tree" => {
+                if let Some(folder) = next {
+                    walker.reads(&folder, part);
+                }
+                at += 1;
+            }
+            "--namespace" | "--super-prefix" => at += 1,
+            _ if text.starts_with("--exec-path=") => {
+                part.confirm("helper", "it takes git's own programs from elsewhere")
+            }
+            _ if text.starts_with("--git-dir=") || text.starts_with("--work-tree=") => {
+                let value = text.split_once('=').map_or("", |(_, value)| value).to_owned();
+                walker.reads(&Arg { text: value, ..arg.clone() }, part);
+            }
+            _ if text.starts_with("--config-env=") => config(Some(&Arg::literal(&text[13..])), part),
+            _ => {}
+        }
+    }
+    if let Some(subcommand) = argv.get(at) {
+        let name = subcommand.text.clone();
+        let rest = Command { name: &name, argv: &argv[at..] };
+        helper_options(&rest, part);
+        destructive(walker, &rest, part);
+        runs(walker, &rest, part);
+        paths(walker, &rest, part);
+    }
+    walker.folders = before;
+}
+
+struct Command<'a> {
+    name: &'a str,
+    argv: &'a [Arg],
+}
+
+impl Command<'_> {
+    fn has(&self, options: &[&str]) -> bool {
+        self.argv.iter().skip(1).any(|arg| {
+            options.iter().any(|option| {
+                arg.text == *option || arg.text.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
+            })
+        })
+    }
+
+    /// A letter among bundled short options.
+    fn letter(&self, letter: char) -> bool {
+        self.argv
+            .iter()
+            .skip(1)
+            .any(|arg| arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(letter))
+    }
+}
+
+/// `key=value` of `-c`: keys whose value is a command.
+fn config(setting: Option<&Arg>, part: &mut Part) {
+    let Some(setting) = setting else { return };
+    let (key, value) = setting.text.split_once('=').unwrap_or((&setting.text, ""));
+    if key.contains('\0') {
+        part.confirm("opaque", "which setting of git it changes is not known before it runs");
+    } else if is_command_key(&key.to_lowercase()) && !harmless_value(value) {
+        part.confirm("helper", format!("{key} makes git run a program"));
+    }
+}
+
+fn harmless_value(value: &str) -> bool {
+    matches!(
+        value,
+        "" | "cat" | "less" | "more" | "true" | "false" | ":" | "/dev/null" | "never" | "always" | "user"
+    )
+}
+
+fn is_command_key(key: &str) -> bool {
+    const KEYS: &[&str] = &[
+        "core.pager",
+        "core.editor",
+        "core.sshcommand",
+        "core.fsmonitor",
+        "core.hookspath",
+        "core.askpass",
+        "core.gitproxy",
+        "core.attributesfile",
+        "sequence.editor",
+        "credential.helper",
+        "diff.external",
+        "gpg.program",
+        "protocol.allow",
+        "protocol.ext.allow",
+        "include.path",
+        "init.templatedir",
+        "interactive.difffilter",
+        "web.browser",
+        "imap.tunnel",
+        "uploadpack.packobjectshook",
+        "core.alternaterefscommand",
+        "sendemail.tocmd",
+        "sendemail.cccmd",
+        "sendemail.smtpserver",
+        "core.worktree",
+        "difftool.cmd",
+        "instaweb.httpd",
+        "commit.template",
+    ];
+    const FAMILIES: &[(&str, &str)] = &[
+        ("alias.", ""),
+        ("pager.", ""),
+        ("credential.", ".helper"),
+        ("diff.", ".command"),
+        ("diff.", ".textconv"),
+        ("difftool.", ".cmd"),
+        ("difftool.", ".path"),
+        ("mergetool.", ".cmd"),
+        ("mergetool.", ".path"),
+        ("merge.", ".driver"),
+        ("filter.", ""),
+        ("gpg.", ".program"),
+        ("remote.", ".uploadpack"),
+        ("remote.", ".receivepack"),
+        ("remote.", ".vcs"),
+        ("remote.", ".proxy"),
+        ("url.", ""),
+        ("includeif.", ""),
+        ("man.", ".cmd"),
+        ("browser.", ".cmd"),
+        ("submodule.", ".update"),
+        ("trailer.", ".command"),
+        ("trailer.", ".cmd"),
+        ("tar.", ".command"),
+        ("protocol.", ".allow"),
+        ("guitool.", ".cmd"),
+        ("hook.", ""),
+    ];
+    KEYS.contains(&key) || FAMILIES.iter().any(|(start, end)| key.starts_with(start) && key.ends_with(end))
+}
+
+fn helper_options(command: &Command<'_>, part: &mut Part) {
+    if command.has(&["--upload-pack", "--receive-pack", "--extcmd", "--open-files-in-pager", "--template"]) {
+        part.confirm("helper", "an option of git names a program to run");
+    }
+    if matches!(command.name, "archive" | "push") && command.has(&["--exec"]) {
+        part.confirm("helper", "an option of git names a program to run");
+    }
+    if matches!(command.name, "difftool" | "mergetool")
+        && (command.letter('x') || command.has(&["--extcmd", "--tool"]))
+    {
+        part.confirm("helper", "it runs a tool of the options' choice");
+    }
+    if command.name == "grep" && command.letter('O') {
+        part.confirm("helper", "it opens files in a program of the options' choice");
+    }
+    if command.argv.iter().any(|arg| arg.text.starts_with("ext::") || arg.text.starts_with("fd::")) {
+        part.confirm("helper", "the address makes git run a program");
+    }
+    if command.has(&["--ext-diff", "--textconv", "--show-signature", "--recurse-submodules"]) {
+        part.plain = false;
+        part.ask("helper", "it runs a configured helper");
+    }
+    if command.name == "config"
+        && !command.has(&[
+            "--get",
+            "--list",
+            "-l",
+            "--get-all",
+            "--get-regexp",
+            "--unset",
+            "--show-origin",
+            "get",
+            "list",
+        ])
+    {
+        let words = operands(command.argv);
+        let words: Vec<&&Arg> = words.iter().filter(|arg| !matches!(arg.text.as_str(), "set")).collect();
+        if let [key, value, ..] = words.as_slice()
+            && is_command_key(&key.text.to_lowercase())
+            && !harmless_value(&value.text)
+        {
+            part.confirm("helper", format!("{} makes git run a program", key.text));
+        }
+    }
+}
+
+fn destructive(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
+    let words = operands(command.argv);
+    let first = words.first().map_or("", |arg| arg.text.as_str());
+    let dash_dash = command.argv.iter().any(|arg| arg.text == "--");
+    let why = match command.name {
+        "clean" if !command.letter('n') && !command.has(&["--dry-run"]) => {
+            Some("it deletes files that git does not know")
+        }
+        "checkout" => {
+            let names_file = words.iter().any(|arg| arg.text == "." || names_file(walker, arg));
+            let forced = command.letter('f')
+                || command.has(&["--force", "--pathspec-from-file", "--ours", "--theirs"]);
+            let branches = command.has(&["-b", "-B", "--orphan"]);
+            (forced || (!branches && (dash_dash || names_file)))
+                .then_some("it throws away changes that were not committed")
+        }
+        "switch" if command.letter('f') || command.has(&["--force", "--discard-changes"]) => {
+            Some("it throws away changes that were not committed")
+        }
+        "restore"
+            if !(command.has(&["--staged"]) || command.letter('S'))
+                || command.has(&["--worktree"])
+                || command.letter('W') =>
+        {
+            Some("it throws away changes that were not committed")
+        }
+        "reset" if command.has(&["--hard", "--merge", "--keep"]) => {
+            Some("it throws away changes that were not committed")
+        }
+        "push"
+            if command.letter('f')
+                || command.letter('d')
+                || command.has(&[
+                    "--force",
+                    "--force-with-lease",
+                    "--force-if-includes",
+                    "--mirror",
+                    "--delete",
+                    "--prune",
+                ])
+                || words.iter().any(|arg| arg.text.starts_with(['+', ':'])) =>
+        {
+            Some("it rewrites or deletes history on the other side")
+        }
+        "branch"
+            if command.letter('D')
+                || command.letter('M')
+                || (command.has(&["--delete"]) && command.has(&["--force"])) =>
+        {
+            Some("it deletes a branch for good")
+        }
+        "stash" if matches!(first, "drop" | "clear") => Some("it deletes stashed work"),
+        "reflog" if matches!(first, "expire" | "delete") => {
+            Some("it deletes what could bring lost work back")
+        }
+        "update-ref" if command.letter('d') => Some("it deletes a reference"),
+        "filter-branch" | "filter-repo" => Some("it rewrites history"),
+        "gc" | "prune"
+            if command.has(&["--prune=now", "--prune", "--aggressive"]) || command.name == "prune" =>
+        {
+            Some("it deletes what could bring lost work back")
+        }
+        "worktree" if first == "remove" => Some("it deletes a working tree"),
+        "rm" if !command.has(&["--cached"])
+            && (command.letter('r') || command.letter('f') || command.has(&["--force"])) =>
+        {
+            Some("it deletes files")
+        }
+        "checkout-index" | "read-tree" if command.letter('f') || command.letter('u') => {
+            Some("it overwrites files")
+        }
+        "submodule" if first == "deinit" => Some("it deletes working files"),
+        _ => None,
+    };
+    if let Some(why) = why {
+        part.confirm("destructive", why);
+    }
+}
+
+fn names_file(walker: &Walker<'_>, arg: &Arg) -> bool {
+    match walker.place(arg) {
+        super::files::Place::Inside(all) => all.iter().any(crate::policy::files::Located::exists),
+        super::files::Place::Outside(_) | super::files::Place::Unknown => false,
+    }
+}
+
+/// Subcommands that run a command or a text of their arguments.
+fn runs(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
+    let argv = command.argv;
+    match command.name {
+        "bisect" if argv.get(1).is_some_and(|arg| arg.text == "run") => walker.inner(&argv[2..], part, false),
+        "submodule" if argv.iter().any(|arg| arg.text == "foreach") => {
+            let at = argv.iter().position(|arg| arg.text == "foreach").unwrap_or(0) + 1;
+            let words: Vec<Arg> =
+                argv[at..].iter().skip_while(|arg| arg.text.starts_with('-')).cloned().collect();
+            walker.shell_words(&words, part);
+        }
+        "rebase" => {
+            for (index, arg) in argv.iter().enumerate() {
+                if matches!(arg.text.as_str(), "-x" | "--exec") {
+                    walker.shell_words(&argv[(index + 1).min(argv.len())..(index + 2).min(argv.len())], part);
+                } else if let Some(text) = arg.text.strip_prefix("--exec=") {
+                    walker.shell_words(&[Arg { text: text.to_owned(), ..arg.clone() }], part);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn paths(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
+    let argv = command.argv;
+    let mut after_message = false;
+    for (index, arg) in argv.iter().enumerate().skip(1) {
+        let text = arg.text.as_str();
+        if std::mem::take(&mut after_message) {
+            continue;
+        }
+        after_message = matches!(
+            text,
+            "-m" | "--message" | "--author" | "--date" | "--grep" | "-S" | "-G" | "--format" | "--pretty"
+        );
+        if let Some(file) =
+            text.strip_prefix("--output=").or_else(|| text.strip_prefix("--output-directory="))
+        {
+            part.plain = false;
+            walker.changes(&Arg { text: file.to_owned(), ..arg.clone() }, Change::Overwrite, part);
+        } else if matches!(text, "--output" | "-o")
+            && matches!(command.name, "log" | "diff" | "show" | "archive" | "format-patch" | "bundle")
+        {
+            part.plain = false;
+            if let Some(file) = argv.get(index + 1) {
+                walker.changes(file, Change::Overwrite, part);
+            }
+        } else if !text.starts_with('-') {
+            let creates = matches!(command.name, "clone" | "init" | "worktree");
+            walker.loose_path(arg, false, part);
+            if creates && index == argv.len() - 1 && text.contains('/') && !text.contains(':') {
+                walker.changes(arg, Change::Alter, part);
+            }
+        }
+    }
+    if command.name == "config"
+        && command.has(&["--global", "--system"])
+        && operands(argv).len() > 1
+        && let Some(home) = walker.around.home
+    {
+        part.add(Concern::Outside { path: std::path::Path::new(home).join(".gitconfig"), write: true });
+    }
+}

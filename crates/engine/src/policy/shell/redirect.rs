@@ -1,0 +1,147 @@
+//! Redirections: which file is opened how, and what a command reads from.
+//! Says nothing about the command itself.
+
+use brush_parser::ast;
+
+use super::Part;
+use super::feed::Stdin;
+use super::files::Change;
+use super::walk::Walker;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Read,
+    Overwrite,
+    Append,
+}
+
+impl Walker<'_> {
+    /// Redirections behind a group or a loop: a part of their own. Returns what feeds the group.
+    pub fn compound_redirects(&mut self, redirects: Option<&ast::RedirectList>) -> Stdin {
+        let mut feed = self.stdin.clone();
+        let Some(list) = redirects else { return feed };
+        let mut part = Part::of(list.to_string().trim().to_owned());
+        part.views.push(Vec::new());
+        for redirect in &list.0 {
+            if let Some(stdin) = self.redirect(redirect, &mut part) {
+                feed = stdin;
+            }
+        }
+        part.plain = false;
+        self.parts.push(part);
+        feed
+    }
+
+    /// One redirection; returns what it makes the command read, when it does.
+    pub fn redirect(&mut self, redirect: &ast::IoRedirect, part: &mut Part) -> Option<Stdin> {
+        match redirect {
+            ast::IoRedirect::File(descriptor, kind, target) => {
+                self.file_redirect(*descriptor, kind, target, part)
+            }
+            ast::IoRedirect::OutputAndError(word, append) => {
+                let mode = if *append { Mode::Append } else { Mode::Overwrite };
+                self.redirect_word(&word.value, mode, part);
+                None
+            }
+            ast::IoRedirect::HereString(descriptor, word) => {
+                let args = self.word_effects(&word.value, part);
+                let text = match args.as_slice() {
+                    [only] => only.known().map(|text| format!("{text}\n")),
+                    _ => None,
+                };
+                descriptor.is_none_or(|fd| fd == 0).then(|| text.map_or(Stdin::Unknown, Stdin::Text))
+            }
+            ast::IoRedirect::HereDocument(descriptor, document) => {
+                let raw = &document.doc.value;
+                let text = if document.requires_expansion {
+                    self.body_effects(raw, part)
+                } else {
+                    Some(raw.clone())
+                };
+                let known = text.filter(|text| !text.contains(crate::policy::pattern::UNKNOWN));
+                descriptor.is_none_or(|fd| fd == 0).then(|| known.map_or(Stdin::Unknown, Stdin::Text))
+            }
+        }
+    }
+
+    fn file_redirect(
+        &mut self,
+        descriptor: Option<i32>,
+        kind: &ast::IoFileRedirectKind,
+        target: &ast::IoFileRedirectTarget,
+        part: &mut Part,
+    ) -> Option<Stdin> {
+        let reads_stdin = descriptor.is_none_or(|fd| fd == 0);
+        let word = match target {
+            ast::IoFileRedirectTarget::Fd(_) => return None,
+            ast::IoFileRedirectTarget::ProcessSubstitution(_, inner) => {
+                part.plain = false;
+                part.ask("expansion", "it is joined to another command");
+                self.substituted(inner);
+                return reads_stdin.then_some(Stdin::Unknown);
+            }
+            ast::IoFileRedirectTarget::Filename(word) | ast::IoFileRedirectTarget::Duplicate(word) => {
+                &word.value
+            }
+        };
+        match kind {
+            ast::IoFileRedirectKind::Read => {
+                self.redirect_word(word, Mode::Read, part);
+                reads_stdin.then(|| if word == "/dev/null" { Stdin::Nothing } else { Stdin::Unknown })
+            }
+            ast::IoFileRedirectKind::DuplicateInput => {
+                self.word_effects(word, part);
+                reads_stdin.then_some(Stdin::Unknown)
+            }
+            ast::IoFileRedirectKind::DuplicateOutput => {
+                let copies = |text: &str| {
+                    text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit())
+                };
+                if !copies(word) {
+                    self.redirect_word(word, Mode::Overwrite, part);
+                }
+                None
+            }
+            ast::IoFileRedirectKind::Write | ast::IoFileRedirectKind::Clobber => {
+                self.redirect_word(word, Mode::Overwrite, part);
+                None
+            }
+            ast::IoFileRedirectKind::ReadAndWrite => {
+                self.redirect_word(word, Mode::Overwrite, part);
+                reads_stdin.then_some(Stdin::Unknown)
+            }
+            ast::IoFileRedirectKind::Append => {
+                self.redirect_word(word, Mode::Append, part);
+                None
+            }
+        }
+    }
+
+    pub fn substituted(&mut self, inner: &ast::SubshellCommand) {
+        self.isolated(|walker| walker.fed(Stdin::Unknown, |walker| walker.list(&inner.list)));
+    }
+
+    /// Opens the file that a word names.
+    pub fn redirect_word(&mut self, raw: &str, mode: Mode, part: &mut Part) {
+        let args = self.word_effects(raw, part);
+        let target = match args.as_slice() {
+            [only] if !only.glob && !only.braced => only.clone(),
+            _ => super::word::Arg::unknown(),
+        };
+        // `/dev/null` is as good as no redirection.
+        if self.is_harmless(&target) {
+            return;
+        }
+        match mode {
+            Mode::Read => self.reads(&target, part),
+            Mode::Overwrite => {
+                part.plain = false;
+                self.changes(&target, Change::Redirect, part);
+            }
+            Mode::Append => {
+                part.plain = false;
+                self.changes(&target, Change::Append, part);
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Variables that choose which program or code runs: setting one is as good as naming the program.
+
+use super::Part;
+use super::walk::Walker;
+use super::word::{self, Effects, Known};
+
+/// Names that select a helper, a library, a start-up file or the search path.
+const HELPERS: &[&str] = &[
+    "PATH",
+    "BASH_CMDS",
+    "BASH_ALIASES",
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "IFS",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "PROMPT_COMMAND",
+    "CDPATH",
+    "SHELL",
+    "PAGER",
+    "MANPAGER",
+    "MANROFFOPT",
+    "EDITOR",
+    "VISUAL",
+    "FCEDIT",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "LESSKEYIN",
+    "GIT_PAGER",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PROXY_COMMAND",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_ALLOW_PROTOCOL",
+    "SYSTEMD_PAGER",
+    "SYSTEMD_EDITOR",
+    "AWS_PAGER",
+    "BAT_PAGER",
+    "DELTA_PAGER",
+    "GH_PAGER",
+    "GH_EDITOR",
+    "KUBE_EDITOR",
+    "PSQL_PAGER",
+    "PSQL_EDITOR",
+    "SVN_EDITOR",
+    "SVN_SSH",
+    "HGEDITOR",
+    "CVS_RSH",
+    "RSYNC_RSH",
+    "TAR_OPTIONS",
+    "PERL5OPT",
+    "PERL5LIB",
+    "PERL5DB",
+    "PERLLIB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONBREAKPOINT",
+    "LUA_INIT",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "MAVEN_OPTS",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "CARGO_BUILD_RUSTC_WRAPPER",
+    "RUSTC",
+    "MAKEFILES",
+    "GCC_EXEC_PREFIX",
+    "COMPILER_PATH",
+    "RIPGREP_CONFIG_PATH",
+    "FZF_DEFAULT_COMMAND",
+    "FZF_DEFAULT_OPTS",
+    "FPATH",
+    "ZDOTDIR",
+    "OPENSSL_CONF",
+    "OPENSSL_ENGINES",
+    "GCONV_PATH",
+    "NODE_REPL_EXTERNAL_MODULE",
+    "ELECTRON_RUN_AS_NODE",
+    "PKG_CONFIG",
+    "GREP_OPTIONS",
+    "TERMINFO",
+    "WGETRC",
+    "CURL_HOME",
+    "DOCKER_CONFIG",
+];
+
+const PREFIXES: &[&str] =
+    &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE2_"];
+
+/// Helpers that show or keep what they are given, and nothing else.
+const HARMLESS_HELPERS: &[&str] =
+    &["", "cat", "less", "more", "true", ":", "vi", "vim", "nano", "less -R", "less -FRX"];
+
+/// Helpers whose harmless values people really use.
+const SHOWING: &[&str] = &[
+    "PAGER",
+    "MANPAGER",
+    "GIT_PAGER",
+    "EDITOR",
+    "VISUAL",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "SYSTEMD_PAGER",
+    "AWS_PAGER",
+    "BAT_PAGER",
+    "GH_PAGER",
+    "PSQL_PAGER",
+    "DELTA_PAGER",
+    "BROWSER",
+];
+
+pub fn selects_helper(name: &str) -> bool {
+    HELPERS.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+impl Walker<'_> {
+    /// A variable is set, to a raw word when it is known which.
+    pub fn set_variable(&mut self, name: &str, raw: Option<&str>, part: &mut Part) {
+        let value = raw.and_then(|raw| {
+            let mut effects = Effects::default();
+            match word::evaluate(raw, Known::default(), &mut effects).ok()?.as_slice() {
+                [] => Some(String::new()),
+                [only] => only.known().map(str::to_owned),
+                _ => None,
+            }
+        });
+        self.set_variable_to(name, value.as_deref(), part);
+    }
+
+    pub fn set_variable_to(&mut self, name: &str, value: Option<&str>, part: &mut Part) {
+        part.ask("assignment", format!("it sets {}", if name.contains('\0') { "a variable" } else { name }));
+        if name.contains('\0') {
+            part.confirm("opaque", "which variable it sets is not known before it runs");
+            return;
+        }
+        if name == "NODE_OPTIONS"
+            && value.is_none_or(|v| ["-r", "--require", "--import", "--loader"].iter().any(|o| v.contains(o)))
+        {
+            part.confirm("helper", "NODE_OPTIONS loads code into every node process");
+            return;
+        }
+        if !selects_helper(name) {
+            return;
+        }
+        let harmless = value.is_some_and(|value| {
+            (SHOWING.contains(&name) && HARMLESS_HELPERS.contains(&value))
+                || (name == "IFS" && value.chars().all(|c| !c.is_alphanumeric()))
+        });
+        if !harmless {
+            part.confirm("helper", format!("{name} decides which program or code runs"));
+        }
+    }
+
+    /// A literal that arithmetic would execute: `a[$(…)]` runs when a number is made of it.
+    pub fn suspicious_value(&mut self, raw: &str, part: &mut Part) {
+        if !raw.contains('[') {
+            return;
+        }
+        let mut effects = Effects::default();
+        let args = word::evaluate(raw, Known::default(), &mut effects).unwrap_or_default();
+        if args.iter().any(|arg| self.runs_in_arithmetic(&arg.text)) {
+            part.confirm("opaque", "the value holds a command that arithmetic would run");
+        }
+    }
+
+    pub fn runs_in_arithmetic(&self, text: &str) -> bool {
+        text.split_once('[').is_some_and(|(_, rest)| rest.contains("$(") || rest.contains('`'))
+    }
+
+    /// Assignments inside arithmetic.
+    pub fn arithmetic_names(&mut self, text: &str, part: &mut Part) {
+        for name in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
+            if selects_helper(name) {
+                part.confirm("helper", format!("{name} decides which program or code runs"));
+            }
+        }
+    }
+}

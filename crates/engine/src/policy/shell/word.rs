@@ -1,0 +1,362 @@
+//! What a word will be once quotes are gone, as far as its text alone tells.
+//! Runs nothing and guesses nothing: a part that only execution would tell is marked unknown.
+
+use super::braces::brace_words;
+use super::lexer::LexError;
+use super::{ansi, extent};
+use crate::policy::pattern::UNKNOWN;
+
+/// One argument as the command will get it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arg {
+    /// Its text; [`UNKNOWN`] stands for each part that is not known.
+    pub text: String,
+    /// Holds an unquoted wildcard: it becomes names of files.
+    pub glob: bool,
+    /// An unquoted expansion: it may become several words, or none.
+    pub splits: bool,
+    /// No quote, escape or expansion in it: what aliases look at.
+    pub bare: bool,
+    /// Came out of a brace expansion, which dash does not do.
+    pub braced: bool,
+}
+
+impl Arg {
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    pub fn unknown() -> Self {
+        Self { text: UNKNOWN.to_string(), splits: true, ..Self::default() }
+    }
+
+    /// Its exact value, when the text tells it.
+    pub fn known(&self) -> Option<&str> {
+        (!self.glob && !self.text.contains(UNKNOWN)).then_some(self.text.as_str())
+    }
+
+    pub fn has_unknown(&self) -> bool {
+        self.text.contains(UNKNOWN)
+    }
+}
+
+/// What else a word does while it is expanded.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// Commands that run to make the word.
+    pub scripts: Vec<String>,
+    /// Variables that `${x:=…}` sets.
+    pub assigns: Vec<String>,
+    /// `${x@P}`: the variable's value is expanded again.
+    pub prompt: bool,
+}
+
+/// Variables whose value is known without running anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    pub home: Option<&'a str>,
+    pub pwd: Option<&'a str>,
+}
+
+/// How the text is quoted as a whole.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Context {
+    Bare,
+    /// Double quotes, or the body of a here-document.
+    Quoted,
+}
+
+struct Evaluator<'a> {
+    known: Known<'a>,
+    effects: &'a mut Effects,
+    out: Vec<(char, bool)>,
+    splits: bool,
+    bare: bool,
+}
+
+/// The arguments that one word of the script becomes.
+pub fn evaluate(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<Vec<Arg>, LexError> {
+    let mut evaluator = Evaluator { known, effects, out: Vec::new(), splits: false, bare: true };
+    evaluator.tilde(raw);
+    let from = if evaluator.out.is_empty() { 0 } else { tilde_length(raw) };
+    evaluator.run(raw, from, Context::Bare)?;
+    let Evaluator { out, splits, bare, .. } = evaluator;
+    Ok(brace_words(&out).into_iter().map(|(word, braced)| finish(&word, splits, bare, braced)).collect())
+}
+
+/// The text of a here-document or here-string body that undergoes expansion.
+pub fn evaluate_body(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<String, LexError> {
+    let mut evaluator = Evaluator { known, effects, out: Vec::new(), splits: false, bare: true };
+    evaluator.run(raw, 0, Context::Quoted)?;
+    Ok(evaluator.out.into_iter().map(|(c, _)| c).collect())
+}
+
+/// Only the effects of expanding arithmetic or a pattern.
+pub fn expand_only(raw: &str, effects: &mut Effects) -> Result<(), LexError> {
+    evaluate_body(raw, Known::default(), effects).map(|_| ())
+}
+
+fn finish(word: &[(char, bool)], splits: bool, bare: bool, braced: bool) -> Arg {
+    let glob = word.iter().enumerate().any(|(index, (c, quoted))| {
+        !quoted
+            && match c {
+                '*' | '?' => true,
+                // A lone bracket is itself: `[` is a command.
+                '[' => word[index + 1..].iter().any(|(c, quoted)| *c == ']' && !quoted),
+                _ => false,
+            }
+    });
+    Arg { text: word.iter().map(|(c, _)| *c).collect(), glob, splits, bare, braced }
+}
+
+fn tilde_length(raw: &str) -> usize {
+    raw.find('/').unwrap_or(raw.len())
+}
+
+impl Evaluator<'_> {
+    fn tilde(&mut self, raw: &str) {
+        let prefix = &raw[..tilde_length(raw)];
+        let Some(user) = prefix.strip_prefix('~') else { return };
+        if user.chars().any(|c| !(c.is_ascii_alphanumeric() || "_-.+".contains(c))) {
+            return;
+        }
+        self.bare = false;
+        match user {
+            "" => self.push_known(self.known.home),
+            "+" => self.push_known(self.known.pwd),
+            "-" => self.out.push((UNKNOWN, true)),
+            // Somebody else's home: outside whatever it is.
+            _ => self.push_text(&format!("/home/{user}")),
+        }
+    }
+
+    fn push_known(&mut self, value: Option<&str>) {
+        match value {
+            Some(value) => self.push_text(value),
+            None => self.out.push((UNKNOWN, true)),
+        }
+    }
+
+    fn push_text(&mut self, text: &str) {
+        self.out.extend(text.chars().map(|c| (c, true)));
+    }
+
+    fn run(&mut self, raw: &str, from: usize, context: Context) -> Result<(), LexError> {
+        let mut at = from;
+        while at < raw.len() {
+            at = self.one(raw, at, context)?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, raw: &str, at: usize, context: Context) -> Result<usize, LexError> {
+        let bare = context == Context::Bare;
+        let Some(c) = raw[at..].chars().next() else { return Ok(raw.len()) };
+        match c {
+            '\\' => Ok(self.escape(raw, at, context)),
+            '\'' if bare => {
+                self.bare = false;
+                let end = extent::step(raw, at, 0, false)?;
+                self.push_text(&raw[at + 1..end - 1]);
+                Ok(end)
+            }
+            '"' if bare => {
+                self.bare = false;
+                let end = extent::double_quote_end(raw, at + 1, 0)?;
+                self.run(&raw[..end - 1], at + 1, Context::Quoted)?;
+                Ok(end)
+            }
+            '`' => {
+                let end = extent::backquote_end(raw, at + 1)?;
+                self.effects.scripts.push(unescape_backquoted(&raw[at + 1..end - 1], context));
+                self.push_unknown(context);
+                Ok(end)
+            }
+            '$' => self.dollar(raw, at, context),
+            _ => {
+                self.out.push((c, !bare));
+                Ok(at + c.len_utf8())
+            }
+        }
+    }
+
+    fn push_unknown(&mut self, context: Context) {
+        self.bare = false;
+        self.splits |= context == Context::Bare;
+        self.out.push((UNKNOWN, true));
+    }
+
+    fn escape(&mut self, raw: &str, at: usize, context: Context) -> usize {
+        self.bare = false;
+        let Some(c) = raw[at + 1..].chars().next() else {
+            self.out.push(('\\', true));
+            return raw.len();
+        };
+        let special = context == Context::Bare || matches!(c, '$' | '`' | '"' | '\\' | '\n');
+        if !special {
+            self.out.push(('\\', true));
+        }
+        if c != '\n' || !special {
+            self.out.push((c, true));
+        }
+        at + 1 + c.len_utf8()
+    }
+
+    fn dollar(&mut self, raw: &str, at: usize, context: Context) -> Result<usize, LexError> {
+        let bytes = raw.as_bytes();
+        let bare = context == Context::Bare;
+        let end = extent::dollar_end(raw, at, 0, !bare)?;
+        let inside = &raw[(at + 1).min(end)..end];
+        match bytes.get(at + 1) {
+            Some(b'(')
+                if inside.starts_with("((") && extent::arithmetic_end(raw, at + 3, 0)? == Some(end) =>
+            {
+                expand_only(&inside[2..inside.len() - 2], self.effects)?;
+                self.push_unknown(context);
+            }
+            Some(b'(') => {
+                self.effects.scripts.push(inside[1..inside.len() - 1].to_owned());
+                self.push_unknown(context);
+            }
+            Some(b'{') => self.parameter(&inside[1..inside.len() - 1], context)?,
+            Some(b'\'') if bare => {
+                self.bare = false;
+                let decoded = ansi::decode(&inside[1..inside.len() - 1]);
+                self.push_text(&decoded);
+            }
+            Some(b'"') if bare => {
+                self.bare = false;
+                self.run(&raw[..end - 1], at + 2, Context::Quoted)?;
+            }
+            _ if inside.is_empty() => self.out.push(('$', true)),
+            _ => self.variable(inside, context),
+        }
+        Ok(end)
+    }
+
+    fn variable(&mut self, name: &str, context: Context) {
+        let value = match name {
+            "HOME" => self.known.home,
+            "PWD" => self.known.pwd,
+            _ => None,
+        };
+        match value {
+            // A folder name with blanks or wildcards would be split again.
+            Some(value)
+                if context == Context::Quoted || !value.contains([' ', '\t', '\n', '*', '?', '[']) =>
+            {
+                self.bare = false;
+                self.push_text(value);
+            }
+            _ => self.push_unknown(context),
+        }
+    }
+
+    /// The inside of `${…}`.
+    fn parameter(&mut self, inside: &str, context: Context) -> Result<(), LexError> {
+        let name_length = inside.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let (name, rest) = inside.split_at(name_length);
+        if rest.is_empty() {
+            self.variable(name, context);
+            return Ok(());
+        }
+        if rest.starts_with(":=") || rest.starts_with('=') {
+            self.effects.assigns.push(name.to_owned());
+        }
+        if rest.ends_with("@P") {
+            self.effects.prompt = true;
+        }
+        // Quotes in here count or not by shell and surroundings: better one command too many than one too few.
+        let mut nested = Effects::default();
+        let mut scratch =
+            Evaluator { known: self.known, effects: &mut nested, out: Vec::new(), splits: false, bare: true };
+        scratch.run(rest, 0, context)?;
+        // Unless the quotes do not even close then, in which case no shell reads it so.
+        let _ = expand_only(rest, &mut nested);
+        nested.scripts.dedup();
+        self.effects.scripts.append(&mut nested.scripts);
+        self.effects.assigns.append(&mut nested.assigns);
+        self.effects.prompt |= nested.prompt;
+        self.push_unknown(context);
+        Ok(())
+    }
+}
+
+fn unescape_backquoted(inside: &str, context: Context) -> String {
+    let mut out = String::with_capacity(inside.len());
+    let mut chars = inside.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some(next @ ('`' | '\\' | '$')) => out.push(next),
+            Some('"') if context == Context::Quoted => out.push('"'),
+            Some(next) => {
+                out.push('\\');
+                out.push(next);
+            }
+            None => out.push('\\'),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(raw: &str) -> Vec<String> {
+        let known = Known { home: Some("/home/me"), pwd: Some("/w") };
+        evaluate(raw, known, &mut Effects::default()).unwrap().into_iter().map(|arg| arg.text).collect()
+    }
+
+    #[test]
+    fn quotes_escapes_and_known_variables_are_taken_away() {
+        for (raw, expected) in [
+            (r"\rm", "rm"),
+            ("r''m", "rm"),
+            ("\"r\"m", "rm"),
+            (r"$'\x72\155'", "rm"),
+            (r"$'rm\0zzz'", "rm"),
+            ("r\\\nm", "rm"),
+            ("~/x", "/home/me/x"),
+            ("~root/x", "/home/root/x"),
+            ("\"$HOME\"/x", "/home/me/x"),
+            ("${PWD}/x", "/w/x"),
+            ("'~'/x", "~/x"),
+            ("\"a\\$b\"", "a$b"),
+            ("$x", "\0"),
+            ("a$(id)b", "a\0b"),
+            ("[", "["),
+        ] {
+            assert_eq!(words(raw), [expected], "{raw}");
+        }
+    }
+
+    #[test]
+    fn braces_make_words_and_quoted_ones_do_not() {
+        assert_eq!(words("{rm,x}"), ["rm", "x"]);
+        assert_eq!(words("a{b,{c,d}}"), ["ab", "ac", "ad"]);
+        assert_eq!(words("'{a,b}'"), ["{a,b}"]);
+        assert_eq!(words("{}"), ["{}"]);
+        assert_eq!(words("{1..3}"), ["\0"]);
+    }
+
+    #[test]
+    fn what_runs_during_expansion_is_reported() {
+        for raw in [
+            "$(rm x)",
+            "\"`rm x`\"",
+            "${a:-$(rm x)}",
+            "\"${a:-\"$(rm x)\"}\"",
+            "$((1+$(rm x)))",
+            "${a:-'$(rm x)'}",
+        ] {
+            let mut effects = Effects::default();
+            evaluate(raw, Known::default(), &mut effects).unwrap();
+            assert_eq!(effects.scripts, ["rm x"], "{raw}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Case tables: rows of commands and paths with the verdict each needs, judged on a disk made for the row.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use zdx_protocol::{Action, Level, Origin};
+
+use super::check::{action_of, command_text, quote};
+use super::{Entry, MapView, PolicyContext, grant_key, judge};
+
+/// One line of a table.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Row {
+    pub id: String,
+    #[serde(default)]
+    pub class: String,
+    pub kind: String,
+    pub input: String,
+    pub expect: String,
+    #[serde(default)]
+    pub setup: Option<String>,
+}
+
+/// A row that fell short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Miss {
+    pub id: String,
+    pub input: String,
+    pub expect: String,
+    pub got: Level,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    pub judged: usize,
+    /// Rows about situations, screens or doors that no single decision shows.
+    pub skipped: Vec<String>,
+    pub missed: Vec<Miss>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}:{line}: {message}")]
+    Row { path: PathBuf, line: usize, message: String },
+}
+
+/// Runs a table. Its class says how `expect` is meant: a benign row must not be stricter, any other not laxer.
+pub fn run_table(path: &Path, cx: &PolicyContext) -> Result<Report, TableError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| TableError::Read { path: path.to_owned(), source })?;
+    let mut report = Report::default();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let row: Row = serde_json::from_str(line).map_err(|error| TableError::Row {
+            path: path.to_owned(),
+            line: index + 1,
+            message: error.to_string(),
+        })?;
+        judge_row(&row, cx, &mut report);
+    }
+    Ok(report)
+}
+
+fn judge_row(row: &Row, cx: &PolicyContext, report: &mut Report) {
+    let Some(expect) = level(&row.expect) else {
+        report.skipped.push(row.id.clone());
+        return;
+    };
+    let mut cx = cx.clone();
+    cx.files = Arc::new(disk_for(row, &mut cx));
+    let Some(action) = action_for(row, &mut cx) else {
+        report.skipped.push(row.id.clone());
+        return;
+    };
+    report.judged += 1;
+    let verdict = judge(&action, &cx);
+    let got = verdict.level();
+    let right = if row.class == "benign" { got <= expect } else { got >= expect };
+    if !right {
+        let reason = verdict.reason().map(|reason| reason.message.clone()).unwrap_or_default();
+        report.missed.push(Miss {
+            id: row.id.clone(),
+            input: row.input.clone(),
+            expect: row.expect.clone(),
+            got,
+            reason,
+        });
+    }
+}
+
+fn level(text: &str) -> Option<Level> {
+    serde_json::from_value(Value::String(text.to_owned())).ok()
+}
+
+/// The action that a row stands for, with the surroundings its text names.
+fn action_for(row: &Row, cx: &mut PolicyContext) -> Option<Action> {
+    let command =
+        |text: String, origin| Some(Action::Command { command: text, cwd: cx.root.clone(), origin });
+    let input = row.input.as_str();
+    match row.kind.as_str() {
+        "shell" => command(input.to_owned(), Origin::Model),
+        "write" => action_of(&serde_json::json!({"tool": "write", "input": {"path": input}}), cx).ok(),
+        "entry" => {
+            if let Some(typed) = input.strip_prefix("@!").or_else(|| input.strip_prefix('!')) {
+                return command(typed.trim().to_owned(), Origin::User);
+            }
+            if let Ok(call) = serde_json::from_str::<Value>(input) {
+                return command(command_text(call.get("payload")?)?, Origin::Model);
+            }
+            if let Some(call) = input.strip_prefix("terminal/create ") {
+                let words: Vec<String> = call.split('\'').skip(1).step_by(2).map(quote).collect();
+                return command(words.join(" "), Origin::Model);
+            }
+            if let Some((_, text)) = input.split_once("!`") {
+                return command(text.trim_end_matches('`').to_owned(), Origin::Model);
+            }
+            if let Some((situation, text)) = input.split_once(" + ") {
+                cx.person = !situation.contains("non-interactive");
+                if situation.contains("yolo") {
+                    cx.approval = zdx_protocol::Approval::Yolo;
+                }
+                return command(text.to_owned(), Origin::Model);
+            }
+            if let Some((_, text)) = input.split_once(": '") {
+                return command(text.trim_end_matches('\'').to_owned(), Origin::Model);
+            }
+            if input.starts_with("earlier 'allow once'") || input.starts_with("identical ") {
+                // A yes to a confirmation is never remembered; even if it were, it would change nothing.
+                let text = if input.starts_with("identical ") { "rm a" } else { "rm b" };
+                let action =
+                    Action::Command { command: text.to_owned(), cwd: cx.root.clone(), origin: Origin::Model };
+                cx.grants = Arc::new(grant_key(&action, cx).into_iter().collect());
+                return Some(action);
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+/// A small machine: the usual folders, a workspace, and what the row's setup says.
+fn disk_for(row: &Row, cx: &mut PolicyContext) -> MapView {
+    let setup = row.setup.as_deref().unwrap_or("");
+    if let Some(cwd) = setup.strip_prefix("cwd=") {
+        cx.root = PathBuf::from(cwd.trim());
+    }
+    let mut disk = MapView::default();
+    for folder in
+        ["/etc", "/home/user", "/tmp", "/usr/bin", "/bin", "/var", "/proc", "/dev", "/root", "/opt", "/srv"]
+    {
+        disk.insert(folder, Entry::Dir);
+    }
+    disk.insert(cx.root.clone(), Entry::Dir);
+    for folder in ["docs", "src", "sub", "build"] {
+        disk.insert(cx.root.join(folder), Entry::Dir);
+    }
+    set_up(setup, row, &cx.root, &mut disk);
+    disk
+}
+
+/// Reads statements like `a exists`, `a, b exist`, `d is a folder`, `l -> target`; what is absent needs none.
+fn set_up(setup: &str, row: &Row, root: &Path, disk: &mut MapView) {
+    let mut names: Vec<&str> = Vec::new();
+    for statement in setup.split([',', ';']).flat_map(|text| text.split(" and ")).map(str::trim) {
+        let statement = ["symlink ", "link ", "file ", "a file "]
+            .iter()
+            .find_map(|kind| statement.strip_prefix(kind))
+            .unwrap_or(statement);
+        if let Some((name, target)) =
+            statement.split_once("->").or_else(|| statement.split_once(" links to "))
+        {
+            let (name, target) = (name.trim(), target.trim());
+            if !target.contains("..") && !target.starts_with('/') {
+                disk.insert(root.join(target), Entry::File);
+            }
+            let named = |word: &&str| Path::new(word).file_name().is_some_and(|last| last == name);
+            let place = row.input.split_whitespace().find(named).unwrap_or(name);
+            disk.insert(root.join(place), Entry::Link(PathBuf::from(target)));
+            continue;
+        }
+        let verbs = [
+            " is a directory",
+            " is a folder",
+            " is a dir",
+            " exists",
+            " exist",
+            " is a file",
+            " is present",
+        ];
+        match verbs.iter().find_map(|verb| statement.strip_suffix(verb).map(|name| (*verb, name))) {
+            Some((_, name)) if name.ends_with(" not") || name.ends_with(" do") || name.ends_with(" does") => {
+                names.clear()
+            }
+            Some((verb, name)) => {
+                let entry =
+                    if verb.contains(" dir") || verb.contains("folder") { Entry::Dir } else { Entry::File };
+                for name in names.drain(..).chain([name]).filter(|name| !name.is_empty()) {
+                    disk.insert(root.join(name), entry.clone());
+                }
+            }
+            None if statement.contains(' ') => names.clear(),
+            None => names.push(statement),
+        }
+    }
+}

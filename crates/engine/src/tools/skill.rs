@@ -1,0 +1,133 @@
+//! `skill`: lists the skills there are, or gives one of them in full.
+//! Gives text and nothing else; which skills a model may know of was decided before this tool was made.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
+use serde_json::{Map, Value, json};
+use zdx_protocol::{Action, Preview, ToolError, ToolSpec};
+
+use super::input::{Input, invalid};
+use super::text::LIMIT;
+use super::{Prepared, RunContext, Tool, ToolContext, off_thread};
+use crate::library::{Skill, Skills};
+
+/// Of the catalogue in the tool's description, which every request carries.
+const CATALOGUE: usize = 6 * 1024;
+/// With more, the list of names would cost as much as the catalogue.
+const MOST_NAMES: usize = 64;
+
+/// The skills that were loaded in this session: reading their folders needs no further leave.
+#[derive(Clone, Default)]
+pub struct LoadedSkills(Arc<Mutex<Vec<Skill>>>);
+
+impl LoadedSkills {
+    /// Whether a resolved path lies in the folder of a loaded skill.
+    pub fn cover(&self, path: &Path) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|skill| skill.covers(path))
+    }
+
+    /// In the order in which they were first loaded, for a summary that must not lose them.
+    pub fn names(&self) -> Vec<String> {
+        let loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loaded.iter().map(|skill| skill.name.clone()).collect()
+    }
+
+    /// Also for a resumed session, whose records name what it had loaded.
+    pub fn add(&self, skill: &Skill) {
+        let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if loaded.iter().all(|known| known.name != skill.name) {
+            loaded.push(skill.clone());
+        }
+    }
+}
+
+pub struct SkillTool {
+    spec: ToolSpec,
+    skills: Arc<Skills>,
+    loaded: LoadedSkills,
+}
+
+impl SkillTool {
+    /// None when there is no skill that a model may load: then there is no such tool. `allowed` is what
+    /// `permission.skill` does not deny.
+    pub fn new(skills: &Skills, allowed: impl Fn(&str) -> bool, loaded: LoadedSkills) -> Option<Self> {
+        let skills = skills.for_model(allowed);
+        if skills.is_empty() {
+            return None;
+        }
+        let description = format!(
+            "Load a skill: instructions for a kind of task, with files of their own. When a task fits one of these, \
+             load it before you begin, once. Without a name, all skills are listed.\n\nSkills:\n{}",
+            skills.catalogue(CATALOGUE)
+        );
+        let mut name = json!({"type": "string", "description": "The skill to load."});
+        let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+        if names.len() <= MOST_NAMES {
+            name["enum"] = json!(names);
+        }
+        let spec = ToolSpec {
+            name: Cow::Borrowed("skill"),
+            aliases: &["load_skill", "use_skill", "activate_skill"],
+            description: Cow::Owned(description),
+            schema: json!({"type": "object", "properties": {"name": name}, "additionalProperties": false}),
+        };
+        Some(Self { spec, skills: Arc::new(skills), loaded })
+    }
+
+    fn list(&self) -> Prepared {
+        let skills = Arc::clone(&self.skills);
+        let run = move |_: RunContext| {
+            let data = json!({"count": skills.iter().count(), "skills": skills.catalogue(LIMIT)});
+            async move { Ok(data).into() }.boxed()
+        };
+        // Names and descriptions only, which the model was told already: a look, not a load.
+        let action = Action::Read { tool: "list".to_owned(), targets: Vec::new() };
+        Prepared { action, preview: Preview::None, doomed: None, run: Box::new(run) }
+    }
+
+    fn unknown(&self, name: &str) -> ToolError {
+        let near = self.skills.near(name);
+        let hint = match near.as_slice() {
+            [] => "call this tool without a name to see all".to_owned(),
+            near => format!("near names: {}", near.join(", ")),
+        };
+        ToolError::new("unknown_skill", format!("there is no skill `{name}`; {hint}"))
+    }
+}
+
+impl Tool for SkillTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<Prepared, ToolError> {
+        let name = Input::new(input).optional_text("name")?.unwrap_or_default();
+        let name = name.trim().trim_start_matches('/');
+        if name.is_empty() {
+            return Ok(self.list());
+        }
+        if name.len() > 256 {
+            return Err(invalid("`name` is no skill's name"));
+        }
+        let skill = self.skills.get(name).ok_or_else(|| self.unknown(name))?.clone();
+        let action = Action::Skill { name: skill.name.clone() };
+        let preview = Preview::Text { text: format!("{}\n{}", skill.description, skill.file.display()) };
+        let loaded = self.loaded.clone();
+        let run = move |run: RunContext| {
+            off_thread(run, move || {
+                let content =
+                    skill.content().map_err(|error| ToolError::new("skill_error", error.to_string()))?;
+                loaded.add(&skill);
+                Ok(json!({"name": skill.name, "directory": skill.dir, "content": content}))
+            })
+            .boxed()
+        };
+        Ok(Prepared { action, preview, doomed: None, run: Box::new(run) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,7 @@
+//! Integration tests of the engine: one binary.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod policy_cases;
+mod policy_fuzz;
+mod policy_properties;
+mod policy_scripts;

@@ -1,0 +1,90 @@
+//! The case tables, run whole: everything that falls short is printed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use zdx_engine::policy::table::run_table;
+use zdx_engine::policy::{Entry, MapView, PolicyContext, explain};
+use zdx_protocol::{Approval, Origin};
+
+fn table(name: &str) -> usize {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name);
+    let mut cx = PolicyContext::new("/work", Approval::Balanced);
+    cx.home = Some("/home/user".into());
+    let report = run_table(&path, &cx).unwrap();
+    for miss in &report.missed {
+        eprintln!(
+            "{} {:?}: expected {}, got {} ({})",
+            miss.id, miss.input, miss.expect, miss.got, miss.reason
+        );
+    }
+    assert!(report.missed.is_empty(), "{} of {} rows fall short", report.missed.len(), report.judged);
+    report.judged
+}
+
+#[test]
+fn attacks_are_held_back() {
+    assert!(table("attack.jsonl") >= 160);
+}
+
+#[test]
+fn benign_commands_pass() {
+    assert!(table("benign.jsonl") >= 49);
+}
+
+/// A workspace `/w` with a few files, and a machine around it.
+pub fn small_machine() -> PolicyContext {
+    let mut disk = MapView::default();
+    for folder in [
+        "/w/sub", "/w/src", "/w/docs", "/etc", "/home/me", "/tmp", "/usr/bin", "/var", "/proc", "/dev",
+        "/root", "/opt",
+    ] {
+        disk.insert(folder, Entry::Dir);
+    }
+    for file in ["/w/existing.txt", "/w/sub/existing.txt", "/w/a.txt", "/w/src/main.rs"] {
+        disk.insert(file, Entry::File);
+    }
+    disk.insert("/w/out", Entry::Link("/etc/passwd".into()));
+    let mut cx = PolicyContext::new("/w", Approval::Balanced);
+    cx.home = Some("/home/me".into());
+    cx.files = Arc::new(disk);
+    cx
+}
+
+/// Everyday commands and tricks with the exact verdict each gets: neither laxer nor stricter.
+#[test]
+fn every_command_gets_exactly_its_verdict() {
+    let cx = small_machine();
+    let table = include_str!("../cases/verdicts.tsv");
+    let mut wrong = Vec::new();
+    for line in table.lines() {
+        let (expected, command) = line.split_once('\t').unwrap();
+        let command = command.replace("\\n", "\n");
+        let explanation = explain(&command, Origin::Model, &cx);
+        if explanation.verdict.level().name() != expected {
+            wrong.push(format!("{command:?}: expected {expected}, got {:?}", explanation.verdict));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// How many short commands are judged in a second, on the real disk. A measurement, not a test: run it by name.
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cx = PolicyContext::new(folder.path().canonicalize().unwrap(), Approval::Balanced);
+    cx.home = Some("/home/me".into());
+    let lines: Vec<String> = include_str!("../cases/verdicts.tsv")
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .map(|(_, command)| serde_json::json!({"tool": "bash", "input": {"command": command}}).to_string())
+        .collect();
+    let start = std::time::Instant::now();
+    let rounds = 50;
+    for line in lines.iter().cycle().take(lines.len() * rounds) {
+        zdx_engine::policy::check::check_line(line, &cx).unwrap();
+    }
+    let total = (lines.len() * rounds) as f64;
+    eprintln!("{:.0} decisions a second", total / start.elapsed().as_secs_f64());
+}

@@ -1,0 +1,124 @@
+//! What must hold for every command line, not only for those somebody thought of.
+
+use proptest::prelude::*;
+use zdx_engine::policy::{PolicyContext, judge};
+use zdx_protocol::{Action, Level, Origin};
+
+use crate::policy_cases::small_machine;
+use crate::policy_scripts::{Rng, harmless, whole_dangerous};
+
+fn verdict(command: &str, cx: &PolicyContext) -> Level {
+    judge(&Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin: Origin::Model }, cx)
+        .level()
+}
+
+fn single_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// Ways to run a command that must not make it look better.
+fn wrappings(command: &str) -> Vec<String> {
+    let quoted = single_quoted(command);
+    vec![
+        format!("ls; {command}"),
+        format!("{command}\nls"),
+        format!("( {command}\n)"),
+        format!("{{ {command}\n}}"),
+        format!("if :; then {command}\nfi"),
+        format!("for i in 1; do {command}\ndone"),
+        format!("sh -c {quoted}"),
+        format!("eval {quoted}"),
+        format!("echo {quoted} | sh"),
+        format!("trap {quoted} EXIT"),
+        format!("cat $({command}\n)"),
+        format!("f() {{ {command}\n}}; f"),
+        format!("sh <<'ZDXEND'\n{command}\nZDXEND"),
+        format!("x=\"${{y:-$({command}\n)}}\""),
+        format!("nohup timeout 5 env A=1 sh -c {quoted}"),
+        format!("echo | xargs sh -c {quoted}"),
+        format!("find . -exec sh -c {quoted} \\;"),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_text_is_judged_without_panic(text in "\\PC{0,200}") {
+        verdict(&text, &small_machine());
+    }
+
+    #[test]
+    fn shell_like_noise_is_judged_without_panic(text in r#"[-a-z0-9 '"\\$`(){}\[\];&|<>#\n\t!*?~=/.@:%+,^EOF]{0,300}"#) {
+        verdict(&text, &small_machine());
+    }
+
+    #[test]
+    fn no_wrapping_makes_a_confirmed_command_look_better(seed in any::<u64>()) {
+        let cx = small_machine();
+        let command = whole_dangerous(&mut Rng::new(seed));
+        if verdict(&command, &cx) >= Level::Confirm {
+            for wrapped in wrappings(&command) {
+                prop_assert!(verdict(&wrapped, &cx) >= Level::Confirm, "{wrapped:?} hides {command:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_script_is_as_strict_as_its_strictest_part(first in any::<u64>(), second in any::<u64>()) {
+        let cx = small_machine();
+        let (first, second) = (harmless(&mut Rng::new(first)), whole_dangerous(&mut Rng::new(second)));
+        let parts = verdict(&first, &cx).max(verdict(&second, &cx));
+        for script in [format!("{first}\n{second}"), format!("{second}\n{first}")] {
+            prop_assert!(verdict(&script, &cx) >= parts.min(Level::Confirm), "{script:?} is below its parts");
+        }
+    }
+}
+
+#[test]
+fn any_amount_of_nesting_is_refused_not_crashed_on() {
+    let cx = small_machine();
+    for opener in [
+        "(",
+        "((",
+        "{ ",
+        "$(",
+        "`",
+        "\"$(",
+        "${a:-",
+        "$((",
+        "[[ ( ",
+        "if ",
+        "while ",
+        "case x in (",
+        "<(",
+        "eval ",
+        "sh -c ",
+        "! ",
+        "f() { ",
+        "{a,",
+        "a[",
+        "\\",
+        "'",
+        "\"",
+        "<<E ",
+        "for i in ",
+        "time ",
+        "env ",
+        "coproc ",
+        "function f ",
+        "& ",
+        "| ",
+        "&& ",
+        "!(",
+        "x=(",
+        "a[$((",
+        "${a[",
+    ] {
+        for count in [3, 30, 300, 3_000, 100_000] {
+            let text = opener.repeat(count);
+            verdict(&text[..text.len().min(300_000)], &cx);
+            verdict(&format!("{text} rm x"), &cx);
+        }
+    }
+}
