@@ -123,10 +123,12 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             text(message) || details
         }
         Event::TurnFinished(summary) => text(&mut summary.text),
-        Event::Attached { text: said, .. } | Event::Reminded { text: said } | Event::ShellFinished { text: said } => {
-            text(said)
+        Event::Attached { text: said, .. }
+        | Event::Reminded { text: said }
+        | Event::ShellFinished { text: said } => text(said),
+        Event::TodosChanged { items } => {
+            items.iter_mut().fold(false, |any, item| text(&mut item.content) || any)
         }
-        Event::TodosChanged { items } => items.iter_mut().fold(false, |any, item| text(&mut item.content) || any),
         // Names and hashes: a masked one would lead nowhere.
         Event::FileChanged { .. } | Event::Reverted { .. } | Event::Redone { .. } => false,
         Event::SessionStarted(_)

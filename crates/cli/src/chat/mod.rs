@@ -2,6 +2,7 @@
 //! the editor draws on the terminal itself and everything else goes to stderr.
 
 mod editor;
+mod history;
 mod input;
 mod person;
 mod slash;
@@ -93,7 +94,8 @@ struct Session {
 /// What a line leads to.
 enum Step {
     Stay,
-    Restart,
+    /// Goes on with another session.
+    Restart(SessionPick),
     Leave(Ending),
 }
 
@@ -117,13 +119,9 @@ impl Chat<'_> {
                     self.stage.shut_down(engine, signals).await;
                     return Ok(ending);
                 }
-                Step::Restart => {
+                Step::Restart(pick) => {
                     self.stage.shut_down(engine, signals).await;
-                    let fresh = match self.settings.session {
-                        SessionPick::Unsaved => SessionPick::Unsaved,
-                        _ => SessionPick::New,
-                    };
-                    engine = match self.begin(&fresh, signals).await? {
+                    engine = match self.begin(&pick, signals).await? {
                         Ok(engine) => engine,
                         Err(ending) => return Ok(ending),
                     };
@@ -232,7 +230,21 @@ impl Chat<'_> {
             Line::Empty => {}
             Line::Prompt(text) => return Ok(self.turn(text, engine, signals).await),
             Line::Help => self.stage.say(slash::HELP),
-            Line::New => return Ok(Step::Restart),
+            Line::New => {
+                return Ok(Step::Restart(match self.settings.session {
+                    SessionPick::Unsaved => SessionPick::Unsaved,
+                    _ => SessionPick::New,
+                }));
+            }
+            Line::Fork(turn) => {
+                if let Some(pick) = self.fork(turn) {
+                    return Ok(Step::Restart(pick));
+                }
+            }
+            Line::Revert(turn) => self.go(Command::Revert { turn }, engine, signals).await,
+            Line::Redo => self.go(Command::Redo, engine, signals).await,
+            Line::Summarize => self.summarize(signals).await,
+            Line::Misused(why) => self.stage.fail(&why),
             Line::Model(Some(name)) => {
                 // A closed channel shows itself with the next turn.
                 let _ = engine.commands.send(Command::SetModel(name)).await;

@@ -9,7 +9,15 @@ pub enum Line {
     /// Without a name: list what there is.
     Model(Option<String>),
     Sessions,
+    /// To before this turn, or before the last one.
+    Revert(Option<u32>),
+    Redo,
+    /// All of the session, or what was before this turn.
+    Fork(Option<u32>),
+    Summarize,
     Exit,
+    /// One of ours, with something that makes no sense.
+    Misused(String),
     /// Looks like a command, and is none of ours.
     Unknown(String),
 }
@@ -19,6 +27,10 @@ pub const HELP: &str = "\
 /new             start a fresh session
 /model [NAME]    list the models, or switch to one
 /sessions        list saved sessions
+/revert [TURN]   take back the last turn, or all from TURN on, with what it did to files
+/redo            take back the last revert
+/fork [TURN]     go on in a copy of this session, or of what was before TURN
+/summarize       sum this session up
 /exit            leave (Ctrl-D does too)
 A line that ends with \\ goes on in the next one; Alt-Enter and Ctrl-J begin a new line.
 Ctrl-C interrupts a turn or clears the line; twice on an empty line it leaves.";
@@ -38,8 +50,22 @@ pub fn parse(text: &str) -> Line {
         "new" => Line::New,
         "model" => Line::Model(Some(rest.trim().to_owned()).filter(|name| !name.is_empty())),
         "sessions" => Line::Sessions,
+        "revert" => turn(rest, Line::Revert),
+        "redo" => Line::Redo,
+        "fork" => turn(rest, Line::Fork),
+        "summarize" => Line::Summarize,
         "exit" | "quit" => Line::Exit,
         other => Line::Unknown(other.to_owned()),
+    }
+}
+
+fn turn(text: &str, line: fn(Option<u32>) -> Line) -> Line {
+    match text.trim() {
+        "" => line(None),
+        number => match number.parse() {
+            Ok(turn) => line(Some(turn)),
+            Err(_) => Line::Misused(format!("{number} is no number of a turn")),
+        },
     }
 }
 
@@ -54,6 +80,9 @@ mod tests {
         assert_eq!(parse("/help"), Line::Help);
         assert_eq!(parse("/model"), Line::Model(None));
         assert_eq!(parse(" /model  lab/qwen "), Line::Model(Some("lab/qwen".into())));
+        assert_eq!(parse("/revert"), Line::Revert(None));
+        assert_eq!(parse("/fork 3"), Line::Fork(Some(3)));
+        assert_eq!(parse("/revert x"), Line::Misused("x is no number of a turn".into()));
         assert_eq!(parse("/nwe"), Line::Unknown("nwe".into()));
         assert_eq!(parse("/etc/hosts: what is it?"), Line::Prompt("/etc/hosts: what is it?".into()));
     }

@@ -37,6 +37,8 @@ pub struct Handoff<'a> {
     /// What paths are told relative to.
     pub root: &'a Path,
     pub digest: &'a Digest,
+    /// A draft is pasted and passed on: what must not be written stays behind.
+    pub redactor: &'a Redactor,
 }
 
 pub struct Bundle {
@@ -141,12 +143,8 @@ impl Handoff<'_> {
     }
 
     fn render(&self, starter: &str, files: &[String], tasks: &[String], commands: &[String]) -> String {
-        // A draft is pasted and passed on: what looks like a key stays behind, and nothing moves a cursor.
-        let redactor = Redactor::new::<&str>([]).ok();
-        let safe = |text: &str| {
-            let text = plain(text);
-            redactor.as_ref().map_or_else(|| text.to_string(), |redactor| redactor.redact(&text).into_owned())
-        };
+        // Nothing in it may move a cursor either.
+        let safe = |text: &str| self.redactor.redact(&plain(text)).into_owned();
         let list = |mark: &str, items: &[String]| -> String {
             items.iter().map(|item| format!("{mark} {}\n", safe(item))).collect()
         };

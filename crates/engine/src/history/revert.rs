@@ -123,8 +123,19 @@ impl Plan {
         Ok(Self { way: Planned::Revert { turn }, files, interleaved })
     }
 
-    /// What would be done to which file. Touches nothing.
-    pub fn check(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Vec<FileChange>, RevertError> {
+    /// The event that carrying it out would give. Touches nothing.
+    pub fn check(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Event, RevertError> {
+        self.steps(workspace, blobs).map(|files| self.event(files))
+    }
+
+    fn event(&self, files: Vec<FileChange>) -> Event {
+        match self.way {
+            Planned::Revert { turn } => Event::Reverted { turn, files },
+            Planned::Redo { turns } => Event::Redone { turn: turns, files },
+        }
+    }
+
+    fn steps(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Vec<FileChange>, RevertError> {
         let mut steps = Vec::new();
         let mut conflicts = Vec::new();
         for file in &self.files {
@@ -167,7 +178,7 @@ impl Plan {
 
     /// Does it, or nothing of it. The event tells, and saves, what was done.
     pub fn carry_out(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Event, RevertError> {
-        let files = self.check(workspace, blobs)?;
+        let files = self.steps(workspace, blobs)?;
         for (done, step) in files.iter().enumerate() {
             let Err(why) = walk(step, workspace, blobs) else { continue };
             for step in files[..done].iter().rev() {
@@ -177,10 +188,7 @@ impl Plan {
             return Err(RevertError::Failed { path: step.path.clone(), why });
         }
         remove_folders(&files);
-        Ok(match self.way {
-            Planned::Revert { turn } => Event::Reverted { turn, files },
-            Planned::Redo { turns } => Event::Redone { turn: turns, files },
-        })
+        Ok(self.event(files))
     }
 }
 
