@@ -7,6 +7,8 @@ mod chat;
 mod config;
 mod exec;
 mod faults;
+mod handoff;
+mod history;
 mod json;
 mod secrets;
 mod sessions;
