@@ -160,7 +160,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         model: model.clone(),
         resumed: opened.resumed,
         saved: opened.log.path().is_some(),
-        parent: None,
+        parent: opened.transcript.parent.clone(),
     };
     let mut native = Native::new(&setup.config, client, chosen, &persona, &registry);
     native.validation = Validation::choose(&setup.config, &root, setup.person);

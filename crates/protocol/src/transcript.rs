@@ -22,6 +22,8 @@ pub struct Transcript {
     open_calls: Vec<String>,
     history: History,
     pub id: Option<String>,
+    /// The session this one was made from.
+    pub parent: Option<String>,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
     pub agent: Option<String>,
@@ -55,6 +57,7 @@ impl Transcript {
         match record {
             Record::Meta(meta) => {
                 self.id = meta.id;
+                self.parent = meta.parent;
                 self.root = meta.root;
                 self.model = meta.model;
             }

@@ -26,7 +26,6 @@ struct Mark {
     parts: usize,
     todos: Vec<Todo>,
     last_usage: Option<Usage>,
-    first_prompt: Option<String>,
 }
 
 /// What the tools of one turn did to one file, from its first state to its last.
@@ -48,6 +47,7 @@ struct Reverted {
     changes: Vec<TurnChange>,
     todos: Vec<Todo>,
     last_usage: Option<Usage>,
+    /// If it was among what was taken back.
     first_prompt: Option<String>,
 }
 
@@ -114,7 +114,6 @@ impl Transcript {
             parts,
             todos: self.todos.clone(),
             last_usage: self.last_usage,
-            first_prompt: self.first_prompt.clone(),
         });
     }
 
@@ -144,7 +143,7 @@ impl Transcript {
             last.parts.split_off(kept)
         });
         let first = self.history.changes.partition_point(|change| change.turn < turn);
-        let Mark { todos, last_usage, first_prompt, .. } = marks[0].clone();
+        let Mark { todos, last_usage, .. } = marks[0].clone();
         let reverted = Reverted {
             files,
             turns: std::mem::replace(&mut self.turns, turn.saturating_sub(1)),
@@ -154,7 +153,7 @@ impl Transcript {
             changes: self.history.changes.split_off(first),
             todos: std::mem::replace(&mut self.todos, todos),
             last_usage: std::mem::replace(&mut self.last_usage, last_usage),
-            first_prompt: std::mem::replace(&mut self.first_prompt, first_prompt),
+            first_prompt: self.first_prompt.take_if(|_| turn == 1),
         };
         self.history.reverted.push(reverted);
     }
@@ -170,7 +169,7 @@ impl Transcript {
         self.turns = back.turns;
         self.todos = back.todos;
         self.last_usage = back.last_usage;
-        self.first_prompt = back.first_prompt;
+        self.first_prompt = self.first_prompt.take().or(back.first_prompt);
     }
 }
 
