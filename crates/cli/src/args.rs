@@ -28,6 +28,13 @@ Examples:
 Only the answer goes to stdout; tool activity and errors go to stderr.
 Exit codes: 0 completed, 1 failed or stopped at a limit, 2 usage, 130 interrupted.";
 
+const HANDOFF_EXAMPLES: &str = "\
+Examples:
+  zdx handoff --goal \"finish the parser\" >next.md
+  zdx handoff --goal \"ship it\" --from-session 550e --out next.md
+
+The result is a draft: read it, change it, then use its starter prompt.";
+
 const TRUST_EXAMPLES: &str = "\
 Examples:
   zdx trust               show what the folder wants, then ask
@@ -152,7 +159,16 @@ impl Cli {
         let converses = match &self.command {
             None | Some(Command::Exec { .. } | Command::Sessions(Sessions::Resume { .. })) => true,
             Some(
-                Command::Sessions(Sessions::List { .. } | Sessions::Show { .. } | Sessions::Delete { .. })
+                Command::Sessions(
+                    Sessions::List { .. }
+                    | Sessions::Show { .. }
+                    | Sessions::Delete { .. }
+                    | Sessions::Fork { .. }
+                    | Sessions::Revert { .. }
+                    | Sessions::Redo { .. }
+                    | Sessions::Summarize { .. },
+                )
+                | Command::Handoff { .. }
                 | Command::Config(_)
                 | Command::Trust { .. }
                 | Command::Models
@@ -179,9 +195,25 @@ pub enum Command {
         text: Option<String>,
     },
 
-    /// List, show, resume and delete saved sessions
+    /// List, show, resume, fork, revert, summarize and delete saved sessions
     #[command(subcommand)]
     Sessions(Sessions),
+
+    /// Draft the start of the next session: goal, prompt, files, tasks and commands
+    #[command(after_help = HANDOFF_EXAMPLES)]
+    Handoff {
+        /// What the next session is to achieve
+        #[arg(long, value_name = "GOAL", allow_hyphen_values = true)]
+        goal: String,
+
+        /// The session to start from, instead of the latest one
+        #[arg(long, value_name = "ID")]
+        from_session: Option<String>,
+
+        /// Write to this file instead of stdout
+        #[arg(long, value_name = "PATH")]
+        out: Option<PathBuf>,
+    },
 
     /// Show and create the configuration
     #[command(subcommand)]
@@ -238,6 +270,38 @@ pub enum Sessions {
     Resume {
         /// The session's id, or the first characters of it
         id: Option<String>,
+    },
+    /// Copy a session into a new one and print its id
+    Fork {
+        /// The session's id, or the first characters of it
+        id: String,
+        /// Copy only what was before this turn
+        #[arg(long, value_name = "N")]
+        turn: Option<u32>,
+    },
+    /// Take back the last turns: what was said, and what zdx's own tools did to files
+    Revert {
+        /// The session's id, or the first characters of it
+        id: String,
+        /// Go back to before this turn, instead of the last one
+        #[arg(long, value_name = "N")]
+        turn: Option<u32>,
+        /// Show what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Take back the last revert
+    Redo {
+        /// The session's id, or the first characters of it
+        id: String,
+        /// Show what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Print a summary of a session
+    Summarize {
+        /// The session's id, or the first characters of it
+        id: String,
     },
     /// Delete sessions for good
     Delete {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use zdx_engine::config::{ResolveInput, Resolved, Source, resolve};
 use zdx_engine::context::{assemble, load_project_context};
+use zdx_engine::history::{self, Asker};
 use zdx_engine::library::Trust;
 use zdx_engine::policy::PolicyContext;
 use zdx_engine::policy::grants::GrantStore;
@@ -150,6 +151,31 @@ pub struct Offered {
     /// `provider/name`: what `--model` takes.
     pub name: String,
     pub context_limit: Option<u64>,
+}
+
+/// A session looked back on, and whom to ask about it.
+pub struct Account {
+    pub digest: history::Digest,
+    pub asker: Asker,
+    pub redactor: Redactor,
+    pub notices: Vec<String>,
+}
+
+pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
+    let resolved = configuration(settings)?;
+    let mut digest = history::Digest::new();
+    settings.sessions().scan(id, |record| digest.note(&record)).map_err(Failure::runtime)?;
+    let redactor = secrets::redactor(&resolved.config, &settings.env, &settings.root);
+    Ok(Account {
+        digest,
+        redactor: redactor.map_err(Failure::runtime)?,
+        asker: Asker {
+            explicit_model: asked_for(&resolved),
+            config: Arc::new(resolved.config),
+            env: settings.env.clone(),
+        },
+        notices: resolved.notices,
+    })
 }
 
 /// What the provider in use offers, and what the configuration has to say.

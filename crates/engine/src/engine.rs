@@ -10,6 +10,7 @@ use zdx_protocol::{Approval, Command, ErrorKind, Event, Listing, NoticeLevel, Pr
 
 use crate::backend::Backend;
 use crate::emit::Emitter;
+use crate::history::revert::Way;
 use crate::intake::Work;
 use crate::library::{Commands, Expanded, Skills, Trust};
 use crate::models::ModelPicker;
@@ -20,6 +21,8 @@ use crate::subagent::{ParentState, Subagents};
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 use crate::turn::{Approvals, TurnIo, command};
+
+mod undo;
 
 pub struct Engine {
     pub emit: Emitter,
@@ -40,10 +43,16 @@ pub struct Engine {
     pub commands: mpsc::Receiver<Command>,
 }
 
+/// What waits for its turn, in the order it was asked for.
+enum Queued {
+    Prompt(Prompt),
+    Undo(Way),
+}
+
 /// What waits until the running turn is over.
 #[derive(Default)]
 struct Queue {
-    prompts: VecDeque<Prompt>,
+    work: VecDeque<Queued>,
     model: Option<String>,
     agent: Option<String>,
     lists: Vec<Listing>,
@@ -59,8 +68,11 @@ impl Engine {
             if queue.shutdown {
                 break;
             }
-            if let Some(prompt) = queue.prompts.pop_front() {
-                self.turn(prompt, &mut queue).await;
+            if let Some(work) = queue.work.pop_front() {
+                match work {
+                    Queued::Prompt(prompt) => self.turn(prompt, &mut queue).await,
+                    Queued::Undo(way) => self.undo(way).await,
+                }
                 continue;
             }
             match self.commands.recv().await {
@@ -233,11 +245,13 @@ async fn fill(typed: &str, expanded: &Expanded, io: &mut TurnIo<'_>) -> Prompt {
 impl Queue {
     fn take(&mut self, command: Command, turn: Option<&CancellationToken>, approvals: &Approvals) {
         match command {
-            Command::Prompt(prompt) => self.prompts.push_back(prompt),
-            Command::Shell(typed) => self.prompts.push_back(Prompt::from(typed)),
+            Command::Prompt(prompt) => self.work.push_back(Queued::Prompt(prompt)),
+            Command::Shell(typed) => self.work.push_back(Queued::Prompt(Prompt::from(typed))),
+            Command::Revert { turn } => self.work.push_back(Queued::Undo(Way::Back(turn))),
+            Command::Redo => self.work.push_back(Queued::Undo(Way::Forth)),
             Command::Answer { request, decision } => approvals.answer(request, decision),
             Command::Interrupt => {
-                self.prompts.clear();
+                self.work.clear();
                 if let Some(cancel) = turn {
                     cancel.cancel();
                 }

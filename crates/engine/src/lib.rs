@@ -7,6 +7,7 @@ pub mod context;
 mod emit;
 mod engine;
 mod guard;
+pub mod history;
 mod intake;
 pub mod library;
 mod models;

@@ -129,6 +129,8 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         Event::TodosChanged { items } => {
             items.iter_mut().fold(false, |any, item| text(&mut item.content) || any)
         }
+        // Names and hashes: a masked one would lead nowhere.
+        Event::FileChanged { .. } | Event::Reverted { .. } | Event::Redone { .. } => false,
         Event::SessionStarted(_)
         | Event::StateChanged { .. }
         | Event::ReasoningDelta { .. }

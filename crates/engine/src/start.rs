@@ -14,6 +14,7 @@ use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::Engine;
 use crate::guard::{GuardSetup, guard};
+use crate::history::Journal;
 use crate::library::{Agents, Commands, Places, Skills, Trust};
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
@@ -90,6 +91,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         .map_err(|source| StartError::Root { path: setup.root.clone(), source })?;
     let root = workspace.root().to_owned();
     let mut opened = open_session(&setup)?;
+    let workspace = workspace.with_journal(Arc::new(opened.journal));
     let client = Client::new(setup.config.timeouts);
     let picker = Arc::new(ModelPicker::new(Arc::clone(&setup.config), setup.env.clone())?);
     let chosen =
@@ -175,7 +177,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         model: model.clone(),
         resumed: opened.resumed,
         saved: opened.log.path().is_some(),
-        parent: None,
+        parent: opened.transcript.parent.clone(),
     };
     let mut native = Native::new(&setup.config, client, chosen, &persona, &registry);
     native.validation = Validation::choose(&setup.config, &root, setup.person);
@@ -236,6 +238,7 @@ struct OpenedSession {
     transcript: Transcript,
     notices: Vec<(NoticeLevel, String)>,
     spill_dir: Option<PathBuf>,
+    journal: Journal,
     resumed: bool,
 }
 
@@ -243,6 +246,7 @@ fn open_session(setup: &Setup) -> Result<OpenedSession, StartError> {
     let store = SessionStore::new(setup.paths.sessions());
     let fresh = |log: SessionLog| OpenedSession {
         spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
+        journal: log.path().map_or_else(Journal::default, |_| Journal::new(store.blobs(log.id()))),
         log,
         transcript: Transcript::default(),
         notices: Vec::new(),
@@ -255,6 +259,7 @@ fn open_session(setup: &Setup) -> Result<OpenedSession, StartError> {
             let opened = store.open(*id)?;
             Ok(OpenedSession {
                 spill_dir: Some(store.companion_dir(*id)),
+                journal: Journal::new(store.blobs(*id)),
                 log: opened.log,
                 transcript: opened.transcript,
                 notices: opened.notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect(),

@@ -24,6 +24,7 @@ use crate::session::{SessionId, SessionLog, SessionStore};
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 use crate::tools::todo::Todos;
+use crate::tools::workspace::Workspace;
 use crate::turn::{Approvals, TurnIo};
 
 /// What a parent reads of a report; the whole is in the child's session.
@@ -64,6 +65,7 @@ struct Child {
     policy: PolicyContext,
     info: SessionInfo,
     log: SessionLog,
+    workspace: Arc<Workspace>,
 }
 
 impl Subagents {
@@ -106,6 +108,9 @@ impl Subagents {
             None => chosen,
         };
         let id = SessionId::random();
+        let blobs = self.store.as_ref().map(|store| store.blobs(id));
+        let workspace = self.tools.workspace.for_child(blobs);
+        let workspace = workspace.map_err(|error| ToolError::new("internal", error.to_string()))?;
         let info = SessionInfo {
             session: id.to_string(),
             root: policy.root.clone(),
@@ -119,6 +124,7 @@ impl Subagents {
             policy: PolicyContext { rules: Arc::clone(&persona.rules), ..policy },
             persona,
             info,
+            workspace: Arc::new(workspace),
             log: self.store.as_ref().map_or_else(|| SessionLog::disabled(id), |store| store.create(id)),
         })
     }
@@ -133,7 +139,8 @@ impl Subagents {
         let mut emit = Emitter::new(child.log, Transcript::default(), Arc::clone(&self.redactor), events);
         emit.emit(Event::SessionStarted(child.info)).await;
         emit.emit(Event::AgentChanged { agent: child.persona.name.clone() }).await;
-        let tools = ToolContext { todos: Arc::new(Todos::default()), ..self.tools.clone() };
+        let todos = Arc::new(Todos::default());
+        let tools = ToolContext { todos, workspace: child.workspace, ..self.tools.clone() };
         let mut io = TurnIo {
             emit: &mut emit,
             registry: &self.registry,

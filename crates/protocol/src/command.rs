@@ -68,6 +68,12 @@ pub enum Command {
     /// `name` or `provider/name`; takes effect with the next model call.
     SetModel(String),
     SetAgent(String),
+    /// Takes back the conversation from this turn on (none: the last one) and what tools did to files since.
+    Revert {
+        turn: Option<u32>,
+    },
+    /// Takes back the last revert, as long as nothing was said since.
+    Redo,
     SetApproval(Approval),
     /// Answered with `Event::Listed`.
     List(Listing),

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::change::FileChange;
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{ApprovalRequest, Decision, RequestId};
 use crate::record::{self, Record};
@@ -70,6 +71,22 @@ pub enum Event {
     /// The whole list as it is now.
     TodosChanged {
         items: Vec<Todo>,
+    },
+    /// A tool call changed a file.
+    FileChanged {
+        id: String,
+        #[serde(flatten)]
+        change: FileChange,
+    },
+    /// The conversation stands as before this turn, and so do the files that tools had changed since.
+    Reverted {
+        turn: u32,
+        files: Vec<FileChange>,
+    },
+    /// The last revert was taken back; `turn` is the one that is the last again.
+    Redone {
+        turn: u32,
+        files: Vec<FileChange>,
     },
     ModelChanged {
         model: String,
@@ -247,6 +264,13 @@ impl Event {
                 ts,
             }),
             Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),
+            Self::FileChanged { id, change } => {
+                Record::Change(record::Change { tool_use_id: id.clone(), change: change.clone(), ts })
+            }
+            Self::Reverted { turn, files } => {
+                Record::Revert(record::Revert { turn: *turn, files: files.clone(), ts })
+            }
+            Self::Redone { files, .. } => Record::Redo(record::Redo { files: files.clone(), ts }),
             Self::ModelChanged { model } => Record::Model(record::Model { model: model.clone(), ts }),
             Self::UsageReported(usage) => Record::Usage(record::UsageRecord { usage: *usage, ts }),
             Self::Error { kind, message, .. } => {

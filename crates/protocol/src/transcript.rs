@@ -11,12 +11,19 @@ use crate::record::{self, Record};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
 
+mod history;
+
+use history::History;
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
     /// What the model is shown, in order. Always well formed: each call has its result in the next message.
     messages: Vec<Message>,
     open_calls: Vec<String>,
+    history: History,
     pub id: Option<String>,
+    /// The session this one was made from.
+    pub parent: Option<String>,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
     pub agent: Option<String>,
@@ -50,6 +57,7 @@ impl Transcript {
         match record {
             Record::Meta(meta) => {
                 self.id = meta.id;
+                self.parent = meta.parent;
                 self.root = meta.root;
                 self.model = meta.model;
             }
@@ -60,6 +68,9 @@ impl Transcript {
             Record::Model(change) => self.model = Some(change.model),
             Record::Agent(change) => self.agent = Some(change.agent),
             Record::Todos(record) => self.todos = record.items,
+            Record::Change(record) => self.note_change(record.change),
+            Record::Revert(record) => self.apply_revert(record.turn, record.files),
+            Record::Redo(_) => self.apply_redo(),
             Record::Usage(record) => {
                 self.usage.add(record.usage);
                 self.last_usage = Some(record.usage);
@@ -98,6 +109,7 @@ impl Transcript {
         self.answer_open_calls();
         if message.role == Role::User && !message.hidden {
             self.turns += 1;
+            self.mark_turn();
             if self.first_prompt.is_none() {
                 self.first_prompt = Some(message.text.clone());
             }

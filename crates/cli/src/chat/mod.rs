@@ -2,6 +2,7 @@
 //! the editor draws on the terminal itself and everything else goes to stderr.
 
 mod editor;
+mod history;
 mod input;
 mod keys;
 mod person;
@@ -96,7 +97,8 @@ struct Session {
 /// What a line leads to.
 enum Step {
     Stay,
-    Restart,
+    /// Goes on with another session.
+    Restart(SessionPick),
     Leave(Ending),
 }
 
@@ -120,13 +122,9 @@ impl Chat<'_> {
                     self.stage.shut_down(engine, signals).await;
                     return Ok(ending);
                 }
-                Step::Restart => {
+                Step::Restart(pick) => {
                     self.stage.shut_down(engine, signals).await;
-                    let fresh = match self.settings.session {
-                        SessionPick::Unsaved => SessionPick::Unsaved,
-                        _ => SessionPick::New,
-                    };
-                    engine = match self.begin(&fresh, signals).await? {
+                    engine = match self.begin(&pick, signals).await? {
                         Ok(engine) => engine,
                         Err(ending) => return Ok(ending),
                     };
@@ -244,7 +242,21 @@ impl Chat<'_> {
                 self.stage.say("nothing to run: a command goes behind the !, as in !git status")
             }
             Line::Help => self.stage.say(slash::HELP),
-            Line::New => return Ok(Step::Restart),
+            Line::New => {
+                return Ok(Step::Restart(match self.settings.session {
+                    SessionPick::Unsaved => SessionPick::Unsaved,
+                    _ => SessionPick::New,
+                }));
+            }
+            Line::Fork(turn) => {
+                if let Some(pick) = self.fork(turn) {
+                    return Ok(Step::Restart(pick));
+                }
+            }
+            Line::Revert(turn) => self.go(Command::Revert { turn }, engine, signals).await,
+            Line::Redo => self.go(Command::Redo, engine, signals).await,
+            Line::Summarize => self.summarize(signals).await,
+            Line::Misused(why) => self.stage.fail(&why),
             Line::Model(Some(name)) => {
                 // A closed channel shows itself with the next turn.
                 let _ = engine.commands.send(Command::SetModel(name)).await;

@@ -21,7 +21,15 @@ pub enum Line {
     List(Listing),
     /// To this file, or to one named after the session.
     Export(Option<String>),
+    /// To before this turn, or before the last one.
+    Revert(Option<u32>),
+    Redo,
+    /// All of the session, or what was before this turn.
+    Fork(Option<u32>),
+    Summarize,
     Exit,
+    /// One of ours, with something that makes no sense.
+    Misused(String),
     /// Looks like a command and is none of ours: perhaps one of the user's own, which the engine knows.
     Custom(String),
 }
@@ -37,6 +45,10 @@ pub const HELP: &str = "\
 /commands        commands of your own and of this project
 /sessions        list saved sessions
 /export [FILE]   write this session down as text
+/revert [TURN]   take back the last turn, or all from TURN on, with what it did to files
+/redo            take back the last revert
+/fork [TURN]     go on in a copy of this session, or of what was before TURN
+/summarize       sum this session up
 /exit            leave (Ctrl-D does too)
 !COMMAND         run a command yourself; the model reads along
 @FILE            put a file before the prompt; Tab completes it
@@ -67,8 +79,22 @@ pub fn parse(text: &str) -> Line {
         "skills" => Line::List(Listing::Skills),
         "commands" => Line::List(Listing::Commands),
         "export" => Line::Export(Some(rest.trim().to_owned()).filter(|path| !path.is_empty())),
+        "revert" => turn(rest, Line::Revert),
+        "redo" => Line::Redo,
+        "fork" => turn(rest, Line::Fork),
+        "summarize" => Line::Summarize,
         "exit" | "quit" => Line::Exit,
         _ => Line::Custom(text.to_owned()),
+    }
+}
+
+fn turn(text: &str, line: fn(Option<u32>) -> Line) -> Line {
+    match text.trim() {
+        "" => line(None),
+        number => match number.parse() {
+            Ok(turn) => line(Some(turn)),
+            Err(_) => Line::Misused(format!("{number} is no number of a turn")),
+        },
     }
 }
 
@@ -90,6 +116,9 @@ mod tests {
         assert_eq!(parse("/nwe x"), Line::Custom("/nwe x".into()));
         assert_eq!(parse("/agent plan"), Line::Agent(Some("plan".into())));
         assert_eq!(parse("/todo"), Line::List(Listing::Todos));
+        assert_eq!(parse("/revert"), Line::Revert(None));
+        assert_eq!(parse("/fork 3"), Line::Fork(Some(3)));
+        assert_eq!(parse("/revert x"), Line::Misused("x is no number of a turn".into()));
         assert_eq!(parse("/etc/hosts: what is it?"), Line::Prompt("/etc/hosts: what is it?".into()));
     }
 }

@@ -1,6 +1,8 @@
 //! Commands that look something up and print it on stdout. None of them starts a conversation.
 
 pub mod config;
+pub mod handoff;
+pub mod history;
 pub mod models;
 pub mod policy;
 mod replay;

@@ -79,13 +79,17 @@ impl<'a> Replay<'a> {
                 format!("{}\n", labels::tool_finished(name.as_deref().unwrap_or("tool"), &result.output))
             }
             Record::Todos(todos) => todos.items.iter().map(|item| format!("{item}\n")).collect(),
+            Record::Revert(revert) => format!("{}\n", labels::reverted(revert.turn, &revert.files)),
+            Record::Redo(_) => "the revert was taken back\n".to_owned(),
             Record::Interrupted(_) => "interrupted\n".to_owned(),
             Record::Agent(change) => format!("agent: {}\n", change.agent),
             Record::Model(change) => format!("model: {}\n", change.model),
             Record::Error(error) => format!("error: {}\n", error.message),
-            Record::Reasoning(_) | Record::Approval(_) | Record::Usage(_) | Record::Unknown(_) => {
-                String::new()
-            }
+            Record::Change(_)
+            | Record::Reasoning(_)
+            | Record::Approval(_)
+            | Record::Usage(_)
+            | Record::Unknown(_) => String::new(),
         }
     }
 }

@@ -100,6 +100,8 @@ impl Plain {
                     self.status(&item.to_string(), page);
                 }
             }
+            Event::Reverted { turn, files } => self.status(&labels::reverted(*turn, files), page),
+            Event::Redone { turn, files } => self.status(&labels::redone(*turn, files), page),
             Event::Retrying { attempt, of, delay_ms, reason } => {
                 let wait = *delay_ms as f64 / 1000.0;
                 self.status(&format!("{reason}; retry {attempt} of {of} in {wait:.1}s"), page);
@@ -121,6 +123,7 @@ impl Plain {
             | Event::ApprovalRequested(_)
             | Event::ApprovalResolved { .. }
             | Event::ToolProgress { .. }
+            | Event::FileChanged { .. }
             | Event::Reminded { .. }
             | Event::ShellFinished { .. }
             | Event::UsageReported(_) => {}

@@ -9,6 +9,8 @@ mod config;
 mod exec;
 mod faults;
 mod guard;
+mod handoff;
+mod history;
 mod json;
 mod policy_cmd;
 mod secrets;

@@ -76,6 +76,11 @@ pub struct RunContext {
     pub progress: mpsc::Sender<String>,
 }
 
+/// The command line of a recorded `bash` call, however its field was spelt.
+pub fn called_command(input: &Value) -> Option<String> {
+    input::Input::new(input.as_object()?.clone()).text("command").ok()
+}
+
 /// What work on files that hangs gets to finish after an interrupt: its result should be known if it can be.
 const FINISH: Duration = Duration::from_millis(1500);
 

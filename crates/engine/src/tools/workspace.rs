@@ -11,10 +11,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use zdx_protocol::{Target, ToolError};
 
+use crate::history::{Blobs, Journal};
+
 mod beneath;
+mod journal;
 mod open;
 mod replace;
 
@@ -30,6 +34,7 @@ pub struct Workspace {
     root: PathBuf,
     descriptor: OwnedFd,
     home: Option<PathBuf>,
+    journal: Arc<Journal>,
 }
 
 /// Why a file could not be had; each tool gives it the code its contract names.
@@ -129,13 +134,33 @@ impl Workspace {
         if !folder.metadata()?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { root, descriptor: folder.into(), home: None })
+        Ok(Self { root, descriptor: folder.into(), home: None, journal: Arc::default() })
     }
 
     /// Where `~` leads; without it a tilde is an ordinary character.
     pub fn with_home(mut self, home: Option<PathBuf>) -> Self {
         self.home = home;
         self
+    }
+
+    /// Whatever is written or removed from here on is kept there first.
+    pub fn with_journal(mut self, journal: Arc<Journal>) -> Self {
+        self.journal = journal;
+        self
+    }
+
+    /// The same folder for a session that works for this one: what it changes can be taken back from both.
+    pub fn for_child(&self, blobs: Option<Blobs>) -> io::Result<Self> {
+        Ok(Self {
+            root: self.root.clone(),
+            descriptor: self.descriptor.try_clone()?,
+            home: self.home.clone(),
+            journal: Arc::new(Journal::below(Arc::clone(&self.journal), blobs)),
+        })
+    }
+
+    pub fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Canonical and absolute.

@@ -12,7 +12,7 @@ use serde_json::Map;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::redact::MASK;
-use zdx_protocol::{Action, Arguments, Event, ToolCall, ToolError, ToolOutput, TurnState};
+use zdx_protocol::{Action, Arguments, Event, NoticeLevel, ToolCall, ToolError, ToolOutput, TurnState};
 
 use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
@@ -168,6 +168,13 @@ impl Calls {
         // Saved before the model hears of it: a list that was changed is never lost to a crash.
         if let Some(items) = io.tools.todos.take_change() {
             io.emit.emit(Event::TodosChanged { items }).await;
+        }
+        let (changes, trouble) = io.tools.workspace.journal().take();
+        for change in changes {
+            io.emit.emit(Event::FileChanged { id: call.id.clone(), change }).await;
+        }
+        if let Some(trouble) = trouble {
+            io.emit.notice(NoticeLevel::Warning, trouble).await;
         }
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let event =

@@ -14,6 +14,7 @@ use zdx_protocol::Target;
 
 use super::open::{Folders, regular};
 use super::{FileError, Workspace};
+use crate::history::{Blobs, Draft};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -37,11 +38,16 @@ pub struct Staged {
     name: OsString,
     path: PathBuf,
     created: bool,
+    /// What the journal is told once the content is in its place.
+    change: Option<(Draft, String, u32)>,
 }
 
 impl Staged {
     pub fn commit(self) -> Result<Written, FileError> {
         self.temporary.rename_to(&self.name).map_err(|error| FileError::io(&self.path, error))?;
+        if let Some((draft, hash, mode)) = self.change {
+            draft.written(hash, mode);
+        }
         Ok(Written { created: self.created })
     }
 }
@@ -60,6 +66,7 @@ impl Workspace {
         permissions: Permissions,
     ) -> Result<Staged, FileError> {
         let path = &target.path;
+        let draft = self.draft(target);
         let (folder, name) = self.folder_of(target, Folders::Create)?;
         let before = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Some(found),
@@ -72,25 +79,34 @@ impl Workspace {
         }
         let failed = |error: std::io::Error| FileError::Io { path: path.clone(), source: error };
         let (mut file, temporary) =
-            Temporary::create(folder, before.is_some()).map_err(|error| failed(error.into()))?;
+            Temporary::create(folder, before.is_some() || matches!(permissions, Permissions::Like(_)))
+                .map_err(|error| failed(error.into()))?;
         file.write_all(content).map_err(failed)?;
         if let Some(before) = &before {
             keep(&file, before).map_err(|error| failed(error.into()))?;
         }
         permit(&file, permissions).map_err(|error| failed(error.into()))?;
         fsync(&file).map_err(|error| failed(error.into()))?;
-        Ok(Staged { temporary, name, path: path.clone(), created: before.is_none() })
+        let change = match draft {
+            Some(draft) => {
+                let mode = fstat(&file).map_err(|error| failed(error.into()))?.st_mode;
+                Some((draft, Blobs::hash(content), mode))
+            }
+            None => None,
+        };
+        Ok(Staged { temporary, name, path: path.clone(), created: before.is_none(), change })
     }
 
     /// Takes a file out of its place. It comes back unless it is discarded.
     pub fn set_aside(&self, target: &Target) -> Result<Aside, FileError> {
+        let change = self.draft(target);
         let (folder, name) = self.folder_of(target, Folders::MustExist)?;
         let failed = |error: Errno| FileError::io(&target.path, error);
         let found = statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
         regular(&target.path, found.st_mode)?;
         let aside = temporary_name();
         renameat(&folder, &name, &folder, &aside).map_err(failed)?;
-        Ok(Aside { folder, name, aside, discarded: false })
+        Ok(Aside { folder, name, aside, change, discarded: false })
     }
 }
 
@@ -99,6 +115,7 @@ pub struct Aside {
     folder: OwnedFd,
     name: OsString,
     aside: OsString,
+    change: Option<Draft>,
     discarded: bool,
 }
 
@@ -106,6 +123,9 @@ impl Aside {
     pub fn discard(mut self) {
         self.discarded = true;
         let _ = unlinkat(&self.folder, &self.aside, AtFlags::empty());
+        if let Some(draft) = self.change.take() {
+            draft.removed();
+        }
     }
 }
 
