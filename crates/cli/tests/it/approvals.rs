@@ -311,7 +311,7 @@ fn a_users_own_command_passes_the_same_gate() {
         wait_for_prompt(&pty);
     }
     pty.send("! rm -rf build\r");
-    wait_for_question(&pty);
+    wait_for_keys(&pty, "[n] deny");
     let shown = pty.contents();
     assert!(shown.contains("dangerous: run your command?\n$ rm -rf build\n"), "{shown}");
     pty.send("n");
@@ -319,11 +319,11 @@ fn a_users_own_command_passes_the_same_gate() {
     assert!(zdx.root().join("build/kept").exists());
     // Forbidden to a model; a person may insist.
     pty.send("@!sudo -n true\r");
-    wait_for_question(&pty);
+    wait_for_keys(&pty, "[n] deny");
     pty.send("n");
     wait_for_prompt(&pty);
     pty.send("!rm -rf build\r");
-    wait_for_question(&pty);
+    wait_for_keys(&pty, "[n] deny");
     pty.send("y");
     wait_for_prompt(&pty);
     assert!(!zdx.root().join("build").exists());
