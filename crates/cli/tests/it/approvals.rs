@@ -242,6 +242,8 @@ fn what_a_project_was_granted_holds_until_it_is_revoked() {
     // "back" returns to the first question.
     run(&server, &pty, "touch made", &["a", "b", "a", "p"]);
     leave(pty);
+    let file = zdx.session_files().remove(0);
+    let session = file.file_stem().unwrap().to_str().unwrap();
     let pty = open(&zdx, 80, &[]);
     assert_eq!(run(&server, &pty, "touch made", &[])["data"]["exit_code"], 0);
     leave(pty);
@@ -250,7 +252,7 @@ fn what_a_project_was_granted_holds_until_it_is_revoked() {
     let revoked = zdx.run(["policy", "grants", "--revoke", "bash touch made"]).success();
     assert_eq!(revoked.stdout, "revoked bash touch made\n");
     // Not even the session in which it was given goes on with it.
-    for args in [&["-c"][..], &[]] {
+    for args in [&["--session", session][..], &[]] {
         let pty = open(&zdx, 80, args);
         assert_eq!(code(&run(&server, &pty, "touch made", &["n"])), "rejected", "{args:?}");
         leave(pty);
@@ -311,7 +313,7 @@ fn a_users_own_command_passes_the_same_gate() {
         wait_for_prompt(&pty);
     }
     pty.send("! rm -rf build\r");
-    wait_for_question(&pty);
+    wait_for_keys(&pty, "[n] deny");
     let shown = pty.contents();
     assert!(shown.contains("dangerous: run your command?\n$ rm -rf build\n"), "{shown}");
     pty.send("n");
@@ -319,11 +321,11 @@ fn a_users_own_command_passes_the_same_gate() {
     assert!(zdx.root().join("build/kept").exists());
     // Forbidden to a model; a person may insist.
     pty.send("@!sudo -n true\r");
-    wait_for_question(&pty);
+    wait_for_keys(&pty, "[n] deny");
     pty.send("n");
     wait_for_prompt(&pty);
     pty.send("!rm -rf build\r");
-    wait_for_question(&pty);
+    wait_for_keys(&pty, "[n] deny");
     pty.send("y");
     wait_for_prompt(&pty);
     assert!(!zdx.root().join("build").exists());

@@ -116,7 +116,11 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
         (Danger::Ask, None) => {}
         (Danger::Confirm, _) => page.wrapped(Part::Note, INDENT, "asked every time, never remembered"),
     }
-    keys.extend([DENY, WORD]);
+    keys.push(DENY);
+    // No model waits to hear about what a person typed.
+    if !matches!(request.action, Action::Command { origin: Origin::User, .. }) {
+        keys.push(WORD);
+    }
     Question { lines: page.lines, keys }
 }
 
