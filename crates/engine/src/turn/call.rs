@@ -79,6 +79,10 @@ impl Calls {
         let mut requested = Vec::with_capacity(calls.len());
         let mut taken = earlier;
         for mut call in calls {
+            // Models have their own names for tools; everyone else hears ours.
+            if let Some(tool) = io.registry.find(&call.name) {
+                call.name = tool.spec().name.to_string();
+            }
             let duplicate = !self.used_ids.insert(call.id.clone());
             let fault = duplicate.then(|| {
                 let message =
