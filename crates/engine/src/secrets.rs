@@ -127,7 +127,8 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         | Event::Reminded { text: said }
         | Event::ShellFinished { text: said } => text(said),
         Event::TodosChanged { items } => {
-            items.iter_mut().fold(false, |any, item| text(&mut item.content) || any)
+            // All of them: counting does not stop at the first.
+            items.iter_mut().filter_map(|item| text(&mut item.content).then_some(())).count() > 0
         }
         // Names and hashes: a masked one would lead nowhere.
         Event::FileChanged { .. } | Event::Reverted { .. } | Event::Redone { .. } => false,
