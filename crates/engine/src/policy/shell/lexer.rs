@@ -27,6 +27,10 @@ pub type Result<T> = std::result::Result<T, LexError>;
 
 /// All tokens of a script, ready for the grammar.
 pub fn tokens(source: &str) -> Result<Vec<Token>> {
+    // A line break that is taken away joins a `$` with what it then expands, even inside quotes.
+    if source.contains("$\\\n") {
+        return Err(LexError::Ambiguous);
+    }
     let mut lexer =
         Lexer { source, bytes: source.as_bytes(), at: 0, depth: 0, out: Vec::new(), pending: Vec::new() };
     lexer.run(false)?;
