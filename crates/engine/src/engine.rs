@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Approval, Command, ErrorKind, Event, Listing, NoticeLevel, Prompt, TurnState, TurnSummary};
+use zdx_protocol::{
+    Approval, Command, ErrorKind, Event, Listing, NoticeLevel, Prompt, TurnState, TurnSummary,
+};
 
 use crate::backend::Backend;
 use crate::emit::Emitter;
@@ -169,7 +171,9 @@ impl Engine {
                     .map(|agent| line(&agent.name, &format!("{}{}", agent.description, mark(&agent.name))))
                     .collect()
             }
-            Listing::Skills => self.skills.iter().map(|skill| line(&skill.name, &skill.description)).collect(),
+            Listing::Skills => {
+                self.skills.iter().map(|skill| line(&skill.name, &skill.description)).collect()
+            }
             Listing::Commands => {
                 let commands = self.commands_known.iter();
                 commands.map(|command| line(&format!("/{}", command.name), &command.description)).collect()

@@ -19,8 +19,8 @@ use crate::library::{Agents, Commands, Places, Skills, Trust};
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
 use crate::persona::{self, PersonaError, Personas};
-use crate::policy::{RuleError, Rules};
 use crate::policy::grants::GrantStore;
+use crate::policy::{RuleError, Rules};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
 use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
@@ -79,8 +79,29 @@ pub enum StartError {
 
 /// Names of commands that front ends answer themselves.
 pub const RESERVED: [&str; 24] = [
-    "help", "new", "model", "models", "agent", "agents", "approval", "compact", "context", "todo", "fork", "revert",
-    "redo", "summarize", "sessions", "skills", "commands", "export", "exit", "quit", "trust", "policy", "config",
+    "help",
+    "new",
+    "model",
+    "models",
+    "agent",
+    "agents",
+    "approval",
+    "compact",
+    "context",
+    "todo",
+    "fork",
+    "revert",
+    "redo",
+    "summarize",
+    "sessions",
+    "skills",
+    "commands",
+    "export",
+    "exit",
+    "quit",
+    "trust",
+    "policy",
+    "config",
     "handoff",
 ];
 

@@ -40,8 +40,12 @@ fn two_tools_then_an_answer_over_chat() {
     assert_eq!(results[0].1["data"]["created"], true);
     assert_eq!(results[1].1["data"]["stdout"], "hello\n");
 
-    let kinds: Vec<_> =
-        out.records.iter().map(|r| r["type"].as_str().unwrap()).filter(|k| !["usage", "change"].contains(k)).collect();
+    let kinds: Vec<_> = out
+        .records
+        .iter()
+        .map(|r| r["type"].as_str().unwrap())
+        .filter(|k| !["usage", "change"].contains(k))
+        .collect();
     let expected =
         ["meta", "message", "tool_use", "tool_result", "message", "tool_use", "tool_result", "message"];
     assert_eq!(kinds, expected);
