@@ -47,7 +47,7 @@ fn place() -> Place {
         env: Vec::new(),
         env_pass: Vec::new(),
         spill_dir: None,
-        redactor: std::sync::Arc::new(zdx_protocol::redact::Redactor::new::<&str>([]).unwrap()),
+        redactor: Arc::new(zdx_protocol::redact::Redactor::new::<&str>([]).unwrap()),
     });
     let tools = ToolContext {
         workspace: Arc::new(Workspace::open(&root).unwrap()),
