@@ -31,6 +31,7 @@ pub struct Engine {
 enum Work {
     Prompt(Prompt),
     Shell(String),
+    Compact,
 }
 
 /// What waits until the running turn is over.
@@ -40,6 +41,7 @@ struct Queue {
     model: Option<String>,
     agent: Option<String>,
     approval: Option<Approval>,
+    context: bool,
     shutdown: bool,
 }
 
@@ -85,6 +87,7 @@ impl Engine {
                         let command = typed.trim_start_matches(['@', '!']).trim();
                         command::run_for_user(&typed, command, &mut io).await
                     }
+                    Work::Compact => backend.compact(&mut io).await,
                 }
             };
             tokio::pin!(turn);
@@ -127,6 +130,10 @@ impl Engine {
         if let Some(approval) = queue.approval.take() {
             self.policy.approval = approval;
         }
+        if std::mem::take(&mut queue.context) {
+            let usage = self.backend.context_usage(self.emit.transcript());
+            self.emit.emit(Event::ContextUsage(usage)).await;
+        }
         let Some(model) = queue.model.take() else { return };
         match self.picker.resolve(&model) {
             Ok(chosen) => {
@@ -149,6 +156,8 @@ impl Queue {
         match command {
             Command::Prompt(prompt) => self.work.push_back(Work::Prompt(prompt)),
             Command::Shell(command) => self.work.push_back(Work::Shell(command)),
+            Command::Compact => self.work.push_back(Work::Compact),
+            Command::Context => self.context = true,
             Command::Answer { request, decision } => {
                 if let Some((_, approvals)) = turn {
                     approvals.answer(request, decision);

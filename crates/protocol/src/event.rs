@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::compaction::{Compacted, Compaction, ContextUsage};
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{ApprovalRequest, Decision, RequestId};
 use crate::record::{self, Record};
@@ -95,6 +96,15 @@ pub enum Event {
     ShellFinished {
         text: String,
     },
+    /// The earlier conversation was replaced by a summary: the next request begins with other bytes.
+    Compacted(Compacted),
+    /// Outputs of these old calls left the context: the next request has other bytes from the first of them on.
+    Pruned {
+        calls: Vec<String>,
+        bytes: u64,
+    },
+    /// After each turn, and when asked for.
+    ContextUsage(ContextUsage),
     /// Tokens of one model call.
     UsageReported(Usage),
     Retrying {
@@ -244,6 +254,12 @@ impl Event {
             }),
             Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),
             Self::ModelChanged { model } => Record::Model(record::Model { model: model.clone(), ts }),
+            Self::Compacted(Compacted(compaction)) => {
+                Record::Compaction(Box::new(Compaction { ts, ..Compaction::clone(compaction) }))
+            }
+            Self::Pruned { calls, bytes } => {
+                Record::Prune(record::Prune { calls: calls.clone(), bytes: *bytes, ts })
+            }
             Self::UsageReported(usage) => Record::Usage(record::UsageRecord { usage: *usage, ts }),
             Self::Error { kind, message, .. } => {
                 Record::Error(record::ErrorRecord { kind: *kind, message: message.clone(), ts })
@@ -257,6 +273,7 @@ impl Event {
             | Self::ToolStarted { .. }
             | Self::ToolProgress { .. }
             | Self::ShellOutput { .. }
+            | Self::ContextUsage(_)
             | Self::Retrying { .. }
             | Self::Notice { .. }
             | Self::TurnFinished(_) => return None,

@@ -2,6 +2,7 @@
 //! Owns no I/O: nothing here opens a file, a socket or a terminal.
 
 pub mod command;
+pub mod compaction;
 pub mod conversation;
 pub mod display;
 pub mod event;
@@ -14,6 +15,7 @@ pub mod tool;
 pub mod transcript;
 
 pub use command::{Command, Prompt};
+pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
 pub use event::{ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
 pub use handle::EngineHandle;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::event::ErrorKind;
 use crate::policy::Decision;
@@ -34,6 +35,8 @@ pub enum Record {
     Todos(Todos),
     Usage(UsageRecord),
     Error(ErrorRecord),
+    Compaction(Box<Compaction>),
+    Prune(Prune),
     #[serde(untagged)]
     Unknown(UnknownRecord),
 }
@@ -171,6 +174,14 @@ pub struct ErrorRecord {
     pub ts: Timestamp,
 }
 
+/// Old outputs that left the context to make room; the file keeps them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prune {
+    pub calls: Vec<String>,
+    pub bytes: u64,
+    pub ts: Timestamp,
+}
+
 impl Record {
     /// Reads one line, with or without its newline. The type is looked at first, then the line is read once into
     /// that type: a tagged enum would buffer every line twice.
@@ -191,6 +202,8 @@ impl Record {
             "todos" => read(line, Self::Todos),
             "usage" => read(line, Self::Usage),
             "error" => read(line, Self::Error),
+            "compaction" => read(line, |compaction| Self::Compaction(Box::new(compaction))),
+            "prune" => read(line, Self::Prune),
             _ => read(line, |raw| Self::Unknown(UnknownRecord(raw))),
         }
     }

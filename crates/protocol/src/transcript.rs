@@ -1,21 +1,32 @@
 //! The only replay: what a session's records add up to, for the screen, the model and resume alike.
 
+mod compacted;
+mod size;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role, Usage};
 use crate::policy::Decision;
 use crate::record::{self, Record};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
 
+pub use compacted::pruned_output;
+pub use size::{ContextSize, Measured, of_output, of_value, weight};
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
     /// What the model is shown, in order. Always well formed: each call has its result in the next message.
     messages: Vec<Message>,
     open_calls: Vec<String>,
+    size: ContextSize,
+    compaction: Option<Box<Compaction>>,
+    /// Prompts since then.
+    fresh_prompts: usize,
     pub id: Option<String>,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
@@ -36,6 +47,11 @@ impl Transcript {
         &self.messages
     }
 
+    /// How large `messages` is.
+    pub fn size(&self) -> ContextSize {
+        self.size
+    }
+
     /// Calls that were requested and have no result yet.
     pub fn open_calls(&self) -> &[String] {
         &self.open_calls
@@ -54,16 +70,23 @@ impl Transcript {
                 self.model = meta.model;
             }
             Record::Message(message) => self.apply_message(message),
-            Record::Reasoning(record) => self.assistant().push(Part::Reasoning(record.reasoning)),
+            Record::Reasoning(record) => self.push_answer(Part::Reasoning(record.reasoning)),
             Record::ToolUse(call) => self.apply_call(call),
             Record::ToolResult(result) => self.apply_result(result.tool_use_id, result.output),
-            Record::Model(change) => self.model = Some(change.model),
+            Record::Model(change) => {
+                // Another model counts in other tokens.
+                self.size.reported = None;
+                self.model = Some(change.model);
+            }
             Record::Agent(change) => self.agent = Some(change.agent),
             Record::Todos(record) => self.todos = record.items,
             Record::Usage(record) => {
                 self.usage.add(record.usage);
                 self.last_usage = Some(record.usage);
+                self.size.report(record.usage);
             }
+            Record::Compaction(compaction) => self.apply_compaction(compaction),
+            Record::Prune(prune) => self.apply_prune(&prune.calls),
             Record::Approval(approval) => {
                 if matches!(approval.decision, Decision::AllowAlways { .. }) {
                     self.grants.extend(approval.grant);
@@ -90,21 +113,24 @@ impl Transcript {
     fn apply_message(&mut self, message: record::Message) {
         if message.role == Role::Assistant {
             if !message.text.is_empty() {
-                self.assistant().push(Part::Text(message.text));
+                self.push_answer(Part::Text(message.text));
             }
             return;
         }
         self.answer_open_calls();
         if message.role == Role::User {
             self.turns += 1;
+            self.fresh_prompts += 1;
             if self.first_prompt.is_none() {
                 self.first_prompt = Some(message.text.clone());
             }
         }
+        let (role, part) = (message.role, Part::Text(message.text));
+        self.size.add(role, &part);
         match self.messages.last_mut() {
             // Two prompts in a row happen after an error; wires want roles to alternate.
-            Some(last) if last.role == message.role => last.parts.push(Part::Text(message.text)),
-            _ => self.messages.push(Message::text(message.role, message.text)),
+            Some(last) if last.role == role => last.parts.push(part),
+            _ => self.messages.push(Message { role, parts: vec![part] }),
         }
     }
 
@@ -126,7 +152,7 @@ impl Transcript {
             (None, other) => Arguments::Raw(other.to_string()),
         };
         let open = call.id.clone();
-        self.assistant().push(Part::ToolUse { id: call.id, name: call.name, arguments });
+        self.push_answer(Part::ToolUse { id: call.id, name: call.name, arguments });
         self.open_calls.push(open);
     }
 
@@ -155,7 +181,16 @@ impl Transcript {
             Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => true,
         };
         let before = results.parts.iter().position(later).unwrap_or(results.parts.len());
-        results.parts.insert(before, Part::ToolResult { tool_use_id: id, output });
+        let part = Part::ToolResult { tool_use_id: id, output };
+        self.size.add(Role::User, &part);
+        results.parts.insert(before, part);
+    }
+
+    fn push_answer(&mut self, part: Part) {
+        // First, because it may answer calls that were left open.
+        self.assistant();
+        self.size.add(Role::Assistant, &part);
+        self.assistant().push(part);
     }
 
     /// The parts of the assistant message being built. A call that is answered closes it.

@@ -15,6 +15,7 @@ use zdx_protocol::{Arguments, Event, ToolCall, ToolError, ToolOutput, TurnState}
 use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
 use super::repeat::{Repeat, RepeatGuard};
+use crate::context::cap::ResultRoom;
 use crate::tools::{Prepared, RunContext};
 
 /// Tools clean up on cancel by themselves; one that does not is left behind after this long.
@@ -26,6 +27,8 @@ const PROGRESS_QUEUE: usize = 64;
 pub struct Calls {
     used_ids: HashSet<String>,
     guard: RepeatGuard,
+    /// What the results of the running answer may weigh.
+    pub room: ResultRoom,
     pub denied: u32,
     pub repeated: bool,
 }
@@ -141,6 +144,7 @@ impl Calls {
     }
 
     async fn finish(&mut self, call: &ToolCall, output: ToolOutput, took: Duration, io: &mut TurnIo<'_>) {
+        let output = self.room.fit(output, &call.name);
         let output = match self.guard.note(call, &output) {
             Repeat::Fine => output,
             Repeat::Tell => self.guard.annotate(output),

@@ -5,6 +5,7 @@ mod call;
 pub mod command;
 mod fault;
 mod repeat;
+pub mod room;
 pub mod run;
 mod stream;
 
