@@ -120,7 +120,12 @@ impl Cli {
         let converses = match &self.command {
             None | Some(Command::Exec { .. } | Command::Sessions(Sessions::Resume { .. })) => true,
             Some(
-                Command::Sessions(Sessions::List { .. } | Sessions::Show { .. } | Sessions::Delete { .. })
+                Command::Sessions(
+                    Sessions::List { .. }
+                    | Sessions::Show { .. }
+                    | Sessions::Compaction { .. }
+                    | Sessions::Delete { .. },
+                )
                 | Command::Config(_)
                 | Command::Models
                 | Command::Completions { .. }
@@ -177,6 +182,11 @@ pub enum Sessions {
     },
     /// Print what was said and done in a session
     Show {
+        /// The session's id, or the first characters of it
+        id: String,
+    },
+    /// Print what each compaction of a session dropped and kept
+    Compaction {
         /// The session's id, or the first characters of it
         id: String,
     },

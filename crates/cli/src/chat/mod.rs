@@ -200,7 +200,9 @@ impl Chat<'_> {
     ) -> Result<Step, Failure> {
         match line {
             Line::Empty => {}
-            Line::Prompt(text) => return Ok(self.turn(text, engine, signals).await),
+            Line::Prompt(text) => return Ok(self.turn(Command::Prompt(text.into()), engine, signals).await),
+            Line::Compact => return Ok(self.turn(Command::Compact, engine, signals).await),
+            Line::Context => self.show_context(engine, signals).await,
             Line::Help => self.stage.say(slash::HELP),
             Line::New => return Ok(Step::Restart),
             Line::Model(Some(name)) => {
@@ -218,9 +220,9 @@ impl Chat<'_> {
         Ok(Step::Stay)
     }
 
-    async fn turn(&mut self, text: String, engine: &mut EngineHandle, signals: &mut Signals) -> Step {
+    async fn turn(&mut self, command: Command, engine: &mut EngineHandle, signals: &mut Signals) -> Step {
         // A closed channel shows itself as the end of the events.
-        let _ = engine.commands.send(Command::Prompt(text.into())).await;
+        let _ = engine.commands.send(command).await;
         let mut person = match &mut self.input {
             Input::Editor(editor) => Person::typing(editor, self.settings),
             Input::Lines(_) => Person::Nobody,
@@ -244,6 +246,18 @@ impl Chat<'_> {
         while let Ok(Some(event)) = unless_signalled(signals, engine.events.recv()).await {
             self.stage.show(&event);
             if matches!(event, Event::ModelChanged { .. } | Event::Error { .. }) {
+                return;
+            }
+        }
+    }
+
+    async fn show_context(&mut self, engine: &mut EngineHandle, signals: &mut Signals) {
+        // A closed channel shows itself with the next turn.
+        let _ = engine.commands.send(Command::Context).await;
+        while let Ok(Some(event)) = unless_signalled(signals, engine.events.recv()).await {
+            self.stage.show(&event);
+            if let Event::ContextUsage(usage) = event {
+                self.stage.say(&zdx_protocol::display::context::usage(&usage));
                 return;
             }
         }

@@ -9,6 +9,8 @@ pub enum Line {
     /// Without a name: list what there is.
     Model(Option<String>),
     Sessions,
+    Compact,
+    Context,
     Exit,
     /// Looks like a command, and is none of ours.
     Unknown(String),
@@ -19,6 +21,8 @@ pub const HELP: &str = "\
 /new             start a fresh session
 /model [NAME]    list the models, or switch to one
 /sessions        list saved sessions
+/context         how full the model's context is
+/compact         replace the conversation so far by a summary
 /exit            leave (Ctrl-D does too)
 A line that ends with \\ goes on in the next one; Alt-Enter and Ctrl-J begin a new line.
 Ctrl-C interrupts a turn or clears the line; twice on an empty line it leaves.";
@@ -38,6 +42,8 @@ pub fn parse(text: &str) -> Line {
         "new" => Line::New,
         "model" => Line::Model(Some(rest.trim().to_owned()).filter(|name| !name.is_empty())),
         "sessions" => Line::Sessions,
+        "compact" => Line::Compact,
+        "context" => Line::Context,
         "exit" | "quit" => Line::Exit,
         other => Line::Unknown(other.to_owned()),
     }

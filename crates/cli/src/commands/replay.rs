@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use zdx_protocol::display::{labels, plain};
+use zdx_protocol::display::{context, labels, plain};
 use zdx_protocol::{Record, Role};
 
 use crate::args::Format;
@@ -79,6 +79,8 @@ impl Replay {
             Record::Todos(todos) => todos.items.iter().map(|item| format!("{item}\n")).collect(),
             Record::Interrupted(_) => "interrupted\n".to_owned(),
             Record::Agent(change) => format!("agent: {}\n", change.agent),
+            Record::Compaction(compaction) => format!("{}\n", context::compacted(compaction)),
+            Record::Prune(prune) => format!("{}\n", context::pruned(prune.calls.len(), prune.bytes)),
             Record::Model(change) => format!("model: {}\n", change.model),
             Record::Error(error) => format!("error: {}\n", error.message),
             Record::Reasoning(_) | Record::Approval(_) | Record::Usage(_) | Record::Unknown(_) => {

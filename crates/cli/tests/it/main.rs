@@ -5,6 +5,7 @@
 
 mod chat;
 mod config;
+mod context;
 mod exec;
 mod faults;
 mod json;

@@ -179,8 +179,7 @@ impl Gauge {
     }
 
     pub fn usage(&self) -> ContextUsage {
-        let sizes =
-            [self.system, self.tools, self.size.messages, self.size.tool_results, self.size.summary];
+        let sizes = [self.system, self.tools, self.size.messages, self.size.tool_results, self.size.summary];
         let all = sizes.iter().sum::<u64>().max(1);
         let [system, tools, messages, tool_results, summary] =
             sizes.map(|bytes| (bytes as f64 / all as f64 * self.used as f64).round() as u64);
@@ -234,7 +233,10 @@ mod tests {
         let Lesson::AskForLess(less) = budget.learn(message, &empty) else { panic!("it fits") };
         assert!((3000..3996).contains(&less), "{less}");
         assert_eq!(budget.limit, Some(4096));
-        assert_eq!(budget.learn("maximum context length is 4096 tokens, 4090 in the messages", &empty), Lesson::TooFull);
+        assert_eq!(
+            budget.learn("maximum context length is 4096 tokens, 4090 in the messages", &empty),
+            Lesson::TooFull
+        );
     }
 
     #[test]
@@ -249,7 +251,10 @@ mod tests {
     fn an_estimate_is_the_last_report_and_what_came_since() {
         let budget = limited(8192);
         let before = fold(&[said(Role::User, 3000)]);
-        assert!((1000..1020).contains(&gauge(&budget, &before).used), "three bytes a token before any report");
+        assert!(
+            (1000..1020).contains(&gauge(&budget, &before).used),
+            "three bytes a token before any report"
+        );
         let mut records = vec![said(Role::User, 4000), said(Role::Assistant, 400), reported(1000, 100)];
         assert_eq!(gauge(&budget, &fold(&records)).used, 1100);
         records.push(said(Role::User, 2000));

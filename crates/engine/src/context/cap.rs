@@ -69,9 +69,13 @@ fn fit_data(mut data: Value, bytes: usize, tool: &str) -> Value {
 fn hint(data: &Value, tool: &str) -> &'static str {
     let spilled = ["stdout_file", "stderr_file"].iter().any(|field| data.get(field).is_some());
     match tool {
-        _ if spilled => "; the whole output is in the file named in this result: read it with offset and limit",
+        _ if spilled => {
+            "; the whole output is in the file named in this result: read it with offset and limit"
+        }
         "read" | "read_file" => "; read it with offset and limit",
-        "bash" | "shell" => "; run it again with less output (head, tail, grep), or into a file that you read in parts",
+        "bash" | "shell" => {
+            "; run it again with less output (head, tail, grep), or into a file that you read in parts"
+        }
         _ => "; ask for less at a time",
     }
 }
@@ -139,19 +143,28 @@ mod tests {
     #[test]
     fn a_large_file_keeps_head_and_tail_in_whole_lines() {
         let whole = lines(1000);
-        let output = ToolOutput::Ok(json!({"path": "a", "content": whole, "truncated": false, "bytes": whole.len()}));
+        let output =
+            ToolOutput::Ok(json!({"path": "a", "content": whole, "truncated": false, "bytes": whole.len()}));
         let ToolOutput::Ok(data) = fit(output, 6_000, "read") else { panic!() };
         assert!(of_value(&data) <= 6_000, "{}", of_value(&data));
         let content = data["content"].as_str().unwrap();
-        assert!(content.starts_with("line 0 of") && content.ends_with("line 999 of the file, which is a long one\n"));
-        assert!(content.contains("left out to fit the context; read it with offset and limit ...]\nline "), "{content}");
+        assert!(
+            content.starts_with("line 0 of")
+                && content.ends_with("line 999 of the file, which is a long one\n")
+        );
+        assert!(
+            content.contains("left out to fit the context; read it with offset and limit ...]\nline "),
+            "{content}"
+        );
         assert_eq!((&data["truncated"], &data["path"]), (&json!(true), &json!("a")));
     }
 
     #[test]
     fn many_small_strings_are_cut_as_text() {
         let items: Vec<String> = (0..5_000).map(|n| format!("entry-{n}")).collect();
-        let ToolOutput::Ok(data) = fit(ToolOutput::Ok(json!({ "entries": items })), 2_000, "mcp_x") else { panic!() };
+        let ToolOutput::Ok(data) = fit(ToolOutput::Ok(json!({ "entries": items })), 2_000, "mcp_x") else {
+            panic!()
+        };
         let text = data["partial"].as_str().unwrap();
         assert!(text.len() <= 2_000 && text.contains("entry-0") && text.contains("entry-4999"), "{text}");
     }

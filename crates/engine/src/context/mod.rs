@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cap;
 pub mod compact;
 pub mod complete;
+mod globs;
 pub mod mentions;
 mod project;
 mod prompt;

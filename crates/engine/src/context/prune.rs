@@ -41,7 +41,7 @@ pub fn plan(messages: &[Message], gauge: &Gauge) -> Option<Prune> {
         steps += usize::from(any);
     }
     calls.reverse();
-    (bytes >= gauge.bytes(gauge.limit / 10) as u64).then_some(Prune { calls, bytes })
+    (bytes >= gauge.bytes(gauge.limit / 6) as u64).then_some(Prune { calls, bytes })
 }
 
 #[cfg(test)]
@@ -56,7 +56,13 @@ mod tests {
     fn step(transcript: &mut Transcript, n: usize, name: &str, bytes: usize) {
         let (id, ts) = (format!("c{n}"), record::now());
         let input = json!({ "name": "x" });
-        transcript.absorb(Record::ToolUse(record::ToolUse { id: id.clone(), name: name.to_owned(), input, raw: None, ts }));
+        transcript.absorb(Record::ToolUse(record::ToolUse {
+            id: id.clone(),
+            name: name.to_owned(),
+            input,
+            raw: None,
+            ts,
+        }));
         let output = ToolOutput::Ok(json!({ "content": "x".repeat(bytes) }));
         transcript.absorb(Record::ToolResult(record::ToolResult { tool_use_id: id, output, ok: true, ts }));
     }
@@ -64,7 +70,11 @@ mod tests {
     #[test]
     fn old_outputs_go_and_new_ones_skills_and_short_ones_stay() {
         let mut transcript = Transcript::default();
-        transcript.absorb(Record::Message(record::Message::new(zdx_protocol::Role::User, "go", record::now())));
+        transcript.absorb(Record::Message(record::Message::new(
+            zdx_protocol::Role::User,
+            "go",
+            record::now(),
+        )));
         for n in 0..10 {
             let (name, bytes) = match n {
                 1 => ("skill", 2_000),

@@ -52,7 +52,11 @@ mod tests {
                 Some(4096),
                 Some(808),
             ),
-            ("the request exceeds the available context size (4096 tokens), try increasing it", Some(4096), None),
+            (
+                "the request exceeds the available context size (4096 tokens), try increasing it",
+                Some(4096),
+                None,
+            ),
             ("prompt is too long: 208310 tokens > 200000 maximum", Some(200_000), Some(208_310)),
             (
                 "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease",

@@ -5,6 +5,7 @@ mod file;
 mod list;
 mod load;
 mod log;
+mod tail;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use zdx_models::{ModelError, ModelEvent, list_models};
 use zdx_protocol::compaction::Trigger;
-use zdx_protocol::{Compacted, Event, Message, NoticeLevel, Outcome, Part, Role, TurnState, TurnSummary, Usage};
+use zdx_protocol::{
+    Compacted, Event, Message, NoticeLevel, Outcome, Part, Role, TurnState, TurnSummary, Usage,
+};
 
 use super::TurnIo;
 use super::stream::{self, Broken};
@@ -46,7 +48,9 @@ pub async fn run_compaction(native: &mut Native, io: &mut TurnIo<'_>) -> TurnSum
     let result = match compact::plan(io.emit.transcript(), &gauge, Trigger::Asked) {
         Some(plan) => compact(native, io, plan, &gauge).await,
         None => {
-            io.emit.notice(NoticeLevel::Info, "nothing to compact: the context holds no more than it needs").await;
+            io.emit
+                .notice(NoticeLevel::Info, "nothing to compact: the context holds no more than it needs")
+                .await;
             Ok(Usage::default())
         }
     };

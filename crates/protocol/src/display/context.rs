@@ -69,10 +69,14 @@ mod tests {
 
     #[test]
     fn usage_reads_as_a_table() {
-        let breakdown = Breakdown { system: 1_200, tools: 800, messages: 17, tool_results: 4_193, summary: 0 };
+        let breakdown =
+            Breakdown { system: 1_200, tools: 800, messages: 17, tool_results: 4_193, summary: 0 };
         let full = ContextUsage { used: 6_210, limit: 8_192, percent: 75, assumed: false, breakdown };
         let text = usage(&full);
-        assert!(text.starts_with("context: 6,210 of 8,192 tokens (75 %)\n  system           1,200\n"), "{text}");
+        assert!(
+            text.starts_with("context: 6,210 of 8,192 tokens (75 %)\n  system           1,200\n"),
+            "{text}"
+        );
         assert_eq!(text.lines().count(), 6);
         assert!(usage(&ContextUsage { assumed: true, ..full }).contains("context_limit"));
         assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);

@@ -71,5 +71,7 @@ impl Transcript {
 
 /// What stands where an old output was.
 pub fn pruned_output() -> ToolOutput {
-    ToolOutput::Ok(json!({ "pruned": "this output was removed to make room; make the call again if you need it" }))
+    ToolOutput::Ok(
+        json!({ "pruned": "this output was removed to make room; make the call again if you need it" }),
+    )
 }

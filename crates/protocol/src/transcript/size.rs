@@ -95,7 +95,9 @@ pub fn weight(part: &Part) -> u64 {
         }
         Part::ToolUse { id, name, arguments } => {
             let arguments = match arguments {
-                Arguments::Object(map) => map.iter().map(|(key, value)| key.len() + 4 + of_value(value)).sum(),
+                Arguments::Object(map) => {
+                    map.iter().map(|(key, value)| key.len() + 4 + of_value(value)).sum()
+                }
                 Arguments::Raw(_) => 2,
             };
             id.len() + name.len() + arguments + AROUND

@@ -6,9 +6,12 @@ use serde_json::Value;
 use zdx_protocol::compaction::{Change, Compaction, DroppedCall, FileTouched, LoadedSkill};
 use zdx_protocol::display::labels;
 use zdx_protocol::display::text::one_line;
+use zdx_protocol::transcript::pruned_output;
 use zdx_protocol::{Message, Part, Todo, TodoStatus, ToolOutput};
 
-const MOST_FILES: usize = 40;
+const MOST_CHANGED: usize = 60;
+/// What was only read can be found again.
+const MOST_READ: usize = 12;
 const MOST_RISKS: usize = 6;
 const MOST_CALLS: usize = 200;
 const CALL_COLUMNS: usize = 160;
@@ -63,11 +66,25 @@ pub fn gather(messages: &[Message], carried: Option<&Compaction>) -> Gathered {
             gathered.call(id, name, &input, output);
         }
     }
-    let surplus = gathered.files.len().saturating_sub(MOST_FILES);
-    gathered.files.drain(..surplus);
+    keep_newest(&mut gathered.files);
     let surplus = gathered.risks.len().saturating_sub(MOST_RISKS);
     gathered.risks.drain(..surplus);
     gathered
+}
+
+fn keep_newest(files: &mut Vec<FileTouched>) {
+    let count = |change: Change| files.iter().filter(|file| file.change == change).count();
+    let mut changed = count(Change::Changed).saturating_sub(MOST_CHANGED);
+    let mut read = count(Change::Read).saturating_sub(MOST_READ);
+    files.retain(|file| {
+        let surplus = match file.change {
+            Change::Changed => &mut changed,
+            Change::Read => &mut read,
+        };
+        let keep = *surplus == 0;
+        *surplus = surplus.saturating_sub(1);
+        keep
+    });
 }
 
 impl Gathered {
@@ -85,7 +102,10 @@ impl Gathered {
             self.skill(name, output);
         }
         let outcome = outcome.strip_prefix(name).map(str::trim_start).filter(|rest| !rest.is_empty());
-        let outcome = outcome.unwrap_or("done").to_owned();
+        let outcome = match outcome {
+            Some(said) if *output != pruned_output() => said.to_owned(),
+            Some(_) | None => "done".to_owned(),
+        };
         self.calls.newest.push((id.to_owned(), DroppedCall { call, outcome }));
     }
 
@@ -154,9 +174,10 @@ fn is_skill_tool(name: &str) -> bool {
 
 /// Whether this call of a message loaded a skill.
 pub fn is_skill(message: &Message, call: &str) -> bool {
-    message.parts.iter().any(|part| {
-        matches!(part, Part::ToolUse { id, name, .. } if id == call && is_skill_tool(name))
-    })
+    message
+        .parts
+        .iter()
+        .any(|part| matches!(part, Part::ToolUse { id, name, .. } if id == call && is_skill_tool(name)))
 }
 
 /// What the todo list says is to be done: what is in progress, then what waits.

@@ -31,8 +31,7 @@ pub fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> Option<
     let carried = transcript.compaction();
     let first = usize::from(carried.is_some());
     let fresh = transcript.prompts_since_compaction();
-    let (instructions, instructions_omitted) =
-        instructions(carried, &fresh, gauge.bytes(gauge.limit / 3));
+    let (instructions, instructions_omitted) = instructions(carried, &fresh, gauge.bytes(gauge.limit / 3));
     let gathered = gather::gather(messages.get(first..).unwrap_or_default(), carried);
     let room = room(gauge, &instructions, transcript);
     let (skills, skills_omitted) = fit_skills(gathered.skills.clone(), room * 3 / 10);

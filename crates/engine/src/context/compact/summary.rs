@@ -2,13 +2,14 @@
 //! when it is not.
 
 use zdx_models::StopReason;
+use zdx_protocol::display::text::one_line;
 use zdx_protocol::{Part, Role, Transcript};
 
 use super::super::cap;
 
 /// An answer below this says nothing.
 const LEAST_ANSWER: usize = 20;
-const ONE_SAYING: usize = 400;
+const ONE_SAYING: usize = 300;
 
 /// The message that asks for it. Everything before it stays as it was, so that the server's cache of it is used.
 pub fn request(bytes: usize) -> String {
@@ -65,7 +66,7 @@ pub fn from_session(transcript: &Transcript, bytes: usize) -> String {
     });
     let mut sayings = Vec::new();
     for text in texts.collect::<Vec<_>>().into_iter().rev() {
-        let saying = format!("- {}", cap::shorten(text, ONE_SAYING, ""));
+        let saying = format!("- {}", one_line(text, ONE_SAYING));
         if saying.len() > left {
             break;
         }
