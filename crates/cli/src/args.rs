@@ -162,6 +162,7 @@ impl Cli {
                 Command::Sessions(
                     Sessions::List { .. }
                     | Sessions::Show { .. }
+                    | Sessions::Compaction { .. }
                     | Sessions::Delete { .. }
                     | Sessions::Fork { .. }
                     | Sessions::Revert { .. }
@@ -263,6 +264,11 @@ pub enum Sessions {
     },
     /// Print what was said and done in a session
     Show {
+        /// The session's id, or the first characters of it
+        id: String,
+    },
+    /// Print what each compaction of a session dropped and kept
+    Compaction {
         /// The session's id, or the first characters of it
         id: String,
     },

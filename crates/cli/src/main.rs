@@ -85,6 +85,7 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
         Some(Command::Exec { prompt, text }) => converse(run::exec(&settings, Asked::new(prompt, text))),
         Some(Command::Sessions(Sessions::List { limit })) => commands::sessions::list(&settings, limit),
         Some(Command::Sessions(Sessions::Show { id })) => commands::sessions::show(&settings, &id),
+        Some(Command::Sessions(Sessions::Compaction { id })) => commands::compaction::show(&settings, &id),
         Some(Command::Sessions(Sessions::Delete { ids })) => commands::sessions::delete(&settings, &ids),
         Some(Command::Sessions(Sessions::Fork { id, turn })) => commands::history::fork(&settings, &id, turn),
         Some(Command::Sessions(Sessions::Revert { id, turn, dry_run })) => {

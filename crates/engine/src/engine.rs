@@ -49,6 +49,7 @@ pub struct Engine {
 enum Queued {
     Prompt(Prompt),
     Undo(Way),
+    Compact,
 }
 
 /// What waits until the running turn is over.
@@ -59,6 +60,7 @@ struct Queue {
     agent: Option<String>,
     lists: Vec<Listing>,
     approval: Option<Approval>,
+    context: bool,
     shutdown: bool,
 }
 
@@ -72,7 +74,11 @@ impl Engine {
             }
             if let Some(work) = queue.work.pop_front() {
                 match work {
-                    Queued::Prompt(prompt) => self.turn(prompt, &mut queue).await,
+                    Queued::Prompt(prompt) => {
+                        let work = self.take_in(prompt).await;
+                        self.turn(work, &mut queue).await;
+                    }
+                    Queued::Compact => self.turn(Work::Compact, &mut queue).await,
                     Queued::Undo(way) => self.undo(way).await,
                 }
                 continue;
@@ -86,9 +92,8 @@ impl Engine {
         self.emit.sync().await;
     }
 
-    async fn turn(&mut self, prompt: Prompt, queue: &mut Queue) {
+    async fn turn(&mut self, work: Work, queue: &mut Queue) {
         let cancel = CancellationToken::new();
-        let work = self.take_in(prompt).await;
         self.tell_subagents();
         let mut io = TurnIo {
             emit: &mut self.emit,
@@ -154,6 +159,10 @@ impl Engine {
         }
         if let Some(model) = queue.model.take() {
             self.set_model(&model).await;
+        }
+        if std::mem::take(&mut queue.context) {
+            let usage = self.backend.context_usage(self.emit.transcript());
+            self.emit.emit(Event::ContextUsage(usage)).await;
         }
         for what in std::mem::take(&mut queue.lists) {
             let lines = self.listed(what);
@@ -231,6 +240,7 @@ async fn answer(backend: &mut Backend, work: Work, io: &mut TurnIo<'_>) -> TurnS
             let prompt = fill(&typed, &expanded, io).await;
             backend.run_turn(prompt, io).await
         }
+        Work::Compact => backend.compact(io).await,
         Work::Done(summary) => summary,
     }
 }
@@ -254,6 +264,8 @@ impl Queue {
             Command::Revert { turn } => self.work.push_back(Queued::Undo(Way::Back(turn))),
             Command::Redo => self.work.push_back(Queued::Undo(Way::Forth)),
             Command::Answer { request, decision } => approvals.answer(request, decision),
+            Command::Compact => self.work.push_back(Queued::Compact),
+            Command::Context => self.context = true,
             Command::Interrupt => {
                 self.work.clear();
                 if let Some(cancel) = turn {

@@ -22,6 +22,8 @@ pub enum Work {
         typed: String,
         expanded: Expanded,
     },
+    /// The conversation becomes a summary now.
+    Compact,
     /// Nothing: it was a setting, or a mistake that has been told.
     Done(TurnSummary),
 }
@@ -47,14 +49,9 @@ impl Engine {
         }
     }
 
-    /// A command that nobody defined is a slip where somebody types, and a prompt where a script sends it.
+    /// A command that nobody defined is a prompt: whether it is a slip, a front end that people type into knows.
     async fn slash(&mut self, prompt: Prompt, name: &str, args: &str) -> Work {
-        let Some(command) = self.commands_known.get(name) else {
-            if self.policy.person {
-                return self.refuse(format!("there is no command /{name}; /help lists them")).await;
-            }
-            return Work::Prompt(prompt);
-        };
+        let Some(command) = self.commands_known.get(name) else { return Work::Prompt(prompt) };
         let expanded = match command.expand(args, self.trust) {
             Ok(expanded) => expanded,
             Err(error) => return self.refuse(error.to_string()).await,

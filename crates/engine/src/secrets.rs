@@ -144,6 +144,10 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         | Event::ModelChanged { .. }
         | Event::AgentChanged { .. }
         | Event::Listed { .. }
+        // Made from what was masked when it was said.
+        | Event::Compacted(_)
+        | Event::Pruned { .. }
+        | Event::ContextUsage(_)
         | Event::UsageReported(_)
         | Event::Interrupted => false,
     };

@@ -65,6 +65,10 @@ pub enum Command {
     Interrupt,
     /// A command line the user typed with `!`: run at once, through the guard, without the model.
     Shell(String),
+    /// Makes room in the context now, whatever it holds.
+    Compact,
+    /// Asks for a `ContextUsage` event.
+    Context,
     /// `name` or `provider/name`; takes effect with the next model call.
     SetModel(String),
     SetAgent(String),

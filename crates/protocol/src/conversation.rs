@@ -13,7 +13,7 @@ pub enum Role {
     System,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     pub role: Role,
     pub parts: Vec<Part>,
@@ -26,7 +26,8 @@ impl Message {
 }
 
 /// Tool results travel in a message of role `User`, directly after the assistant message that called them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Part {
     Text(String),
     Reasoning(Reasoning),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::change::FileChange;
+use crate::compaction::{Compacted, Compaction, ContextUsage};
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{ApprovalRequest, Decision, RequestId};
 use crate::record::{self, Record};
@@ -116,6 +117,15 @@ pub enum Event {
     ShellFinished {
         text: String,
     },
+    /// The earlier conversation was replaced by a summary: the next request begins with other bytes.
+    Compacted(Compacted),
+    /// Outputs of these old calls left the context: the next request has other bytes from the first of them on.
+    Pruned {
+        calls: Vec<String>,
+        bytes: u64,
+    },
+    /// After each turn, and when asked for.
+    ContextUsage(ContextUsage),
     /// Tokens of one model call.
     UsageReported(Usage),
     Retrying {
@@ -272,6 +282,12 @@ impl Event {
             }
             Self::Redone { files, .. } => Record::Redo(record::Redo { files: files.clone(), ts }),
             Self::ModelChanged { model } => Record::Model(record::Model { model: model.clone(), ts }),
+            Self::Compacted(Compacted(compaction)) => {
+                Record::Compaction(Box::new(Compaction { ts, ..Compaction::clone(compaction) }))
+            }
+            Self::Pruned { calls, bytes } => {
+                Record::Prune(record::Prune { calls: calls.clone(), bytes: *bytes, ts })
+            }
             Self::UsageReported(usage) => Record::Usage(record::UsageRecord { usage: *usage, ts }),
             Self::Error { kind, message, .. } => {
                 Record::Error(record::ErrorRecord { kind: *kind, message: message.clone(), ts })
@@ -286,6 +302,7 @@ impl Event {
             | Self::Listed { .. }
             | Self::ToolProgress { .. }
             | Self::ShellOutput { .. }
+            | Self::ContextUsage(_)
             | Self::Retrying { .. }
             | Self::Notice { .. }
             | Self::TurnFinished(_) => return None,

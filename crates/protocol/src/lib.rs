@@ -3,6 +3,7 @@
 
 pub mod change;
 pub mod command;
+pub mod compaction;
 pub mod conversation;
 pub mod display;
 pub mod event;
@@ -16,6 +17,7 @@ pub mod transcript;
 
 pub use change::{FileChange, FileState};
 pub use command::{Command, Listing, Prompt};
+pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
 pub use event::{ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
 pub use handle::EngineHandle;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::change::FileChange;
+use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::event::ErrorKind;
 use crate::policy::Decision;
@@ -38,6 +39,8 @@ pub enum Record {
     Redo(Redo),
     Usage(UsageRecord),
     Error(ErrorRecord),
+    Compaction(Box<Compaction>),
+    Prune(Prune),
     #[serde(untagged)]
     Unknown(UnknownRecord),
 }
@@ -202,6 +205,14 @@ pub struct ErrorRecord {
     pub ts: Timestamp,
 }
 
+/// Old outputs that left the context to make room; the file keeps them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prune {
+    pub calls: Vec<String>,
+    pub bytes: u64,
+    pub ts: Timestamp,
+}
+
 impl Record {
     /// Reads one line, with or without its newline. The type is looked at first, then the line is read once into
     /// that type: a tagged enum would buffer every line twice.
@@ -225,6 +236,8 @@ impl Record {
             "redo" => read(line, Self::Redo),
             "usage" => read(line, Self::Usage),
             "error" => read(line, Self::Error),
+            "compaction" => read(line, |compaction| Self::Compaction(Box::new(compaction))),
+            "prune" => read(line, Self::Prune),
             _ => read(line, |raw| Self::Unknown(UnknownRecord(raw))),
         }
     }

@@ -27,7 +27,8 @@ pub struct ToolCall {
 }
 
 /// Models send what they send: an object when all is well, else the text is kept as it came.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Arguments {
     Object(Map<String, Value>),
     Raw(String),

@@ -1,10 +1,14 @@
 //! The only replay: what a session's records add up to, for the screen, the model and resume alike.
 
+mod compacted;
+mod size;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role, Usage};
 use crate::policy::{Decision, GrantScope};
 use crate::record::{self, Record};
@@ -13,7 +17,9 @@ use crate::tool::{Arguments, ToolError, ToolOutput};
 
 mod history;
 
+pub use compacted::pruned_output;
 use history::History;
+pub use size::{ContextSize, Measured, of_output, of_value, weight};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
@@ -21,6 +27,10 @@ pub struct Transcript {
     messages: Vec<Message>,
     open_calls: Vec<String>,
     history: History,
+    size: ContextSize,
+    compaction: Option<Box<Compaction>>,
+    /// Prompts since then.
+    fresh_prompts: usize,
     pub id: Option<String>,
     /// The session this one was made from.
     pub parent: Option<String>,
@@ -43,6 +53,11 @@ impl Transcript {
         &self.messages
     }
 
+    /// How large `messages` is.
+    pub fn size(&self) -> ContextSize {
+        self.size
+    }
+
     /// Calls that were requested and have no result yet.
     pub fn open_calls(&self) -> &[String] {
         &self.open_calls
@@ -62,19 +77,32 @@ impl Transcript {
                 self.model = meta.model;
             }
             Record::Message(message) => self.apply_message(message),
-            Record::Reasoning(record) => self.assistant().push(Part::Reasoning(record.reasoning)),
+            Record::Reasoning(record) => self.push_answer(Part::Reasoning(record.reasoning)),
             Record::ToolUse(call) => self.apply_call(call),
             Record::ToolResult(result) => self.apply_result(result.tool_use_id, result.output),
-            Record::Model(change) => self.model = Some(change.model),
+            Record::Model(change) => {
+                // Another model counts in other tokens.
+                self.size.reported = None;
+                self.model = Some(change.model);
+            }
             Record::Agent(change) => self.agent = Some(change.agent),
             Record::Todos(record) => self.todos = record.items,
             Record::Change(record) => self.note_change(record.change),
-            Record::Revert(record) => self.apply_revert(record.turn, record.files),
-            Record::Redo(_) => self.apply_redo(),
+            Record::Revert(record) => {
+                self.apply_revert(record.turn, record.files);
+                self.remeasure();
+            }
+            Record::Redo(_) => {
+                self.apply_redo();
+                self.remeasure();
+            }
             Record::Usage(record) => {
                 self.usage.add(record.usage);
                 self.last_usage = Some(record.usage);
+                self.size.report(record.usage);
             }
+            Record::Compaction(compaction) => self.apply_compaction(compaction),
+            Record::Prune(prune) => self.apply_prune(&prune.calls),
             Record::Approval(approval) => {
                 // What a project was granted is kept outside, where it can be revoked for every session.
                 if approval.decision == (Decision::AllowAlways { scope: GrantScope::Session }) {
@@ -83,6 +111,13 @@ impl Transcript {
             }
             Record::Interrupted(_) | Record::Error(_) | Record::Unknown(_) => {}
         }
+    }
+
+    /// Messages came or went other than by being said: count them anew.
+    fn remeasure(&mut self) {
+        let learnt = self.size.learnt;
+        self.size = ContextSize::of(&self.messages, self.compaction.is_some());
+        self.size.learnt = learnt;
     }
 
     /// Results for calls that were cut off: never run again, but the model must be told. The records are
@@ -102,7 +137,7 @@ impl Transcript {
     fn apply_message(&mut self, message: record::Message) {
         if message.role == Role::Assistant {
             if !message.text.is_empty() {
-                self.assistant().push(Part::Text(message.text));
+                self.push_answer(Part::Text(message.text));
             }
             return;
         }
@@ -110,14 +145,17 @@ impl Transcript {
         if message.role == Role::User && !message.hidden {
             self.turns += 1;
             self.mark_turn();
+            self.fresh_prompts += 1;
             if self.first_prompt.is_none() {
                 self.first_prompt = Some(message.text.clone());
             }
         }
+        let (role, part) = (message.role, Part::Text(message.text));
+        self.size.add(role, &part);
         match self.messages.last_mut() {
             // Two prompts in a row happen after an error; wires want roles to alternate.
-            Some(last) if last.role == message.role => last.parts.push(Part::Text(message.text)),
-            _ => self.messages.push(Message::text(message.role, message.text)),
+            Some(last) if last.role == role => last.parts.push(part),
+            _ => self.messages.push(Message { role, parts: vec![part] }),
         }
     }
 
@@ -139,7 +177,7 @@ impl Transcript {
             (None, other) => Arguments::Raw(other.to_string()),
         };
         let open = call.id.clone();
-        self.assistant().push(Part::ToolUse { id: call.id, name: call.name, arguments });
+        self.push_answer(Part::ToolUse { id: call.id, name: call.name, arguments });
         self.open_calls.push(open);
     }
 
@@ -168,7 +206,16 @@ impl Transcript {
             Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => true,
         };
         let before = results.parts.iter().position(later).unwrap_or(results.parts.len());
-        results.parts.insert(before, Part::ToolResult { tool_use_id: id, output });
+        let part = Part::ToolResult { tool_use_id: id, output };
+        self.size.add(Role::User, &part);
+        results.parts.insert(before, part);
+    }
+
+    fn push_answer(&mut self, part: Part) {
+        // First, because it may answer calls that were left open.
+        self.assistant();
+        self.size.add(Role::Assistant, &part);
+        self.assistant().push(part);
     }
 
     /// The parts of the assistant message being built. A call that is answered closes it.

@@ -12,6 +12,8 @@ mod trust;
 mod tty;
 
 use jiff::Timestamp;
+use zdx_engine::RESERVED;
+use zdx_engine::library::{Commands, Places};
 use zdx_engine::policy::trust::Digest;
 use zdx_protocol::{Approval, Command, EngineHandle, Event, Listing, NoticeLevel};
 
@@ -241,6 +243,8 @@ impl Chat<'_> {
             Line::NoCommand => {
                 self.stage.say("nothing to run: a command goes behind the !, as in !git status")
             }
+            Line::Compact => return Ok(self.turn(Command::Compact, engine, signals).await),
+            Line::Context => self.show_context(engine, signals).await,
             Line::Help => self.stage.say(slash::HELP),
             Line::New => {
                 return Ok(Step::Restart(match self.settings.session {
@@ -279,12 +283,20 @@ impl Chat<'_> {
                 None => self.stage.fail("one of yolo, balanced, paranoid goes behind /approval"),
             },
             Line::Export(path) => self.export(path),
-            // Whether there is one, the engine says.
-            Line::Custom(text) => {
+            Line::Custom { name, text } if self.has_command(&name) => {
                 return Ok(self.turn(Command::Prompt(text.into()), engine, signals).await);
+            }
+            Line::Custom { name, .. } => {
+                self.stage.say(&format!("there is no command /{name}; these are there:\n{}", slash::HELP));
             }
         }
         Ok(Step::Stay)
+    }
+
+    /// One of the user's own or of this project, as it is on the disk now.
+    fn has_command(&self, name: &str) -> bool {
+        let places = Places::new(&self.settings.root, &self.settings.paths);
+        Commands::load(&places, &RESERVED).0.get(name).is_some()
     }
 
     async fn list(&mut self, what: Listing, engine: &mut EngineHandle, signals: &mut Signals) {
@@ -335,6 +347,18 @@ impl Chat<'_> {
                 matches!(event, Event::Listed { .. } | Event::Error { .. }),
             ];
             if answers.contains(&true) {
+                return;
+            }
+        }
+    }
+
+    async fn show_context(&mut self, engine: &mut EngineHandle, signals: &mut Signals) {
+        // A closed channel shows itself with the next turn.
+        let _ = engine.commands.send(Command::Context).await;
+        while let Ok(Some(event)) = unless_signalled(signals, engine.events.recv()).await {
+            self.stage.show(&event);
+            if let Event::ContextUsage(usage) = event {
+                self.stage.say(&zdx_protocol::display::context::usage(&usage));
                 return;
             }
         }

@@ -27,11 +27,16 @@ pub enum Line {
     /// All of the session, or what was before this turn.
     Fork(Option<u32>),
     Summarize,
+    Compact,
+    Context,
     Exit,
     /// One of ours, with something that makes no sense.
     Misused(String),
-    /// Looks like a command and is none of ours: perhaps one of the user's own, which the engine knows.
-    Custom(String),
+    /// Looks like a command and is none of ours: perhaps one of the user's own.
+    Custom {
+        name: String,
+        text: String,
+    },
 }
 
 pub const HELP: &str = "\
@@ -49,6 +54,8 @@ pub const HELP: &str = "\
 /redo            take back the last revert
 /fork [TURN]     go on in a copy of this session, or of what was before TURN
 /summarize       sum this session up
+/context         how full the model's context is
+/compact         replace the conversation so far by a summary
 /exit            leave (Ctrl-D does too)
 !COMMAND         run a command yourself; the model reads along
 @FILE            put a file before the prompt; Tab completes it
@@ -83,8 +90,10 @@ pub fn parse(text: &str) -> Line {
         "redo" => Line::Redo,
         "fork" => turn(rest, Line::Fork),
         "summarize" => Line::Summarize,
+        "compact" => Line::Compact,
+        "context" => Line::Context,
         "exit" | "quit" => Line::Exit,
-        _ => Line::Custom(text.to_owned()),
+        other => Line::Custom { name: other.to_owned(), text: text.to_owned() },
     }
 }
 
@@ -113,7 +122,7 @@ mod tests {
         assert_eq!(parse("/help"), Line::Help);
         assert_eq!(parse("/model"), Line::Model(None));
         assert_eq!(parse(" /model  lab/qwen "), Line::Model(Some("lab/qwen".into())));
-        assert_eq!(parse("/nwe x"), Line::Custom("/nwe x".into()));
+        assert_eq!(parse("/nwe x"), Line::Custom { name: "nwe".into(), text: "/nwe x".into() });
         assert_eq!(parse("/agent plan"), Line::Agent(Some("plan".into())));
         assert_eq!(parse("/todo"), Line::List(Listing::Todos));
         assert_eq!(parse("/revert"), Line::Revert(None));

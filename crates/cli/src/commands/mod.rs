@@ -1,5 +1,6 @@
 //! Commands that look something up and print it on stdout. None of them starts a conversation.
 
+pub mod compaction;
 pub mod config;
 pub mod handoff;
 pub mod history;

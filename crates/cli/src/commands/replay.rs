@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use zdx_protocol::display::{labels, plain};
+use zdx_protocol::display::{context, labels, plain};
 use zdx_protocol::{Record, Role};
 
 use crate::args::Format;
@@ -83,6 +83,8 @@ impl<'a> Replay<'a> {
             Record::Redo(_) => "the revert was taken back\n".to_owned(),
             Record::Interrupted(_) => "interrupted\n".to_owned(),
             Record::Agent(change) => format!("agent: {}\n", change.agent),
+            Record::Compaction(compaction) => format!("{}\n", context::compacted(compaction)),
+            Record::Prune(prune) => format!("{}\n", context::pruned(prune.calls.len(), prune.bytes)),
             Record::Model(change) => format!("model: {}\n", change.model),
             Record::Error(error) => format!("error: {}\n", error.message),
             Record::Change(_)

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use zdx_protocol::display::{Colours, Sanitizer, labels, plain};
+use zdx_protocol::display::{Colours, Sanitizer, context, labels, plain};
 use zdx_protocol::{Event, NoticeLevel, Outcome, Prompt, SessionInfo, TodoStatus, TurnSummary};
 
 use super::activity::Activity;
@@ -89,6 +89,8 @@ impl Plain {
                 self.on_activity(|activity, _| activity.model(model));
                 self.status(&format!("model: {model}"), page);
             }
+            Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
+            Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
             Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
             Event::Listed { lines } if lines.is_empty() => self.status("none", page),
             Event::Listed { lines } => lines.iter().for_each(|line| self.status(line, page)),
@@ -117,7 +119,7 @@ impl Plain {
             Event::TurnFinished(summary) => self.turn_done(summary, page),
             Event::Interrupted => self.status("interrupted", page),
             // What a person decides is shown where it is asked; thinking and raw tool output are not for
-            // line mode; token counts come with the turn's end.
+            // line mode; token counts come with the turn's end, the context's when asked for.
             Event::ReasoningDelta { .. }
             | Event::ReasoningFinal(_)
             | Event::ApprovalRequested(_)
@@ -126,6 +128,7 @@ impl Plain {
             | Event::FileChanged { .. }
             | Event::Reminded { .. }
             | Event::ShellFinished { .. }
+            | Event::ContextUsage(_)
             | Event::UsageReported(_) => {}
         }
     }

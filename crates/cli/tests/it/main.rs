@@ -7,6 +7,7 @@ mod agents;
 mod approvals;
 mod chat;
 mod config;
+mod context;
 mod exec;
 mod faults;
 mod guard;

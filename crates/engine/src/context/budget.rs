@@ -1,21 +1,45 @@
 //! How much a request may use: the model's context, what is in it already, and what is left for the answer.
+//! Measures nothing itself: the transcript keeps its size, servers say what a token weighs.
 
-use zdx_protocol::{Message, Part, Transcript};
+use zdx_protocol::transcript::{ContextSize, Measured, of_value};
+use zdx_protocol::{Breakdown, ContextUsage, ToolSpec, Transcript};
 
+use super::refusal;
 use crate::backend::native::Native;
 use crate::config::Config;
 use crate::models::Chosen;
 
 /// Measured over code and prose, three bytes a token is a cautious guess for all tokenizers we meet.
-const BYTES_PER_TOKEN: u64 = 3;
+const BYTES_PER_TOKEN: f64 = 3.0;
+/// A report outside of this is a server that does not count, or counts something else.
+const CREDIBLE: std::ops::RangeInclusive<f64> = 1.0..=16.0;
 /// An answer shorter than this is of no use; rather let the server refuse.
 const LEAST_ANSWER: u64 = 256;
+/// When nobody knows what a model can hold.
+const ASSUMED_LIMIT: u64 = 32_768;
+/// A server that refuses less than this objects to something else than the length of the conversation.
+const LEAST_LIMIT: u64 = 2_048;
+const PRUNE_PERCENT: u64 = 70;
+const COMPACT_PERCENT: u64 = 85;
 
 pub struct Budget {
     /// Tokens the model can hold, when somebody knows.
     limit: Option<u64>,
     /// The most an answer may use.
     max_tokens: u32,
+    /// The server was asked for the limit: once is enough.
+    asked: bool,
+    /// What a token weighs by a refusal's own count.
+    refused_ratio: Option<f64>,
+}
+
+/// What a refusal as too long calls for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lesson {
+    /// The conversation fits; only the room asked for the answer did not.
+    AskForLess(u32),
+    /// The conversation itself is too long.
+    TooFull,
 }
 
 impl Budget {
@@ -25,84 +49,229 @@ impl Budget {
         Self {
             limit: entry.context_limit.or(chosen.context_limit),
             max_tokens: entry.max_tokens.unwrap_or(config.max_tokens),
+            asked: false,
+            refused_ratio: None,
         }
+    }
+
+    /// Whether it is time to ask the server what its model can hold. True once.
+    pub fn wants_limit(&mut self, gauge: &Gauge) -> bool {
+        let wants = self.limit.is_none() && !self.asked && gauge.should_prune();
+        self.asked |= wants;
+        wants
+    }
+
+    pub fn set_limit(&mut self, limit: u64) {
+        self.limit = Some(limit);
+    }
+
+    /// Learns from a server's refusal: the limit if it names one, else that it is less than what was sent.
+    pub fn learn(&mut self, message: &str, gauge: &Gauge) -> Lesson {
+        let said = refusal::read(message);
+        let used = said.used.unwrap_or(gauge.used);
+        if let Some(used) = said.used.filter(|used| *used > 0) {
+            self.refused_ratio = Some((gauge.bytes_sent() as f64 / used as f64).max(*CREDIBLE.start()));
+        }
+        let Some(limit) = said.limit else {
+            let less = gauge.used.saturating_sub(gauge.used / 10).max(LEAST_LIMIT);
+            self.limit = Some(gauge.limit.min(less));
+            return Lesson::TooFull;
+        };
+        self.limit = Some(limit);
+        let left = limit.saturating_sub(used);
+        if left < LEAST_ANSWER || left >= u64::from(self.max_tokens) {
+            return Lesson::TooFull;
+        }
+        // A margin, since the server counts its own template too.
+        Lesson::AskForLess(u32::try_from(left - left / 16).unwrap_or(self.max_tokens))
+    }
+}
+
+/// How full the context of the next request is.
+#[derive(Clone, Copy, Debug)]
+pub struct Gauge {
+    pub limit: u64,
+    pub used: u64,
+    assumed: bool,
+    max_tokens: u32,
+    system: u64,
+    tools: u64,
+    size: ContextSize,
+    /// Bytes a token.
+    ratio: f64,
+}
+
+impl Gauge {
+    pub fn of(native: &Native, transcript: &Transcript) -> Self {
+        Self::new(&native.budget, &native.system, &native.tools, transcript.size())
+    }
+
+    pub fn new(budget: &Budget, system: &str, tools: &[ToolSpec], size: ContextSize) -> Self {
+        let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + of_value(&tool.schema) + 60;
+        let (system, tools) = (system.len() as u64, tools.iter().map(tool).sum::<usize>() as u64);
+        let fixed = system + tools;
+        let by_report = size.learnt.and_then(|Measured { bytes, tokens }| {
+            let ratio = (fixed + bytes) as f64 / tokens.max(1) as f64;
+            CREDIBLE.contains(&ratio).then_some(ratio)
+        });
+        let ratio = by_report.unwrap_or(BYTES_PER_TOKEN);
+        let ratio = budget.refused_ratio.map_or(ratio, |refused| ratio.min(refused));
+        let used = match size.reported.filter(|_| by_report.is_some()) {
+            Some(Measured { bytes, tokens }) => {
+                // Less than was reported when something left the context since.
+                let since = size.total() as f64 - bytes as f64;
+                (tokens as f64 + since / ratio).max(0.0)
+            }
+            None => (fixed + size.total()) as f64 / ratio,
+        };
+        Self {
+            limit: budget.limit.unwrap_or(ASSUMED_LIMIT),
+            used: used.ceil() as u64,
+            assumed: budget.limit.is_none(),
+            max_tokens: budget.max_tokens,
+            system,
+            tools,
+            size,
+            ratio,
+        }
+    }
+
+    pub fn should_prune(&self) -> bool {
+        self.used * 100 >= self.limit * PRUNE_PERCENT
+    }
+
+    pub fn should_compact(&self) -> bool {
+        self.used * 100 >= self.limit * COMPACT_PERCENT
+    }
+
+    /// What so many tokens weigh.
+    pub fn bytes(&self, tokens: u64) -> usize {
+        (tokens as f64 * self.ratio) as usize
+    }
+
+    pub fn tokens(&self, bytes: usize) -> u64 {
+        (bytes as f64 / self.ratio).ceil() as u64
+    }
+
+    /// System text and tools: what no compaction can make smaller.
+    pub fn fixed_tokens(&self) -> u64 {
+        self.tokens(usize::try_from(self.system + self.tools).unwrap_or(usize::MAX))
+    }
+
+    fn bytes_sent(&self) -> u64 {
+        self.system + self.tools + self.size.total()
+    }
+
+    /// What is left for an answer, less a margin for what an estimate cannot know.
+    pub fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.used + self.limit / 32)
     }
 
     /// Never more than the context leaves: servers refuse a request that asks for more.
-    pub fn max_tokens(&self, native: &Native, transcript: &Transcript) -> u32 {
-        let Some(limit) = self.limit else { return self.max_tokens };
-        let tools: usize = native.tools.iter().map(|tool| tool.description.len() + 200).sum();
-        let fixed = native.system.len() + tools;
-        let used = estimate(fixed, transcript);
-        let left = limit.saturating_sub(used).max(LEAST_ANSWER);
+    pub fn max_tokens(&self) -> u32 {
+        let left = self.left().max(LEAST_ANSWER);
         u32::try_from(left).unwrap_or(u32::MAX).min(self.max_tokens)
     }
 
-    /// Learns a limit from a server's refusal ("maximum context length is 4096 tokens … 100 in the messages").
-    /// True when asking again with a smaller answer can work.
-    pub fn learn(&mut self, message: &str, transcript: &Transcript) -> bool {
-        let Some(limit) = number_after(message, "maximum context length is") else { return false };
-        let used = number_before(message, "in the messages")
-            .or_else(|| number_before(message, "input tokens"))
-            .unwrap_or_else(|| estimate(0, transcript));
-        let left = limit.saturating_sub(used);
-        if left < LEAST_ANSWER || left >= u64::from(self.max_tokens) {
-            return false;
+    /// What one result may weigh: a quarter of the context, at the cautious rate, since nobody knows its own.
+    pub fn result_bytes(&self) -> usize {
+        (self.limit as f64 / 4.0 * self.ratio.min(BYTES_PER_TOKEN)) as usize
+    }
+
+    pub fn usage(&self) -> ContextUsage {
+        let sizes = [self.system, self.tools, self.size.messages, self.size.tool_results, self.size.summary];
+        let all = sizes.iter().sum::<u64>().max(1);
+        let [system, tools, messages, tool_results, summary] =
+            sizes.map(|bytes| (bytes as f64 / all as f64 * self.used as f64).round() as u64);
+        ContextUsage {
+            used: self.used,
+            limit: self.limit,
+            percent: (self.used * 100).div_ceil(self.limit.max(1)),
+            assumed: self.assumed,
+            breakdown: Breakdown { system, tools, messages, tool_results, summary },
         }
-        self.limit = Some(limit);
-        // A margin, since the server counts its own template too.
-        self.max_tokens = u32::try_from(left - left / 16).unwrap_or(self.max_tokens);
-        true
     }
 }
 
-fn estimate(fixed: usize, transcript: &Transcript) -> u64 {
-    let bytes: usize = transcript.messages().iter().map(message_bytes).sum();
-    (fixed + bytes) as u64 / BYTES_PER_TOKEN
-}
-
-fn message_bytes(message: &Message) -> usize {
-    let part = |part: &Part| match part {
-        Part::Text(text) => text.len(),
-        Part::Reasoning(reasoning) => reasoning.text.len(),
-        Part::ToolUse { name, arguments, .. } => name.len() + arguments.input().to_string().len(),
-        Part::ToolResult { output, .. } => serde_json::to_string(output).map_or(0, |text| text.len()),
-    };
-    message.parts.iter().map(part).sum()
-}
-
-fn number_after(text: &str, phrase: &str) -> Option<u64> {
-    let rest = &text[text.find(phrase)? + phrase.len()..];
-    let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
-}
-
-fn number_before(text: &str, phrase: &str) -> Option<u64> {
-    let before = text[..text.find(phrase)?].trim_end();
-    let start = before.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
-    before[start..].parse().ok()
+#[cfg(test)]
+pub(super) fn limited(limit: u64) -> Budget {
+    Budget { limit: Some(limit), max_tokens: 8192, asked: false, refused_ratio: None }
 }
 
 #[cfg(test)]
 mod tests {
+    use zdx_protocol::record::{self, Record, UsageRecord};
+    use zdx_protocol::{Role, Usage};
+
     use super::*;
 
-    #[test]
-    fn a_refusal_teaches_what_is_left() {
-        let mut budget = Budget { limit: None, max_tokens: 8192 };
-        let message = "This model's maximum context length is 4096 tokens. However, you requested 8292 tokens \
-                       (100 in the messages, 8192 in the completion).";
-        assert!(budget.learn(message, &Transcript::default()));
-        assert_eq!(budget.limit, Some(4096));
-        assert!((3000..3996).contains(&budget.max_tokens), "{}", budget.max_tokens);
-        assert!(!budget.learn(message, &Transcript::default()), "the second refusal is final");
+    fn gauge(budget: &Budget, transcript: &Transcript) -> Gauge {
+        Gauge::new(budget, "", &[], transcript.size())
+    }
+
+    fn said(role: Role, bytes: usize) -> Record {
+        Record::Message(record::Message::new(role, "x".repeat(bytes), record::now()))
+    }
+
+    fn reported(input_tokens: u64, output_tokens: u64) -> Record {
+        let usage = Usage { input_tokens, output_tokens, ..Usage::default() };
+        Record::Usage(UsageRecord { usage, ts: record::now() })
+    }
+
+    fn fold(records: &[Record]) -> Transcript {
+        let mut transcript = Transcript::default();
+        records.iter().for_each(|record| transcript.apply(record));
+        transcript
     }
 
     #[test]
-    fn a_full_context_is_not_asked_again() {
-        let mut budget = Budget { limit: None, max_tokens: 8192 };
-        let message = "maximum context length is 4096 tokens, 4090 in the messages";
-        assert!(!budget.learn(message, &Transcript::default()));
-        assert!(!budget.learn("prompt is too long", &Transcript::default()));
+    fn a_refusal_teaches_what_is_left() {
+        let mut budget = Budget { limit: None, max_tokens: 8192, asked: false, refused_ratio: None };
+        let message = "This model's maximum context length is 4096 tokens. However, you requested 8292 tokens \
+                       (100 in the messages, 8192 in the completion).";
+        let empty = gauge(&budget, &Transcript::default());
+        let Lesson::AskForLess(less) = budget.learn(message, &empty) else { panic!("it fits") };
+        assert!((3000..3996).contains(&less), "{less}");
+        assert_eq!(budget.limit, Some(4096));
+        assert_eq!(
+            budget.learn("maximum context length is 4096 tokens, 4090 in the messages", &empty),
+            Lesson::TooFull
+        );
+    }
+
+    #[test]
+    fn a_refusal_without_numbers_bounds_the_limit_by_what_was_sent() {
+        let mut budget = limited(100_000);
+        let full = gauge(&budget, &fold(&[said(Role::User, 60_000)]));
+        assert_eq!(budget.learn("prompt is too long", &full), Lesson::TooFull);
+        assert!((17_000..20_000).contains(&budget.limit.unwrap()), "{:?}", budget.limit);
+    }
+
+    #[test]
+    fn an_estimate_is_the_last_report_and_what_came_since() {
+        let budget = limited(8192);
+        let before = fold(&[said(Role::User, 3000)]);
+        assert!(
+            (1000..1020).contains(&gauge(&budget, &before).used),
+            "three bytes a token before any report"
+        );
+        let mut records = vec![said(Role::User, 4000), said(Role::Assistant, 400), reported(1000, 100)];
+        assert_eq!(gauge(&budget, &fold(&records)).used, 1100);
+        records.push(said(Role::User, 2000));
+        let used = gauge(&budget, &fold(&records)).used;
+        assert!((1590..1620).contains(&used), "four bytes a token are learnt: {used}");
+    }
+
+    #[test]
+    fn a_server_that_does_not_count_is_not_believed() {
+        let records = [said(Role::User, 30_000), said(Role::Assistant, 30), reported(10, 5)];
+        assert!(gauge(&limited(8192), &fold(&records)).used > 10_000);
+    }
+
+    #[test]
+    fn an_answer_gets_what_is_left() {
+        let full = gauge(&limited(8192), &fold(&[said(Role::User, 18_000)]));
+        assert!((1500..2000).contains(&full.max_tokens()), "{}", full.max_tokens());
+        assert_eq!(gauge(&limited(8192), &fold(&[said(Role::User, 90_000)])).max_tokens(), 256);
     }
 }

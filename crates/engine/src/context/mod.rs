@@ -2,10 +2,15 @@
 //! Read once when a session starts, so that every request of it begins with the same bytes.
 
 pub mod budget;
+pub mod cap;
+pub mod compact;
 pub mod complete;
+mod globs;
 pub mod mentions;
 mod project;
 mod prompt;
+pub mod prune;
+mod refusal;
 
 pub use project::{ProjectContext, load_project_context};
 pub use prompt::{PromptError, assemble, built_in};

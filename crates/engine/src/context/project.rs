@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use super::globs;
 use crate::config::{FileRef, Instruction};
 use crate::paths::{Paths, read_regular};
 
@@ -40,11 +41,13 @@ pub fn load_project_context(paths: &Paths, root: &Path, instructions: &[Instruct
     }
     for instruction in instructions {
         match instruction {
-            Instruction::File(FileRef { path, confined_to, .. }) => sections.file(Candidate {
-                path: path.clone(),
-                confined_to: confined_to.clone(),
-                expected: true,
-            }),
+            Instruction::File(FileRef { path, confined_to, .. }) => {
+                let (files, notice) = globs::expand(path);
+                sections.context.notices.extend(notice);
+                for path in files {
+                    sections.file(Candidate { path, confined_to: confined_to.clone(), expected: true });
+                }
+            }
             Instruction::Text { text, source } => sections.add(source, text),
         }
     }

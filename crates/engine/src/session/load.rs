@@ -2,7 +2,7 @@
 //! Never deletes or rewrites a byte; the most it adds is a newline and results for calls that were cut off.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -12,11 +12,13 @@ use zdx_protocol::transcript::Transcript;
 
 use super::file::{OpenFile, file_path};
 use super::log::SessionLog;
-use super::{SessionId, reason};
+use super::{SessionId, reason, tail};
 
 /// A longer line is damage, and must not be held in memory.
 pub(super) const LINE_CAP: usize = 64 << 20;
 const READ_BUFFER: usize = 256 << 10;
+/// The header is looked for in this much of a file whose beginning is not read otherwise.
+const HEAD: u64 = 64 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -102,7 +104,7 @@ pub fn open_existing(dir: &Path, id: SessionId) -> Result<Opened, OpenError> {
     if std::fs::metadata(&path).map(key).ok() != open.file().metadata().map(key).ok() {
         return Err(OpenError::NotFound(id));
     }
-    let Loaded { mut transcript, scan, mut notices } = fold(open.file(), id)?;
+    let Loaded { mut transcript, scan, mut notices } = fold_tail(open.file(), id)?;
     if let Some(found) = scan.is_newer() {
         return Err(OpenError::Newer { id, found });
     }
@@ -138,6 +140,26 @@ fn fold(file: &File, id: SessionId) -> Result<Loaded, OpenError> {
     let reader = BufReader::with_capacity(READ_BUFFER, file);
     let scan =
         scan_lines(reader, |record| transcript.absorb(record)).map_err(|error| unreadable(id, &error))?;
+    let notices = scan.notices();
+    Ok(Loaded { transcript, scan, notices })
+}
+
+/// What is needed to go on: all of a session, or its header and what follows its last compaction.
+fn fold_tail(file: &File, id: SessionId) -> Result<Loaded, OpenError> {
+    let failed = |error: io::Error| unreadable(id, &error);
+    let Some(start) = tail::last_compaction(file).map_err(failed)? else { return fold(file, id) };
+    let mut transcript = Transcript::default();
+    let head = scan_lines(BufReader::new(file).take(HEAD.min(start)), |record| {
+        if let Record::Meta(_) = record {
+            transcript.absorb(record);
+        }
+    });
+    let head = head.map_err(failed)?;
+    let mut at_tail = file;
+    at_tail.seek(SeekFrom::Start(start)).map_err(failed)?;
+    let reader = BufReader::with_capacity(READ_BUFFER, file);
+    let mut scan = scan_lines(reader, |record| transcript.absorb(record)).map_err(failed)?;
+    scan.schema_version = scan.schema_version.max(head.schema_version);
     let notices = scan.notices();
     Ok(Loaded { transcript, scan, notices })
 }

@@ -6,6 +6,7 @@ mod fork;
 mod list;
 mod load;
 mod log;
+mod tail;
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ use zdx_protocol::{Action, Arguments, Event, NoticeLevel, ToolCall, ToolError, T
 use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
 use super::repeat::{Repeat, RepeatGuard};
+use crate::context::cap::ResultRoom;
 use crate::secrets;
 use crate::tools::{Prepared, RunContext};
 
@@ -29,6 +30,8 @@ const PROGRESS_QUEUE: usize = 64;
 pub struct Calls {
     used_ids: HashSet<String>,
     guard: RepeatGuard,
+    /// What the results of the running answer may weigh.
+    pub room: ResultRoom,
     pub denied: u32,
     pub repeated: bool,
     /// A file that is likely code was changed since this was last looked at.
@@ -161,6 +164,7 @@ impl Calls {
     }
 
     async fn finish(&mut self, call: &ToolCall, output: ToolOutput, took: Duration, io: &mut TurnIo<'_>) {
+        let output = self.room.fit(output, &call.name);
         let output = match self.guard.note(call, &output) {
             Repeat::Fine => output,
             Repeat::Tell => self.guard.annotate(output),

@@ -23,7 +23,7 @@ pub fn explain(error: &ModelError, why_final: Option<NoRetry>, endpoint: &Endpoi
         ),
         ModelError::ContextTooLong { .. } => (
             ErrorKind::Provider,
-            format!("{error}; start a new session, or raise the server's context length"),
+            format!("{error}; /compact makes room, or raise the server's context length"),
         ),
         ModelError::Timeout { .. } => {
             (ErrorKind::Provider, format!("{error}; the waits are set under [timeouts] in the config"))

@@ -6,6 +6,7 @@ pub mod command;
 mod fault;
 mod remind;
 mod repeat;
+pub mod room;
 pub mod run;
 mod stream;
 pub mod validate;

@@ -24,7 +24,8 @@ pub async fn remind(prompt: &Prompt, io: &mut TurnIo<'_>) {
 fn reminder(multi_step: bool, transcript: &Transcript) -> Option<String> {
     let first = multi_step && transcript.todos.is_empty();
     let open = transcript.todos.iter().any(|todo| todo.status != TodoStatus::Completed);
-    let periodic = transcript.turns > 0 && (transcript.turns + 1).is_multiple_of(EVERY) && (multi_step || open);
+    let periodic =
+        transcript.turns > 0 && (transcript.turns + 1).is_multiple_of(EVERY) && (multi_step || open);
     if first {
         Some(
             "This task has several steps. Before other tools, put them on the todo list with todowrite, one in \

@@ -9,9 +9,12 @@ use super::TurnIo;
 use super::call::Calls;
 use super::fault;
 use super::remind::remind;
+use super::room;
 use super::stream::{self, Broken};
 use super::validate::Check;
 use crate::backend::native::Native;
+use crate::context::budget::Gauge;
+use crate::context::cap::ResultRoom;
 
 pub async fn run(native: &mut Native, prompt: Prompt, io: &mut TurnIo<'_>) -> TurnSummary {
     let start = Instant::now();
@@ -26,6 +29,7 @@ pub async fn run(native: &mut Native, prompt: Prompt, io: &mut TurnIo<'_>) -> Tu
     if outcome == Outcome::Interrupted {
         io.emit.emit(Event::Interrupted).await;
     }
+    room::tell_usage(native, io).await;
     let state = if outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
     io.emit.emit(Event::StateChanged { state }).await;
     io.emit.sync().await;
@@ -50,6 +54,10 @@ impl Turn {
     async fn steps(&mut self, native: &mut Native, io: &mut TurnIo<'_>) -> Outcome {
         let max_steps = native.max_steps;
         for step in 1.. {
+            match room::make(native, io).await {
+                Ok(usage) => self.usage.add(usage),
+                Err(_) => return Outcome::Interrupted,
+            }
             let (answer, result) = stream::answer(native, io).await;
             self.usage.add(answer.usage);
             if !answer.text.is_empty() {
@@ -74,6 +82,8 @@ impl Turn {
                 }
                 continue;
             }
+            let gauge = Gauge::of(native, io.emit.transcript());
+            self.calls.room = ResultRoom::new(gauge.result_bytes());
             self.calls.run(answer.calls, io).await;
             if io.cancel.is_cancelled() {
                 return Outcome::Interrupted;
@@ -123,7 +133,7 @@ async fn tell_stop(stop: Option<&StopReason>, text: &str, io: &mut TurnIo<'_>) {
         }
         Some(StopReason::Refusal) => "the model refused to answer".to_owned(),
         Some(StopReason::ContentFilter) => "the provider's content filter cut the answer".to_owned(),
-        Some(StopReason::ContextExceeded) => "the model's context is full; start a new session".to_owned(),
+        Some(StopReason::ContextExceeded) => "the model's context is full; /compact makes room".to_owned(),
         Some(StopReason::Other(reason)) => format!("the model stopped: {reason}"),
         Some(StopReason::EndTurn | StopReason::ToolUse) | None if text.is_empty() => {
             "the model answered with nothing".to_owned()

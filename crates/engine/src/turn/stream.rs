@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use zdx_models::retry::{self, NoRetry, Retry};
 use zdx_models::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason};
-use zdx_protocol::{Event, ToolCall, TurnState, Usage};
+use zdx_protocol::{Event, Message, ToolCall, TurnState, Usage};
 
 use super::TurnIo;
+use super::room::Overflow;
 use crate::backend::native::Native;
+use crate::context::budget::Gauge;
 
 /// What the model said in one answer.
 #[derive(Default)]
@@ -32,10 +34,11 @@ pub enum Broken {
 
 pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result<(), Broken>) {
     let mut attempt = 0;
+    let mut overflow = Overflow::default();
     loop {
         io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
         let mut answer = Answer::default();
-        let result = ask_once(native, io, &mut answer).await;
+        let result = ask_once(native, io, overflow.cap, &mut answer).await;
         let error = match result {
             Ok(()) => return (answer, Ok(())),
             Err(Broken::Interrupted) => {
@@ -44,7 +47,13 @@ pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result
             }
             Err(Broken::Failed(error, _)) => error,
         };
-        let (delay, of) = match retry_delay(native, io, &error, attempt, answer.shown) {
+        if let ModelError::ContextTooLong { message } = &error
+            && !answer.shown
+            && overflow.remedy(native, io, message).await
+        {
+            continue;
+        }
+        let (delay, of) = match retry_delay(native, &error, attempt, answer.shown) {
             Ok(retry) => retry,
             Err(why) => {
                 keep_partial(&mut answer, io).await;
@@ -64,16 +73,13 @@ pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result
 
 /// How long to wait before another try, and how many tries there are; an error when it is over.
 fn retry_delay(
-    native: &mut Native,
-    io: &TurnIo<'_>,
+    native: &Native,
     error: &ModelError,
     attempt: u32,
     shown: bool,
 ) -> Result<(Duration, u32), Option<NoRetry>> {
-    if let ModelError::ContextTooLong { message } = error {
-        // A small server may only object to the room we asked for the answer: ask for what it says is left.
-        let learnt = native.budget.learn(message, io.emit.transcript());
-        return if learnt { Ok((Duration::ZERO, 1)) } else { Err(None) };
+    if let ModelError::ContextTooLong { .. } = error {
+        return Err(None);
     }
     let of = native.config.retries;
     match retry::decide(error, attempt, of, shown, dice()) {
@@ -87,8 +93,13 @@ fn dice() -> f64 {
     RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
 }
 
-async fn ask_once(native: &Native, io: &mut TurnIo<'_>, answer: &mut Answer) -> Result<(), Broken> {
-    let mut stream = start(native, io).await?;
+async fn ask_once(
+    native: &Native,
+    io: &mut TurnIo<'_>,
+    cap: Option<u32>,
+    answer: &mut Answer,
+) -> Result<(), Broken> {
+    let mut stream = start(native, io, cap).await?;
     loop {
         let event = tokio::select! {
             biased;
@@ -107,23 +118,28 @@ async fn ask_once(native: &Native, io: &mut TurnIo<'_>, answer: &mut Answer) -> 
     Ok(())
 }
 
-async fn start(native: &Native, io: &TurnIo<'_>) -> Result<ModelStream, Broken> {
+async fn start(native: &Native, io: &TurnIo<'_>, cap: Option<u32>) -> Result<ModelStream, Broken> {
     let transcript = io.emit.transcript();
-    let request = ModelRequest {
-        model: &native.endpoint.model,
-        system: &native.system,
-        messages: transcript.messages(),
-        tools: &native.tools,
-        max_tokens: native.budget.max_tokens(native, transcript),
-        temperature: native.temperature,
-        top_p: native.top_p,
-        thinking: native.thinking(),
-        stream: native.config.stream,
-    };
+    let max_tokens = Gauge::of(native, transcript).max_tokens();
+    let request = request(native, transcript.messages(), cap.unwrap_or(max_tokens).min(max_tokens));
     tokio::select! {
         biased;
         () = io.cancel.cancelled() => Err(Broken::Interrupted),
         stream = native.client.start(&native.endpoint, &request) => stream.map_err(|error| Broken::Failed(error, None)),
+    }
+}
+
+pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_tokens: u32) -> ModelRequest<'a> {
+    ModelRequest {
+        model: &native.endpoint.model,
+        system: &native.system,
+        messages,
+        tools: &native.tools,
+        max_tokens,
+        temperature: native.config.temperature,
+        top_p: native.config.top_p,
+        thinking: native.thinking(),
+        stream: native.config.stream,
     }
 }
 

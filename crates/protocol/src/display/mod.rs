@@ -2,6 +2,7 @@
 //! Every front end uses these; none of them words a tool call or cleans a string on its own.
 
 pub mod approval;
+pub mod context;
 pub mod diff;
 pub mod format;
 pub mod labels;

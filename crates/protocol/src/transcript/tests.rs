@@ -250,3 +250,71 @@ fn the_last_todo_list_counts() {
     assert_eq!(transcript.todos.iter().map(|todo| todo.content.as_str()).collect::<Vec<_>>(), ["second"]);
     assert_eq!(drawn(&transcript), ["user: do it", "assistant: ?1", "user: =1"]);
 }
+
+fn usage(input_tokens: u64, output_tokens: u64) -> Record {
+    let usage = Usage { input_tokens, output_tokens, ..Usage::default() };
+    Record::Usage(record::UsageRecord { usage, ts: ts() })
+}
+
+fn thought(opaque: Option<serde_json::Value>) -> Record {
+    let reasoning =
+        Reasoning { text: "hm".repeat(50), wire: "anthropic".to_owned(), model: "m".to_owned(), opaque };
+    Record::Reasoning(record::ReasoningRecord { reasoning, ts: ts() })
+}
+
+#[test]
+fn the_size_that_is_kept_up_is_what_measuring_again_gives() {
+    let records = [
+        user("do this"),
+        thought(None),
+        thought(Some(json!({"signature": "abc"}))),
+        assistant("let me look"),
+        call("a"),
+        call("b"),
+        done("b"),
+        done("a"),
+        assistant("one more"),
+        call("c"),
+        user("stop"),
+        user("go on"),
+        call("d"),
+        done("d"),
+    ];
+    for upto in 0..=records.len() {
+        let transcript = fold(&records[..upto]);
+        let measured = ContextSize::of(transcript.messages(), false);
+        assert_eq!(transcript.size().total(), measured.total(), "after {upto}");
+        assert_eq!(transcript.size().tool_results, measured.tool_results, "after {upto}");
+    }
+    let mut pruned = fold(&records);
+    let prune = record::Prune { calls: vec!["a".to_owned(), "d".to_owned()], bytes: 0, ts: ts() };
+    pruned.apply(&Record::Prune(prune));
+    assert_eq!(pruned.size().total(), ContextSize::of(pruned.messages(), false).total());
+    let results = pruned.messages().iter().flat_map(|message| &message.parts);
+    let gone =
+        results.filter(|part| matches!(part, Part::ToolResult { output, .. } if *output == pruned_output()));
+    assert_eq!(gone.count(), 2);
+}
+
+#[test]
+fn a_report_covers_the_whole_answer_it_came_with_and_nothing_after_it() {
+    let asked = [user("do this"), assistant("let me look")];
+    let before = fold(&asked[..1]).size().total();
+    let mut transcript = fold(&asked);
+    transcript.apply(&usage(1000, 50));
+    transcript.apply(&call("a"));
+    transcript.apply(&call("b"));
+    let answered = transcript.size();
+    assert_eq!(answered.reported, Some(Measured { bytes: answered.total(), tokens: 1050 }));
+    assert_eq!(answered.learnt, Some(Measured { bytes: before, tokens: 1000 }));
+    transcript.apply(&done("a"));
+    assert_eq!(transcript.size().reported, answered.reported);
+    transcript.apply(&Record::Model(record::Model { model: "other".to_owned(), ts: ts() }));
+    assert_eq!(transcript.size().reported, None, "another model counts in other tokens");
+}
+
+#[test]
+fn prompts_are_told_from_results_and_from_the_summary() {
+    let transcript = fold(&[user("one"), assistant("x"), call("a"), user("two"), user("three")]);
+    assert_eq!(transcript.prompts_since_compaction(), ["one", "two", "three"]);
+}

@@ -2,6 +2,7 @@ mod appending;
 mod crash;
 mod listing;
 mod recovery;
+mod tail;
 
 use std::path::Path;
 

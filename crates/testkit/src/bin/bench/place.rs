@@ -116,9 +116,26 @@ impl Server<'_> {
 
     /// `zdx exec` with a prompt, saving its session as it does for a user.
     pub fn exec(&self) -> Command {
-        let mut command = self.place.zdx(&["exec", "-p", "hello"]);
+        self.zdx(&["exec", "-p", "hello"])
+    }
+
+    /// zdx with these arguments and this server's configuration.
+    pub fn zdx(&self, args: &[&str]) -> Command {
+        let mut command = self.place.zdx(args);
         command.env("ZDX_HOME", &self.home);
         command
+    }
+
+    /// Keeps a session file to begin runs with; see [`Self::reset_session`].
+    pub fn save_session(&self, lines: &[u8]) -> Result<(), String> {
+        fs::create_dir_all(self.home.join("sessions")).map_err(|error| error.to_string())?;
+        fs::write(self.home.join("template"), lines).map_err(|error| error.to_string())
+    }
+
+    /// Each run appends to its session, so each gets a copy.
+    pub fn reset_session(&self, id: &str) -> Result<(), String> {
+        let file = self.home.join("sessions").join(format!("{id}.jsonl"));
+        fs::copy(self.home.join("template"), file).map(drop).map_err(|error| error.to_string())
     }
 
     /// What a script without zdx would do.

@@ -22,6 +22,8 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "deltas", measure: deltas },
     Section { name: "growth", measure: growth },
     Section { name: "search", measure: crate::search::measure },
+    Section { name: "resume", measure: crate::history::resume },
+    Section { name: "assembly", measure: crate::history::assembly },
 ];
 
 /// Size of the binary, and whether it needs nothing installed.
@@ -171,7 +173,7 @@ fn check_answer(server: &Server) -> Result<(), String> {
     Err(format!("exec does not work: {}, stdout {stdout:?}, stderr {stderr:?}", output.status))
 }
 
-fn expect_requests(server: &Server, count: usize) -> Result<(), String> {
+pub fn expect_requests(server: &Server, count: usize) -> Result<(), String> {
     match server.take_log()?.len() {
         seen if seen == count => Ok(()),
         seen => Err(format!("expected {count} requests, saw {seen}")),
@@ -179,7 +181,7 @@ fn expect_requests(server: &Server, count: usize) -> Result<(), String> {
 }
 
 /// Runs the commands in turn, so that a busy moment of the machine hits all of them; the first round warms up.
-fn interleaved<const N: usize>(
+pub fn interleaved<const N: usize>(
     rounds: usize,
     commands: [&dyn Fn() -> Command; N],
 ) -> Result<[Vec<Cost>; N], String> {
@@ -195,7 +197,7 @@ fn interleaved<const N: usize>(
     Ok(costs)
 }
 
-fn median_wall(costs: &[Cost]) -> Result<Duration, String> {
+pub fn median_wall(costs: &[Cost]) -> Result<Duration, String> {
     median(costs.iter().map(|cost| cost.wall))
 }
 

@@ -1,0 +1,192 @@
+//! Cuts what is too large for the context, with a marker that says how much went and how to get it.
+//! Nothing else is allowed to shorten a result.
+
+use serde_json::{Value, json};
+use zdx_protocol::ToolOutput;
+use zdx_protocol::transcript::{of_output, of_value};
+
+/// Strings cut shorter than this say nothing any more.
+const LEAST_TEXT: usize = 240;
+/// What a result gets when the others of its answer have used everything up.
+const LEAST_RESULT: usize = 800;
+
+/// What the results of one answer may weigh.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultRoom {
+    each: usize,
+    left: usize,
+}
+
+impl ResultRoom {
+    /// One result may take a quarter of the context; those of one answer together two quarters.
+    pub fn new(quarter: usize) -> Self {
+        Self { each: quarter, left: quarter * 2 }
+    }
+
+    pub fn fit(&mut self, output: ToolOutput, tool: &str) -> ToolOutput {
+        let output = fit(output, self.each.min(self.left).max(LEAST_RESULT), tool);
+        self.left = self.left.saturating_sub(of_output(&output));
+        output
+    }
+}
+
+impl Default for ResultRoom {
+    fn default() -> Self {
+        Self { each: usize::MAX, left: usize::MAX }
+    }
+}
+
+/// The result in at most about so many bytes.
+pub fn fit(output: ToolOutput, bytes: usize, tool: &str) -> ToolOutput {
+    if of_output(&output) <= bytes {
+        return output;
+    }
+    match output {
+        ToolOutput::Err(mut error) => {
+            error.message = shorten(&error.message, bytes.saturating_sub(100), "");
+            ToolOutput::Err(error)
+        }
+        ToolOutput::Ok(data) => ToolOutput::Ok(fit_data(data, bytes, tool)),
+    }
+}
+
+fn fit_data(mut data: Value, bytes: usize, tool: &str) -> Value {
+    let hint = hint(&data, tool);
+    let mut lengths = Vec::new();
+    lengths_of(&data, &mut lengths);
+    let around = of_value(&data) - lengths.iter().sum::<usize>();
+    match longest_allowed(&lengths, bytes.saturating_sub(around + 40)) {
+        Some(longest) => shorten_all(&mut data, longest, hint),
+        // Many small things: what they say can only be cut as the text they make.
+        None => data = json!({ "partial": shorten(&data.to_string(), bytes.saturating_sub(60), hint) }),
+    }
+    if let Value::Object(map) = &mut data {
+        map.insert("truncated".to_owned(), Value::Bool(true));
+    }
+    data
+}
+
+fn hint(data: &Value, tool: &str) -> &'static str {
+    let spilled = ["stdout_file", "stderr_file"].iter().any(|field| data.get(field).is_some());
+    match tool {
+        _ if spilled => {
+            "; the whole output is in the file named in this result: read it with offset and limit"
+        }
+        "read" | "read_file" => "; read it with offset and limit",
+        "bash" | "shell" => {
+            "; run it again with less output (head, tail, grep), or into a file that you read in parts"
+        }
+        _ => "; ask for less at a time",
+    }
+}
+
+/// The length that strings may have so that all of them fit, if it leaves them something to say.
+fn longest_allowed(lengths: &[usize], room: usize) -> Option<usize> {
+    let fits = |longest: usize| lengths.iter().map(|len| (*len).min(longest)).sum::<usize>() <= room;
+    let (mut low, mut high) = (0, room);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    (low >= LEAST_TEXT).then_some(low)
+}
+
+fn lengths_of(value: &Value, lengths: &mut Vec<usize>) {
+    match value {
+        Value::String(text) => lengths.push(text.len()),
+        Value::Array(items) => items.iter().for_each(|item| lengths_of(item, lengths)),
+        Value::Object(map) => map.values().for_each(|item| lengths_of(item, lengths)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn shorten_all(value: &mut Value, longest: usize, hint: &str) {
+    match value {
+        Value::String(text) if text.len() > longest => *text = shorten(text, longest, hint),
+        Value::Array(items) => items.iter_mut().for_each(|item| shorten_all(item, longest, hint)),
+        Value::Object(map) => map.values_mut().for_each(|item| shorten_all(item, longest, hint)),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Head and tail of a text, whole lines where it has any, with a marker between them.
+pub fn shorten(text: &str, bytes: usize, hint: &str) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let room = bytes.saturating_sub(90 + hint.len());
+    let head = &text[..text.floor_char_boundary(room * 2 / 3)];
+    let tail = &text[text.ceil_char_boundary(text.len() - room / 3)..];
+    // A line cut in two is worth it only where lines are long.
+    let head = head.rfind('\n').filter(|at| at * 2 > head.len()).map_or(head, |at| &head[..=at]);
+    let tail = tail.find('\n').filter(|at| at * 2 < tail.len()).map_or(tail, |at| &tail[at + 1..]);
+    let gone = &text[head.len()..text.len() - tail.len()];
+    let (bytes, lines) = (gone.len(), gone.matches('\n').count());
+    let gap = if head.ends_with('\n') || head.is_empty() { "" } else { "\n" };
+    format!("{head}{gap}[... {bytes} bytes ({lines} lines) left out to fit the context{hint} ...]\n{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(count: usize) -> String {
+        (0..count).map(|n| format!("line {n} of the file, which is a long one\n")).collect()
+    }
+
+    #[test]
+    fn a_small_result_is_left_alone() {
+        let output = ToolOutput::Ok(json!({"content": "x", "truncated": false}));
+        assert_eq!(fit(output.clone(), 1000, "read"), output);
+    }
+
+    #[test]
+    fn a_large_file_keeps_head_and_tail_in_whole_lines() {
+        let whole = lines(1000);
+        let output =
+            ToolOutput::Ok(json!({"path": "a", "content": whole, "truncated": false, "bytes": whole.len()}));
+        let ToolOutput::Ok(data) = fit(output, 6_000, "read") else { panic!() };
+        assert!(of_value(&data) <= 6_000, "{}", of_value(&data));
+        let content = data["content"].as_str().unwrap();
+        assert!(
+            content.starts_with("line 0 of")
+                && content.ends_with("line 999 of the file, which is a long one\n")
+        );
+        assert!(
+            content.contains("left out to fit the context; read it with offset and limit ...]\nline "),
+            "{content}"
+        );
+        assert_eq!((&data["truncated"], &data["path"]), (&json!(true), &json!("a")));
+    }
+
+    #[test]
+    fn many_small_strings_are_cut_as_text() {
+        let items: Vec<String> = (0..5_000).map(|n| format!("entry-{n}")).collect();
+        let ToolOutput::Ok(data) = fit(ToolOutput::Ok(json!({ "entries": items })), 2_000, "mcp_x") else {
+            panic!()
+        };
+        let text = data["partial"].as_str().unwrap();
+        assert!(text.len() <= 2_000 && text.contains("entry-0") && text.contains("entry-4999"), "{text}");
+    }
+
+    #[test]
+    fn text_of_any_script_is_cut_between_characters() {
+        for bytes in 100..260 {
+            assert!(shorten(&"汉字".repeat(400), bytes, "").len() <= bytes.max(120));
+        }
+        let error = ToolOutput::error("x", "e".repeat(9_000));
+        assert!(of_output(&fit(error, 1_000, "bash")) <= 1_000);
+    }
+
+    #[test]
+    fn results_of_one_answer_share_what_there_is() {
+        let mut room = ResultRoom::new(4_000);
+        let output = || ToolOutput::Ok(json!({ "stdout": "y".repeat(50_000) }));
+        let sizes: Vec<usize> = (0..4).map(|_| of_output(&room.fit(output(), "bash"))).collect();
+        assert!(sizes[0] > 3_000 && sizes[1] > 3_000 && sizes[3] <= 900, "{sizes:?}");
+        let spilled = json!({"stdout": "y".repeat(50_000), "stdout_file": "/s/1"});
+        let ToolOutput::Ok(data) = fit(ToolOutput::Ok(spilled), 4_000, "bash") else { panic!() };
+        assert!(data["stdout"].as_str().unwrap().contains("in the file named in this result"));
+        assert_eq!(data["stdout_file"], "/s/1");
+    }
+}

@@ -1,0 +1,188 @@
+//! What the calls of a conversation tell: files touched, what failed and was not put right, skills, what was done.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+use zdx_protocol::compaction::{Change, Compaction, DroppedCall, FileTouched, LoadedSkill};
+use zdx_protocol::display::labels;
+use zdx_protocol::display::text::one_line;
+use zdx_protocol::transcript::pruned_output;
+use zdx_protocol::{Message, Part, Todo, TodoStatus, ToolOutput};
+
+const MOST_CHANGED: usize = 60;
+/// What was only read can be found again.
+const MOST_READ: usize = 12;
+const MOST_RISKS: usize = 6;
+const MOST_CALLS: usize = 200;
+const CALL_COLUMNS: usize = 160;
+/// A person's list may be longer; the list itself is kept whole beside this.
+const MOST_STEPS: usize = 8;
+
+#[derive(Default)]
+pub struct Gathered {
+    pub files: Vec<FileTouched>,
+    pub risks: Vec<String>,
+    pub skills: Vec<LoadedSkill>,
+    pub calls: Calls,
+}
+
+/// Calls with their ids, oldest first, the newest of them only.
+#[derive(Clone, Default)]
+pub struct Calls {
+    pub newest: Vec<(String, DroppedCall)>,
+    pub earlier: u64,
+}
+
+impl Calls {
+    /// Forgets the calls that are not in these messages, then all but the newest.
+    pub fn only_of(&mut self, messages: &[Message]) {
+        let parts = messages.iter().flat_map(|message| &message.parts);
+        let ids: HashSet<&str> = parts.filter_map(|part| call_of(part).map(|(id, ..)| id)).collect();
+        self.newest.retain(|(id, _)| ids.contains(id.as_str()));
+        let earlier = self.newest.len().saturating_sub(MOST_CALLS);
+        self.newest.drain(..earlier);
+        self.earlier += earlier as u64;
+    }
+}
+
+/// Goes through what came since the last compaction, and on from what that one knew.
+pub fn gather(messages: &[Message], carried: Option<&Compaction>) -> Gathered {
+    let mut gathered = Gathered::default();
+    if let Some(carried) = carried {
+        gathered.files.clone_from(&carried.files);
+        gathered.risks.clone_from(&carried.risks);
+        gathered.skills.clone_from(&carried.skills);
+    }
+    let results: HashMap<&str, &ToolOutput> = messages
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| match part {
+            Part::ToolResult { tool_use_id, output } => Some((tool_use_id.as_str(), output)),
+            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
+        })
+        .collect();
+    for (id, name, input) in messages.iter().flat_map(|message| &message.parts).filter_map(call_of) {
+        if let Some(output) = results.get(id) {
+            gathered.call(id, name, &input, output);
+        }
+    }
+    keep_newest(&mut gathered.files);
+    let surplus = gathered.risks.len().saturating_sub(MOST_RISKS);
+    gathered.risks.drain(..surplus);
+    gathered
+}
+
+fn keep_newest(files: &mut Vec<FileTouched>) {
+    let count = |change: Change| files.iter().filter(|file| file.change == change).count();
+    let mut changed = count(Change::Changed).saturating_sub(MOST_CHANGED);
+    let mut read = count(Change::Read).saturating_sub(MOST_READ);
+    files.retain(|file| {
+        let surplus = match file.change {
+            Change::Changed => &mut changed,
+            Change::Read => &mut read,
+        };
+        let keep = *surplus == 0;
+        *surplus = surplus.saturating_sub(1);
+        keep
+    });
+}
+
+impl Gathered {
+    fn call(&mut self, id: &str, name: &str, input: &Value, output: &ToolOutput) {
+        let call = one_line(&labels::call(name, input), CALL_COLUMNS);
+        let outcome = one_line(&labels::outcome(name, output), CALL_COLUMNS);
+        self.risks.retain(|risk| !risk.starts_with(&format!("{call}: ")));
+        if failed(output) {
+            self.risks.push(format!("{call}: {outcome}"));
+        }
+        if output.is_ok() {
+            for (path, change) in touched(name, input) {
+                self.touch(path, change);
+            }
+            self.skill(name, output);
+        }
+        let outcome = outcome.strip_prefix(name).map(str::trim_start).filter(|rest| !rest.is_empty());
+        let outcome = match outcome {
+            Some(said) if *output != pruned_output() => said.to_owned(),
+            Some(_) | None => "done".to_owned(),
+        };
+        self.calls.newest.push((id.to_owned(), DroppedCall { call, outcome }));
+    }
+
+    /// The newest last; what was changed stays changed when it is read again.
+    fn touch(&mut self, path: String, change: Change) {
+        let before = self.files.iter().position(|file| file.path == path).map(|at| self.files.remove(at));
+        let change = match before {
+            Some(FileTouched { change: Change::Changed, .. }) => Change::Changed,
+            Some(_) | None => change,
+        };
+        self.files.push(FileTouched { path, change });
+    }
+
+    fn skill(&mut self, name: &str, output: &ToolOutput) {
+        let ToolOutput::Ok(data) = output else { return };
+        let (Some(skill), Some(content)) = (data["name"].as_str(), data["content"].as_str()) else { return };
+        if is_skill_tool(name) {
+            self.skills.retain(|known| known.name != skill);
+            self.skills.push(LoadedSkill { name: skill.to_owned(), content: content.to_owned() });
+        }
+    }
+}
+
+fn call_of(part: &Part) -> Option<(&str, &str, Value)> {
+    match part {
+        Part::ToolUse { id, name, arguments } => Some((id, name, arguments.input())),
+        Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
+    }
+}
+
+fn failed(output: &ToolOutput) -> bool {
+    match output {
+        ToolOutput::Err(_) => true,
+        ToolOutput::Ok(data) => {
+            data["timed_out"] == true || data["exit_code"].as_i64().is_some_and(|code| code != 0)
+        }
+    }
+}
+
+/// The files a call names, under the names that models use for our tools.
+fn touched(name: &str, input: &Value) -> Vec<(String, Change)> {
+    let change = match name {
+        "read" | "read_file" => Change::Read,
+        "write" | "write_file" | "edit" | "edit_text" | "replace_text" => Change::Changed,
+        "patch" | "apply_patch" => return patched(input),
+        _ => return Vec::new(),
+    };
+    let path = ["path", "file_path", "filePath"].iter().find_map(|key| input[key].as_str());
+    path.map(|path| (path.to_owned(), change)).into_iter().collect()
+}
+
+fn patched(input: &Value) -> Vec<(String, Change)> {
+    const HEADS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ "];
+    let patch = ["patch", "input", "diff"].iter().find_map(|key| input[key].as_str()).unwrap_or_default();
+    let file = |line: &str| {
+        let name = HEADS.iter().find_map(|head| line.strip_prefix(head))?;
+        let name = name.split('\t').next().unwrap_or(name).trim();
+        (name != "/dev/null").then(|| (name.strip_prefix("b/").unwrap_or(name).to_owned(), Change::Changed))
+    };
+    patch.lines().filter_map(file).collect()
+}
+
+fn is_skill_tool(name: &str) -> bool {
+    matches!(name, "skill" | "load_skill" | "use_skill" | "activate_skill")
+}
+
+/// Whether this call of a message loaded a skill.
+pub fn is_skill(message: &Message, call: &str) -> bool {
+    message
+        .parts
+        .iter()
+        .any(|part| matches!(part, Part::ToolUse { id, name, .. } if id == call && is_skill_tool(name)))
+}
+
+/// What the todo list says is to be done: what is in progress, then what waits.
+pub fn next_steps(todos: &[Todo]) -> Vec<String> {
+    let of = |status: TodoStatus| todos.iter().filter(move |todo| todo.status == status);
+    let open = of(TodoStatus::InProgress).chain(of(TodoStatus::Pending));
+    open.take(MOST_STEPS).map(|todo| one_line(&todo.content, CALL_COLUMNS)).collect()
+}

@@ -1,0 +1,208 @@
+//! What a compaction keeps, decided from the transcript alone: no model is asked here and nothing is written.
+//! Instructions and todos come first, word for word; the rest shares what room there is.
+
+pub mod gather;
+pub mod summary;
+
+use zdx_protocol::compaction::{Author, Dropped, LoadedSkill, State, Trigger};
+use zdx_protocol::transcript::weight;
+use zdx_protocol::{Compaction, Message, Part, Role, Transcript, record};
+
+use super::budget::Gauge;
+use super::cap;
+use gather::Gathered;
+
+/// What a compacted context should take, so that there is room to work in before the next one.
+const TARGET_PERCENT: u64 = 60;
+const LEAST_SUMMARY: usize = 600;
+const MOST_SUMMARY: usize = 12_000;
+const OBJECTIVE: usize = 600;
+
+/// A compaction that only lacks its summary.
+pub struct Plan {
+    compaction: Compaction,
+    /// What the summary may weigh.
+    pub summary_bytes: usize,
+}
+
+/// Nothing when there is nothing to drop, or when dropping it would not make the context smaller.
+pub fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> Option<Plan> {
+    let messages = transcript.messages();
+    let carried = transcript.compaction();
+    let first = usize::from(carried.is_some());
+    let fresh = transcript.prompts_since_compaction();
+    let (instructions, instructions_omitted) = instructions(carried, &fresh, gauge.bytes(gauge.limit / 3));
+    let gathered = gather::gather(messages.get(first..).unwrap_or_default(), carried);
+    let room = room(gauge, &instructions, transcript);
+    let (skills, skills_omitted) = fit_skills(gathered.skills.clone(), room * 3 / 10);
+    let taken: usize = skills.iter().map(|skill| skill.content.len()).sum();
+    let kept_from = kept_from(messages, first, room * 4 / 10 + (room * 3 / 10).saturating_sub(taken));
+    let kept = kept(messages, first, kept_from, room * 4 / 10);
+    let dropped = dropped(messages, first, messages.len() - kept.len(), gathered.calls.clone());
+    if dropped.messages == 0 {
+        return None;
+    }
+    let Gathered { files, risks, .. } = gathered;
+    let compaction = Compaction {
+        trigger,
+        author: Author::Session,
+        summary: String::new(),
+        objective: objective(&instructions),
+        instructions,
+        instructions_omitted,
+        files,
+        todos: transcript.todos.clone(),
+        risks,
+        next_steps: gather::next_steps(&transcript.todos),
+        skills,
+        skills_omitted,
+        kept,
+        dropped,
+        state: State::default(),
+        ts: record::now(),
+    };
+    let plan = Plan { compaction, summary_bytes: (room * 3 / 10).clamp(LEAST_SUMMARY, MOST_SUMMARY) };
+    let smaller = plan.weight() * 20 < transcript.size().total() * 19;
+    (smaller || trigger == Trigger::Asked).then_some(plan)
+}
+
+impl Plan {
+    /// About what the context will weigh.
+    fn weight(&self) -> u64 {
+        let kept: u64 = self.compaction.kept.iter().flat_map(|message| &message.parts).map(weight).sum();
+        (self.compaction.context_text().len() + self.summary_bytes) as u64 + kept
+    }
+
+    /// The whole record. The state is read last, so that it counts what asking for the summary has used.
+    pub fn finish(self, model_said: Option<String>, transcript: &Transcript) -> Compaction {
+        let (author, summary) = match model_said {
+            Some(text) => (Author::Model, text),
+            None => (Author::Session, summary::from_session(transcript, self.summary_bytes)),
+        };
+        let state = State {
+            root: transcript.root.as_ref().map(|root| root.to_string_lossy().into_owned()),
+            model: transcript.model.clone(),
+            agent: transcript.agent.clone(),
+            first_prompt: transcript.first_prompt.clone(),
+            turns: transcript.turns,
+            usage: transcript.usage,
+            grants: transcript.grants.clone(),
+            measured: transcript.size().learnt,
+        };
+        Compaction { author, summary, state, ..self.compaction }
+    }
+}
+
+/// Bytes for everything but instructions and todos.
+fn room(gauge: &Gauge, instructions: &[String], transcript: &Transcript) -> usize {
+    let todos: usize = transcript.todos.iter().map(|todo| todo.content.len() + 8).sum();
+    let verbatim: usize = instructions.iter().map(|text| text.len() + 16).sum::<usize>() + todos;
+    let target = gauge.limit * TARGET_PERCENT / 100;
+    let left = target.saturating_sub(gauge.fixed_tokens() + gauge.tokens(verbatim));
+    gauge.bytes(left.max(gauge.limit / 10))
+}
+
+/// All prompts word for word, or, where they alone would fill the context, the first and the newest.
+fn instructions(carried: Option<&Compaction>, fresh: &[&str], most: usize) -> (Vec<String>, u32) {
+    let earlier = carried.into_iter().flat_map(|carried| carried.instructions.iter().map(String::as_str));
+    let all: Vec<&str> = earlier.chain(fresh.iter().copied()).collect();
+    let omitted = carried.map_or(0, |carried| carried.instructions_omitted);
+    if all.iter().map(|text| text.len()).sum::<usize>() <= most {
+        return (all.into_iter().map(str::to_owned).collect(), omitted);
+    }
+    let [first, rest @ ..] = all.as_slice() else { return (Vec::new(), omitted) };
+    let share = if rest.is_empty() { most } else { most / 2 };
+    let first = cap::shorten(first, share, "");
+    let mut left = most - first.len().min(most);
+    let mut newest = Vec::new();
+    for text in rest.iter().rev() {
+        let fits = text.len() <= left;
+        if !fits && !newest.is_empty() {
+            break;
+        }
+        newest.push(cap::shorten(text, left, ""));
+        left = left.saturating_sub(text.len());
+    }
+    let skipped = u32::try_from(rest.len() - newest.len()).unwrap_or(u32::MAX);
+    newest.push(first);
+    newest.reverse();
+    (newest, omitted.saturating_add(skipped))
+}
+
+fn objective(instructions: &[String]) -> String {
+    instructions.last().map(|last| cap::shorten(last.trim(), OBJECTIVE, "")).unwrap_or_default()
+}
+
+/// The newest skills that fit, and the names of the others.
+fn fit_skills(skills: Vec<LoadedSkill>, mut room: usize) -> (Vec<LoadedSkill>, Vec<String>) {
+    let (mut fit, mut omitted) = (Vec::new(), Vec::new());
+    for skill in skills.into_iter().rev() {
+        if skill.content.len() <= room {
+            room -= skill.content.len();
+            fit.push(skill);
+        } else {
+            omitted.push(skill.name);
+        }
+    }
+    fit.reverse();
+    omitted.reverse();
+    (fit, omitted)
+}
+
+/// Where the part begins that stays as it is: never between a call and its result.
+fn kept_from(messages: &[Message], first: usize, room: usize) -> usize {
+    let mut weighed = 0;
+    let mut from = messages.len();
+    for (at, message) in messages.iter().enumerate().skip(first).rev() {
+        weighed += message.parts.iter().map(weight).sum::<u64>();
+        if weighed > room as u64 {
+            break;
+        }
+        if may_begin(message) {
+            from = at;
+        }
+    }
+    from
+}
+
+fn may_begin(message: &Message) -> bool {
+    let answers = message.parts.iter().any(|part| matches!(part, Part::ToolResult { .. }));
+    message.role == Role::Assistant || !answers
+}
+
+/// The last messages. If even the last step is too large, its results are cut: the model has not seen them yet.
+fn kept(messages: &[Message], first: usize, from: usize, room: usize) -> Vec<Message> {
+    if from < messages.len() {
+        return messages[from..].to_vec();
+    }
+    let last = (first..messages.len()).rev().find(|at| may_begin(&messages[*at]));
+    let Some(last) = last.filter(|at| messages[*at].role == Role::Assistant) else { return Vec::new() };
+    let mut step = messages[last..].to_vec();
+    let parts = || step.iter().flat_map(|message| &message.parts);
+    let is_result = |part: &&Part| matches!(part, Part::ToolResult { .. });
+    let results = parts().filter(is_result).count().max(1);
+    let others: u64 = parts().filter(|part| !is_result(part)).map(weight).sum();
+    let each = room.saturating_sub(usize::try_from(others).unwrap_or(usize::MAX)) / results;
+    for part in step.iter_mut().flat_map(|message| &mut message.parts) {
+        if let Part::ToolResult { output, .. } = part {
+            *output = cap::fit(output.clone(), each, "");
+        }
+    }
+    let fits = step.iter().flat_map(|message| &message.parts).map(weight).sum::<u64>() <= 2 * room as u64;
+    if fits { step } else { Vec::new() }
+}
+
+fn dropped(messages: &[Message], first: usize, until: usize, mut calls: gather::Calls) -> Dropped {
+    let gone = messages.get(first..until).unwrap_or_default();
+    let bytes = gone.iter().flat_map(|message| &message.parts).map(weight).sum();
+    calls.only_of(gone);
+    Dropped {
+        messages: gone.len() as u64,
+        bytes,
+        earlier_calls: calls.earlier,
+        calls: calls.newest.into_iter().map(|(_, call)| call).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

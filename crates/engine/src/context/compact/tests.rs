@@ -1,0 +1,197 @@
+use serde_json::json;
+use zdx_protocol::compaction::{Author, Change};
+use zdx_protocol::record::{self, Record};
+use zdx_protocol::{Compacted, Event, Role, Todo, TodoStatus, ToolOutput};
+
+use super::super::budget::limited;
+use super::*;
+
+fn said(transcript: &mut Transcript, role: Role, text: &str) {
+    transcript.absorb(Record::Message(record::Message::new(role, text, record::now())));
+}
+
+fn call(transcript: &mut Transcript, id: &str, name: &str, input: serde_json::Value) {
+    let (id, name, ts) = (id.to_owned(), name.to_owned(), record::now());
+    transcript.absorb(Record::ToolUse(record::ToolUse { id, name, input, raw: None, ts }));
+}
+
+fn result(transcript: &mut Transcript, id: &str, output: ToolOutput) {
+    let ok = output.is_ok();
+    let result = record::ToolResult { tool_use_id: id.to_owned(), output, ok, ts: record::now() };
+    transcript.absorb(Record::ToolResult(result));
+}
+
+fn step(
+    transcript: &mut Transcript,
+    id: &str,
+    name: &str,
+    input: serde_json::Value,
+    data: serde_json::Value,
+) {
+    call(transcript, id, name, input);
+    result(transcript, id, ToolOutput::Ok(data));
+}
+
+fn gauge(transcript: &Transcript) -> Gauge {
+    Gauge::new(&limited(8192), "", &[], transcript.size())
+}
+
+/// A compaction without a model, as the engine would record it, and the context it leads to.
+fn compact(transcript: &mut Transcript) -> Compaction {
+    let plan = plan(transcript, &gauge(transcript), Trigger::Auto).expect("something to drop");
+    let compaction = plan.finish(None, transcript);
+    let record = Event::Compacted(Compacted(Box::new(compaction))).record(record::now()).unwrap();
+    transcript.apply(&record);
+    let Ok(Record::Compaction(read)) = Record::parse(&record.to_line().unwrap()) else {
+        panic!("unreadable")
+    };
+    *read
+}
+
+fn text_of(transcript: &Transcript) -> &str {
+    let Part::Text(text) = &transcript.messages()[0].parts[0] else { panic!("a summary") };
+    text
+}
+
+fn worked() -> Transcript {
+    let mut transcript = Transcript::default();
+    said(&mut transcript, Role::User, "port it; keep the public API");
+    step(
+        &mut transcript,
+        "a",
+        "skill",
+        json!({"name": "porting"}),
+        json!({"name": "porting", "content": "use a sieve"}),
+    );
+    step(&mut transcript, "b", "read", json!({"path": "old.c"}), json!({"content": "x".repeat(6_000)}));
+    step(&mut transcript, "c", "write", json!({"path": "new.rs", "content": "y"}), json!({"bytes": 1}));
+    step(
+        &mut transcript,
+        "d",
+        "bash",
+        json!({"command": "cargo test"}),
+        json!({"exit_code": 101, "stdout": "z".repeat(6_000)}),
+    );
+    step(&mut transcript, "e", "bash", json!({"command": "cargo fmt"}), json!({"exit_code": 1}));
+    step(&mut transcript, "f", "bash", json!({"command": "cargo fmt"}), json!({"exit_code": 0}));
+    let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** End Patch";
+    step(&mut transcript, "g", "apply_patch", json!({ "patch": patch }), json!({}));
+    said(&mut transcript, Role::Assistant, "The parser is ported; the tests fail in lex.");
+    transcript.todos = [("port the parser", TodoStatus::Completed), ("port lex", TodoStatus::InProgress)]
+        .map(|(content, status)| Todo { id: content.to_owned(), content: content.to_owned(), status })
+        .to_vec();
+    said(&mut transcript, Role::User, "and no unsafe");
+    step(&mut transcript, "h", "read", json!({"path": "lex.c"}), json!({"content": "w".repeat(2_000)}));
+    transcript
+}
+
+#[test]
+fn what_matters_is_kept_word_for_word() {
+    let mut transcript = worked();
+    let compaction = compact(&mut transcript);
+    assert_eq!(compaction.instructions, ["port it; keep the public API", "and no unsafe"]);
+    assert_eq!((compaction.objective.as_str(), compaction.author), ("and no unsafe", Author::Session));
+    let changed: Vec<_> =
+        compaction.files.iter().filter(|f| f.change == Change::Changed).map(|f| f.path.as_str()).collect();
+    assert_eq!(changed, ["new.rs", "src/a.rs"]);
+    assert_eq!(
+        compaction.risks,
+        ["bash command=\"cargo test\": bash exit=101"],
+        "what was put right is no risk"
+    );
+    assert_eq!(compaction.next_steps, ["port lex"]);
+    assert_eq!(compaction.skills[0].content, "use a sieve");
+    let text = text_of(&transcript);
+    for part in [
+        "keep the public API",
+        "no unsafe",
+        "use a sieve",
+        "[~] port lex",
+        "[x] port the parser",
+        "fail in lex",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert_eq!((transcript.turns, transcript.todos.len()), (2, 2));
+    assert!(
+        compaction.dropped.calls.iter().any(|step| step.call.contains("old.c")),
+        "{:?}",
+        compaction.dropped
+    );
+}
+
+#[test]
+fn a_second_compaction_goes_on_from_the_first() {
+    let mut transcript = worked();
+    compact(&mut transcript);
+    said(&mut transcript, Role::User, "third wish");
+    for n in 0..4 {
+        let path = json!({"path": format!("n{n}")});
+        step(&mut transcript, &format!("n{n}"), "read", path, json!({"content": "v".repeat(4_000)}));
+    }
+    step(&mut transcript, "t", "bash", json!({"command": "cargo test"}), json!({"exit_code": 0}));
+    let second = compact(&mut transcript);
+    assert_eq!(second.instructions, ["port it; keep the public API", "and no unsafe", "third wish"]);
+    assert_eq!(second.risks, Vec::<String>::new(), "the tests pass now");
+    assert!(second.files.iter().any(|file| file.path == "new.rs"), "{:?}", second.files);
+    assert_eq!(second.skills.len(), 1);
+    assert!(
+        text_of(&transcript).contains("fail in lex"),
+        "what the first summary knew: {}",
+        text_of(&transcript)
+    );
+}
+
+#[test]
+fn a_result_that_is_too_large_even_alone_is_kept_cut() {
+    let mut transcript = Transcript::default();
+    said(&mut transcript, Role::User, "go");
+    step(&mut transcript, "a", "read", json!({"path": "a"}), json!({"content": "x".repeat(9_000)}));
+    step(&mut transcript, "b", "read", json!({"path": "b"}), json!({"content": "y".repeat(16_000)}));
+    compact(&mut transcript);
+    let [_, calling, answering] = transcript.messages() else { panic!("{:?}", transcript.messages()) };
+    assert!(matches!(&calling.parts[..], [Part::ToolUse { id, .. }] if id == "b"));
+    let Part::ToolResult { output: ToolOutput::Ok(data), .. } = &answering.parts[0] else { panic!() };
+    assert!(data["content"].as_str().unwrap().contains("left out to fit the context"));
+    assert!(gauge(&transcript).used < 8192 * 6 / 10, "{}", gauge(&transcript).used);
+    assert!(plan(&transcript, &gauge(&transcript), Trigger::Auto).is_none(), "and there is an end to it");
+}
+
+#[test]
+fn prompts_that_fill_the_context_alone_are_bounded_and_say_so() {
+    let mut transcript = Transcript::default();
+    for n in 0..30 {
+        said(&mut transcript, Role::User, &format!("wish {n} {}", "w".repeat(900)));
+        said(&mut transcript, Role::Assistant, "ok");
+    }
+    said(&mut transcript, Role::User, &format!("last wish {}", "l".repeat(30_000)));
+    let compaction = compact(&mut transcript);
+    assert!(compaction.instructions[0].starts_with("wish 0 "));
+    let last = compaction.instructions.last().unwrap();
+    assert!(last.starts_with("last wish") && last.contains("left out to fit the context"));
+    assert_eq!(compaction.instructions_omitted, 29);
+    assert!(text_of(&transcript).contains("29 prompts in between were left out"));
+    assert!(gauge(&transcript).used < 8192 * 85 / 100, "{}", gauge(&transcript).used);
+}
+
+#[test]
+fn an_asked_one_needs_something_to_drop() {
+    let mut transcript = Transcript::default();
+    said(&mut transcript, Role::User, "hi");
+    said(&mut transcript, Role::Assistant, "hello");
+    assert!(plan(&transcript, &gauge(&transcript), Trigger::Asked).is_none());
+}
+
+#[test]
+fn a_prompt_that_is_kept_joins_the_summary() {
+    let mut transcript = worked();
+    said(&mut transcript, Role::Assistant, "lex is ported");
+    said(&mut transcript, Role::User, "now the docs");
+    compact(&mut transcript);
+    let roles: Vec<Role> = transcript.messages().iter().map(|message| message.role).collect();
+    assert!(roles.windows(2).all(|pair| pair[0] != pair[1]), "{roles:?}");
+    assert_eq!(roles.first(), Some(&Role::User));
+    assert_eq!(roles.last(), Some(&Role::User));
+    let last = transcript.messages().last().unwrap().parts.last().unwrap();
+    assert_eq!(*last, Part::Text("now the docs".to_owned()));
+}

@@ -1,0 +1,84 @@
+//! How the state of the context is worded: how full it is, and what left it.
+
+use super::format::{count, size};
+use crate::compaction::{Author, Compaction, ContextUsage, Trigger};
+
+/// `context compacted (nearly full): 41 messages became a summary, the last 6 stay; …`.
+pub fn compacted(compaction: &Compaction) -> String {
+    let why = match compaction.trigger {
+        Trigger::Auto => "nearly full",
+        Trigger::Asked => "as asked",
+        Trigger::Refused => "the server found it too long",
+    };
+    let by = match compaction.author {
+        Author::Model => "",
+        Author::Session => " made without the model",
+    };
+    let dropped = usize::try_from(compaction.dropped.messages).unwrap_or(usize::MAX);
+    format!(
+        "context compacted ({why}): {} ({}) became a summary{by}, the last {} stay as they were",
+        count(dropped, "message"),
+        size(compaction.dropped.bytes),
+        compaction.kept.len(),
+    )
+}
+
+pub fn pruned(calls: usize, bytes: u64) -> String {
+    format!("context pruned: {} ({}) left out", count(calls, "old tool output"), size(bytes))
+}
+
+/// `6,210 of 8,192 tokens (75 %)`, and a line for each part.
+pub fn usage(usage: &ContextUsage) -> String {
+    let guess = if usage.assumed { ", a guess: set context_limit for this model" } else { "" };
+    let mut text = format!(
+        "context: {} of {} tokens ({} %{guess})",
+        thousands(usage.used),
+        thousands(usage.limit),
+        usage.percent
+    );
+    let parts = usage.breakdown;
+    for (name, tokens) in [
+        ("system", parts.system),
+        ("tools", parts.tools),
+        ("messages", parts.messages),
+        ("tool results", parts.tool_results),
+        ("summary", parts.summary),
+    ] {
+        let number = thousands(tokens);
+        text.push_str(&format!("\n  {name:<13}{number:>9}"));
+    }
+    text
+}
+
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compaction::Breakdown;
+
+    #[test]
+    fn usage_reads_as_a_table() {
+        let breakdown =
+            Breakdown { system: 1_200, tools: 800, messages: 17, tool_results: 4_193, summary: 0 };
+        let full = ContextUsage { used: 6_210, limit: 8_192, percent: 75, assumed: false, breakdown };
+        let text = usage(&full);
+        assert!(
+            text.starts_with("context: 6,210 of 8,192 tokens (75 %)\n  system           1,200\n"),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 6);
+        assert!(usage(&ContextUsage { assumed: true, ..full }).contains("context_limit"));
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,79 @@
+//! How a compaction and a pruning change the context. Both are records: a resumed session has the same context, byte for
+//! byte, as the one that wrote them.
+
+use std::collections::HashSet;
+
+use serde_json::json;
+
+use super::{ContextSize, Transcript};
+use crate::compaction::Compaction;
+use crate::conversation::{Message, Part, Role};
+use crate::tool::ToolOutput;
+
+impl Transcript {
+    /// The last compaction, without the messages it kept: those are in the context.
+    pub fn compaction(&self) -> Option<&Compaction> {
+        self.compaction.as_deref()
+    }
+
+    /// What the user said since the last compaction, oldest first.
+    pub fn prompts_since_compaction(&self) -> Vec<&str> {
+        let said = self.messages.iter().rev().filter(|message| message.role == Role::User);
+        let texts = said.flat_map(|message| message.parts.iter().rev()).filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
+        });
+        let mut prompts: Vec<&str> = texts.take(self.fresh_prompts).collect();
+        prompts.reverse();
+        prompts
+    }
+
+    pub(super) fn apply_compaction(&mut self, mut compaction: Box<Compaction>) {
+        let mut first = Message::text(Role::User, compaction.context_text());
+        let mut kept = std::mem::take(&mut compaction.kept).into_iter().peekable();
+        // Wires want roles to alternate.
+        while let Some(more) = kept.next_if(|message| message.role == Role::User) {
+            first.parts.extend(more.parts);
+        }
+        self.messages = std::iter::once(first).chain(kept).collect();
+        self.open_calls.clear();
+        self.size = ContextSize::of(&self.messages, true);
+        self.size.learnt = compaction.state.measured;
+        let state = &compaction.state;
+        if self.root.is_none() {
+            self.root = state.root.as_ref().map(Into::into);
+        }
+        self.model.clone_from(&state.model);
+        self.agent.clone_from(&state.agent);
+        self.first_prompt.clone_from(&state.first_prompt);
+        self.turns = state.turns;
+        self.usage = state.usage;
+        self.last_usage = None;
+        self.grants.clone_from(&state.grants);
+        self.todos.clone_from(&compaction.todos);
+        self.fresh_prompts = 0;
+        self.compaction = Some(compaction);
+        // What was before cannot be gone back to: it is not in the context any more.
+        self.forget_history();
+    }
+
+    pub(super) fn apply_prune(&mut self, calls: &[String]) {
+        let wanted: HashSet<&str> = calls.iter().map(String::as_str).collect();
+        let parts = self.messages.iter_mut().flat_map(|message| &mut message.parts);
+        for part in parts {
+            let Part::ToolResult { tool_use_id, .. } = &*part else { continue };
+            if wanted.contains(tool_use_id.as_str()) {
+                let marker = Part::ToolResult { tool_use_id: tool_use_id.clone(), output: pruned_output() };
+                self.size.replace_result(part, &marker);
+                *part = marker;
+            }
+        }
+    }
+}
+
+/// What stands where an old output was.
+pub fn pruned_output() -> ToolOutput {
+    ToolOutput::Ok(
+        json!({ "pruned": "this output was removed to make room; make the call again if you need it" }),
+    )
+}

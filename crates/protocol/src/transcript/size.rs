@@ -1,0 +1,128 @@
+//! How large the context is, kept up as it grows: nobody measures a whole history again at every step.
+//! Weights are near the bytes of the wire; what a token weighs is learnt from what servers report.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::conversation::{Message, Part, Role, Usage};
+use crate::tool::{Arguments, ToolOutput};
+
+/// What a wire adds around each part.
+const AROUND: usize = 24;
+
+/// Bytes that a server counted as so many tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    pub bytes: u64,
+    pub tokens: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContextSize {
+    pub summary: u64,
+    /// What was said, and the calls.
+    pub messages: u64,
+    pub tool_results: u64,
+    /// Of `messages`: the answer that is being built, or was the last thing to come.
+    answer: u64,
+    /// The whole context after the last answer, as its server counted it.
+    pub reported: Option<Measured>,
+    /// The messages of the last request, as its server counted them together with everything sent along.
+    pub learnt: Option<Measured>,
+}
+
+impl ContextSize {
+    /// Of a context that begins with a summary, or does not.
+    pub fn of(messages: &[Message], summarised: bool) -> Self {
+        let mut size = Self::default();
+        for message in messages {
+            for part in &message.parts {
+                size.add(message.role, part);
+            }
+        }
+        if let (true, Some(part)) = (summarised, messages.first().and_then(|first| first.parts.first())) {
+            size.summary = weight(part);
+            size.messages -= size.summary;
+        }
+        size
+    }
+
+    pub fn total(&self) -> u64 {
+        self.summary + self.messages + self.tool_results
+    }
+
+    pub(super) fn add(&mut self, role: Role, part: &Part) {
+        let (before, weight) = (self.total(), weight(part));
+        match part {
+            Part::ToolResult { .. } => self.tool_results += weight,
+            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => self.messages += weight,
+        }
+        match role {
+            Role::Assistant => {
+                self.answer += weight;
+                // Calls are recorded after the answer they came in was counted.
+                if let Some(reported) = self.reported.as_mut().filter(|reported| reported.bytes == before) {
+                    reported.bytes += weight;
+                }
+            }
+            Role::User | Role::System => self.answer = 0,
+        }
+    }
+
+    pub(super) fn replace_result(&mut self, old: &Part, new: &Part) {
+        self.tool_results = (self.tool_results + weight(new)).saturating_sub(weight(old));
+    }
+
+    pub(super) fn report(&mut self, usage: Usage) {
+        if usage.input_tokens == 0 {
+            return;
+        }
+        let total = self.total();
+        // Thinking is counted as output, and is not part of the next request.
+        let output = usage.output_tokens.saturating_sub(usage.reasoning_tokens);
+        self.reported = Some(Measured { bytes: total, tokens: usage.input_tokens + output });
+        self.learnt = Some(Measured { bytes: total - self.answer.min(total), tokens: usage.input_tokens });
+    }
+}
+
+/// About what a part takes on a wire.
+pub fn weight(part: &Part) -> u64 {
+    let bytes = match part {
+        Part::Text(text) => text.len(),
+        // Only signed thinking goes back.
+        Part::Reasoning(thought) => {
+            thought.opaque.as_ref().map_or(0, |opaque| thought.text.len() + of_value(opaque))
+        }
+        Part::ToolUse { id, name, arguments } => {
+            let arguments = match arguments {
+                Arguments::Object(map) => {
+                    map.iter().map(|(key, value)| key.len() + 4 + of_value(value)).sum()
+                }
+                Arguments::Raw(_) => 2,
+            };
+            id.len() + name.len() + arguments + AROUND
+        }
+        Part::ToolResult { tool_use_id, output } => tool_use_id.len() + of_output(output),
+    };
+    (bytes + AROUND) as u64
+}
+
+pub fn of_output(output: &ToolOutput) -> usize {
+    match output {
+        ToolOutput::Ok(data) => of_value(data) + 20,
+        ToolOutput::Err(error) => error.code.len() + error.message.len() + 50,
+    }
+}
+
+/// Near the length of the JSON text, without writing it.
+pub fn of_value(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(_) => 6,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| of_value(item) + 1).sum::<usize>(),
+        Value::Object(map) => {
+            2 + map.iter().map(|(key, value)| key.len() + 4 + of_value(value)).sum::<usize>()
+        }
+    }
+}
