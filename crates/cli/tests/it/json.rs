@@ -43,6 +43,7 @@ fn events_come_in_order_and_end_with_the_result() {
             "assistant_delta",
             "assistant_final",
             "usage_reported",
+            "context_usage",
             "turn_finished",
             "result",
         ]

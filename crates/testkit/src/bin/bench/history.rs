@@ -98,14 +98,14 @@ fn append_exchanges(lines: &mut Vec<u8>, count: usize) {
             json!({"type": "message", "role": "user", "text": format!("what does {path} do?"), "ts": TS}),
         );
         push(lines, json!({"type": "tool_use", "id": id, "name": "read", "input": {"path": path}, "ts": TS}));
-        let content = format!("fn number_{n}() -> usize {{\n    {n}\n}}\n").repeat(3);
+        let content = format!("fn number_{n}() -> usize {{\n    {n}\n}}\n");
         let output =
             json!({"ok": true, "data": {"path": path, "content": content, "truncated": false, "bytes": 99}});
         push(
             lines,
             json!({"type": "tool_result", "tool_use_id": id, "output": output, "ok": true, "ts": TS}),
         );
-        let text = format!("It gives back {n}, three times over.");
+        let text = format!("It gives back {n}.");
         push(lines, json!({"type": "message", "role": "assistant", "text": text, "ts": TS}));
     }
 }
