@@ -28,6 +28,37 @@ Examples:
 Only the answer goes to stdout; tool activity and errors go to stderr.
 Exit codes: 0 completed, 1 failed or stopped at a limit, 2 usage, 130 interrupted.";
 
+const HANDOFF_EXAMPLES: &str = "\
+Examples:
+  zdx handoff --goal \"finish the parser\" >next.md
+  zdx handoff --goal \"ship it\" --from-session 550e --out next.md
+
+The result is a draft: read it, change it, then use its starter prompt.";
+
+const TRUST_EXAMPLES: &str = "\
+Examples:
+  zdx trust               show what the folder wants, then ask
+  zdx trust --yes         the same for scripts
+  zdx trust --revoke      back to a folder that may only tighten
+  zdx --trust exec -p \"…\"  for one run, remembering nothing
+
+Trust holds for the content: when one of the files changes, zdx asks again.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  zdx policy explain 'git status && rm -rf build'
+  zdx policy explain --approval yolo --format json 'make install'
+
+Judged as a model's call with somebody there to be asked, under `balanced` unless --approval or the
+configuration says otherwise.";
+
+const CHECK_EXAMPLES: &str = "\
+Example:
+  echo '{\"tool\":\"bash\",\"input\":{\"command\":\"rm x\"}}' | zdx policy check
+
+A line that is no such call is answered with the verdict deny and the code invalid_input, and the exit
+code is 1 at the end.";
+
 #[derive(Debug, Parser)]
 #[command(name = "zdx", version, about = "The terminal coding agent that talks to any model", after_help = EXAMPLES)]
 pub struct Cli {
@@ -68,6 +99,10 @@ pub struct Options {
     #[arg(long, global = true, value_name = "N", help_heading = GLOBAL)]
     pub max_steps: Option<u32>,
 
+    /// Work as this agent: build, plan, or one of your own
+    #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
+    pub agent: Option<String>,
+
     /// Go on with the session of this id (its first characters are enough)
     #[arg(long, global = true, value_name = "ID", help_heading = GLOBAL)]
     pub session: Option<String>,
@@ -95,6 +130,10 @@ pub struct Options {
     /// With nobody to ask, let dangerous commands run that a person would have to confirm
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub allow_dangerous: bool,
+
+    /// Trust this folder's own configuration, commands and agents for this run
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub trust: bool,
 
     /// Line mode, even where a full screen is possible
     #[arg(long, global = true, help_heading = GLOBAL)]
@@ -124,10 +163,17 @@ impl Cli {
                     Sessions::List { .. }
                     | Sessions::Show { .. }
                     | Sessions::Compaction { .. }
-                    | Sessions::Delete { .. },
+                    | Sessions::Delete { .. }
+                    | Sessions::Fork { .. }
+                    | Sessions::Revert { .. }
+                    | Sessions::Redo { .. }
+                    | Sessions::Summarize { .. },
                 )
+                | Command::Handoff { .. }
                 | Command::Config(_)
+                | Command::Trust { .. }
                 | Command::Models
+                | Command::Policy(_)
                 | Command::Completions { .. }
                 | Command::Man,
             ) => false,
@@ -150,16 +196,52 @@ pub enum Command {
         text: Option<String>,
     },
 
-    /// List, show, resume and delete saved sessions
+    /// List, show, resume, fork, revert, summarize and delete saved sessions
     #[command(subcommand)]
     Sessions(Sessions),
+
+    /// Draft the start of the next session: goal, prompt, files, tasks and commands
+    #[command(after_help = HANDOFF_EXAMPLES)]
+    Handoff {
+        /// What the next session is to achieve
+        #[arg(long, value_name = "GOAL", allow_hyphen_values = true)]
+        goal: String,
+
+        /// The session to start from, instead of the latest one
+        #[arg(long, value_name = "ID")]
+        from_session: Option<String>,
+
+        /// Write to this file instead of stdout
+        #[arg(long, value_name = "PATH")]
+        out: Option<PathBuf>,
+    },
 
     /// Show and create the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
 
+    /// Show what this folder's own files want, and trust them as they are
+    #[command(after_help = TRUST_EXAMPLES)]
+    Trust {
+        /// Trust this folder no longer
+        #[arg(long, conflicts_with_all = ["list", "yes"])]
+        revoke: bool,
+
+        /// List the folders that are trusted
+        #[arg(long, conflicts_with = "yes")]
+        list: bool,
+
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+
     /// List the models that the provider offers
     Models,
+
+    /// Ask the guard what may run, and take back what was granted
+    #[command(subcommand)]
+    Policy(PolicyCommand),
 
     /// Print a completion script for a shell
     #[command(
@@ -195,11 +277,76 @@ pub enum Sessions {
         /// The session's id, or the first characters of it
         id: Option<String>,
     },
+    /// Copy a session into a new one and print its id
+    Fork {
+        /// The session's id, or the first characters of it
+        id: String,
+        /// Copy only what was before this turn
+        #[arg(long, value_name = "N")]
+        turn: Option<u32>,
+    },
+    /// Take back the last turns: what was said, and what zdx's own tools did to files
+    Revert {
+        /// The session's id, or the first characters of it
+        id: String,
+        /// Go back to before this turn, instead of the last one
+        #[arg(long, value_name = "N")]
+        turn: Option<u32>,
+        /// Show what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Take back the last revert
+    Redo {
+        /// The session's id, or the first characters of it
+        id: String,
+        /// Show what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Print a summary of a session
+    Summarize {
+        /// The session's id, or the first characters of it
+        id: String,
+    },
     /// Delete sessions for good
     Delete {
         /// The sessions' ids, or the first characters of them
         #[arg(required = true)]
         ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Say what would happen to a command, and why; nothing is run
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain {
+        /// The whole command line, as one argument
+        #[arg(allow_hyphen_values = true)]
+        command: String,
+    },
+    /// Judge calls, one JSON object a line on stdin, one verdict a line on stdout; nothing is run
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check,
+    /// Judge a table of cases and list what falls short
+    Test {
+        /// JSON lines with id, class, kind, input, expect and perhaps setup
+        file: PathBuf,
+    },
+    /// List what this project was granted for good, or take it back
+    Grants {
+        /// Of every project, not only of this one
+        #[arg(long)]
+        everywhere: bool,
+
+        /// Take this grant back, named as the list shows it
+        #[arg(long, value_name = "GRANT")]
+        revoke: Vec<String>,
+
+        /// Take all of them back
+        #[arg(long, alias = "all", conflicts_with = "revoke")]
+        revoke_all: bool,
     },
 }
 

@@ -19,10 +19,12 @@ mod words;
 use std::process::ExitCode;
 
 use clap::Parser;
+use zdx_engine::history::revert::Way;
 use zdx_engine::paths::Env;
 use zdx_engine::tools::supervisor;
 
 use crate::args::{Cli, Command, Sessions};
+use crate::commands::history::Mode;
 use crate::exit::{Ending, Failure};
 use crate::settings::{SessionPick, Settings};
 use crate::stdin::Asked;
@@ -85,10 +87,31 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
         Some(Command::Sessions(Sessions::Show { id })) => commands::sessions::show(&settings, &id),
         Some(Command::Sessions(Sessions::Compaction { id })) => commands::compaction::show(&settings, &id),
         Some(Command::Sessions(Sessions::Delete { ids })) => commands::sessions::delete(&settings, &ids),
+        Some(Command::Sessions(Sessions::Fork { id, turn })) => commands::history::fork(&settings, &id, turn),
+        Some(Command::Sessions(Sessions::Revert { id, turn, dry_run })) => {
+            converse(async { commands::history::go(&settings, &id, Way::Back(turn), mode(dry_run)) })
+        }
+        Some(Command::Sessions(Sessions::Redo { id, dry_run })) => {
+            converse(async { commands::history::go(&settings, &id, Way::Forth, mode(dry_run)) })
+        }
+        Some(Command::Sessions(Sessions::Summarize { id })) => {
+            block_on(commands::history::print_summary(&settings, &id))
+        }
+        Some(Command::Handoff { goal, from_session, out }) => {
+            block_on(commands::handoff::run(&settings, &goal, from_session.as_deref(), out.as_deref()))
+        }
         Some(Command::Config(command)) => commands::config::run(&settings, &command),
+        Some(Command::Trust { revoke, list, yes }) => {
+            commands::trust::run(&settings, commands::trust::Wish::of(revoke, list, yes))
+        }
+        Some(Command::Policy(command)) => commands::policy::run(&settings, &command),
         Some(Command::Models) => block_on(commands::models::run(&settings)),
         Some(Command::Completions { .. } | Command::Man) => Ok(Ending::Completed),
     }
+}
+
+fn mode(dry_run: bool) -> Mode {
+    if dry_run { Mode::DryRun } else { Mode::Do }
 }
 
 fn resumed(settings: &Settings, id: Option<String>) -> Result<SessionPick, Failure> {

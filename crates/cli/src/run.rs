@@ -68,7 +68,7 @@ async fn one_turn(
 ) -> Result<TurnEnd, Stopped> {
     let gathered = unless_signalled(signals, stdin::gather(asked, settings.terminal.stdin)).await??;
     let starting = start::engine(settings, &settings.session, Audience::Nobody);
-    let Started { mut engine, mut notices } = unless_signalled(signals, starting).await??;
+    let Started { mut engine, mut notices, .. } = unless_signalled(signals, starting).await??;
     notices.extend(gathered.notices);
     // The session introduces itself first; then what was noticed on the way to it.
     if let Some(introduction) = unless_signalled(signals, engine.events.recv()).await? {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use zdx_engine::config::Flags;
 use zdx_engine::paths::{Env, Paths};
+use zdx_engine::policy::trust::TrustStore;
 use zdx_engine::session::SessionStore;
 use zdx_protocol::Approval;
 
@@ -21,6 +22,9 @@ pub struct Settings {
     pub format: Format,
     pub session: SessionPick,
     pub allow_dangerous: bool,
+    pub agent: Option<String>,
+    /// The folder's own files are trusted for this run.
+    pub trust: bool,
     pub terminal: Terminal,
 }
 
@@ -47,6 +51,8 @@ impl Settings {
             format: options.format.unwrap_or(Format::Text),
             session,
             allow_dangerous: options.allow_dangerous,
+            agent: options.agent.clone(),
+            trust: options.trust,
             terminal,
             flags: Flags {
                 model: options.model,
@@ -63,6 +69,10 @@ impl Settings {
 
     pub fn sessions(&self) -> SessionStore {
         SessionStore::new(self.paths.sessions())
+    }
+
+    pub fn trust_store(&self) -> TrustStore {
+        TrustStore::new(self.paths.trust_file())
     }
 }
 

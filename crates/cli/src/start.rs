@@ -4,11 +4,18 @@ use std::sync::Arc;
 
 use zdx_engine::config::{ResolveInput, Resolved, Source, resolve};
 use zdx_engine::context::{assemble, load_project_context};
+use zdx_engine::history::{self, Asker};
+use zdx_engine::library::Trust;
+use zdx_engine::policy::PolicyContext;
+use zdx_engine::policy::grants::GrantStore;
+use zdx_engine::policy::trust::{self, Digest, Project, Standing, Want};
+use zdx_engine::secrets;
 use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
-use zdx_engine::{ModelPicker, SessionChoice, Setup, start};
+use zdx_engine::{GuardSetup, ModelPicker, SessionChoice, Setup, start};
 use zdx_models::{Client, Endpoint, list_models};
-use zdx_protocol::EngineHandle;
+use zdx_protocol::redact::Redactor;
+use zdx_protocol::{Approval, EngineHandle};
 
 use crate::exit::Failure;
 use crate::settings::{SessionPick, Settings};
@@ -17,6 +24,8 @@ pub struct Started {
     pub engine: EngineHandle,
     /// What the configuration has to say, to be shown once the session has introduced itself.
     pub notices: Vec<String>,
+    /// Knows what must not be written to a file.
+    pub redactor: Arc<Redactor>,
 }
 
 /// Whether somebody is there to be asked.
@@ -26,9 +35,70 @@ pub enum Audience {
     Nobody,
 }
 
+/// Configuration, and how this folder's own files stand.
+pub struct Configured {
+    pub resolved: Resolved,
+    pub standing: Standing,
+    /// What those files want and do not get; empty once they are trusted.
+    pub wants: Vec<Want>,
+    /// Of the files that were read, and so of what the wants were taken from.
+    pub digest: Digest,
+}
+
 pub fn configuration(settings: &Settings) -> Result<Resolved, Failure> {
+    let Configured { mut resolved, standing, wants, .. } = configured(settings)?;
+    resolved.notices.extend(trust::notice(&wants, standing));
+    Ok(resolved)
+}
+
+pub fn configured(settings: &Settings) -> Result<Configured, Failure> {
+    let project = Project::read(&settings.paths, &settings.root).map_err(Failure::runtime)?;
+    let digest = project.digest();
+    let (standing, trouble) = match settings.trust_store().status(&settings.root, &digest) {
+        _ if settings.trust => (Standing::Trusted, None),
+        Ok(standing) => (standing, None),
+        Err(error) => (Standing::Unknown, Some(error.to_string())),
+    };
+    let mut configured = resolved_as(settings, &project, standing)?;
+    configured.resolved.notices.extend(trouble);
+    Ok(configured)
+}
+
+/// Configuration as it is without trust, whatever was trusted: for showing what trust would change.
+pub fn untrusted(settings: &Settings) -> Result<Configured, Failure> {
+    let project = Project::read(&settings.paths, &settings.root).map_err(Failure::runtime)?;
+    resolved_as(settings, &project, Standing::Unknown)
+}
+
+fn resolved_as(settings: &Settings, project: &Project, standing: Standing) -> Result<Configured, Failure> {
     let Settings { paths, root, env, flags, .. } = settings;
-    resolve(&ResolveInput { paths, root, env, flags, trusted: false }).map_err(Failure::runtime)
+    let trusted = standing == Standing::Trusted;
+    let mut resolved = resolve(&ResolveInput { paths, root, env, flags, project: project.config(), trusted })
+        .map_err(Failure::runtime)?;
+    resolved.notices.extend(project.notices().iter().cloned());
+    let mut wants = std::mem::take(&mut resolved.wants);
+    if !trusted {
+        wants.extend(project.wants().iter().cloned());
+    }
+    Ok(Configured { resolved, standing, wants, digest: project.digest() })
+}
+
+/// What decisions depend on here, as a session with a person would have it, and what deserves a warning.
+pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failure> {
+    let Resolved { config, mut notices, .. } = configuration(settings)?;
+    let (context, warnings) = zdx_engine::guard(GuardSetup {
+        config: &config,
+        root: &settings.root,
+        home: settings.env.home(),
+        grants: &GrantStore::new(settings.paths.grants_file()),
+        session_grants: &[],
+        default_approval: Approval::Balanced,
+        person: true,
+        allow_dangerous: settings.allow_dangerous,
+    })
+    .map_err(Failure::runtime)?;
+    notices.extend(warnings);
+    Ok((context, notices))
 }
 
 /// The system prompt as the model gets it, and what was noticed while putting it together.
@@ -42,20 +112,26 @@ pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failu
 
 pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience) -> Result<Started, Failure> {
     let session = choose(settings, pick)?;
-    let resolved = configuration(settings)?;
+    let Configured { mut resolved, standing, wants, .. } = configured(settings)?;
+    resolved.notices.extend(trust::notice(&wants, standing));
+    let redactor = secrets::redactor(&resolved.config, &settings.env, &settings.root);
+    let redactor = Arc::new(redactor.map_err(Failure::runtime)?);
     let setup = Setup {
+        redactor: Arc::clone(&redactor),
         explicit_model: asked_for(&resolved),
         config: Arc::new(resolved.config),
         paths: settings.paths.clone(),
         env: settings.env.clone(),
         root: settings.root.clone(),
         session,
+        agent: settings.agent.clone(),
+        trust: if standing == Standing::Trusted { Trust::Trusted } else { Trust::Untrusted },
         person: audience == Audience::Person,
         allow_dangerous: settings.allow_dangerous,
         executable: supervisor::program(),
     };
     let engine = start(setup).await.map_err(Failure::runtime)?;
-    Ok(Started { engine, notices: resolved.notices })
+    Ok(Started { engine, notices: resolved.notices, redactor })
 }
 
 fn choose(settings: &Settings, pick: &SessionPick) -> Result<SessionChoice, Failure> {
@@ -75,6 +151,31 @@ pub struct Offered {
     /// `provider/name`: what `--model` takes.
     pub name: String,
     pub context_limit: Option<u64>,
+}
+
+/// A session looked back on, and whom to ask about it.
+pub struct Account {
+    pub digest: history::Digest,
+    pub asker: Asker,
+    pub redactor: Redactor,
+    pub notices: Vec<String>,
+}
+
+pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
+    let resolved = configuration(settings)?;
+    let mut digest = history::Digest::new();
+    settings.sessions().scan(id, |record| digest.note(&record)).map_err(Failure::runtime)?;
+    let redactor = secrets::redactor(&resolved.config, &settings.env, &settings.root);
+    Ok(Account {
+        digest,
+        redactor: redactor.map_err(Failure::runtime)?,
+        asker: Asker {
+            explicit_model: asked_for(&resolved),
+            config: Arc::new(resolved.config),
+            env: settings.env.clone(),
+        },
+        notices: resolved.notices,
+    })
 }
 
 /// What the provider in use offers, and what the configuration has to say.

@@ -1,33 +1,57 @@
-//! The one way out: append to the log, fold the transcript, then publish.
+//! The one way out: mask secrets, append to the log, fold the transcript, then publish.
 //! Nothing reaches a front end that would be lost to a crash if it should have been saved.
 
-use tokio::sync::mpsc;
-use zdx_protocol::{Event, NoticeLevel, Transcript, record};
+use std::sync::Arc;
 
+use tokio::sync::mpsc;
+use zdx_protocol::redact::Redactor;
+use zdx_protocol::{Event, NoticeLevel, Record, Transcript, record};
+
+use crate::secrets::{self, Masked};
 use crate::session::{Saved, SessionLog};
 
 pub struct Emitter {
     log: SessionLog,
     transcript: Transcript,
+    redactor: Arc<Redactor>,
     events: mpsc::Sender<Event>,
 }
 
 impl Emitter {
-    pub fn new(log: SessionLog, transcript: Transcript, events: mpsc::Sender<Event>) -> Self {
-        Self { log, transcript, events }
+    pub fn new(
+        log: SessionLog,
+        transcript: Transcript,
+        redactor: Arc<Redactor>,
+        events: mpsc::Sender<Event>,
+    ) -> Self {
+        Self { log, transcript, redactor, events }
     }
 
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
     }
 
-    pub async fn emit(&mut self, event: Event) {
-        if let Some(record) = event.record(record::now()) {
+    pub async fn emit(&mut self, mut event: Event) {
+        let masked = secrets::mask(&self.redactor, &mut event);
+        let ts = record::now();
+        if let Some(record) = event.record(ts) {
             let saved = self.log.append(&record);
-            self.transcript.apply(&record);
+            match &masked {
+                // The one case in which context and file differ: until the turn is over, its maker wants it unchanged.
+                Masked::Reasoning(exact) => {
+                    let exact = record::ReasoningRecord { reasoning: exact.clone(), ts };
+                    self.transcript.absorb(Record::Reasoning(exact));
+                }
+                Masked::Nothing | Masked::Prompt | Masked::Else => self.transcript.absorb(record),
+            }
             self.tell(saved).await;
         }
         self.publish(event).await;
+        if masked == Masked::Prompt {
+            let message = "what looks like a secret in your prompt was masked, for the model too; name the variable or \
+                           file that holds it instead";
+            self.publish(Event::Notice { level: NoticeLevel::Warning, message: message.to_owned() }).await;
+        }
     }
 
     pub async fn notice(&mut self, level: NoticeLevel, message: impl Into<String>) {

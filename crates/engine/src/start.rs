@@ -1,28 +1,36 @@
 //! How a session comes to be: folder, log, model, prompt and tools are put together once, then the engine runs.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use zdx_models::{Client, ModelError};
-use zdx_protocol::{Approval, EngineHandle, Event, NoticeLevel, SessionInfo, Transcript};
+use zdx_protocol::redact::Redactor;
+use zdx_protocol::{Approval, EngineHandle, Event, Level, NoticeLevel, SessionInfo, Transcript};
 
 use crate::backend::Backend;
 use crate::backend::native::Native;
 use crate::config::Config;
-use crate::context::budget::Budget;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::Engine;
+use crate::guard::{GuardSetup, guard};
+use crate::history::Journal;
+use crate::library::{Agents, Commands, Places, Skills, Trust};
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
+use crate::persona::{self, PersonaError, Personas};
 use crate::policy::grants::GrantStore;
-use crate::policy::{LayerSource, PolicyContext, RuleError, Rules};
+use crate::policy::{RuleError, Rules};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
+use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
+use crate::tools::skill::{LoadedSkills, SkillTool};
+use crate::tools::task::Task;
 use crate::tools::workspace::Workspace;
 use crate::tools::{Todos, ToolContext};
+use crate::turn::Approvals;
+use crate::turn::validate::Validation;
 
 /// Everything a front end decides before a session starts.
 pub struct Setup {
@@ -33,9 +41,15 @@ pub struct Setup {
     pub session: SessionChoice,
     /// Named on the command line or in the environment: wins over what a resumed session used.
     pub explicit_model: Option<String>,
+    /// `--agent`.
+    pub agent: Option<String>,
+    /// Whether the project's own files may do more than inform.
+    pub trust: Trust,
     /// Somebody can answer approvals.
     pub person: bool,
     pub allow_dangerous: bool,
+    /// Knows what must not be written; see `secrets::redactor`.
+    pub redactor: Arc<Redactor>,
     /// This program, re-executed to supervise commands.
     pub executable: PathBuf,
 }
@@ -56,10 +70,40 @@ pub enum StartError {
     #[error(transparent)]
     Rules(#[from] RuleError),
     #[error(transparent)]
+    Agent(#[from] PersonaError),
+    #[error(transparent)]
     Session(#[from] OpenError),
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
+
+/// Names of commands that front ends answer themselves.
+pub const RESERVED: [&str; 24] = [
+    "help",
+    "new",
+    "model",
+    "models",
+    "agent",
+    "agents",
+    "approval",
+    "compact",
+    "context",
+    "todo",
+    "fork",
+    "revert",
+    "redo",
+    "summarize",
+    "sessions",
+    "skills",
+    "commands",
+    "export",
+    "exit",
+    "quit",
+    "trust",
+    "policy",
+    "config",
+    "handoff",
+];
 
 /// Starts a session. Its first event is `SessionStarted`; notices of the start follow.
 pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
@@ -68,8 +112,9 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         .map_err(|source| StartError::Root { path: setup.root.clone(), source })?;
     let root = workspace.root().to_owned();
     let mut opened = open_session(&setup)?;
+    let workspace = workspace.with_journal(Arc::new(opened.journal));
     let client = Client::new(setup.config.timeouts);
-    let picker = ModelPicker::new(Arc::clone(&setup.config), setup.env.clone())?;
+    let picker = Arc::new(ModelPicker::new(Arc::clone(&setup.config), setup.env.clone())?);
     let chosen =
         picker.pick(&client, setup.explicit_model.as_deref(), opened.transcript.model.as_deref()).await?;
     let project = context::load_project_context(&setup.paths, &root, &setup.config.instructions);
@@ -79,13 +124,72 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         opened.notices.push((NoticeLevel::Info, format!("loaded {}", file.display())));
     }
 
-    let registry = Registry::standard();
+    let places = Places::new(&root, &setup.paths);
+    let (agents, told) = Agents::load(&places, &setup.config.agent);
+    opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
+    let (skills, told) = Skills::load(&places, &setup.config.skills);
+    opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
+    let (commands_known, told) = Commands::load(&places, &RESERVED);
+    opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
+
     let shell = Shell::new(ShellSettings {
         supervisor: setup.executable.clone(),
         env: setup.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         env_pass: setup.config.env.pass.clone(),
         spill_dir: opened.spill_dir,
+        redactor: Arc::clone(&setup.redactor),
     });
+    let tools = ToolContext {
+        workspace: Arc::new(workspace),
+        shell: Arc::new(shell),
+        todos: Arc::new(Todos::new(opened.transcript.todos.clone())),
+        timeout: setup.config.tool_timeout,
+    };
+    let grants = GrantStore::new(setup.paths.grants_file());
+    let (mut policy, warnings) = guard(GuardSetup {
+        config: &setup.config,
+        root: &root,
+        home: setup.env.home(),
+        grants: &grants,
+        session_grants: &opened.transcript.grants,
+        default_approval: if setup.person { Approval::Balanced } else { Approval::Yolo },
+        person: setup.person,
+        allow_dangerous: setup.allow_dangerous,
+    })?;
+    opened.notices.extend(warnings.into_iter().map(|text| (NoticeLevel::Warning, text)));
+    let rules = Rules::clone(&policy.rules);
+    let personas = Arc::new(Personas { agents, system, rules, trust: setup.trust });
+    let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);
+    let persona = personas.primary(name)?;
+    policy.rules = Arc::clone(&persona.rules);
+
+    let (handle, end) = EngineHandle::pair();
+    let approvals = Approvals::default();
+    let mut registry = Registry::standard();
+    let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
+    if let Some(skill) = SkillTool::new(&skills, allowed, LoadedSkills::default()) {
+        registry.add(Arc::new(skill));
+    }
+    let subagents = Arc::new(Subagents {
+        config: Arc::clone(&setup.config),
+        client: client.clone(),
+        picker: Arc::clone(&picker),
+        personas: Arc::clone(&personas),
+        store: opened.log.path().is_some().then(|| SessionStore::new(setup.paths.sessions())),
+        grants: grants.clone(),
+        approvals: approvals.clone(),
+        redactor: Arc::clone(&setup.redactor),
+        events: end.events.clone(),
+        parent: opened.log.id(),
+        registry: registry.clone(),
+        tools: tools.clone(),
+        now: Mutex::default(),
+    });
+    let allowed = |agent: &str| policy.rules.named("task", &[agent]).level != Level::Deny;
+    if let Some(task) = Task::new(Arc::clone(&subagents), allowed) {
+        registry.add(Arc::new(task));
+    }
+
     let model = chosen.endpoint.label();
     let changed = opened.resumed && opened.transcript.model.as_deref() != Some(model.as_str());
     let info = SessionInfo {
@@ -94,96 +198,60 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         model: model.clone(),
         resumed: opened.resumed,
         saved: opened.log.path().is_some(),
-        parent: None,
+        parent: opened.transcript.parent.clone(),
     };
-    let native = Native {
-        budget: Budget::new(&setup.config, &chosen),
-        config: Arc::clone(&setup.config),
-        client,
-        endpoint: chosen.endpoint,
-        system,
-        tools: registry.specs(),
+    let mut native = Native::new(&setup.config, client, chosen, &persona, &registry);
+    native.validation = Validation::choose(&setup.config, &root, setup.person);
+    let announce = Announcement {
+        info,
+        notices: opened.notices,
+        model: changed.then_some(model),
+        agent: setup.agent.filter(|agent| opened.transcript.agent.as_deref() != Some(agent)),
     };
-    let todos = Arc::new(Todos::new(opened.transcript.todos.clone()));
-    let grants = GrantStore::new(setup.paths.grants_file());
-    let policy = policy_context(&setup, &root, &grants, &opened.transcript, &mut opened.notices)?;
-    let (handle, end) = EngineHandle::pair();
     let engine = Engine {
-        emit: Emitter::new(opened.log, opened.transcript, end.events),
+        emit: Emitter::new(opened.log, opened.transcript, setup.redactor, end.events),
         backend: Backend::Native(Box::new(native)),
         registry,
-        tools: ToolContext {
-            workspace: Arc::new(workspace),
-            shell: Arc::new(shell),
-            todos,
-            timeout: setup.config.tool_timeout,
-        },
+        tools,
         policy,
         grants,
+        approvals,
         picker,
+        personas,
+        persona,
+        subagents,
+        commands_known,
+        skills,
+        trust: setup.trust,
         commands: end.commands,
     };
-    tokio::spawn(announce_and_run(engine, info, opened.notices, changed.then_some(model)));
+    tokio::spawn(announce.then_run(engine));
     Ok(handle)
 }
 
-/// Rules of all layers, and what was allowed for good before.
-fn policy_context(
-    setup: &Setup,
-    root: &Path,
-    grants: &GrantStore,
-    transcript: &Transcript,
-    notices: &mut Vec<(NoticeLevel, String)>,
-) -> Result<PolicyContext, StartError> {
-    let mut rules = Rules::base();
-    for layer in &setup.config.permission {
-        let told = rules.add(&LayerSource {
-            origin: layer.source.to_string(),
-            trusted: layer.trusted,
-            permission: Some(&layer.value),
-            ..LayerSource::default()
-        })?;
-        notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
-    }
-    rules.add(&LayerSource {
-        origin: "config".to_owned(),
-        trusted: true,
-        permission: None,
-        whitelist: &setup.config.whitelist,
-        blacklist_patterns: &setup.config.blacklist_patterns,
-        dangerous_patterns: &setup.config.dangerous_patterns,
-    })?;
-    let mut granted: HashSet<String> = transcript.grants.iter().cloned().collect();
-    match grants.of(root) {
-        Ok(project) => granted.extend(project),
-        Err(error) => notices.push((NoticeLevel::Warning, error.to_string())),
-    }
-    let approval =
-        setup.config.approval.unwrap_or(if setup.person { Approval::Balanced } else { Approval::Yolo });
-    Ok(PolicyContext {
-        home: setup.env.home(),
-        rules: Arc::new(rules),
-        person: setup.person,
-        allow_dangerous: setup.allow_dangerous,
-        grants: Arc::new(granted),
-        ..PolicyContext::new(root, approval)
-    })
-}
-
-async fn announce_and_run(
-    mut engine: Engine,
+/// What a front end hears before anything else.
+struct Announcement {
     info: SessionInfo,
     notices: Vec<(NoticeLevel, String)>,
-    model_change: Option<String>,
-) {
-    engine.emit.emit(Event::SessionStarted(info)).await;
-    for (level, message) in notices {
-        engine.emit.notice(level, message).await;
+    /// Another model or agent than the session used before.
+    model: Option<String>,
+    agent: Option<String>,
+}
+
+impl Announcement {
+    async fn then_run(self, mut engine: Engine) {
+        engine.emit.emit(Event::SessionStarted(self.info)).await;
+        for (level, message) in self.notices {
+            engine.emit.notice(level, message).await;
+        }
+        if let Some(agent) = self.agent {
+            engine.emit.emit(Event::AgentChanged { agent }).await;
+        }
+        if let Some(model) = self.model {
+            engine.emit.emit(Event::ModelChanged { model }).await;
+        }
+        engine.run().await;
     }
-    if let Some(model) = model_change {
-        engine.emit.emit(Event::ModelChanged { model }).await;
-    }
-    engine.run().await;
 }
 
 struct OpenedSession {
@@ -191,6 +259,7 @@ struct OpenedSession {
     transcript: Transcript,
     notices: Vec<(NoticeLevel, String)>,
     spill_dir: Option<PathBuf>,
+    journal: Journal,
     resumed: bool,
 }
 
@@ -198,6 +267,7 @@ fn open_session(setup: &Setup) -> Result<OpenedSession, StartError> {
     let store = SessionStore::new(setup.paths.sessions());
     let fresh = |log: SessionLog| OpenedSession {
         spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
+        journal: log.path().map_or_else(Journal::default, |_| Journal::new(store.blobs(log.id()))),
         log,
         transcript: Transcript::default(),
         notices: Vec::new(),
@@ -210,6 +280,7 @@ fn open_session(setup: &Setup) -> Result<OpenedSession, StartError> {
             let opened = store.open(*id)?;
             Ok(OpenedSession {
                 spill_dir: Some(store.companion_dir(*id)),
+                journal: Journal::new(store.blobs(*id)),
                 log: opened.log,
                 transcript: opened.transcript,
                 notices: opened.notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect(),

@@ -8,6 +8,30 @@ pub struct Prompt {
     pub text: String,
 }
 
+impl Prompt {
+    /// Whether this asks for work of several steps, by its form alone: lists, joined clauses, length. A single
+    /// question never does.
+    pub fn is_multi_step(&self) -> bool {
+        const JOINTS: [&str; 9] =
+            [" and then ", " then ", "after that", "afterwards", "finally", "然后", "接着", "最后", "之后"];
+        let text = self.text.trim().to_lowercase();
+        let listed = |line: &str| {
+            let line = line.trim_start();
+            let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            line.starts_with(['-', '*', '•'])
+                || (digits.len() < line.len() && digits.starts_with(['.', ')', '、']))
+        };
+        if text.lines().filter(|line| listed(line)).count() >= 2 {
+            return true;
+        }
+        let sentences = text.split(['.', '!', ';', '。', '！', '；', '\n']);
+        let clauses = sentences.filter(|part| part.chars().count() > 12).count();
+        let joints = JOINTS.iter().filter(|joint| text.contains(**joint)).count();
+        let is_question = text.ends_with(['?', '？']) && clauses <= 2;
+        !is_question && (joints >= 1 || clauses >= 3)
+    }
+}
+
 impl From<&str> for Prompt {
     fn from(text: &str) -> Self {
         Self { text: text.to_owned() }
@@ -18,6 +42,16 @@ impl From<String> for Prompt {
     fn from(text: String) -> Self {
         Self { text }
     }
+}
+
+/// What a session can be asked to name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    Agents,
+    Skills,
+    /// Slash commands of the user and the project.
+    Commands,
+    Todos,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +72,15 @@ pub enum Command {
     /// `name` or `provider/name`; takes effect with the next model call.
     SetModel(String),
     SetAgent(String),
+    /// Takes back the conversation from this turn on (none: the last one) and what tools did to files since.
+    Revert {
+        turn: Option<u32>,
+    },
+    /// Takes back the last revert, as long as nothing was said since.
+    Redo,
     SetApproval(Approval),
+    /// Answered with `Event::Listed`.
+    List(Listing),
     /// Ends the engine after the running turn was interrupted and the log is safe.
     Shutdown,
 }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::change::FileChange;
 use crate::compaction::{Compacted, Compaction, ContextUsage};
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{ApprovalRequest, Decision, RequestId};
@@ -72,11 +73,31 @@ pub enum Event {
     TodosChanged {
         items: Vec<Todo>,
     },
+    /// A tool call changed a file.
+    FileChanged {
+        id: String,
+        #[serde(flatten)]
+        change: FileChange,
+    },
+    /// The conversation stands as before this turn, and so do the files that tools had changed since.
+    Reverted {
+        turn: u32,
+        files: Vec<FileChange>,
+    },
+    /// The last revert was taken back; `turn` is the one that is the last again.
+    Redone {
+        turn: u32,
+        files: Vec<FileChange>,
+    },
     ModelChanged {
         model: String,
     },
     AgentChanged {
         agent: String,
+    },
+    /// What was asked for with `Command::List`, a line each; a name may be followed by ` · ` and what it is.
+    Listed {
+        lines: Vec<String>,
     },
     /// Something the user mentioned, put before the prompt for the model to read.
     Attached {
@@ -220,7 +241,7 @@ impl Event {
             }
             Self::Reminded { text } => Record::Message(record::Message {
                 hidden: true,
-                ..record::Message::new(Role::System, text.as_str(), ts)
+                ..record::Message::new(Role::User, text.as_str(), ts)
             }),
             Self::ShellFinished { text } => {
                 Record::Message(record::Message::new(Role::Assistant, text.as_str(), ts))
@@ -253,6 +274,13 @@ impl Event {
                 ts,
             }),
             Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),
+            Self::FileChanged { id, change } => {
+                Record::Change(record::Change { tool_use_id: id.clone(), change: change.clone(), ts })
+            }
+            Self::Reverted { turn, files } => {
+                Record::Revert(record::Revert { turn: *turn, files: files.clone(), ts })
+            }
+            Self::Redone { files, .. } => Record::Redo(record::Redo { files: files.clone(), ts }),
             Self::ModelChanged { model } => Record::Model(record::Model { model: model.clone(), ts }),
             Self::Compacted(Compacted(compaction)) => {
                 Record::Compaction(Box::new(Compaction { ts, ..Compaction::clone(compaction) }))
@@ -271,6 +299,7 @@ impl Event {
             | Self::AssistantDelta { .. }
             | Self::ApprovalRequested(_)
             | Self::ToolStarted { .. }
+            | Self::Listed { .. }
             | Self::ToolProgress { .. }
             | Self::ShellOutput { .. }
             | Self::ContextUsage(_)

@@ -1,6 +1,7 @@
 //! The language all parts of zdx speak: commands in, events out, records on disk, and the plain data between.
 //! Owns no I/O: nothing here opens a file, a socket or a terminal.
 
+pub mod change;
 pub mod command;
 pub mod compaction;
 pub mod conversation;
@@ -14,7 +15,8 @@ pub mod todo;
 pub mod tool;
 pub mod transcript;
 
-pub use command::{Command, Prompt};
+pub use change::{FileChange, FileState};
+pub use command::{Command, Listing, Prompt};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
 pub use event::{ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};

@@ -57,7 +57,12 @@ pub enum Action {
 }
 
 impl Action {
-    /// Calls without effect may run side by side.
+    /// Calls that may run side by side: those without effect, and agents, who look after themselves.
+    pub fn runs_alongside(&self) -> bool {
+        self.is_read_only() || matches!(self, Self::Task { .. })
+    }
+
+    /// Nothing is changed by it.
     pub fn is_read_only(&self) -> bool {
         match self {
             Self::Read { .. } | Self::Skill { .. } => true,
@@ -173,6 +178,9 @@ pub struct RequestId(pub u64);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     pub request: RequestId,
+    /// The subagent that asks; none: the session's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The tool call it is about.
     pub id: String,
     pub tool: String,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::change::FileChange;
 use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::event::ErrorKind;
@@ -33,6 +34,9 @@ pub enum Record {
     Agent(Agent),
     Approval(ApprovalRecord),
     Todos(Todos),
+    Change(Change),
+    Revert(Revert),
+    Redo(Redo),
     Usage(UsageRecord),
     Error(ErrorRecord),
     Compaction(Box<Compaction>),
@@ -160,6 +164,33 @@ pub struct Todos {
     pub ts: Timestamp,
 }
 
+/// What a tool call did to a file; the contents lie beside the session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    pub tool_use_id: String,
+    #[serde(flatten)]
+    pub change: FileChange,
+    pub ts: Timestamp,
+}
+
+/// From here on it is as if this turn and all after it had not been.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Revert {
+    pub turn: u32,
+    /// What was done to files for it.
+    #[serde(default)]
+    pub files: Vec<FileChange>,
+    pub ts: Timestamp,
+}
+
+/// The last revert that still stands is taken back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Redo {
+    #[serde(default)]
+    pub files: Vec<FileChange>,
+    pub ts: Timestamp,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsageRecord {
     #[serde(flatten)]
@@ -200,6 +231,9 @@ impl Record {
             "agent" => read(line, Self::Agent),
             "approval" => read(line, Self::Approval),
             "todos" => read(line, Self::Todos),
+            "change" => read(line, Self::Change),
+            "revert" => read(line, Self::Revert),
+            "redo" => read(line, Self::Redo),
             "usage" => read(line, Self::Usage),
             "error" => read(line, Self::Error),
             "compaction" => read(line, |compaction| Self::Compaction(Box::new(compaction))),

@@ -10,12 +10,15 @@ use jiff::Timestamp;
 
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role, Usage};
-use crate::policy::Decision;
+use crate::policy::{Decision, GrantScope};
 use crate::record::{self, Record};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
 
+mod history;
+
 pub use compacted::pruned_output;
+use history::History;
 pub use size::{ContextSize, Measured, of_output, of_value, weight};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,11 +26,14 @@ pub struct Transcript {
     /// What the model is shown, in order. Always well formed: each call has its result in the next message.
     messages: Vec<Message>,
     open_calls: Vec<String>,
+    history: History,
     size: ContextSize,
     compaction: Option<Box<Compaction>>,
     /// Prompts since then.
     fresh_prompts: usize,
     pub id: Option<String>,
+    /// The session this one was made from.
+    pub parent: Option<String>,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
     pub agent: Option<String>,
@@ -66,6 +72,7 @@ impl Transcript {
         match record {
             Record::Meta(meta) => {
                 self.id = meta.id;
+                self.parent = meta.parent;
                 self.root = meta.root;
                 self.model = meta.model;
             }
@@ -80,6 +87,15 @@ impl Transcript {
             }
             Record::Agent(change) => self.agent = Some(change.agent),
             Record::Todos(record) => self.todos = record.items,
+            Record::Change(record) => self.note_change(record.change),
+            Record::Revert(record) => {
+                self.apply_revert(record.turn, record.files);
+                self.remeasure();
+            }
+            Record::Redo(_) => {
+                self.apply_redo();
+                self.remeasure();
+            }
             Record::Usage(record) => {
                 self.usage.add(record.usage);
                 self.last_usage = Some(record.usage);
@@ -88,12 +104,20 @@ impl Transcript {
             Record::Compaction(compaction) => self.apply_compaction(compaction),
             Record::Prune(prune) => self.apply_prune(&prune.calls),
             Record::Approval(approval) => {
-                if matches!(approval.decision, Decision::AllowAlways { .. }) {
+                // What a project was granted is kept outside, where it can be revoked for every session.
+                if approval.decision == (Decision::AllowAlways { scope: GrantScope::Session }) {
                     self.grants.extend(approval.grant);
                 }
             }
             Record::Interrupted(_) | Record::Error(_) | Record::Unknown(_) => {}
         }
+    }
+
+    /// Messages came or went other than by being said: count them anew.
+    fn remeasure(&mut self) {
+        let learnt = self.size.learnt;
+        self.size = ContextSize::of(&self.messages, self.compaction.is_some());
+        self.size.learnt = learnt;
     }
 
     /// Results for calls that were cut off: never run again, but the model must be told. The records are
@@ -118,8 +142,9 @@ impl Transcript {
             return;
         }
         self.answer_open_calls();
-        if message.role == Role::User {
+        if message.role == Role::User && !message.hidden {
             self.turns += 1;
+            self.mark_turn();
             self.fresh_prompts += 1;
             if self.first_prompt.is_none() {
                 self.first_prompt = Some(message.text.clone());

@@ -1,6 +1,8 @@
 //! Named behaviours of a model, on either wire, each a pure function of the request: how far a conversation has
 //! come is read from the conversation itself, so one server plays for any number of clients.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::{Reply, Request, Step};
@@ -17,14 +19,15 @@ pub enum Scenario {
     Deltas(usize),
     /// Runs `true` this often with `bash`, so many calls an answer, then says it is done.
     ToolSteps { calls: usize, per_answer: usize },
+    /// Makes this one call, then says it is done.
+    Call { name: String, input: Value },
     /// Refuses with this status.
     Status(u16),
     /// Accepts the request and never answers.
     Stall,
 }
 
-pub const USAGE: &str =
-    "hello | thinking | tool-loop | deltas N | tool-steps N [PER_ANSWER] | status CODE | stall";
+pub const USAGE: &str = "hello | thinking | tool-loop | deltas N | tool-steps N [PER_ANSWER] | call TOOL INPUT | status CODE | stall";
 
 #[derive(Clone, Copy)]
 enum Wire {
@@ -39,12 +42,14 @@ struct Manner {
     stream: bool,
 }
 
+type ScriptedCall = (String, Cow<'static, str>, Value);
+
 /// One answer in no wire's shape.
 #[derive(Default)]
 struct Answer {
     thinking: Option<&'static str>,
     text: Vec<String>,
-    calls: Vec<(String, &'static str, Value)>,
+    calls: Vec<ScriptedCall>,
 }
 
 impl Scenario {
@@ -60,6 +65,10 @@ impl Scenario {
             ["tool-steps", calls] => Self::ToolSteps { calls: number(calls)?, per_answer: 1 },
             ["tool-steps", calls, per] => {
                 Self::ToolSteps { calls: number(calls)?, per_answer: number(per)?.max(1) }
+            }
+            ["call", name, input] => {
+                let input = serde_json::from_str(input).map_err(|error| format!("{input:?}: {error}"))?;
+                Self::Call { name: (*name).to_owned(), input }
             }
             ["status", code] => {
                 Self::Status(u16::try_from(number(code)?).map_err(|_| format!("{code} is no status"))?)
@@ -103,6 +112,10 @@ impl Scenario {
                 let next = done..(done + per_answer).min(*all);
                 calls(next.map(|n| call(n, "bash", json!({"command": format!("true {n}")})))).reply(manner)
             }
+            Self::Call { name, input } => match done {
+                0 => calls([call(0, name.clone(), input.clone())]).reply(manner),
+                _ => text("all done").reply(manner),
+            },
             Self::Status(code) => {
                 let error = json!({"type": "scripted", "message": "the scenario refuses"});
                 Reply::status(*code).json(json!({"type": "error", "error": error}))
@@ -124,7 +137,7 @@ impl Answer {
                     reply = reply.text_deltas(self.text);
                 }
                 for (id, name, input) in self.calls {
-                    reply = reply.tool_call(&id, name, input);
+                    reply = reply.tool_call(&id, &name, input);
                 }
                 if manner.stream { reply.done() } else { reply.whole() }
             }
@@ -137,7 +150,7 @@ impl Answer {
                     reply = reply.text_deltas(self.text);
                 }
                 for (id, name, input) in self.calls {
-                    reply = reply.tool_use(&id, name, input);
+                    reply = reply.tool_use(&id, &name, input);
                 }
                 if manner.stream { reply.done() } else { reply.whole() }
             }
@@ -150,12 +163,12 @@ fn text(text: &str) -> Answer {
     Answer { text: vec![left.to_owned(), right.to_owned()], ..Answer::default() }
 }
 
-fn calls(calls: impl IntoIterator<Item = (String, &'static str, Value)>) -> Answer {
+fn calls(calls: impl IntoIterator<Item = ScriptedCall>) -> Answer {
     Answer { calls: calls.into_iter().collect(), ..Answer::default() }
 }
 
-fn call(number: usize, name: &'static str, input: Value) -> (String, &'static str, Value) {
-    (format!("call_{number}"), name, input)
+fn call(number: usize, name: impl Into<Cow<'static, str>>, input: Value) -> ScriptedCall {
+    (format!("call_{number}"), name.into(), input)
 }
 
 /// Tool results the client has sent so far.

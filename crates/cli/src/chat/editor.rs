@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, mpsc as thread_mpsc};
 use rustyline::error::ReadlineError;
 use rustyline::history::{FileHistory, History};
 use rustyline::{
-    Behavior, Cmd, ConditionalEventHandler, Config, Event, EventContext, EventHandler, KeyCode, KeyEvent,
-    Modifiers, Movement, RepeatCount,
+    Behavior, Cmd, CompletionType, ConditionalEventHandler, Config, Event, EventContext, EventHandler,
+    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 use tokio::sync::mpsc;
+use zdx_protocol::redact::Redactor;
 
 use super::input::Entry;
+use super::tab::Tab;
 use super::tty::Quiet;
 use crate::exit::reason;
 
@@ -22,33 +24,35 @@ const HISTORY_ENTRIES: usize = 1_000;
 const HISTORY_ENTRY_BYTES: usize = 16 << 10;
 
 pub struct Editor {
-    requests: thread_mpsc::Sender<()>,
+    requests: thread_mpsc::Sender<Option<Arc<Redactor>>>,
     entries: mpsc::Receiver<Entry>,
     /// A line was asked for and has not come yet.
     waiting: bool,
     pub quiet: Quiet,
+    /// Masks secrets in what the history keeps; without it nothing is kept.
+    pub redactor: Option<Arc<Redactor>>,
 }
 
 impl Editor {
     /// `history` is where lines are kept across restarts, or nowhere.
-    pub fn start(history: Option<PathBuf>) -> std::io::Result<Self> {
+    pub fn start(history: Option<PathBuf>, tab: Tab) -> std::io::Result<Self> {
         let quiet = Quiet::enter()?;
-        let mut lines = LineEditor::new(history).map_err(std::io::Error::other)?;
-        let (requests, wanted) = thread_mpsc::channel();
+        let mut lines = LineEditor::new(history, tab).map_err(std::io::Error::other)?;
+        let (requests, wanted) = thread_mpsc::channel::<Option<Arc<Redactor>>>();
         let (send, entries) = mpsc::channel(1);
         std::thread::Builder::new().name("editor".into()).spawn(move || {
-            while wanted.recv().is_ok() {
-                if send.blocking_send(lines.read()).is_err() {
+            while let Ok(redactor) = wanted.recv() {
+                if send.blocking_send(lines.read(redactor.as_deref())).is_err() {
                     return;
                 }
             }
         })?;
-        Ok(Self { requests, entries, waiting: false, quiet })
+        Ok(Self { requests, entries, waiting: false, quiet, redactor: None })
     }
 
     /// The next line. Cancelled, it goes on in the background, and the next call gets what it brings.
     pub async fn line(&mut self) -> Entry {
-        if !std::mem::replace(&mut self.waiting, true) && self.requests.send(()).is_err() {
+        if !std::mem::replace(&mut self.waiting, true) && self.requests.send(self.redactor.clone()).is_err() {
             return Entry::End;
         }
         let entry = self.entries.recv().await.unwrap_or(Entry::End);
@@ -58,13 +62,13 @@ impl Editor {
 }
 
 struct LineEditor {
-    editor: rustyline::Editor<(), FileHistory>,
+    editor: rustyline::Editor<Tab, FileHistory>,
     history: Option<PathBuf>,
     folds: Folds,
 }
 
 impl LineEditor {
-    fn new(history: Option<PathBuf>) -> rustyline::Result<Self> {
+    fn new(history: Option<PathBuf>, tab: Tab) -> rustyline::Result<Self> {
         let config = Config::builder()
             .behavior(Behavior::PreferTerm)
             .max_history_size(HISTORY_ENTRIES)?
@@ -72,8 +76,10 @@ impl LineEditor {
             .history_ignore_space(true)
             .auto_add_history(false)
             .bracketed_paste(true)
+            .completion_type(CompletionType::List)
             .build();
         let mut editor = rustyline::Editor::with_config(config)?;
+        editor.set_helper(Some(tab));
         let folds = Folds::default();
         let newline = || EventHandler::Simple(Cmd::Newline);
         editor.bind_sequence(KeyEvent(KeyCode::Char('J'), Modifiers::CTRL), newline());
@@ -88,11 +94,13 @@ impl LineEditor {
         Ok(this)
     }
 
-    fn read(&mut self) -> Entry {
+    fn read(&mut self, redactor: Option<&Redactor>) -> Entry {
         match self.editor.readline(PROMPT) {
             Ok(line) => {
                 let line = self.folds.unfold(line);
-                self.remember(&line);
+                if let Some(redactor) = redactor {
+                    self.remember(&redactor.redact(&line));
+                }
                 Entry::Line(line)
             }
             Err(ReadlineError::Interrupted) => Entry::Interrupt,

@@ -1,7 +1,9 @@
 //! Where a chat's lines come from: a line editor on a terminal, plain reading everywhere else.
 
 use std::io::{BufRead, Read};
+use std::time::Instant;
 
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
 use super::editor::Editor;
@@ -25,7 +27,6 @@ pub enum Input {
 }
 
 impl Input {
-    /// Whether a person sits there, who can be asked.
     pub fn is_editor(&self) -> bool {
         matches!(self, Self::Editor(_))
     }
@@ -40,7 +41,10 @@ impl Input {
 
 /// Plain reading: each line is an entry, until the end.
 pub struct Lines {
-    entries: mpsc::Receiver<Entry>,
+    /// With the moment at which each was read.
+    entries: mpsc::Receiver<(Instant, Entry)>,
+    /// What was read earlier answers no question.
+    asked: Instant,
 }
 
 impl Lines {
@@ -51,16 +55,34 @@ impl Lines {
             loop {
                 let entry = read_line(&mut stdin);
                 let last = !matches!(entry, Entry::Line(_));
-                if send.blocking_send(entry).is_err() || last {
+                if send.blocking_send((Instant::now(), entry)).is_err() || last {
                     return;
                 }
             }
         })?;
-        Ok(Self { entries })
+        Ok(Self { entries, asked: Instant::now() })
     }
 
     async fn next(&mut self) -> Entry {
-        self.entries.recv().await.unwrap_or(Entry::End)
+        self.entries.recv().await.map_or(Entry::End, |(_, entry)| entry)
+    }
+
+    /// Throws away what was typed so far.
+    pub fn forget_typed(&mut self) {
+        // What a pipe holds cannot be flushed, but nobody is asked through a pipe.
+        let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
+        self.asked = Instant::now();
+    }
+
+    /// The next line typed since then.
+    pub async fn answer(&mut self) -> Entry {
+        loop {
+            match self.entries.recv().await {
+                Some((read, Entry::Line(_))) if read < self.asked => {}
+                Some((_, entry)) => return entry,
+                None => return Entry::End,
+            }
+        }
     }
 }
 

@@ -2,13 +2,20 @@
 //! the editor draws on the terminal itself and everything else goes to stderr.
 
 mod editor;
+mod history;
 mod input;
+mod keys;
 mod person;
 mod slash;
+mod tab;
+mod trust;
 mod tty;
 
 use jiff::Timestamp;
-use zdx_protocol::{Command, EngineHandle, Event, NoticeLevel};
+use zdx_engine::RESERVED;
+use zdx_engine::library::{Commands, Places};
+use zdx_engine::policy::trust::Digest;
+use zdx_protocol::{Approval, Command, EngineHandle, Event, Listing, NoticeLevel};
 
 use crate::args::Format;
 use crate::commands::sessions::table;
@@ -24,6 +31,7 @@ use editor::Editor;
 use input::{Entry, Input, Lines};
 pub use person::Person;
 use slash::Line;
+use tab::Tab;
 
 const LISTED_SESSIONS: usize = 20;
 
@@ -31,7 +39,7 @@ pub async fn chat(settings: &Settings, pick: SessionPick) -> Result<Ending, Fail
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
     let stage = Stage::new(Front::new(settings)).map_err(Failure::runtime)?;
     let input = open_input(settings).map_err(Failure::runtime)?;
-    let mut chat = Chat { settings, stage, input, session: None, last: None };
+    let mut chat = Chat { settings, stage, input, session: None, last: None, declined: None };
     let left = chat.run(&pick, &mut signals).await;
     let message = match &left {
         Ok(_) => chat.last.as_ref().and_then(TurnEnd::complaint),
@@ -64,7 +72,7 @@ fn open_input(settings: &Settings) -> std::io::Result<Input> {
             // Without the folder there is no history; the session itself will say what is wrong with it.
             let _ = zdx_engine::paths::ensure_dir(folder);
         }
-        if let Ok(editor) = Editor::start(history) {
+        if let Ok(editor) = Editor::start(history, Tab::new(settings.paths.clone(), settings.root.clone())) {
             return Ok(Input::Editor(editor));
         }
     }
@@ -78,6 +86,8 @@ struct Chat<'a> {
     /// The session to name when leaving: saved, and something was said in it.
     session: Option<Session>,
     last: Option<TurnEnd>,
+    /// What the person was asked to trust and would not: not asked about again.
+    declined: Option<Digest>,
 }
 
 struct Session {
@@ -89,7 +99,8 @@ struct Session {
 /// What a line leads to.
 enum Step {
     Stay,
-    Restart,
+    /// Goes on with another session.
+    Restart(SessionPick),
     Leave(Ending),
 }
 
@@ -97,7 +108,7 @@ impl Chat<'_> {
     async fn run(&mut self, pick: &SessionPick, signals: &mut Signals) -> Result<Ending, Failure> {
         let mut engine = match self.begin(pick, signals).await? {
             Ok(engine) => engine,
-            Err(caught) => return Ok(Ending::Signalled(caught)),
+            Err(ending) => return Ok(ending),
         };
         if self.input.is_editor() {
             self.stage.say("/help lists commands · Ctrl-C interrupts · Ctrl-D leaves");
@@ -113,15 +124,11 @@ impl Chat<'_> {
                     self.stage.shut_down(engine, signals).await;
                     return Ok(ending);
                 }
-                Step::Restart => {
+                Step::Restart(pick) => {
                     self.stage.shut_down(engine, signals).await;
-                    let fresh = match self.settings.session {
-                        SessionPick::Unsaved => SessionPick::Unsaved,
-                        _ => SessionPick::New,
-                    };
-                    engine = match self.begin(&fresh, signals).await? {
+                    engine = match self.begin(&pick, signals).await? {
                         Ok(engine) => engine,
-                        Err(caught) => return Ok(Ending::Signalled(caught)),
+                        Err(ending) => return Ok(ending),
                     };
                 }
             }
@@ -132,13 +139,22 @@ impl Chat<'_> {
         &mut self,
         pick: &SessionPick,
         signals: &mut Signals,
-    ) -> Result<Result<EngineHandle, Caught>, Failure> {
-        let audience = if self.input.is_editor() { Audience::Person } else { Audience::Nobody };
-        let starting = start::engine(self.settings, pick, audience);
-        let Started { mut engine, notices } = match unless_signalled(signals, starting).await {
-            Ok(started) => started?,
-            Err(caught) => return Ok(Err(caught)),
+    ) -> Result<Result<EngineHandle, Ending>, Failure> {
+        if let Some(ending) = self.settle_trust(signals).await? {
+            return Ok(Err(ending));
+        }
+        let audience = match person::is_there(&self.input, self.settings) {
+            true => Audience::Person,
+            false => Audience::Nobody,
         };
+        let starting = start::engine(self.settings, pick, audience);
+        let Started { mut engine, notices, redactor } = match unless_signalled(signals, starting).await {
+            Ok(started) => started?,
+            Err(caught) => return Ok(Err(Ending::Signalled(caught))),
+        };
+        if let Input::Editor(editor) = &mut self.input {
+            editor.redactor = Some(redactor);
+        }
         match unless_signalled(signals, engine.events.recv()).await {
             Ok(Some(event)) => {
                 self.stage.show(&event);
@@ -149,7 +165,7 @@ impl Chat<'_> {
             Ok(None) => {
                 return Err(Failure::runtime("the engine stopped without a word; this is a bug in zdx"));
             }
-            Err(caught) => return Ok(Err(caught)),
+            Err(caught) => return Ok(Err(Ending::Signalled(caught))),
         }
         for message in notices {
             self.stage.show(&Event::Notice { level: NoticeLevel::Warning, message });
@@ -160,6 +176,26 @@ impl Chat<'_> {
             self.stage.show(&event);
         }
         Ok(Ok(engine))
+    }
+
+    /// Asks about a folder whose files want more than they get, before anything of them is used. Gives an ending when
+    /// the person would rather not be here.
+    async fn settle_trust(&mut self, signals: &mut Signals) -> Result<Option<Ending>, Failure> {
+        let Input::Editor(editor) = &mut self.input else { return Ok(None) };
+        let configured = start::configured(self.settings)?;
+        if configured.wants.is_empty() || self.declined == Some(configured.digest) {
+            return Ok(None);
+        }
+        match trust::ask(&configured, self.settings, editor, &mut self.stage, signals).await {
+            Ok(trust::Answer::Trust) => {
+                let remembered = self.settings.trust_store().trust(&self.settings.root, &configured.digest);
+                remembered.map_err(Failure::runtime)?;
+            }
+            Ok(trust::Answer::NotNow) => self.declined = Some(configured.digest),
+            Ok(trust::Answer::Leave) => return Ok(Some(Ending::Completed)),
+            Err(caught) => return Ok(Some(Ending::Signalled(caught))),
+        }
+        Ok(None)
     }
 
     /// The next line worth following, or how the conversation ends.
@@ -200,11 +236,31 @@ impl Chat<'_> {
     ) -> Result<Step, Failure> {
         match line {
             Line::Empty => {}
-            Line::Prompt(text) => return Ok(self.turn(Command::Prompt(text.into()), engine, signals).await),
+            Line::Prompt(text) => {
+                return Ok(self.turn(Command::Prompt(text.into()), engine, signals).await);
+            }
+            Line::Shell(typed) => return Ok(self.turn(Command::Shell(typed), engine, signals).await),
+            Line::NoCommand => {
+                self.stage.say("nothing to run: a command goes behind the !, as in !git status")
+            }
             Line::Compact => return Ok(self.turn(Command::Compact, engine, signals).await),
             Line::Context => self.show_context(engine, signals).await,
             Line::Help => self.stage.say(slash::HELP),
-            Line::New => return Ok(Step::Restart),
+            Line::New => {
+                return Ok(Step::Restart(match self.settings.session {
+                    SessionPick::Unsaved => SessionPick::Unsaved,
+                    _ => SessionPick::New,
+                }));
+            }
+            Line::Fork(turn) => {
+                if let Some(pick) = self.fork(turn) {
+                    return Ok(Step::Restart(pick));
+                }
+            }
+            Line::Revert(turn) => self.go(Command::Revert { turn }, engine, signals).await,
+            Line::Redo => self.go(Command::Redo, engine, signals).await,
+            Line::Summarize => self.summarize(signals).await,
+            Line::Misused(why) => self.stage.fail(&why),
             Line::Model(Some(name)) => {
                 // A closed channel shows itself with the next turn.
                 let _ = engine.commands.send(Command::SetModel(name)).await;
@@ -213,20 +269,61 @@ impl Chat<'_> {
             Line::Model(None) => self.list_models(signals).await,
             Line::Sessions => self.list_sessions(),
             Line::Exit => return Ok(Step::Leave(self.ending())),
-            Line::Unknown(name) => {
+            Line::Agent(Some(name)) => {
+                let _ = engine.commands.send(Command::SetAgent(name)).await;
+                self.show_answer(engine, signals).await;
+            }
+            Line::Agent(None) => self.list(Listing::Agents, engine, signals).await,
+            Line::List(what) => self.list(what, engine, signals).await,
+            Line::Approval(preset) => match approval(&preset) {
+                Some(approval) => {
+                    let _ = engine.commands.send(Command::SetApproval(approval)).await;
+                    self.stage.say(&format!("approval: {preset}"));
+                }
+                None => self.stage.fail("one of yolo, balanced, paranoid goes behind /approval"),
+            },
+            Line::Export(path) => self.export(path),
+            Line::Custom { name, text } if self.has_command(&name) => {
+                return Ok(self.turn(Command::Prompt(text.into()), engine, signals).await);
+            }
+            Line::Custom { name, .. } => {
                 self.stage.say(&format!("there is no command /{name}; these are there:\n{}", slash::HELP));
             }
         }
         Ok(Step::Stay)
     }
 
-    async fn turn(&mut self, command: Command, engine: &mut EngineHandle, signals: &mut Signals) -> Step {
-        // A closed channel shows itself as the end of the events.
-        let _ = engine.commands.send(command).await;
-        let mut person = match &mut self.input {
-            Input::Editor(editor) => Person::typing(editor, self.settings),
-            Input::Lines(_) => Person::Nobody,
+    /// One of the user's own or of this project, as it is on the disk now.
+    fn has_command(&self, name: &str) -> bool {
+        let places = Places::new(&self.settings.root, &self.settings.paths);
+        Commands::load(&places, &RESERVED).0.get(name).is_some()
+    }
+
+    async fn list(&mut self, what: Listing, engine: &mut EngineHandle, signals: &mut Signals) {
+        let _ = engine.commands.send(Command::List(what)).await;
+        self.show_answer(engine, signals).await;
+    }
+
+    /// Never over a file that is there.
+    fn export(&mut self, path: Option<String>) {
+        let Some(session) = self.session.as_ref().filter(|session| session.saved && session.turns > 0) else {
+            self.stage.fail("nothing is saved yet to write down");
+            return;
         };
+        let name = path.unwrap_or_else(|| format!("zdx-{}.txt", session.id.get(..8).unwrap_or(&session.id)));
+        let path = self.settings.root.join(&name);
+        match crate::commands::sessions::export(self.settings, &session.id, &path) {
+            Ok(()) => self.stage.say(&format!("written to {}", path.display())),
+            Err(failure) => {
+                self.stage.fail(&failure.message().unwrap_or_else(|| "it could not be written".to_owned()));
+            }
+        }
+    }
+
+    async fn turn(&mut self, work: Command, engine: &mut EngineHandle, signals: &mut Signals) -> Step {
+        // A closed channel shows itself as the end of the events.
+        let _ = engine.commands.send(work).await;
+        let mut person = Person::at(&mut self.input, self.settings);
         let end = self.stage.turn(engine, signals, &mut person).await;
         if let Some(session) = &mut self.session {
             session.turns += 1;
@@ -245,7 +342,11 @@ impl Chat<'_> {
     async fn show_answer(&mut self, engine: &mut EngineHandle, signals: &mut Signals) {
         while let Ok(Some(event)) = unless_signalled(signals, engine.events.recv()).await {
             self.stage.show(&event);
-            if matches!(event, Event::ModelChanged { .. } | Event::Error { .. }) {
+            let answers = [
+                matches!(event, Event::ModelChanged { .. } | Event::AgentChanged { .. }),
+                matches!(event, Event::Listed { .. } | Event::Error { .. }),
+            ];
+            if answers.contains(&true) {
                 return;
             }
         }
@@ -299,5 +400,14 @@ impl Chat<'_> {
         if let Some(Session { id, saved: true, turns: 1.. }) = &self.session {
             self.stage.say(&format!("resume with: zdx sessions resume {id}"));
         }
+    }
+}
+
+fn approval(preset: &str) -> Option<Approval> {
+    match preset {
+        "yolo" | "god_mode" => Some(Approval::Yolo),
+        "balanced" => Some(Approval::Balanced),
+        "paranoid" => Some(Approval::Paranoid),
+        _ => None,
     }
 }

@@ -7,8 +7,10 @@ use zdx_protocol::display::approval::{Answer, Question, View, question, scope_qu
 use zdx_protocol::{ApprovalRequest, Command, Decision, GrantScope};
 
 use super::editor::Editor;
-use super::input::Entry;
-use crate::front::dressed;
+use super::input::{Entry, Input, Lines};
+use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
+use crate::args::Format;
+use crate::front::{dressed, offered};
 use crate::pump::Stage;
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
@@ -24,14 +26,25 @@ pub enum Person<'a> {
 
 /// A person, and what the questions need to be drawn.
 pub struct Typing<'a> {
-    editor: &'a mut Editor,
+    input: &'a mut Input,
     style: Style,
     home: Option<&'a Path>,
+    root: &'a Path,
+}
+
+/// Whether a person sits there, who sees a question and can answer it.
+pub fn is_there(input: &Input, settings: &Settings) -> bool {
+    let terminal = settings.terminal;
+    input.is_editor() || (terminal.stdin && terminal.stderr && settings.format == Format::Text)
 }
 
 impl<'a> Person<'a> {
-    pub fn typing(editor: &'a mut Editor, settings: &'a Settings) -> Self {
-        Self::Typing(Typing { editor, style: settings.terminal.style, home: settings.paths.home() })
+    pub fn at(input: &'a mut Input, settings: &'a Settings) -> Self {
+        if !is_there(input, settings) {
+            return Self::Nobody;
+        }
+        let (style, home) = (settings.terminal.style, settings.paths.home());
+        Self::Typing(Typing { input, style, home, root: &settings.root })
     }
 
     /// The answer, or the signal that came instead.
@@ -50,7 +63,8 @@ impl<'a> Person<'a> {
                     decision = typing.decide(request, stage) => decision.ok_or(Caught::Interrupt),
                 };
                 if decision.is_err() {
-                    stage.ask("\n");
+                    let unmark = if typing.input.is_editor() { UNMARK_PASTES } else { "" };
+                    stage.ask(&format!("{unmark}\n"));
                 }
                 decision?
             }
@@ -62,11 +76,12 @@ impl<'a> Person<'a> {
 impl Typing<'_> {
     /// The decision, or nothing when the person would rather stop the turn.
     async fn decide(&mut self, request: &ApprovalRequest, stage: &mut Stage) -> Option<Decision> {
-        let view = View { columns: terminal::width(), lines: PREVIEW_LINES, home: self.home };
+        let (home, root) = (self.home, Some(self.root));
+        let view = View { columns: terminal::width(), lines: PREVIEW_LINES, home, root };
         let first = question(request, view);
         let mut current = first.clone();
         loop {
-            match self.put(&current, view.columns, stage).await? {
+            match self.put(&current, view.columns, stage).await {
                 Answer::AllowOnce => return Some(Decision::AllowOnce),
                 Answer::Session => return Some(Decision::AllowAlways { scope: GrantScope::Session }),
                 Answer::Project => return Some(Decision::AllowAlways { scope: GrantScope::Project }),
@@ -78,30 +93,70 @@ impl Typing<'_> {
         }
     }
 
-    /// Draws the question and waits for a key that answers it.
-    async fn put(&mut self, question: &Question, columns: usize, stage: &mut Stage) -> Option<Answer> {
-        stage.ask(&dressed(question, columns, self.style));
-        stage.settle().await;
-        self.editor.quiet.forget_typed();
-        loop {
-            let key = self.editor.quiet.key().await.ok()?;
-            let typed = char::from(key).to_string();
-            if let Some(answer) = question.answer(&typed) {
-                stage.ask(&format!("{typed}\n"));
-                stage.settle().await;
-                return Some(answer);
-            }
+    /// Draws the question and waits for what answers it. The keys are offered only when what was typed ahead has
+    /// been thrown away: from then on everything counts.
+    async fn put(&mut self, question: &Question, columns: usize, stage: &mut Stage) -> Answer {
+        stage.ask(&dressed(question, self.style));
+        let keys = offered(question, columns);
+        match &mut *self.input {
+            Input::Editor(editor) => by_key(editor, question, &keys, stage).await,
+            Input::Lines(lines) => by_line(lines, question, &keys, stage).await,
         }
     }
 
     async fn word(&mut self, stage: &mut Stage) -> Option<Decision> {
         stage.ask("what the model should know:\n");
         stage.settle().await;
-        match self.editor.line().await {
+        let entry = match &mut *self.input {
+            Input::Editor(editor) => editor.line().await,
+            Input::Lines(lines) => lines.answer().await,
+        };
+        match entry {
             Entry::Line(word) => {
                 Some(Decision::Deny { word: Some(word).filter(|word| !word.trim().is_empty()) })
             }
-            Entry::Interrupt | Entry::End | Entry::Failed(_) => None,
+            Entry::End | Entry::Failed(_) => Some(Decision::Deny { word: None }),
+            Entry::Interrupt => None,
+        }
+    }
+}
+
+async fn by_key(editor: &Editor, question: &Question, keys: &str, stage: &mut Stage) -> Answer {
+    stage.settle().await;
+    // A terminal that cannot be listened to is gone, and so is the person.
+    if editor.quiet.silence().await.is_err() {
+        return Answer::Deny;
+    }
+    stage.ask(&format!("{MARK_PASTES}{keys}"));
+    stage.settle().await;
+    let (answer, echo) = loop {
+        match editor.quiet.pressed().await {
+            Ok(Pressed::Key(key)) => match question.answer(&key.to_string()) {
+                Some(answer) => break (answer, key),
+                None => continue,
+            },
+            Ok(Pressed::End) | Err(_) => break (Answer::Deny, 'n'),
+        }
+    };
+    stage.ask(&format!("{UNMARK_PASTES}{echo}\n"));
+    stage.settle().await;
+    answer
+}
+
+/// On a terminal that knows only lines, a key and Enter.
+async fn by_line(lines: &mut Lines, question: &Question, keys: &str, stage: &mut Stage) -> Answer {
+    stage.settle().await;
+    lines.forget_typed();
+    loop {
+        stage.ask(keys);
+        stage.settle().await;
+        match lines.answer().await {
+            Entry::Line(typed) => {
+                if let Some(answer) = question.answer(&typed) {
+                    return answer;
+                }
+            }
+            Entry::Interrupt | Entry::End | Entry::Failed(_) => return Answer::Deny,
         }
     }
 }

@@ -3,17 +3,19 @@
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
-    tcsetattr,
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 use tokio::sync::oneshot;
 
-/// What an editor may have left switched on when it was cut off: bracketed paste.
-const RESET: &[u8] = b"\x1b[?2004l";
+use super::keys::{Keys, Pressed, UNMARK_PASTES};
+
+/// Longer than the pause between two letters of somebody who types without looking.
+const SILENCE: Duration = Duration::from_millis(200);
 
 /// Typed characters neither show up in the middle of an answer nor wait for Enter: they are kept for the next
 /// question, while Ctrl-C still interrupts.
@@ -36,43 +38,90 @@ impl Quiet {
         Ok(Self { tty, before })
     }
 
-    /// Throws away what was typed and not read yet.
-    pub fn forget_typed(&self) {
-        // A terminal that cannot do this has nothing queued.
-        let _ = tcflush(&self.tty, QueueSelector::IFlush);
+    /// Comes back when nothing was typed for a while; what was typed until then is thrown away. Whoever is in
+    /// the middle of a word must notice a question before a letter of it can answer.
+    pub async fn silence(&self) -> io::Result<()> {
+        self.listen(|terminal| terminal.drain(&mut Keys::default())).await
     }
 
     /// The next key pressed. Cancelled, it leaves the key for whoever reads next.
-    pub async fn key(&self) -> io::Result<u8> {
+    pub async fn pressed(&self) -> io::Result<Pressed> {
+        self.listen(|terminal| {
+            let mut keys = Keys::default();
+            loop {
+                terminal.wait(None)?;
+                match keys.read(&terminal.burst()?) {
+                    Some(pressed) => return Ok(pressed),
+                    // The rest of a paste may be on its way.
+                    None => terminal.drain(&mut keys)?,
+                }
+            }
+        })
+        .await
+    }
+
+    async fn listen<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Listener) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
         let tty = self.tty.try_clone()?;
         // Dropping our end wakes the thread up.
         let (stop, _running) = io::pipe()?;
-        let (send, pressed) = oneshot::channel();
-        std::thread::Builder::new().name("key".into()).spawn(move || send.send(read_key(&tty, &stop)))?;
-        pressed.await.unwrap_or_else(|_| Err(io::ErrorKind::UnexpectedEof.into()))
+        let (send, heard) = oneshot::channel();
+        std::thread::Builder::new().name("keys".into()).spawn(move || {
+            // Nobody may be waiting any more.
+            let _ = send.send(work(&Listener { tty, stop }));
+        })?;
+        heard.await.unwrap_or_else(|_| Err(io::ErrorKind::UnexpectedEof.into()))
     }
 }
 
-fn read_key(tty: &File, stop: &PipeReader) -> io::Result<u8> {
-    loop {
-        let mut wanted = [PollFd::new(tty, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
-        match poll(&mut wanted, None) {
-            Ok(_) if !wanted[1].revents().is_empty() => return Err(io::ErrorKind::Interrupted.into()),
-            Ok(_) => {
-                let mut key = [0];
-                let mut tty = tty;
-                return tty.read_exact(&mut key).map(|()| key[0]);
+struct Listener {
+    tty: File,
+    stop: PipeReader,
+}
+
+impl Listener {
+    /// Whether something was typed before the time was over.
+    fn wait(&self, time: Option<Duration>) -> io::Result<bool> {
+        let time = time.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
+        loop {
+            let mut wanted = [PollFd::new(&self.tty, PollFlags::IN), PollFd::new(&self.stop, PollFlags::IN)];
+            match poll(&mut wanted, time.as_ref()) {
+                Ok(0) => return Ok(false),
+                Ok(_) if !wanted[1].revents().is_empty() => return Err(io::ErrorKind::Interrupted.into()),
+                Ok(_) => return Ok(true),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
             }
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
         }
+    }
+
+    /// All that waits to be read.
+    fn burst(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; 4 << 10];
+        match (&self.tty).read(&mut bytes)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            count => {
+                bytes.truncate(count);
+                Ok(bytes)
+            }
+        }
+    }
+
+    fn drain(&self, keys: &mut Keys) -> io::Result<()> {
+        while self.wait(Some(SILENCE))? {
+            keys.read(&self.burst()?);
+        }
+        Ok(())
     }
 }
 
 impl Drop for Quiet {
     fn drop(&mut self) {
-        // The terminal may be gone (SIGHUP): then there is nothing to put back.
-        let _ = crate::output::write_all(self.tty.as_fd(), RESET);
+        // An editor or a question may have been cut off. The terminal may be gone (SIGHUP): then there is
+        // nothing to put back.
+        let _ = crate::output::write_all(self.tty.as_fd(), UNMARK_PASTES.as_bytes());
         let _ = tcsetattr(&self.tty, OptionalActions::Drain, &self.before);
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use zdx_engine::config::{describe, find_config_file, init_text};
 use zdx_engine::paths::{Paths, ensure_dir};
+use zdx_engine::policy::trust::notice;
 
 use super::print;
 use crate::args::{ConfigCommand, Format};
@@ -62,8 +63,12 @@ fn there_already(path: &Path) -> Failure {
 }
 
 fn show(settings: &Settings) -> Result<Ending, Failure> {
-    let resolved = start::configuration(settings)?;
+    let start::Configured { resolved, wants, standing, .. } = start::configured(settings)?;
     super::warn(settings, &resolved.notices);
+    if let Some(notice) = notice(&wants, standing) {
+        super::warn(settings, &[notice]);
+        super::warn(settings, &wants.iter().map(|want| format!("ignored: {want}")).collect::<Vec<_>>());
+    }
     let shown = describe(&resolved);
     let text: String = match settings.format {
         Format::Json => shown

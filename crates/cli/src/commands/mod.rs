@@ -2,9 +2,13 @@
 
 pub mod compaction;
 pub mod config;
+pub mod handoff;
+pub mod history;
 pub mod models;
+pub mod policy;
 mod replay;
 pub mod sessions;
+pub mod trust;
 
 use clap::CommandFactory;
 use zdx_protocol::display::plain;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use zdx_protocol::display::{context, labels, plain};
 use zdx_protocol::{Record, Role};
@@ -12,7 +13,8 @@ use crate::output::write_all;
 
 const CHUNK: usize = 64 << 10;
 
-pub struct Replay {
+pub struct Replay<'a> {
+    out: BorrowedFd<'a>,
     format: Format,
     buffer: Vec<u8>,
     /// Names of the calls whose results are still to come.
@@ -20,9 +22,9 @@ pub struct Replay {
     failed: Option<io::Error>,
 }
 
-impl Replay {
-    pub fn new(format: Format) -> Self {
-        Self { format, buffer: Vec::new(), calls: HashMap::new(), failed: None }
+impl<'a> Replay<'a> {
+    pub fn new(format: Format, out: BorrowedFd<'a>) -> Self {
+        Self { out, format, buffer: Vec::new(), calls: HashMap::new(), failed: None }
     }
 
     pub fn record(&mut self, record: &Record) {
@@ -51,7 +53,7 @@ impl Replay {
 
     fn write(&mut self) {
         let buffer = std::mem::take(&mut self.buffer);
-        self.failed = self.failed.take().or(write_all(rustix::stdio::stdout(), &buffer).err());
+        self.failed = self.failed.take().or(write_all(self.out, &buffer).err());
     }
 
     fn words(&mut self, record: &Record) -> String {
@@ -77,15 +79,19 @@ impl Replay {
                 format!("{}\n", labels::tool_finished(name.as_deref().unwrap_or("tool"), &result.output))
             }
             Record::Todos(todos) => todos.items.iter().map(|item| format!("{item}\n")).collect(),
+            Record::Revert(revert) => format!("{}\n", labels::reverted(revert.turn, &revert.files)),
+            Record::Redo(_) => "the revert was taken back\n".to_owned(),
             Record::Interrupted(_) => "interrupted\n".to_owned(),
             Record::Agent(change) => format!("agent: {}\n", change.agent),
             Record::Compaction(compaction) => format!("{}\n", context::compacted(compaction)),
             Record::Prune(prune) => format!("{}\n", context::pruned(prune.calls.len(), prune.bytes)),
             Record::Model(change) => format!("model: {}\n", change.model),
             Record::Error(error) => format!("error: {}\n", error.message),
-            Record::Reasoning(_) | Record::Approval(_) | Record::Usage(_) | Record::Unknown(_) => {
-                String::new()
-            }
+            Record::Change(_)
+            | Record::Reasoning(_)
+            | Record::Approval(_)
+            | Record::Usage(_)
+            | Record::Unknown(_) => String::new(),
         }
     }
 }

@@ -1,5 +1,11 @@
 //! `zdx sessions`: what is saved, what was said, and away with it.
 
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
 use jiff::Timestamp;
 use serde_json::json;
 use zdx_engine::session::SessionSummary;
@@ -33,13 +39,24 @@ pub fn list(settings: &Settings, limit: usize) -> Result<Ending, Failure> {
 pub fn show(settings: &Settings, id: &str) -> Result<Ending, Failure> {
     let store = settings.sessions();
     let id = store.find(id).map_err(Failure::runtime)?;
-    let mut replay = Replay::new(settings.format);
+    let mut replay = Replay::new(settings.format, rustix::stdio::stdout());
     let scan = store.scan(id, |record| replay.record(&record)).map_err(Failure::runtime)?;
     replay.finish()?;
     if scan.bad_lines > 0 {
         super::warn(settings, &[format!("{} lines could not be read and were left out", scan.bad_lines)]);
     }
     Ok(Ending::Completed)
+}
+
+/// The same as `show` prints, into a file that must not be there yet.
+pub fn export(settings: &Settings, id: &str, path: &Path) -> Result<(), Failure> {
+    let store = settings.sessions();
+    let id = store.find(id).map_err(Failure::runtime)?;
+    let cannot = |error: io::Error| Failure::runtime(format!("cannot write {}: {error}", path.display()));
+    let file = File::options().write(true).create_new(true).mode(0o600).open(path).map_err(cannot)?;
+    let mut replay = Replay::new(Format::Text, file.as_fd());
+    store.scan(id, |record| replay.record(&record)).map_err(Failure::runtime)?;
+    replay.finish().map_err(cannot)
 }
 
 pub fn delete(settings: &Settings, ids: &[String]) -> Result<Ending, Failure> {

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 
 pub use json::Json;
 pub use plain::Plain;
-pub use question::dressed;
+pub use question::{dressed, offered};
 
 /// How a conversation ended, for the last words of a renderer.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use zdx_protocol::display::{Colours, Sanitizer, context, labels, plain};
-use zdx_protocol::{Event, NoticeLevel, Outcome, SessionInfo, TurnSummary};
+use zdx_protocol::{Event, NoticeLevel, Outcome, Prompt, SessionInfo, TodoStatus, TurnSummary};
 
 use super::activity::Activity;
 use crate::output::Page;
@@ -25,6 +25,28 @@ pub struct Plain {
     at_margin: bool,
     /// An error was told in this turn, so its outcome needs no second sentence.
     told: bool,
+    /// The heading that stands over what is being shown.
+    label: Option<Label>,
+    /// Steps are open: what is said now is likely not the answer yet.
+    planning: bool,
+}
+
+/// What the next lines are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Label {
+    Plan,
+    Answer,
+    Tool,
+}
+
+impl Label {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Plan => "PLAN",
+            Self::Answer => "ANSWER",
+            Self::Tool => "TOOL",
+        }
+    }
 }
 
 impl Plain {
@@ -38,17 +60,24 @@ impl Plain {
             line_closed: true,
             at_margin: true,
             told: false,
+            label: None,
+            planning: false,
         }
     }
 
     pub fn show(&mut self, event: &Event, page: &mut Page) {
         match event {
             Event::SessionStarted(info) => self.greet(info, page),
-            Event::TurnStarted { .. } => self.told = false,
+            Event::TurnStarted { prompt, .. } => {
+                self.told = false;
+                self.label = None;
+                self.planning = Prompt::from(prompt.as_str()).is_multi_step();
+            }
             Event::StateChanged { state } => self.on_activity(|activity, now| activity.state(*state, now)),
             Event::AssistantDelta { text } => self.text(text, page),
             Event::AssistantFinal { text, .. } => self.message_done(text, page),
             Event::ToolRequested { name, input, .. } => {
+                self.head(Label::Tool, page);
                 self.status(&labels::tool_requested(name, input), page);
             }
             Event::ToolStarted { name, .. } => self.on_activity(|activity, now| activity.tool(name, now)),
@@ -63,13 +92,18 @@ impl Plain {
             Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
             Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
             Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
+            Event::Listed { lines } if lines.is_empty() => self.status("none", page),
+            Event::Listed { lines } => lines.iter().for_each(|line| self.status(line, page)),
             Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
             Event::ShellOutput { text } => self.foreign(text, page),
             Event::TodosChanged { items } => {
+                self.planning = items.iter().any(|item| item.status != TodoStatus::Completed);
                 for item in items {
                     self.status(&item.to_string(), page);
                 }
             }
+            Event::Reverted { turn, files } => self.status(&labels::reverted(*turn, files), page),
+            Event::Redone { turn, files } => self.status(&labels::redone(*turn, files), page),
             Event::Retrying { attempt, of, delay_ms, reason } => {
                 let wait = *delay_ms as f64 / 1000.0;
                 self.status(&format!("{reason}; retry {attempt} of {of} in {wait:.1}s"), page);
@@ -91,10 +125,19 @@ impl Plain {
             | Event::ApprovalRequested(_)
             | Event::ApprovalResolved { .. }
             | Event::ToolProgress { .. }
+            | Event::FileChanged { .. }
             | Event::Reminded { .. }
             | Event::ShellFinished { .. }
             | Event::ContextUsage(_)
             | Event::UsageReported(_) => {}
+        }
+    }
+
+    /// A heading for a person, where the kind of thing shown changes. The text itself never waits for it: before a
+    /// list of open steps is done, what the model says counts as planning.
+    fn head(&mut self, label: Label, page: &mut Page) {
+        if self.terminal.stderr && self.label.replace(label) != Some(label) {
+            self.status(label.word(), page);
         }
     }
 
@@ -137,6 +180,9 @@ impl Plain {
 
     fn text(&mut self, text: &str, page: &mut Page) {
         self.on_activity(|activity, now| activity.state(zdx_protocol::TurnState::ModelGenerating, now));
+        if self.streamed == 0 && self.line_closed {
+            self.head(if self.planning { Label::Plan } else { Label::Answer }, page);
+        }
         self.streamed += text.len();
         if self.terminal.stdout {
             let clean = self.sanitizer.push(text);

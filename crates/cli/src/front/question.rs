@@ -5,8 +5,8 @@ use zdx_protocol::display::diff::LineKind;
 
 use crate::style::Style;
 
-/// The question and its keys; the cursor stays behind the last of them.
-pub fn dressed(question: &Question, columns: usize, style: Style) -> String {
+/// What is asked, line by line.
+pub fn dressed(question: &Question, style: Style) -> String {
     let mut text = String::new();
     for line in &question.lines {
         let dressed = match line.part {
@@ -24,10 +24,13 @@ pub fn dressed(question: &Question, columns: usize, style: Style) -> String {
         text.push_str(&dressed);
         text.push('\n');
     }
-    // A colon and the answer must still fit behind the keys.
-    text.push_str(&question.key_lines(columns.saturating_sub(12)).join("\n"));
-    text.push_str(": ");
     text
+}
+
+/// The keys that answer; the cursor stays behind the last of them.
+pub fn offered(question: &Question, columns: usize) -> String {
+    // A colon and the answer must still fit behind the keys.
+    format!("{}: ", question.key_lines(columns.saturating_sub(4)).join("\n"))
 }
 
 #[cfg(test)]
@@ -37,13 +40,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_coloured_by_what_they_are_and_keys_come_last() {
+    fn lines_are_coloured_by_what_they_are_and_keys_come_apart() {
         let line = |part, text: &str| QuestionLine { part, text: text.to_owned() };
         let question = Question {
             lines: vec![line(Part::Diff(LineKind::Add), "+new"), line(Part::Command, "make")],
             keys: vec![Key { key: 'y', label: "once", answer: Answer::AllowOnce }],
         };
-        let text = dressed(&question, 80, Style { colour: true });
-        assert_eq!(text, "\x1b[32m+new\x1b[0m\nmake\n[y] once: ");
+        assert_eq!(dressed(&question, Style { colour: true }), "\x1b[32m+new\x1b[0m\nmake\n");
+        assert_eq!(offered(&question, 80), "[y] once: ");
     }
 }

@@ -16,7 +16,7 @@ fn open(zdx: &Zdx) -> Pty {
 }
 
 /// The cursor waits behind a prompt, and nothing else is on that line.
-fn wait_for_prompt(pty: &Pty) {
+pub fn wait_for_prompt(pty: &Pty) {
     pty.wait_for(
         |screen| {
             let (row, column) = screen.cursor_position();
@@ -24,6 +24,12 @@ fn wait_for_prompt(pty: &Pty) {
         },
         SOON,
     );
+}
+
+pub fn leave(mut pty: Pty) {
+    wait_for_prompt(&pty);
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
 }
 
 fn typed_prompts(server: &ModelServer) -> Vec<String> {
@@ -177,11 +183,6 @@ fn history_outlives_the_conversation_unless_nothing_is_to_be_saved() {
     let server = ModelServer::start();
     server.always(|_| Reply::chat().text("ok"));
     let zdx = with_model(&server);
-    let leave = |mut pty: Pty| {
-        wait_for_prompt(&pty);
-        pty.send("\x04");
-        assert_eq!(pty.wait_exit(SOON), 0);
-    };
     let pty = open(&zdx);
     pty.send("remember me\r");
     server.wait_for_call(1, SOON);

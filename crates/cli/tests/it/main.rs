@@ -3,17 +3,26 @@
 // A broken expectation is a failed test, in helpers too.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+mod agents;
+mod approvals;
 mod chat;
 mod config;
 mod context;
 mod exec;
 mod faults;
+mod guard;
+mod handoff;
+mod history;
 mod json;
+mod policy_cmd;
+mod secrets;
 mod sessions;
 mod signals;
 mod stdin;
+mod trust;
 mod turns;
 mod usage;
+mod workbench;
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use zdx_testkit::{ModelServer, Reply};
 use crate::place;
 
 /// The last request's tool results, as the envelope each carries.
-fn chat_results(request: &zdx_testkit::Request) -> Vec<(String, Value)> {
+pub fn chat_results(request: &zdx_testkit::Request) -> Vec<(String, Value)> {
     let results = request.messages().iter().filter(|message| message["role"] == "tool");
     results
         .map(|message| {
@@ -40,8 +40,12 @@ fn two_tools_then_an_answer_over_chat() {
     assert_eq!(results[0].1["data"]["created"], true);
     assert_eq!(results[1].1["data"]["stdout"], "hello\n");
 
-    let kinds: Vec<_> =
-        out.records.iter().map(|r| r["type"].as_str().unwrap()).filter(|k| *k != "usage").collect();
+    let kinds: Vec<_> = out
+        .records
+        .iter()
+        .map(|r| r["type"].as_str().unwrap())
+        .filter(|k| !["usage", "change"].contains(k))
+        .collect();
     let expected =
         ["meta", "message", "tool_use", "tool_result", "message", "tool_use", "tool_result", "message"];
     assert_eq!(kinds, expected);

@@ -8,25 +8,72 @@ use zdx_protocol::ToolSpec;
 use crate::config::Config;
 use crate::context::budget::Budget;
 use crate::models::Chosen;
+use crate::persona::Persona;
+use crate::tools::registry::Registry;
+use crate::turn::validate::Validation;
 
 pub struct Native {
     pub config: Arc<Config>,
     pub client: Client,
     pub endpoint: Endpoint,
-    /// The same bytes in every request of a session: servers cache by prefix.
+    context_limit: Option<u64>,
+    /// The same bytes in every request until the agent changes: servers cache by prefix.
     pub system: String,
     pub tools: Vec<ToolSpec>,
     pub budget: Budget,
+    pub max_steps: Option<u32>,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    /// What must hold before a turn that edited code is done.
+    pub validation: Option<Validation>,
 }
 
 impl Native {
+    pub fn new(
+        config: &Arc<Config>,
+        client: Client,
+        chosen: Chosen,
+        persona: &Persona,
+        registry: &Registry,
+    ) -> Self {
+        Self {
+            budget: Budget::new(config, &chosen),
+            client,
+            endpoint: chosen.endpoint,
+            context_limit: chosen.context_limit,
+            system: persona.system.clone(),
+            tools: persona.tools(registry),
+            max_steps: persona.max_steps.or(config.max_steps),
+            temperature: persona.temperature.or(config.temperature),
+            top_p: persona.top_p.or(config.top_p),
+            validation: None,
+            config: Arc::clone(config),
+        }
+    }
+
     pub fn thinking(&self) -> Option<Thinking> {
         self.config.thinking_budget.map(|budget_tokens| Thinking { budget_tokens })
+    }
+
+    /// The model in use.
+    pub fn chosen(&self) -> Chosen {
+        Chosen { endpoint: self.endpoint.clone(), context_limit: self.context_limit }
     }
 
     /// Points the next request at another model.
     pub fn switch(&mut self, chosen: Chosen) {
         self.budget = Budget::new(&self.config, &chosen);
+        self.context_limit = chosen.context_limit;
         self.endpoint = chosen.endpoint;
+    }
+
+    /// Works as somebody else from the next request on: the prefix that servers have cached ends here.
+    pub fn play(&mut self, persona: &Persona, registry: &Registry) {
+        let Self { config, client, .. } = self;
+        let validation = self.validation.take();
+        *self = Self {
+            validation,
+            ..Self::new(&Arc::clone(config), client.clone(), self.chosen(), persona, registry)
+        };
     }
 }

@@ -9,6 +9,8 @@ pub enum ConfigError {
     Unreadable { path: PathBuf, source: io::Error, variable: Option<&'static str> },
     #[error("{path} is larger than 1 MiB, which no configuration needs: check that it is the right file")]
     TooLarge { path: PathBuf },
+    #[error("{path} is a link that leads out of the project; copy the file instead")]
+    Outside { path: PathBuf },
     #[error(
         "both {first} and {second} exist, and a folder may have one configuration: merge them, or remove one"
     )]

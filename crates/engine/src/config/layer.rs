@@ -10,6 +10,7 @@ use super::provider;
 use super::schema::{self, Key, Match};
 use super::tree::{self, Format, Node, Shape, Table};
 use crate::paths::{Paths, read_regular};
+use crate::tools::workspace::{FileError, Workspace};
 
 const LARGEST_FILE: usize = 1 << 20;
 /// A file full of unknown keys must not flood the screen.
@@ -41,19 +42,76 @@ pub fn find_config_file(dir: &Path) -> Result<Option<PathBuf>, ConfigError> {
     }
 }
 
-pub fn read(
-    file: &Path,
-    named_by: Option<&'static str>,
-    home: Option<&Path>,
-) -> Result<FileLayer, ConfigError> {
-    let text = read_text(file, named_by)?;
+/// A configuration file as it was read. What was looked at, hashed and asked about is what is parsed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigBytes {
+    pub file: PathBuf,
+    pub bytes: Vec<u8>,
+}
+
+/// A file of the user's own, wherever it lies.
+pub fn read(file: &Path, named_by: Option<&'static str>) -> Result<ConfigBytes, ConfigError> {
+    // The customary way to say "none".
+    if file == Path::new("/dev/null") {
+        return Ok(ConfigBytes { file: file.to_owned(), bytes: Vec::new() });
+    }
+    let unreadable = |source| ConfigError::Unreadable { path: file.to_owned(), source, variable: named_by };
+    let read = read_regular(file, LARGEST_FILE).map_err(unreadable)?;
+    match read.cut {
+        true => Err(ConfigError::TooLarge { path: file.to_owned() }),
+        false => Ok(ConfigBytes { file: file.to_owned(), bytes: read.bytes }),
+    }
+}
+
+/// The project's file, unless it is the global one by another name. No link may lead out of `root` to it.
+pub fn read_project(paths: &Paths, root: &Path) -> Result<Option<ConfigBytes>, ConfigError> {
+    let Some(file) = project_file(paths, root)? else { return Ok(None) };
+    let unreadable = |source| ConfigError::Unreadable { path: file.clone(), source, variable: None };
+    let failed = |error: FileError| match error {
+        FileError::TooLarge { .. } => ConfigError::TooLarge { path: file.clone() },
+        FileError::Io { source, .. } => unreadable(source),
+        FileError::Escape(_) => ConfigError::Outside { path: file.clone() },
+        FileError::Missing(_) => unreadable(std::io::ErrorKind::NotFound.into()),
+        FileError::NotRegular { what, .. } => {
+            unreadable(std::io::Error::other(format!("it is {what}, not a regular file")))
+        }
+        FileError::BadPath(_) | FileError::Folder { .. } => {
+            unreadable(std::io::ErrorKind::InvalidInput.into())
+        }
+    };
+    let workspace = Workspace::open(root).map_err(unreadable)?;
+    let target = workspace.locate(&file).map_err(failed)?;
+    if !target.inside {
+        return Err(ConfigError::Outside { path: file });
+    }
+    let bytes = workspace.read_file(&target, LARGEST_FILE as u64).map_err(failed)?;
+    Ok(Some(ConfigBytes { file, bytes }))
+}
+
+fn project_file(paths: &Paths, root: &Path) -> Result<Option<PathBuf>, ConfigError> {
+    let dir = Paths::project_dir(root);
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        (Err(_), _) | (_, Err(_)) => false,
+    };
+    if same(&dir, paths.base()) {
+        return Ok(None);
+    }
+    let file = find_config_file(&dir)?;
+    let is_global = |file: &PathBuf| paths.named_config().is_some_and(|(_, global)| same(file, global));
+    Ok(file.filter(|file| !is_global(file)))
+}
+
+pub fn parse(config: &ConfigBytes, home: Option<&Path>) -> Result<FileLayer, ConfigError> {
+    let file = config.file.as_path();
+    let text = text(config)?;
     let format = match file.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => Format::Toml,
         Some("json" | "jsonc") => Format::Jsonc,
         Some(_) | None if text.trim_start().starts_with('{') => Format::Jsonc,
         Some(_) | None => Format::Toml,
     };
-    let root = tree::parse(&text, format).map_err(|error| ConfigError::Syntax {
+    let root = tree::parse(text, format).map_err(|error| ConfigError::Syntax {
         path: file.to_owned(),
         line: error.line,
         message: error.message,
@@ -65,22 +123,13 @@ pub fn read(
     Ok(FileLayer { file: file.to_owned(), found: walk.found, notices })
 }
 
-fn read_text(file: &Path, named_by: Option<&'static str>) -> Result<String, ConfigError> {
-    // The customary way to say "none".
-    if file == Path::new("/dev/null") {
-        return Ok(String::new());
-    }
-    let unreadable = |source| ConfigError::Unreadable { path: file.to_owned(), source, variable: named_by };
-    let read = read_regular(file, LARGEST_FILE).map_err(unreadable)?;
-    if read.cut {
-        return Err(ConfigError::TooLarge { path: file.to_owned() });
-    }
-    let text = String::from_utf8(read.bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let line = error.as_bytes().iter().take(good).filter(|byte| **byte == b'\n').count() + 1;
-        ConfigError::Syntax { path: file.to_owned(), line, message: "this is not valid UTF-8".to_owned() }
+fn text(config: &ConfigBytes) -> Result<&str, ConfigError> {
+    let text = std::str::from_utf8(&config.bytes).map_err(|error| {
+        let good = &config.bytes[..error.valid_up_to()];
+        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+        ConfigError::Syntax { path: config.file.clone(), line, message: "this is not valid UTF-8".to_owned() }
     })?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 struct Walk<'a> {

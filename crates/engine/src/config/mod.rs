@@ -15,7 +15,7 @@ mod untrusted;
 mod value;
 
 pub use error::ConfigError;
-pub use layer::find_config_file;
+pub use layer::{ConfigBytes, find_config_file, read_project};
 pub use merge::{Leaf, Merged};
 pub use resolve::{ResolveInput, Resolved, resolve};
 pub use show::{Setting, describe, init_text};

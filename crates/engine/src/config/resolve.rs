@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::check::{self, Places};
 use super::error::ConfigError;
-use super::layer::{self, FileLayer, Found, find_config_file, shown};
+use super::layer::{self, ConfigBytes, FileLayer, Found, find_config_file, shown};
 use super::merge::Merged;
 use super::schema::{KEYS, Kind, VENDOR_URLS};
 use super::source::{FileRef, Instruction, Layer, Source};
@@ -14,6 +14,7 @@ use super::tree::Node;
 use super::untrusted;
 use super::value::{Config, Flags, LayerRules};
 use crate::paths::{Env, Paths};
+use crate::policy::trust::Want;
 
 pub struct ResolveInput<'a> {
     pub paths: &'a Paths,
@@ -21,15 +22,19 @@ pub struct ResolveInput<'a> {
     pub root: &'a Path,
     pub env: &'a Env,
     pub flags: &'a Flags,
-    /// The user trusts the project's files as they are.
+    /// The project's own file, from [`read_project`](super::read_project): not read again here.
+    pub project: Option<&'a ConfigBytes>,
+    /// The user trusts these very bytes.
     pub trusted: bool,
 }
 
 #[derive(Debug)]
 pub struct Resolved {
     pub config: Config,
-    /// For the user to read: unknown keys, and what an untrusted project may not set.
+    /// For the user to read: unknown keys.
     pub notices: Vec<String>,
+    /// What the project's file asks for and does not get until it is trusted.
+    pub wants: Vec<Want>,
     /// The files that were read, weakest first.
     pub files: Vec<PathBuf>,
     /// Every value with its source, for `describe`.
@@ -42,14 +47,15 @@ pub fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
         merged: Merged::defaults().map_err(mismatch)?,
         root: input.root,
         notices: Vec::new(),
+        wants: Vec::new(),
         files: Vec::new(),
     };
     let home = input.paths.home();
     if let Some((file, named_by)) = global_file(input.paths)? {
-        stack.file(layer::read(&file, named_by, home)?, Layer::Global, true);
+        stack.file(layer::parse(&layer::read(&file, named_by)?, home)?, Layer::Global, true);
     }
-    if let Some(file) = project_file(input)? {
-        stack.file(layer::read(&file, None, home)?, Layer::Project, input.trusted);
+    if let Some(bytes) = input.project {
+        stack.file(layer::parse(bytes, home)?, Layer::Project, input.trusted);
     }
     stack.environment(input.env, home)?;
     stack.flags(input.flags, home)?;
@@ -59,7 +65,8 @@ pub fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
         // Asked for on the command line, it holds for every model.
         config.models.values_mut().for_each(|model| model.max_tokens = None);
     }
-    Ok(Resolved { config, notices: stack.notices, files: stack.files, origins: stack.merged })
+    let Stack { merged: origins, notices, wants, files, .. } = stack;
+    Ok(Resolved { config, notices, wants, files, origins })
 }
 
 /// The global file with the variable that names it, if one does.
@@ -70,25 +77,11 @@ fn global_file(paths: &Paths) -> Result<Option<(PathBuf, Option<&'static str>)>,
     }
 }
 
-/// The project's file, unless it is the global one by another name.
-fn project_file(input: &ResolveInput) -> Result<Option<PathBuf>, ConfigError> {
-    let dir = Paths::project_dir(input.root);
-    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        (Err(_), _) | (_, Err(_)) => false,
-    };
-    if same(&dir, input.paths.base()) {
-        return Ok(None);
-    }
-    let file = find_config_file(&dir)?;
-    let is_global = |file: &PathBuf| input.paths.named_config().is_some_and(|(_, global)| same(file, global));
-    Ok(file.filter(|file| !is_global(file)))
-}
-
 struct Stack<'a> {
     merged: Merged,
     root: &'a Path,
     notices: Vec<String>,
+    wants: Vec<Want>,
     files: Vec<PathBuf>,
 }
 
@@ -102,6 +95,7 @@ impl Stack<'_> {
         } else {
             let filtered = untrusted::filter(layer, &self.merged, self.root);
             filtered.instructions.into_iter().for_each(|text| self.merged.add_instruction(text));
+            self.wants.extend(filtered.wants);
             (filtered.found, filtered.notices)
         };
         self.notices.append(&mut notices);

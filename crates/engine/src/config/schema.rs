@@ -134,6 +134,7 @@ pub const KEYS: &[Key] = &[
     key("models.*.max_tokens", AT_LEAST_1, User),
     key("compaction.auto", Flag, User).default("true"),
     key("compaction.prune", Flag, User).default("true"),
+    key("validation.enabled", Flag, User).default("true"),
     key("validation.command", Text, User),
     key("validation.max_attempts", Whole { min: 1, max: 20 }, User).default("3"),
     key("validation.timeout_secs", SECONDS_OR_NONE, User).default("300"),

@@ -63,7 +63,8 @@ fn is_plain(key: &Key) -> bool {
 
 const HIDDEN: &str = "(hidden)";
 
-fn public(kind: Kind, value: &Value) -> Value {
+/// The value without what might be a secret.
+pub fn public(kind: Kind, value: &Value) -> Value {
     match (kind, value) {
         (Kind::Header, _) => HIDDEN.into(),
         (Kind::Url, Value::String(url)) => without_password(url).into(),

@@ -1,62 +1,74 @@
 //! What of a project's file counts before the user trusts it: what tightens and what informs, nothing else.
-//! Goes by each key's [`Setter`]; knows no keys of its own but the system prompt's.
+//! Goes by each key's [`Setter`]; what is left out becomes a list of [`Want`]s, in words.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::layer::{FileLayer, Found, shown};
 use super::merge::Merged;
 use super::schema::{Kind, Setter};
+use super::show::public;
 use super::source::{FileRef, Instruction, Layer, Source};
+use crate::policy::trust::Want;
 
 pub struct Filtered {
     pub found: Vec<Found>,
     /// A system prompt of the project's: told to the model, in place of nothing.
     pub instructions: Vec<Instruction>,
+    pub wants: Vec<Want>,
     pub notices: Vec<String>,
 }
 
 /// `weaker` is what the layers below say.
 pub fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered {
-    let mut out = Filtered { found: Vec::new(), instructions: Vec::new(), notices: layer.notices };
-    let mut ignored = Vec::new();
-    let mut added = Vec::new();
-    for mut found in layer.found {
-        let place = format!("{} (line {})", shown(&found.path), found.line);
-        let source = Source::File { layer: Layer::Project, path: layer.file.clone(), line: found.line };
+    let FileLayer { file, found, notices } = layer;
+    let mut out = Filtered { found: Vec::new(), instructions: Vec::new(), wants: Vec::new(), notices };
+    for found in found {
+        let source = Source::File { layer: Layer::Project, path: file.clone(), line: found.line };
         let confined = |path: &str| FileRef {
             path: path.into(),
             confined_to: Some(root.to_owned()),
             source: source.clone(),
         };
-        match (found.key.setter, found.key.kind, &mut found.value) {
+        let want = |what: String| Want {
+            file: file.strip_prefix(root).map_or_else(|_| file.clone(), PathBuf::from),
+            line: found.line,
+            key: shown(&found.path),
+            what,
+        };
+        let added = || want("replace your system prompt; until then it is only added to yours".to_owned());
+        match (found.key.setter, found.key.kind, &found.value) {
             (Setter::Inform, Kind::Path, Value::String(path)) => {
-                let file = confined(path);
-                if file.escapes() {
-                    ignored.push(format!("{place}, which leads out of the project"));
+                let named = confined(path);
+                if named.escapes() {
+                    let path = named.path.display();
+                    out.wants
+                        .push(want(format!("have the model read {path}, which leads out of the project")));
                 } else {
-                    added.push(place);
-                    out.instructions.push(Instruction::File(file));
+                    out.wants.push(added());
+                    out.instructions.push(Instruction::File(named));
                 }
             }
             (Setter::Inform, Kind::Text, Value::String(text)) => {
-                added.push(place);
-                out.instructions.push(Instruction::Text { text: std::mem::take(text), source });
+                out.wants.push(added());
+                out.instructions.push(Instruction::Text { text: text.clone(), source: source.clone() });
             }
             (Setter::Inform, Kind::MorePaths, Value::Array(paths)) => {
-                let before = paths.len();
-                paths.retain(|path| path.as_str().is_some_and(|path| !confined(path).escapes()));
-                let outside = before - paths.len();
-                if outside > 0 {
-                    ignored.push(format!("{place}: {outside} of {before}, which lead out of the project"));
+                let leads_out = |path: &Value| path.as_str().is_none_or(|path| confined(path).escapes());
+                let (outside, inside): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(leads_out);
+                if !outside.is_empty() {
+                    let named: Vec<_> = outside.iter().filter_map(Value::as_str).collect();
+                    let named = named.join(", ");
+                    out.wants
+                        .push(want(format!("have the model read {named}, which leads out of the project")));
                 }
-                out.found.push(found);
+                out.found.push(Found { value: Value::Array(inside), ..found });
             }
             (Setter::Raise, _, rules) => {
-                let allows = count_allows(rules);
-                if allows > 0 {
-                    ignored.push(format!("{place}: what it allows ({allows})"));
+                let allowed = allowed(rules);
+                if !allowed.is_empty() {
+                    out.wants.push(want(format!("allow without asking: {}", allowed.join(", "))));
                 }
                 out.found.push(found);
             }
@@ -65,19 +77,35 @@ pub fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered {
             {
                 out.found.push(found);
             }
-            _ => ignored.push(place),
+            _ => out.wants.push(want(words(&found))),
         }
     }
-    let mut say = |what: &str, keys: &[String]| {
-        if !keys.is_empty() {
-            let (file, keys) = (layer.file.display(), keys.join(", "));
-            out.notices
-                .push(format!("{file}: {what}: {keys}; to change that, read the file and run zdx trust"));
-        }
-    };
-    say("ignored, because you have not trusted this project", &ignored);
-    say("added to your system prompt instead of replacing it", &added);
     out
+}
+
+/// What setting this key would mean for the user.
+fn words(found: &Found) -> String {
+    let value = public(found.key.kind, &found.value);
+    let text = match &value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+            .collect::<Vec<_>>()
+            .join(", "),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+    };
+    let path: Vec<&str> = found.path.iter().map(String::as_str).collect();
+    match path.as_slice() {
+        ["mcp", name] => format!("start the MCP server {name}: {text}"),
+        ["agent", name] => format!("define the agent {name}: {text}"),
+        ["validation", "command"] => format!("run a command after each turn: {text}"),
+        ["providers", name, "base_url"] => format!("send requests for {name} to {text}"),
+        [short] if short.ends_with("_base_url") => format!("send requests to {text}"),
+        ["env", "pass"] => format!("give commands your variables {text}"),
+        ["approval"] => format!("let more happen without asking you: {text}"),
+        _ => format!("set {} to {text}", shown(&found.path)),
+    }
 }
 
 fn tightens(setter: Setter, value: &Value, weaker: Option<&Value>) -> bool {
@@ -104,10 +132,17 @@ fn strictness(approval: &Value) -> u8 {
     }
 }
 
-fn count_allows(rules: &Value) -> usize {
+/// The rules that say `allow`, as `tool` or `tool pattern`.
+fn allowed(rules: &Value) -> Vec<String> {
     match rules {
-        Value::String(word) => usize::from(word == "allow"),
-        Value::Object(table) => table.values().map(count_allows).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => 0,
+        Value::Object(table) => table
+            .iter()
+            .flat_map(|(name, rule)| match rule.as_str() {
+                Some("allow") => vec![name.clone()],
+                Some(_) => Vec::new(),
+                None => allowed(rule).into_iter().map(|pattern| format!("{name} {pattern:?}")).collect(),
+            })
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Vec::new(),
     }
 }

@@ -131,6 +131,8 @@ pub struct Compaction {
 /// What must hold before a turn counts as done. Off without a command.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Validation {
+    /// Off with one word, whatever command there is.
+    pub enabled: bool,
     pub command: Option<String>,
     pub max_attempts: u32,
     #[serde(rename = "timeout_secs", deserialize_with = "zero_secs_is_none")]

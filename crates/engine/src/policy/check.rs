@@ -139,3 +139,63 @@ fn patch_targets(patch: &str, cx: &PolicyContext) -> Vec<Target> {
     }
     targets
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use zdx_protocol::Approval;
+
+    use super::*;
+    use crate::policy::{Entry, MapView};
+
+    fn cx() -> PolicyContext {
+        let mut disk = MapView::default();
+        disk.insert("/w/sub/a", Entry::File);
+        disk.insert("/w/escape", Entry::Link("/etc".into()));
+        PolicyContext { files: Arc::new(disk), ..PolicyContext::new("/w", Approval::Balanced) }
+    }
+
+    fn level(line: &str) -> Level {
+        check_line(line, &cx()).unwrap().verdict
+    }
+
+    #[test]
+    fn every_tool_has_its_action() {
+        for (line, expected) in [
+            (r#"{"tool":"bash","input":{"command":"ls"}}"#, Level::Allow),
+            (r#"{"tool":"bash","input":{"command":["rm","a b"]}}"#, Level::Confirm),
+            (r#"{"tool":"read","input":{"path":"sub/a"}}"#, Level::Allow),
+            (r#"{"tool":"read","input":{"path":"escape/passwd"}}"#, Level::Deny),
+            (r#"{"tool":"grep","input":{"pattern":"x"}}"#, Level::Allow),
+            (r#"{"tool":"write","input":{"path":"new"}}"#, Level::Ask),
+            (r#"{"tool":"edit","input":{"file_path":"../x"}}"#, Level::Deny),
+            (r#"{"tool":"write","input":{"path":"a\u0000b"}}"#, Level::Deny),
+            (r#"{"tool":"patch","input":{"patch":"--- a/sub/a\n+++ b/sub/a\n"}}"#, Level::Ask),
+            (r#"{"tool":"patch","input":{"patch":"rename from sub/a\nrename to ../b\n"}}"#, Level::Deny),
+            (r#"{"tool":"todowrite","input":{}}"#, Level::Allow),
+            (r#"{"tool":"github__search","input":{}}"#, Level::Ask),
+        ] {
+            assert_eq!(level(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_one_object_and_a_mistake_is_told() {
+        let answer = check_line(r#"{"tool":"bash","input":{"command":"rm x"}}"#, &cx()).unwrap();
+        let json = serde_json::to_value(answer).unwrap();
+        assert_eq!((&json["verdict"], &json["code"]), (&"confirm".into(), &"listed_command".into()));
+        assert!(json["reason"].is_string());
+        assert_eq!(check_line("{}", &cx()), Err(CheckError::Missing("tool")));
+        assert_eq!(check_line(r#"{"tool":"bash"}"#, &cx()), Err(CheckError::Missing("input.command")));
+        assert!(matches!(check_line("rm x", &cx()), Err(CheckError::Json(_))));
+    }
+
+    #[test]
+    fn words_are_quoted_so_that_a_shell_reads_them_back() {
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's"), "'it'\\''s'");
+        assert_eq!(quote("plain-1.txt"), "plain-1.txt");
+        assert_eq!(quote(""), "''");
+    }
+}

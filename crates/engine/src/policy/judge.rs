@@ -279,9 +279,6 @@ fn unread(command: &str, raw: Raw) -> PartFinding {
                 format!("the command holds the invisible or control character U+{:04X}", u32::from(c));
             finding(&text, Level::Confirm, "hidden_characters", &reason, None)
         }
-        Raw::CutDollar => {
-            finding(&text, Level::Confirm, "unreadable", "a line break cuts an expansion in two", None)
-        }
     }
 }
 

@@ -10,6 +10,7 @@ mod protected;
 mod rules;
 pub mod shell;
 pub mod table;
+pub mod trust;
 
 use std::collections::HashSet;
 use std::path::PathBuf;

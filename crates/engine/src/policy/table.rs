@@ -23,7 +23,7 @@ pub struct Row {
     pub setup: Option<String>,
 }
 
-/// A row that fell short, or that cannot be expressed as one decision.
+/// A row that fell short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Miss {
     pub id: String,
@@ -158,19 +158,52 @@ fn disk_for(row: &Row, cx: &mut PolicyContext) -> MapView {
     for folder in ["docs", "src", "sub", "build"] {
         disk.insert(cx.root.join(folder), Entry::Dir);
     }
-    for statement in setup.split([',', ';']).map(str::trim) {
-        if let Some(name) = statement.strip_suffix(" exists") {
-            disk.insert(cx.root.join(name), Entry::File);
-        } else if let Some((name, target)) = statement.split_once(" -> ") {
-            if !target.contains("..") && !target.trim().starts_with('/') {
-                disk.insert(cx.root.join(target.trim()), Entry::File);
+    set_up(setup, row, &cx.root, &mut disk);
+    disk
+}
+
+/// Reads statements like `a exists`, `a, b exist`, `d is a folder`, `l -> target`; what is absent needs none.
+fn set_up(setup: &str, row: &Row, root: &Path, disk: &mut MapView) {
+    let mut names: Vec<&str> = Vec::new();
+    for statement in setup.split([',', ';']).flat_map(|text| text.split(" and ")).map(str::trim) {
+        let statement = ["symlink ", "link ", "file ", "a file "]
+            .iter()
+            .find_map(|kind| statement.strip_prefix(kind))
+            .unwrap_or(statement);
+        if let Some((name, target)) =
+            statement.split_once("->").or_else(|| statement.split_once(" links to "))
+        {
+            let (name, target) = (name.trim(), target.trim());
+            if !target.contains("..") && !target.starts_with('/') {
+                disk.insert(root.join(target), Entry::File);
             }
-            let place = row
-                .input
-                .split_whitespace()
-                .find(|word| Path::new(word).file_name().is_some_and(|last| last == name));
-            disk.insert(cx.root.join(place.unwrap_or(name)), Entry::Link(PathBuf::from(target.trim())));
+            let named = |word: &&str| Path::new(word).file_name().is_some_and(|last| last == name);
+            let place = row.input.split_whitespace().find(named).unwrap_or(name);
+            disk.insert(root.join(place), Entry::Link(PathBuf::from(target)));
+            continue;
+        }
+        let verbs = [
+            " is a directory",
+            " is a folder",
+            " is a dir",
+            " exists",
+            " exist",
+            " is a file",
+            " is present",
+        ];
+        match verbs.iter().find_map(|verb| statement.strip_suffix(verb).map(|name| (*verb, name))) {
+            Some((_, name)) if name.ends_with(" not") || name.ends_with(" do") || name.ends_with(" does") => {
+                names.clear()
+            }
+            Some((verb, name)) => {
+                let entry =
+                    if verb.contains(" dir") || verb.contains("folder") { Entry::Dir } else { Entry::File };
+                for name in names.drain(..).chain([name]).filter(|name| !name.is_empty()) {
+                    disk.insert(root.join(name), entry.clone());
+                }
+            }
+            None if statement.contains(' ') => names.clear(),
+            None => names.push(statement),
         }
     }
-    disk
 }

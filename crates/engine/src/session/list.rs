@@ -14,6 +14,7 @@ use super::file::{OpenFile, file_path};
 use super::load::{Loaded, OpenError, Opened, Scan};
 use super::log::SessionLog;
 use super::{SessionId, load, reason};
+use crate::history::Blobs;
 
 /// The header and the first prompt are looked for in this much of a file.
 const HEAD: u64 = 32 << 10;
@@ -82,6 +83,11 @@ impl SessionStore {
     /// Where a session keeps what does not belong into its log, such as the whole output of long commands.
     pub fn companion_dir(&self, id: SessionId) -> PathBuf {
         self.dir.join(id.to_string())
+    }
+
+    /// What files held before tools changed them.
+    pub fn blobs(&self, id: SessionId) -> Blobs {
+        Blobs::new(self.companion_dir(id).join("blobs"))
     }
 
     /// A new session; its file appears with the first thing said.

@@ -164,7 +164,7 @@ fn fold_tail(file: &File, id: SessionId) -> Result<Loaded, OpenError> {
     Ok(Loaded { transcript, scan, notices })
 }
 
-fn open_to_read(dir: &Path, id: SessionId) -> Result<File, OpenError> {
+pub(super) fn open_to_read(dir: &Path, id: SessionId) -> Result<File, OpenError> {
     let path = file_path(dir, id);
     check_regular(&path, id)?;
     File::open(&path).map_err(|error| unreadable(id, &error))

@@ -260,5 +260,5 @@ impl SessionLog {
 
 /// Says what a session is, not that anything happened in it.
 fn is_preamble(record: &Record) -> bool {
-    matches!(record, Record::Meta(_) | Record::Model(_))
+    matches!(record, Record::Meta(_) | Record::Model(_) | Record::Agent(_) | Record::Error(_))
 }

@@ -2,6 +2,7 @@
 //! Knows nothing of turns or models; what a line means is the protocol's `Record` and `Transcript`.
 
 mod file;
+mod fork;
 mod list;
 mod load;
 mod log;
@@ -14,6 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use file::ignore_sigxfsz;
+pub use fork::ForkError;
 pub use list::{DeleteError, FindError, SessionStore, SessionSummary};
 pub use load::{Loaded, OpenError, Opened, Scan, open_existing, read_existing, scan};
 pub use log::{Saved, SessionLog};

@@ -14,7 +14,7 @@ use super::input::{Input, invalid};
 use super::workspace::{FileError, Workspace, near_names};
 use super::{Prepared, Tool, ToolContext, off_thread};
 
-mod nearest;
+pub(super) mod nearest;
 
 pub struct Edit {
     spec: ToolSpec,
@@ -76,16 +76,18 @@ impl Tool for Edit {
             return Err(invalid("`old` and `new` are the same: there is nothing to change"));
         }
         let target = cx.workspace.resolve(&path).map_err(|error| error.or_code("path_error"))?;
-        let content = load(&cx.workspace, &target)?;
         let replacement = Replacement { old, new, expected };
-        let (preview, doomed) = match replacement.apply(&content) {
-            Ok((edited, _)) => {
+        // Whether a file is there, and what it is, is told only to those who may know: after the decision.
+        let content = load(&cx.workspace, &target);
+        let before = content.as_deref().ok().map(digest);
+        let (preview, doomed) = match content.map(|content| (replacement.apply(&content), content)) {
+            Ok((Ok((edited, _)), content)) => {
                 let change = Change::between(content.as_bytes(), edited.as_bytes());
                 (change.preview(&target.path, Operation::Updated), None)
             }
-            Err(fault) => (Preview::None, Some(fault.plainly(&target, &replacement))),
+            Ok((Err(fault), _)) => (Preview::None, Some(fault.plainly(&target, &replacement))),
+            Err(error) => (Preview::None, Some(error)),
         };
-        let before = digest(&content);
         let action = Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] };
         let workspace = Arc::clone(&cx.workspace);
         let run = move |run| off_thread(run, move || edit(&workspace, &target, before, &replacement)).boxed();
@@ -121,11 +123,11 @@ fn missing(target: &Target) -> ToolError {
 fn edit(
     workspace: &Workspace,
     target: &Target,
-    before: [u8; 32],
+    before: Option<[u8; 32]>,
     replacement: &Replacement,
 ) -> Result<Value, ToolError> {
     let content = load(workspace, target)?;
-    if digest(&content) != before {
+    if before != Some(digest(&content)) {
         return Err(changed_since(&target.path));
     }
     let (edited, count) =

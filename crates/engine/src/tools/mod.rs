@@ -17,11 +17,13 @@ mod glob;
 mod grep;
 mod input;
 mod list;
+mod patch;
 mod read;
 pub mod registry;
 pub mod shell;
 pub mod skill;
 pub mod supervisor;
+pub mod task;
 pub mod text;
 pub mod todo;
 mod walk;
@@ -72,6 +74,11 @@ pub struct RunContext {
     pub cancel: CancellationToken,
     /// Output as it comes, for the screen. Never waited for: a full queue drops chunks.
     pub progress: mpsc::Sender<String>,
+}
+
+/// The command line of a recorded `bash` call, however its field was spelt.
+pub fn called_command(input: &Value) -> Option<String> {
+    input::Input::new(input.as_object()?.clone()).text("command").ok()
 }
 
 /// What work on files that hangs gets to finish after an interrupt: its result should be known if it can be.

@@ -25,7 +25,7 @@ impl Default for Read {
             aliases: &["read_file", "readfile", "view", "view_file", "open_file", "cat"],
             description: Cow::Borrowed(
                 "Read a text file. At most 50 KiB come back; for more, or for a part, give `offset` (first line, from 1) \
-                 and `limit` (lines). Folders: use bash with ls.",
+                 and `limit` (lines). For folders use list.",
             ),
             schema: json!({
                 "type": "object",
@@ -101,7 +101,7 @@ fn not_opened(error: FileError, target: &Target) -> ToolError {
     let FileError::Missing(_) = error else {
         return match error {
             FileError::NotRegular { what: "a folder", .. } => {
-                ToolError::new(error.code(), format!("{error}: list it with bash"))
+                ToolError::new(error.code(), format!("{error}: use list"))
             }
             other => other.into(),
         };

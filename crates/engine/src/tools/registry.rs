@@ -11,24 +11,26 @@ use super::edit::Edit;
 use super::glob::Glob;
 use super::grep::Grep;
 use super::list::List;
+use super::patch::Patch;
 use super::read::Read;
 use super::todo::{TodoRead, TodoWrite};
 use super::write::Write;
 
 /// An ordered set of tools; names are unique.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Registry {
-    /// `read`, `write`, `edit`, `bash`.
+    /// What every session has.
     pub fn standard() -> Self {
         let mut registry = Self::default();
         registry.add(Arc::new(Read::default()));
         registry.add(Arc::new(Write::default()));
         registry.add(Arc::new(Edit::default()));
         registry.add(Arc::new(Bash::default()));
+        registry.add(Arc::new(Patch::default()));
         registry.add(Arc::new(List::default()));
         registry.add(Arc::new(Glob::default()));
         registry.add(Arc::new(Grep::default()));
@@ -74,11 +76,26 @@ mod tests {
     fn a_model_is_told_the_same_in_the_same_order() {
         let specs = Registry::standard().specs();
         let names: Vec<&str> = specs.iter().map(|spec| &*spec.name).collect();
-        assert_eq!(names, ["read", "write", "edit", "bash"]);
+        assert_eq!(
+            names,
+            ["read", "write", "edit", "bash", "patch", "list", "glob", "grep", "todoread", "todowrite"]
+        );
         for spec in &specs {
             assert_eq!(spec.schema["type"], "object", "{}", spec.name);
             assert_eq!(spec.schema["additionalProperties"], false, "{}", spec.name);
         }
+    }
+
+    /// All of them travel with every request.
+    #[test]
+    fn what_a_model_is_told_is_short() {
+        let size = |spec: &ToolSpec| spec.name.len() + spec.description.len() + spec.schema.to_string().len();
+        let specs = Registry::standard().specs();
+        for spec in &specs {
+            assert!(size(spec) <= 900, "{}: {} bytes", spec.name, size(spec));
+        }
+        let all: usize = specs.iter().map(size).sum();
+        assert!(all <= 5500, "{all} bytes");
     }
 
     #[test]
@@ -95,6 +112,11 @@ mod tests {
             ("Edit", "edit"),
             ("shell", "bash"),
             (" run_shell_command ", "bash"),
+            ("list_files", "list"),
+            ("search_text", "grep"),
+            ("apply_patch", "patch"),
+            ("todo_write", "todowrite"),
+            ("TodoWrite", "todowrite"),
         ] {
             assert_eq!(found(said).as_deref(), Some(meant), "{said}");
         }
@@ -105,7 +127,7 @@ mod tests {
     fn a_tool_of_the_same_name_takes_the_place() {
         let mut registry = Registry::standard();
         registry.add(Arc::new(Read::default()));
-        assert_eq!(registry.specs().len(), 4);
+        assert_eq!(registry.specs().len(), 10);
         assert_eq!(registry.specs()[0].name, "read");
     }
 }

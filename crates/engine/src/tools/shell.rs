@@ -4,14 +4,15 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use zdx_protocol::redact::{RedactStream, Redactor};
 
-use self::capture::Capture;
+use self::capture::{Capture, Spill};
 use self::supervised::Supervised;
 use super::supervisor::{self, Status};
 
@@ -36,6 +37,8 @@ pub struct ShellSettings {
     pub env_pass: Vec<String>,
     /// Where output that is too long for a model is kept whole; none keeps it nowhere.
     pub spill_dir: Option<PathBuf>,
+    /// Masks secrets in what commands print.
+    pub redactor: Arc<Redactor>,
 }
 
 pub struct RunOptions {
@@ -95,6 +98,7 @@ pub struct Shell {
     supervisor: PathBuf,
     env: Vec<(OsString, OsString)>,
     spill_dir: Option<PathBuf>,
+    redactor: Arc<Redactor>,
     left: Mutex<Vec<Left>>,
 }
 
@@ -107,8 +111,9 @@ struct Left {
 
 impl Shell {
     pub fn new(settings: ShellSettings) -> Self {
-        let ShellSettings { supervisor, env, env_pass, spill_dir } = settings;
-        Self { supervisor, env: environment::allowed(env, &env_pass), spill_dir, left: Mutex::default() }
+        let ShellSettings { supervisor, env, env_pass, spill_dir, redactor } = settings;
+        let env = environment::allowed(env, &env_pass);
+        Self { supervisor, env, spill_dir, redactor, left: Mutex::default() }
     }
 
     /// Runs `sh -c command` and returns when it ended, ran out of time or was cancelled, with all it started stopped in
@@ -126,8 +131,10 @@ impl Shell {
                 true => ShellError::Start { program: self.supervisor.clone(), source },
                 false => ShellError::NoFolder(cwd.clone()),
             })?;
-        let mut stdout = Capture::pump(stdout, self.spill_dir.as_deref(), &id, "stdout", progress.clone());
-        let mut stderr = Capture::pump(stderr, self.spill_dir.as_deref(), &id, "stderr", progress);
+        let spill = |stream| Spill::new(self.spill_dir.as_deref(), &id, stream);
+        let mask = || RedactStream::new(Arc::clone(&self.redactor));
+        let mut stdout = Capture::pump(stdout, spill("stdout"), mask(), progress.clone());
+        let mut stderr = Capture::pump(stderr, spill("stderr"), mask(), progress);
 
         let status = tokio::select! {
             biased;

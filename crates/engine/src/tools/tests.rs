@@ -9,7 +9,9 @@ use serde_json::json;
 use super::*;
 
 mod edits;
+mod patches;
 mod reads;
+mod searches;
 mod todos;
 mod writes;
 
@@ -27,6 +29,7 @@ impl Desk {
             env: Vec::new(),
             env_pass: Vec::new(),
             spill_dir: None,
+            redactor: std::sync::Arc::new(zdx_protocol::redact::Redactor::new::<&str>([]).unwrap()),
         });
         let workspace = Arc::new(Workspace::open(dir.path()).unwrap());
         let timeout = Some(Duration::from_secs(30));

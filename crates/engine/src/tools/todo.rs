@@ -41,6 +41,11 @@ impl Todos {
         state.items = items;
     }
 
+    /// The list as a session has it after going back: nobody needs to save it.
+    pub fn reset(&self, items: Vec<Todo>) {
+        *self.lock() = State { items, untold: false };
+    }
+
     /// The list, if it changed since this was last asked: whoever asks must save and tell it.
     pub fn take_change(&self) -> Option<Vec<Todo>> {
         let mut state = self.lock();

@@ -11,16 +11,20 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use zdx_protocol::{Target, ToolError};
 
+use crate::history::{Blobs, Journal};
+
 mod beneath;
+mod journal;
 mod open;
 mod replace;
 
 pub use beneath::Folder;
 pub use open::Opened;
-pub use replace::Written;
+pub use replace::{Aside, Permissions, Staged, Written};
 
 /// As many as the kernel follows.
 const MAX_LINKS: usize = 40;
@@ -30,6 +34,7 @@ pub struct Workspace {
     root: PathBuf,
     descriptor: OwnedFd,
     home: Option<PathBuf>,
+    journal: Arc<Journal>,
 }
 
 /// Why a file could not be had; each tool gives it the code its contract names.
@@ -129,13 +134,33 @@ impl Workspace {
         if !folder.metadata()?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { root, descriptor: folder.into(), home: None })
+        Ok(Self { root, descriptor: folder.into(), home: None, journal: Arc::default() })
     }
 
     /// Where `~` leads; without it a tilde is an ordinary character.
     pub fn with_home(mut self, home: Option<PathBuf>) -> Self {
         self.home = home;
         self
+    }
+
+    /// Whatever is written or removed from here on is kept there first.
+    pub fn with_journal(mut self, journal: Arc<Journal>) -> Self {
+        self.journal = journal;
+        self
+    }
+
+    /// The same folder for a session that works for this one: what it changes can be taken back from both.
+    pub fn for_child(&self, blobs: Option<Blobs>) -> io::Result<Self> {
+        Ok(Self {
+            root: self.root.clone(),
+            descriptor: self.descriptor.try_clone()?,
+            home: self.home.clone(),
+            journal: Arc::new(Journal::below(Arc::clone(&self.journal), blobs)),
+        })
+    }
+
+    pub fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Canonical and absolute.
@@ -152,7 +177,18 @@ impl Workspace {
         if named.contains('\0') {
             return Err(FileError::BadPath("the path holds a NUL character"));
         }
-        let (path, exists) = follow(&self.absolute(named))?;
+        if begins_with_variable(named) {
+            return Err(FileError::BadPath(
+                "the path begins with a variable, which only a shell expands: write it out, or put ./ before a file that is \
+                 really called so",
+            ));
+        }
+        self.locate(&self.absolute(named))
+    }
+
+    /// The same for a path of our own making, which need not be text.
+    pub fn locate(&self, path: &Path) -> Result<Target, FileError> {
+        let (path, exists) = follow(&self.root.join(path))?;
         let inside = path.starts_with(&self.root);
         Ok(Target { path, inside, exists })
     }
@@ -168,6 +204,14 @@ impl Workspace {
         }
         self.root.join(named)
     }
+}
+
+/// `$HOME/x`, `${TMPDIR}`: taken literally it would be a file that nobody meant. Other names may begin with `$`.
+fn begins_with_variable(named: &str) -> bool {
+    let Some(first) = named.strip_prefix('$').and_then(|rest| rest.split('/').next()) else { return false };
+    let name = first.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(first);
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
 }
 
 /// One step of a path still to be taken.

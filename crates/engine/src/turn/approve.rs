@@ -63,6 +63,7 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
     io.emit.emit(Event::StateChanged { state: TurnState::AwaitingPermission }).await;
     let question = ApprovalRequest {
         request,
+        agent: None,
         id: call.id.clone(),
         tool: call.name.clone(),
         action: plan.action.clone(),

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, FutureExt};
@@ -10,12 +11,14 @@ use futures_util::stream::{FuturesOrdered, StreamExt};
 use serde_json::Map;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Arguments, Event, ToolCall, ToolError, ToolOutput, TurnState};
+use zdx_protocol::redact::MASK;
+use zdx_protocol::{Action, Arguments, Event, NoticeLevel, ToolCall, ToolError, ToolOutput, TurnState};
 
 use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
 use super::repeat::{Repeat, RepeatGuard};
 use crate::context::cap::ResultRoom;
+use crate::secrets;
 use crate::tools::{Prepared, RunContext};
 
 /// Tools clean up on cancel by themselves; one that does not is left behind after this long.
@@ -31,6 +34,8 @@ pub struct Calls {
     pub room: ResultRoom,
     pub denied: u32,
     pub repeated: bool,
+    /// A file that is likely code was changed since this was last looked at.
+    pub edited_code: bool,
 }
 
 /// A call that passed the gate.
@@ -51,7 +56,7 @@ impl Calls {
                 None => self.admit(call.clone(), io).await,
             };
             match ready {
-                Ok(ready) if ready.prepared.action.is_read_only() => side_by_side.push(ready),
+                Ok(ready) if ready.prepared.action.runs_alongside() => side_by_side.push(ready),
                 Ok(ready) => {
                     self.run_batch(std::mem::take(&mut side_by_side), io).await;
                     self.run_batch(vec![ready], io).await;
@@ -77,6 +82,10 @@ impl Calls {
         let mut requested = Vec::with_capacity(calls.len());
         let mut taken = earlier;
         for mut call in calls {
+            // Models have their own names for tools; everyone else hears ours.
+            if let Some(tool) = io.registry.find(&call.name) {
+                call.name = tool.spec().name.to_string();
+            }
             let duplicate = !self.used_ids.insert(call.id.clone());
             let fault = duplicate.then(|| {
                 let message =
@@ -102,6 +111,11 @@ impl Calls {
         }
         let prepared = prepare(&call, io).await?;
         let Prepared { action, preview, doomed, .. } = &prepared;
+        if matches!(action, Action::Write { .. })
+            && secrets::repeats_mask(&call.arguments, io.emit.transcript().messages())
+        {
+            return Err(masked_text());
+        }
         match gate(io, &call, Plan { action, preview, doomed: doomed.as_ref() }).await {
             Gate::Run => Ok(Ready { call, prepared }),
             Gate::Refused(error) => {
@@ -121,10 +135,13 @@ impl Calls {
         let only = (batch.len() == 1).then(|| batch.first().map(|ready| ready.call.id.clone())).flatten();
         let mut running = FuturesOrdered::new();
         for Ready { call, prepared } in batch {
+            let edits = edits_code(&prepared.action);
             io.emit.emit(Event::ToolStarted { id: call.id.clone(), name: call.name.clone() }).await;
             let context =
                 RunContext { id: call.id.clone(), cancel: io.cancel.clone(), progress: progress.clone() };
-            running.push_back(guarded(call, (prepared.run)(context), io.cancel.clone()));
+            running.push_back(
+                guarded(call, (prepared.run)(context), io.cancel.clone()).map(move |done| (done, edits)),
+            );
         }
         drop(progress);
         loop {
@@ -136,7 +153,10 @@ impl Calls {
                     }
                 }
                 finished = running.next() => match finished {
-                    Some((call, output, took)) => self.finish(&call, output, took, io).await,
+                    Some(((call, output, took), edits)) => {
+                        self.edited_code |= edits && output.is_ok();
+                        self.finish(&call, output, took, io).await;
+                    }
                     None => break,
                 },
             }
@@ -157,6 +177,13 @@ impl Calls {
         if let Some(items) = io.tools.todos.take_change() {
             io.emit.emit(Event::TodosChanged { items }).await;
         }
+        let (changes, trouble) = io.tools.workspace.journal().take();
+        for change in changes {
+            io.emit.emit(Event::FileChanged { id: call.id.clone(), change }).await;
+        }
+        if let Some(trouble) = trouble {
+            io.emit.notice(NoticeLevel::Warning, trouble).await;
+        }
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let event =
             Event::ToolFinished { id: call.id.clone(), name: call.name.clone(), result: output, duration_ms };
@@ -165,8 +192,9 @@ impl Calls {
 }
 
 async fn prepare(call: &ToolCall, io: &TurnIo<'_>) -> Result<Prepared, ToolError> {
-    let Some(tool) = io.registry.find(&call.name) else {
-        let names: Vec<_> = io.registry.names().collect();
+    let tool = io.registry.find(&call.name).filter(|tool| io.persona.has(&tool.spec().name));
+    let Some(tool) = tool else {
+        let names: Vec<_> = io.registry.names().filter(|name| io.persona.has(name)).collect();
         let message = format!("there is no tool named {:?}; the tools are: {}", call.name, names.join(", "));
         return Err(ToolError::new("unknown_tool", message));
     };
@@ -182,6 +210,15 @@ async fn prepare(call: &ToolCall, io: &TurnIo<'_>) -> Result<Prepared, ToolError
         () = io.cancel.cancelled() => Err(interrupted()),
         prepared = work => prepared.unwrap_or_else(|_| Err(ToolError::new("internal", "the tool broke down; this is a defect of zdx"))),
     }
+}
+
+/// Prose and notes need no compiler.
+fn edits_code(action: &Action) -> bool {
+    let is_prose = |path: &Path| {
+        let prose = ["md", "markdown", "txt", "rst", "adoc", "log"];
+        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| prose.contains(&ending))
+    };
+    matches!(action, Action::Write { targets, .. } if targets.iter().any(|target| !is_prose(&target.path)))
 }
 
 fn not_an_object(text: &str) -> ToolError {
@@ -211,6 +248,14 @@ async fn guarded(
         () = overdue => ToolOutput::Err(interrupted()),
     };
     (call, output, start.elapsed())
+}
+
+fn masked_text() -> ToolError {
+    let message = format!(
+        "{MASK} stands for a secret that you are not shown; the file holds other text there, and writing the mask would \
+         destroy it. Edit the lines around it, or use a command that need not repeat it"
+    );
+    ToolError::new("invalid_input", message)
 }
 
 fn broken_tool() -> ToolOutput {

@@ -1,10 +1,12 @@
-//! Commands that no model called for: what a user typed with `!`. They pass the same gate and are shown live.
+//! Commands that no model called for: what a user typed with `!`, what a slash command wants, what checks the work.
+//! They pass the same gate and are shown live.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use zdx_protocol::{
-    Action, Arguments, Event, Origin, Outcome, Preview, ToolCall, ToolError, TurnState, TurnSummary, Usage,
+    Action, Arguments, Event, NoticeLevel, Origin, Outcome, Preview, ToolCall, ToolError, TurnState,
+    TurnSummary, Usage,
 };
 
 use super::TurnIo;
@@ -20,9 +22,19 @@ pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> Tu
     io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     let id = format!("shell-{turn}");
-    let (text, denied) = match run_gated(&id, command, Origin::User, io).await {
-        Ok(output) => (report(command, &output), 0),
-        Err(error) => (format!("$ {command}\nnot run: {}", error.message), 1),
+    let (text, denied) = match run_gated(&id, command, Origin::User, io.tools.timeout, io).await {
+        Ok(output) => {
+            tell_ending(&output.end, io).await;
+            (report(command, &output), 0)
+        }
+        Err(error) => {
+            // Whoever said no, or stopped it, knows.
+            let known = matches!(error.code.as_ref(), "rejected" | "interrupted");
+            if !known {
+                io.emit.notice(NoticeLevel::Warning, format!("not run: {}", error.message)).await;
+            }
+            (format!("$ {command}\nnot run: {}", error.message), u32::from(!known))
+        }
     };
     io.emit.emit(Event::ShellFinished { text: text.clone() }).await;
     let outcome = if io.cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Completed };
@@ -35,11 +47,28 @@ pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> Tu
     TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms }
 }
 
+/// What a slash command's own command says, to be put in its place.
+pub async fn output_of(id: &str, command: &str, io: &mut TurnIo<'_>) -> String {
+    match run_gated(id, command, Origin::Model, io.tools.timeout, io).await {
+        Ok(output) if output.end == End::Exited(0) => output.stdout.text,
+        Ok(output) => report(command, &output),
+        Err(error) => format!("(`{command}` was not run: {})", error.message),
+    }
+}
+
+/// The output was shown as it came; how it ended is told when it did not end well.
+async fn tell_ending(end: &End, io: &mut TurnIo<'_>) {
+    if !matches!(end, End::Exited(0) | End::Cancelled) {
+        io.emit.notice(NoticeLevel::Info, ending(end)).await;
+    }
+}
+
 /// Judged, asked about where needed, run with its output shown as it comes.
 pub async fn run_gated(
     id: &str,
     command: &str,
     origin: Origin,
+    timeout: Option<Duration>,
     io: &mut TurnIo<'_>,
 ) -> Result<CommandOutput, ToolError> {
     let cwd = io.tools.workspace.root().to_owned();
@@ -60,13 +89,8 @@ pub async fn run_gated(
     io.emit.emit(Event::ToolStarted { id: id.to_owned(), name: "bash".to_owned() }).await;
     let (progress, mut chunks) = mpsc::channel(PROGRESS_QUEUE);
     let shell = std::sync::Arc::clone(&io.tools.shell);
-    let options = RunOptions {
-        id: id.to_owned(),
-        cwd,
-        timeout: io.tools.timeout,
-        cancel: io.cancel.clone(),
-        progress: Some(progress),
-    };
+    let options =
+        RunOptions { id: id.to_owned(), cwd, timeout, cancel: io.cancel.clone(), progress: Some(progress) };
     let run = shell.run(command, options);
     tokio::pin!(run);
     let output = loop {

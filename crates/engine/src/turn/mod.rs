@@ -4,10 +4,12 @@ mod approve;
 mod call;
 pub mod command;
 mod fault;
+mod remind;
 mod repeat;
 pub mod room;
 pub mod run;
 mod stream;
+pub mod validate;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Decision, RequestId};
 
 use crate::emit::Emitter;
+use crate::persona::Persona;
 use crate::policy::PolicyContext;
 use crate::policy::grants::GrantStore;
 use crate::tools::ToolContext;
@@ -26,6 +29,8 @@ use crate::tools::registry::Registry;
 pub struct TurnIo<'a> {
     pub emit: &'a mut Emitter,
     pub registry: &'a Registry,
+    /// Who is at work: it may not use every tool there is.
+    pub persona: &'a Persona,
     pub tools: &'a ToolContext,
     pub policy: &'a mut PolicyContext,
     pub grants: &'a GrantStore,

@@ -8,19 +8,22 @@ use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnState, Tu
 use super::TurnIo;
 use super::call::Calls;
 use super::fault;
+use super::remind::remind;
 use super::room;
 use super::stream::{self, Broken};
+use super::validate::Check;
 use crate::backend::native::Native;
 use crate::context::budget::Gauge;
 use crate::context::cap::ResultRoom;
 
 pub async fn run(native: &mut Native, prompt: Prompt, io: &mut TurnIo<'_>) -> TurnSummary {
     let start = Instant::now();
+    remind(&prompt, io).await;
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::Planning }).await;
 
-    let mut turn = Turn { calls: Calls::default(), text: String::new(), usage: Usage::default() };
+    let mut turn = Turn { calls: Calls::default(), text: String::new(), usage: Usage::default(), checks: 0 };
     let outcome = turn.steps(native, io).await;
 
     if outcome == Outcome::Interrupted {
@@ -43,11 +46,13 @@ struct Turn {
     calls: Calls,
     text: String,
     usage: Usage,
+    /// How often the work was checked.
+    checks: u32,
 }
 
 impl Turn {
     async fn steps(&mut self, native: &mut Native, io: &mut TurnIo<'_>) -> Outcome {
-        let max_steps = native.config.max_steps;
+        let max_steps = native.max_steps;
         for step in 1.. {
             match room::make(native, io).await {
                 Ok(usage) => self.usage.add(usage),
@@ -69,7 +74,13 @@ impl Turn {
             }
             if answer.calls.is_empty() {
                 tell_stop(answer.stop.as_ref(), &self.text, io).await;
-                return Outcome::Completed;
+                if self.is_checked(native, io).await {
+                    return Outcome::Completed;
+                }
+                if io.cancel.is_cancelled() {
+                    return Outcome::Interrupted;
+                }
+                continue;
             }
             let gauge = Gauge::of(native, io.emit.transcript());
             self.calls.room = ResultRoom::new(gauge.result_bytes());
@@ -92,6 +103,21 @@ impl Turn {
             }
         }
         Outcome::Completed
+    }
+}
+
+impl Turn {
+    /// True when the turn may end: nothing was edited, the check passed, or there is none to make.
+    async fn is_checked(&mut self, native: &Native, io: &mut TurnIo<'_>) -> bool {
+        let Some(validation) = &native.validation else { return true };
+        if !std::mem::take(&mut self.calls.edited_code) || self.checks >= validation.attempts() {
+            return true;
+        }
+        self.checks += 1;
+        match validation.check(self.checks, io).await {
+            Check::Passed | Check::Skipped => true,
+            Check::Failed => false,
+        }
     }
 }
 

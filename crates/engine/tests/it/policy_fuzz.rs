@@ -82,6 +82,7 @@ impl Sandbox {
     fn reset(&self) {
         let at = self.at();
         let ws = at.join("ws");
+        fs::create_dir_all(ws.join("sub")).unwrap();
         for entry in fs::read_dir(&ws).unwrap().chain(fs::read_dir(ws.join("sub")).unwrap()).flatten() {
             let keep = ["sub", "existing.txt", "a", "link"].iter().any(|name| entry.file_name() == *name);
             if !keep {
@@ -178,6 +179,9 @@ fn nothing_dangerous_runs_below_confirm() {
                     if index >= total {
                         break;
                     }
+                    if index > 0 && index.is_multiple_of(10_000) {
+                        eprintln!("{index} scripts, {} failures", failures.lock().unwrap().len());
+                    }
                     let script =
                         dangerous(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index as u64)));
                     let verdict = sandbox.verdict(&script);
@@ -186,10 +190,9 @@ fn nothing_dangerous_runs_below_confirm() {
                         if let Some(effect) = sandbox.run(shell, &script) {
                             ran = true;
                             if verdict < Level::Confirm {
-                                failures
-                                    .lock()
-                                    .unwrap()
-                                    .push(format!("[{shell}, {verdict}] {effect}: {script:?}"));
+                                let failure = format!("[{shell}, {verdict}] {effect}: {script:?}");
+                                eprintln!("{failure}");
+                                failures.lock().unwrap().push(failure);
                             }
                         }
                         sandbox.reset();

@@ -122,3 +122,48 @@ fn any_amount_of_nesting_is_refused_not_crashed_on() {
         }
     }
 }
+
+/// The longest texts that are read at all, made to be read slowly. Debug builds have five seconds each.
+#[test]
+fn no_text_takes_long() {
+    let cx = small_machine();
+    let fill = |unit: &str| unit.repeat(60_000 / unit.len());
+    let nested = |open: &str, close: &str| {
+        let body = "x".repeat(50_000);
+        format!("echo {}{body}{}", open.repeat(7), close.repeat(7))
+    };
+    let texts = [
+        fill("a=$(ls);"),
+        fill("ls;"),
+        fill("$(("),
+        fill("${a:-"),
+        fill("{a,"),
+        fill("a[b]"),
+        fill("'\"`"),
+        fill("<<E\n"),
+        fill("((a"),
+        fill("x=(a "),
+        fill("[[ a "),
+        fill("f() "),
+        fill("echo {a,b}{c,d} "),
+        fill("\\\n"),
+        fill("sed s/a/b/ "),
+        fill("*?["),
+        fill("a|"),
+        fill("if a; then "),
+        nested("$(( (", ") )"),
+        nested("${a:-'b'", "}"),
+        nested("\"$(echo ", ")\""),
+        nested("$((", "))"),
+        format!("echo {{{}}}", fill("a,")),
+        format!("awk '{}'", fill("{print}")),
+        format!("python3 -c \"{}\"", fill("os.system('ls') ")),
+    ];
+    for text in texts {
+        let start = std::time::Instant::now();
+        verdict(&text, &cx);
+        let took = start.elapsed();
+        let shown: String = text.chars().take(40).collect();
+        assert!(took.as_secs() < 5, "{shown:?} took {took:?}");
+    }
+}

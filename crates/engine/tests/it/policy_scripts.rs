@@ -151,6 +151,15 @@ fn leaf(rng: &mut Rng, danger: bool) -> Piece {
             "for d in sub; do cd $d; : > existing.txt; done",
             "exec 3> existing.txt",
             "exec > a; ls",
+            "echo $'\\'\nrm x\necho \\''",
+            "[[ a || rm ]]",
+            "[[ x =~ a|rm ]]",
+            "(((rm x)|(ls)))",
+            "(((rm x)))",
+            "[[ -n a || rm x ]]",
+            "echo hi &>/dev/null rm x",
+            "cd() { :; }; cd sub; : > existing.txt",
+            "BASH_CMDS[ls]=../bin/rm; ls",
             "set -- rm x; \"$@\"",
             "set rm x; $*",
             "c=rm; $c x",
@@ -321,6 +330,9 @@ fn wrap(rng: &mut Rng, piece: Piece) -> Piece {
 
 /// A script that most likely does something that must be confirmed; some are broken by a few characters.
 pub fn dangerous(rng: &mut Rng) -> String {
+    if rng.chance(25) {
+        return spliced(rng);
+    }
     let script = whole_dangerous(rng);
     if rng.chance(35) { mutate(rng, script) } else { script }
 }
@@ -351,10 +363,55 @@ pub fn harmless(rng: &mut Rng) -> String {
     piece.text
 }
 
+/// A harmless script with a command put in somewhere: in a quote, a comment, a word, or where it runs.
+fn spliced(rng: &mut Rng) -> String {
+    let script = harmless(rng);
+    if script.contains('/') || script.contains("env") {
+        return script;
+    }
+    let mut chars: Vec<char> = script.chars().collect();
+    for _ in 0..=rng.below(2) {
+        let piece = rng.pick(&[
+            "rm x",
+            ";rm x;",
+            "\nrm x\n",
+            "$(rm x)",
+            "`rm x`",
+            "|rm x|",
+            "&& rm x &&",
+            "||rm x||",
+            "&rm x&",
+            " > a ",
+            ">existing.txt ",
+            "(rm x)",
+            "{ rm x; }",
+            "'",
+            "\"",
+            "\\",
+            "$'",
+            "<<E\n",
+            "\nE\n",
+            "#",
+            "$((",
+            "))",
+            "${y:-",
+            "}",
+            "[[ ",
+            " ]]",
+            "((",
+            "eval ",
+            "! ",
+        ]);
+        let at = rng.below(chars.len() + 1);
+        chars.splice(at..at, piece.chars());
+    }
+    chars.into_iter().collect()
+}
+
 /// A few characters that matter to a shell are put in, taken out or exchanged.
 fn mutate(rng: &mut Rng, text: String) -> String {
-    // A slash next to a deletion could become a path from the root.
-    if text.contains('/') {
+    // A slash next to a deletion could become a path from the root, and `env -` forgets the search path.
+    if text.contains('/') || text.contains("env") {
         return text;
     }
     let mut chars: Vec<char> = text.chars().collect();

@@ -27,6 +27,7 @@ impl Bench {
             env: std::env::vars_os().collect(),
             env_pass: Vec::new(),
             spill_dir: Some(dir.path().join("spill")),
+            redactor: std::sync::Arc::new(zdx_protocol::redact::Redactor::new::<&str>([]).unwrap()),
         });
         Self { dir, shell }
     }

@@ -117,6 +117,7 @@ async fn environment() {
             .to_vec(),
         env_pass: vec!["DEPLOY_KEY".to_owned()],
         spill_dir: None,
+        redactor: std::sync::Arc::new(zdx_protocol::redact::Redactor::new::<&str>([]).unwrap()),
     });
     let output = shell.run("env", bench.options()).await.unwrap();
     let names: Vec<&str> = stdout(&output).lines().filter_map(|line| line.split('=').next()).collect();

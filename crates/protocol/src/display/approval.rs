@@ -67,6 +67,17 @@ pub struct View<'a> {
     /// Lines of a diff or a preview; a command is not bounded.
     pub lines: usize,
     pub home: Option<&'a Path>,
+    /// The workspace: what lies in it is named from there, so that anything else stands out.
+    pub root: Option<&'a Path>,
+}
+
+impl View<'_> {
+    fn path(&self, path: &Path) -> String {
+        match self.root.and_then(|root| path.strip_prefix(root).ok()) {
+            Some(below) if !below.as_os_str().is_empty() => format::path(below, None),
+            Some(_) | None => format::path(path, self.home),
+        }
+    }
 }
 
 const ONCE: Key = Key { key: 'y', label: "once", answer: Answer::AllowOnce };
@@ -87,9 +98,9 @@ const TALL: usize = 20;
 /// The question as it is first put.
 pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
     let mut page = Page::new(view);
-    page.wrapped(Part::Title, "", &title(request, view.home));
+    page.wrapped(Part::Title, "", &title(request, view));
     page.preview(request);
-    for effect in effects(request, view.home) {
+    for effect in effects(request, view) {
         page.labelled(Part::Effect, "may", &effect);
     }
     page.labelled(Part::Why, "why", &request.reason.message);
@@ -105,7 +116,11 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
         (Danger::Ask, None) => {}
         (Danger::Confirm, _) => page.wrapped(Part::Note, INDENT, "asked every time, never remembered"),
     }
-    keys.extend([DENY, WORD]);
+    keys.push(DENY);
+    // No model waits to hear about what a person typed.
+    if !matches!(request.action, Action::Command { origin: Origin::User, .. }) {
+        keys.push(WORD);
+    }
     Question { lines: page.lines, keys }
 }
 
@@ -114,9 +129,14 @@ pub fn scope_question(request: &ApprovalRequest, view: View<'_>) -> Option<Quest
     let grant = request.grant.as_ref().filter(|_| request.danger == Danger::Ask)?;
     let mut page = Page::new(view);
     page.wrapped(Part::Title, "", "always allow exactly this, for how long?");
-    page.exact(Part::Grant, grant);
+    page.granted(request, grant);
     page.wrapped(Part::Note, INDENT, "`zdx policy grants` lists and revokes what a project was granted");
     Some(Question { lines: page.lines, keys: vec![SESSION, PROJECT, BACK] })
+}
+
+/// A command is remembered under the name of its tool.
+fn granted_command(grant: &str) -> &str {
+    grant.strip_prefix("bash ").unwrap_or(grant)
 }
 
 impl Question {
@@ -155,7 +175,7 @@ impl Question {
     }
 }
 
-fn title(request: &ApprovalRequest, home: Option<&Path>) -> String {
+fn title(request: &ApprovalRequest, view: View<'_>) -> String {
     let asked = match (&request.preview, &request.action) {
         (Preview::Change { path, operation, additions, deletions, .. }, _) => {
             let verb = match operation.as_str() {
@@ -165,12 +185,12 @@ fn title(request: &ApprovalRequest, home: Option<&Path>) -> String {
                 "unchanged" => "write, without a change,",
                 _ => "change",
             };
-            format!("{verb} {}? (+{additions} -{deletions})", format::path(path, home))
+            format!("{verb} {}? (+{additions} -{deletions})", view.path(path))
         }
         (_, Action::Command { origin: Origin::User, .. }) => "run your command?".to_owned(),
         (_, Action::Command { origin: Origin::Model, .. }) => "run this command?".to_owned(),
-        (_, Action::Read { targets, .. }) => format!("read {}?", paths(targets, home)),
-        (_, Action::Write { targets, .. }) => format!("change {}?", paths(targets, home)),
+        (_, Action::Read { targets, .. }) => format!("read {}?", paths(targets, view)),
+        (_, Action::Write { targets, .. }) => format!("change {}?", paths(targets, view)),
         (_, Action::Mcp { server, tool }) => {
             format!("call {} of the MCP server {}?", visible_line(tool), visible_line(server))
         }
@@ -184,23 +204,25 @@ fn title(request: &ApprovalRequest, home: Option<&Path>) -> String {
     }
 }
 
-fn paths(targets: &[Target], home: Option<&Path>) -> String {
+fn paths(targets: &[Target], view: View<'_>) -> String {
     match targets {
-        [one] => format::path(&one.path, home),
+        [one] => view.path(&one.path),
         _ => format::count(targets.len(), "file"),
     }
 }
 
 /// What the action reaches, in words; the resolved targets, not what a model called them.
-fn effects(request: &ApprovalRequest, home: Option<&Path>) -> Vec<String> {
+fn effects(request: &ApprovalRequest, view: View<'_>) -> Vec<String> {
     let reach = |verb: &str, target: &Target| {
         let state = if target.exists { "" } else { ", which does not exist yet" };
         let place = if target.inside { "" } else { ", OUTSIDE the workspace" };
-        format!("{verb} {}{state}{place}", format::path(&target.path, home))
+        format!("{verb} {}{state}{place}", view.path(&target.path))
     };
     match &request.action {
+        // The title said so already.
+        Action::Write { targets, .. } if is_whole_change(request, targets) => Vec::new(),
         Action::Command { cwd, .. } => {
-            vec![format!("do anything you can do, starting in {}", format::path(cwd, home))]
+            vec![format!("do anything you can do, starting in {}", view.path(cwd))]
         }
         Action::Read { targets, .. } => targets.iter().map(|target| reach("read", target)).collect(),
         Action::Write { targets, .. } => targets.iter().map(|target| reach("write", target)).collect(),
@@ -210,6 +232,14 @@ fn effects(request: &ApprovalRequest, home: Option<&Path>) -> Vec<String> {
         Action::Skill { .. } => vec!["give the model further instructions".to_owned()],
         Action::Task { .. } => vec!["use tools of its own, each judged like this one".to_owned()],
         Action::Todo => Vec::new(),
+    }
+}
+
+/// The preview shows all there is: one file of the workspace, by the name that is written.
+fn is_whole_change(request: &ApprovalRequest, targets: &[Target]) -> bool {
+    match (&request.preview, targets) {
+        (Preview::Change { path, .. }, [only]) => only.inside && *path == only.path,
+        _ => false,
     }
 }
 
@@ -246,12 +276,35 @@ impl<'a> Page<'a> {
 
     fn grant(&mut self, request: &ApprovalRequest, grant: &str) {
         match &request.action {
-            Action::Command { command, .. } if command == grant => {
+            Action::Command { command, .. } if command == granted_command(grant) => {
                 self.labelled(Part::Grant, "always", "allows exactly this command, nothing wider");
+            }
+            Action::Write { targets, .. } if targets.len() == 1 => {
+                self.labelled(Part::Grant, "always", "allows every change to this file, and to no other");
             }
             _ => {
                 self.labelled(Part::Grant, "always", "allows exactly, and nothing wider:");
-                self.exact(Part::Grant, grant);
+                self.granted(request, grant);
+            }
+        }
+    }
+
+    /// What would be remembered, word for word.
+    fn granted(&mut self, request: &ApprovalRequest, grant: &str) {
+        match &request.action {
+            Action::Command { .. } => self.exact(Part::Grant, granted_command(grant)),
+            Action::Write { targets, .. } => {
+                for target in targets {
+                    let text = format!("every change to {}", self.view.path(&target.path));
+                    self.wrapped(Part::Grant, INDENT, &text);
+                }
+            }
+            Action::Read { .. }
+            | Action::Mcp { .. }
+            | Action::Skill { .. }
+            | Action::Task { .. }
+            | Action::Todo => {
+                self.wrapped(Part::Grant, INDENT, grant);
             }
         }
     }

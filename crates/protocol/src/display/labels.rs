@@ -7,6 +7,7 @@ use super::diff::{self, Bounds, Line, LineKind};
 use super::format::{count, size};
 use super::sanitize::{plain, visible_line};
 use super::text::{one_line, truncate_width};
+use crate::change::FileChange;
 use crate::tool::ToolOutput;
 
 /// A command is shown whole; only an absurd one is cut.
@@ -262,6 +263,31 @@ fn todo_line(item: &str, columns: usize) -> Line {
         _ => LineKind::Context,
     };
     Line::new(kind, one_line(item, columns))
+}
+
+/// What going back to before a turn did, a line for each file.
+pub fn reverted(turn: u32, files: &[FileChange]) -> String {
+    format!("back to before turn {turn}{}", files_put_back(files))
+}
+
+/// What taking back a revert did, a line for each file.
+pub fn redone(turn: u32, files: &[FileChange]) -> String {
+    format!("forth again to the end of turn {turn}{}", files_put_back(files))
+}
+
+fn files_put_back(files: &[FileChange]) -> String {
+    let line = |file: &FileChange| {
+        let done = match (&file.before, &file.after) {
+            (None, _) => "created",
+            (Some(_), Some(_)) => "restored",
+            (Some(_), None) => "removed",
+        };
+        format!("\n{done} {}", file.path.display())
+    };
+    match files {
+        [] => "; no file was touched".to_owned(),
+        files => files.iter().map(line).collect(),
+    }
 }
 
 #[cfg(test)]

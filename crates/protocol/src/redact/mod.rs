@@ -2,6 +2,7 @@
 //! Masks known values and what has the shape of a token; never decides what is written.
 
 mod shapes;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Map, Value};
 
 use shapes::Shapes;
+pub use stream::RedactStream;
 
 pub const MASK: &str = "[redacted]";
 
@@ -84,6 +86,16 @@ impl Redactor {
         }
     }
 
+    /// Where the secret begins that lies on both sides of `at`, if there is one.
+    fn secret_across(&self, text: &str, at: usize) -> Option<usize> {
+        let known = self.known.find_iter(text).map(|found| found.range());
+        let found = known.take_while(|range| range.start < at).chain(
+            // Shapes are found anew after each other's end, so they are looked for on their own.
+            self.shapes.find_iter(text).take_while(|range| range.start < at),
+        );
+        found.filter(|range| range.end > at).map(|range| range.start).min()
+    }
+
     fn redact_all<'a>(&self, values: impl Iterator<Item = &'a mut Value>) -> bool {
         values.filter_map(|value| self.redact_value(value).then_some(())).count() > 0
     }
@@ -108,32 +120,70 @@ impl Redactor {
 
 /// The values of a `.env` that are worth keeping out of files. What every project says there is no secret.
 pub fn dotenv_secrets(text: &str) -> Vec<String> {
-    text.lines().filter_map(dotenv_value).filter(|value| !is_commonplace(value)).map(str::to_owned).collect()
+    text.lines()
+        .filter_map(dotenv_entry)
+        .filter(|(name, value)| is_secret(value) && (names_secret(name) || !is_wordlike(value)))
+        .map(|(_, value)| value.to_owned())
+        .collect()
 }
 
-fn dotenv_value(line: &str) -> Option<&str> {
+fn dotenv_entry(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    if !name.trim().chars().all(is_name) {
+    let name = name.trim();
+    if !name.chars().all(is_name) {
         return None;
     }
     let value = value.trim();
-    match value.chars().next()? {
+    let value = match value.chars().next()? {
         quote @ ('"' | '\'' | '`') => value[1..].split(quote).next(),
         _ => value.split(" #").next().map(str::trim_end),
-    }
+    };
+    value.map(|value| (name, value))
 }
 
-fn is_commonplace(value: &str) -> bool {
+/// Whether a variable of this name holds a secret, as far as names tell.
+pub fn names_secret(name: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "KEY",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "PASS",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "AUTH",
+    ];
+    let name = name.to_ascii_uppercase();
+    // `GIT_AUTHOR_NAME` is none, `npm_config_authToken` is one.
+    name.split(['_', '-', '.']).any(|word| {
+        let word = word.strip_suffix('S').unwrap_or(word);
+        WORDS.contains(&word) || ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|end| word.ends_with(end))
+    })
+}
+
+/// Whether a value may be a secret at all: a path, a number or an address without password is none.
+pub fn is_secret(value: &str) -> bool {
     const WORDS: [&str; 7] =
         ["development", "production", "localhost", "127.0.0.1", "disabled", "postgres", "memory"];
     let starts = |starts: &[&str]| starts.iter().any(|start| value.starts_with(start));
-    value.len() < SHORTEST_SECRET
+    let commonplace = value.len() < SHORTEST_SECRET
         || WORDS.contains(&value)
         || starts(&["$", "/", "./", "../", "~/"])
         || (starts(&["http://", "https://", "redis://", "postgres://"]) && !value.contains(['@', '?']))
-        || value.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ':')
+        || value.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ':');
+    !commonplace
+}
+
+/// A name of a service, a region, a database: masked, they would blind a model to half of a project.
+fn is_wordlike(value: &str) -> bool {
+    const LONGEST: usize = 15;
+    let one_word = value.len() <= 24 && value.chars().all(|c| c.is_ascii_lowercase());
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
+    one_word || (value.len() <= LONGEST && value.chars().all(plain))
 }
 
 /// Other spellings of one value: inside JSON text, inside a URL.

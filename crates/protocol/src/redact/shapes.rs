@@ -172,12 +172,29 @@ fn jwt(body: &str) -> usize {
     header + 1 + run(rest, |byte| is_token(byte) || byte == b'.')
 }
 
+/// How code refers to a value, and how examples leave it out.
+const ELSEWHERE: [&str; 10] = [
+    "process.env",
+    "os.environ",
+    "env.",
+    "import.meta",
+    "config.",
+    "self.",
+    "this.",
+    "your",
+    "changeme",
+    "xxxx",
+];
+
 /// The length of an assigned value; none when it refers to one kept elsewhere, or is code or JSON around it.
 fn assigned(value: &str) -> usize {
     let ends =
         |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'(' | b'[');
     let length = run(value, |byte| !ends(byte));
-    let reference = value.starts_with(['$', '<', '{', '*', '%', ',', ':', '}', ']']);
+    let reference = value.starts_with(['$', '<', '{', '*', '%', ',', ':', '}', ']'])
+        || ELSEWHERE
+            .iter()
+            .any(|start| value.get(..start.len()).is_some_and(|v| v.eq_ignore_ascii_case(start)));
     if reference || value[length..].starts_with(['(', '[']) { 0 } else { length }
 }
 

@@ -42,6 +42,7 @@ fn what_is_no_secret_is_borrowed() {
         "sk-only-words-and-dashes-here",
         "API_KEY=$OTHER_KEY and TOKEN=$(cat token.txt) and SECRET=<your secret here>",
         "TOKEN=abc",
+        "API_KEY=process.env.API_KEY SECRET=config.secret_key API_KEY=your_api_key_here",
         "the bearer of this letter",
         "Bearer authentication-is-a-scheme",
         "AKIAIOSFODNN7EXAMPLELONGER",
@@ -111,8 +112,72 @@ fn json_keeps_its_shape() {
 #[test]
 fn a_dotenv_gives_its_secrets_and_not_its_commonplaces() {
     let text = "# comment\nSECRET='a b c d e'\nexport TOKEN=abcdefgh1 # note\nDB=postgres://u:p4ss@db/x\nURL=http://localhost:3000\n\
-                NODE_ENV=production\nPORT=12345678\nHOME_DIR=/var/lib/thing\nSHORT=abc\nREF=${OTHER_THING}\nnot a line\nEMPTY=\n";
-    assert_eq!(dotenv_secrets(text), ["a b c d e", "abcdefgh1", "postgres://u:p4ss@db/x"]);
+                NODE_ENV=production\nREGION=ap-southeast-1\nDB_NAME=inventory\nOTHER=some_planted_value_1\nPORT=12345678\nHOME_DIR=/var/lib/thing\nSHORT=abc\nREF=${OTHER_THING}\nnot a line\nEMPTY=\n";
+    assert_eq!(
+        dotenv_secrets(text),
+        ["a b c d e", "abcdefgh1", "postgres://u:p4ss@db/x", "some_planted_value_1"]
+    );
+}
+
+#[test]
+fn names_tell_secrets_from_the_rest() {
+    for name in [
+        "OPENAI_API_KEY",
+        "GITHUB_TOKEN",
+        "db.password",
+        "npm_config__authToken",
+        "AWS_KEYS",
+        "SSH_AUTH_SOCK",
+    ] {
+        assert!(names_secret(name), "{name}");
+    }
+    for name in ["GIT_AUTHOR_NAME", "KEYBOARD", "PASSENGER", "PATH", "XAUTHORITY", "TOKENIZERS_PARALLELISM"] {
+        assert!(!names_secret(name), "{name}");
+    }
+}
+
+/// However a stream is cut, what comes out is what the whole would have become.
+#[test]
+fn a_stream_is_masked_whatever_its_pieces() {
+    let pem =
+        format!("-----BEGIN RSA PRIVATE KEY-----\n{}-----END RSA PRIVATE KEY-----", "QUJD\n".repeat(1_000));
+    let filler = "plain words and é ünïcödé\n".repeat(5_000);
+    let secret = "planted-secret-value";
+    let mut whole = Vec::new();
+    for at in [10, 65_530, 70_000, 81_920, filler.len() - 10] {
+        let at = filler.floor_char_boundary(at);
+        whole.extend_from_slice(&filler.as_bytes()[..at]);
+        whole.extend_from_slice(format!("{secret}\nTOKEN=abcdefgh12345\n{pem}").as_bytes());
+        whole.extend_from_slice(b"\xff\xfe binary \x00");
+        whole.extend_from_slice(&filler.as_bytes()[at..]);
+    }
+    let redactor = std::sync::Arc::new(redactor(&[secret]));
+    let masked_by = |size: usize| {
+        let mut stream = RedactStream::new(std::sync::Arc::clone(&redactor));
+        let mut out = Vec::new();
+        whole.chunks(size).for_each(|piece| out.extend(stream.push(piece)));
+        out.extend(stream.finish());
+        out
+    };
+    let once = masked_by(whole.len());
+    for size in [1, 7, 4_096, 65_536, 65_537] {
+        let out = masked_by(size);
+        assert!(out == once, "pieces of {size}");
+    }
+    let text = String::from_utf8_lossy(&once);
+    assert!(!text.contains(secret) && !text.contains("QUJD") && !text.contains("abcdefgh12345"));
+    assert_eq!(text.matches(MASK).count(), 15);
+    assert_eq!(text.matches("binary").count(), 5);
+}
+
+#[test]
+fn little_is_held_back_even_of_a_secret_without_end() {
+    let mut stream = RedactStream::new(std::sync::Arc::new(redactor(&[])));
+    let mut given = stream.push(b"sk-1").len();
+    for _ in 0..10 {
+        given += stream.push(&[b'a'; 64 << 10]).len();
+    }
+    assert!(given > 8 * (64 << 10), "{given}");
 }
 
 const SECRETS: [&str; 4] = ["k3y-\"quoted\"-\\value", "ünïcödé-sëcret", "0123456789abcdef", "KEY=12345678"];

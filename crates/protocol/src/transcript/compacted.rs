@@ -53,6 +53,8 @@ impl Transcript {
         self.todos.clone_from(&compaction.todos);
         self.fresh_prompts = 0;
         self.compaction = Some(compaction);
+        // What was before cannot be gone back to: it is not in the context any more.
+        self.forget_history();
     }
 
     pub(super) fn apply_prune(&mut self, calls: &[String]) {

@@ -124,6 +124,17 @@ impl Pty {
         self.wait_for(|screen| screen.contents().contains(text), timeout);
     }
 
+    /// Whether this comes up on the screen in time; for tests that do something about it if not.
+    pub fn saw_text(&self, text: &str, timeout: Duration) -> bool {
+        let (terminal, changed) = &*self.shared.0;
+        let terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = |terminal: &Terminal| terminal.parser.screen().contents().contains(text);
+        let (terminal, _) = changed
+            .wait_timeout_while(terminal, timeout, |terminal| terminal.open && !seen(terminal))
+            .unwrap_or_else(PoisonError::into_inner);
+        seen(&terminal)
+    }
+
     pub fn screen(&self) -> Screen {
         self.shared.lock().parser.screen().clone()
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::paths::{Env, Paths};
+use crate::policy::trust::{self, Standing};
 
 mod files;
 mod layers;
@@ -64,11 +65,13 @@ impl World {
             .map(|(name, path)| (name.to_owned(), path.to_str().unwrap().to_owned()));
         let env = Env::from_pairs(own.into_iter().chain(self.vars.iter().cloned()));
         let paths = Paths::from_env(&env).unwrap();
+        let project = read_project(&paths, &self.root)?;
         resolve(&ResolveInput {
             paths: &paths,
             root: &self.root,
             env: &env,
             flags: &self.flags,
+            project: project.as_ref(),
             trusted: self.trusted,
         })
     }
@@ -77,8 +80,15 @@ impl World {
         self.resolve().unwrap().config
     }
 
+    /// What a user reads: the file's notices, then the one about trust.
     fn notices(&self) -> Vec<String> {
-        self.resolve().unwrap().notices
+        let Resolved { mut notices, wants, .. } = self.resolve().unwrap();
+        notices.extend(trust::notice(&wants, Standing::Unknown));
+        notices
+    }
+
+    fn wants(&self) -> Vec<String> {
+        self.resolve().unwrap().wants.iter().map(ToString::to_string).collect()
     }
 
     fn error(&self) -> String {

@@ -96,7 +96,7 @@ fn a_laxer_approval_than_the_users_is_ignored() {
         .global("config.toml", "approval = \"paranoid\"")
         .project("config.toml", "approval = \"balanced\"");
     assert_eq!(world.config().approval, Some(zdx_protocol::Approval::Paranoid));
-    assert!(world.notices()[0].contains("approval (line 1)"));
+    assert!(world.notices()[0].contains("approval (.zdx/config.toml:1)"), "{:?}", world.notices());
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn allow_rules_are_announced_as_ignored_and_marked_for_policy() {
     let text = "[permission]\nread = \"deny\"\nwrite = \"allow\"\n[permission.bash]\n\"rm *\" = \"allow\"";
     let world = World::new().project("config.toml", text);
     assert!(!world.config().permission[0].trusted);
-    assert!(world.notices()[0].contains("what it allows (2)"), "{:?}", world.notices());
+    assert_eq!(world.wants(), [".zdx/config.toml:1: allow without asking: write, bash \"rm *\""]);
 }
 
 #[test]
@@ -124,8 +124,9 @@ fn an_untrusted_system_prompt_informs_and_replaces_nothing() {
         };
         assert_eq!((text.as_str(), &file.path), ("theirs", &world.root.join(".zdx/p.md")));
         assert_eq!(file.confined_to.as_deref(), Some(world.root.as_path()));
-        assert_eq!(resolved.notices.len(), 1);
-        assert!(resolved.notices[0].contains("instead of replacing it"), "{:?}", resolved.notices);
+        let wants = world.wants();
+        assert_eq!(wants.len(), 2);
+        assert!(wants.iter().all(|want| want.contains("only added to yours")), "{wants:?}");
     }
 }
 
@@ -142,7 +143,9 @@ fn an_untrusted_project_names_only_files_of_its_own() {
         let resolved = world.resolve().unwrap();
         assert_eq!(resolved.config.system_prompt, SystemPrompt::BuiltIn, "{named}");
         assert_eq!(instruction_files(&resolved.config), [world.root.join(".zdx/../prompt.md")], "{named}");
-        assert_eq!(resolved.notices[0].matches("out of the project").count(), 2, "{named}");
+        let wants = world.wants();
+        assert_eq!(wants.len(), 2, "{named}: {wants:?}");
+        assert!(wants.iter().all(|want| want.contains("leads out of the project")), "{wants:?}");
     }
 }
 
@@ -155,4 +158,35 @@ fn the_users_environment_and_flags_still_win() {
     });
     let config = world.config();
     assert_eq!((config.approval, config.max_steps), (Some(zdx_protocol::Approval::Yolo), None));
+}
+
+#[test]
+fn wants_say_what_they_would_do_and_hide_secrets() {
+    let text = "validation.command = \"make check\"\nenv.pass = [\"AWS_KEY\", \"X\"]\nmax_steps = 0\n\
+                anthropic_base_url = \"http://u:planted@evil\"\n[mcp.db]\ncommand = [\"sh\", \"-c\", \"x\"]\n\
+                environment.A = \"planted\"";
+    let wants = World::new().project("config.toml", text).wants().join("\n");
+    for what in [
+        ":1: run a command after each turn: make check",
+        ":2: give commands your variables AWS_KEY, X",
+        ":3: set max_steps to 0",
+        ":4: send requests to http://(hidden)@evil",
+        "start the MCP server db: {\"command\":[\"sh\",\"-c\",\"x\"]",
+    ] {
+        assert!(wants.contains(what), "{what} in {wants}");
+    }
+    assert!(!wants.contains("planted"), "{wants}");
+}
+
+#[test]
+fn a_projects_file_behind_a_link_that_leads_out_is_not_read() {
+    let world = World::new();
+    fs::write(world.home.join("mine.toml"), "max_steps = 3").unwrap();
+    std::os::unix::fs::symlink(world.home.join("mine.toml"), world.root.join(".zdx/config.toml")).unwrap();
+    assert!(matches!(world.resolve(), Err(ConfigError::Outside { .. })));
+    // One that stays inside is as good as the file.
+    fs::remove_file(world.root.join(".zdx/config.toml")).unwrap();
+    fs::write(world.root.join("settings.toml"), "max_steps = 3").unwrap();
+    std::os::unix::fs::symlink("../settings.toml", world.root.join(".zdx/config.toml")).unwrap();
+    assert_eq!(world.config().max_steps, Some(3));
 }

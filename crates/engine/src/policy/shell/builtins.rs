@@ -76,13 +76,9 @@ impl Walker<'_> {
 
     fn source_file(&mut self, argv: &[Arg], part: &mut Part) {
         part.plain = false;
-        self.found.changes_folder = true;
-        match operands(argv).first() {
-            None => {}
-            Some(file) => self.script_file(file, part),
+        if let Some(file) = operands(argv).first() {
+            self.script_file(file, part);
         }
-        // The file may leave us anywhere.
-        self.folders = Folders::unknown();
     }
 
     /// A script given by name.

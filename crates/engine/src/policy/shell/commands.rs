@@ -126,15 +126,16 @@ impl Walker<'_> {
             part.confirm("opaque", "which command it runs is not known before it runs");
             return;
         };
-        let name = basename(text).to_owned();
+        // Some file systems do not tell RM from rm.
+        let name = basename(text).to_ascii_lowercase();
         if text.contains('/') {
             self.program_path(first, part);
         }
         if self.alias(first, argv, part) {
             return;
         }
-        self.call_function(&name, part);
         self.named(&name, argv, part);
+        self.call_function(&name, part);
     }
 
     /// A program given by path: one of the machine's, one of the workspace, or a stranger.
@@ -159,6 +160,9 @@ impl Walker<'_> {
         let Some(value) = self.facts.aliases.get(&first.text).cloned() else { return false };
         part.plain = false;
         part.ask("shadowed", format!("{} is an alias here", first.text));
+        if matches!(first.text.as_str(), "cd" | "pushd" | "popd") {
+            part.confirm("opaque", "an alias changes where the rest runs");
+        }
         if !first.bare || self.inside.iter().any(|name| name == &first.text) {
             return false;
         }
@@ -192,7 +196,8 @@ impl Walker<'_> {
         if self.beside > 0 && self.inside.iter().any(|outer| outer == name) {
             part.forbid("it starts itself again and again (a fork bomb)");
         }
-        if self.facts.function_changes_folder {
+        if self.facts.function_changes_folder || matches!(name, "cd" | "pushd" | "popd") {
+            self.found.changes_folder = true;
             self.folders = Folders::unknown();
         }
     }

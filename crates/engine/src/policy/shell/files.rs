@@ -84,6 +84,9 @@ impl Walker<'_> {
     }
 
     pub fn changes(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+        if arg.glob && change == Change::Overwrite {
+            part.confirm("overwrite", "the pattern may name files that are there");
+        }
         match self.place(arg) {
             Place::Outside(path) if protected::is_raw_device(&path) => {
                 part.forbid(format!("it writes to the device {}", path.display()));

@@ -1,19 +1,28 @@
 //! What a command line does, read from its text: every command in it, what each would touch, and what
 //! cannot be known. Decides nothing; `judge` weighs the concerns named here.
 
+mod ansi;
 mod arguments;
+mod braces;
 mod builtins;
 mod commands;
+mod conditions;
+mod extent;
 mod feed;
 mod files;
+mod find;
 mod git;
 mod lexer;
+mod names;
+mod network;
 mod normal;
 mod options;
 mod parse;
 mod programs;
 mod redirect;
+mod runners;
 mod scripts;
+mod sed;
 mod simple;
 pub mod text;
 mod variables;

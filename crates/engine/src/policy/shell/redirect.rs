@@ -91,6 +91,7 @@ impl Walker<'_> {
             }
             ast::IoFileRedirectKind::DuplicateInput => {
                 self.word_effects(word, part);
+                self.expanded_twice(word, part);
                 reads_stdin.then_some(Stdin::Unknown)
             }
             ast::IoFileRedirectKind::DuplicateOutput => {
@@ -98,6 +99,7 @@ impl Walker<'_> {
                     text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit())
                 };
                 if !copies(word) {
+                    self.expanded_twice(word, part);
                     self.redirect_word(word, Mode::Overwrite, part);
                 }
                 None
@@ -114,6 +116,13 @@ impl Walker<'_> {
                 self.redirect_word(word, Mode::Append, part);
                 None
             }
+        }
+    }
+
+    /// bash expands the word behind `>&` a second time: quotes do not keep it what it is.
+    fn expanded_twice(&mut self, raw: &str, part: &mut Part) {
+        if raw.contains(['\'', '"', '\\', '`', '(', '{']) {
+            part.confirm("unreadable", "what stands behind >& or <& is read twice");
         }
     }
 

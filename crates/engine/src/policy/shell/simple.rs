@@ -25,7 +25,19 @@ impl Walker<'_> {
             let words = self.word_effects(&name.value, &mut part);
             argv.extend(words);
         }
+        let mut after_both = false;
         for item in command.suffix.iter().flat_map(|suffix| &suffix.0) {
+            match item {
+                ast::CommandPrefixOrSuffixItem::IoRedirect(ast::IoRedirect::OutputAndError(..)) => {
+                    after_both = true
+                }
+                ast::CommandPrefixOrSuffixItem::IoRedirect(_) => {}
+                // dash reads `a &>f b` as `a &` and `>f b`: b would be a command.
+                _ if after_both => {
+                    part.confirm("unreadable", "what stands behind &> is read differently by shells")
+                }
+                _ => {}
+            }
             self.item(item, &mut part, &mut argv, &mut stdin, None);
         }
         if !assignments.is_empty() {

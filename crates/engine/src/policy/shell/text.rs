@@ -12,8 +12,6 @@ pub enum Raw {
     TooLong,
     /// A character that a person would not see, or that moves the cursor.
     Hidden(char),
-    /// A `$` that a line break cuts off from what it expands.
-    CutDollar,
 }
 
 pub fn check(text: &str) -> Option<Raw> {
@@ -23,10 +21,8 @@ pub fn check(text: &str) -> Option<Raw> {
     if text.len() > MAX_BYTES {
         return Some(Raw::TooLong);
     }
-    if let Some(c) = text.chars().find(|c| (c.is_control() && *c != '\n' && *c != '\t') || is_invisible(*c)) {
-        return Some(Raw::Hidden(c));
-    }
-    text.contains("$\\\n").then_some(Raw::CutDollar)
+    let hidden = |c: &char| (c.is_control() && *c != '\n' && *c != '\t') || is_invisible(*c);
+    text.chars().find(hidden).map(Raw::Hidden)
 }
 
 /// Bidirectional controls, zero-width characters, tags, fillers: what a dialog cannot show as it is.

@@ -7,6 +7,8 @@ use super::word::{self, Effects, Known};
 /// Names that select a helper, a library, a start-up file or the search path.
 const HELPERS: &[&str] = &[
     "PATH",
+    "BASH_CMDS",
+    "BASH_ALIASES",
     "BASH_ENV",
     "ENV",
     "SHELLOPTS",

@@ -97,6 +97,10 @@ impl<'a> Walker<'a> {
 
     pub fn script(mut self, text: &str) -> (Vec<Part>, Facts) {
         self.text(text);
+        // Counted over all of it and said once at the end: a part that was only probed must not swallow it.
+        if self.commands > MAX_COMMANDS {
+            self.refuse(text, "too_large", "it holds more commands than can be judged");
+        }
         (self.parts, self.found)
     }
 
@@ -230,10 +234,6 @@ impl<'a> Walker<'a> {
         match command {
             ast::Command::Simple(simple) => {
                 self.commands += 1;
-                if self.commands > MAX_COMMANDS {
-                    self.refuse("", "too_large", "it holds more commands than can be judged");
-                    return;
-                }
                 self.simple(simple);
             }
             ast::Command::Compound(compound, redirects) => {
@@ -258,6 +258,8 @@ impl<'a> Walker<'a> {
         let mut part = Part::of(format!("{name}()"));
         part.plain = false;
         part.ask("shadowed", "it defines a function");
+        // To dash `function` is a command and the name its argument.
+        self.word_effects(&name, &mut part);
         self.parts.push(part);
         self.inside.push(name);
         let moved = self.found.changes_folder;
@@ -280,7 +282,9 @@ impl<'a> Walker<'a> {
                 self.isolated(|walker| walker.list(&shell.list));
             }
             ast::CompoundCommand::Arithmetic(arithmetic) => {
-                let whole = slice(&self.source, &arithmetic.loc);
+                let location = &arithmetic.loc;
+                let whole =
+                    self.source.get(location.start.index..location.end.index).unwrap_or_default().to_owned();
                 self.arithmetic(&whole);
             }
             ast::CompoundCommand::ForClause(clause) => {
@@ -365,59 +369,6 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// `((…))`: arithmetic for bash, two subshells for dash.
-    fn arithmetic(&mut self, whole: &str) {
-        let inside = whole.trim_start_matches('(').trim_end_matches(')').trim();
-        let mut part = Part::of(shorten(whole));
-        part.plain = false;
-        part.views.push(vec!["((".to_owned()]);
-        let joined = whole.starts_with("((") && whole.ends_with("))");
-        self.expansion_effects(inside, &mut part);
-        self.parts.push(part);
-        let Some(script) = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return };
-        if !joined {
-            self.apart(script);
-            return;
-        }
-        let script = script.trim_start_matches('(').trim_end_matches(')');
-        if parse::program(script).is_ok() {
-            let from = self.parts.len();
-            self.apart(script);
-            // A sum with a `*` in it is not a wildcard command to anyone but dash.
-            let lone_glob = !script.trim().contains([' ', '\t', '\n']);
-            for part in self.parts.iter_mut().skip(from).filter(|_| lone_glob) {
-                part.concerns
-                    .retain(|concern| !matches!(concern, super::Concern::Confirm { code: "opaque", .. }));
-            }
-        }
-    }
-
-    fn test(&mut self, expression: &ast::ExtendedTestExpr, part: &mut Part) {
-        match expression {
-            ast::ExtendedTestExpr::And(a, b) | ast::ExtendedTestExpr::Or(a, b) => {
-                self.test(a, part);
-                self.test(b, part);
-            }
-            ast::ExtendedTestExpr::Not(inner) | ast::ExtendedTestExpr::Parenthesized(inner) => {
-                self.test(inner, part)
-            }
-            ast::ExtendedTestExpr::UnaryTest(_, word) => {
-                self.word_effects(&word.value, part);
-                self.suspicious_value(&word.value, part);
-            }
-            ast::ExtendedTestExpr::BinaryTest(predicate, a, b) => {
-                for word in [a, b] {
-                    self.word_effects(&word.value, part);
-                    self.suspicious_value(&word.value, part);
-                }
-                // dash has no `[[`: there `>` opens a file.
-                if matches!(predicate, ast::BinaryPredicate::LeftSortsAfterRight) {
-                    self.redirect_word(&b.value, super::redirect::Mode::Overwrite, part);
-                }
-            }
-        }
-    }
-
     /// Visits what runs while a word is expanded; an unreadable word is a confirmation.
     pub fn word_effects(&mut self, raw: &str, part: &mut Part) -> Vec<word::Arg> {
         let pwd = self.known_pwd();
@@ -444,16 +395,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn expansion_effects(&mut self, raw: &str, part: &mut Part) {
-        let mut effects = Effects::default();
-        if let Err(error) = word::expand_only(raw, &mut effects) {
-            part.confirm("unreadable", error.to_string());
-        }
-        self.apply_effects(effects, part);
-        self.arithmetic_names(raw, part);
-    }
-
-    fn apply_effects(&mut self, effects: Effects, part: &mut Part) {
+    pub fn apply_effects(&mut self, effects: Effects, part: &mut Part) {
         for name in &effects.assigns {
             self.set_variable(name, None, part);
         }
@@ -466,10 +408,6 @@ impl<'a> Walker<'a> {
             self.apart(&script);
         }
     }
-}
-
-fn slice(source: &str, location: &brush_parser::SourceSpan) -> String {
-    source.get(location.start.index..location.end.index).unwrap_or(source).to_owned()
 }
 
 /// Enough of a text to recognise it.

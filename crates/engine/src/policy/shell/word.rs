@@ -1,11 +1,10 @@
 //! What a word will be once quotes are gone, as far as its text alone tells.
 //! Runs nothing and guesses nothing: a part that only execution would tell is marked unknown.
 
-use super::lexer::{self, LexError};
+use super::braces::brace_words;
+use super::lexer::LexError;
+use super::{ansi, extent};
 use crate::policy::pattern::UNKNOWN;
-
-/// More words than this out of one brace expansion count as unknown.
-const MAX_BRACE_WORDS: usize = 64;
 
 /// One argument as the command will get it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,11 +72,13 @@ struct Evaluator<'a> {
     out: Vec<(char, bool)>,
     splits: bool,
     bare: bool,
+    /// This is the second reading of something: nothing in it is read twice again.
+    again: bool,
 }
 
 /// The arguments that one word of the script becomes.
 pub fn evaluate(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<Vec<Arg>, LexError> {
-    let mut evaluator = Evaluator { known, effects, out: Vec::new(), splits: false, bare: true };
+    let mut evaluator = Evaluator::new(known, effects, false);
     evaluator.tilde(raw);
     let from = if evaluator.out.is_empty() { 0 } else { tilde_length(raw) };
     evaluator.run(raw, from, Context::Bare)?;
@@ -87,7 +88,7 @@ pub fn evaluate(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<Ve
 
 /// The text of a here-document or here-string body that undergoes expansion.
 pub fn evaluate_body(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<String, LexError> {
-    let mut evaluator = Evaluator { known, effects, out: Vec::new(), splits: false, bare: true };
+    let mut evaluator = Evaluator::new(known, effects, false);
     evaluator.run(raw, 0, Context::Quoted)?;
     Ok(evaluator.out.into_iter().map(|(c, _)| c).collect())
 }
@@ -114,7 +115,11 @@ fn tilde_length(raw: &str) -> usize {
     raw.find('/').unwrap_or(raw.len())
 }
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
+    fn new(known: Known<'a>, effects: &'a mut Effects, again: bool) -> Self {
+        Self { known, effects, out: Vec::new(), splits: false, bare: true, again }
+    }
+
     fn tilde(&mut self, raw: &str) {
         let prefix = &raw[..tilde_length(raw)];
         let Some(user) = prefix.strip_prefix('~') else { return };
@@ -157,18 +162,18 @@ impl Evaluator<'_> {
             '\\' => Ok(self.escape(raw, at, context)),
             '\'' if bare => {
                 self.bare = false;
-                let end = lexer::step(raw, at, 0, false)?;
+                let end = extent::step(raw, at, 0, false)?;
                 self.push_text(&raw[at + 1..end - 1]);
                 Ok(end)
             }
             '"' if bare => {
                 self.bare = false;
-                let end = lexer::double_quote_end(raw, at + 1, 0)?;
+                let end = extent::double_quote_end(raw, at + 1, 0)?;
                 self.run(&raw[..end - 1], at + 1, Context::Quoted)?;
                 Ok(end)
             }
             '`' => {
-                let end = lexer::backquote_end(raw, at + 1)?;
+                let end = extent::backquote_end(raw, at + 1)?;
                 self.effects.scripts.push(unescape_backquoted(&raw[at + 1..end - 1], context));
                 self.push_unknown(context);
                 Ok(end)
@@ -206,10 +211,12 @@ impl Evaluator<'_> {
     fn dollar(&mut self, raw: &str, at: usize, context: Context) -> Result<usize, LexError> {
         let bytes = raw.as_bytes();
         let bare = context == Context::Bare;
-        let end = lexer::dollar_end(raw, at, 0, !bare)?;
+        let end = extent::dollar_end(raw, at, 0, !bare)?;
         let inside = &raw[(at + 1).min(end)..end];
         match bytes.get(at + 1) {
-            Some(b'(') if inside.starts_with("((") && lexer::arithmetic_end(raw, at + 3, 0)? == Some(end) => {
+            Some(b'(')
+                if inside.starts_with("((") && extent::arithmetic_end(raw, at + 3, 0)? == Some(end) =>
+            {
                 expand_only(&inside[2..inside.len() - 2], self.effects)?;
                 self.push_unknown(context);
             }
@@ -220,7 +227,7 @@ impl Evaluator<'_> {
             Some(b'{') => self.parameter(&inside[1..inside.len() - 1], context)?,
             Some(b'\'') if bare => {
                 self.bare = false;
-                let decoded = decode_ansi(&inside[1..inside.len() - 1]);
+                let decoded = ansi::decode(&inside[1..inside.len() - 1]);
                 self.push_text(&decoded);
             }
             Some(b'"') if bare => {
@@ -267,13 +274,18 @@ impl Evaluator<'_> {
         }
         // Quotes in here count or not by shell and surroundings: better one command too many than one too few.
         let mut nested = Effects::default();
-        let mut scratch =
-            Evaluator { known: self.known, effects: &mut nested, out: Vec::new(), splits: false, bare: true };
+        let mut scratch = Evaluator::new(self.known, &mut nested, self.again);
         scratch.run(rest, 0, context)?;
         // Unless the quotes do not even close then, in which case no shell reads it so.
-        let _ = expand_only(rest, &mut nested);
-        nested.scripts.dedup();
-        self.effects.scripts.append(&mut nested.scripts);
+        if !self.again && rest.contains(['\'', '"']) {
+            let mut second = Evaluator::new(self.known, &mut nested, true);
+            let _ = second.run(rest, 0, Context::Quoted);
+        }
+        for script in nested.scripts {
+            if !self.effects.scripts.contains(&script) {
+                self.effects.scripts.push(script);
+            }
+        }
         self.effects.assigns.append(&mut nested.assigns);
         self.effects.prompt |= nested.prompt;
         self.push_unknown(context);
@@ -300,122 +312,6 @@ fn unescape_backquoted(inside: &str, context: Context) -> String {
         }
     }
     out
-}
-
-/// The value of `$'…'`.
-pub fn decode_ansi(inside: &str) -> String {
-    let mut out = String::new();
-    let mut chars = inside.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        let Some(kind) = chars.next() else { break };
-        let decoded = match kind {
-            'a' => Some('\u{7}'),
-            'b' => Some('\u{8}'),
-            'e' | 'E' => Some('\u{1b}'),
-            'f' => Some('\u{c}'),
-            'n' => Some('\n'),
-            'r' => Some('\r'),
-            't' => Some('\t'),
-            'v' => Some('\u{b}'),
-            'x' => number(&mut chars, 16, 2, 0),
-            'u' => number(&mut chars, 16, 4, 0),
-            'U' => number(&mut chars, 16, 8, 0),
-            '0'..='7' => number(&mut chars, 8, 2, kind.to_digit(8).unwrap_or(0)),
-            'c' => chars.next().map(|c| char::from((c as u32 & 0x1f) as u8)),
-            other => {
-                if !matches!(other, '\\' | '\'' | '"' | '?') {
-                    out.push('\\');
-                }
-                Some(other)
-            }
-        };
-        match decoded {
-            // A NUL ends the string for the shell.
-            Some('\0') | None => break,
-            Some(c) => out.push(c),
-        }
-    }
-    out
-}
-
-fn number(
-    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
-    radix: u32,
-    most: usize,
-    start: u32,
-) -> Option<char> {
-    let mut value = start;
-    for _ in 0..most {
-        let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else { break };
-        value = value.wrapping_mul(radix).wrapping_add(digit);
-        chars.next();
-    }
-    // Bytes above ASCII cannot spell a command name; any stand-in will do.
-    char::from_u32(value).or(Some('\u{fffd}'))
-}
-
-type Chars = Vec<(char, bool)>;
-
-/// Brace expansion: the words it makes, and whether any braces were taken.
-fn brace_words(word: &[(char, bool)]) -> Vec<(Chars, bool)> {
-    let open = word.iter().filter(|(c, quoted)| *c == '{' && !quoted).count();
-    if open == 0 || !word.contains(&('}', false)) {
-        return vec![(word.to_vec(), false)];
-    }
-    if open > MAX_BRACE_WORDS {
-        return vec![(vec![(UNKNOWN, true)], true)];
-    }
-    let mut done: Vec<(Chars, bool)> = Vec::new();
-    let mut todo: Vec<(Chars, bool)> = vec![(word.to_vec(), false)];
-    while let Some((word, braced)) = todo.pop() {
-        if done.len() + todo.len() > MAX_BRACE_WORDS {
-            return vec![(vec![(UNKNOWN, true)], true)];
-        }
-        match split_braces(&word) {
-            None => done.push((word, braced)),
-            Some(words) => todo.extend(words.into_iter().rev().map(|word| (word, true))),
-        }
-    }
-    done
-}
-
-/// The first brace expansion of a word, carried out.
-fn split_braces(word: &[(char, bool)]) -> Option<Vec<Chars>> {
-    for open in (0..word.len()).filter(|i| word[*i] == ('{', false)) {
-        let (mut depth, mut commas, mut close) = (0, Vec::new(), None);
-        for (index, item) in word.iter().enumerate().skip(open + 1) {
-            match item {
-                ('{', false) => depth += 1,
-                ('}', false) if depth == 0 => {
-                    close = Some(index);
-                    break;
-                }
-                ('}', false) => depth -= 1,
-                (',', false) if depth == 0 => commas.push(index),
-                _ => {}
-            }
-        }
-        let Some(close) = close else { continue };
-        let around = |inner: &[(char, bool)]| [&word[..open], inner, &word[close + 1..]].concat();
-        if !commas.is_empty() {
-            let mut from = open + 1;
-            let mut words = Vec::new();
-            for end in commas.into_iter().chain([close]) {
-                words.push(around(&word[from..end]));
-                from = end + 1;
-            }
-            return Some(words);
-        }
-        let inside: String = word[open + 1..close].iter().map(|(c, _)| *c).collect();
-        if inside.contains("..") {
-            return Some(vec![around(&[(UNKNOWN, true)])]);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::Part;
 use super::feed::{Stdin, joined};
 use super::files::Change;
 use super::options::{self, Parsed, Spec};
+use super::simple::split_assignment;
 use super::walk::{Folders, Walker};
 use super::word::Arg;
 
@@ -163,6 +164,8 @@ impl Walker<'_> {
     pub fn wrapper(&mut self, name: &str, argv: &[Arg], part: &mut Part) -> bool {
         match name {
             "env" => self.env(argv, part),
+            // Words of the language that a second `time` in front made look like arguments.
+            "!" | "coproc" => self.inner(&argv[1..], part, false),
             "command" => self.command_builtin(argv, part),
             "exec" => self.exec(argv, part),
             "busybox" | "toybox" => self.inner(&argv[1..], part, false),
@@ -216,7 +219,24 @@ impl Walker<'_> {
                 part.confirm("opaque", "it starts a shell");
             }
         }
+        let mut start = start;
+        if wrapper.names.contains(&"time") {
+            start += self.assignments(&argv[start..], part);
+        }
         self.inner(&argv[start..], part, wrapper.kind == Kind::Transparent);
+    }
+
+    /// To bash, `time` is followed by a command with its assignments. Returns how many there are.
+    fn assignments(&mut self, argv: &[Arg], part: &mut Part) -> usize {
+        let is_name = |text: &str| text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let count = argv.iter().take_while(|arg| arg.text.contains('=') && is_name(&arg.text)).count();
+        for arg in &argv[..count] {
+            part.plain = false;
+            let (name, value) = split_assignment(&arg.text);
+            let value = arg.known().map(|_| value.to_owned());
+            self.set_variable_to(name, value.as_deref(), part);
+        }
+        count
     }
 
     /// The wrapped command, which is the same part of the script.

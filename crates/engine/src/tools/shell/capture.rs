@@ -1,5 +1,5 @@
 //! One stream of a command: all of it read, little of it held, the whole on disk when it is too long to show.
-//! Memory stays bounded whatever comes; a disk that is full costs the file, never the command.
+//! Secrets are masked before anything is kept, so that no cut leaves half of one. Memory stays bounded whatever comes; a disk that is full costs the file, never the command.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use zdx_protocol::redact::RedactStream;
 
 use self::progress::Progress;
 use crate::tools::text::{LIMIT, after_cut, before_cut, decode, first, last};
@@ -27,7 +28,7 @@ const CHUNK: usize = 64 * 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     pub text: String,
-    /// All bytes that came, also those not in `text`.
+    /// All bytes that came, secrets masked, also those not in `text`.
     pub bytes: u64,
     pub truncated: bool,
     pub binary: bool,
@@ -71,6 +72,7 @@ pub struct Capture {
     total: u64,
     nul: bool,
     spill: Spill,
+    mask: RedactStream,
     progress: Option<Progress>,
 }
 
@@ -78,25 +80,25 @@ impl Capture {
     /// Starts reading.
     pub fn pump(
         mut from: impl AsyncRead + Unpin + Send + 'static,
-        spill_dir: Option<&Path>,
-        id: &str,
-        stream: &'static str,
+        spill: Spill,
+        mask: RedactStream,
         progress: Option<mpsc::Sender<String>>,
     ) -> Pump {
-        let capture = Arc::new(Mutex::new(Self::new(Spill::new(spill_dir, id, stream), progress)));
+        let capture = Arc::new(Mutex::new(Self::new(spill, mask, progress)));
         let fed = Arc::clone(&capture);
         let task = tokio::spawn(async move {
             let mut buffer = vec![0; CHUNK];
             while let Ok(count @ 1..) = from.read(&mut buffer).await {
                 lock(&fed).push(&buffer[..count]);
             }
+            lock(&fed).flush();
         });
         Pump { capture, task, closed: false }
     }
 
-    fn new(spill: Spill, progress: Option<mpsc::Sender<String>>) -> Self {
+    fn new(spill: Spill, mask: RedactStream, progress: Option<mpsc::Sender<String>>) -> Self {
         let progress = progress.map(Progress::new);
-        Self { head: Vec::new(), tail: Vec::new(), total: 0, nul: false, spill, progress }
+        Self { head: Vec::new(), tail: Vec::new(), total: 0, nul: false, spill, mask, progress }
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -104,6 +106,25 @@ impl Capture {
             progress.push(bytes);
         }
         self.nul |= bytes.contains(&0);
+        if self.total > SPILL_LIMIT {
+            // Neither file nor head takes more: only the end is still of use, and a flood must not cost what it is not worth.
+            self.total += self.mask.skip(bytes) as u64;
+            return;
+        }
+        let masked = self.mask.push(bytes);
+        self.keep(&masked);
+    }
+
+    /// Keeps what the mask still held back.
+    fn flush(&mut self) {
+        let masked = self.mask.finish();
+        self.keep(&masked);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         let over = self.total + bytes.len() as u64 > LIMIT as u64;
         if over && self.total <= LIMIT as u64 {
             self.spill.open(&self.head);
@@ -128,6 +149,7 @@ impl Capture {
     }
 
     fn finish(&mut self, open: bool) -> Captured {
+        self.flush();
         let whole =
             (self.total <= LIMIT as u64).then(|| decode(&self.head)).filter(|text| text.len() <= LIMIT);
         let truncated = whole.is_none();
@@ -169,14 +191,14 @@ impl Capture {
 }
 
 /// The file for output that is too long; made only when needed.
-enum Spill {
+pub enum Spill {
     None,
     Waiting { dir: PathBuf, name: String },
     File { path: PathBuf, file: File, written: u64 },
 }
 
 impl Spill {
-    fn new(dir: Option<&Path>, id: &str, stream: &str) -> Self {
+    pub fn new(dir: Option<&Path>, id: &str, stream: &str) -> Self {
         let Some(dir) = dir else { return Self::None };
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
         let mut id: String = id.chars().take(64).map(plain).collect();

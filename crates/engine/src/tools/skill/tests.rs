@@ -39,6 +39,7 @@ impl Desk {
             env: Vec::new(),
             env_pass: Vec::new(),
             spill_dir: None,
+            redactor: std::sync::Arc::new(zdx_protocol::redact::Redactor::new::<&str>([]).unwrap()),
         };
         let cx = ToolContext {
             workspace: Arc::new(Workspace::open(&root).unwrap()),

@@ -71,6 +71,10 @@ fn odd_paths_are_told_apart() {
     let code = |named: &str| place.workspace.resolve(named).unwrap_err().code();
     assert_eq!(code(""), "invalid_input");
     assert_eq!(code("a\0b"), "invalid_input");
+    assert_eq!([code("$HOME/x"), code("${TMPDIR}")], ["invalid_input"; 2]);
+    for literal in ["./$HOME/x", "$lang/page.tsx", "$id.tsx", "a/$HOME", "$"] {
+        assert!(place.workspace.resolve(literal).unwrap().inside, "{literal}");
+    }
     assert_eq!(code("loop"), "ELOOP");
     assert_eq!(code("sub/file/below"), "ENOTDIR");
     assert_eq!(code(&"x".repeat(300)), "ENAMETOOLONG");

@@ -4,10 +4,11 @@ use super::*;
 use crate::display::text::width;
 use crate::policy::{Reason, RequestId};
 
-const VIEW: View<'static> = View { columns: 80, lines: 12, home: None };
+const VIEW: View<'static> = View { columns: 80, lines: 12, home: None, root: None };
 
 fn command(text: &str) -> ApprovalRequest {
     ApprovalRequest {
+        agent: None,
         request: RequestId(1),
         id: "call_1".to_owned(),
         tool: "bash".to_owned(),
@@ -23,7 +24,7 @@ fn command(text: &str) -> ApprovalRequest {
             message: "bash asks by default".to_owned(),
             rule: Some("bash = ask (built in)".to_owned()),
         },
-        grant: Some(text.to_owned()),
+        grant: Some(format!("bash {text}")),
     }
 }
 
@@ -97,6 +98,43 @@ fn a_change_shows_its_diff() {
     [y] once  [n] deny  [e] deny and say why
     "#);
     assert!(asked.lines.iter().any(|line| line.part == Part::Diff(LineKind::Remove)));
+}
+
+#[test]
+fn a_file_of_the_workspace_is_named_from_there_and_once() {
+    let path = std::path::PathBuf::from("/home/u/work/src/main.rs");
+    let request = ApprovalRequest {
+        action: Action::Write {
+            tool: "write".to_owned(),
+            targets: vec![Target { path: path.clone(), inside: true, exists: true }],
+        },
+        preview: Preview::Change {
+            path,
+            operation: "updated".to_owned(),
+            additions: 1,
+            deletions: 0,
+            diff: "@@ -1 +1,2 @@\n a\n+b\n".to_owned(),
+        },
+        grant: Some("write /home/u/work/src/main.rs".to_owned()),
+        ..command("")
+    };
+    let view = View { root: Some(Path::new("/home/u/work")), ..VIEW };
+    insta::assert_snapshot!(page(&question(&request, view), 80), @r#"
+    change src/main.rs? (+1 -0)
+      @@ -1 +1,2 @@
+       a
+      +b
+      why     bash asks by default
+      rule    bash = ask (built in)
+      always  allows every change to this file, and to no other
+    [y] once  [a] always  [n] deny  [e] deny and say why
+    "#);
+    insta::assert_snapshot!(page(&scope_question(&request, view).unwrap(), 80), @r#"
+    always allow exactly this, for how long?
+      every change to src/main.rs
+      `zdx policy grants` lists and revokes what a project was granted
+    [s] this session  [p] this project  [b] back
+    "#);
 }
 
 #[test]

@@ -52,8 +52,17 @@ impl Place {
         command
     }
 
+    /// An empty folder of that name.
+    pub fn folder(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.dir.path().join(name);
+        fs::create_dir(&path).map_err(|error| error.to_string())?;
+        Ok(path)
+    }
+
     pub fn start_server(&self, scenario: &[&str]) -> Result<Server<'_>, String> {
-        let name = scenario.join("-");
+        // A scenario may hold a path or JSON: neither is a file name.
+        let name: String =
+            scenario.join("-").chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).take(60).collect();
         let (log, home) =
             (self.dir.path().join(format!("{name}.log")), self.dir.path().join(format!("{name}.home")));
         let mut process = Command::new(&self.server)

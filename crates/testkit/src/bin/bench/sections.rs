@@ -21,6 +21,7 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "gap", measure: gap },
     Section { name: "deltas", measure: deltas },
     Section { name: "growth", measure: growth },
+    Section { name: "search", measure: crate::search::measure },
     Section { name: "resume", measure: crate::history::resume },
     Section { name: "assembly", measure: crate::history::assembly },
 ];

@@ -42,3 +42,8 @@ fn nesting_is_bounded_before_anything_recurses() {
         assert!(tokens(&text).is_err(), "{opener}");
     }
 }
+
+#[test]
+fn a_dollar_cut_off_by_a_line_break_is_refused() {
+    assert!(tokens("y=\"$\\\n(rm x)\"").is_err());
+}

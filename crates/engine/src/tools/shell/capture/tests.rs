@@ -1,7 +1,12 @@
+use zdx_protocol::redact::Redactor;
+
 use super::*;
 
+const SECRET: &str = "planted-secret";
+
 fn captured(chunks: &[&[u8]], dir: Option<&Path>) -> Captured {
-    let mut capture = Capture::new(Spill::new(dir, "call 1/..", "stdout"), None);
+    let mask = RedactStream::new(Arc::new(Redactor::new([SECRET]).unwrap()));
+    let mut capture = Capture::new(Spill::new(dir, "call 1/..", "stdout"), mask, None);
     for chunk in chunks {
         capture.push(chunk);
     }
@@ -79,11 +84,15 @@ fn a_file_that_cannot_be_made_costs_nothing_but_the_file() {
 fn the_file_is_capped_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let chunk = vec![b'x'; 8 * 1024 * 1024];
-    let captured = captured(&[&chunk[..]; 9], Some(dir.path()));
+    let mut chunks = vec![&chunk[..]; 9];
+    let end = format!("{} {SECRET}\n", "y".repeat(TAIL));
+    chunks.push(end.as_bytes());
+    let captured = captured(&chunks, Some(dir.path()));
+    assert!(captured.text.ends_with("yyy [redacted]\n"));
     let path = captured.file.unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len(), SPILL_LIMIT);
     assert!(captured.text.contains("; the first 64 MiB are in "));
-    assert_eq!(captured.bytes, 72 * 1024 * 1024);
+    assert_eq!(captured.bytes, 72 * 1024 * 1024 + (end.len() - SECRET.len() + "[redacted]".len()) as u64);
 }
 
 #[test]
@@ -97,4 +106,19 @@ fn progress_holds_back_half_a_character_and_drops_when_nobody_reads() {
     assert_eq!(from.try_recv().unwrap(), "a");
     assert_eq!(from.try_recv().unwrap(), "€");
     assert!(from.try_recv().is_err());
+}
+
+#[test]
+fn no_cut_leaves_a_secret_or_half_of_one() {
+    let dir = tempfile::tempdir().unwrap();
+    for at in [HEAD - 5, LIMIT - 5, CHUNK - 5, 3 * CHUNK - 5] {
+        let whole = format!("{}{SECRET}{}", "x".repeat(at), "y".repeat(4 * CHUNK));
+        for size in [1, CHUNK, whole.len()] {
+            let chunks: Vec<&[u8]> = whole.as_bytes().chunks(size).collect();
+            let captured = captured(&chunks, Some(dir.path()));
+            let file = std::fs::read_to_string(captured.file.unwrap()).unwrap();
+            assert_eq!(file.find("[redacted]"), Some(at));
+            assert!(!file.contains("plant") && !captured.text.contains("plant"), "{at} {size}");
+        }
+    }
 }

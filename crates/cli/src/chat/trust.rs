@@ -1,0 +1,68 @@
+//! The question about a folder that nobody trusts yet: what its files want, and three answers.
+//! Only what is typed after the question was drawn counts.
+
+use zdx_engine::policy::trust::Standing;
+use zdx_protocol::display::format;
+
+use super::editor::Editor;
+use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
+use crate::commands::trust::listed;
+use crate::pump::{Stage, unless_signalled};
+use crate::settings::Settings;
+use crate::signals::{Caught, Signals};
+use crate::start::Configured;
+
+/// What fits on a screen together with the question; `zdx trust` shows all.
+const SHOWN: usize = 15;
+
+pub enum Answer {
+    Trust,
+    NotNow,
+    Leave,
+}
+
+pub async fn ask(
+    configured: &Configured,
+    settings: &Settings,
+    editor: &mut Editor,
+    stage: &mut Stage,
+    signals: &mut Signals,
+) -> Result<Answer, Caught> {
+    let style = settings.terminal.style;
+    let folder = format::path(&settings.root, settings.paths.home());
+    let title = match configured.standing {
+        Standing::Changed => format!("{folder} was changed since you trusted it. It wants to:"),
+        Standing::Unknown | Standing::Trusted => format!("{folder} is not trusted. It wants to:"),
+    };
+    let more = match configured.wants.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("  and {more} more: leave, and run zdx trust to see all\n"),
+    };
+    let wants = listed(&configured.wants[..configured.wants.len().min(SHOWN)]);
+    let note = "until you trust these files as they are, zdx leaves that out and only reads their text";
+    stage.ask(&format!("{}\n{wants}{more}{}\n", style.yellow(&title), style.dim(note)));
+    stage.settle().await;
+    // The keys come last: once they can be seen, what is typed counts.
+    if editor.quiet.silence().await.is_err() {
+        return Ok(Answer::Leave);
+    }
+    stage.ask(&format!("{MARK_PASTES}[t] trust · [n] not now · [q] leave: "));
+    stage.settle().await;
+    let answer = loop {
+        let pressed = match unless_signalled(signals, editor.quiet.pressed()).await {
+            Ok(pressed) => pressed,
+            Err(caught) => {
+                stage.ask(&format!("{UNMARK_PASTES}\n"));
+                return Err(caught);
+            }
+        };
+        match pressed {
+            Ok(Pressed::Key('t' | 'T')) => break ("t", Answer::Trust),
+            Ok(Pressed::Key('n' | 'N')) => break ("n", Answer::NotNow),
+            Ok(Pressed::Key('q' | 'Q') | Pressed::End) | Err(_) => break ("q", Answer::Leave),
+            Ok(Pressed::Key(_)) => {}
+        }
+    };
+    stage.ask(&format!("{UNMARK_PASTES}{}\n", answer.0));
+    Ok(answer.1)
+}

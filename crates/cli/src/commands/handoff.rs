@@ -1,0 +1,73 @@
+//! `zdx handoff`: a draft to start the next session from.
+
+use std::io::Write;
+use std::path::Path;
+
+use zdx_engine::history::Handoff;
+use zdx_protocol::display::plain;
+
+use super::{print, warn};
+use crate::exit::{Ending, Failure, reason};
+use crate::settings::{SessionPick, Settings};
+use crate::start;
+
+pub async fn run(
+    settings: &Settings,
+    goal: &str,
+    from: Option<&str>,
+    out: Option<&Path>,
+) -> Result<Ending, Failure> {
+    if goal.trim().is_empty() {
+        return Err(Failure::usage("the goal is empty; say what the next session is to achieve with --goal"));
+    }
+    let store = settings.sessions();
+    let id = match (from, &settings.session) {
+        (Some(id), _) => store.find(id),
+        (None, SessionPick::Id(id)) => store.find(id),
+        (None, SessionPick::LatestHere) => store.latest(Some(&settings.root)),
+        (None, SessionPick::New | SessionPick::Unsaved | SessionPick::Latest) => store.latest(None),
+    };
+    let account = start::account(settings, id.map_err(Failure::runtime)?)?;
+    // A place that cannot be written to is better known before a model was asked.
+    let out = out.map(Out::open).transpose()?;
+    let handoff =
+        Handoff { goal, root: &settings.root, digest: &account.digest, redactor: &account.redactor };
+    let bundle = handoff.prepare(&account.asker).await;
+    warn(settings, &account.notices);
+    warn(settings, &bundle.notice.into_iter().collect::<Vec<_>>());
+    match out {
+        Some(out) => out.write(&bundle.markdown),
+        None if settings.terminal.stdout => print(&*plain(&bundle.markdown)),
+        None => print(bundle.markdown),
+    }
+}
+
+/// A file that is there whole or not at all.
+struct Out<'a> {
+    path: &'a Path,
+    file: tempfile::NamedTempFile,
+}
+
+impl<'a> Out<'a> {
+    fn open(path: &'a Path) -> Result<Self, Failure> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if path.is_dir() {
+            return Err(Failure::runtime(format!("cannot write {}: it is a folder", path.display())));
+        }
+        let file = tempfile::Builder::new()
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+            .tempfile_in(folder)
+            .map_err(|error| cannot_write(path, &error))?;
+        Ok(Self { path, file })
+    }
+
+    fn write(mut self, text: &str) -> Result<Ending, Failure> {
+        self.file.write_all(text.as_bytes()).map_err(|error| cannot_write(self.path, &error))?;
+        self.file.persist(self.path).map_err(|error| cannot_write(self.path, &error.error))?;
+        Ok(Ending::Completed)
+    }
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::runtime(format!("cannot write {}: {}", path.display(), reason(error)))
+}

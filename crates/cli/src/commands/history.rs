@@ -1,0 +1,97 @@
+//! `zdx sessions fork`, `revert`, `redo` and `summarize`: what can be made of a session that is over.
+
+use serde_json::json;
+use zdx_engine::history::revert::{Plan, Way};
+use zdx_engine::history::summarize;
+use zdx_engine::session::Opened;
+use zdx_engine::tools::Workspace;
+use zdx_protocol::display::{labels, plain};
+use zdx_protocol::{Event, record};
+
+use super::{print, warn};
+use crate::args::Format;
+use crate::exit::{Ending, Failure};
+use crate::settings::Settings;
+use crate::start;
+
+pub fn fork(settings: &Settings, id: &str, turn: Option<u32>) -> Result<Ending, Failure> {
+    let store = settings.sessions();
+    let id = store.find(id).map_err(Failure::runtime)?;
+    let fork = store.fork(id, turn).map_err(Failure::runtime)?;
+    print(match settings.format {
+        Format::Text => format!("{fork}\n"),
+        Format::Json => format!("{}\n", json!({"session": fork.to_string(), "parent": id.to_string()})),
+    })
+}
+
+/// Whether to do it or to tell only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Do,
+    DryRun,
+}
+
+pub fn go(settings: &Settings, id: &str, way: Way, mode: Mode) -> Result<Ending, Failure> {
+    let store = settings.sessions();
+    let id = store.find(id).map_err(Failure::runtime)?;
+    let blobs = store.blobs(id);
+    let event = match mode {
+        Mode::DryRun => {
+            let transcript = store.read(id).map_err(Failure::runtime)?.transcript;
+            let workspace = workspace(settings, transcript.root.as_deref())?;
+            let plan = Plan::new(&transcript, way).map_err(Failure::runtime)?;
+            plan.check(&workspace, &blobs).map_err(Failure::runtime)?
+        }
+        Mode::Do => {
+            let Opened { mut log, transcript, notices, .. } = store.open(id).map_err(Failure::runtime)?;
+            warn(settings, &notices);
+            let workspace = workspace(settings, transcript.root.as_deref())?;
+            let plan = Plan::new(&transcript, way).map_err(Failure::runtime)?;
+            let event = plan.carry_out(&workspace, &blobs).map_err(Failure::runtime)?;
+            if let Some(record) = event.record(record::now()) {
+                let saved = log.append(&record).notice().or(log.sync().notice());
+                warn(settings, &saved.into_iter().collect::<Vec<_>>());
+            }
+            event
+        }
+    };
+    print(match settings.format {
+        Format::Json => {
+            let mut line = json!(event);
+            line["dry_run"] = json!(mode == Mode::DryRun);
+            format!("{line}\n")
+        }
+        Format::Text => told(&event, mode),
+    })
+}
+
+fn told(event: &Event, mode: Mode) -> String {
+    let text = match event {
+        Event::Reverted { turn, files } => labels::reverted(*turn, files),
+        Event::Redone { turn, files } => labels::redone(*turn, files),
+        other => format!("{other:?}"),
+    };
+    let text = match mode {
+        Mode::Do => text,
+        Mode::DryRun => format!("would be: {text}"),
+    };
+    format!("{}\n", plain(&text))
+}
+
+/// Where the session worked, wherever this is called from.
+fn workspace(settings: &Settings, root: Option<&std::path::Path>) -> Result<Workspace, Failure> {
+    let root = root.unwrap_or(&settings.root);
+    Workspace::open(root).map_err(|error| {
+        Failure::runtime(format!("cannot work in {}: {}", root.display(), crate::exit::reason(&error)))
+    })
+}
+
+pub async fn print_summary(settings: &Settings, id: &str) -> Result<Ending, Failure> {
+    let account = start::account(settings, settings.sessions().find(id).map_err(Failure::runtime)?)?;
+    let summary = summarize(&account.digest, &account.asker).await;
+    warn(settings, &account.notices);
+    if let Some(why) = summary.fallback {
+        warn(settings, &[format!("{why}; this summary is made from the session itself")]);
+    }
+    print(format!("{}\n", plain(&summary.text)))
+}

@@ -1,0 +1,140 @@
+//! `zdx trust`: what this folder's own files want, and the user's word on it.
+
+use std::io::BufRead;
+
+use serde_json::json;
+use zdx_engine::policy::trust::{Standing, Want};
+use zdx_protocol::display::{format, plain, visible_line};
+
+use super::{print, warn};
+use crate::args::Format;
+use crate::exit::{Ending, Failure, reason};
+use crate::output::write_all;
+use crate::settings::Settings;
+use crate::start::{self, Configured};
+
+/// A want longer than this is looked at in its file.
+const WANT_CHARS: usize = 300;
+
+pub enum Wish {
+    Ask,
+    Trust,
+    Revoke,
+    List,
+}
+
+impl Wish {
+    pub fn of(revoke: bool, list: bool, yes: bool) -> Self {
+        match (revoke, list, yes) {
+            (true, _, _) => Self::Revoke,
+            (_, true, _) => Self::List,
+            (_, _, true) => Self::Trust,
+            (false, false, false) => Self::Ask,
+        }
+    }
+}
+
+pub fn run(settings: &Settings, wish: Wish) -> Result<Ending, Failure> {
+    match wish {
+        Wish::Revoke => revoke(settings),
+        Wish::List => list(settings),
+        Wish::Ask => trust(settings, false),
+        Wish::Trust => trust(settings, true),
+    }
+}
+
+/// One line a want, safe to look at.
+pub fn listed(wants: &[Want]) -> String {
+    let line = |want: &Want| {
+        let text = visible_line(&want.to_string());
+        let cut = text.char_indices().nth(WANT_CHARS).map_or(text.len(), |(at, _)| at);
+        let more = if cut < text.len() { "…" } else { "" };
+        format!("  {}{more}\n", &text[..cut])
+    };
+    wants.iter().map(line).collect()
+}
+
+fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
+    let Configured { resolved, wants, digest, .. } = start::untrusted(settings)?;
+    warn(settings, &resolved.notices);
+    let folder = format::path(&settings.root, settings.paths.home());
+    let store = settings.trust_store();
+    let standing = store.status(&settings.root, &digest).map_err(Failure::runtime)?;
+    let shown = match settings.format {
+        Format::Json => wants
+            .iter()
+            .map(|want| {
+                format!(
+                    "{}\n",
+                    json!({"file": want.file.to_string_lossy(), "line": want.line, "want": want.what})
+                )
+            })
+            .collect(),
+        Format::Text if wants.is_empty() => format!("{folder} wants nothing that needs trust\n"),
+        Format::Text => format!("{folder} wants to:\n{}", listed(&wants)),
+    };
+    print(shown)?;
+    if wants.is_empty() {
+        return Ok(Ending::Completed);
+    }
+    if standing == Standing::Trusted {
+        say(&format!("{folder} is trusted as it is; zdx trust --revoke takes that back"));
+        return Ok(Ending::Completed);
+    }
+    if standing == Standing::Changed {
+        say("these files changed since you trusted them");
+    }
+    if !yes && !ask(settings)? {
+        say("not trusted; nothing was changed");
+        return Ok(Ending::Failed);
+    }
+    store.trust(&settings.root, &digest).map_err(Failure::runtime)?;
+    say(&format!("{folder} is trusted as it is now; a change asks again"));
+    Ok(Ending::Completed)
+}
+
+fn ask(settings: &Settings) -> Result<bool, Failure> {
+    if !settings.terminal.stdin {
+        return Err(Failure::usage("nobody is here to ask: pass --yes to trust these files as they are"));
+    }
+    // Nobody can be told that stderr does not work.
+    let _ = write_all(rustix::stdio::stderr(), b"trust these files as they are? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::runtime(format!("cannot read the answer: {}", reason(&error))))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn say(text: &str) {
+    let _ = write_all(rustix::stdio::stderr(), format!("{}\n", plain(text)).as_bytes());
+}
+
+fn revoke(settings: &Settings) -> Result<Ending, Failure> {
+    let folder = format::path(&settings.root, settings.paths.home());
+    let was_trusted = settings.trust_store().revoke(&settings.root).map_err(Failure::runtime)?;
+    say(&match was_trusted {
+        true => format!("{folder} is no longer trusted"),
+        false => format!("{folder} was not trusted"),
+    });
+    Ok(Ending::Completed)
+}
+
+fn list(settings: &Settings) -> Result<Ending, Failure> {
+    let entries = settings.trust_store().list().map_err(Failure::runtime)?;
+    let text: String = entries
+        .iter()
+        .map(|entry| match settings.format {
+            Format::Json => {
+                let root = entry.root.to_string_lossy();
+                format!("{}\n", json!({"root": root, "digest": entry.digest, "at": entry.at.to_string()}))
+            }
+            Format::Text => {
+                let folder = format::path(&entry.root, settings.paths.home());
+                format!("{}  {}\n", entry.at, plain(&folder))
+            }
+        })
+        .collect();
+    print(text)
+}

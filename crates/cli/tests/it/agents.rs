@@ -1,0 +1,245 @@
+//! Agents, tasks, mentions, slash commands, reminders and checks, seen from outside the binary.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use zdx_testkit::{ModelServer, Reply, Request, Zdx};
+
+use crate::place;
+
+const SOON: Duration = Duration::from_secs(30);
+
+fn system(request: &Request) -> String {
+    request.messages()[0]["content"].as_str().unwrap_or_default().to_owned()
+}
+
+fn results(request: &Request) -> Vec<Value> {
+    let results = request.messages().iter().filter(|message| message["role"] == "tool");
+    results.map(|message| serde_json::from_str(message["content"].as_str().unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn a_planner_is_told_of_no_tool_it_may_not_use_and_is_held_to_it() {
+    let server = ModelServer::start_with([
+        Reply::chat()
+            .tool_call("c1", "write", json!({"path": "a.txt", "content": "x"}))
+            .tool_call("c2", "bash", json!({"command": "touch b.txt"}))
+            .tool_call("c3", "bash", json!({"command": "ls"}))
+            .done(),
+        Reply::chat().text("a plan").done(),
+    ]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "--agent", "plan", "-p", "think"]).success();
+    assert!(system(&server.calls()[0]).contains("planning"), "{}", system(&server.calls()[0]));
+    let codes: Vec<_> = results(&server.calls()[1]).iter().map(|r| r["error"]["code"].clone()).collect();
+    assert_eq!(codes, [json!("denied"), json!("denied"), Value::Null]);
+    assert!(!zdx.root().join("a.txt").exists() && !zdx.root().join("b.txt").exists());
+    assert_eq!(out.records_of("agent")[0]["agent"], "plan");
+    assert!(out.stderr.contains("denied"), "{}", out.stderr);
+}
+
+#[test]
+fn an_agent_of_ones_own_changes_prompt_model_and_tools_and_survives_resume() {
+    let server =
+        ModelServer::start_with([Reply::chat().text("arr").done(), Reply::chat().text("arr again").done()]);
+    let zdx = place().chat(&server);
+    fs::create_dir_all(zdx.storage().join("agents")).unwrap();
+    let profile = "---\ndescription: speaks like a sailor\ntools: [read, grep]\ntemperature: 0.5\n---\nTalk like a sailor.\n";
+    fs::write(zdx.storage().join("agents/sailor.md"), profile).unwrap();
+    zdx.run(["exec", "-p", "@agent:sailor hello"]).success();
+    zdx.run(["exec", "-c", "-p", "hello again"]).success();
+    for request in server.calls() {
+        assert!(system(&request).contains("Talk like a sailor."), "{}", system(&request));
+        assert_eq!(request.tool_names(), ["read", "grep"]);
+        assert_eq!(request.body["temperature"], 0.5);
+    }
+    let out = zdx.run(["exec", "--agent", "nobody", "-p", "x"]).expect_code(1);
+    assert!(out.stderr.contains("no agent named nobody") && out.stderr.contains("sailor"), "{}", out.stderr);
+}
+
+/// Subagents ask the same server: whose request it is shows in its first user message.
+fn task_server() -> ModelServer {
+    let server = ModelServer::start();
+    server.always(|request| {
+        let messages = request.messages();
+        let first = messages.iter().find(|m| m["role"] == "user").unwrap()["content"].to_string();
+        let answered = messages.iter().any(|m| m["role"] == "tool");
+        match (first.contains("delegate"), first.contains("write it"), answered) {
+            (true, _, false) => Reply::chat()
+                .tool_call("t1", "task", json!({"agent": "explore", "prompt": "find it"}))
+                .tool_call("t2", "task", json!({"agent": "general", "prompt": "write it"}))
+                .done(),
+            (true, _, true) => Reply::chat().text("both reported").done(),
+            (false, true, false) => {
+                Reply::chat().tool_call("w", "bash", json!({"command": "rm old.txt"})).done()
+            }
+            (false, true, true) => Reply::chat().text("written").done(),
+            (false, false, false) => {
+                Reply::chat().tool_call("g", "write", json!({"path": "no.txt", "content": "x"})).done()
+            }
+            (false, false, true) => Reply::chat().text("found in a.rs").done(),
+        }
+    });
+    server
+}
+
+#[test]
+fn tasks_run_in_sessions_of_their_own_under_their_parents_rules() {
+    let server = task_server();
+    let zdx = place().chat(&server);
+    zdx.write("old.txt", "x");
+    let out = zdx.run(["exec", "--allow-dangerous", "-p", "delegate", "--format", "json"]).success();
+    let result = out.json_lines().pop().unwrap();
+    assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!("both reported")));
+    assert!(!zdx.root().join("no.txt").exists(), "explore only reads");
+    assert!(!zdx.root().join("old.txt").exists(), "general was allowed");
+
+    let parent = result["session"].as_str().unwrap();
+    let files = zdx.session_files();
+    assert_eq!(files.len(), 3);
+    let metas: Vec<Value> = files
+        .iter()
+        .map(|file| serde_json::from_str(fs::read_to_string(file).unwrap().lines().next().unwrap()).unwrap())
+        .collect();
+    assert_eq!(metas.iter().filter(|meta| meta["parent"] == parent).count(), 2);
+
+    let last = server.calls().into_iter().rev().find(|r| r.body.to_string().contains("delegate")).unwrap();
+    let reports: Vec<_> = results(&last).iter().map(|r| r["data"]["report"].clone()).collect();
+    assert_eq!(reports, [json!("found in a.rs"), json!("written")]);
+}
+
+#[test]
+fn a_subagents_question_comes_up_in_the_same_chat() {
+    let server = task_server();
+    let zdx = place().chat(&server).config_more("permission = { task = \"allow\" }");
+    zdx.write("old.txt", "x");
+    let mut pty = zdx.command().pty(40, 100);
+    pty.wait_for_text("> ", SOON);
+    pty.send("delegate\r");
+    pty.wait_for_text("rm old.txt", SOON);
+    pty.wait_for_text("general", SOON);
+    pty.wait_for_text("[y]", SOON);
+    pty.send("y");
+    pty.wait_for_text("both reported", SOON);
+    assert!(!zdx.root().join("old.txt").exists());
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
+}
+
+#[test]
+fn mentioned_files_go_before_the_prompt() {
+    let server = ModelServer::start_with([Reply::chat().text("ok").done()]);
+    let zdx = place().chat(&server);
+    zdx.write("src/a.rs", "fn main() {}\n");
+    let out = zdx.run(["exec", "-p", "explain @src/a.rs and mail me@example.org"]).success();
+    let request = &server.calls()[0];
+    let attached = request.messages().iter().find(|m| m["content"].to_string().contains("fn main")).unwrap();
+    assert_eq!(attached["role"], "system");
+    assert!(attached["content"].as_str().unwrap().starts_with("@file:src/a.rs\n"), "{attached}");
+    let kinds: Vec<_> = out.records.iter().map(|r| (r["type"].clone(), r["role"].clone())).collect();
+    assert_eq!(kinds[1], (json!("message"), json!("system")));
+    assert_eq!(kinds[2], (json!("message"), json!("user")));
+}
+
+fn with_command(zdx: &Zdx, place: &std::path::Path) {
+    fs::create_dir_all(place.join("commands")).unwrap();
+    let text = "---\ndescription: greets\n---\nSay hello to $1. The branch is !`echo main`.";
+    fs::write(place.join("commands/greet.md"), text).unwrap();
+    assert!(zdx.root().exists());
+}
+
+#[test]
+fn slash_commands_expand_and_their_own_commands_need_trust() {
+    let server = ModelServer::start_with([Reply::chat().text("hi").done(), Reply::chat().text("hi").done()]);
+    let zdx = place().chat(&server);
+    with_command(&zdx, zdx.storage());
+    zdx.run(["exec", "-p", "/greet Ada"]).success();
+    let said = server.calls()[0].messages().last().unwrap()["content"].to_string();
+    assert!(said.contains("Say hello to Ada. The branch is main"), "{said}");
+
+    let theirs = place().chat(&server);
+    with_command(&theirs, &theirs.root().join(".zdx"));
+    let out = theirs.run(["exec", "-p", "/greet Ada"]).success();
+    let said = server.calls()[1].messages().last().unwrap()["content"].to_string();
+    assert!(said.contains("echo main") && out.stderr.contains("trust"), "{said}\n{}", out.stderr);
+}
+
+#[test]
+fn work_of_several_steps_begins_with_a_list_and_a_question_does_not() {
+    let server = ModelServer::start_with([Reply::chat().text("ok").done(), Reply::chat().text("ok").done()]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "-p", "1. add a test\n2. fix the bug\n3. update the docs"]).success();
+    assert_eq!(out.records_of("todos")[0]["items"][0]["status"], "in_progress");
+    let reminder = out.records.iter().find(|r| r["hidden"] == true).unwrap();
+    assert!(reminder["text"].as_str().unwrap().contains("todowrite"));
+    let first_user = server.calls()[0].messages()[1].to_string();
+    assert!(first_user.contains("todowrite"), "{first_user}");
+
+    let quiet = place().chat(&server);
+    let out = quiet.run(["exec", "-p", "what does this project do?"]).success();
+    assert!(out.records_of("todos").is_empty() && !out.records.iter().any(|r| r["hidden"] == true));
+}
+
+#[test]
+fn a_failed_check_goes_back_to_the_model_until_it_passes() {
+    let broken = json!({"path": "src/lib.rs", "content": "pub fn f() -> u32 { \"x\" }\n"});
+    let mended = json!({"path": "src/lib.rs", "content": "pub fn f() -> u32 { 1 }\n"});
+    let server = ModelServer::start_with([
+        Reply::chat().tool_call("c1", "write", broken).done(),
+        Reply::chat().text("Done, I think.").done(),
+        Reply::chat().tool_call("c2", "write", mended).done(),
+        Reply::chat().text("Now it is right.").done(),
+    ]);
+    let zdx = place().chat(&server).config_more("[validation]\ncommand = \"cargo check --offline --quiet\"");
+    let zdx = zdx.env("CARGO_TARGET_DIR", "target").env("CARGO_HOME", home_of("CARGO_HOME", ".cargo"));
+    let zdx = zdx.env("RUSTUP_HOME", home_of("RUSTUP_HOME", ".rustup"));
+    zdx.write("Cargo.toml", "[package]\nname = \"p\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    let out = zdx.run(["exec", "-p", "write f"]).success();
+    assert_eq!(server.calls().len(), 4);
+    let told = server.calls()[2].messages().last().unwrap()["content"].to_string();
+    assert!(told.contains("mismatched types"), "{told}");
+    for line in ["check failed: cargo check", "check passed: cargo check"] {
+        assert!(out.stderr.contains(line), "{line} in {}", out.stderr);
+    }
+}
+
+fn home_of(variable: &str, folder: &str) -> std::ffi::OsString {
+    let home = || std::path::PathBuf::from(std::env::var_os("HOME").unwrap()).join(folder).into_os_string();
+    std::env::var_os(variable).unwrap_or_else(home)
+}
+
+#[test]
+fn checks_are_off_without_a_command_when_nobody_is_there() {
+    let server = ModelServer::start_with([
+        Reply::chat().tool_call("c1", "write", json!({"path": "a.rs", "content": "x"})).done(),
+        Reply::chat().text("done").done(),
+    ]);
+    let zdx = place().chat(&server);
+    zdx.write("Cargo.toml", "[package]\nname = \"p\"\nversion = \"0.1.0\"\n");
+    let out = zdx.run(["exec", "-p", "go"]).success();
+    assert!(!out.stderr.contains("check"), "{}", out.stderr);
+}
+
+#[test]
+fn a_command_of_the_users_own_is_two_messages() {
+    let server = ModelServer::start_with([Reply::chat().text("I saw it").done()]);
+    let zdx = place().chat(&server);
+    let mut pty = zdx.command().pty(30, 90);
+    pty.wait_for_text("> ", SOON);
+    pty.send("!echo out; echo err >&2; exit 3\r");
+    pty.wait_for_text("exit code 3", SOON);
+    pty.send("what was that?\r");
+    pty.wait_for_text("I saw it", SOON);
+    pty.send("\x04");
+    pty.wait_exit(SOON);
+    let records = zdx.records();
+    let messages: Vec<_> = records.iter().filter(|r| r["type"] == "message").collect();
+    assert_eq!(messages[0]["text"], "!echo out; echo err >&2; exit 3");
+    let report = messages[1]["text"].as_str().unwrap();
+    assert_eq!(messages[1]["role"], "assistant");
+    for part in ["exit code 3", "stdout:\nout", "stderr:\nerr"] {
+        assert!(report.contains(part), "{part} in {report}");
+    }
+    assert!(server.calls()[0].body.to_string().contains("exit code 3"));
+}

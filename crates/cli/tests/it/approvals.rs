@@ -1,0 +1,364 @@
+//! Questions to a person at a terminal: what is shown, what counts as an answer, what is remembered.
+
+use serde_json::{Value, json};
+use zdx_testkit::{ChatReply, Gate, ModelServer, Pty, Reply, Zdx};
+
+use crate::chat::{leave, wait_for_prompt};
+use crate::turns::chat_results;
+use crate::{SOON, hold_before, with_model};
+
+/// What a key is given to be heard, when it may fall into the silence after a paste.
+const A_MOMENT: std::time::Duration = std::time::Duration::from_millis(500);
+
+fn open(zdx: &Zdx, columns: u16, args: &[&str]) -> Pty {
+    let pty = zdx.command().args(args).pty(40, columns);
+    wait_for_prompt(&pty);
+    pty
+}
+
+/// A question whose last key is this one is on the screen, and the cursor waits behind its keys.
+fn wait_for_keys(pty: &Pty, last: &str) {
+    pty.wait_for(
+        |screen| {
+            let (row, column) = screen.cursor_position();
+            screen.contents_between(row, 0, row, column).ends_with(&format!("{last}: "))
+        },
+        SOON,
+    );
+}
+
+fn wait_for_question(pty: &Pty) {
+    wait_for_keys(pty, "[e] deny and say why");
+}
+
+fn bash(command: &str) -> ChatReply {
+    Reply::chat().tool_call("c1", "bash", json!({"command": command}))
+}
+
+/// Has the model call `bash` once, presses keys at the questions, and says what the model was told.
+fn run(server: &ModelServer, pty: &Pty, command: &str, keys: &[&str]) -> Value {
+    let call = begin(server, pty, bash(command));
+    for key in keys {
+        match *key {
+            "s" | "p" | "b" => wait_for_keys(pty, "[b] back"),
+            _ => wait_for_question(pty),
+        }
+        pty.send(key);
+    }
+    told(server, call, pty)
+}
+
+/// Begins a turn in which the model answers so, and says which request will tell it what came of it.
+fn begin(server: &ModelServer, pty: &Pty, reply: impl Into<Reply>) -> usize {
+    let call = server.calls().len() + 2;
+    server.push(reply);
+    server.push(Reply::chat().text(&over(call)));
+    pty.send("go\r");
+    call
+}
+
+/// What the model says when it has heard.
+fn over(call: usize) -> String {
+    format!("heard-{call}")
+}
+
+/// The last result of the nth request, with the turn over.
+fn told(server: &ModelServer, call: usize, pty: &Pty) -> Value {
+    let request = server.wait_for_call(call, SOON);
+    pty.wait_for_text(&over(call), SOON);
+    wait_for_prompt(pty);
+    chat_results(&request).pop().expect("a result").1
+}
+
+fn code(result: &Value) -> &str {
+    result["error"]["code"].as_str().unwrap_or("none")
+}
+
+#[test]
+fn an_edit_is_shown_as_a_diff_and_made_when_allowed() {
+    for columns in [80, 40] {
+        let server = ModelServer::start();
+        let edit = json!({"path": "notes.txt", "old": "two", "new": "2\nand a half"});
+        let zdx = with_model(&server);
+        zdx.write("notes.txt", "one\ntwo\nthree\n");
+        let pty = open(&zdx, columns, &[]);
+        let call = begin(&server, &pty, Reply::chat().tool_call("c1", "edit", edit));
+        wait_for_question(&pty);
+        let shown = pty.contents();
+        let joined = shown.replace('\n', "").replace("  ", "");
+        assert!(joined.contains("notes.txt? (+2 -1)"), "{shown}");
+        for part in ["change ", "\n  -two\n  +2\n  +and a half\n", "[y] once", "[a] always", "[n] deny"] {
+            assert!(shown.contains(part), "{part:?} in\n{shown}");
+        }
+        assert!(!shown.contains("\"old\"") && !shown.contains('{'), "raw JSON in\n{shown}");
+        assert_eq!(colour_of(&pty, "-two"), vt100::Color::Idx(1));
+        assert_eq!(colour_of(&pty, "+and"), vt100::Color::Idx(2));
+        let mut question = shown.lines().skip_while(|line| !line.starts_with("change "));
+        assert!(question.all(|line| line.chars().count() <= usize::from(columns)), "{shown}");
+        assert_eq!(zdx.read("notes.txt"), "one\ntwo\nthree\n");
+        pty.send("y");
+        assert_eq!(told(&server, call, &pty)["data"]["replacements"], 1);
+        assert_eq!(zdx.read("notes.txt"), "one\n2\nand a half\nthree\n");
+        leave(pty);
+    }
+}
+
+fn colour_of(pty: &Pty, text: &str) -> vt100::Color {
+    let screen = pty.screen();
+    let line = |row| screen.contents_between(row, 0, row, screen.size().1.get());
+    let row = (0..40).find(|row| line(*row).contains(text)).expect("it is on the screen");
+    let column = u16::try_from(line(row).find(text).unwrap()).unwrap();
+    screen.cell(row, column).unwrap().fgcolor()
+}
+
+#[test]
+fn a_command_is_shown_whole_with_every_character_visible() {
+    for columns in [80, 40] {
+        let server = ModelServer::start();
+        let zdx = with_model(&server);
+        zdx.write("x/kept", "");
+        let pty = open(&zdx, columns, &[]);
+        let call = begin(&server, &pty, bash("echo ok \x1b[1A\x1b[2K; rm -rf x"));
+        wait_for_question(&pty);
+        let shown = pty.contents();
+        let joined: String = shown.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
+        assert!(joined.contains("$ echo ok \\x1b[1A\\x1b[2K; rm -rf x"), "{shown}");
+        for part in ["dangerous: run this command?", "why ", "may ", "asked every time"] {
+            assert!(shown.contains(part), "{part:?} in\n{shown}");
+        }
+        assert!(!shown.contains("always\n") && !shown.contains("[a]"), "{shown}");
+        assert!(!pty.raw().windows(4).any(|bytes| bytes == b"\x1b[1A"), "{shown}");
+        pty.send("n");
+        assert_eq!(code(&told(&server, call, &pty)), "rejected");
+        assert!(zdx.root().join("x/kept").exists());
+        leave(pty);
+    }
+}
+
+#[test]
+fn the_rule_that_fired_is_named() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server).config_more("[permission.bash]\n\"touch *\" = \"ask\"\n");
+    let pty = open(&zdx, 80, &[]);
+    let result = run(&server, &pty, "touch made", &["y"]);
+    assert_eq!(result["data"]["exit_code"], 0);
+    let shown = pty.contents();
+    assert!(shown.contains("rule    bash \"touch *\" = ask ("), "{shown}");
+    assert!(shown.contains("config.toml"), "{shown}");
+    leave(pty);
+}
+
+#[test]
+fn what_was_typed_before_the_question_never_answers_it() {
+    for ahead in ["y", "y\r", "\x1b[200~y\n\x1b[201~", "yyyyyyyy"] {
+        let gate = Gate::new();
+        let server = ModelServer::start();
+        let reply = hold_before(bash("rm kept").done(), "\"bash\"", &gate);
+        let zdx = with_model(&server);
+        zdx.write("kept", "");
+        let pty = open(&zdx, 80, &[]);
+        let call = begin(&server, &pty, reply);
+        gate.wait_reached(SOON);
+        pty.send(ahead);
+        gate.open();
+        wait_for_question(&pty);
+        pty.send("n");
+        assert_eq!(code(&told(&server, call, &pty)), "rejected", "{ahead:?}");
+        assert!(zdx.root().join("kept").exists());
+        leave(pty);
+    }
+}
+
+#[test]
+fn a_paste_never_answers() {
+    for paste in ["\x1b[200~y\r\x1b[201~", "yes\r"] {
+        let server = ModelServer::start();
+        let zdx = with_model(&server);
+        zdx.write("kept", "");
+        let pty = open(&zdx, 80, &[]);
+        let call = begin(&server, &pty, bash("rm kept"));
+        wait_for_question(&pty);
+        pty.send(paste);
+        // A key too soon after a paste is taken for a part of it.
+        let heard = (0..40).any(|_| {
+            pty.send("n");
+            pty.saw_text(&over(call), A_MOMENT)
+        });
+        assert!(heard, "{}", pty.contents());
+        assert_eq!(code(&chat_results(&server.calls()[call - 1])[0].1), "rejected", "{paste:?}");
+        assert!(zdx.root().join("kept").exists());
+    }
+}
+
+#[test]
+fn a_denial_reaches_the_model_with_the_users_word() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let pty = open(&zdx, 80, &[]);
+    let call = begin(&server, &pty, bash("touch made"));
+    wait_for_question(&pty);
+    pty.send("e");
+    pty.wait_for_text("what the model should know", SOON);
+    wait_for_prompt(&pty);
+    pty.send("make a note instead\r");
+    // The turn goes on: the model is told, and answers.
+    let result = told(&server, call, &pty);
+    assert_eq!(code(&result), "rejected");
+    assert_eq!(result["error"]["message"], "the user said no: make a note instead");
+    assert!(!zdx.root().join("made").exists());
+    leave(pty);
+}
+
+#[test]
+fn always_covers_the_command_shown_and_nothing_longer() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let pty = open(&zdx, 80, &[]);
+    run(&server, &pty, "touch  made", &["a", "s"]);
+    let shown = pty.contents();
+    assert!(shown.contains("always allow exactly this, for how long?\n$ touch made\n"), "{shown}");
+    // Not asked: the same words.
+    assert_eq!(run(&server, &pty, "touch made", &[])["data"]["exit_code"], 0);
+    // Asked: more words, or another command behind it.
+    assert_eq!(code(&run(&server, &pty, "touch made too", &["n"])), "rejected");
+    assert_eq!(code(&run(&server, &pty, "touch made && touch too", &["n"])), "rejected");
+    leave(pty);
+
+    // The session remembers, another one does not.
+    let pty = open(&zdx, 80, &["-c"]);
+    assert_eq!(run(&server, &pty, "touch made", &[])["data"]["exit_code"], 0);
+    leave(pty);
+    let pty = open(&zdx, 80, &[]);
+    assert_eq!(code(&run(&server, &pty, "touch made", &["n"])), "rejected");
+    leave(pty);
+    assert_eq!(zdx.run(["policy", "grants"]).success().stdout, "");
+}
+
+#[test]
+fn what_a_project_was_granted_holds_until_it_is_revoked() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let pty = open(&zdx, 80, &[]);
+    // "back" returns to the first question.
+    run(&server, &pty, "touch made", &["a", "b", "a", "p"]);
+    leave(pty);
+    let file = zdx.session_files().remove(0);
+    let session = file.file_stem().unwrap().to_str().unwrap();
+    let pty = open(&zdx, 80, &[]);
+    assert_eq!(run(&server, &pty, "touch made", &[])["data"]["exit_code"], 0);
+    leave(pty);
+    assert_eq!(zdx.run(["policy", "grants"]).success().stdout, "bash touch made\n");
+    zdx.run(["policy", "grants", "--revoke", "bash touch"]).expect_code(1);
+    let revoked = zdx.run(["policy", "grants", "--revoke", "bash touch made"]).success();
+    assert_eq!(revoked.stdout, "revoked bash touch made\n");
+    // Not even the session in which it was given goes on with it.
+    for args in [&["--session", session][..], &[]] {
+        let pty = open(&zdx, 80, args);
+        assert_eq!(code(&run(&server, &pty, "touch made", &["n"])), "rejected", "{args:?}");
+        leave(pty);
+    }
+}
+
+#[test]
+fn what_is_dangerous_is_confirmed_every_time() {
+    for args in [&[][..], &["--yolo"]] {
+        let server = ModelServer::start();
+        let zdx = with_model(&server);
+        let pty = open(&zdx, 80, args);
+        for name in ["a", "b", "a"] {
+            zdx.write(name, "");
+            assert_eq!(run(&server, &pty, &format!("rm {name}"), &["y"])["data"]["exit_code"], 0);
+            assert!(!zdx.root().join(name).exists());
+        }
+        leave(pty);
+    }
+}
+
+#[test]
+fn ctrl_c_stops_the_turn_and_the_end_of_input_is_a_no() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let pty = open(&zdx, 80, &[]);
+    server.push(bash("touch made"));
+    pty.send("go\r");
+    wait_for_question(&pty);
+    pty.send("\x03");
+    pty.wait_for_text("interrupted", SOON);
+    wait_for_prompt(&pty);
+    assert_eq!(server.calls().len(), 1, "an interrupted turn asks the model nothing more");
+    let results: Vec<_> =
+        zdx.records().into_iter().filter(|record| record["type"] == "tool_result").collect();
+    assert_eq!(results[0]["output"]["error"]["code"], "interrupted");
+    assert_eq!(code(&run(&server, &pty, "touch made", &["\x04"])), "rejected");
+    assert!(!zdx.root().join("made").exists());
+    leave(pty);
+}
+
+#[test]
+fn a_users_own_command_passes_the_same_gate() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write("build/kept", "");
+    let pty = open(&zdx, 80, &[]);
+    // Nobody is asked about what they typed themselves.
+    pty.send("!echo typed-$((40 + 2)); false\r");
+    pty.wait_for_text("typed-42", SOON);
+    pty.wait_for_text("exit code 1", SOON);
+    wait_for_prompt(&pty);
+    for empty in ["!\r", "@! \r"] {
+        pty.send(empty);
+        pty.wait_for_text("nothing to run", SOON);
+        wait_for_prompt(&pty);
+        pty.send("/new\r");
+        wait_for_prompt(&pty);
+    }
+    pty.send("! rm -rf build\r");
+    wait_for_keys(&pty, "[n] deny");
+    let shown = pty.contents();
+    assert!(shown.contains("dangerous: run your command?\n$ rm -rf build\n"), "{shown}");
+    pty.send("n");
+    wait_for_prompt(&pty);
+    assert!(zdx.root().join("build/kept").exists());
+    // Forbidden to a model; a person may insist.
+    pty.send("@!sudo -n true\r");
+    wait_for_keys(&pty, "[n] deny");
+    pty.send("n");
+    wait_for_prompt(&pty);
+    pty.send("!rm -rf build\r");
+    wait_for_keys(&pty, "[n] deny");
+    pty.send("y");
+    wait_for_prompt(&pty);
+    assert!(!zdx.root().join("build").exists());
+    server.push(Reply::chat().text("I see"));
+    pty.send("what happened?\r");
+    pty.wait_for_text("I see", SOON);
+    let told = server.calls()[0].body.to_string();
+    assert!(told.contains("!rm -rf build") && told.contains("exit code 0"), "{told}");
+    wait_for_prompt(&pty);
+    leave(pty);
+}
+
+#[test]
+fn a_terminal_that_knows_only_lines_can_be_asked_too() {
+    let gate = Gate::new();
+    let server = ModelServer::start();
+    server.push(hold_before(bash("touch made").done(), "\"bash\"", &gate));
+    server.push(Reply::chat().text("heard it"));
+    let zdx = with_model(&server);
+    let mut pty = zdx.command().env("TERM", "dumb").pty(40, 80);
+    pty.wait_for_text("\n>", SOON);
+    pty.send("go\r");
+    gate.wait_reached(SOON);
+    // Typed ahead, as a whole line and as half of one.
+    pty.send("y\ry");
+    gate.open();
+    wait_for_question(&pty);
+    pty.send("nonsense\r");
+    pty.wait_for(|screen| screen.contents().matches("[y] once").count() == 2, SOON);
+    pty.send("n\r");
+    pty.wait_for_text("heard it", SOON);
+    assert_eq!(code(&chat_results(&server.calls()[1])[0].1), "rejected");
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
+    assert!(!pty.raw().contains(&0x1b));
+}

@@ -1,0 +1,218 @@
+//! Keys, `.env` values and tokens: in none of the files zdx writes, and not in the hands of commands.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use zdx_testkit::{ModelServer, Reply, Zdx};
+
+use crate::{SOON, place};
+
+const KEY: &str = "planted-api-key-0d9f";
+const NAMED: &str = "planted named secret";
+const DOTENV: &str = "planted.dotenv.value.77";
+const SHAPED: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+const JWT: &str = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIz";
+const PLANTED: [&str; 5] = [KEY, NAMED, DOTENV, SHAPED, JWT];
+
+fn all() -> String {
+    PLANTED.join(" | ")
+}
+
+fn with_secrets(server: &ModelServer, anthropic: bool) -> Zdx {
+    let zdx = if anthropic { place().anthropic(server) } else { place().chat(server) };
+    // A variable whose name tells nothing: it is a key because the configuration says so.
+    let zdx = zdx.config_more(
+        "[providers.other]\nwire = \"anthropic\"\nbase_url = \"http://127.0.0.1:1\"\napi_key_env = \"LAB\"",
+    );
+    zdx.write(".env", format!("# local\nSETTING='{DOTENV}'\nREGION=ap-southeast-1\n"));
+    zdx.write("notes.txt", format!("start {} end\n", all()));
+    zdx.env("LAB", KEY).env("DEPLOY_TOKEN", NAMED)
+}
+
+/// Every file below, whatever it is.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(files(&entry.path())),
+            false => found.push(entry.path()),
+        }
+    }
+    found
+}
+
+/// Nothing zdx wrote holds a planted value, in any spelling, nor half of one.
+#[track_caller]
+fn assert_clean(zdx: &Zdx) {
+    let written = files(zdx.storage());
+    assert!(written.iter().any(|file| file.extension().is_some_and(|e| e == "jsonl")), "{written:?}");
+    for file in written {
+        let text = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
+        for secret in PLANTED {
+            for part in [secret, &secret[..secret.len() - 6], &secret[6..]] {
+                assert!(!text.contains(part), "{part} in {}", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_planted_secret_is_in_no_file() {
+    for anthropic in [false, true] {
+        let server = ModelServer::start();
+        let big = format!("yes \"$(cat notes.txt)\" | head -n 3000; echo '{}' >&2", all());
+        let calls = [
+            ("read", json!({"path": "notes.txt"})),
+            ("bash", json!({"command": "cat notes.txt .env; echo \"$LAB$DEPLOY_TOKEN\""})),
+            ("bash", json!({"command": big})),
+            ("write", json!({"path": "out.txt", "content": format!("made {}", all())})),
+            ("edit", json!({"path": "notes.txt", "old": "absent", "new": all()})),
+        ];
+        for (n, (tool, input)) in calls.into_iter().enumerate() {
+            let id = format!("c{n}");
+            if anthropic {
+                server.push(
+                    Reply::anthropic()
+                        .thinking(&format!("hm {}", all()), "sig")
+                        .tool_use(&id, tool, input)
+                        .done(),
+                );
+            } else {
+                server.push(
+                    Reply::chat()
+                        .reasoning(&all())
+                        .text(&format!("I say {}", all()))
+                        .tool_call(&id, tool, input)
+                        .done(),
+                );
+            }
+        }
+        server.push(Reply::status(400).json(json!({"error": {"message": format!("bad key {}", all())}})));
+        let zdx = with_secrets(&server, anthropic);
+        let out = zdx.run(["exec", "-p", &format!("use {}", all())]).expect_code(1);
+        assert_eq!(server.calls().len(), 6, "{}", out.stderr);
+        assert_clean(&zdx);
+        for secret in PLANTED {
+            assert!(!out.stderr.contains(secret), "{secret} in {}", out.stderr);
+        }
+        assert!(out.stderr.contains("in your prompt was masked"), "{}", out.stderr);
+        // The spill was there to be looked at, and what was written to the project is what the model wrote.
+        assert!(
+            files(zdx.storage()).iter().any(|file| file.ends_with("c2.stdout")),
+            "{:?}",
+            files(zdx.storage())
+        );
+        assert_eq!(zdx.read("out.txt"), format!("made {}", all()));
+        // What no secret is stays readable.
+        assert!(out.records_of("tool_result")[1].to_string().contains("ap-southeast-1"));
+    }
+}
+
+#[test]
+fn a_model_is_shown_the_mask_and_not_the_secret() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().tool_call("c1", "read", json!({"path": "notes.txt"})));
+    server.push(Reply::chat().tool_call("c2", "bash", json!({"command": "cat .env"})));
+    server.push(Reply::chat().text("done"));
+    let zdx = with_secrets(&server, false);
+    zdx.run(["exec", "-p", "look"]).success();
+    let last = server.calls().pop().unwrap().body.to_string();
+    assert!(last.contains("start [redacted] | [redacted]"), "{last}");
+    for secret in PLANTED {
+        assert!(!last.contains(secret), "{secret} in {last}");
+    }
+    // Resumed, it sees the very same.
+    server.push(Reply::chat().text("again"));
+    zdx.run(["exec", "-c", "-p", "more"]).success();
+    let (before, after) =
+        (serde_json::from_str::<serde_json::Value>(&last).unwrap(), server.calls().pop().unwrap().body);
+    let before = before["messages"].as_array().unwrap();
+    assert_eq!(before[..], after["messages"].as_array().unwrap()[..before.len()]);
+}
+
+#[test]
+fn signed_thinking_goes_back_unchanged_within_its_turn() {
+    let server = ModelServer::start();
+    server.push(
+        Reply::anthropic()
+            .thinking(&format!("about {SHAPED}"), "sig-1")
+            .tool_use("t1", "bash", json!({"command": "true"}))
+            .done(),
+    );
+    server.push(Reply::anthropic().text("done").done());
+    let zdx = with_secrets(&server, true);
+    zdx.run(["exec", "-p", "go"]).success();
+    let calls = server.calls();
+    let thought = &calls[1].messages()[1]["content"][0];
+    assert_eq!(
+        (&thought["thinking"], &thought["signature"]),
+        (&json!(format!("about {SHAPED}")), &json!("sig-1"))
+    );
+    assert_clean(&zdx);
+    // What is left of it in the file cannot be sent as if it were signed.
+    server.push(Reply::anthropic().text("again").done());
+    zdx.run(["exec", "-c", "-p", "more"]).success();
+    let body = server.calls().pop().unwrap().body.to_string();
+    assert!(!body.contains("sig-1") && !body.contains(SHAPED), "{body}");
+}
+
+#[test]
+fn a_mask_is_never_written_over_what_it_stands_for() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().tool_call("c1", "read", json!({"path": ".env"})));
+    server.push(Reply::chat().tool_call(
+        "c2",
+        "write",
+        json!({"path": ".env", "content": "SETTING='[redacted]'\nNEW=1\n"}),
+    ));
+    server.push(Reply::chat().tool_call(
+        "c3",
+        "edit",
+        json!({"path": ".env", "old": "# local", "new": "# [redacted]"}),
+    ));
+    server.push(Reply::chat().text("done"));
+    let zdx = with_secrets(&server, false);
+    let before = zdx.read(".env");
+    let out = zdx.run(["exec", "-p", "add NEW"]).success();
+    assert_eq!(zdx.read(".env"), before);
+    for result in &out.records_of("tool_result")[1..] {
+        let message = result["output"]["error"]["message"].as_str().unwrap();
+        assert!(message.contains("stands for a secret"), "{message}");
+    }
+}
+
+#[test]
+fn commands_do_not_inherit_keys_unless_told() {
+    let seen = |pass: &str| {
+        let server = ModelServer::start();
+        // Spelled apart, so that no mask hides what was there.
+        let command = "for v in LAB DEPLOY_TOKEN ANTHROPIC_API_KEY AWS_SECRET_ACCESS_KEY LD_PRELOAD; do \
+                       eval \"x=\\${$v-}\"; [ -z \"$x\" ] || echo \"$v has ${#x}\"; done";
+        server.push(Reply::chat().tool_call("c1", "bash", json!({"command": command})));
+        server.push(Reply::chat().text("done"));
+        let zdx = with_secrets(&server, false).config_more(pass);
+        let args = ["exec", "--allow-dangerous", "-p", "x"];
+        let keys = zdx.command().args(args).env("ANTHROPIC_API_KEY", KEY);
+        let out = keys.env("AWS_SECRET_ACCESS_KEY", KEY).run().success();
+        out.records_of("tool_result")[0]["output"]["data"]["stdout"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(seen(""), "");
+    assert_eq!(seen("env.pass = [\"DEPLOY_TOKEN\"]"), format!("DEPLOY_TOKEN has {}\n", NAMED.len()));
+}
+
+#[test]
+fn what_is_typed_in_a_chat_is_masked_in_its_history() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().text("answered"));
+    let zdx = with_secrets(&server, false);
+    let mut pty = zdx.command().pty(40, 100);
+    pty.wait_for_text("\n> ", SOON);
+    pty.send(format!("call it with {KEY} and {SHAPED}\r"));
+    pty.wait_for_text("answered", SOON);
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
+    let history = fs::read_to_string(zdx.storage().join("history")).unwrap();
+    assert!(history.contains("call it with [redacted] and [redacted]"), "{history}");
+    assert_clean(&zdx);
+}

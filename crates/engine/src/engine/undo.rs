@@ -1,0 +1,46 @@
+//! Taking turns back, and taking that back: files first, then the conversation.
+
+use zdx_protocol::{ErrorKind, Event};
+
+use super::Engine;
+use crate::history::revert::{Plan, RevertError, Way};
+use crate::tools::Workspace;
+
+impl Engine {
+    pub(super) async fn undo(&mut self, way: Way) {
+        match self.go(way).await {
+            Ok(event) => {
+                self.emit.emit(event).await;
+                self.emit.sync().await;
+                let todos = self.emit.transcript().todos.clone();
+                if self.tools.todos.items() != todos {
+                    self.tools.todos.reset(todos.clone());
+                    self.emit.emit(Event::TodosChanged { items: todos }).await;
+                }
+            }
+            Err(error) => {
+                let message = error.to_string();
+                self.emit.emit(Event::Error { kind: ErrorKind::Session, message, details: None }).await;
+            }
+        }
+    }
+
+    async fn go(&mut self, way: Way) -> Result<Event, RevertError> {
+        let plan = Plan::new(self.emit.transcript(), way)?;
+        let blobs = self.tools.workspace.journal().blobs().ok_or(RevertError::NotSaved)?.clone();
+        let root = self.tools.workspace.root().to_owned();
+        // A workspace of its own: going back is no change that a tool made.
+        let work = tokio::task::spawn_blocking(move || {
+            let workspace = Workspace::open(&root)
+                .map_err(|error| RevertError::Failed { path: root.clone(), why: error.to_string() })?;
+            plan.carry_out(&workspace, &blobs)
+        });
+        match work.await {
+            Ok(done) => done,
+            Err(_) => Err(RevertError::Failed {
+                path: self.tools.workspace.root().to_owned(),
+                why: "the work broke down; this is a defect of zdx".to_owned(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! One question to the model, outside of any turn: no tools, no retries, and an answer that may well be useless.
+
+use std::sync::Arc;
+
+use zdx_models::{Client, ModelError, ModelEvent, ModelRequest};
+use zdx_protocol::{Message, Role};
+
+use crate::config::Config;
+use crate::models::ModelPicker;
+use crate::paths::Env;
+
+/// What an answer may have: it is read as a page, not as a book.
+const MAX_TOKENS: u32 = 2048;
+/// An answer longer than this is cut off: nobody would read it.
+const LONGEST: usize = 64 << 10;
+
+pub struct Asker {
+    pub config: Arc<Config>,
+    pub env: Env,
+    /// Named on the command line or in the environment.
+    pub explicit_model: Option<String>,
+}
+
+/// Why there is nothing to use.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    #[error("no model is configured or reachable")]
+    NoModel,
+    #[error("{0}")]
+    Failed(#[from] ModelError),
+    #[error("the model answered with nothing")]
+    Empty,
+    #[error("the model wanted to call a tool instead of answering")]
+    ToolCall,
+}
+
+impl Asker {
+    /// `recorded` is the model the session used.
+    pub async fn ask(&self, recorded: Option<&str>, system: &str, text: &str) -> Result<String, NoAnswer> {
+        let client = Client::new(self.config.timeouts);
+        let picker = ModelPicker::new(Arc::clone(&self.config), self.env.clone())?;
+        let chosen = picker.pick(&client, self.explicit_model.as_deref(), recorded).await?;
+        if chosen.endpoint.is_demo() {
+            return Err(NoAnswer::NoModel);
+        }
+        let messages = [Message::text(Role::User, text)];
+        let request = ModelRequest {
+            model: &chosen.endpoint.model,
+            system,
+            messages: &messages,
+            tools: &[],
+            max_tokens: self.config.max_tokens.min(MAX_TOKENS),
+            temperature: self.config.temperature,
+            top_p: self.config.top_p,
+            thinking: None,
+            stream: self.config.stream,
+        };
+        let mut stream = client.start(&chosen.endpoint, &request).await?;
+        let (mut answer, mut called) = (String::new(), false);
+        while answer.len() < LONGEST {
+            match stream.next().await? {
+                Some(ModelEvent::Text(text)) => answer.push_str(&text),
+                Some(ModelEvent::ToolCall(_)) => called = true,
+                Some(
+                    ModelEvent::ReasoningDelta(_)
+                    | ModelEvent::Reasoning(_)
+                    | ModelEvent::ToolCallStarted { .. }
+                    | ModelEvent::Usage(_)
+                    | ModelEvent::Stop(_),
+                ) => {}
+                None => break,
+            }
+        }
+        match answer.trim().is_empty() {
+            false => Ok(answer),
+            true if called => Err(NoAnswer::ToolCall),
+            true => Err(NoAnswer::Empty),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+use serde_json::json;
+use zdx_protocol::record::{self, Message, Record, ToolUse};
+use zdx_protocol::{Role, Todo, TodoStatus, ToolOutput};
+
+use super::*;
+
+fn noted(records: impl IntoIterator<Item = Record>) -> Digest {
+    let mut digest = Digest::new();
+    for record in records {
+        digest.note(&record);
+    }
+    digest
+}
+
+fn said(role: Role, text: &str) -> Record {
+    Record::Message(Message::new(role, text, record::now()))
+}
+
+fn called(id: &str, name: &str, input: serde_json::Value, data: serde_json::Value) -> [Record; 2] {
+    let ts = record::now();
+    [
+        Record::ToolUse(ToolUse { id: id.to_owned(), name: name.to_owned(), input, raw: None, ts }),
+        Record::ToolResult(record::ToolResult {
+            tool_use_id: id.to_owned(),
+            output: ToolOutput::Ok(data),
+            ok: true,
+            ts,
+        }),
+    ]
+}
+
+fn session(root: &Path) -> Digest {
+    let todo = |content: &str, status| Todo { id: content.to_owned(), content: content.to_owned(), status };
+    let items = vec![todo("write it", TodoStatus::Completed), todo("test it", TodoStatus::InProgress)];
+    let mut records = vec![said(Role::User, "build a parser")];
+    records.extend(called(
+        "1",
+        "read_file",
+        json!({"file_path": "a.rs"}),
+        json!({"path": root.join("a.rs")}),
+    ));
+    records.extend(called("2", "write", json!({}), json!({"path": root.join("src/b.rs")})));
+    records.extend(called("3", "shell", json!({"cmd": "make ok"}), json!({"exit_code": 0})));
+    records.extend(called("4", "bash", json!({"command": "make bad"}), json!({"exit_code": 2})));
+    records.push(Record::Todos(record::Todos { items, ts: record::now() }));
+    records.push(said(Role::Assistant, "It parses now."));
+    records.push(said(Role::User, "!make typed"));
+    records.push(said(Role::Assistant, "$ make typed\nexit code 0\nstdout:\nfine"));
+    records.push(said(Role::User, "now the tests"));
+    noted(records)
+}
+
+fn bundle(root: &Path, digest: &Digest, answer: Result<&str, NoAnswer>) -> Bundle {
+    let redactor = &Redactor::new::<&str>([]).unwrap();
+    Handoff { goal: "finish the *parser*", root, digest, redactor }.bundle(answer.map(str::to_owned))
+}
+
+#[test]
+fn a_session_tells_all_five_sections_of_itself() {
+    let root = Path::new("/work/here");
+    let bundle = bundle(root, &session(root), Err(NoAnswer::Empty));
+    insta::assert_snapshot!(bundle.markdown, @r"
+    # Handoff
+
+    ## Goal
+
+    finish the *parser*
+
+    ## Starter prompt
+
+    ```text
+    finish the *parser*
+
+    This continues earlier work.
+    It began with: build a parser
+    The last request was: now the tests
+    The last answer was: It parses now.
+    Read first: src/b.rs, a.rs
+    Open: test it
+    ```
+
+    ## Relevant files
+
+    - src/b.rs
+    - a.rs
+
+    ## Open tasks
+
+    - [ ] test it
+
+    ## Repro commands
+
+    ```sh
+    make ok
+    make typed
+    ```
+    ");
+    assert!(bundle.notice.unwrap().starts_with("the model answered with nothing"));
+}
+
+#[test]
+fn only_the_missing_sections_are_made_up_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    std::fs::write(root.join("real.rs"), "").unwrap();
+    let answer =
+        "## Relevant files\n- real.rs\n- invented.rs\n- ./a.rs\n## Open tasks\n- [ ] cover the edge cases\n";
+    let bundle = bundle(root, &session(root), Ok(answer));
+    assert!(bundle.markdown.contains("## Relevant files\n\n- real.rs\n- a.rs\n\n"), "{}", bundle.markdown);
+    assert!(bundle.markdown.contains("- [ ] cover the edge cases\n"), "{}", bundle.markdown);
+    assert!(bundle.markdown.contains("make ok"), "{}", bundle.markdown);
+    let notice = bundle.notice.unwrap();
+    assert!(notice.contains("repro commands, starter prompt"), "{notice}");
+}
+
+#[test]
+fn an_empty_session_still_has_every_section() {
+    let markdown = bundle(Path::new("/x"), &Digest::new(), Err(NoAnswer::NoModel)).markdown;
+    for heading in ["Goal", "Starter prompt", "Relevant files", "Open tasks", "Repro commands"] {
+        assert!(markdown.contains(&format!("## {heading}\n")), "{markdown}");
+    }
+}
+
+#[test]
+fn secrets_and_escapes_stay_behind_and_fences_hold() {
+    let digest = noted([said(Role::User, "x ``` y \u{1b}[2J z")].into_iter().chain(called(
+        "1",
+        "bash",
+        json!({"command": "curl -H 'authorization: Bearer sk-proj-abcdefghijklmnopqrstuvwxyz0123456789'"}),
+        json!({"exit_code": 0}),
+    )));
+    let markdown = bundle(Path::new("/x"), &digest, Err(NoAnswer::ToolCall)).markdown;
+    assert!(!markdown.contains("sk-proj-abc") && !markdown.contains('\u{1b}'), "{markdown}");
+    assert!(markdown.contains("````text\n"), "{markdown}");
+}
+
+#[test]
+fn what_was_reverted_is_not_told() {
+    let root = Path::new("/work/here");
+    let mut digest = session(root);
+    digest.note(&said(Role::User, "a wrong turn"));
+    for record in called("9", "write", json!({}), json!({"path": root.join("wrong.rs")})) {
+        digest.note(&record);
+    }
+    digest.note(&Record::Revert(record::Revert { turn: 4, files: Vec::new(), ts: record::now() }));
+    let reverted = bundle(root, &digest, Err(NoAnswer::Empty)).markdown;
+    assert!(!reverted.contains("wrong"), "{reverted}");
+    digest.note(&Record::Redo(record::Redo { files: Vec::new(), ts: record::now() }));
+    assert!(bundle(root, &digest, Err(NoAnswer::Empty)).markdown.contains("wrong.rs"));
+}
+
+#[test]
+fn paths_are_told_from_the_root() {
+    let from = |path: &str| relative(Path::new(path), Some(Path::new("/work/here")));
+    assert_eq!(from("/work/here/src/a.rs"), "src/a.rs");
+    assert_eq!(from("/work/there/a.rs"), "../there/a.rs");
+    assert_eq!(from("/etc/hosts"), "/etc/hosts");
+}

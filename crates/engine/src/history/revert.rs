@@ -1,0 +1,248 @@
+//! Going back to before a turn, and forth again: every file as it was, or nothing is touched.
+//! What the conversation makes of it is the protocol's `Transcript`.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use zdx_protocol::{Event, FileChange, FileState, Target, Transcript};
+
+use super::Blobs;
+use crate::tools::workspace::{FileError, Permissions, Workspace};
+
+/// A file longer than this was not written by a tool of ours.
+const MOST: u64 = 64 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RevertError {
+    #[error("there is no turn to revert yet")]
+    NoTurn,
+    #[error("there is no turn {turn}; this session has {turns}")]
+    UnknownTurn { turn: u32, turns: u32 },
+    #[error(
+        "turn {0} was folded into a summary and cannot be reverted; `zdx sessions fork ID --turn {0}` goes on from there"
+    )]
+    FoldedAway(u32),
+    #[error("there is no revert to take back; a new prompt ends that")]
+    NothingToRedo,
+    #[error("this session is not saved, so nothing was kept to go back to")]
+    NotSaved,
+    #[error("nothing was touched, because what is there now would be lost:{}", lines(.0))]
+    Conflicts(Vec<Conflict>),
+    #[error("{} could not be put back: {why}; all other files are as they were", path.display())]
+    Failed { path: PathBuf, why: String },
+}
+
+/// A file that stands in the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    pub path: PathBuf,
+    pub why: Why,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    ChangedSince,
+    ChangedBetween,
+    NotKept,
+    Unreadable,
+}
+
+impl Why {
+    fn words(self) -> &'static str {
+        match self {
+            Self::ChangedSince => "was changed since, and not by a tool of zdx",
+            Self::ChangedBetween => "was changed between two turns, and not by a tool of zdx",
+            Self::NotKept => "its earlier content was too large to be kept, or is gone",
+            Self::Unreadable => "cannot be looked at",
+        }
+    }
+}
+
+fn lines(conflicts: &[Conflict]) -> String {
+    conflicts
+        .iter()
+        .map(|Conflict { path, why }| format!("\n  {}: {}", path.display(), why.words()))
+        .collect()
+}
+
+/// Which way to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// To before this turn, or before the last one.
+    Back(Option<u32>),
+    Forth,
+}
+
+/// What is to be done, not looked at yet.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    way: Planned,
+    files: Vec<FileChange>,
+    interleaved: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Planned {
+    Revert { turn: u32 },
+    Redo { turns: u32 },
+}
+
+impl Plan {
+    pub fn new(transcript: &Transcript, way: Way) -> Result<Self, RevertError> {
+        match way {
+            Way::Back(turn) => Self::back(transcript, turn),
+            Way::Forth => match (transcript.redo_turns(), transcript.redo_files()) {
+                (Some(turns), Some(files)) => {
+                    Ok(Self { way: Planned::Redo { turns }, files, interleaved: Vec::new() })
+                }
+                (None, _) | (_, None) => Err(RevertError::NothingToRedo),
+            },
+        }
+    }
+
+    fn back(transcript: &Transcript, turn: Option<u32>) -> Result<Self, RevertError> {
+        let turns = transcript.turns;
+        let turn = match turn {
+            _ if turns == 0 => return Err(RevertError::NoTurn),
+            None => turns,
+            Some(turn) if (1..=turns).contains(&turn) => turn,
+            Some(turn) => return Err(RevertError::UnknownTurn { turn, turns }),
+        };
+        let undos = transcript.undo_since(turn).ok_or(RevertError::FoldedAway(turn))?;
+        let undos = undos.into_iter().filter(|undo| undo.change.before != undo.change.after);
+        let (mut files, mut interleaved) = (Vec::new(), Vec::new());
+        // The last one first, as one goes back.
+        for undo in undos.rev() {
+            if undo.interleaved {
+                interleaved.push(undo.change.path.clone());
+            }
+            files.push(undo.change);
+        }
+        Ok(Self { way: Planned::Revert { turn }, files, interleaved })
+    }
+
+    /// The event that carrying it out would give. Touches nothing.
+    pub fn check(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Event, RevertError> {
+        self.steps(workspace, blobs).map(|files| self.event(files))
+    }
+
+    fn event(&self, files: Vec<FileChange>) -> Event {
+        match self.way {
+            Planned::Revert { turn } => Event::Reverted { turn, files },
+            Planned::Redo { turns } => Event::Redone { turn: turns, files },
+        }
+    }
+
+    fn steps(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Vec<FileChange>, RevertError> {
+        let mut steps = Vec::new();
+        let mut conflicts = Vec::new();
+        for file in &self.files {
+            match self.check_file(file, workspace, blobs) {
+                Ok(step) => steps.extend(step),
+                Err(why) => conflicts.push(Conflict { path: file.path.clone(), why }),
+            }
+        }
+        if conflicts.is_empty() { Ok(steps) } else { Err(RevertError::Conflicts(conflicts)) }
+    }
+
+    fn check_file(
+        &self,
+        file: &FileChange,
+        workspace: &Workspace,
+        blobs: &Blobs,
+    ) -> Result<Option<FileChange>, Why> {
+        let target = target(&file.path, workspace).ok_or(Why::ChangedSince)?;
+        let now = match look(workspace, &target) {
+            Ok(found) => found.map(|(state, _)| state),
+            Err(FileError::Io { .. }) => return Err(Why::Unreadable),
+            Err(_) => return Err(Why::ChangedSince),
+        };
+        // Somebody put it back already, or an earlier try was cut off.
+        if now == file.after {
+            return Ok(None);
+        }
+        if !FileState::same_content(now.as_ref(), file.before.as_ref()) {
+            return Err(Why::ChangedSince);
+        }
+        if self.interleaved.contains(&file.path) {
+            return Err(Why::ChangedBetween);
+        }
+        if let Some(after) = &file.after {
+            let hash = after.sha256.as_deref().ok_or(Why::NotKept)?;
+            blobs.get(hash).map_err(|_| Why::NotKept)?;
+        }
+        Ok(Some(FileChange { before: now, ..file.clone() }))
+    }
+
+    /// Does it, or nothing of it. The event tells, and saves, what was done.
+    pub fn carry_out(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Event, RevertError> {
+        let files = self.steps(workspace, blobs)?;
+        for (done, step) in files.iter().enumerate() {
+            let Err(why) = walk(step, workspace, blobs) else { continue };
+            for step in files[..done].iter().rev() {
+                // There is nobody left to turn to if going back fails too.
+                let _ = walk(&step.clone().inverse(), workspace, blobs);
+            }
+            return Err(RevertError::Failed { path: step.path.clone(), why });
+        }
+        remove_folders(&files);
+        Ok(self.event(files))
+    }
+}
+
+/// Folders that came with files which are gone now go too, unless something else lies in them.
+fn remove_folders(files: &[FileChange]) {
+    let gone = files.iter().filter(|file| file.after.is_none());
+    let folders: BTreeSet<&Path> = gone.flat_map(FileChange::own_folders).collect();
+    // A folder sorts before what lies in it.
+    for folder in folders.into_iter().rev() {
+        let _ = std::fs::remove_dir(folder);
+    }
+}
+
+/// The file a record names, unless a link now leads elsewhere.
+fn target(path: &Path, workspace: &Workspace) -> Option<Target> {
+    workspace.resolve(path.to_str()?).ok().filter(|target| target.path == path)
+}
+
+fn look(workspace: &Workspace, target: &Target) -> Result<Option<(FileState, Vec<u8>)>, FileError> {
+    let opened = match workspace.open_file(target) {
+        Ok(opened) => opened,
+        Err(FileError::Missing(_)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let found =
+        opened.file.metadata().map_err(|source| FileError::Io { path: target.path.clone(), source })?;
+    let mode = found.permissions().mode() & 0o7777;
+    let content = workspace.read_file(target, MOST)?;
+    Ok(Some((FileState { sha256: Some(Blobs::hash(&content)), mode }, content)))
+}
+
+/// One file from one state to the other. What is there now is kept first: that is the way back.
+fn walk(step: &FileChange, workspace: &Workspace, blobs: &Blobs) -> Result<(), String> {
+    let in_words = |error: FileError| error.to_string();
+    let target = target(&step.path, workspace).ok_or("its folder is now a link")?;
+    let now = look(workspace, &target).map_err(in_words)?;
+    let state = now.as_ref().map(|(state, _)| state);
+    if !FileState::same_content(state, step.before.as_ref()) {
+        return Err("it was changed just now".to_owned());
+    }
+    if let Some((_, content)) = &now {
+        blobs.put(content).map_err(|error| kept(&error))?;
+    }
+    match &step.after {
+        Some(after) => {
+            let content = blobs.get(after.sha256.as_deref().unwrap_or_default());
+            let content = content.map_err(|error| kept(&error))?;
+            let staged = workspace.stage(&target, &content, Permissions::Like(after.mode));
+            staged.and_then(|staged| staged.commit()).map(drop).map_err(in_words)
+        }
+        None => workspace.set_aside(&target).map(|aside| aside.discard()).map_err(in_words),
+    }
+}
+
+fn kept(error: &io::Error) -> String {
+    format!("its content beside the session: {error}")
+}

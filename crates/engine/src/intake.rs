@@ -1,0 +1,103 @@
+//! What the user sent becomes work: a prompt with what it mentions, a command, another agent.
+//! One place for all front ends; `mentions` parses, this decides what happens.
+
+use std::sync::Arc;
+
+use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnSummary, Usage};
+
+use crate::context::mentions::{self, Attached, Input, Mention};
+use crate::engine::Engine;
+use crate::library::Expanded;
+
+/// What is left to do for a turn.
+pub enum Work {
+    Prompt(Prompt),
+    /// `!command`, with what was typed.
+    Shell {
+        typed: String,
+        command: String,
+    },
+    /// A slash command of the user's or the project's, whose own commands have yet to run.
+    Slash {
+        typed: String,
+        expanded: Expanded,
+    },
+    /// The conversation becomes a summary now.
+    Compact,
+    /// Nothing: it was a setting, or a mistake that has been told.
+    Done(TurnSummary),
+}
+
+impl Engine {
+    pub async fn take_in(&mut self, prompt: Prompt) -> Work {
+        let input = match mentions::parse(&prompt.text) {
+            Ok(input) => input,
+            Err(error) => return self.refuse(error.to_string()).await,
+        };
+        match input {
+            Input::Empty => self.refuse("there is nothing to send; type a prompt".to_owned()).await,
+            Input::Shell(command) => Work::Shell { typed: prompt.text, command },
+            Input::Agent(name) => {
+                let outcome = if self.set_agent(&name).await { Outcome::Completed } else { Outcome::Error };
+                Work::Done(empty_summary(outcome))
+            }
+            Input::Command { name, args } => self.slash(prompt, &name, &args).await,
+            Input::Prompt { mentions, .. } => {
+                self.attach(&mentions).await;
+                Work::Prompt(prompt)
+            }
+        }
+    }
+
+    /// A command that nobody defined is a prompt: whether it is a slip, a front end that people type into knows.
+    async fn slash(&mut self, prompt: Prompt, name: &str, args: &str) -> Work {
+        let Some(command) = self.commands_known.get(name) else { return Work::Prompt(prompt) };
+        let expanded = match command.expand(args, self.trust) {
+            Ok(expanded) => expanded,
+            Err(error) => return self.refuse(error.to_string()).await,
+        };
+        if expanded.withheld > 0 {
+            let message = format!(
+                "/{name} wants to run {} commands of this project, which is not trusted: they stay text (`zdx trust`)",
+                expanded.withheld
+            );
+            self.emit.notice(NoticeLevel::Warning, message).await;
+        }
+        if let Some(agent) = expanded.agent.clone() {
+            self.set_agent(&agent).await;
+        }
+        if let Some(model) = expanded.model.clone() {
+            self.set_model(&model).await;
+        }
+        self.attach(&expanded.mentions()).await;
+        Work::Slash { typed: prompt.text, expanded }
+    }
+
+    /// Files go before the prompt; what cannot be read is told and left out.
+    async fn attach(&mut self, mentions: &[Mention]) {
+        if mentions.is_empty() {
+            return;
+        }
+        let (mentions, workspace) = (mentions.to_vec(), Arc::clone(&self.tools.workspace));
+        let work = tokio::task::spawn_blocking(move || mentions::attach(&mentions, &workspace));
+        let Attached { attachments, agent, notices, .. } = work.await.unwrap_or_default();
+        for notice in notices {
+            self.emit.notice(NoticeLevel::Warning, notice).await;
+        }
+        if let Some(agent) = agent {
+            self.set_agent(&agent).await;
+        }
+        for attachment in attachments {
+            self.emit.emit(Event::Attached { label: attachment.label, text: attachment.text }).await;
+        }
+    }
+
+    async fn refuse(&mut self, message: String) -> Work {
+        self.emit.emit(Event::Error { kind: ErrorKind::Config, message, details: None }).await;
+        Work::Done(empty_summary(Outcome::Error))
+    }
+}
+
+fn empty_summary(outcome: Outcome) -> TurnSummary {
+    TurnSummary { outcome, text: String::new(), usage: Usage::default(), denied: 0, duration_ms: 0 }
+}

@@ -1,0 +1,133 @@
+//! Who a session works as: an agent's profile applied to the session's prompt, tools, rules and limits.
+//! An agent takes away or asks more; a subagent never may what its parent may not.
+
+use std::sync::Arc;
+
+use zdx_protocol::ToolSpec;
+
+use crate::library::agents::ToolSet;
+use crate::library::{AgentProfile, Agents, Mode, Scope, Trust};
+use crate::policy::{LayerSource, RuleError, Rules};
+use crate::tools::registry::Registry;
+
+/// The agent a session starts with when nobody names one.
+pub const DEFAULT: &str = "build";
+
+/// What all agents of a session are made from.
+pub struct Personas {
+    pub agents: Agents,
+    /// The system prompt without any agent's.
+    pub system: String,
+    /// The rules of configuration, without any agent's.
+    pub rules: Rules,
+    /// Whether the project's own agents were trusted.
+    pub trust: Trust,
+}
+
+/// One agent, ready to work.
+#[derive(Clone)]
+pub struct Persona {
+    pub name: String,
+    pub system: String,
+    tools: ToolSet,
+    pub rules: Arc<Rules>,
+    pub model: Option<String>,
+    pub max_steps: Option<u32>,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PersonaError {
+    #[error("there is no agent named {name}; there are: {known}")]
+    Unknown { name: String, known: String },
+    #[error(transparent)]
+    Rules(#[from] RuleError),
+}
+
+impl Personas {
+    /// An agent the user talks to.
+    pub fn primary(&self, name: &str) -> Result<Persona, PersonaError> {
+        let profile = self.find(name, Mode::Primary)?;
+        let mut rules = self.rules.clone();
+        for table in &profile.permission {
+            let trusted = table.scope != Scope::Project || self.trust == Trust::Trusted;
+            add_layer(&mut rules, &profile, &table.value, trusted)?;
+        }
+        Ok(self.persona(profile, rules))
+    }
+
+    /// An agent that another one launches, under that one's rules: its own can only raise them.
+    pub fn subagent(&self, name: &str, under: &Rules) -> Result<Persona, PersonaError> {
+        let profile = self.find(name, Mode::Subagent)?;
+        let mut rules = under.clone();
+        for table in &profile.permission {
+            add_layer(&mut rules, &profile, &table.value, false)?;
+        }
+        Ok(self.persona(profile, rules))
+    }
+
+    /// Name and purpose of everyone a model may launch.
+    pub fn launchable(&self) -> Vec<(&str, &str)> {
+        let names = self.agents.names(Mode::Subagent);
+        let described = names.into_iter().filter_map(|name| self.agents.get(name));
+        described.map(|agent| (agent.name.as_str(), agent.description.as_str())).collect()
+    }
+
+    fn find(&self, name: &str, mode: Mode) -> Result<AgentProfile, PersonaError> {
+        let agent = self.agents.get(name).filter(|agent| !agent.hidden && agent.mode.serves(mode));
+        let agent = agent.cloned().ok_or_else(|| PersonaError::Unknown {
+            name: name.to_owned(),
+            known: self.agents.names(mode).join(", "),
+        })?;
+        Ok(match self.trust {
+            Trust::Trusted => agent,
+            Trust::Untrusted => agent.untrusted(),
+        })
+    }
+
+    fn persona(&self, profile: AgentProfile, rules: Rules) -> Persona {
+        let system = match profile.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty()) {
+            Some(prompt) if self.system.is_empty() => prompt.to_owned(),
+            Some(prompt) => format!("{}\n\n# Agent: {}\n\n{prompt}", self.system, profile.name),
+            None => self.system.clone(),
+        };
+        Persona {
+            system,
+            name: profile.name,
+            tools: profile.tools,
+            rules: Arc::new(rules),
+            model: profile.model,
+            max_steps: profile.max_steps,
+            temperature: profile.temperature,
+            top_p: profile.top_p,
+        }
+    }
+}
+
+impl Persona {
+    /// What its model is told of, in the registry's order.
+    pub fn tools(&self, registry: &Registry) -> Vec<ToolSpec> {
+        registry.specs().into_iter().filter(|spec| self.has(&spec.name)).collect()
+    }
+
+    /// Whether it may use a tool at all; a model may call what it was not told of.
+    pub fn has(&self, tool: &str) -> bool {
+        self.tools.enabled(tool)
+    }
+}
+
+fn add_layer(
+    rules: &mut Rules,
+    profile: &AgentProfile,
+    table: &serde_json::Value,
+    trusted: bool,
+) -> Result<(), RuleError> {
+    rules.add(&LayerSource {
+        origin: format!("agent {}", profile.name),
+        trusted,
+        permission: Some(table),
+        ..LayerSource::default()
+    })?;
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! find and fd: where they look, what they run for each file, what they write.
+
+use super::Part;
+use super::files::Change;
+use super::options::operands;
+use super::walk::Walker;
+use super::word::Arg;
+use super::wrappers::fill;
+
+impl Walker<'_> {
+    pub fn find(&mut self, argv: &[Arg], part: &mut Part) {
+        let mut at = 1;
+        let mut in_paths = true;
+        while let Some(arg) = argv.get(at) {
+            at += 1;
+            let text = arg.text.clone();
+            match text.as_str() {
+                "-delete" => part.confirm("destructive", "find deletes what it finds"),
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let end = argv[at..]
+                        .iter()
+                        .position(|arg| arg.text == ";" || arg.text == "+")
+                        .map_or(argv.len(), |n| at + n);
+                    let mut inner = argv[at..end].to_vec();
+                    fill(&mut inner, "{}");
+                    if text.ends_with("dir") {
+                        self.elsewhere(&inner, part)
+                    } else {
+                        self.inner(&inner, part, false)
+                    }
+                    at = end + 1;
+                }
+                "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
+                    if let Some(file) = argv.get(at).cloned() {
+                        part.plain = false;
+                        self.changes(&file, Change::Overwrite, part);
+                    }
+                    at += 1 + usize::from(text == "-fprintf");
+                }
+                "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-type" | "-maxdepth"
+                | "-mindepth" | "-size" | "-mtime" | "-mmin" | "-user" | "-group" | "-perm" | "-printf"
+                | "-wholename" | "-lname" | "-atime" | "-ctime" => at += 1,
+                "-newer" | "-samefile" | "-anewer" | "-cnewer" => {
+                    if let Some(file) = argv.get(at).cloned() {
+                        self.reads(&file, part);
+                    }
+                    at += 1;
+                }
+                _ if text.starts_with(['-', '(', '!', ')', ',']) && text != "-" => {
+                    in_paths = in_paths && matches!(text.as_str(), "-L" | "-H" | "-P")
+                }
+                _ => {
+                    if arg.has_unknown() && (!in_paths || arg.splits) && self.may_hold_action(part) {
+                        part.confirm(
+                            "opaque",
+                            "an argument of find may tell it to delete or to run something",
+                        );
+                    }
+                    if in_paths {
+                        self.reads(arg, part);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An unknown word of `find` matters when the script itself holds an action to put there, or input does.
+    fn may_hold_action(&self, part: &Part) -> bool {
+        !self.facts.assigned.is_empty()
+            || part.text.trim_start().starts_with("xargs")
+            || part.text.contains("$(")
+            || part.text.contains('`')
+    }
+
+    pub fn fd(&mut self, argv: &[Arg], part: &mut Part) {
+        let exec =
+            argv.iter().position(|arg| matches!(arg.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
+        let attached = argv.iter().find(|arg| {
+            arg.text.starts_with("--exec=")
+                || arg.text.starts_with("--exec-batch=")
+                || (arg.text.len() > 2 && (arg.text.starts_with("-x") || arg.text.starts_with("-X")))
+        });
+        if attached.is_some() {
+            part.confirm("opaque", "it runs a command for every file it finds");
+        }
+        if let Some(at) = exec {
+            let mut inner = argv[at + 1..].to_vec();
+            fill(&mut inner, "{}");
+            inner.push(Arg::unknown());
+            self.inner(&inner, part, false);
+        }
+        let own = &argv[..exec.unwrap_or(argv.len())];
+        for path in operands(own).into_iter().skip(1) {
+            self.reads(path, part);
+        }
+    }
+}

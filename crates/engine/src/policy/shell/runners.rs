@@ -1,0 +1,220 @@
+//! Programs that run a command somewhere in their arguments, by options too many to follow: only what would
+//! have to be confirmed anywhere is looked for.
+
+use super::builtins::is_shell;
+use super::commands::{basename, is_forbidden, is_listed};
+use super::walk::Walker;
+use super::word::Arg;
+use super::{Concern, Part};
+
+/// Programs that run a command given somewhere in their arguments, with options too many to follow.
+const LOOSE_RUNNERS: &[&str] = &[
+    "npx",
+    "pnpx",
+    "bunx",
+    "uv",
+    "uvx",
+    "pipx",
+    "poetry",
+    "pipenv",
+    "pdm",
+    "rye",
+    "hatch",
+    "bundle",
+    "direnv",
+    "nix",
+    "nix-shell",
+    "mise",
+    "asdf",
+    "rtx",
+    "dotenv",
+    "doppler",
+    "op",
+    "cross-env",
+    "hyperfine",
+    "entr",
+    "watchexec",
+    "nodemon",
+    "tmux",
+    "screen",
+    "expect",
+    "docker",
+    "podman",
+    "nerdctl",
+    "kubectl",
+    "oc",
+    "lxc",
+    "adb",
+    "vagrant",
+    "firejail",
+    "bwrap",
+    "proot",
+    "gdb",
+    "lldb",
+    "perf",
+    "start-stop-daemon",
+    "daemonize",
+    "dumb-init",
+    "tini",
+    "chpst",
+    "softlimit",
+    "faketime",
+    "proxychains",
+    "proxychains4",
+    "caffeinate",
+    "cargo-watch",
+    "conda",
+    "mamba",
+    "micromamba",
+    "corepack",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "rustup",
+    "just",
+    "task",
+    "systemd-inhibit",
+    "cgexec",
+    "capsh",
+    "setpriv",
+    "trickle",
+    "sem",
+    "rush",
+    "wsl",
+    "distrobox",
+    "toolbox",
+    "flatpak",
+    "socat",
+    "nc",
+    "ncat",
+    "netcat",
+    "dtach",
+    "abduco",
+    "zellij",
+    "fzf",
+    "sg",
+    "newgrp",
+    "wrapper",
+    "gosu",
+    "su-exec",
+    "tsp",
+    "nq",
+    "run-parts",
+];
+
+/// Subcommands after which the rest is no command: `docker rm` removes a container.
+const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl", "kubectl", "oc", "lxc"];
+
+pub fn is_runner(name: &str) -> bool {
+    LOOSE_RUNNERS.contains(&name)
+}
+
+impl Walker<'_> {
+    /// Finds listed commands and shells behind a runner's own arguments.
+    pub fn loose_runner(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        let start = if CONTAINERS.contains(&name) {
+            match argv.iter().position(|arg| matches!(arg.text.as_str(), "exec" | "run" | "create" | "debug"))
+            {
+                Some(at) => at + 1,
+                None => return,
+            }
+        } else {
+            1
+        };
+        if CONTAINERS.contains(&name) {
+            self.volumes(argv, part);
+        }
+        for (index, arg) in argv.iter().enumerate().skip(start) {
+            let text = arg.text.as_str();
+            // `npm rm`, `uv pip`: a subcommand right behind the name is the runner's own.
+            let own_subcommand = index == 1;
+            let inner = basename(text);
+            if !own_subcommand
+                && (is_listed(inner)
+                    || is_forbidden(inner)
+                    || is_shell(inner)
+                    || matches!(inner, "env" | "eval" | "xargs" | "find"))
+            {
+                let from = self.parts.len();
+                let mut probe = Part::of("");
+                self.fed_unknown(|walker| walker.argv(&argv[index..], &mut probe, false));
+                let nested: Vec<Part> = self.parts.split_off(from);
+                for concern in nested.into_iter().flat_map(|part| part.concerns).chain(probe.concerns) {
+                    if matches!(concern, Concern::Forbidden { .. } | Concern::Confirm { .. }) {
+                        part.add(concern);
+                    }
+                }
+                break;
+            }
+            if text.contains(' ') && !text.contains('\0') && !text.starts_with('-') {
+                self.only_listed(text, part);
+            }
+        }
+        if matches!(name, "nc" | "ncat" | "netcat" | "socat")
+            && argv.iter().any(|arg| {
+                matches!(arg.text.as_str(), "-e" | "-c" | "--exec" | "--sh-exec" | "--lua-exec")
+                    || arg.text.to_lowercase().contains("exec:")
+                    || arg.text.to_lowercase().contains("system:")
+            })
+        {
+            part.confirm("helper", "it gives a program to the network");
+        }
+    }
+
+    /// `-v /:/host`: the outside comes in.
+    fn volumes(&mut self, argv: &[Arg], part: &mut Part) {
+        for (index, arg) in argv.iter().enumerate() {
+            let text = arg.text.as_str();
+            let value = match text {
+                "-v" | "--volume" | "--mount" => argv.get(index + 1).map(|next| next.text.as_str()),
+                _ => text
+                    .strip_prefix("-v")
+                    .or_else(|| text.strip_prefix("--volume="))
+                    .or_else(|| text.strip_prefix("--mount=")),
+            };
+            if matches!(text, "--privileged" | "--pid=host" | "--net=host" | "--network=host") {
+                part.confirm("helper", "the container is not kept apart from the machine");
+            }
+            let Some(value) = value else { continue };
+            let source = value.split([',', ':']).find_map(|piece| match piece.split_once('=') {
+                Some(("source" | "src", path)) => Some(path),
+                Some(_) => None,
+                None => Some(piece),
+            });
+            if let Some(source) = source.filter(|source| source.starts_with(['/', '.', '~'])) {
+                self.reads(&Arg { text: source.to_owned(), ..arg.clone() }, part);
+            }
+        }
+    }
+
+    /// A text that may or may not be a script: only a listed command in it counts.
+    pub fn only_listed(&mut self, text: &str, part: &mut Part) {
+        let from = self.parts.len();
+        self.apart(text);
+        let inner: Vec<Part> = self.parts.split_off(from);
+        for concern in inner.into_iter().flat_map(|part| part.concerns) {
+            let counts = matches!(&concern, Concern::Forbidden { .. })
+                || matches!(&concern, Concern::Confirm { code, .. } if *code == "listed_command");
+            if counts {
+                part.add(concern);
+            }
+        }
+    }
+
+    /// Reads a text as a script but keeps only what must be confirmed or refused wherever it runs.
+    pub fn only_floors(&mut self, text: &str, part: &mut Part) {
+        let from = self.parts.len();
+        self.apart(text);
+        let inner: Vec<Part> = self.parts.split_off(from);
+        for concern in inner.into_iter().flat_map(|part| part.concerns) {
+            match &concern {
+                Concern::Forbidden { .. } => part.add(concern),
+                Concern::Confirm { code, .. } if !matches!(*code, "overwrite" | "protected_path") => {
+                    part.add(concern)
+                }
+                Concern::Confirm { .. } | Concern::Outside { .. } | Concern::Ask { .. } => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Which values must not be written anywhere, and the masking of an event before it is saved.
+//! Reads the project's `.env` files as data; nothing in them ever becomes part of our environment.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use zdx_models::{Catalogue, ModelError};
+use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, is_secret, names_secret};
+use zdx_protocol::{Arguments, Decision, Event, Message, Part, Reasoning, ToolOutput};
+
+use crate::config::Config;
+use crate::paths::{Env, read_regular};
+
+/// What tools of all kinds look for in a folder.
+const DOTENV: [&str; 9] = [
+    ".env",
+    ".env.local",
+    ".env.development",
+    ".env.development.local",
+    ".env.test",
+    ".env.production",
+    ".env.production.local",
+    ".env.staging",
+    ".envrc",
+];
+const LARGEST_DOTENV: usize = 256 << 10;
+const MOST_SECRETS: usize = 2_000;
+/// A line of a longer secret is a secret too: commands like to print them line by line.
+const SHORTEST_LINE: usize = 16;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SecretsError {
+    #[error(transparent)]
+    Catalogue(#[from] ModelError),
+    #[error(transparent)]
+    Redactor(#[from] RedactError),
+}
+
+/// Knows the keys of every provider, what else in the environment is called a secret, and the project's `.env` values.
+pub fn redactor(config: &Config, env: &Env, root: &Path) -> Result<Redactor, SecretsError> {
+    let configured: BTreeMap<_, _> =
+        config.providers.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect();
+    let catalogue = Catalogue::with(&configured)?;
+    let keys = catalogue.providers().flat_map(|(_, provider)| &provider.api_key_env);
+    let mut secrets: Vec<String> = keys.filter_map(|name| env.get(name)).map(str::to_owned).collect();
+    let urls = catalogue.providers().filter_map(|(_, provider)| provider.base_url.as_deref());
+    secrets.extend(urls.chain(config.base_url.as_deref()).filter_map(password).map(str::to_owned));
+    for (name, value) in env.vars() {
+        if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+            && names_secret(name)
+            && is_secret(value)
+        {
+            secrets.push(value.to_owned());
+        }
+    }
+    for name in DOTENV {
+        if let Ok(read) = read_regular(&root.join(name), LARGEST_DOTENV) {
+            secrets.extend(dotenv_secrets(&String::from_utf8_lossy(&read.bytes)));
+        }
+    }
+    secrets.truncate(MOST_SECRETS);
+    let lines = secrets.iter().filter(|secret| secret.contains('\n')).flat_map(|secret| secret.lines());
+    let lines: Vec<String> = lines.filter(|line| line.len() >= SHORTEST_LINE).map(str::to_owned).collect();
+    secrets.extend(lines);
+    Ok(Redactor::new(secrets)?)
+}
+
+/// The password in `scheme://user:password@host`.
+fn password(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let (user, _) = authority.rsplit_once('@')?;
+    user.split_once(':').map(|(_, password)| password)
+}
+
+/// What masking an event changed.
+#[derive(Debug, PartialEq)]
+pub enum Masked {
+    Nothing,
+    Prompt,
+    /// Thinking that its maker signed, as it was: a model accepts it back unchanged or not at all.
+    Reasoning(Reasoning),
+    Else,
+}
+
+/// Masks what will be saved or shown as final. Deltas and progress are for the screen alone, and a question must show
+/// exactly what would run.
+pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
+    let text = |text: &mut String| match redactor.redact(text) {
+        Cow::Borrowed(_) => false,
+        Cow::Owned(masked) => {
+            *text = masked;
+            true
+        }
+    };
+    let changed = match event {
+        Event::TurnStarted { prompt, .. } => {
+            return if text(prompt) { Masked::Prompt } else { Masked::Nothing };
+        }
+        Event::ReasoningFinal(reasoning) => {
+            let exact = reasoning.clone();
+            let opaque = reasoning.opaque.as_mut().is_some_and(|opaque| redactor.redact_value(opaque));
+            if text(&mut reasoning.text) || opaque {
+                // A signature under a changed text is worth nothing.
+                reasoning.opaque = None;
+                return Masked::Reasoning(exact);
+            }
+            false
+        }
+        Event::AssistantFinal { text: said, .. } => text(said),
+        Event::ToolRequested { input, raw, .. } => {
+            let raw = raw.as_mut().is_some_and(text);
+            redactor.redact_value(input) || raw
+        }
+        Event::ToolFinished { result: ToolOutput::Ok(data), .. } => redactor.redact_value(data),
+        Event::ToolFinished { result: ToolOutput::Err(error), .. } => text(&mut error.message),
+        Event::ApprovalResolved { decision: Decision::Deny { word: Some(word) }, .. } => text(word),
+        Event::Retrying { reason, .. } => text(reason),
+        Event::Notice { message, .. } => text(message),
+        Event::Error { message, details, .. } => {
+            let details = details.as_mut().is_some_and(text);
+            text(message) || details
+        }
+        Event::TurnFinished(summary) => text(&mut summary.text),
+        Event::Attached { text: said, .. }
+        | Event::Reminded { text: said }
+        | Event::ShellFinished { text: said } => text(said),
+        Event::TodosChanged { items } => {
+            // All of them: counting does not stop at the first.
+            items.iter_mut().filter_map(|item| text(&mut item.content).then_some(())).count() > 0
+        }
+        // Names and hashes: a masked one would lead nowhere.
+        Event::FileChanged { .. } | Event::Reverted { .. } | Event::Redone { .. } => false,
+        Event::SessionStarted(_)
+        | Event::StateChanged { .. }
+        | Event::ReasoningDelta { .. }
+        | Event::AssistantDelta { .. }
+        | Event::ApprovalRequested(_)
+        | Event::ApprovalResolved { .. }
+        | Event::ToolStarted { .. }
+        | Event::ToolProgress { .. }
+        | Event::ShellOutput { .. }
+        | Event::ModelChanged { .. }
+        | Event::AgentChanged { .. }
+        | Event::Listed { .. }
+        // Made from what was masked when it was said.
+        | Event::Compacted(_)
+        | Event::Pruned { .. }
+        | Event::ContextUsage(_)
+        | Event::UsageReported(_)
+        | Event::Interrupted => false,
+    };
+    if changed { Masked::Else } else { Masked::Nothing }
+}
+
+/// Whether a call repeats a mask that the model was shown in place of a secret: written to a file, it would destroy
+/// what it stands for.
+pub fn repeats_mask(arguments: &Arguments, messages: &[Message]) -> bool {
+    let in_call = match arguments {
+        Arguments::Object(map) => map.values().any(holds_mask),
+        Arguments::Raw(text) => text.contains(MASK),
+    };
+    let shown = |part: &Part| match part {
+        Part::ToolResult { output: ToolOutput::Ok(data), .. } => holds_mask(data),
+        Part::ToolResult { output: ToolOutput::Err(_), .. }
+        | Part::Text(_)
+        | Part::Reasoning(_)
+        | Part::ToolUse { .. } => false,
+    };
+    in_call && messages.iter().flat_map(|message| &message.parts).any(shown)
+}
+
+fn holds_mask(value: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => text.contains(MASK),
+        Value::Array(items) => items.iter().any(holds_mask),
+        Value::Object(fields) => fields.values().any(holds_mask),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

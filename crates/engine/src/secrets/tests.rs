@@ -1,0 +1,112 @@
+use std::fs;
+
+use serde_json::json;
+use zdx_protocol::ToolError;
+
+use super::*;
+use crate::config::{Flags, ResolveInput, resolve};
+use crate::paths::Paths;
+
+fn redactor_for(dotenv: &str, vars: &[(&str, &str)], config: &str) -> Redactor {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path().to_str().unwrap();
+    fs::write(dir.path().join(".env"), dotenv).unwrap();
+    fs::write(dir.path().join("config.toml"), config).unwrap();
+    let env = Env::from_pairs(vars.iter().copied().chain([("ZDX_HOME", base)]));
+    let paths = Paths::from_env(&env).unwrap();
+    let flags = Flags::default();
+    let input = ResolveInput {
+        paths: &paths,
+        root: dir.path(),
+        env: &env,
+        flags: &flags,
+        project: None,
+        trusted: false,
+    };
+    redactor(&resolve(&input).unwrap().config, &env, dir.path()).unwrap()
+}
+
+#[test]
+fn keys_named_secrets_dotenv_values_and_passwords_are_known() {
+    let redactor = redactor_for(
+        "DB_PASSWORD=dotenv-hunter2\nREGION=ap-southeast-1\n",
+        &[
+            ("ANTHROPIC_API_KEY", "anthropic-value"),
+            ("LAB", "configured-value"),
+            ("MY_TOKEN", "named-by-itself"),
+            ("GIT_AUTHOR_NAME", "Jane Developer"),
+            ("SSH_AUTH_SOCK", "/tmp/ssh-1/agent"),
+            ("OTHER", "an ordinary value"),
+            ("MULTI_KEY", "first line of it\nsecond-line-of-the-key\nshort"),
+        ],
+        "[providers.lab]\nwire = \"openai-chat\"\nbase_url = \"http://u:url-password@h/v1\"\napi_key_env = \"LAB\"",
+    );
+    for secret in [
+        "dotenv-hunter2",
+        "anthropic-value",
+        "configured-value",
+        "named-by-itself",
+        "url-password",
+        "second-line-of-the-key",
+    ] {
+        assert_eq!(redactor.redact(secret), MASK, "{secret}");
+    }
+    for plain in ["ap-southeast-1", "Jane Developer", "/tmp/ssh-1/agent", "an ordinary value"] {
+        assert_eq!(redactor.redact(plain), plain);
+    }
+}
+
+#[test]
+fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
+    let redactor = Redactor::new(["planted-secret"]).unwrap();
+    let text = || "a planted-secret b".to_owned();
+    let masked = |mut event: Event| {
+        let changed = mask(&redactor, &mut event);
+        let kept = event.record(zdx_protocol::record::now());
+        let line =
+            kept.map(|record| String::from_utf8(record.to_line().unwrap()).unwrap()).unwrap_or_default();
+        assert!(!line.contains("planted"), "{line}");
+        changed
+    };
+    assert_eq!(masked(Event::TurnStarted { turn: 1, prompt: text() }), Masked::Prompt);
+    let reasoning = Reasoning {
+        text: text(),
+        wire: "anthropic".into(),
+        model: "m".into(),
+        opaque: Some(json!({"signature": "s"})),
+    };
+    assert_eq!(masked(Event::ReasoningFinal(reasoning.clone())), Masked::Reasoning(reasoning));
+    let finished = |result| Event::ToolFinished { id: "i".into(), name: "n".into(), result, duration_ms: 1 };
+    for event in [
+        Event::AssistantFinal { text: text(), partial: true },
+        Event::ToolRequested {
+            id: "i".into(),
+            name: "n".into(),
+            input: json!({"a": [text()]}),
+            raw: Some(text()),
+        },
+        finished(ToolOutput::Ok(json!({"stdout": text()}))),
+        finished(ToolOutput::Err(ToolError::new("c", text()))),
+        Event::Error { kind: zdx_protocol::ErrorKind::Provider, message: text(), details: Some(text()) },
+    ] {
+        assert_eq!(masked(event), Masked::Else);
+    }
+    let mut delta = Event::AssistantDelta { text: text() };
+    assert_eq!(mask(&redactor, &mut delta), Masked::Nothing);
+    assert_eq!(delta, Event::AssistantDelta { text: text() });
+}
+
+#[test]
+fn a_mask_is_only_refused_where_it_stood_for_something() {
+    let call = |text: &str| Arguments::Object(json!({"content": text}).as_object().unwrap().clone());
+    let shown = |text: &str| {
+        let output = ToolOutput::Ok(json!({"content": text}));
+        vec![Message {
+            role: zdx_protocol::Role::User,
+            parts: vec![Part::ToolResult { tool_use_id: "i".into(), output }],
+        }]
+    };
+    assert!(repeats_mask(&call("KEY=[redacted]"), &shown("KEY=[redacted]")));
+    assert!(!repeats_mask(&call("KEY=[redacted]"), &shown("KEY=x")));
+    assert!(!repeats_mask(&call("KEY=x"), &shown("KEY=[redacted]")));
+}

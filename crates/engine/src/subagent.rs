@@ -1,0 +1,216 @@
+//! Agents that work for another agent: each in a session file of its own, under its parent's rules, with its
+//! questions in the parent's front end. Only a bounded report comes back.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use zdx_models::Client;
+use zdx_protocol::display::labels;
+use zdx_protocol::redact::Redactor;
+use zdx_protocol::{
+    Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolError, ToolOutput, Transcript, TurnSummary,
+};
+
+use crate::backend::native::Native;
+use crate::config::Config;
+use crate::emit::Emitter;
+use crate::models::{Chosen, ModelPicker};
+use crate::persona::{Persona, Personas};
+use crate::policy::PolicyContext;
+use crate::policy::grants::GrantStore;
+use crate::session::{SessionId, SessionLog, SessionStore};
+use crate::tools::ToolContext;
+use crate::tools::registry::Registry;
+use crate::tools::todo::Todos;
+use crate::tools::workspace::Workspace;
+use crate::turn::{Approvals, TurnIo};
+
+/// What a parent reads of a report; the whole is in the child's session.
+const REPORT_LIMIT: usize = 16 << 10;
+const EVENT_QUEUE: usize = 64;
+
+/// What children are made from. The parent's model and rules change while it runs: they are read at each launch.
+pub struct Subagents {
+    pub config: Arc<Config>,
+    pub client: Client,
+    pub picker: Arc<ModelPicker>,
+    pub personas: Arc<Personas>,
+    /// None: the parent is not saved, so neither are its children.
+    pub store: Option<SessionStore>,
+    pub grants: GrantStore,
+    pub approvals: Approvals,
+    pub redactor: Arc<Redactor>,
+    /// The parent's way to its front end, for questions and warnings.
+    pub events: mpsc::Sender<Event>,
+    pub parent: SessionId,
+    /// Without `task`: children have no children.
+    pub registry: Registry,
+    pub tools: ToolContext,
+    pub now: Mutex<Option<ParentState>>,
+}
+
+/// The parent as it is at this moment.
+#[derive(Clone)]
+pub struct ParentState {
+    pub chosen: Chosen,
+    pub policy: PolicyContext,
+}
+
+/// One child at work.
+struct Child {
+    native: Native,
+    persona: Persona,
+    policy: PolicyContext,
+    info: SessionInfo,
+    log: SessionLog,
+    workspace: Arc<Workspace>,
+}
+
+impl Subagents {
+    /// The parent's model and rules, for children launched from now on.
+    pub fn set_parent(&self, state: ParentState) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+    }
+
+    pub async fn run(
+        &self,
+        agent: &str,
+        prompt: String,
+        cancel: CancellationToken,
+        progress: mpsc::Sender<String>,
+    ) -> ToolOutput {
+        let child = match self.make(agent) {
+            Ok(child) => child,
+            Err(error) => return ToolOutput::Err(error),
+        };
+        let session = child.info.session.clone();
+        let name = child.persona.name.clone();
+        let (events, inbox) = mpsc::channel(EVENT_QUEUE);
+        let (summary, error) =
+            tokio::join!(self.turn(child, prompt, cancel, events), self.forward(&name, inbox, progress));
+        report(&name, &session, &summary, error)
+    }
+
+    fn make(&self, agent: &str) -> Result<Child, ToolError> {
+        let state = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(ParentState { chosen, policy }) = state else {
+            return Err(ToolError::new("internal", "no agent can be launched before the session has begun"));
+        };
+        let persona = self.personas.subagent(agent, &policy.rules);
+        let persona = persona.map_err(|error| ToolError::new("unknown_agent", error.to_string()))?;
+        let chosen = match &persona.model {
+            Some(model) => self
+                .picker
+                .resolve(model)
+                .map_err(|error| ToolError::new("model_error", error.to_string()))?,
+            None => chosen,
+        };
+        let id = SessionId::random();
+        let blobs = self.store.as_ref().map(|store| store.blobs(id));
+        let workspace = self.tools.workspace.for_child(blobs);
+        let workspace = workspace.map_err(|error| ToolError::new("internal", error.to_string()))?;
+        let info = SessionInfo {
+            session: id.to_string(),
+            root: policy.root.clone(),
+            model: chosen.endpoint.label(),
+            resumed: false,
+            saved: self.store.is_some(),
+            parent: Some(self.parent.to_string()),
+        };
+        Ok(Child {
+            native: Native::new(&self.config, self.client.clone(), chosen, &persona, &self.registry),
+            policy: PolicyContext { rules: Arc::clone(&persona.rules), ..policy },
+            persona,
+            info,
+            workspace: Arc::new(workspace),
+            log: self.store.as_ref().map_or_else(|| SessionLog::disabled(id), |store| store.create(id)),
+        })
+    }
+
+    async fn turn(
+        &self,
+        mut child: Child,
+        prompt: String,
+        cancel: CancellationToken,
+        events: mpsc::Sender<Event>,
+    ) -> TurnSummary {
+        let mut emit = Emitter::new(child.log, Transcript::default(), Arc::clone(&self.redactor), events);
+        emit.emit(Event::SessionStarted(child.info)).await;
+        emit.emit(Event::AgentChanged { agent: child.persona.name.clone() }).await;
+        let todos = Arc::new(Todos::default());
+        let tools = ToolContext { todos, workspace: child.workspace, ..self.tools.clone() };
+        let mut io = TurnIo {
+            emit: &mut emit,
+            registry: &self.registry,
+            persona: &child.persona,
+            tools: &tools,
+            policy: &mut child.policy,
+            grants: &self.grants,
+            approvals: &self.approvals,
+            cancel,
+        };
+        crate::turn::run::run(&mut child.native, Prompt::from(prompt), &mut io).await
+    }
+
+    /// Passes on what a person must see and keeps the rest in the child's own file. Gives back the last error.
+    async fn forward(
+        &self,
+        agent: &str,
+        mut inbox: mpsc::Receiver<Event>,
+        progress: mpsc::Sender<String>,
+    ) -> Option<String> {
+        let mut last_error = None;
+        while let Some(event) = inbox.recv().await {
+            match event {
+                Event::ApprovalRequested(mut question) => {
+                    question.agent = Some(agent.to_owned());
+                    let _ = self.events.send(Event::ApprovalRequested(question)).await;
+                }
+                Event::ApprovalResolved { .. } => {
+                    let _ = self.events.send(event).await;
+                }
+                Event::Notice { level: NoticeLevel::Warning, message } => {
+                    let message = format!("{agent}: {message}");
+                    let _ = self.events.send(Event::Notice { level: NoticeLevel::Warning, message }).await;
+                }
+                Event::Error { message, .. } => last_error = Some(message),
+                Event::ToolRequested { name, input, .. } => {
+                    // A full queue drops the line: progress is never waited for.
+                    let _ = progress.try_send(format!("{agent}: {}\n", labels::call(&name, &input)));
+                }
+                _ => {}
+            }
+        }
+        last_error
+    }
+}
+
+fn report(agent: &str, session: &str, summary: &TurnSummary, error: Option<String>) -> ToolOutput {
+    let failed = |code, message: String| ToolOutput::error(code, message);
+    match summary.outcome {
+        Outcome::Interrupted => return failed("interrupted", format!("{agent} was interrupted")),
+        Outcome::Error => {
+            let why = error.unwrap_or_else(|| "its model failed".to_owned());
+            return failed("task_failed", format!("{agent} could not finish: {why}"));
+        }
+        Outcome::Completed | Outcome::MaxSteps | Outcome::RepeatedCalls => {}
+    }
+    let mut data = json!({ "agent": agent, "session": session, "report": bounded(&summary.text) });
+    if summary.outcome != Outcome::Completed {
+        data["stopped"] = json!(error.unwrap_or_else(|| "a limit was reached".to_owned()));
+    }
+    if summary.text.trim().is_empty() {
+        data["note"] = json!("it ended without a report");
+    }
+    ToolOutput::Ok(data)
+}
+
+fn bounded(report: &str) -> String {
+    if report.len() <= REPORT_LIMIT {
+        return report.to_owned();
+    }
+    let cut = report.floor_char_boundary(REPORT_LIMIT);
+    format!("{}\n… {} more bytes in the session of this task", &report[..cut], report.len() - cut)
+}

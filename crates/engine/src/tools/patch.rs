@@ -1,0 +1,149 @@
+//! `patch`: several changes to several files, all or none.
+//! Applies a hunk where it belongs without a doubt, and nowhere else.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use futures_util::FutureExt;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use zdx_protocol::{Action, Preview, ToolError, ToolSpec};
+
+use super::change::changed_since;
+use super::input::{Input, invalid};
+use super::text::first;
+use super::walk::shown;
+use super::workspace::Workspace;
+use super::{Prepared, Tool, ToolContext, off_thread};
+
+mod commit;
+mod envelope;
+mod names;
+mod parse;
+mod place;
+mod plan;
+mod unified;
+
+use plan::{Operation, Plan, PlannedFile};
+
+const PREVIEW: usize = 32 * 1024;
+
+pub struct Patch {
+    spec: ToolSpec,
+}
+
+impl Default for Patch {
+    fn default() -> Self {
+        let spec = ToolSpec {
+            name: Cow::Borrowed("patch"),
+            aliases: &["apply_patch", "apply_diff", "patch_file"],
+            description: Cow::Borrowed(
+                "Change several places or files at once, all or none. `patch` is a unified diff, or *** Begin Patch, *** \
+                 Update File: p (or Add File, Delete File; *** Move to: q), @@ with a line above the place, lines with ' ', \
+                 '-', '+', *** End Patch. Old lines must match one place; give 3 lines of context.",
+            ),
+            schema: json!({
+                "type": "object",
+                "properties": {"patch": {"type": "string"}},
+                "required": ["patch"],
+                "additionalProperties": false
+            }),
+        };
+        Self { spec }
+    }
+}
+
+impl Tool for Patch {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
+        let text = Input::new(input).text("patch")?;
+        if text.trim().is_empty() {
+            return Err(invalid("`patch` is empty"));
+        }
+        let sections = parse::parse(&text)?;
+        let targets = Plan::targets(&cx.workspace, &sections)?;
+        let (states, preview, doomed) = match Plan::make(&cx.workspace, &sections) {
+            Ok(plan) => (Some(plan.files.iter().map(state).collect()), preview(&cx.workspace, &plan), None),
+            Err(fault) => (None, Preview::None, Some(fault.plainly)),
+        };
+        let workspace = std::sync::Arc::clone(&cx.workspace);
+        let run = move |run| {
+            let work = move || {
+                let plan = Plan::make(&workspace, &sections).map_err(plan::Fault::helpfully)?;
+                unchanged(&plan, states)?;
+                commit::commit(&workspace, &plan)?;
+                Ok(result(&workspace, &plan))
+            };
+            off_thread(run, work).boxed()
+        };
+        let action = Action::Write { tool: "patch".to_owned(), targets };
+        Ok(Prepared { action, preview, doomed, run: Box::new(run) })
+    }
+}
+
+/// What a file was when the patch was looked at.
+type State = Option<[u8; 32]>;
+
+fn state(file: &PlannedFile) -> State {
+    file.before.as_ref().map(|content| Sha256::digest(content).into())
+}
+
+/// `states` is none when there was no plan then: what was not shown is not done.
+fn unchanged(plan: &Plan, states: Option<Vec<State>>) -> Result<(), ToolError> {
+    let states = states.unwrap_or_default();
+    let differs = |(at, file): &(usize, &PlannedFile)| states.get(*at) != Some(&state(file));
+    match plan.files.iter().enumerate().find(differs) {
+        Some((_, file)) => Err(changed_since(&file.target.path)),
+        None => Ok(()),
+    }
+}
+
+fn preview(workspace: &Workspace, plan: &Plan) -> Preview {
+    let mut changes = plan.files.iter().filter_map(|file| Some((file, plan.change(file)?)));
+    let (Some((file, (operation, lines))), None) = (changes.next(), changes.next()) else {
+        return Preview::Text { text: combined(workspace, plan) };
+    };
+    Preview::Change {
+        path: file.target.path.clone(),
+        operation: operation.name().to_owned(),
+        additions: lines.additions,
+        deletions: lines.deletions,
+        diff: lines.diff,
+    }
+}
+
+/// The diffs of all files, as far as there is room; each file is at least named.
+fn combined(workspace: &Workspace, plan: &Plan) -> String {
+    let mut text = String::new();
+    for file in &plan.files {
+        let Some((operation, lines)) = plan.change(file) else { continue };
+        let (path, operation) = (shown(workspace, &file.target.path), operation.name());
+        let _ = writeln!(text, "{path} ({operation}, +{} -{})", lines.additions, lines.deletions);
+        let room = PREVIEW.saturating_sub(text.len());
+        text.push_str(first(&lines.diff, room));
+        if lines.diff.len() > room {
+            text.push_str("\n(the rest of the diff is not shown)\n");
+        }
+    }
+    text
+}
+
+fn result(workspace: &Workspace, plan: &Plan) -> Value {
+    let file = |file: &PlannedFile| {
+        let (operation, lines) = plan.change(file)?;
+        let mut data = json!({
+            "path": shown(workspace, &file.target.path),
+            "operation": operation.name(),
+            "additions": lines.additions,
+            "deletions": lines.deletions,
+        });
+        if let (Operation::Renamed, Some(from)) = (&operation, file.moved_from) {
+            data["from"] = json!(shown(workspace, &plan.files[from].target.path));
+        }
+        Some(data)
+    };
+    json!({"files": plan.files.iter().filter_map(file).collect::<Vec<_>>()})
+}

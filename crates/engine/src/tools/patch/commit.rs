@@ -1,0 +1,176 @@
+//! Writing a plan: all of it, or nothing. New content is laid beside every file before the first is replaced, and what
+//! was replaced is put back when a later step fails.
+
+use std::path::{Path, PathBuf};
+
+use zdx_protocol::ToolError;
+
+use super::super::change::MOST;
+use super::super::workspace::{Aside, FileError, Permissions, Staged, Workspace};
+use super::plan::{Plan, PlannedFile};
+
+pub fn commit(workspace: &Workspace, plan: &Plan) -> Result<(), ToolError> {
+    let mut work = Work { workspace, new_folders: new_folders(plan), done: Vec::new(), aside: Vec::new() };
+    match work.stage(plan).and_then(|staged| work.carry_out(plan, staged)) {
+        Ok(()) => {
+            work.aside.into_iter().for_each(Aside::discard);
+            verify(workspace, plan)
+        }
+        Err(error) => Err(work.undo(error.not_written())),
+    }
+}
+
+struct Work<'a> {
+    workspace: &'a Workspace,
+    new_folders: Vec<PathBuf>,
+    /// Replaced or created so far.
+    done: Vec<&'a PlannedFile>,
+    /// To be deleted in the end; back in its place when dropped.
+    aside: Vec<Aside>,
+}
+
+fn writes(file: &PlannedFile) -> Option<&[u8]> {
+    let after = file.after.as_deref()?;
+    (file.before.as_deref() != Some(after) || file.executable.is_some()).then_some(after)
+}
+
+impl<'a> Work<'a> {
+    fn stage(&self, plan: &'a Plan) -> Result<Vec<(&'a PlannedFile, Staged)>, FileError> {
+        let stage = |file: &'a PlannedFile| {
+            let content = writes(file)?;
+            let permissions = match (file.executable, file.moved_from, file.mode) {
+                (Some(executable), ..) => Permissions::Executable(executable),
+                (None, Some(_), Some(mode)) => Permissions::Like(mode),
+                (None, _, _) => Permissions::Keep,
+            };
+            Some(self.workspace.stage(&file.target, content, permissions).map(|staged| (file, staged)))
+        };
+        plan.files.iter().filter_map(stage).collect()
+    }
+
+    fn carry_out(&mut self, plan: &'a Plan, staged: Vec<(&'a PlannedFile, Staged)>) -> Result<(), FileError> {
+        for (file, staged) in staged {
+            staged.commit()?;
+            self.done.push(file);
+        }
+        for file in plan.files.iter().filter(|file| file.before.is_some() && file.after.is_none()) {
+            self.aside.push(self.workspace.set_aside(&file.target)?);
+        }
+        Ok(())
+    }
+
+    /// Puts everything back, and says so if something could not be.
+    fn undo(self, error: ToolError) -> ToolError {
+        let Self { workspace, new_folders, done, aside } = self;
+        drop(aside);
+        let mut left: Vec<String> = Vec::new();
+        for file in done.into_iter().rev() {
+            let undone = match (&file.before, file.mode) {
+                (Some(before), mode) => {
+                    let permissions = mode.map_or(Permissions::Keep, Permissions::Like);
+                    workspace.stage(&file.target, before, permissions).and_then(Staged::commit).map(drop)
+                }
+                (None, _) => workspace.set_aside(&file.target).map(Aside::discard),
+            };
+            if undone.is_err() {
+                left.push(file.target.path.display().to_string());
+            }
+        }
+        for folder in new_folders.iter().rev() {
+            // One that is not empty is somebody's.
+            let _ = std::fs::remove_dir(folder);
+        }
+        let message = match left.is_empty() {
+            true => format!("{}; nothing was changed", error.message),
+            false => format!("{}; these could not be put back: {}", error.message, left.join(", ")),
+        };
+        ToolError { message, ..error }
+    }
+}
+
+/// Folders that come with new files, outermost first.
+fn new_folders(plan: &Plan) -> Vec<PathBuf> {
+    let created = plan.files.iter().filter(|file| file.before.is_none() && file.after.is_some());
+    let parents = created.flat_map(|file| file.target.path.ancestors().skip(1));
+    let mut folders: Vec<PathBuf> =
+        parents.filter(|folder| folder.symlink_metadata().is_err()).map(Path::to_owned).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    folders
+}
+
+fn verify(workspace: &Workspace, plan: &Plan) -> Result<(), ToolError> {
+    for file in &plan.files {
+        if workspace.read_file(&file.target, MOST).ok() != file.after {
+            let path = file.target.path.display();
+            return Err(ToolError::new(
+                "write_error",
+                format!(
+                    "{path} does not hold what was written, the other files of the patch do: read it again"
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::parse::parse;
+    use super::*;
+
+    /// Fails when it comes to the file that became a folder after everything was staged.
+    #[test]
+    fn what_was_written_before_a_failure_is_put_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for name in ["a", "b", "gone"] {
+            fs::write(path(name), "old\n").unwrap();
+        }
+        fs::set_permissions(path("a"), fs::Permissions::from_mode(0o751)).unwrap();
+        let text = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Add File: deep/er/new\n+x\n*** Delete File: gone\n\
+                    *** Update File: b\n-old\n+new\n*** End Patch\n";
+        let plan = Plan::make(&workspace, &parse(text).unwrap()).ok().unwrap();
+        let mut work = Work {
+            workspace: &workspace,
+            new_folders: new_folders(&plan),
+            done: Vec::new(),
+            aside: Vec::new(),
+        };
+        let staged = work.stage(&plan).ok().unwrap();
+        assert_eq!(fs::read(path("a")).unwrap(), b"old\n", "staging replaces nothing");
+        fs::remove_file(path("b")).unwrap();
+        fs::create_dir(path("b")).unwrap();
+        let error = work.carry_out(&plan, staged).unwrap_err();
+        assert_eq!(fs::read(path("a")).unwrap(), b"new\n", "it did not come so far");
+        let error = work.undo(error.not_written());
+        assert_eq!(error.code, "write_error");
+        assert!(error.message.ends_with("; nothing was changed"), "{error}");
+        assert_eq!(fs::read(path("a")).unwrap(), b"old\n");
+        assert_eq!(fs::metadata(path("a")).unwrap().permissions().mode() & 0o7777, 0o751);
+        assert_eq!(fs::read(path("gone")).unwrap(), b"old\n");
+        let mut names: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["a", "b", "gone"]);
+    }
+
+    #[test]
+    fn a_deletion_that_fails_brings_back_those_before_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        for name in ["a", "b"] {
+            fs::write(dir.path().join(name), "old\n").unwrap();
+        }
+        let text = "*** Begin Patch\n*** Delete File: a\n*** Delete File: b\n*** End Patch\n";
+        let plan = Plan::make(&workspace, &parse(text).unwrap()).ok().unwrap();
+        fs::remove_file(dir.path().join("b")).unwrap();
+        assert!(commit(&workspace, &plan).is_err());
+        assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"old\n");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,310 @@
+//! All files of a patch as they are and as they will be, in memory: nothing is written before everything is known to fit.
+
+use std::path::Path;
+
+use zdx_protocol::{Target, ToolError};
+
+use super::super::change::{Change as Lines, MOST};
+use super::super::edit::nearest;
+use super::super::input::invalid;
+use super::super::workspace::{FileError, Workspace, near_names};
+use super::parse::{Change, Hunk, Section, Sign};
+use super::place::{self, Misfit};
+
+/// Of all files together.
+const MOST_BYTES: usize = 128 * 1024 * 1024;
+
+#[derive(Default)]
+pub struct Plan {
+    pub files: Vec<PlannedFile>,
+}
+
+pub struct PlannedFile {
+    pub target: Target,
+    pub before: Option<Vec<u8>>,
+    pub after: Option<Vec<u8>>,
+    /// Permission bits before.
+    pub mode: Option<u32>,
+    pub executable: Option<bool>,
+    /// Whose content this file takes over, by its place in the plan.
+    pub moved_from: Option<usize>,
+    pub moved_away: bool,
+}
+
+pub enum Operation {
+    Created,
+    Updated,
+    Unchanged,
+    Deleted,
+    Renamed,
+}
+
+impl Operation {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::Deleted => "deleted",
+            Self::Renamed => "renamed",
+        }
+    }
+}
+
+/// Why there is no plan. What it says of a file's content must wait until somebody allowed a look.
+pub struct Fault {
+    pub plainly: ToolError,
+    pub helpfully: Option<String>,
+}
+
+impl From<ToolError> for Fault {
+    fn from(plainly: ToolError) -> Self {
+        Self { plainly, helpfully: None }
+    }
+}
+
+impl Fault {
+    pub fn helpfully(self) -> ToolError {
+        match self.helpfully {
+            Some(message) => ToolError { message, ..self.plainly },
+            None => self.plainly,
+        }
+    }
+}
+
+fn rejected(message: String) -> ToolError {
+    ToolError::new("patch_rejected", format!("{message}; nothing was changed"))
+}
+
+impl Plan {
+    pub fn make(workspace: &Workspace, sections: &[Section]) -> Result<Self, Fault> {
+        let mut plan = Self::default();
+        for section in sections {
+            plan.add(workspace, section)?;
+        }
+        Ok(plan)
+    }
+
+    /// Every file that a patch names: what is judged.
+    pub fn targets(workspace: &Workspace, sections: &[Section]) -> Result<Vec<Target>, ToolError> {
+        let mut targets: Vec<Target> = Vec::new();
+        for section in sections {
+            let moved = match &section.change {
+                Change::Update { move_to: Some(to) } => Some(to),
+                Change::Add | Change::Delete | Change::Update { move_to: None } => None,
+            };
+            for name in [Some(&section.path), moved].into_iter().flatten() {
+                let target = workspace.resolve(name).map_err(|error| error.or_code("path_error"))?;
+                if !targets.contains(&target) {
+                    targets.push(target);
+                }
+            }
+        }
+        Ok(targets)
+    }
+
+    fn add(&mut self, workspace: &Workspace, section: &Section) -> Result<(), Fault> {
+        let at = self.load(workspace, &section.path)?;
+        let path = self.files[at].target.path.display().to_string();
+        if let Some(executable) = section.executable {
+            self.files[at].executable = Some(executable);
+        }
+        match &section.change {
+            Change::Add => {
+                if self.files[at].after.is_some() {
+                    return Err(rejected(format!("{path} is to be added, but exists already")).into());
+                }
+                self.files[at].after = Some(added(&section.hunks)?);
+            }
+            Change::Delete => {
+                let content = self.take(at)?;
+                not_a_link(workspace, &section.path)?;
+                let rest = match section.hunks.is_empty() {
+                    true => Vec::new(),
+                    false => applied(&content, section, &path)?,
+                };
+                if !rest.is_empty() {
+                    let message = format!("{path} is to be deleted, but holds more than the patch removes");
+                    return Err(rejected(message).into());
+                }
+            }
+            Change::Update { move_to } => {
+                let content = applied(&self.take(at)?, section, &path)?;
+                match move_to {
+                    None => self.files[at].after = Some(content),
+                    Some(to) => self.rename(workspace, section, at, to, content)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn rename(
+        &mut self,
+        workspace: &Workspace,
+        section: &Section,
+        from: usize,
+        to: &str,
+        content: Vec<u8>,
+    ) -> Result<(), Fault> {
+        not_a_link(workspace, &section.path)?;
+        let to = self.load(workspace, to)?;
+        if to == from {
+            self.files[from].after = Some(content);
+            return Ok(());
+        }
+        if self.files[to].after.is_some() {
+            let path = self.files[to].target.path.display();
+            return Err(rejected(format!("a file is to be moved to {path}, which exists already")).into());
+        }
+        let (mode, executable) = (self.files[from].mode, self.files[from].executable.take());
+        let file = &mut self.files[to];
+        (file.after, file.mode, file.executable) = (Some(content), mode, executable);
+        file.moved_from = Some(from);
+        self.files[from].moved_away = true;
+        Ok(())
+    }
+
+    /// The file's place in the plan; read when it is named for the first time.
+    fn load(&mut self, workspace: &Workspace, name: &str) -> Result<usize, ToolError> {
+        let target = workspace.resolve(name).map_err(|error| error.or_code("path_error"))?;
+        if let Some(at) = self.files.iter().position(|file| file.target.path == target.path) {
+            return Ok(at);
+        }
+        let (before, mode) = match read(workspace, &target) {
+            Ok((content, mode)) => (Some(content), Some(mode)),
+            Err(FileError::Missing(_)) => (None, None),
+            Err(error) => return Err(error.or_code("path_error")),
+        };
+        let held: usize = self.files.iter().filter_map(|file| file.before.as_ref()).map(Vec::len).sum();
+        if held + before.as_ref().map_or(0, Vec::len) > MOST_BYTES {
+            return Err(ToolError::new(
+                "too_large",
+                "the files of this patch are too large together: split it",
+            ));
+        }
+        let after = before.clone();
+        self.files.push(PlannedFile {
+            target,
+            before,
+            after,
+            mode,
+            executable: None,
+            moved_from: None,
+            moved_away: false,
+        });
+        Ok(self.files.len() - 1)
+    }
+
+    fn take(&mut self, at: usize) -> Result<Vec<u8>, ToolError> {
+        let file = &mut self.files[at];
+        let content = file.after.take().ok_or_else(|| missing(&file.target))?;
+        match content.contains(&0) {
+            true => Err(rejected(format!("{} is a binary file", file.target.path.display()))),
+            false => Ok(content),
+        }
+    }
+
+    /// What happens to a file, and the lines that come and go; nothing for one that only lent its content.
+    pub fn change(&self, file: &PlannedFile) -> Option<(Operation, Lines)> {
+        let source = file.moved_from.map(|at| &self.files[at]);
+        let before = match source {
+            Some(source) => source.before.as_deref(),
+            None => file.before.as_deref(),
+        };
+        let operation = match (&file.before, &file.after) {
+            (None, None) => return None,
+            (Some(_), None) if file.moved_away => return None,
+            (Some(_), None) => Operation::Deleted,
+            (_, Some(_)) if source.is_some() => Operation::Renamed,
+            (None, Some(_)) => Operation::Created,
+            (Some(before), Some(after)) if before == after && file.executable.is_none() => {
+                Operation::Unchanged
+            }
+            (Some(_), Some(_)) => Operation::Updated,
+        };
+        let lines = Lines::between(before.unwrap_or_default(), file.after.as_deref().unwrap_or_default());
+        Some((operation, lines))
+    }
+}
+
+fn read(workspace: &Workspace, target: &Target) -> Result<(Vec<u8>, u32), FileError> {
+    use std::os::unix::fs::MetadataExt;
+    let opened = workspace.open_file(target)?;
+    let mode = opened.file.metadata().map_or(0o644, |found| found.mode() & 0o7777);
+    Ok((workspace.read_file(target, MOST)?, mode))
+}
+
+/// Names beside it are told for the workspace alone: elsewhere nobody has allowed a look yet.
+fn missing(target: &Target) -> ToolError {
+    let near = if target.inside { near_names(&target.path) } else { Vec::new() };
+    let hint = match near.is_empty() {
+        true => String::new(),
+        false => format!("; near names here: {}", near.join(", ")),
+    };
+    ToolError::new("path_error", format!("{} does not exist{hint}", target.path.display()))
+}
+
+/// The name is what would go, and what it leads to is what was meant, or the other way round: nobody knows.
+fn not_a_link(workspace: &Workspace, name: &str) -> Result<(), ToolError> {
+    let named = workspace.root().join(Path::new(name));
+    match named.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        true => Err(rejected(format!("{name} is a symbolic link: delete or move it with bash"))),
+        false => Ok(()),
+    }
+}
+
+fn added(hunks: &[Hunk]) -> Result<Vec<u8>, ToolError> {
+    let mut content = Vec::new();
+    let mut open = false;
+    for hunk in hunks {
+        for (sign, line) in &hunk.lines {
+            if *sign != Sign::Add {
+                let line = hunk.line;
+                return Err(invalid(format!(
+                    "the hunk at line {line} of the patch adds a file and must hold `+` lines alone"
+                )));
+            }
+            content.extend_from_slice(line.as_bytes());
+            content.push(b'\n');
+        }
+        open = hunk.open_new;
+    }
+    if open {
+        content.pop();
+    }
+    Ok(content)
+}
+
+fn applied(content: &[u8], section: &Section, path: &str) -> Result<Vec<u8>, Fault> {
+    place::apply(content, &section.hunks).map_err(|misplaced| {
+        let hunk = &section.hunks[misplaced.hunk];
+        let (number, of, line) = (misplaced.hunk + 1, section.hunks.len(), hunk.line);
+        let what = format!("hunk {number} of {of} for {path} (line {line} of the patch)");
+        let (plain, help) = match &misplaced.misfit {
+            Misfit::NotFound => (
+                "does not match the file: read it again".to_owned(),
+                nearest::region(&String::from_utf8_lossy(content), &old_text(hunk)),
+            ),
+            Misfit::Ambiguous(starts) => {
+                let starts: Vec<String> = starts.iter().map(usize::to_string).collect();
+                (
+                    "matches at several places: add context lines, or an @@ line that tells them apart"
+                        .to_owned(),
+                    Some(format!("It matches at lines {}.", starts.join(", "))),
+                )
+            }
+            Misfit::NoContext => {
+                ("only adds, and nothing says where: give it a context line".to_owned(), None)
+            }
+            Misfit::Overlap => ("changes lines that another hunk changes too".to_owned(), None),
+        };
+        let plainly = rejected(format!("{what} {plain}"));
+        let helpfully = help.map(|help| format!("{}. {help}", plainly.message));
+        Fault { plainly, helpfully }
+    })
+}
+
+fn old_text(hunk: &Hunk) -> String {
+    hunk.old_lines().collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,44 @@
+//! What is kept of a file before it is changed: the one place where workspace and journal meet.
+
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use zdx_protocol::Target;
+
+use super::{FileError, Workspace};
+use crate::history::{Draft, KEPT};
+
+impl Workspace {
+    /// To be called before anything of the file, or of the folders it lies in, is touched.
+    pub(super) fn draft(&self, target: &Target) -> Option<Draft> {
+        self.journal.is_on().then(|| {
+            let folders = missing_folders(&target.path);
+            self.journal.draft(&target.path, self.found(target), folders)
+        })
+    }
+
+    /// Mode and content, as far as they can be had.
+    fn found(&self, target: &Target) -> Option<(u32, Option<Vec<u8>>)> {
+        match self.open_file(target) {
+            Ok(opened) => {
+                let mode = opened.file.metadata().map_or(0, |found| found.permissions().mode());
+                let mut content = Vec::new();
+                let read = opened.file.take(KEPT + 1).read_to_end(&mut content);
+                let whole = read.is_ok_and(|read| read as u64 <= KEPT);
+                Some((mode, whole.then_some(content)))
+            }
+            Err(FileError::Missing(_)) => None,
+            // Whoever may not read a file may still be allowed to replace it.
+            Err(_) => {
+                let found = std::fs::symlink_metadata(&target.path);
+                found.ok().map(|found| (found.permissions().mode(), None))
+            }
+        }
+    }
+}
+
+fn missing_folders(path: &Path) -> u32 {
+    let missing = path.ancestors().skip(1).take_while(|folder| !folder.exists());
+    u32::try_from(missing.count()).unwrap_or_default()
+}

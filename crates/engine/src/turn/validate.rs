@@ -1,0 +1,151 @@
+//! Work that checks itself: after a turn that edited code a command decides whether it is done, and what it
+//! says on failure goes back to the model.
+
+use std::path::Path;
+use std::time::Duration;
+
+use zdx_protocol::{Event, NoticeLevel, Origin};
+
+use super::TurnIo;
+use super::command::{report, run_gated};
+use crate::config::Config;
+use crate::tools::End;
+
+/// What a failing command may tell the model.
+const REPORT_LIMIT: usize = 8 << 10;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Validation {
+    command: String,
+    /// A configured command is the user's own word; a guessed one is asked about like a model's.
+    origin: Origin,
+    timeout: Option<Duration>,
+    attempts: u32,
+}
+
+pub enum Check {
+    Passed,
+    /// The model has been told why; another step may mend it.
+    Failed,
+    /// Not run, or of no use: the turn ends as it is.
+    Skipped,
+}
+
+impl Validation {
+    /// `guess`: with no command configured, take one by what is in the folder.
+    pub fn choose(config: &Config, root: &Path, guess: bool) -> Option<Self> {
+        let settings = &config.validation;
+        if !settings.enabled {
+            return None;
+        }
+        let configured = settings.command.as_deref().map(str::trim).filter(|command| !command.is_empty());
+        let (command, origin) = match configured {
+            Some(command) => (command.to_owned(), Origin::User),
+            None if guess => (guess_command(root)?.to_owned(), Origin::Model),
+            None => return None,
+        };
+        Some(Self { command, origin, timeout: settings.timeout, attempts: settings.max_attempts })
+    }
+
+    /// How many failures may go back to the model in one turn.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    pub async fn check(&self, attempt: u32, io: &mut TurnIo<'_>) -> Check {
+        io.emit.notice(NoticeLevel::Info, format!("checking: {}", self.command)).await;
+        let id = format!("check-{}-{attempt}", io.emit.transcript().turns);
+        let output = match run_gated(&id, &self.command, self.origin, self.timeout, io).await {
+            Ok(output) => output,
+            Err(error) => {
+                let message = format!("not checked: {}", error.message);
+                io.emit.notice(NoticeLevel::Warning, message).await;
+                return Check::Skipped;
+            }
+        };
+        match output.end {
+            End::Exited(0) => {
+                io.emit.notice(NoticeLevel::Info, format!("check passed: {}", self.command)).await;
+                Check::Passed
+            }
+            End::Cancelled => Check::Skipped,
+            // Neither the command nor the program behind it is there: nothing a model should mend.
+            End::Exited(126 | 127) => {
+                let message = format!("not checked: {} cannot be run here", self.command);
+                io.emit.notice(NoticeLevel::Warning, message).await;
+                Check::Skipped
+            }
+            End::Exited(_) | End::Signalled(_) | End::TimedOut(_) => {
+                io.emit.notice(NoticeLevel::Warning, format!("check failed: {}", self.command)).await;
+                let text = format!(
+                    "Your changes were checked and the check failed. Mend what is wrong, then finish.\n{}",
+                    tail(&report(&self.command, &output))
+                );
+                io.emit.emit(Event::Reminded { text }).await;
+                Check::Failed
+            }
+        }
+    }
+}
+
+/// What proves a project of this kind, quickly and with nothing but its own tools.
+fn guess_command(root: &Path) -> Option<&'static str> {
+    let has = |name: &str| root.join(name).is_file();
+    let says = |name: &str, word: &str| {
+        crate::paths::read_regular(&root.join(name), 1 << 20)
+            .is_ok_and(|file| String::from_utf8_lossy(&file.bytes).contains(word))
+    };
+    if has("Cargo.toml") {
+        Some("cargo check")
+    } else if has("go.mod") {
+        Some("go test ./...")
+    } else if says("package.json", "\"test\":") {
+        Some("npm test")
+    } else if has("pyproject.toml") {
+        Some("python3 -m pytest -q")
+    } else if says("Makefile", "\ntest:") {
+        Some("make test")
+    } else {
+        None
+    }
+}
+
+/// Compilers say the cause first and the count last: both ends are kept.
+fn tail(text: &str) -> String {
+    if text.len() <= REPORT_LIMIT {
+        return text.to_owned();
+    }
+    let head = text.floor_char_boundary(REPORT_LIMIT / 2);
+    let from = text.ceil_char_boundary(text.len() - REPORT_LIMIT / 2);
+    format!("{}\n… {} bytes left out …\n{}", &text[..head], from - head, &text[from..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_tells_how_it_is_checked() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(guess_command(dir.path()), None);
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        write("Makefile", "all:\n\ttrue\n");
+        assert_eq!(guess_command(dir.path()), None);
+        write("Makefile", "all:\n\ntest:\n\ttrue\n");
+        assert_eq!(guess_command(dir.path()), Some("make test"));
+        write("package.json", "{\"scripts\": {\"test\": \"jest\"}}");
+        assert_eq!(guess_command(dir.path()), Some("npm test"));
+        write("go.mod", "module x");
+        assert_eq!(guess_command(dir.path()), Some("go test ./..."));
+        write("Cargo.toml", "[package]");
+        assert_eq!(guess_command(dir.path()), Some("cargo check"));
+    }
+
+    #[test]
+    fn a_long_report_keeps_both_ends() {
+        let text = format!("first\n{}last", "x".repeat(100_000));
+        let cut = tail(&text);
+        assert!(cut.len() < REPORT_LIMIT + 100);
+        assert!(cut.starts_with("first") && cut.ends_with("last") && cut.contains("left out"));
+    }
+}

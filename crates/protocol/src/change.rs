@@ -1,0 +1,58 @@
+//! What a tool did to one file, as far as it can be undone. Plain data: contents lie elsewhere, named by their hash.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize, Serializer};
+
+/// One file's way from one state to another; no state means that there is no file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Absolute, without links. One that is no UTF-8 is saved as near as text can name it.
+    #[serde(serialize_with = "lossy")]
+    pub path: PathBuf,
+    pub before: Option<FileState>,
+    pub after: Option<FileState>,
+    /// So many folders, the nearest to the file, came or went along with it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub folders: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileState {
+    /// Of the content, in hex. Missing where the content was too large to look into, or could not be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// The permission bits.
+    pub mode: u32,
+}
+
+impl FileChange {
+    /// The way back.
+    pub fn inverse(self) -> Self {
+        Self { before: self.after, after: self.before, ..self }
+    }
+
+    /// The folders that came or went along with the file, the nearest first.
+    pub fn own_folders(&self) -> impl Iterator<Item = &Path> {
+        self.path.ancestors().skip(1).take(self.folders as usize)
+    }
+}
+
+impl FileState {
+    /// Whether two states hold the same bytes. What nobody could read is like nothing.
+    pub fn same_content(one: Option<&Self>, other: Option<&Self>) -> bool {
+        match (one, other) {
+            (None, None) => true,
+            (Some(one), Some(other)) => one.sha256.is_some() && one.sha256 == other.sha256,
+            (Some(_), None) | (None, Some(_)) => false,
+        }
+    }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    path.to_string_lossy().serialize(serializer)
+}
