@@ -195,3 +195,16 @@ fn a_prompt_that_is_kept_joins_the_summary() {
     let last = transcript.messages().last().unwrap().parts.last().unwrap();
     assert_eq!(*last, Part::Text("now the docs".to_owned()));
 }
+
+#[test]
+fn what_a_token_weighs_is_not_forgotten() {
+    let mut transcript = worked();
+    let usage =
+        zdx_protocol::Usage { input_tokens: 4_000, output_tokens: 10, ..zdx_protocol::Usage::default() };
+    transcript.absorb(Record::Usage(record::UsageRecord { usage, ts: record::now() }));
+    let learnt = transcript.size().learnt;
+    compact(&mut transcript);
+    assert!(learnt.is_some());
+    assert_eq!((transcript.size().learnt, transcript.size().reported), (learnt, None));
+    assert_eq!(transcript.usage, usage);
+}

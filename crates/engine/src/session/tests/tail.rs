@@ -147,14 +147,16 @@ fn a_type_is_found_across_the_border_of_two_blocks() {
     let transcript = seven_turns();
     let line = compaction(&transcript, Vec::new()).to_line().unwrap();
     for shift in 0..40 {
-        let id = write(&store, &[meta(SessionId::random(), "/p"), user("old")]);
+        let id = write(&store, &[meta(SessionId::random(), "/p")]);
         // The rest of the file after the first bytes of the line is just one block.
         let empty = user("").to_line().unwrap().len();
         let filler = user(&"x".repeat((1 << 20) + shift - line.len() - empty)).to_line().unwrap();
         let mut file = std::fs::File::options().append(true).open(path_of(&store, id)).unwrap();
+        file.write_all(b"damage\n").unwrap();
         file.write_all(&line).unwrap();
         file.write_all(&filler).unwrap();
-        assert_eq!(store.open(id).unwrap().transcript.turns, 8, "at {shift}");
+        let opened = store.open(id).unwrap();
+        assert_eq!((opened.transcript.turns, opened.bad_lines), (8, 0), "at {shift}");
     }
 }
 
