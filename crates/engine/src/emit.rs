@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Event, NoticeLevel, Record, Transcript, record};
 
+use crate::logbook::Logbook;
 use crate::secrets::{self, Masked};
 use crate::session::{Saved, SessionLog};
 
@@ -15,6 +16,7 @@ pub struct Emitter {
     transcript: Transcript,
     redactor: Arc<Redactor>,
     events: mpsc::Sender<Event>,
+    logbook: Option<Logbook>,
 }
 
 impl Emitter {
@@ -24,7 +26,11 @@ impl Emitter {
         redactor: Arc<Redactor>,
         events: mpsc::Sender<Event>,
     ) -> Self {
-        Self { log, transcript, redactor, events }
+        Self { log, transcript, redactor, events, logbook: None }
+    }
+
+    pub fn with_logbook(self, logbook: Option<Logbook>) -> Self {
+        Self { logbook, ..self }
     }
 
     pub fn transcript(&self) -> &Transcript {
@@ -71,6 +77,9 @@ impl Emitter {
     }
 
     async fn publish(&mut self, event: Event) {
+        if let Some(logbook) = &mut self.logbook {
+            logbook.note(&event);
+        }
         // A front end that is gone has also closed its commands: the engine ends by that, not here.
         let _ = self.events.send(event).await;
     }

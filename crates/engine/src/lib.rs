@@ -2,6 +2,7 @@
 //! Prints nothing and reads no terminal: commands come in, events go out.
 
 pub mod backend;
+mod cache;
 pub mod config;
 pub mod context;
 mod emit;
@@ -10,6 +11,7 @@ mod guard;
 pub mod history;
 mod intake;
 pub mod library;
+mod logbook;
 mod models;
 pub mod paths;
 mod persona;

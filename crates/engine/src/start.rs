@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use zdx_models::{Client, ModelError};
 use zdx_protocol::redact::Redactor;
-use zdx_protocol::{Approval, EngineHandle, Event, Level, NoticeLevel, SessionInfo, Transcript};
+use zdx_protocol::{
+    Approval, Arguments, EngineHandle, Event, Level, NoticeLevel, Part, SessionInfo, Transcript,
+};
 
 use crate::backend::Backend;
 use crate::backend::native::Native;
+use crate::cache::Cache;
 use crate::config::Config;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
@@ -16,6 +20,7 @@ use crate::engine::Engine;
 use crate::guard::{GuardSetup, guard};
 use crate::history::Journal;
 use crate::library::{Agents, Commands, Places, Skills, Trust};
+use crate::logbook::Logbook;
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
 use crate::persona::{self, PersonaError, Personas};
@@ -136,7 +141,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         supervisor: setup.executable.clone(),
         env: setup.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         env_pass: setup.config.env.pass.clone(),
-        spill_dir: opened.spill_dir,
+        spill_dir: opened.spill_dir.clone(),
         redactor: Arc::clone(&setup.redactor),
     });
     let tools = ToolContext {
@@ -166,8 +171,10 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     let (handle, end) = EngineHandle::pair();
     let approvals = Approvals::default();
     let mut registry = Registry::standard();
+    let loaded = loaded_before(&opened.transcript, &skills);
+    policy.skills = loaded.clone();
     let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
-    if let Some(skill) = SkillTool::new(&skills, allowed, LoadedSkills::default()) {
+    if let Some(skill) = SkillTool::new(&skills, allowed, loaded.clone()) {
         registry.add(Arc::new(skill));
     }
     let subagents = Arc::new(Subagents {
@@ -201,6 +208,8 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         parent: opened.transcript.parent.clone(),
     };
     let mut native = Native::new(&setup.config, client, chosen, &persona, &registry);
+    let ttl = Duration::from_secs(u64::from(setup.config.cache.ttl_hours) * 3600);
+    native.cache = Some(Cache::new(setup.paths.cache(setup.config.cache.dir.as_deref()), ttl));
     native.validation = Validation::choose(&setup.config, &root, setup.person);
     let announce = Announcement {
         info,
@@ -209,7 +218,8 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         agent: setup.agent.filter(|agent| opened.transcript.agent.as_deref() != Some(agent)),
     };
     let engine = Engine {
-        emit: Emitter::new(opened.log, opened.transcript, setup.redactor, end.events),
+        emit: Emitter::new(opened.log, opened.transcript, setup.redactor, end.events)
+            .with_logbook(Logbook::beside(opened.spill_dir.as_deref(), &setup.config.logs)),
         backend: Backend::Native(Box::new(native)),
         registry,
         tools,
@@ -227,6 +237,22 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     };
     tokio::spawn(announce.then_run(engine));
     Ok(handle)
+}
+
+/// The skills that a resumed session has in its context.
+fn loaded_before(transcript: &Transcript, skills: &Skills) -> LoadedSkills {
+    let loaded = LoadedSkills::default();
+    let parts = transcript.messages().iter().flat_map(|message| &message.parts);
+    for part in parts {
+        if let Part::ToolUse { name, arguments: Arguments::Object(input), .. } = part
+            && name == "skill"
+            && let Some(skill) =
+                input.get("name").and_then(|name| name.as_str()).and_then(|name| skills.get(name))
+        {
+            loaded.add(skill);
+        }
+    }
+    loaded
 }
 
 /// What a front end hears before anything else.

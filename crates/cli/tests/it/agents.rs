@@ -243,3 +243,38 @@ fn a_command_of_the_users_own_is_two_messages() {
     }
     assert!(server.calls()[0].body.to_string().contains("exit code 3"));
 }
+
+#[test]
+fn a_loaded_skill_gives_its_text_and_its_folder_and_nothing_else() {
+    let server = ModelServer::start();
+    let zdx = place().chat(&server);
+    let folder = zdx.home().join(".agents/skills/pdf");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(
+        folder.join("SKILL.md"),
+        "---\nname: pdf\ndescription: works with PDF\n---\nRead forms.md first.\n",
+    )
+    .unwrap();
+    fs::write(folder.join("forms.md"), "fill them in\n").unwrap();
+    fs::write(zdx.home().join("private.txt"), "private\n").unwrap();
+    let read = |path: std::path::PathBuf| json!({"path": path});
+    server.push(Reply::chat().tool_call("c0", "read", read(folder.join("forms.md"))).done());
+    server.push(Reply::chat().tool_call("c1", "skill", json!({"name": "pdf"})).done());
+    server.push(
+        Reply::chat()
+            .tool_call("c2", "read", read(folder.join("forms.md")))
+            .tool_call("c3", "read", read(zdx.home().join("private.txt")))
+            .done(),
+    );
+    server.push(Reply::chat().text("done").done());
+    let allow = "permission = { skill = \"allow\" }";
+    let zdx = zdx.config_more(allow);
+    let out = zdx.run(["exec", "--approval", "balanced", "-p", "go"]).success();
+    assert!(server.calls()[0].body["tools"].to_string().contains("works with PDF"));
+    let results = out.records_of("tool_result");
+    let outputs: Vec<_> = results.iter().map(|r| &r["output"]).collect();
+    assert_eq!(outputs[0]["ok"], false, "{}", outputs[0]);
+    assert!(outputs[1]["data"]["content"].as_str().unwrap().contains("Read forms.md first."));
+    assert_eq!(outputs[2]["data"]["content"], "fill them in\n");
+    assert_eq!(outputs[3]["ok"], false, "{}", outputs[3]);
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zdx_models::{Client, Endpoint, Thinking};
 use zdx_protocol::ToolSpec;
 
+use crate::cache::Cache;
 use crate::config::Config;
 use crate::context::budget::Budget;
 use crate::models::Chosen;
@@ -26,6 +27,8 @@ pub struct Native {
     pub top_p: Option<f64>,
     /// What must hold before a turn that edited code is done.
     pub validation: Option<Validation>,
+    /// Where what servers said of themselves is kept for a while.
+    pub cache: Option<Cache>,
 }
 
 impl Native {
@@ -47,6 +50,7 @@ impl Native {
             temperature: persona.temperature.or(config.temperature),
             top_p: persona.top_p.or(config.top_p),
             validation: None,
+            cache: None,
             config: Arc::clone(config),
         }
     }
@@ -70,9 +74,10 @@ impl Native {
     /// Works as somebody else from the next request on: the prefix that servers have cached ends here.
     pub fn play(&mut self, persona: &Persona, registry: &Registry) {
         let Self { config, client, .. } = self;
-        let validation = self.validation.take();
+        let (validation, cache) = (self.validation.take(), self.cache.take());
         *self = Self {
             validation,
+            cache,
             ..Self::new(&Arc::clone(config), client.clone(), self.chosen(), persona, registry)
         };
     }

@@ -179,7 +179,8 @@ impl Weigher<'_> {
                 own.level = Level::Ask;
             }
             findings.push(self.by_rule(&shown, &own, what));
-            if !target.inside && !super::protected::is_harmless_device(&target.path) {
+            let of_a_skill = !write && self.cx.skills.cover(&target.path);
+            if !target.inside && !of_a_skill && !super::protected::is_harmless_device(&target.path) {
                 findings.push(self.outside(&shown, &target.path));
             }
             if write && is_raw_device(&target.path) {

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 use zdx_protocol::Approval;
 
+use crate::tools::skill::LoadedSkills;
+
 pub use files::{Disk, Entry, FileView, Located, MapView, locate};
 pub use judge::{Explanation, PartFinding, explain, grant_key, judge};
 pub use protected::{is_instruction, is_protected};
@@ -39,6 +41,8 @@ pub struct PolicyContext {
     /// What a person allowed for good, as [`grant_key`] spells it.
     pub grants: Arc<HashSet<String>>,
     pub files: Arc<dyn FileView>,
+    /// Skills that were loaded: their folders may be read wherever they lie.
+    pub skills: LoadedSkills,
 }
 
 impl PolicyContext {
@@ -53,6 +57,7 @@ impl PolicyContext {
             allow_dangerous: false,
             grants: Arc::default(),
             files: Arc::new(Disk),
+            skills: LoadedSkills::default(),
         }
     }
 }

@@ -189,6 +189,11 @@ async fn ask_for_limit(native: &mut Native, io: &TurnIo<'_>) -> Result<(), Broke
     if !native.budget.wants_limit(&gauge) {
         return Ok(());
     }
+    let key = format!("context-limit {} {}", native.endpoint.base_url, native.endpoint.label());
+    if let Some(limit) = native.cache.as_ref().and_then(|cache| cache.get(&key)) {
+        native.budget.set_limit(limit);
+        return Ok(());
+    }
     let asking = tokio::time::timeout(ASK_LIMIT, list_models(&native.client, &native.endpoint));
     let listed = tokio::select! {
         biased;
@@ -199,6 +204,9 @@ async fn ask_for_limit(native: &mut Native, io: &TurnIo<'_>) -> Result<(), Broke
     let model = models.into_iter().find(|model| model.id == native.endpoint.model);
     if let Some(limit) = model.and_then(|model| model.context_limit) {
         native.budget.set_limit(limit);
+        if let Some(cache) = &native.cache {
+            cache.put(&key, &limit);
+        }
     }
     Ok(())
 }

@@ -1,0 +1,214 @@
+//! A log beside each session, for finding out later what went on: bounded, rotated, 0600.
+//! Holds no conversation: that is the session file's. A log that cannot be written is done without.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use zdx_protocol::{Event, NoticeLevel, record};
+
+use crate::config::Logs;
+use crate::paths::ensure_dir;
+
+const LONGEST: usize = 2_000;
+const HELD: usize = 16 << 10;
+
+/// How much is written down, the most important first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+pub struct Logbook {
+    path: PathBuf,
+    most: Level,
+    max_bytes: u64,
+    files: u32,
+    /// Opened with the first line; none after a failure.
+    file: Option<File>,
+    written: u64,
+    broken: bool,
+    /// Lines from before anything was said: a session in which nothing is leaves no file.
+    held: Option<String>,
+}
+
+impl Logbook {
+    /// None where nothing is to be written: logs are off, or the session is not saved.
+    pub fn beside(folder: Option<&Path>, settings: &Logs) -> Option<Self> {
+        let most = match settings.level.as_str() {
+            "error" => Level::Error,
+            "warn" => Level::Warn,
+            "info" => Level::Info,
+            "debug" | "trace" => Level::Debug,
+            _ => return None,
+        };
+        Some(Self {
+            path: folder?.join("log"),
+            most,
+            max_bytes: settings.max_bytes,
+            files: settings.files,
+            file: None,
+            written: 0,
+            broken: false,
+            held: Some(String::new()),
+        })
+    }
+
+    pub fn note(&mut self, event: &Event) {
+        let Some((level, text)) = line(event) else { return };
+        if level > self.most || self.broken {
+            return;
+        }
+        let text: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let line = format!("{} {level:?} {text}\n", record::now());
+        match &mut self.held {
+            Some(held) if !matches!(event, Event::TurnStarted { .. }) => {
+                if held.len() < HELD {
+                    held.push_str(&line);
+                }
+            }
+            _ => {
+                let before = self.held.take().unwrap_or_default();
+                self.broken = self.append((before + &line).as_bytes()).is_err();
+            }
+        }
+    }
+
+    fn append(&mut self, line: &[u8]) -> std::io::Result<()> {
+        if self.written + line.len() as u64 > self.max_bytes {
+            self.rotate()?;
+        }
+        if self.file.is_none() {
+            ensure_dir(self.path.parent().unwrap_or(Path::new(".")))?;
+            let file = File::options().append(true).create(true).mode(0o600).open(&self.path)?;
+            self.written = file.metadata()?.len();
+            self.file = Some(file);
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(line)?;
+            self.written += line.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// `log` becomes `log.1`, that `log.2`; the oldest goes.
+    fn rotate(&mut self) -> std::io::Result<()> {
+        self.file = None;
+        self.written = 0;
+        let name = |n: u32| self.path.with_extension(n.to_string());
+        if self.files <= 1 {
+            return fs::remove_file(&self.path);
+        }
+        for n in (1..self.files - 1).rev() {
+            // One that is not there yet is no fault.
+            let _ = fs::rename(name(n), name(n + 1));
+        }
+        fs::rename(&self.path, name(1))
+    }
+}
+
+/// What of an event is worth a line. Texts of the conversation are not.
+fn line(event: &Event) -> Option<(Level, String)> {
+    Some(match event {
+        Event::SessionStarted(info) => {
+            (Level::Info, format!("session {} model={} resumed={}", info.session, info.model, info.resumed))
+        }
+        Event::TurnStarted { turn, prompt } => {
+            (Level::Info, format!("turn {turn} prompt_bytes={}", prompt.len()))
+        }
+        Event::ToolFinished { id, name, result, duration_ms } => {
+            let outcome = match result {
+                zdx_protocol::ToolOutput::Ok(_) => "ok",
+                zdx_protocol::ToolOutput::Err(error) => error.code.as_ref(),
+            };
+            (Level::Info, format!("tool {name} id={id} {outcome} ms={duration_ms}"))
+        }
+        Event::ApprovalRequested(question) => (
+            Level::Info,
+            format!("asked about {} id={}: {}", question.tool, question.id, question.reason.message),
+        ),
+        Event::ApprovalResolved { id, decision, .. } => {
+            (Level::Info, format!("answered id={id} {decision:?}"))
+        }
+        Event::UsageReported(usage) => (
+            Level::Info,
+            format!(
+                "usage in={} cached={} out={}",
+                usage.input_tokens, usage.cache_read_tokens, usage.output_tokens
+            ),
+        ),
+        Event::ModelChanged { model } => (Level::Info, format!("model {model}")),
+        Event::AgentChanged { agent } => (Level::Info, format!("agent {agent}")),
+        Event::Pruned { calls, bytes } => {
+            (Level::Info, format!("pruned calls={} bytes={bytes}", calls.len()))
+        }
+        Event::Compacted(_) => (Level::Info, "compacted".to_owned()),
+        Event::Retrying { attempt, of, delay_ms, reason } => {
+            (Level::Warn, format!("retry {attempt}/{of} in_ms={delay_ms}: {reason}"))
+        }
+        Event::Notice { level: NoticeLevel::Warning, message } => (Level::Warn, message.clone()),
+        Event::Notice { level: NoticeLevel::Info, message } => (Level::Debug, message.clone()),
+        Event::Error { kind, message, .. } => (Level::Error, format!("{kind:?}: {message}")),
+        Event::Interrupted => (Level::Info, "interrupted".to_owned()),
+        Event::TurnFinished(summary) => (
+            Level::Info,
+            format!("turn ended {:?} ms={} denied={}", summary.outcome, summary.duration_ms, summary.denied),
+        ),
+        Event::StateChanged { state } => (Level::Debug, format!("state {state:?}")),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notice(text: &str) -> Event {
+        Event::Notice { level: NoticeLevel::Warning, message: text.to_owned() }
+    }
+
+    #[test]
+    fn a_log_is_bounded_and_rotated() {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = Logs { level: "info".to_owned(), max_bytes: 4096, files: 3 };
+        let mut log = Logbook::beside(Some(&dir.path().join("s")), &settings).unwrap();
+        log.note(&Event::TurnStarted { turn: 1, prompt: "p".to_owned() });
+        for n in 0..400 {
+            log.note(&notice(&format!("line {n}\nwith a break")));
+        }
+        let mut sizes: Vec<(String, u64)> = fs::read_dir(dir.path().join("s"))
+            .unwrap()
+            .flatten()
+            .map(|e| (e.file_name().into_string().unwrap(), e.metadata().unwrap().len()))
+            .collect();
+        sizes.sort();
+        assert_eq!(
+            sizes.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            ["log", "log.1", "log.2"]
+        );
+        assert!(sizes.iter().all(|(_, size)| *size <= 4096), "{sizes:?}");
+        let last = fs::read_to_string(dir.path().join("s/log")).unwrap();
+        assert!(last.lines().last().unwrap().ends_with("Warn line 399 with a break"), "{last}");
+    }
+
+    #[test]
+    fn the_level_decides_and_off_writes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |level: &str| Logs { level: level.to_owned(), max_bytes: 1 << 20, files: 2 };
+        assert!(Logbook::beside(Some(dir.path()), &at("off")).is_none());
+        assert!(Logbook::beside(None, &at("info")).is_none());
+        let mut log = Logbook::beside(Some(dir.path()), &at("error")).unwrap();
+        log.note(&notice("quiet"));
+        assert!(!dir.path().join("log").exists());
+        let mut log = Logbook::beside(Some(dir.path()), &at("info")).unwrap();
+        log.note(&notice("early"));
+        assert!(!dir.path().join("log").exists(), "nothing was said yet");
+        log.note(&Event::TurnStarted { turn: 1, prompt: "p".to_owned() });
+        let text = std::fs::read_to_string(dir.path().join("log")).unwrap();
+        assert!(text.contains("Warn early") && text.contains("turn 1 prompt_bytes=1"), "{text}");
+    }
+}
