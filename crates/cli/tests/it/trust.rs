@@ -363,7 +363,8 @@ fn nothing_of_a_poisoned_repository_runs_connects_or_leaks() {
         let out = trap.command(&["exec", "-p", "hello"]).run();
         trap.assert_untouched(name);
         let expected = if *runs == Well { (Some(0), 1) } else { (Some(1), 0) };
-        assert_eq!((out.code, trap.model.requests().len()), expected, "{name}: {}", out.stderr);
+        // A long prompt may make zdx ask the same server how much its model holds: no call, nothing of the project's.
+        assert_eq!((out.code, trap.model.calls().len()), expected, "{name}: {}", out.stderr);
         // What only looks must be as harmless.
         for look in [&["config", "show"][..], &["trust"], &["sessions", "list"]] {
             trap.command(look).run();

@@ -136,8 +136,8 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
         messages,
         tools: &native.tools,
         max_tokens,
-        temperature: native.config.temperature,
-        top_p: native.config.top_p,
+        temperature: native.temperature,
+        top_p: native.top_p,
         thinking: native.thinking(),
         stream: native.config.stream,
     }

@@ -82,7 +82,7 @@ fn a_message_that_did_not_stream_is_shown_whole_and_once() {
 fn a_status_line_does_not_stick_to_unfinished_text_on_a_shared_screen() {
     let notice = Event::Notice { level: NoticeLevel::Warning, message: "careful".into() };
     let events = [delta("half"), notice, delta(" whole"), message("half whole")];
-    assert_eq!(show(DUMB, &events).screen(), "half\nwarning: careful\n whole\n");
+    assert_eq!(show(DUMB, &events).screen(), "ANSWER\nhalf\nwarning: careful\n whole\n");
     let page = show(PIPE, &events);
     assert_eq!(page.text(Channel::Out), "half whole\n");
     assert_eq!(page.text(Channel::Err), "warning: careful\n");
@@ -111,5 +111,5 @@ fn colour_dresses_stderr_only() {
     let error = Event::Error { kind: ErrorKind::Provider, message: "gone\x1b[0m".into(), details: None };
     let page = show(terminal, &[delta("text"), error]);
     assert_eq!(page.text(Channel::Out), "text");
-    assert_eq!(page.text(Channel::Err), "\x1b[31mzdx: gone\x1b[0m\n");
+    assert_eq!(page.text(Channel::Err), "\x1b[2mANSWER\x1b[0m\n\x1b[31mzdx: gone\x1b[0m\n");
 }

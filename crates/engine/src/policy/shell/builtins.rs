@@ -136,7 +136,11 @@ impl Walker<'_> {
             };
             let Some((name, value)) = text.split_once('=') else { continue };
             part.ask("shadowed", format!("it gives {name} another meaning"));
-            self.found.aliases.insert(name.to_owned(), Some(value.to_owned()));
+            // With two meanings, which one a later line has depends on what runs.
+            let known = self.found.aliases.entry(name.to_owned()).or_insert_with(|| Some(value.to_owned()));
+            if known.as_deref() != Some(value) {
+                *known = None;
+            }
             let value = value.to_owned();
             self.later(|walker| walker.text(&value));
         }
@@ -144,6 +148,7 @@ impl Walker<'_> {
 
     fn change_directory(&mut self, argv: &[Arg], part: &mut Part) {
         let home = self.around.home.map_or_else(Arg::unknown, Arg::literal);
+        let before = self.folders.clone();
         self.found.changes_folder = true;
         match operands(argv).first() {
             None if argv[0].text == "pushd" => self.folders = Folders::unknown(),
@@ -153,6 +158,10 @@ impl Walker<'_> {
                 let target = (*target).clone();
                 self.change_folder(&target, part);
             }
+        }
+        // Behind a wrapper it changes a child's folder, ours, or none, by shell.
+        if self.wrapped > 1 {
+            self.folders = self.folders.or(&before);
         }
     }
 

@@ -40,7 +40,7 @@ impl Folders {
         self.0.is_empty()
     }
 
-    fn or(&self, other: &Self) -> Self {
+    pub fn or(&self, other: &Self) -> Self {
         if self.is_unknown() || other.is_unknown() {
             return Self::unknown();
         }
@@ -211,8 +211,16 @@ impl<'a> Walker<'a> {
     }
 
     fn pipeline(&mut self, pipeline: &ast::Pipeline) {
-        // To bash `time` is a word of the language, to dash a program with options.
+        // To bash `time` is a word of the language, to dash a program with options, which cannot change our folder.
         self.timed = pipeline.timed.is_some();
+        if self.timed {
+            self.branches(|walker| walker.stages(pipeline));
+        } else {
+            self.stages(pipeline);
+        }
+    }
+
+    fn stages(&mut self, pipeline: &ast::Pipeline) {
         if let [only] = pipeline.seq.as_slice() {
             self.command(only);
             return;
