@@ -36,8 +36,9 @@ pub fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> Option<
     let room = room(gauge, &instructions, transcript);
     let (skills, skills_omitted) = fit_skills(gathered.skills.clone(), room * 3 / 10);
     let taken: usize = skills.iter().map(|skill| skill.content.len()).sum();
-    let kept_from = kept_from(messages, first, room * 4 / 10 + (room * 3 / 10).saturating_sub(taken));
-    let kept = kept(messages, first, kept_from, room * 4 / 10);
+    let most = most_kept(transcript, gauge, trigger);
+    let share = (room * 4 / 10 + (room * 3 / 10).saturating_sub(taken)).min(most);
+    let kept = kept(messages, first, kept_from(messages, first, share), (room * 4 / 10).min(most));
     let dropped = dropped(messages, first, messages.len() - kept.len(), gathered.calls.clone());
     if dropped.messages == 0 {
         return None;
@@ -62,8 +63,12 @@ pub fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> Option<
         ts: record::now(),
     };
     let plan = Plan { compaction, summary_bytes: (room * 3 / 10).clamp(LEAST_SUMMARY, MOST_SUMMARY) };
-    let smaller = plan.weight() * 20 < transcript.size().total() * 19;
-    (smaller || trigger == Trigger::Asked).then_some(plan)
+    let (weight, total) = (plan.weight(), transcript.size().total());
+    let worth_it = match trigger {
+        Trigger::Auto | Trigger::Refused => weight * 20 < total * 19,
+        Trigger::Asked => weight < total,
+    };
+    worth_it.then_some(plan)
 }
 
 impl Plan {
@@ -100,6 +105,15 @@ fn room(gauge: &Gauge, instructions: &[String], transcript: &Transcript) -> usiz
     let target = gauge.limit * TARGET_PERCENT / 100;
     let left = target.saturating_sub(gauge.fixed_tokens() + gauge.tokens(verbatim));
     gauge.bytes(left.max(gauge.limit / 10))
+}
+
+/// A quarter of the context; whoever asks for a compaction wants most of what there is to go.
+fn most_kept(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> usize {
+    let quarter = gauge.bytes(gauge.limit / 4);
+    match trigger {
+        Trigger::Auto | Trigger::Refused => quarter,
+        Trigger::Asked => quarter.min(usize::try_from(transcript.size().total() / 4).unwrap_or(quarter)),
+    }
 }
 
 /// All prompts word for word, or, where they alone would fill the context, the first and the newest.

@@ -176,10 +176,14 @@ fn prompts_that_fill_the_context_alone_are_bounded_and_say_so() {
 
 #[test]
 fn an_asked_one_needs_something_to_drop() {
-    let mut transcript = Transcript::default();
-    said(&mut transcript, Role::User, "hi");
-    said(&mut transcript, Role::Assistant, "hello");
-    assert!(plan(&transcript, &gauge(&transcript), Trigger::Asked).is_none());
+    let mut short = Transcript::default();
+    assert!(plan(&short, &gauge(&short), Trigger::Asked).is_none());
+    said(&mut short, Role::User, "hi");
+    said(&mut short, Role::Assistant, "hello");
+    assert!(plan(&short, &gauge(&short), Trigger::Asked).is_none(), "a summary would be longer");
+    let transcript = worked();
+    let weight = |trigger| plan(&transcript, &gauge(&transcript), trigger).unwrap().weight();
+    assert!(weight(Trigger::Asked) <= weight(Trigger::Auto));
 }
 
 #[test]
