@@ -118,6 +118,8 @@ impl Transcript {
         let learnt = self.size.learnt;
         self.size = ContextSize::of(&self.messages, self.compaction.is_some());
         self.size.learnt = learnt;
+        // Every prompt since the last compaction has left a mark.
+        self.fresh_prompts = self.marked_turns();
     }
 
     /// Results for calls that were cut off: never run again, but the model must be told. The records are

@@ -102,6 +102,10 @@ impl Transcript {
         self.history = History::default();
     }
 
+    pub(super) fn marked_turns(&self) -> usize {
+        self.history.marks.len()
+    }
+
     /// A prompt is about to be added. What was attached to it belongs to its turn.
     pub(super) fn mark_turn(&mut self) {
         self.history.reverted.clear();

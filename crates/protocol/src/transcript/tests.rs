@@ -318,3 +318,17 @@ fn prompts_are_told_from_results_and_from_the_summary() {
     let transcript = fold(&[user("one"), assistant("x"), call("a"), user("two"), user("three")]);
     assert_eq!(transcript.prompts_since_compaction(), ["one", "two", "three"]);
 }
+
+#[test]
+fn going_back_takes_its_prompts_and_its_weight_along() {
+    let mut transcript =
+        fold(&[user("one"), assistant("x"), user("two"), call("a"), done("a"), usage(500, 5)]);
+    let before = transcript.size().total();
+    transcript.apply(&Record::Revert(record::Revert { turn: 2, files: Vec::new(), ts: ts() }));
+    assert_eq!(transcript.prompts_since_compaction(), ["one"]);
+    assert_eq!(transcript.size().total(), ContextSize::of(transcript.messages(), false).total());
+    assert_eq!(transcript.size().reported, None);
+    transcript.apply(&Record::Redo(record::Redo { files: Vec::new(), ts: ts() }));
+    assert_eq!(transcript.prompts_since_compaction(), ["one", "two"]);
+    assert_eq!(transcript.size().total(), before);
+}
