@@ -407,6 +407,9 @@ impl<'a> Walker<'a> {
         for name in &effects.assigns {
             self.set_variable(name, None, part);
         }
+        if effects.hidden_process {
+            part.confirm("unreadable", "a command hides inside ${…}");
+        }
         if effects.prompt {
             part.confirm("opaque", "${…@P} runs whatever the variable holds");
         }

@@ -49,6 +49,8 @@ pub struct Effects {
     pub assigns: Vec<String>,
     /// `${x@P}`: the variable's value is expanded again.
     pub prompt: bool,
+    /// A process substitution where the grammar does not look for one: `${x:-<(…)}`.
+    pub hidden_process: bool,
 }
 
 /// Variables whose value is known without running anything.
@@ -269,6 +271,7 @@ impl<'a> Evaluator<'a> {
         if rest.starts_with(":=") || rest.starts_with('=') {
             self.effects.assigns.push(name.to_owned());
         }
+        self.effects.hidden_process |= rest.contains("<(") || rest.contains(">(");
         if rest.ends_with("@P") {
             self.effects.prompt = true;
         }
@@ -288,6 +291,7 @@ impl<'a> Evaluator<'a> {
         }
         self.effects.assigns.append(&mut nested.assigns);
         self.effects.prompt |= nested.prompt;
+        self.effects.hidden_process |= nested.hidden_process;
         self.push_unknown(context);
         Ok(())
     }
