@@ -118,9 +118,10 @@ fn a_subagents_question_comes_up_in_the_same_chat() {
     pty.wait_for_text("> ", SOON);
     pty.send("delegate\r");
     pty.wait_for_text("rm old.txt", SOON);
-    pty.wait_for_text("general", SOON);
+    pty.wait_for_text("the agent general", SOON);
     pty.wait_for_text("[y]", SOON);
     pty.send("y");
+    pty.wait_for_text("task general reported: written", SOON);
     pty.wait_for_text("both reported", SOON);
     assert!(!zdx.root().join("old.txt").exists());
     pty.send("\x04");

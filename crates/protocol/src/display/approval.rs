@@ -100,6 +100,9 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
     let mut page = Page::new(view);
     page.wrapped(Part::Title, "", &title(request, view));
     page.preview(request);
+    if let Some(agent) = &request.agent {
+        page.labelled(Part::Why, "for", &format!("the agent {agent}, which works on a task"));
+    }
     for effect in effects(request, view) {
         page.labelled(Part::Effect, "may", &effect);
     }

@@ -69,6 +69,8 @@ pub fn outcome(name: &str, result: &ToolOutput) -> String {
         "glob" => listed(data, "path"),
         "list" => listed(data, "entry"),
         "todowrite" | "todoread" => todo_outcome(data),
+        "task" => task_outcome(data),
+        "skill" => data.get("name").and_then(Value::as_str).map(|name| format!("loaded {name}")),
         _ => None,
     };
     with_name(name, &detail.unwrap_or_else(|| data.as_object().map(pairs).unwrap_or_default()))
@@ -88,6 +90,13 @@ pub fn summary(name: &str, input: &Value, result: &ToolOutput, bounds: Bounds) -
         ("patch", ..) => patch_lines(text("patch").unwrap_or_default(), bounds),
         _ => Vec::new(),
     }
+}
+
+/// `explore reported: The parser is in src/parse.rs.`
+fn task_outcome(data: &Value) -> Option<String> {
+    let text = |key: &str| data.get(key).and_then(Value::as_str);
+    let report = text("report").filter(|report| !report.trim().is_empty()).or_else(|| text("note"))?;
+    Some(format!("{} reported: {}", text("agent")?, one_line(report, DETAIL_COLUMNS)))
 }
 
 fn with_name(name: &str, detail: &str) -> String {
