@@ -154,8 +154,14 @@ impl Places {
         let mut searches: Vec<Search> = Vec::new();
         for place in &self.list {
             for name in kind.folders() {
+                let base = place.dir.join(name);
+                // Most places are not there: that must not cost the start of a session a thread.
+                let absent = std::fs::symlink_metadata(&base).err().map(|error| error.kind());
+                if absent == Some(std::io::ErrorKind::NotFound) {
+                    continue;
+                }
                 searches.push(Search {
-                    base: place.dir.join(name),
+                    base,
                     scope: place.scope,
                     confined_to: place.confined_to.clone(),
                     expected: false,
@@ -168,6 +174,9 @@ impl Places {
             confined_to: real(dir),
             expected: true,
         }));
+        if searches.is_empty() {
+            return Gathered::default();
+        }
         gather(searches, kind)
     }
 }
