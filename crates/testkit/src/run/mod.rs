@@ -210,7 +210,7 @@ impl Run<'_> {
     pub fn spawn(self) -> Running {
         let mut command = if hangups_are_ignored() {
             // Whoever runs the tests under nohup passes that on; the tests are about a terminal that goes away.
-            let mut command = std::process::Command::new("env");
+            let mut command = std::process::Command::new("/usr/bin/env");
             command.arg("--default-signal=HUP").arg(&self.place.binary);
             command
         } else {
