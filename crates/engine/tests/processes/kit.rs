@@ -9,6 +9,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use zdx_engine::tools::{CommandOutput, End, RunOptions, Shell, ShellSettings};
 
+/// Two seconds are promised. An unoptimised build on a busy machine reads a flood slowly and gets more.
+const STOPPED: Duration = Duration::from_secs(if cfg!(debug_assertions) { 4 } else { 2 });
+
 pub struct Bench {
     pub dir: TempDir,
     pub shell: Shell,
@@ -51,7 +54,7 @@ impl Bench {
         let started = Instant::now();
         let output = self.shell.run(command, options).await.unwrap();
         let took = started.elapsed().saturating_sub(timeout);
-        assert!(took < Duration::from_secs(2), "stopping took {took:?}: {command}");
+        assert!(took < STOPPED, "stopping took {took:?}: {command}");
         output
     }
 
