@@ -84,3 +84,29 @@ pub enum Command {
     /// Ends the engine after the running turn was interrupted and the log is safe.
     Shutdown,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_of_several_steps_is_told_by_its_form() {
+        for text in [
+            "1. add a test\n2. fix the bug",
+            "- rename it\n- update the docs",
+            "add a flag --all and then document it",
+            "Read the parser carefully. Fix the off-by-one error. Add a regression test for it.",
+            "先修复这个错误，然后添加测试",
+        ] {
+            assert!(Prompt::from(text).is_multi_step(), "{text}");
+        }
+        for text in [
+            "what does this project do?",
+            "hello",
+            "fix the typo in README.md",
+            "why does `cargo test` fail?",
+        ] {
+            assert!(!Prompt::from(text).is_multi_step(), "{text}");
+        }
+    }
+}

@@ -302,3 +302,21 @@ fn a_dumb_terminal_gets_plain_lines() {
     assert_eq!(pty.wait_exit(SOON), 0);
     assert!(!pty.raw().contains(&0x1b));
 }
+
+#[test]
+fn tab_completes_files_agents_and_commands() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write("notes/only.txt", "x");
+    let mut pty = zdx.command().pty(30, 90);
+    pty.wait_for_text("> ", SOON);
+    for (typed, completed) in
+        [("see @not\t", "see @notes/"), ("@agent:pl\t", "@agent:plan"), ("/appro\t", "/approval")]
+    {
+        pty.send(typed);
+        pty.wait_for_text(completed, SOON);
+        pty.send("\x15");
+    }
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
+}

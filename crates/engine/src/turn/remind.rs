@@ -46,3 +46,37 @@ fn starter(prompt: &Prompt) -> Todo {
     let content = zdx_protocol::display::text::one_line(line, TITLE);
     Todo { id: "1".to_owned(), content, status: TodoStatus::InProgress }
 }
+
+#[cfg(test)]
+#[allow(clippy::field_reassign_with_default)]
+mod tests {
+    use super::*;
+
+    fn after(turns: u32, todos: &[TodoStatus]) -> Transcript {
+        let todo =
+            |status: &TodoStatus| Todo { id: "1".to_owned(), content: "x".to_owned(), status: *status };
+        let mut transcript = Transcript::default();
+        transcript.turns = turns;
+        transcript.todos = todos.iter().map(todo).collect();
+        transcript
+    }
+
+    #[test]
+    fn several_steps_are_reminded_of_at_first_and_at_every_tenth_prompt() {
+        assert!(reminder(true, &after(0, &[])).is_some());
+        assert!(reminder(false, &after(0, &[])).is_none(), "a simple question is left alone");
+        let open = [TodoStatus::InProgress];
+        let reminded: Vec<u32> = (1..30)
+            .filter(|turns| reminder(false, &after(*turns, &open)).is_some())
+            .map(|turns| turns + 1)
+            .collect();
+        assert_eq!(reminded, [10, 20, 30]);
+        assert!(reminder(false, &after(9, &[TodoStatus::Completed])).is_none(), "the list is done");
+    }
+
+    #[test]
+    fn the_starter_is_the_task_in_one_line() {
+        let todo = starter(&Prompt::from("\n  1. add a test\n2. fix it"));
+        assert_eq!((todo.content.as_str(), todo.status), ("1. add a test", TodoStatus::InProgress));
+    }
+}
