@@ -11,7 +11,7 @@ use super::frontmatter::{Document, LARGEST_FILE};
 use crate::paths::Paths;
 
 /// Ours first, then the others', as they stand in a project and under home.
-const FOLDERS: [&str; 5] = [".zdx", ".agents", ".claude", ".opencode", ".eidolon"];
+pub const FOLDERS: [&str; 5] = [".zdx", ".agents", ".claude", ".opencode", ".eidolon"];
 const SKIPPED: [&str; 2] = [".git", "node_modules"];
 const DEEPEST: usize = 6;
 const MOST_DIRS: usize = 2_000;

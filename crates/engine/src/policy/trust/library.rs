@@ -1,14 +1,13 @@
 //! Which of a project's commands and agents ask for more than to be read: shell spans, a model, files of the user's,
 //! allow rules. A file in which nothing is found stays untrusted for good, so an oversight here grants nothing.
 
+use crate::library::places::FOLDERS;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::{Digest, Project, Want, relative};
 use crate::tools::workspace::Workspace;
 
-/// Ours, and those of others that are read too.
-const FOLDERS: [&str; 5] = [".zdx", ".agents", ".claude", ".opencode", ".eidolon"];
 const DEEPEST: usize = 6;
 const MOST_ENTRIES: usize = 4_000;
 const LARGEST_FILE: u64 = 256 * 1024;
