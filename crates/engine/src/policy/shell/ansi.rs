@@ -19,6 +19,12 @@ pub fn decode(inside: &str) -> String {
             'r' => Some('\r'),
             't' => Some('\t'),
             'v' => Some('\u{b}'),
+            'x' if chars.next_if_eq(&'{').is_some() => braced(&mut chars),
+            // Without a digit the letter stands for itself.
+            'x' | 'u' | 'U' if chars.peek().is_none_or(|c| !c.is_ascii_hexdigit()) => {
+                out.push('\\');
+                Some(kind)
+            }
             'x' => number(&mut chars, 16, 2, 0),
             'u' => number(&mut chars, 16, 4, 0),
             'U' => number(&mut chars, 16, 8, 0),
@@ -40,6 +46,17 @@ pub fn decode(inside: &str) -> String {
     out
 }
 
+/// bash's `\x{…}`: any number of digits, the last byte of them counts, and the closing brace may be missing.
+fn braced(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<char> {
+    let mut value = 0_u32;
+    while let Some(digit) = chars.peek().and_then(|c| c.to_digit(16)) {
+        value = (value << 4 | digit) & 0xff;
+        chars.next();
+    }
+    chars.next_if_eq(&'}');
+    char::from_u32(value)
+}
+
 fn number(
     chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
     radix: u32,
@@ -54,4 +71,26 @@ fn number(
     }
     // Bytes above ASCII cannot spell a command name; any stand-in will do.
     char::from_u32(value).or(Some('\u{fffd}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn escapes_are_read_as_bash_reads_them() {
+        for (inside, value) in [
+            (r"\x72m", "rm"),
+            (r"\x{72}m", "rm"),
+            (r"\x{72m", "rm"),
+            (r"\x{000172}m", "rm"),
+            (r"\162m", "rm"),
+            (r"\u0072m", "rm"),
+            (r"a\xqb", r"a\xqb"),
+            (r"a\uqb", r"a\uqb"),
+            (r"a\x{}b", "a"),
+        ] {
+            assert_eq!(decode(inside), value, "{inside}");
+        }
+    }
 }
