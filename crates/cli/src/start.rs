@@ -5,10 +5,9 @@ use std::sync::Arc;
 use zdx_engine::config::{ResolveInput, Resolved, Source, resolve};
 use zdx_engine::context::{assemble, load_project_context};
 use zdx_engine::history::{self, Asker};
-use zdx_engine::library::Trust;
 use zdx_engine::policy::PolicyContext;
 use zdx_engine::policy::grants::GrantStore;
-use zdx_engine::policy::trust::{self, Digest, Project, Standing, Want};
+use zdx_engine::policy::trust::{self, Digest, Project, Standing, TrustedFiles, Want};
 use zdx_engine::secrets;
 use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
@@ -43,6 +42,8 @@ pub struct Configured {
     pub wants: Vec<Want>,
     /// Of the files that were read, and so of what the wants were taken from.
     pub digest: Digest,
+    /// Those files, once they are trusted.
+    trusted: TrustedFiles,
 }
 
 pub fn configuration(settings: &Settings) -> Result<Resolved, Failure> {
@@ -80,7 +81,8 @@ fn resolved_as(settings: &Settings, project: &Project, standing: Standing) -> Re
     if !trusted {
         wants.extend(project.wants().iter().cloned());
     }
-    Ok(Configured { resolved, standing, wants, digest: project.digest() })
+    let files = if trusted { project.trusted_files() } else { TrustedFiles::default() };
+    Ok(Configured { resolved, standing, wants, digest: project.digest(), trusted: files })
 }
 
 /// What decisions depend on here, as a session with a person would have it, and what deserves a warning.
@@ -112,7 +114,7 @@ pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failu
 
 pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience) -> Result<Started, Failure> {
     let session = choose(settings, pick)?;
-    let Configured { mut resolved, standing, wants, .. } = configured(settings)?;
+    let Configured { mut resolved, standing, wants, trusted, .. } = configured(settings)?;
     resolved.notices.extend(trust::notice(&wants, standing));
     let redactor = secrets::redactor(&resolved.config, &settings.env, &settings.root);
     let redactor = Arc::new(redactor.map_err(Failure::runtime)?);
@@ -125,7 +127,7 @@ pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience)
         root: settings.root.clone(),
         session,
         agent: settings.agent.clone(),
-        trust: if standing == Standing::Trusted { Trust::Trusted } else { Trust::Untrusted },
+        trusted,
         person: audience == Audience::Person,
         allow_dangerous: settings.allow_dangerous,
         executable: supervisor::program(),

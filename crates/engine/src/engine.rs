@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::emit::Emitter;
 use crate::history::revert::Way;
 use crate::intake::Work;
-use crate::library::{Commands, Expanded, Skills, Trust};
+use crate::library::{Commands, Expanded, Skills};
 use crate::models::ModelPicker;
 use crate::persona::{Persona, Personas};
 use crate::policy::PolicyContext;
@@ -41,7 +41,6 @@ pub struct Engine {
     /// Slash commands of the user and the project.
     pub commands_known: Commands,
     pub skills: Skills,
-    pub trust: Trust,
     pub commands: mpsc::Receiver<Command>,
 }
 

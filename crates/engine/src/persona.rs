@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zdx_protocol::ToolSpec;
 
 use crate::library::agents::ToolSet;
-use crate::library::{AgentProfile, Agents, Mode, Scope, Trust};
+use crate::library::{AgentProfile, Agents, Mode};
 use crate::policy::{LayerSource, RuleError, Rules};
 use crate::tools::registry::Registry;
 
@@ -20,8 +20,6 @@ pub struct Personas {
     pub system: String,
     /// The rules of configuration, without any agent's.
     pub rules: Rules,
-    /// Whether the project's own agents were trusted.
-    pub trust: Trust,
 }
 
 /// One agent, ready to work.
@@ -51,8 +49,7 @@ impl Personas {
         let profile = self.find(name, Mode::Primary)?;
         let mut rules = self.rules.clone();
         for table in &profile.permission {
-            let trusted = table.scope != Scope::Project || self.trust == Trust::Trusted;
-            add_layer(&mut rules, &profile, &table.value, trusted)?;
+            add_layer(&mut rules, &profile, &table.value, table.scope.may_grant())?;
         }
         Ok(self.persona(profile, rules))
     }
@@ -76,13 +73,9 @@ impl Personas {
 
     fn find(&self, name: &str, mode: Mode) -> Result<AgentProfile, PersonaError> {
         let agent = self.agents.get(name).filter(|agent| !agent.hidden && agent.mode.serves(mode));
-        let agent = agent.cloned().ok_or_else(|| PersonaError::Unknown {
+        agent.cloned().ok_or_else(|| PersonaError::Unknown {
             name: name.to_owned(),
             known: self.agents.names(mode).join(", "),
-        })?;
-        Ok(match self.trust {
-            Trust::Trusted => agent,
-            Trust::Untrusted => agent.untrusted(),
         })
     }
 

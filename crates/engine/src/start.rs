@@ -19,12 +19,13 @@ use crate::emit::Emitter;
 use crate::engine::Engine;
 use crate::guard::{GuardSetup, guard};
 use crate::history::Journal;
-use crate::library::{Agents, Commands, Places, Skills, Trust};
+use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
 use crate::persona::{self, PersonaError, Personas};
 use crate::policy::grants::GrantStore;
+use crate::policy::trust::TrustedFiles;
 use crate::policy::{RuleError, Rules};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
 use crate::subagent::Subagents;
@@ -48,8 +49,8 @@ pub struct Setup {
     pub explicit_model: Option<String>,
     /// `--agent`.
     pub agent: Option<String>,
-    /// Whether the project's own files may do more than inform.
-    pub trust: Trust,
+    /// Which of the project's own files may do more than inform, with what content.
+    pub trusted: TrustedFiles,
     /// Somebody can answer approvals.
     pub person: bool,
     pub allow_dangerous: bool,
@@ -129,7 +130,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         opened.notices.push((NoticeLevel::Info, format!("loaded {}", file.display())));
     }
 
-    let places = Places::new(&root, &setup.paths);
+    let places = Places::new(&root, &setup.paths).trusting(setup.trusted);
     let (agents, told) = Agents::load(&places, &setup.config.agent);
     opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
     let (skills, told) = Skills::load(&places, &setup.config.skills);
@@ -163,7 +164,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     })?;
     opened.notices.extend(warnings.into_iter().map(|text| (NoticeLevel::Warning, text)));
     let rules = Rules::clone(&policy.rules);
-    let personas = Arc::new(Personas { agents, system, rules, trust: setup.trust });
+    let personas = Arc::new(Personas { agents, system, rules });
     let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);
     let persona = personas.primary(name)?;
     policy.rules = Arc::clone(&persona.rules);
@@ -232,7 +233,6 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         subagents,
         commands_known,
         skills,
-        trust: setup.trust,
         commands: end.commands,
     };
     tokio::spawn(announce.then_run(engine));

@@ -12,6 +12,8 @@ mod tools;
 
 pub use tools::ToolSet;
 
+/// How a file spells the model it wants.
+pub const MODEL: [&str; 2] = ["model", "model_override"];
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;
 /// Names that Claude Code has for its own models, and "the one in use".
@@ -48,8 +50,6 @@ pub struct AgentProfile {
     pub mode: Mode,
     /// `name` or `provider/name`; none: the session's own.
     pub model: Option<String>,
-    /// Whose choice the model is.
-    model_scope: Scope,
     /// Which tools it is told of. All of them, unless somebody said otherwise.
     pub tools: ToolSet,
     /// Weakest first; each is a layer of its own above configuration's.
@@ -68,13 +68,12 @@ pub struct AgentProfile {
 }
 
 impl AgentProfile {
-    /// What is left of a project's agent before the user trusts the project: its words, and what it forbids itself.
-    /// Agents that are the user's own, or built in, stay as they are.
-    pub fn untrusted(mut self) -> Self {
-        if self.model_scope == Scope::Project {
-            self.model = None;
-        }
-        self
+    /// What a file says by itself, taken at its word: for showing what trusting it would grant.
+    pub fn read(found: &Found) -> Result<Self, LibraryError> {
+        let fields = &found.document.fields;
+        let (name, source) = (file_name(found), found.document.path.display().to_string());
+        check_name(&name, fields)?;
+        merged(blank(&name), fields, Scope::Project { trusted: true }, source, &mut Vec::new())
     }
 }
 
@@ -154,7 +153,7 @@ impl Agents {
         let fields = &found.document.fields;
         check_name(name, fields)?;
         let base = self.get(name).filter(|known| known.scope == Scope::BuiltIn);
-        if base.is_some_and(|base| base.hidden) && found.scope == Scope::Project {
+        if base.is_some_and(|base| base.hidden) && found.scope.is_project() {
             return Err(
                 fields.error(&["name"], &format!("`{name}` is one of zdx's own; choose another name"))
             );
@@ -232,7 +231,6 @@ fn blank(name: &str) -> AgentProfile {
         description: String::new(),
         mode: Mode::All,
         model: None,
-        model_scope: Scope::BuiltIn,
         tools: ToolSet::default(),
         permission: Vec::new(),
         prompt: None,
@@ -291,14 +289,12 @@ fn merged(
             _ => return Err(fields.error(&["mode"], "must be primary, subagent or all")),
         };
     }
-    match fields.text(&["model", "model_override"]) {
+    match fields.text(&MODEL) {
         None => {}
         Some(model) if model == "inherit" => base.model = None,
         Some(model) if FOREIGN_MODELS.contains(&model.as_str()) => foreign.push(base.name.clone()),
-        Some(model) => {
-            base.model = Some(model);
-            base.model_scope = scope;
-        }
+        // Whoever chooses the model chooses where the user's work is sent.
+        Some(model) => base.model = scope.may_grant().then_some(model).or(base.model),
     }
     base.prompt = fields.text(&["prompt"]).or(base.prompt);
     base.max_steps = fields.count(&["steps", "max_steps", "max_turns"])?.or(base.max_steps);
@@ -306,7 +302,7 @@ fn merged(
     base.top_p = fields.number(&["top_p"], (0.0, 1.0))?.or(base.top_p);
     base.hidden = if fields.get(&["hidden"]).is_some() { fields.flag(&["hidden"])? } else { base.hidden };
     let mut told = tools::read(fields)?;
-    let own_word = scope != Scope::Project;
+    let own_word = !scope.is_project();
     base.tools.add(told.rules, own_word);
     if let Some(table) = fields.get(&["permission"]) {
         told.permission =
@@ -325,7 +321,7 @@ fn add_rules(layers: &mut Vec<AgentRules>, scope: Scope, value: Map<String, Valu
     }
     match layers.last_mut() {
         Some(AgentRules { scope: below, value: Value::Object(table) })
-            if scope != Scope::Project && *below != Scope::Project =>
+            if !scope.is_project() && !below.is_project() =>
         {
             *table = tools::over(std::mem::take(table), value);
             *below = scope;

@@ -4,7 +4,7 @@
 use std::path::{Component, Path};
 
 use super::frontmatter::first_paragraph;
-use super::places::{Gathered, Kind, Places, Scope, Trust};
+use super::places::{Found, Gathered, Kind, Places, Scope};
 use super::skills::{clash, one_line, shortened};
 
 mod expand;
@@ -42,52 +42,27 @@ impl Commands {
         let Gathered { found, mut notices } = places.gather(Kind::Commands, &[]);
         let mut taken: Vec<(SlashCommand, std::path::PathBuf)> = Vec::new();
         for found in found {
-            let document = found.document;
-            let shown = document.path.display();
-            let Some(name) = name(document.path.strip_prefix(&found.base).unwrap_or(&document.path)) else {
-                notices.push(format!(
-                    "{shown} is no command: its name must be of letters, digits, `.`, `_` and `-`"
-                ));
-                continue;
+            let shown = found.document.path.display();
+            let command = match SlashCommand::read(&found) {
+                Ok(command) => command,
+                Err(why) => {
+                    notices.push(format!("{shown} {why}"));
+                    continue;
+                }
             };
+            let name = &command.name;
             if reserved.contains(&name.as_str()) {
                 notices.push(format!("{shown} is not used: /{name} is one of zdx's own; rename the file"));
                 continue;
             }
-            if expand::count_shells(&document.body) > MOST_SHELLS {
-                notices.push(format!("{shown} is not used: it runs more than {MOST_SHELLS} commands"));
+            if let Some(fault) = &found.document.fault {
+                notices.push(format!("{fault}; the command is used as far as it can be read"));
+            }
+            if let Some((winner, base)) = taken.iter().find(|(other, _)| other.name == *name) {
+                let (path, same_tree) = (&found.document.path, *base == found.base);
+                notices.push(clash("command", &format!("/{name}"), path, &winner.source, same_tree));
                 continue;
             }
-            notices.extend(
-                document.fault.map(|fault| format!("{fault}; the command is used as far as it can be read")),
-            );
-            if let Some((winner, base)) = taken.iter().find(|(other, _)| other.name == name) {
-                let what = clash(
-                    "command",
-                    &format!("/{name}"),
-                    &document.path,
-                    &winner.source,
-                    *base == found.base,
-                );
-                notices.push(what);
-                continue;
-            }
-            let fields = &document.fields;
-            let described = fields.text(&["description"]).or_else(|| first_paragraph(&document.body));
-            let command = SlashCommand {
-                name,
-                description: described
-                    .map(|text| shortened(&one_line(&text), LONGEST_DESCRIPTION))
-                    .unwrap_or_default(),
-                hint: fields
-                    .text(&["argument-hint"])
-                    .map(|text| shortened(&one_line(&text), LONGEST_DESCRIPTION)),
-                agent: fields.text(&["agent"]),
-                model: fields.text(&["model"]).filter(|model| model != "inherit"),
-                template: document.body,
-                scope: found.scope,
-                source: document.path,
-            };
             taken.push((command, found.base));
         }
         let mut list: Vec<SlashCommand> = taken.into_iter().map(|(command, _)| command).collect();
@@ -105,10 +80,39 @@ impl Commands {
 }
 
 impl SlashCommand {
+    /// What a file says, or why it is no command.
+    pub fn read(found: &Found) -> Result<Self, String> {
+        let document = &found.document;
+        let Some(name) = name(document.path.strip_prefix(&found.base).unwrap_or(&document.path)) else {
+            return Err("is no command: its name must be of letters, digits, `.`, `_` and `-`".to_owned());
+        };
+        if expand::shells(&document.body).count() > MOST_SHELLS {
+            return Err(format!("is not used: it runs more than {MOST_SHELLS} commands"));
+        }
+        let fields = &document.fields;
+        let described = fields.text(&["description"]).or_else(|| first_paragraph(&document.body));
+        let short = |text: String| shortened(&one_line(&text), LONGEST_DESCRIPTION);
+        Ok(Self {
+            name,
+            description: described.map(short).unwrap_or_default(),
+            hint: fields.text(&["argument-hint"]).map(short),
+            agent: fields.text(&["agent"]),
+            model: fields.text(&["model"]).filter(|model| model != "inherit"),
+            template: document.body.clone(),
+            scope: found.scope,
+            source: document.path.clone(),
+        })
+    }
+
+    /// The commands in the template, each with where it begins.
+    pub fn shells(&self) -> impl Iterator<Item = (usize, &str)> {
+        expand::shells(&self.template)
+    }
+
     /// `arguments` is what the user typed after the name, as it was typed. Of an untrusted project's command the text
     /// counts, and nothing else: it runs nothing, chooses no model and mentions nothing outside.
-    pub fn expand(&self, arguments: &str, project: Trust) -> Result<Expanded, ExpandError> {
-        expand::expand(self, arguments, project)
+    pub fn expand(&self, arguments: &str) -> Result<Expanded, ExpandError> {
+        expand::expand(self, arguments)
     }
 }
 

@@ -1,18 +1,18 @@
 //! One markdown file with YAML front matter: its fields, its body, and what was wrong with it.
 //! Patient with what people really write, and never silent about what could not be read.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::yaml::{Entry, Fault, table};
-use crate::paths::read_regular;
+use crate::policy::trust::Digest;
+use crate::tools::workspace::{FileError, Workspace};
 
 mod repair;
 
 /// A file that is longer is no instruction, it is a book.
-pub const LARGEST_FILE: usize = 256 * 1024;
+pub const LARGEST_FILE: u64 = 256 * 1024;
 const LARGEST_FRONT: usize = 64 * 1024;
 
 /// Why a file, or a field of it, cannot be used. Reads as `path:line: what to do`.
@@ -38,24 +38,31 @@ pub struct Document {
     pub fields: Fields,
     /// What follows the front matter, without blank lines around it.
     pub body: String,
+    /// The line of the file that the body begins on, counted from 1.
+    pub body_line: usize,
+    /// Of the very bytes that all this was read from.
+    pub digest: Digest,
     /// The front matter is damaged; `fields` holds what could be read of it all the same.
     pub fault: Option<LibraryError>,
 }
 
 impl Document {
-    pub fn read(path: &Path) -> Result<Self, LibraryError> {
+    /// A file in `folder`, whatever links lead to it now.
+    pub fn read(folder: &Workspace, path: &Path) -> Result<Self, LibraryError> {
         let refused = |message: String| LibraryError { place: path.display().to_string(), message };
-        let read = read_regular(path, LARGEST_FILE).map_err(|error| refused(plainly(&error)))?;
-        if read.cut {
-            return Err(refused("it is longer than 256 KiB; shorten it".to_owned()));
+        let target = folder.locate(path).map_err(|error| refused(plainly(&error)))?;
+        if !target.inside {
+            let outside = folder.root().display();
+            return Err(refused(format!("it is a link that leads out of {outside}")));
         }
-        if read.bytes.contains(&0) {
+        let bytes = folder.read_file(&target, LARGEST_FILE).map_err(|error| refused(plainly(&error)))?;
+        if bytes.contains(&0) {
             return Err(refused("it is not a text file".to_owned()));
         }
-        match std::str::from_utf8(&read.bytes) {
+        match std::str::from_utf8(&bytes) {
             Ok(text) => Ok(Self::parse(path, text)),
             Err(error) => {
-                let line = 1 + read.bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+                let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
                 let place = format!("{}:{line}", path.display());
                 Err(LibraryError { place, message: "it is not UTF-8; save it as UTF-8".to_owned() })
             }
@@ -63,6 +70,7 @@ impl Document {
     }
 
     pub fn parse(path: &Path, text: &str) -> Self {
+        let digest = Digest::of(text.as_bytes());
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
         let place = path.display().to_string();
         let (entries, fault, body) = match split(&text) {
@@ -78,10 +86,14 @@ impl Document {
         };
         let fault = fault
             .map(|fault| LibraryError { place: format!("{place}:{}", fault.line), message: fault.message });
+        let trimmed = body.trim_start_matches('\n');
+        let before = &text[..text.len() - trimmed.len()];
         Self {
             path: path.to_owned(),
             fields: Fields { place, entries },
-            body: body.trim_matches('\n').trim_end().to_owned(),
+            body: trimmed.trim_end().to_owned(),
+            body_line: 1 + before.matches('\n').count(),
+            digest,
             fault,
         }
     }
@@ -202,6 +214,11 @@ impl Fields {
         }
     }
 
+    /// Where a field is in its file.
+    pub fn line(&self, spellings: &[&str]) -> Option<usize> {
+        self.entry(spellings)?.line
+    }
+
     /// An error about a field, naming its line where it has one.
     pub fn error(&self, spellings: &[&str], what: &str) -> LibraryError {
         match self.entry(spellings) {
@@ -241,10 +258,11 @@ fn without_headings(block: &str) -> String {
     lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
-/// The system's words without its number.
-fn plainly(error: &io::Error) -> String {
-    let text = error.to_string();
-    format!("it cannot be read: {}", text.split(" (os error").next().unwrap_or(&text).to_lowercase())
+fn plainly(error: &FileError) -> String {
+    match error {
+        FileError::TooLarge { .. } => "it is longer than 256 KiB; shorten it".to_owned(),
+        error => format!("it cannot be read: {error}"),
+    }
 }
 
 #[cfg(test)]

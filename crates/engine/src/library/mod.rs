@@ -10,5 +10,5 @@ mod yaml;
 
 pub use agents::{AgentProfile, Agents, Mode};
 pub use commands::{Commands, Expanded, SlashCommand};
-pub use places::{Places, Scope, Trust};
+pub use places::{Places, Scope};
 pub use skills::{Skill, Skills};

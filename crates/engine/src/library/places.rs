@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::frontmatter::{Document, LARGEST_FILE};
+use super::frontmatter::Document;
 use crate::paths::Paths;
+use crate::policy::trust::TrustedFiles;
+use crate::tools::workspace::Workspace;
 
 /// Ours first, then the others', as they stand in a project and under home.
 pub const FOLDERS: [&str; 5] = [".zdx", ".agents", ".claude", ".opencode", ".eidolon"];
@@ -25,19 +27,23 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Whose words a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Came with the checkout: informs, and grants nothing until the user trusts it.
-    Project,
+    /// Came with the checkout: informs, and grants nothing unless the user trusts these very bytes.
+    Project { trusted: bool },
     /// The user's own: under home, or named in configuration.
     User,
     /// Part of zdx.
     BuiltIn,
 }
 
-/// Whether the user has trusted the project's files as they are now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
-    Trusted,
-    Untrusted,
+impl Scope {
+    pub fn is_project(self) -> bool {
+        matches!(self, Self::Project { .. })
+    }
+
+    /// Whether it may do more than inform and forbid: run commands, choose a model, allow.
+    pub fn may_grant(self) -> bool {
+        self != Self::Project { trusted: false }
+    }
 }
 
 /// One folder that may hold `skills/`, `agents/` and `commands/`.
@@ -55,6 +61,7 @@ pub struct Places {
     root: PathBuf,
     home: Option<PathBuf>,
     list: Vec<Place>,
+    trusted: TrustedFiles,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +105,8 @@ pub struct Found {
     pub scope: Scope,
     /// The folder that was searched, `…/skills` say.
     pub base: PathBuf,
+    /// No link may lead out of this folder, also not when the file is read again.
+    pub confined_to: PathBuf,
 }
 
 /// Everything of one kind, in the order in which it wins: by place, then by path.
@@ -117,7 +126,7 @@ impl Places {
         if home.as_ref() != Some(&root) {
             list.extend(FOLDERS.map(|name| Place {
                 dir: root.join(name),
-                scope: Scope::Project,
+                scope: Scope::Project { trusted: false },
                 confined_to: root.clone(),
             }));
         }
@@ -127,7 +136,18 @@ impl Places {
         for (home, name) in home.iter().flat_map(|home| FOLDERS.map(|name| (home, name))) {
             list.push(Place { dir: home.join(name), scope: Scope::User, confined_to: home.clone() });
         }
-        Self { root, home, list }
+        Self { root, home, list, trusted: TrustedFiles::default() }
+    }
+
+    /// Files of the project's whose content is among these may grant.
+    pub fn trusting(self, trusted: TrustedFiles) -> Self {
+        Self { trusted, ..self }
+    }
+
+    /// Only what came with the checkout.
+    pub fn of_the_project(mut self) -> Self {
+        self.list.retain(|place| place.scope.is_project());
+        self
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Place> {
@@ -177,7 +197,7 @@ impl Places {
         if searches.is_empty() {
             return Gathered::default();
         }
-        gather(searches, kind)
+        gather(searches, kind, self.trusted.clone())
     }
 }
 
@@ -198,10 +218,10 @@ enum Message {
     Notice(String),
 }
 
-fn gather(searches: Vec<Search>, kind: Kind) -> Gathered {
+fn gather(searches: Vec<Search>, kind: Kind, trusted: TrustedFiles) -> Gathered {
     let (sender, receiver) = mpsc::sync_channel(64);
     let walk = move || {
-        let mut walk = Walk { kind, seen: HashSet::new(), files: 0, bytes: 0, sender };
+        let mut walk = Walk { kind, trusted, seen: HashSet::new(), files: 0, bytes: 0, sender };
         // An error means that nobody listens any more.
         let _ = searches.iter().try_for_each(|search| walk.search(search));
     };
@@ -235,6 +255,7 @@ struct Stop;
 
 struct Walk {
     kind: Kind,
+    trusted: TrustedFiles,
     /// Real paths: one file or folder reached twice counts once, and a loop ends.
     seen: HashSet<PathBuf>,
     files: usize,
@@ -276,7 +297,8 @@ impl Walk {
             }
         }
         files.sort();
-        files.into_iter().try_for_each(|path| self.read(&path, search))
+        let Ok(folder) = Workspace::open(&search.confined_to) else { return Ok(()) };
+        files.into_iter().try_for_each(|path| self.read(&path, &folder, search))
     }
 
     fn visit_later(
@@ -323,7 +345,7 @@ impl Walk {
         Ok(entries)
     }
 
-    fn read(&mut self, path: &Path, search: &Search) -> Result<(), Stop> {
+    fn read(&mut self, path: &Path, folder: &Workspace, search: &Search) -> Result<(), Stop> {
         if self.files == MOST_FILES || self.bytes > MOST_BYTES {
             let what = self.kind.folders()[0];
             self.notice(format!(
@@ -333,10 +355,17 @@ impl Walk {
             return Err(Stop);
         }
         self.files += 1;
-        match Document::read(path) {
+        match Document::read(folder, path) {
             Ok(document) => {
-                self.bytes += document.body.len().min(LARGEST_FILE);
-                let found = Found { document, scope: search.scope, base: search.base.clone() };
+                self.bytes += document.body.len();
+                let scope = match search.scope {
+                    Scope::Project { .. } => {
+                        Scope::Project { trusted: self.trusted.covers(path, &document.digest) }
+                    }
+                    own @ (Scope::User | Scope::BuiltIn) => own,
+                };
+                let (base, confined_to) = (search.base.clone(), search.confined_to.clone());
+                let found = Found { document, scope, base, confined_to };
                 self.sender.send(Message::Found(Box::new(found))).map_err(|_| Stop)
             }
             Err(error) => self.notice(format!("{error}; it is left out")),

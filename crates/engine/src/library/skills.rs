@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::frontmatter::{Document, LibraryError, first_paragraph};
 use super::places::{Found, Gathered, Kind, Places, Scope};
 use crate::tools::text::{LIMIT, first};
+use crate::tools::workspace::Workspace;
 
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;
@@ -25,6 +26,7 @@ pub struct Skill {
     /// The skill's folder, every link followed.
     pub dir: PathBuf,
     pub scope: Scope,
+    confined_to: PathBuf,
     /// `disable-model-invocation`: the user may load it, a model is not told of it.
     pub hidden: bool,
     /// Reading its folder may be allowed along with it; false when that folder is home, say.
@@ -112,7 +114,12 @@ impl Skills {
 impl Skill {
     /// What a model gets when it asks for the skill: the text, where its files are, and their names.
     pub fn content(&self) -> Result<String, LibraryError> {
-        let body = Document::read(&self.file)?.body;
+        let refused = |error: std::io::Error| LibraryError {
+            place: self.file.display().to_string(),
+            message: error.to_string(),
+        };
+        let folder = Workspace::open(&self.confined_to).map_err(refused)?;
+        let body = Document::read(&folder, &self.file)?.body;
         let shown = first(&body, LIMIT);
         let mut text = format!("<skill_content name=\"{}\">\n", self.name);
         // The text must not be able to end its own frame.
@@ -125,7 +132,9 @@ impl Skill {
             "\n\nSkill directory: {}\nRelative paths in this skill start there.\n",
             self.dir.display()
         );
-        let (resources, all) = resources(&self.dir);
+        // A folder that has become a link since is another folder.
+        let same = self.dir.canonicalize().is_ok_and(|dir| dir == self.dir);
+        let (resources, all) = if same { resources(&self.dir) } else { (Vec::new(), true) };
         if !resources.is_empty() {
             text.push_str("<skill_resources>\n");
             for file in &resources {
@@ -167,7 +176,7 @@ fn extra_paths(places: &Places, config: &Map<String, Value>) -> (Vec<PathBuf>, V
 }
 
 fn skill(found: &Found, places: &Places) -> (Skill, Vec<String>) {
-    let Found { document, scope, .. } = found;
+    let Found { document, scope, confined_to, .. } = found;
     let mut hints: Vec<String> = Vec::new();
     hints.extend(
         document.fault.as_ref().map(|fault| format!("{fault}; the skill is used as far as it can be read")),
@@ -204,6 +213,7 @@ fn skill(found: &Found, places: &Places) -> (Skill, Vec<String>) {
             .unwrap_or_else(|| format!("the skill {name}")),
         name,
         scope: *scope,
+        confined_to: confined_to.clone(),
         hidden,
         dir_is_its_own: !places.is_wide(&dir),
         file,

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{ConfigBytes, ConfigError, read_project};
+use crate::library::Places;
 use crate::paths::Paths;
 
 pub use store::{Entry, Standing, TrustError, TrustStore};
@@ -63,7 +64,7 @@ pub fn notice(wants: &[Want], standing: Standing) -> Option<String> {
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    fn of(bytes: &[u8]) -> Self {
+    pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 }
@@ -109,10 +110,7 @@ impl Project {
             files.insert(relative(root, &config.file), Digest::of(&config.bytes));
         }
         let mut project = Self { root: root.to_owned(), config, files, wants: Vec::new(), notices };
-        // Who works in his home has no project there: it is all his own.
-        if paths.home().and_then(|home| home.canonicalize().ok()).as_deref() != Some(root) {
-            library::scan(&mut project);
-        }
+        library::scan(&mut project, &Places::new(root, paths).of_the_project());
         Ok(project)
     }
 
@@ -154,7 +152,7 @@ fn relative(root: &Path, path: &Path) -> PathBuf {
 }
 
 /// Which contents the user trusts. Empty where nothing is trusted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedFiles {
     root: PathBuf,
     files: BTreeMap<PathBuf, Digest>,
@@ -162,8 +160,8 @@ pub struct TrustedFiles {
 
 impl TrustedFiles {
     /// Whether this exact content of this file is trusted. To be asked about the very bytes that will be used: the file
-    /// may have changed since it was hashed.
-    pub fn covers(&self, path: &Path, bytes: &[u8]) -> bool {
-        self.files.get(&relative(&self.root, path)).is_some_and(|digest| *digest == Digest::of(bytes))
+    /// may have changed since the user was asked.
+    pub fn covers(&self, path: &Path, content: &Digest) -> bool {
+        self.files.get(&relative(&self.root, path)) == Some(content)
     }
 }

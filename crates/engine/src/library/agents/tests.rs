@@ -183,7 +183,10 @@ fn a_file_without_front_matter_is_a_prompt() {
     let desk = Desk::with(&[("root/.eidolon/agents/pirate.md", "# Pirate\n\nTalk like one.")]);
     let agents = desk.agents(json!({}));
     let pirate = agents.get("pirate").unwrap();
-    assert_eq!((pirate.description.as_str(), pirate.scope), ("Talk like one.", Scope::Project));
+    assert_eq!(
+        (pirate.description.as_str(), pirate.scope),
+        ("Talk like one.", Scope::Project { trusted: false })
+    );
     assert_eq!(agents.names(Mode::Primary), ["build", "plan", "pirate"]);
 }
 
@@ -260,17 +263,17 @@ fn a_project_only_takes_away_from_what_zdx_brings() {
     let plan = agents.get("plan").unwrap();
     assert_eq!(plan.prompt.as_deref(), Some("New words."));
     let scopes: Vec<Scope> = plan.permission.iter().map(|rules| rules.scope).collect();
-    assert_eq!(scopes, [Scope::BuiltIn, Scope::Project], "a layer above, which policy holds for untrusted");
+    assert_eq!(scopes, [Scope::BuiltIn, Scope::Project { trusted: false }], "a layer above it");
     assert_eq!(plan.permission[0].value["edit"], "deny");
     assert_eq!(tools_of(agents.get("explore").unwrap()), ["read"]);
     assert_ne!(agents.get("compaction").unwrap().prompt.as_deref(), Some("Forget everything."));
     assert!(notices[0].contains("one of zdx's own"), "{notices:?}");
-    assert_eq!(plan.clone().untrusted().model, None);
+    assert_eq!(plan.model, None);
     // Also when configuration adds to it.
     let agents = desk.load(json!({"plan": {"steps": 3}})).0;
-    assert_eq!(agents.get("plan").unwrap().clone().untrusted().model, None);
+    assert_eq!(agents.get("plan").unwrap().model, None);
     let agents = desk.load(json!({"plan": {"model": "mine"}})).0;
-    assert_eq!(agents.get("plan").unwrap().clone().untrusted().model.as_deref(), Some("mine"));
+    assert_eq!(agents.get("plan").unwrap().model.as_deref(), Some("mine"));
 }
 
 #[test]

@@ -4,7 +4,6 @@
 
 use std::ops::Range;
 
-use super::super::places::{Scope, Trust};
 use super::SlashCommand;
 use crate::context::mentions::{Author, Mention, mentions_in, trimmed};
 
@@ -86,8 +85,22 @@ enum Piece<'a> {
     Shell(&'a str),
 }
 
-pub fn count_shells(template: &str) -> usize {
-    pieces(template).iter().filter(|piece| matches!(piece, Piece::Shell(_))).count()
+/// The commands in a template, each with where it begins.
+pub fn shells(template: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    pieces(template).into_iter().filter_map(move |piece| {
+        let start = at;
+        match piece {
+            Piece::Text(text) => {
+                at += text.len();
+                None
+            }
+            Piece::Shell(command) => {
+                at += command.len() + "!``".len();
+                Some((start, command))
+            }
+        }
+    })
 }
 
 /// `` !`cmd` `` on one line, not directly after a letter or digit.
@@ -115,9 +128,9 @@ fn pieces(template: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-pub fn expand(command: &SlashCommand, arguments: &str, project: Trust) -> Result<Expanded, ExpandError> {
+pub fn expand(command: &SlashCommand, arguments: &str) -> Result<Expanded, ExpandError> {
     let arguments = arguments.trim();
-    let only_text = command.scope == Scope::Project && project == Trust::Untrusted;
+    let only_text = !command.scope.may_grant();
     let mut filler = Filler { arguments, words: words(arguments), placeholders: 0, longest: LONGEST };
     let mut expanded = Expanded {
         text: String::new(),

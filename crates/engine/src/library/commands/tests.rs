@@ -49,7 +49,7 @@ fn command(template: &str, scope: Scope) -> SlashCommand {
 }
 
 fn expanded(template: &str, arguments: &str) -> Expanded {
-    command(template, Scope::User).expand(arguments, Trust::Untrusted).unwrap()
+    command(template, Scope::User).expand(arguments).unwrap()
 }
 
 /// With every shell span answered by its number.
@@ -95,8 +95,8 @@ fn the_front_matter_says_who_answers() {
         (fix.description.as_str(), fix.hint.as_deref()),
         ("Fix an issue", Some("[number] [priority]"))
     );
-    let called = fix.expand("7", Trust::Trusted).unwrap();
-    assert_eq!((called.agent.as_deref(), called.model.as_deref()), (Some("plan"), Some("local/m")));
+    let called = fix.expand("7").unwrap();
+    assert_eq!((called.agent.as_deref(), fix.model.as_deref()), (Some("plan"), Some("local/m")));
     assert_eq!(called.fill(&[]), "Fix 7.");
     assert_eq!(commands.get("bare").unwrap().description, "Does a thing.");
     assert_eq!(commands.get("broken").unwrap().agent.as_deref(), Some("plan"));
@@ -168,22 +168,23 @@ fn an_argument_never_becomes_a_command() {
 
 #[test]
 fn of_an_untrusted_projects_command_only_the_text_counts() {
-    let mut project = command("Log: !`git log $1` end", Scope::Project);
+    let mut project = command("Log: !`git log $1` end", Scope::Project { trusted: false });
     project.model = Some("evil/m".to_owned());
     project.agent = Some("plan".to_owned());
-    let called = project.expand("-3", Trust::Untrusted).unwrap();
+    let called = project.expand("-3").unwrap();
     assert_eq!((called.shells().count(), called.withheld), (0, 1));
     assert_eq!(called.fill(&["never".to_owned()]), "Log: !`git log -3` end");
     assert_eq!((called.model.as_deref(), called.agent.as_deref()), (None, Some("plan")));
-    let called = project.expand("-3", Trust::Trusted).unwrap();
+    project.scope = Scope::Project { trusted: true };
+    let called = project.expand("-3").unwrap();
     assert_eq!((called.shells().count(), called.withheld), (1, 0));
     assert_eq!(called.model.as_deref(), Some("evil/m"));
 }
 
 #[test]
 fn mentions_know_whose_words_they_are() {
-    let authors = |template: &str, scope: Scope, project: Trust| -> Vec<(String, Author)> {
-        let called = command(template, scope).expand("~/mine.txt", project).unwrap();
+    let authors = |template: &str, scope: Scope| -> Vec<(String, Author)> {
+        let called = command(template, scope).expand("~/mine.txt").unwrap();
         let path = |what: What| match what {
             What::Path { path, .. } => path,
             other => panic!("{other:?}"),
@@ -201,9 +202,9 @@ fn mentions_know_whose_words_they_are() {
             own("src/~/mine.txt", template),
         ]
     };
-    assert_eq!(authors(mixed, Scope::Project, Trust::Untrusted), expected(Author::File));
-    assert_eq!(authors(mixed, Scope::Project, Trust::Trusted), expected(Author::User));
-    assert_eq!(authors(mixed, Scope::User, Trust::Untrusted), expected(Author::User));
+    assert_eq!(authors(mixed, Scope::Project { trusted: false }), expected(Author::File));
+    assert_eq!(authors(mixed, Scope::Project { trusted: true }), expected(Author::User));
+    assert_eq!(authors(mixed, Scope::User), expected(Author::User));
     // What a command printed is nobody's mention.
     let called = expanded("see !`cat x`", "");
     assert_eq!(called.fill(&["@/etc/passwd".to_owned()]), "see @/etc/passwd");
@@ -212,12 +213,10 @@ fn mentions_know_whose_words_they_are() {
 
 #[test]
 fn what_grows_without_bound_is_refused() {
-    let error = command(&"$ARGUMENTS".repeat(1000), Scope::User)
-        .expand(&"x".repeat(10_000), Trust::Trusted)
-        .unwrap_err();
+    let error = command(&"$ARGUMENTS".repeat(1000), Scope::User).expand(&"x".repeat(10_000)).unwrap_err();
     assert!(matches!(&error, ExpandError::TooLong(name) if name == "x"), "{error}");
     let shells = "!`$ARGUMENTS`\n".repeat(20);
-    assert!(command(&shells, Scope::User).expand(&"x".repeat(60_000), Trust::Trusted).is_err());
+    assert!(command(&shells, Scope::User).expand(&"x".repeat(60_000)).is_err());
     let desk = Desk::with(&[("root/.zdx/commands/many.md", &"!`a`\n".repeat(21))]);
     let (commands, notices) = desk.load();
     assert!(commands.get("many").is_none());
@@ -229,7 +228,7 @@ proptest! {
     #[test]
     fn any_template_takes_any_arguments(template in "[!`$1A@é \n]{0,30}", arguments in "[!`$1'\"\\\\@é ]{0,30}") {
         let called = expanded(&template, &arguments);
-        prop_assert_eq!(called.shells().count(), expand::count_shells(&template));
+        prop_assert_eq!(called.shells().count(), expand::shells(&template).count());
         called.mentions();
         called.fill(&[]);
     }

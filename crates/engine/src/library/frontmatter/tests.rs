@@ -106,18 +106,20 @@ fn hostile_yaml_is_refused_not_followed() {
 fn files_are_bounded_regular_and_text() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.md");
+    let folder = Workspace::open(dir.path()).unwrap();
+    let read = |path: &Path| Document::read(&folder, path);
     let message = |content: &[u8]| {
         fs::write(&path, content).unwrap();
-        Document::read(&path).unwrap_err().to_string()
+        read(&path).unwrap_err().to_string()
     };
-    assert!(message(&vec![b'x'; LARGEST_FILE + 1]).contains("longer than 256 KiB"));
+    assert!(message(&vec![b'x'; LARGEST_FILE as usize + 1]).contains("longer than 256 KiB"));
     assert!(message(b"a\0b").contains("not a text file"));
     let latin = message(b"---\nname: x\n---\ncaf\xe9");
     assert!(latin.contains("a.md:4: ") && latin.contains("UTF-8"), "{latin}");
-    assert!(Document::read(dir.path()).unwrap_err().message.contains("cannot be read"));
-    assert!(Document::read(&dir.path().join("none")).unwrap_err().message.contains("cannot be read"));
-    fs::write(&path, vec![b'x'; LARGEST_FILE]).unwrap();
-    assert_eq!(Document::read(&path).unwrap().body.len(), LARGEST_FILE);
+    assert!(read(dir.path()).unwrap_err().message.contains("cannot be read"));
+    assert!(read(&dir.path().join("none")).unwrap_err().message.contains("cannot be read"));
+    fs::write(&path, vec![b'x'; LARGEST_FILE as usize]).unwrap();
+    assert_eq!(read(&path).unwrap().body.len() as u64, LARGEST_FILE);
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn the_project_beats_home_and_ours_beats_foreign() {
         (dir, place.scope)
     };
     let listed: Vec<(String, Scope)> = desk.places().iter().map(short).collect();
-    let project = FOLDERS.map(|name| (format!("root/{name}"), Scope::Project));
+    let project = FOLDERS.map(|name| (format!("root/{name}"), Scope::Project { trusted: false }));
     let home = FOLDERS.map(|name| (format!("home/{name}"), Scope::User));
     let base = [("home/.config/zdx".to_owned(), Scope::User)];
     assert_eq!(listed, [&project[..], &base, &home].concat());
@@ -142,7 +142,7 @@ fn files_that_cannot_be_used_cost_a_notice_each() {
     let desk = Desk::new();
     desk.write("root/.zdx/commands/a.md", "fine");
     desk.write("root/.zdx/commands/bin.md", "a\0b");
-    desk.write("root/.zdx/commands/huge.md", &"x".repeat(LARGEST_FILE + 1));
+    desk.write("root/.zdx/commands/huge.md", &"x".repeat(256 * 1024 + 1));
     let pipe = desk.path("root/.zdx/commands/pipe.md");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let (found, notices) = desk.found(Kind::Commands);
@@ -174,7 +174,7 @@ fn too_many_folders_and_files_end_with_a_notice() {
 fn out_of_patience_what_was_found_counts() {
     let (sender, receiver) = mpsc::sync_channel(2);
     let document = Document::parse(Path::new("a.md"), "x");
-    let found = Found { document, scope: Scope::User, base: PathBuf::new() };
+    let found = Found { document, scope: Scope::User, base: PathBuf::new(), confined_to: PathBuf::new() };
     sender.send(Message::Found(Box::new(found))).unwrap();
     // The walk still holds its end, and never says another word.
     let Gathered { found, notices } = collect(&receiver, Kind::Agents, Duration::from_millis(10));

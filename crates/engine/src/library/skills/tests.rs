@@ -55,7 +55,8 @@ fn a_skill_is_its_name_its_description_and_its_folder() {
         description: "Works with PDF files".to_owned(),
         file: desk.path("root/.claude/skills/pdf/SKILL.md"),
         dir: desk.path("root/.claude/skills/pdf"),
-        scope: Scope::Project,
+        scope: Scope::Project { trusted: false },
+        confined_to: desk.path("root"),
         hidden: false,
         dir_is_its_own: true,
     };
@@ -178,6 +179,7 @@ fn the_catalogue_keeps_its_limit_and_says_what_is_missing() {
                 file: PathBuf::new(),
                 dir: PathBuf::new(),
                 scope: Scope::User,
+                confined_to: PathBuf::new(),
                 hidden: false,
                 dir_is_its_own: true,
             })
@@ -231,4 +233,17 @@ fn long_texts_and_many_files_are_cut_with_a_word() {
     fs::remove_file(desk.path("root/.zdx/skills/a/SKILL.md")).unwrap();
     let (skills, _) = Desk::with(&[]).load();
     assert!(skills.is_empty());
+}
+
+#[test]
+fn a_skill_that_became_a_link_out_of_the_project_is_not_read() {
+    let desk = Desk::with(&[("root/.zdx/skills/a/SKILL.md", "harmless"), ("home/secret/SKILL.md", "secret")]);
+    let skills = desk.skills();
+    let skill = skills.get("a").unwrap();
+    fs::remove_file(&skill.file).unwrap();
+    std::os::unix::fs::symlink(desk.path("home/secret/SKILL.md"), &skill.file).unwrap();
+    assert!(skill.content().unwrap_err().message.contains("leads out"), "{:?}", skill.content());
+    fs::remove_dir_all(&skill.dir).unwrap();
+    std::os::unix::fs::symlink(desk.path("home/secret"), &skill.dir).unwrap();
+    assert!(skill.content().unwrap_err().message.contains("leads out"), "{:?}", skill.content());
 }

@@ -1,202 +1,93 @@
 //! Which of a project's commands and agents ask for more than to be read: shell spans, a model, files of the user's,
-//! allow rules. A file in which nothing is found stays untrusted for good, so an oversight here grants nothing.
+//! allow rules. They are read as a session reads them; a file in which nothing is found stays untrusted for good, so an
+//! oversight here grants nothing.
 
-use crate::library::places::FOLDERS;
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use serde_json::Value;
 
-use super::{Digest, Project, Want, relative};
-use crate::tools::workspace::Workspace;
+use super::{Project, Want, relative};
+use crate::context::mentions::{What, mentions_in, trimmed};
+use crate::library::places::{Found, Kind, Places};
+use crate::library::{AgentProfile, SlashCommand, agents};
 
-const DEEPEST: usize = 6;
-const MOST_ENTRIES: usize = 4_000;
-const LARGEST_FILE: u64 = 256 * 1024;
-const MOST_BYTES: usize = 16 << 20;
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Command,
-    Agent,
+/// `places` are the project's own.
+pub fn scan(project: &mut Project, places: &Places) {
+    // What is wrong with a file, a session says when it loads it.
+    for found in places.gather(Kind::Commands, &[]).found {
+        if let Ok(command) = SlashCommand::read(&found) {
+            note(project, &found, &format!("/{}", command.name), command_wants(&command, &found));
+        }
+    }
+    for found in places.gather(Kind::Agents, &[]).found {
+        if let Ok(agent) = AgentProfile::read(&found) {
+            note(project, &found, &format!("agent {}", agent.name), agent_wants(&agent, &found));
+        }
+    }
 }
 
-const PLACES: [(&str, Kind); 4] = [
-    ("commands", Kind::Command),
-    ("command", Kind::Command),
-    ("agents", Kind::Agent),
-    ("agent", Kind::Agent),
-];
+/// What is wanted, by line.
+type Wanted = Vec<(usize, String)>;
 
-pub fn scan(project: &mut Project) {
-    // A root that cannot be opened is reported by whoever works in it.
-    let Ok(workspace) = Workspace::open(&project.root) else { return };
-    let mut scan = Scan { workspace, project, seen: HashSet::new(), entries: 0, bytes: 0 };
-    for folder in FOLDERS {
-        for (name, kind) in PLACES {
-            let dir = scan.project.root.join(folder).join(name);
-            if dir.symlink_metadata().is_ok() {
-                scan.folder(&dir, kind, 0);
+fn note(project: &mut Project, found: &Found, key: &str, mut wanted: Wanted) {
+    if wanted.is_empty() {
+        return;
+    }
+    wanted.sort_by_key(|(line, _)| *line);
+    let file = relative(&project.root, &found.document.path);
+    project.files.insert(file.clone(), found.document.digest);
+    project.wants.extend(wanted.into_iter().map(|(line, what)| Want {
+        file: file.clone(),
+        line,
+        key: key.to_owned(),
+        what: format!("{key}: {what}"),
+    }));
+}
+
+fn command_wants(command: &SlashCommand, found: &Found) -> Wanted {
+    let mut wanted: Wanted = model_wanted(command.model.as_deref(), &["model"], found).into_iter().collect();
+    let body = &found.document.body;
+    let line = |at: usize| found.document.body_line + body[..at].matches('\n').count();
+    wanted.extend(command.shells().map(|(at, shell)| (line(at), format!("run {}", shell.trim()))));
+    for mention in mentions_in(body) {
+        if let What::Path { path, .. } = &mention.what
+            && (path.starts_with(['/', '~']) || path.split('/').any(|part| part == ".."))
+        {
+            wanted.push((line(mention.span.start), format!("send the model {}", trimmed(path))));
+        }
+    }
+    wanted
+}
+
+fn agent_wants(agent: &AgentProfile, found: &Found) -> Wanted {
+    let mut wanted: Wanted =
+        model_wanted(agent.model.as_deref(), &agents::MODEL, found).into_iter().collect();
+    let line = found.document.fields.line(&["permission"]).unwrap_or(1);
+    for table in &agent.permission {
+        let mut allowed = Vec::new();
+        collect_allowed(&table.value, &mut Vec::new(), &mut allowed);
+        wanted.extend(allowed.into_iter().map(|what| (line, format!("allow without asking: {what}"))));
+    }
+    wanted
+}
+
+fn model_wanted(model: Option<&str>, spellings: &[&str], found: &Found) -> Option<(usize, String)> {
+    let line = found.document.fields.line(spellings).unwrap_or(1);
+    model.map(|model| (line, format!("have the model {model} answer")))
+}
+
+/// Every rule that says `allow`, by the keys that lead to it.
+fn collect_allowed(value: &Value, keys: &mut Vec<String>, allowed: &mut Vec<String>) {
+    match value {
+        Value::String(word) if word.trim().eq_ignore_ascii_case("allow") => {
+            let all = keys.iter().all(|key| key == "*");
+            allowed.push(if all { "everything".to_owned() } else { keys.join(" ") });
+        }
+        Value::Object(table) => {
+            for (key, value) in table {
+                keys.push(key.clone());
+                collect_allowed(value, keys, allowed);
+                keys.pop();
             }
         }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {}
     }
-    if scan.entries > MOST_ENTRIES || scan.bytes > MOST_BYTES {
-        let message =
-            "this project has more commands and agents than zdx looks through; the rest stays untrusted";
-        scan.project.notices.push(message.to_owned());
-    }
-}
-
-struct Scan<'a> {
-    workspace: Workspace,
-    project: &'a mut Project,
-    /// Real paths: a loop of links ends.
-    seen: HashSet<PathBuf>,
-    entries: usize,
-    bytes: usize,
-}
-
-impl Scan<'_> {
-    fn folder(&mut self, dir: &Path, kind: Kind, depth: usize) {
-        if !self.is_new_and_inside(dir) {
-            return;
-        }
-        let Ok(listed) = std::fs::read_dir(dir) else { return };
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for entry in listed.flatten() {
-            self.entries += 1;
-            if self.entries > MOST_ENTRIES {
-                break;
-            }
-            paths.push(entry.path());
-        }
-        paths.sort();
-        for path in paths {
-            if self.bytes > MOST_BYTES {
-                return;
-            }
-            if path.is_dir() {
-                let deeper = matches!(kind, Kind::Command) && depth < DEEPEST;
-                if deeper {
-                    self.folder(&path, kind, depth + 1);
-                }
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                self.file(&path, kind);
-            }
-        }
-    }
-
-    fn is_new_and_inside(&mut self, path: &Path) -> bool {
-        match self.workspace.locate(path) {
-            Ok(target) if target.inside => self.seen.insert(target.path),
-            Ok(target) if target.exists => {
-                let path = path.display();
-                self.project.notices.push(format!("ignored: {path} is a link that leads out of the project"));
-                false
-            }
-            Ok(_) | Err(_) => false,
-        }
-    }
-
-    /// What cannot be read cannot be trusted; whoever loads it says why.
-    fn file(&mut self, path: &Path, kind: Kind) {
-        if !self.is_new_and_inside(path) {
-            return;
-        }
-        let read =
-            self.workspace.locate(path).and_then(|target| self.workspace.read_file(&target, LARGEST_FILE));
-        let Ok(bytes) = read else { return };
-        self.bytes += bytes.len();
-        let Ok(text) = std::str::from_utf8(&bytes) else { return };
-        let file = relative(&self.project.root, path);
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let found = match kind {
-            Kind::Command => command_wants(text),
-            Kind::Agent => agent_wants(text),
-        };
-        if found.is_empty() {
-            return;
-        }
-        let key = match kind {
-            Kind::Command => format!("/{name}"),
-            Kind::Agent => format!("agent {name}"),
-        };
-        let wants = found.into_iter().map(|(line, what)| Want {
-            file: file.clone(),
-            line,
-            key: key.clone(),
-            what: format!("{key}: {what}"),
-        });
-        self.project.wants.extend(wants);
-        self.project.files.insert(file, Digest::of(&bytes));
-    }
-}
-
-type Found = Vec<(usize, String)>;
-
-fn command_wants(text: &str) -> Found {
-    let mut found = model_choice(text);
-    for (number, line) in text.lines().enumerate() {
-        found.extend(shell_spans(line).map(|command| (number + 1, format!("run {command}"))));
-        let outside = |word: &&str| {
-            let named = word.trim_start_matches(['(', '"', '\'', '`']).strip_prefix('@').unwrap_or_default();
-            let named = named.strip_prefix("file:").unwrap_or(named).trim_start_matches('"');
-            named.starts_with(['/', '~']) || named.starts_with("../") || named.contains("/../")
-        };
-        found.extend(
-            line.split_whitespace()
-                .filter(outside)
-                .map(|word| (number + 1, format!("send the model {word}"))),
-        );
-    }
-    found
-}
-
-/// `` !`cmd` `` on one line.
-fn shell_spans(line: &str) -> impl Iterator<Item = &str> {
-    line.split("!`")
-        .skip(1)
-        .filter_map(|rest| rest.split_once('`'))
-        .map(|(command, _)| command.trim())
-        .filter(|command| !command.is_empty())
-}
-
-fn agent_wants(text: &str) -> Found {
-    let mut found = model_choice(text);
-    let mut in_rules = false;
-    for (line, text) in front_matter(text) {
-        if let Some(key) = key_of(text) {
-            in_rules = key == "permission";
-        }
-        // Words, so that `disallow` is none of them.
-        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
-        if in_rules && words.any(|word| word.eq_ignore_ascii_case("allow")) {
-            found.push((line, format!("allow without asking: {}", text.trim())));
-        }
-    }
-    found
-}
-
-fn model_choice(text: &str) -> Found {
-    let chosen = front_matter(text).filter(|(_, text)| key_of(text) == Some("model"));
-    chosen
-        .filter_map(|(line, text)| {
-            let model = text.split_once(':')?.1.trim();
-            let none = model.is_empty() || model == "inherit";
-            (!none).then(|| (line, format!("have the model {model} answer")))
-        })
-        .collect()
-}
-
-/// The lines between the two `---`, with their numbers.
-fn front_matter(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate().map(|(n, line)| (n + 1, line));
-    let opens = lines.next().is_some_and(|(_, first)| first.trim_end() == "---");
-    lines.take_while(move |(_, line)| opens && line.trim_end() != "---")
-}
-
-/// The name of a top-level entry, quoted or not.
-fn key_of(line: &str) -> Option<&str> {
-    if line.starts_with([' ', '\t', '#', '-']) {
-        return None;
-    }
-    line.split_once(':').map(|(key, _)| key.trim().trim_matches(['"', '\'']))
 }

@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
+use crate::library::{Agents, Commands, Places};
 use crate::paths::Env;
 
 struct World {
@@ -50,24 +51,25 @@ fn commands_and_agents_are_listed_by_what_they_want() {
     let world = World::new();
     world.write(
         ".claude/commands/ops/deploy.md",
-        "---\nmodel: other/m\n---\nSay !`git push` and @~/.ssh/id_rsa, not x!`` nor !`open",
+        "---\nmodel: other/m\n---\n\nSay !`git push` and @~/.ssh/id_rsa, not x!`` nor !`open",
     );
     world.write(
         ".zdx/agents/root.md",
         "---\npermission:\n  bash: allow\n  edit: deny\ntools: [bash]\n---\nallow all",
     );
-    world.write(".opencode/agent/one.md", "---\n\"permission\": {bash: allow}\n---\n");
+    world.write(".opencode/agent/one.md", "---\n\"permission\": allow\nModel-Override: m\n---\n");
     world.write(".eidolon/commands/plain.md", "just text with @src/main.rs and allow");
     world.write(".agents/agents/calm.md", "---\npermission:\n  bash: deny\nmodel: inherit\n---\n");
     world.write(".claude/skills/x/SKILL.md", "---\nallowed-tools: Bash(*)\n---\n!`touch x`");
     assert_eq!(
         world.wants(),
         [
-            ".zdx/agents/root.md:3: agent root: allow without asking: bash: allow",
-            ".claude/commands/ops/deploy.md:2: /deploy: have the model other/m answer",
-            ".claude/commands/ops/deploy.md:4: /deploy: run git push",
-            ".claude/commands/ops/deploy.md:4: /deploy: send the model @~/.ssh/id_rsa,",
-            ".opencode/agent/one.md:2: agent one: allow without asking: \"permission\": {bash: allow}",
+            ".claude/commands/ops/deploy.md:2: /ops:deploy: have the model other/m answer",
+            ".claude/commands/ops/deploy.md:5: /ops:deploy: run git push",
+            ".claude/commands/ops/deploy.md:5: /ops:deploy: send the model ~/.ssh/id_rsa",
+            ".zdx/agents/root.md:2: agent root: allow without asking: bash",
+            ".opencode/agent/one.md:2: agent one: allow without asking: everything",
+            ".opencode/agent/one.md:3: agent one: have the model m answer",
         ]
     );
 }
@@ -106,16 +108,30 @@ fn trust_is_for_the_exact_content() {
     assert_eq!(world.standing(), Standing::Trusted);
 }
 
+/// The loaders ask about the bytes they read: what changed since the user was asked, and what never was part of it, only
+/// informs.
 #[test]
-fn loaders_learn_whether_this_content_is_trusted() {
+fn loaders_believe_only_the_content_that_was_trusted() {
     let world = World::new();
-    world.write(".claude/commands/a.md", "!`ls`");
-    let path = world.root.join(".claude/commands/a.md");
-    let files = world.project().trusted_files();
-    assert!(files.covers(&path, b"!`ls`"));
-    assert!(!files.covers(&path, b"!`rm`"));
-    assert!(!files.covers(&world.root.join(".claude/commands/b.md"), b"!`ls`"));
-    assert!(!TrustedFiles::default().covers(&path, b"!`ls`"));
+    world.write(".claude/commands/a.md", "---\nmodel: other/m\n---\n!`ls`");
+    world.write(".zdx/agents/a.md", "---\nmodel_override: other/m\npermission: {bash: allow}\n---\nx");
+    let places = || Places::new(&world.root, &world.paths);
+    let seen = |trusted: TrustedFiles| {
+        let places = places().trusting(trusted);
+        let (commands, _) = Commands::load(&places, &[]);
+        let (agents, _) = Agents::load(&places, &serde_json::Map::new());
+        let agent = agents.get("a").unwrap();
+        let rules = agent.permission[0].scope.may_grant();
+        (commands.get("a").unwrap().expand("").unwrap().shells().count(), agent.model.clone(), rules)
+    };
+    let model = Some("other/m".to_owned());
+    assert_eq!(seen(TrustedFiles::default()), (0, None, false));
+    let trusted = world.project().trusted_files();
+    assert_eq!(seen(trusted.clone()), (1, model.clone(), true));
+    world.write(".claude/commands/a.md", "!`lz`");
+    assert_eq!(seen(trusted.clone()), (0, model, true));
+    world.write(".zdx/agents/a.md", "---\nmodel: other/n\npermission: {bash: allow}\n---\nx");
+    assert_eq!(seen(trusted), (0, None, false));
 }
 
 #[test]
@@ -135,9 +151,7 @@ fn links_that_lead_out_loops_and_special_files_are_left_out() {
     let project = world.project();
     assert_eq!((project.wants(), project.config()), (&[][..], None));
     let notices = project.notices().join("\n");
-    for named in [".zdx/config.toml", ".claude/commands", "link.md"] {
-        assert!(notices.contains(named), "{named} in {notices}");
-    }
+    assert!(notices.contains(".zdx/config.toml"), "{notices}");
 }
 
 #[test]
