@@ -39,6 +39,8 @@ pub struct Persona {
 pub enum PersonaError {
     #[error("there is no agent named {name}; there are: {known}")]
     Unknown { name: String, known: String },
+    #[error("there is no agent named {name}: {why}")]
+    NotLoaded { name: String, why: String },
     #[error(transparent)]
     Rules(#[from] RuleError),
 }
@@ -73,9 +75,10 @@ impl Personas {
 
     fn find(&self, name: &str, mode: Mode) -> Result<AgentProfile, PersonaError> {
         let agent = self.agents.get(name).filter(|agent| !agent.hidden && agent.mode.serves(mode));
-        agent.cloned().ok_or_else(|| PersonaError::Unknown {
-            name: name.to_owned(),
-            known: self.agents.names(mode).join(", "),
+        let name = || name.to_owned();
+        agent.cloned().ok_or_else(|| match self.agents.refused(&name()) {
+            Some(why) => PersonaError::NotLoaded { name: name(), why: why.to_string() },
+            None => PersonaError::Unknown { name: name(), known: self.agents.names(mode).join(", ") },
         })
     }
 

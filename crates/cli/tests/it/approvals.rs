@@ -112,7 +112,7 @@ fn colour_of(pty: &Pty, text: &str) -> vt100::Color {
 }
 
 #[test]
-fn a_command_is_shown_whole_with_every_character_visible() {
+pub fn a_command_is_shown_whole_with_every_character_visible() {
     for columns in [80, 40] {
         let server = ModelServer::start();
         let zdx = with_model(&server);
@@ -149,7 +149,7 @@ fn the_rule_that_fired_is_named() {
 }
 
 #[test]
-fn what_was_typed_before_the_question_never_answers_it() {
+pub fn what_was_typed_before_the_question_never_answers_it() {
     for ahead in ["y", "y\r", "\x1b[200~y\n\x1b[201~", "yyyyyyyy"] {
         let gate = Gate::new();
         let server = ModelServer::start();
@@ -260,7 +260,7 @@ fn what_a_project_was_granted_holds_until_it_is_revoked() {
 }
 
 #[test]
-fn what_is_dangerous_is_confirmed_every_time() {
+pub fn what_is_dangerous_is_confirmed_every_time() {
     for args in [&[][..], &["--yolo"]] {
         let server = ModelServer::start();
         let zdx = with_model(&server);
@@ -295,7 +295,7 @@ fn ctrl_c_stops_the_turn_and_the_end_of_input_is_a_no() {
 }
 
 #[test]
-fn a_users_own_command_passes_the_same_gate() {
+pub fn a_users_own_command_passes_the_same_gate() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     zdx.write("build/kept", "");

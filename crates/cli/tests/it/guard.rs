@@ -8,10 +8,10 @@ use zdx_testkit::{ModelServer, Output, Reply, Zdx};
 use crate::turns::chat_results;
 use crate::{place, with_model};
 
-const TABLE: &str = include_str!("../../../engine/tests/cases/attack.jsonl");
+pub const TABLE: &str = include_str!("../../../engine/tests/cases/attack.jsonl");
 
 /// Has the model make these calls at once and says how the run ended and what the model was told.
-fn told(zdx: &Zdx, server: &ModelServer, calls: &[(&str, Value)], args: &[&str]) -> (Output, Vec<Value>) {
+pub fn told(zdx: &Zdx, server: &ModelServer, calls: &[(&str, Value)], args: &[&str]) -> (Output, Vec<Value>) {
     let mut reply = Reply::chat();
     for (at, (tool, input)) in calls.iter().enumerate() {
         reply = reply.tool_call(&format!("c{at}"), tool, input.clone());
@@ -24,16 +24,16 @@ fn told(zdx: &Zdx, server: &ModelServer, calls: &[(&str, Value)], args: &[&str])
     (output, chat_results(request).into_iter().map(|(_, result)| result).collect())
 }
 
-fn code(result: &Value) -> &str {
+pub fn code(result: &Value) -> &str {
     result["error"]["code"].as_str().unwrap_or("none")
 }
 
-fn bash(command: &str) -> (&'static str, Value) {
+pub fn bash(command: &str) -> (&'static str, Value) {
     ("bash", json!({ "command": command }))
 }
 
 #[test]
-fn with_nobody_to_ask_a_question_is_a_no_that_names_the_way_out() {
+pub fn with_nobody_to_ask_a_question_is_a_no_that_names_the_way_out() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     zdx.write("kept", "as it was\n");
@@ -66,7 +66,7 @@ fn a_terminal_makes_no_person_of_exec() {
 }
 
 #[test]
-fn one_flag_lifts_the_confirmation_and_nothing_lifts_the_forbidden() {
+pub fn one_flag_lifts_the_confirmation_and_nothing_lifts_the_forbidden() {
     let server = ModelServer::start();
     let zdx = with_model(&server).config_more("[permission]\nbash = \"allow\"\n");
     zdx.write("gone", "");
@@ -165,7 +165,7 @@ fn outside(zdx: &Zdx) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn a_write_through_a_hard_link_leaves_the_outside_alone() {
+pub fn a_write_through_a_hard_link_leaves_the_outside_alone() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     let outside = zdx.home().join("precious");
@@ -184,7 +184,7 @@ fn a_write_through_a_hard_link_leaves_the_outside_alone() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn devices_and_magic_links_are_no_files() {
+pub fn devices_and_magic_links_are_no_files() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     symlink("/dev/zero", zdx.root().join("zeroes")).unwrap();
@@ -202,7 +202,7 @@ fn devices_and_magic_links_are_no_files() {
 }
 
 #[test]
-fn a_copy_onto_a_link_is_judged_by_where_it_leads() {
+pub fn a_copy_onto_a_link_is_judged_by_where_it_leads() {
     let zdx = place();
     zdx.write("video.mp4", "");
     zdx.write("docs/notes", "");
@@ -221,7 +221,7 @@ fn a_copy_onto_a_link_is_judged_by_where_it_leads() {
 }
 
 #[test]
-fn a_session_is_named_by_an_id_and_never_by_a_path() {
+pub fn a_session_is_named_by_an_id_and_never_by_a_path() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     std::fs::write(zdx.storage().join("x.jsonl"), "{}\n").unwrap();

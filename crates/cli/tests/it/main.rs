@@ -5,6 +5,7 @@
 
 mod agents;
 mod approvals;
+mod case_rows;
 mod chat;
 mod config;
 mod context;
@@ -14,6 +15,7 @@ mod guard;
 mod handoff;
 mod history;
 mod json;
+mod poisoned;
 mod policy_cmd;
 mod secrets;
 mod sessions;

@@ -81,11 +81,13 @@ impl AgentProfile {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agents {
     list: Vec<AgentProfile>,
+    /// By name, what is wrong with a file that would have been one.
+    refused: Vec<(String, LibraryError)>,
 }
 
 impl Default for Agents {
     fn default() -> Self {
-        Self { list: builtin::all() }
+        Self { list: builtin::all(), refused: Vec::new() }
     }
 }
 
@@ -98,11 +100,12 @@ impl Agents {
         let mut taken: Vec<(String, Found)> = Vec::new();
         let mut foreign: Vec<String> = Vec::new();
         for found in found {
+            let name = file_name(&found);
             if let Some(fault) = &found.document.fault {
                 notices.push(format!("{fault}; the agent is not loaded"));
+                agents.refused.push((name, fault.clone()));
                 continue;
             }
-            let name = file_name(&found);
             if let Some((_, winner)) = taken.iter().find(|(other, _)| *other == name) {
                 let same_tree = winner.base == found.base;
                 notices.push(clash("agent", &name, &found.document.path, &winner.document.path, same_tree));
@@ -111,7 +114,10 @@ impl Agents {
             match agents.add_file(&name, &found, &mut foreign) {
                 Ok(true) => taken.push((name, found)),
                 Ok(false) => {}
-                Err(error) => notices.push(format!("{error}; the agent is not loaded")),
+                Err(error) => {
+                    notices.push(format!("{error}; the agent is not loaded"));
+                    agents.refused.push((name, error));
+                }
             }
         }
         for (name, table) in config {
@@ -131,6 +137,11 @@ impl Agents {
 
     pub fn get(&self, name: &str) -> Option<&AgentProfile> {
         self.list.iter().find(|agent| agent.name == name)
+    }
+
+    /// Why there is no agent of this name, where a file says that there should be.
+    pub fn refused(&self, name: &str) -> Option<&LibraryError> {
+        self.refused.iter().find(|(refused, _)| refused == name).map(|(_, why)| why)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &AgentProfile> {

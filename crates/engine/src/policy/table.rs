@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use zdx_protocol::{Action, Level, Origin};
 
-use super::check::{action_of, command_text, quote};
-use super::{Entry, MapView, PolicyContext, grant_key, judge};
+use super::check::{action_of, command_text};
+use super::{Entry, MapView, PolicyContext, judge};
 
 /// One line of a table.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,7 +36,7 @@ pub struct Miss {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     pub judged: usize,
-    /// Rows about situations, screens or doors that no single decision shows.
+    /// Rows about situations, screens or doors that no single decision shows; tests live through those.
     pub skipped: Vec<String>,
     pub missed: Vec<Miss>,
 }
@@ -72,7 +72,7 @@ fn judge_row(row: &Row, cx: &PolicyContext, report: &mut Report) {
     };
     let mut cx = cx.clone();
     cx.files = Arc::new(disk_for(row, &mut cx));
-    let Some(action) = action_for(row, &mut cx) else {
+    let Some(action) = action_for(row, &cx) else {
         report.skipped.push(row.id.clone());
         return;
     };
@@ -97,7 +97,7 @@ fn level(text: &str) -> Option<Level> {
 }
 
 /// The action that a row stands for, with the surroundings its text names.
-fn action_for(row: &Row, cx: &mut PolicyContext) -> Option<Action> {
+fn action_for(row: &Row, cx: &PolicyContext) -> Option<Action> {
     let command =
         |text: String, origin| Some(Action::Command { command: text, cwd: cx.root.clone(), origin });
     let input = row.input.as_str();
@@ -110,31 +110,6 @@ fn action_for(row: &Row, cx: &mut PolicyContext) -> Option<Action> {
             }
             if let Ok(call) = serde_json::from_str::<Value>(input) {
                 return command(command_text(call.get("payload")?)?, Origin::Model);
-            }
-            if let Some(call) = input.strip_prefix("terminal/create ") {
-                let words: Vec<String> = call.split('\'').skip(1).step_by(2).map(quote).collect();
-                return command(words.join(" "), Origin::Model);
-            }
-            if let Some((_, text)) = input.split_once("!`") {
-                return command(text.trim_end_matches('`').to_owned(), Origin::Model);
-            }
-            if let Some((situation, text)) = input.split_once(" + ") {
-                cx.person = !situation.contains("non-interactive");
-                if situation.contains("yolo") {
-                    cx.approval = zdx_protocol::Approval::Yolo;
-                }
-                return command(text.to_owned(), Origin::Model);
-            }
-            if let Some((_, text)) = input.split_once(": '") {
-                return command(text.trim_end_matches('\'').to_owned(), Origin::Model);
-            }
-            if input.starts_with("earlier 'allow once'") || input.starts_with("identical ") {
-                // A yes to a confirmation is never remembered; even if it were, it would change nothing.
-                let text = if input.starts_with("identical ") { "rm a" } else { "rm b" };
-                let action =
-                    Action::Command { command: text.to_owned(), cwd: cx.root.clone(), origin: Origin::Model };
-                cx.grants = Arc::new(grant_key(&action, cx).into_iter().collect());
-                return Some(action);
             }
             None
         }

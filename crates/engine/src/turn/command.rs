@@ -28,12 +28,8 @@ pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> Tu
             (report(command, &output), 0)
         }
         Err(error) => {
-            // Whoever said no, or stopped it, knows.
-            let known = matches!(error.code.as_ref(), "rejected" | "interrupted");
-            if !known {
-                io.emit.notice(NoticeLevel::Warning, format!("not run: {}", error.message)).await;
-            }
-            (format!("$ {command}\nnot run: {}", error.message), u32::from(!known))
+            let denied = tell_refusal(None, &error, io).await;
+            (format!("$ {command}\nnot run: {}", error.message), u32::from(denied))
         }
     };
     io.emit.emit(Event::ShellFinished { text: text.clone() }).await;
@@ -52,8 +48,21 @@ pub async fn output_of(id: &str, command: &str, io: &mut TurnIo<'_>) -> String {
     match run_gated(id, command, Origin::Model, io.tools.timeout, io).await {
         Ok(output) if output.end == End::Exited(0) => output.stdout.text,
         Ok(output) => report(command, &output),
-        Err(error) => format!("(`{command}` was not run: {})", error.message),
+        Err(error) => {
+            tell_refusal(Some(command), &error, io).await;
+            format!("(`{command}` was not run: {})", error.message)
+        }
     }
+}
+
+/// Says why a command was not run, and whether it was denied: whoever said no himself, or stopped it, knows.
+async fn tell_refusal(command: Option<&str>, error: &ToolError, io: &mut TurnIo<'_>) -> bool {
+    let known = matches!(error.code.as_ref(), "rejected" | "interrupted");
+    if !known {
+        let what = command.map(|command| format!("`{command}` was ")).unwrap_or_default();
+        io.emit.notice(NoticeLevel::Warning, format!("{what}not run: {}", error.message)).await;
+    }
+    !known
 }
 
 /// The output was shown as it came; how it ended is told when it did not end well.

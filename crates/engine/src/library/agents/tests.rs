@@ -170,7 +170,8 @@ fn what_is_wrong_is_told_with_file_and_line_and_never_loaded() {
     ] {
         let desk = Desk::with(&[("root/.zdx/agents/x.md", &format!("---\n{front}\n---\nText"))]);
         let (agents, notices) = desk.load(json!({}));
-        assert_eq!(agents, Agents::default(), "{front}");
+        assert_eq!(agents.list, Agents::default().list, "{front}");
+        assert_eq!(agents.refused.len(), 1, "{front}");
         assert_eq!(notices.len(), 1, "{front}: {notices:?}");
         let place = format!("agents/x.md:{line}: ");
         assert!(notices[0].contains(&place) && notices[0].contains(what), "{front}: {notices:?}");

@@ -49,17 +49,19 @@ pub fn of_git_line(text: &str) -> Option<(String, String)> {
             Some(quoted) => unquote(quoted)?.0,
             None => rest.to_owned(),
         };
-        return Some((old.get(2..)?.to_owned(), new.get(2..)?.to_owned()));
+        return both(old, new);
     }
     let halves = text.match_indices(' ').map(|(at, _)| (&text[..at], &text[at + 1..]));
     let same = |(old, new): &(&str, &str)| {
         old == new || old.split_once('/').zip(new.split_once('/')).is_some_and(|(old, new)| old.1 == new.1)
     };
     let (old, new) = halves.into_iter().find(same)?;
-    match (old.strip_prefix("a/"), new.strip_prefix("b/")) {
-        (Some(old), Some(new)) => Some((old.to_owned(), new.to_owned())),
-        _ => Some((old.to_owned(), new.to_owned())),
-    }
+    both(old.to_owned(), new.to_owned())
+}
+
+fn both(old: String, new: String) -> Option<(String, String)> {
+    let (old, new) = pair(Some(old), Some(new)).ok()?;
+    old.zip(new)
 }
 
 /// A name in C's spelling up to its closing quote, and what is behind it.

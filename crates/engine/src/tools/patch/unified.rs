@@ -74,7 +74,9 @@ impl Reader<'_> {
         let old = names::of_file_line(&self.lines[self.at][4..])?;
         let new = names::of_file_line(&self.lines[self.at + 1][4..])?;
         let header = self.header.take().unwrap_or_default();
-        self.sections.push(header.section(names::pair(old, new)?)?);
+        let names = names::pair(old, new)?;
+        header.check(names.0.as_deref(), names.1.as_deref(), self.at + 1)?;
+        self.sections.push(header.section(names)?);
         self.at += 2;
         Ok(())
     }
@@ -202,6 +204,21 @@ impl GitHeader {
             self.to = Some(names::of_file_line(to)?.unwrap_or_default());
         } else if line.starts_with("copy from ") {
             return Err(invalid("the patch copies a file: copies cannot be applied, add the file instead"));
+        }
+        Ok(())
+    }
+
+    /// What is shown and judged by one header must not be done to the file of another.
+    fn check(&self, old: Option<&str>, new: Option<&str>, line: usize) -> Result<(), ToolError> {
+        let named = self.names.as_ref().map(|(old, new)| (old, new));
+        let renamed = self.from.as_ref().zip(self.to.as_ref());
+        for (before, after) in named.into_iter().chain(renamed) {
+            let other = old.filter(|old| old != before).map(|old| (before, old));
+            if let Some((one, two)) = other.or(new.filter(|new| new != after).map(|new| (after, new))) {
+                return Err(invalid(format!(
+                    "the headers at line {line} of the patch disagree about the file: {one} and {two}"
+                )));
+            }
         }
         Ok(())
     }

@@ -286,6 +286,12 @@ fn what_is_no_patch_is_named() {
         ("*** Begin Patch\n*** Update File: f\n*** End Patch", "changes nothing"),
         ("*** Begin Patch\n*** Update File:\n-a\n+b\n*** End Patch", "names no file"),
         ("diff --git a/x b/y\ncopy from x\ncopy to y\n", "copies"),
+        ("diff --git a/f b/f\n--- a/f\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n", "disagree about the file: f and g"),
+        ("diff --git a/f b/f\n--- a/g\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n", "disagree about the file: f and g"),
+        (
+            "diff --git a/f b/g\nrename from f\nrename to g\n--- a/f\n+++ b/h\n@@ -1 +1 @@\n-a\n+b\n",
+            "disagree about the file: g and h",
+        ),
         (
             "diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+f\n",
             "symbolic link",
