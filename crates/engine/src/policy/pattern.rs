@@ -57,21 +57,27 @@ impl CommandPattern {
     }
 }
 
+/// Every word of the pattern is weighed against every place once, so many stars cost no more than one.
 fn words_match(pattern: &[String], argv: &[String], reading: Reading, open_end: bool) -> bool {
-    let Some((first, rest)) = pattern.split_first() else {
-        return open_end || argv.is_empty();
+    let same = |wanted: &str, word: &str| match reading {
+        Reading::Narrow => !word.contains(UNKNOWN) && glob(wanted, word),
+        Reading::Wide => word.contains(UNKNOWN) || glob(wanted, word),
     };
-    if first == "*" {
-        // At the end it covers whatever follows, the bare command too.
-        return rest.is_empty()
-            || (0..=argv.len()).any(|skip| words_match(rest, &argv[skip..], reading, open_end));
+    // Which numbers of words the pattern so far may have covered.
+    let mut covered = vec![false; argv.len() + 1];
+    covered[0] = true;
+    for wanted in pattern {
+        if wanted == "*" {
+            let first = covered.iter().position(|covered| *covered).unwrap_or(covered.len());
+            covered[first..].fill(true);
+        } else {
+            for at in (0..argv.len()).rev() {
+                covered[at + 1] = covered[at] && same(wanted, &argv[at]);
+            }
+            covered[0] = false;
+        }
     }
-    let Some((word, others)) = argv.split_first() else { return false };
-    let same = match reading {
-        Reading::Narrow => !word.contains(UNKNOWN) && glob(first, word),
-        Reading::Wide => word.contains(UNKNOWN) || glob(first, word),
-    };
-    same && words_match(rest, others, reading, open_end)
+    if open_end { covered.contains(&true) } else { covered[argv.len()] }
 }
 
 /// `*` is any run of characters, `?` is one; everything else is itself.
@@ -132,6 +138,15 @@ mod tests {
             ("*", "anything at all", true),
         ] {
             assert_eq!(matches(pattern, command, Reading::Narrow), expected, "{pattern} / {command}");
+        }
+    }
+
+    #[test]
+    fn stars_cost_no_time() {
+        let (pattern, command) = ("* a ".repeat(200) + "b", "a ".repeat(2_000) + "a");
+        for reading in [Reading::Narrow, Reading::Wide] {
+            assert!(!matches(&pattern, &command, reading));
+            assert!(matches(&pattern, &format!("{command} b"), reading));
         }
     }
 
