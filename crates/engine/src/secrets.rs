@@ -162,11 +162,9 @@ pub fn repeats_mask(arguments: &Arguments, messages: &[Message]) -> bool {
         Arguments::Raw(text) => text.contains(MASK),
     };
     let shown = |part: &Part| match part {
-        Part::ToolResult { output: ToolOutput::Ok(data), .. } => holds_mask(data),
-        Part::ToolResult { output: ToolOutput::Err(_), .. }
-        | Part::Text(_)
-        | Part::Reasoning(_)
-        | Part::ToolUse { .. } => false,
+        // JSON writes the mask as it is.
+        Part::ToolResult { output, .. } => output.is_ok() && output.text().contains(MASK),
+        Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => false,
     };
     in_call && messages.iter().flat_map(|message| &message.parts).any(shown)
 }

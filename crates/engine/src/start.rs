@@ -244,8 +244,9 @@ fn loaded_before(transcript: &Transcript, skills: &Skills) -> LoadedSkills {
     let loaded = LoadedSkills::default();
     let parts = transcript.messages().iter().flat_map(|message| &message.parts);
     for part in parts {
-        if let Part::ToolUse { name, arguments: Arguments::Object(input), .. } = part
+        if let Part::ToolUse { name, arguments, .. } = part
             && name == "skill"
+            && let Arguments::Object(input) = arguments.unpack()
             && let Some(skill) =
                 input.get("name").and_then(|name| name.as_str()).and_then(|name| skills.get(name))
         {

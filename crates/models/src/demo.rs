@@ -25,7 +25,7 @@ enum Move {
 struct Step<'a> {
     tool: &'a str,
     input: Value,
-    output: &'a ToolOutput,
+    output: ToolOutput,
 }
 
 pub(crate) fn answer(request: &ModelRequest) -> Vec<ModelEvent> {
@@ -72,7 +72,11 @@ fn so_far(messages: &[Message]) -> (&str, Vec<Step<'_>>) {
             Part::ToolResult { tool_use_id, output } if tool_use_id == id => Some(output),
             Part::ToolResult { .. } | Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
         });
-        steps.extend(result.map(|output| Step { tool: name, input: arguments.input(), output }));
+        steps.extend(result.map(|output| Step {
+            tool: name,
+            input: arguments.unpack().input(),
+            output: output.unpack(),
+        }));
     }
     (prompt, steps)
 }
@@ -91,7 +95,7 @@ fn calls_made(messages: &[Message]) -> usize {
 
 fn next_move(intent: &Intent, steps: &[Step], prompt: &str) -> Move {
     let Some(last) = steps.last() else { return first_move(intent, prompt) };
-    match (intent, last.output) {
+    match (intent, &last.output) {
         (_, ToolOutput::Err(error)) => Move::Say(format!(
             "`{}` did not work ({}): {}\n\nThat is all the demo can do about it. {HOW}",
             last.tool, error.code, error.message

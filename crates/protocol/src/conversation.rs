@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::packed::Packed;
 use crate::tool::{Arguments, ToolOutput};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,9 +31,9 @@ impl Message {
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     Text(String),
-    Reasoning(Reasoning),
-    ToolUse { id: String, name: String, arguments: Arguments },
-    ToolResult { tool_use_id: String, output: ToolOutput },
+    Reasoning(Box<Reasoning>),
+    ToolUse { id: String, name: String, arguments: Packed<Arguments> },
+    ToolResult { tool_use_id: String, output: Packed<ToolOutput> },
 }
 
 /// A model's thinking. Some vendors sign it and want it back unchanged; nobody else can use it.
@@ -67,5 +68,48 @@ impl Usage {
         self.cache_read_tokens += other.cache_read_tokens;
         self.cache_write_tokens += other.cache_write_tokens;
         self.reasoning_tokens += other.reasoning_tokens;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A session of many steps is mostly a list of these.
+    #[test]
+    fn a_part_is_small() {
+        assert!(size_of::<Part>() <= 64, "{}", size_of::<Part>());
+    }
+
+    /// A compaction writes the messages it keeps into the session file.
+    #[test]
+    fn messages_are_saved_as_values_and_read_back() {
+        let thought =
+            Reasoning { text: "hm".into(), wire: "w".into(), model: "m".into(), opaque: Some(json!("s")) };
+        let call = |arguments: &str| Part::ToolUse {
+            id: "a".into(),
+            name: "read".into(),
+            arguments: Arguments::parse(arguments).into(),
+        };
+        let done = |output: ToolOutput| Part::ToolResult { tool_use_id: "a".into(), output: output.into() };
+        let parts = vec![
+            Part::Reasoning(Box::new(thought)),
+            call(r#"{"path":"x","n":1}"#),
+            call("{broken"),
+            done(ToolOutput::Ok(json!({"content": "\"y\""}))),
+            done(ToolOutput::error("E", "no")),
+        ];
+        let message = Message { role: Role::Assistant, parts };
+        let saved = concat!(
+            r#"{"role":"assistant","parts":[{"reasoning":{"text":"hm","wire":"w","model":"m","opaque":"s"}},"#,
+            r#"{"tool_use":{"id":"a","name":"read","arguments":{"path":"x","n":1}}},"#,
+            r#"{"tool_use":{"id":"a","name":"read","arguments":"{broken"}},"#,
+            r#"{"tool_result":{"tool_use_id":"a","output":{"ok":true,"data":{"content":"\"y\""}}}},"#,
+            r#"{"tool_result":{"tool_use_id":"a","output":{"ok":false,"error":{"code":"E","message":"no"}}}}]}"#,
+        );
+        assert_eq!(serde_json::to_string(&message).unwrap(), saved);
+        assert_eq!(serde_json::from_str::<Message>(saved).unwrap(), message);
     }
 }

@@ -8,6 +8,7 @@ pub mod conversation;
 pub mod display;
 pub mod event;
 pub mod handle;
+pub mod packed;
 pub mod policy;
 pub mod record;
 pub mod redact;
@@ -21,6 +22,7 @@ pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
 pub use event::{ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
 pub use handle::EngineHandle;
+pub use packed::Packed;
 pub use policy::{
     Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Level, Origin, Preview, Reason,
     RequestId, Target, Verdict,

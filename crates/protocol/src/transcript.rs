@@ -77,7 +77,7 @@ impl Transcript {
                 self.model = meta.model;
             }
             Record::Message(message) => self.apply_message(message),
-            Record::Reasoning(record) => self.push_answer(Part::Reasoning(record.reasoning)),
+            Record::Reasoning(record) => self.push_answer(Part::Reasoning(Box::new(record.reasoning))),
             Record::ToolUse(call) => self.apply_call(call),
             Record::ToolResult(result) => self.apply_result(result.tool_use_id, result.output),
             Record::Model(change) => {
@@ -157,7 +157,7 @@ impl Transcript {
         match self.messages.last_mut() {
             // Two prompts in a row happen after an error; wires want roles to alternate.
             Some(last) if last.role == role => last.parts.push(part),
-            _ => self.messages.push(Message { role, parts: vec![part] }),
+            _ => self.begin(Message { role, parts: vec![part] }),
         }
     }
 
@@ -179,7 +179,7 @@ impl Transcript {
             (None, other) => Arguments::Raw(other.to_string()),
         };
         let open = call.id.clone();
-        self.push_answer(Part::ToolUse { id: call.id, name: call.name, arguments });
+        self.push_answer(Part::ToolUse { id: call.id, name: call.name, arguments: arguments.into() });
         self.open_calls.push(open);
     }
 
@@ -195,7 +195,7 @@ impl Transcript {
     fn place_result(&mut self, id: String, output: ToolOutput) {
         let Some(at) = self.messages.iter().rposition(|m| m.role == Role::Assistant) else { return };
         if at + 1 == self.messages.len() {
-            self.messages.push(Message { role: Role::User, parts: Vec::with_capacity(1) });
+            self.begin(Message { role: Role::User, parts: Vec::with_capacity(1) });
         }
         let (calls, results) = self.messages.split_at_mut(at + 1);
         let (Some(calls), Some(results)) = (calls.last(), results.first_mut()) else { return };
@@ -208,9 +208,17 @@ impl Transcript {
             Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => true,
         };
         let before = results.parts.iter().position(later).unwrap_or(results.parts.len());
-        let part = Part::ToolResult { tool_use_id: id, output };
+        let part = Part::ToolResult { tool_use_id: id, output: output.into() };
         self.size.add(Role::User, &part);
         results.parts.insert(before, part);
+    }
+
+    fn begin(&mut self, message: Message) {
+        // The one before has hardly ever another part to come.
+        if let Some(last) = self.messages.last_mut() {
+            last.parts.shrink_to_fit();
+        }
+        self.messages.push(message);
     }
 
     fn push_answer(&mut self, part: Part) {
@@ -224,7 +232,7 @@ impl Transcript {
     fn assistant(&mut self) -> &mut Vec<Part> {
         if self.messages.last().is_none_or(|last| last.role != Role::Assistant) {
             self.answer_open_calls();
-            self.messages.push(Message { role: Role::Assistant, parts: Vec::with_capacity(1) });
+            self.begin(Message { role: Role::Assistant, parts: Vec::with_capacity(1) });
         }
         let last = self.messages.len() - 1;
         &mut self.messages[last].parts

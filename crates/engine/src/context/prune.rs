@@ -34,7 +34,8 @@ pub fn plan(messages: &[Message], gauge: &Gauge) -> Option<Prune> {
             if newest || size < LEAST_OUTPUT || is_skill(calling, tool_use_id) {
                 continue;
             }
-            let marker = Part::ToolResult { tool_use_id: tool_use_id.clone(), output: pruned_output() };
+            let marker =
+                Part::ToolResult { tool_use_id: tool_use_id.clone(), output: pruned_output().into() };
             calls.push(tool_use_id.clone());
             bytes += size - weight(&marker).min(size);
         }

@@ -100,7 +100,7 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
 fn a_mask_is_only_refused_where_it_stood_for_something() {
     let call = |text: &str| Arguments::Object(json!({"content": text}).as_object().unwrap().clone());
     let shown = |text: &str| {
-        let output = ToolOutput::Ok(json!({"content": text}));
+        let output = ToolOutput::Ok(json!({"content": text})).into();
         vec![Message {
             role: zdx_protocol::Role::User,
             parts: vec![Part::ToolResult { tool_use_id: "i".into(), output }],

@@ -77,10 +77,22 @@ impl Calls {
         calls: Vec<ToolCall>,
         io: &mut TurnIo<'_>,
     ) -> Vec<(ToolCall, Option<ToolError>)> {
-        let earlier: HashSet<String> =
-            io.emit.transcript().call_ids().into_iter().map(str::to_owned).collect();
+        let requested = self.name(calls, io);
+        for (call, _) in &requested {
+            let event = Event::ToolRequested {
+                id: call.id.clone(),
+                name: call.name.clone(),
+                input: call.arguments.input(),
+                raw: call.arguments.raw().map(str::to_owned),
+            };
+            io.emit.emit(event).await;
+        }
+        requested
+    }
+
+    fn name(&mut self, calls: Vec<ToolCall>, io: &TurnIo<'_>) -> Vec<(ToolCall, Option<ToolError>)> {
         let mut requested = Vec::with_capacity(calls.len());
-        let mut taken = earlier;
+        let (earlier, mut fresh) = (io.emit.transcript().call_ids(), HashSet::new());
         for mut call in calls {
             // Models have their own names for tools; everyone else hears ours.
             if let Some(tool) = io.registry.find(&call.name) {
@@ -92,14 +104,7 @@ impl Calls {
                     format!("the id {} was used before in this turn; the call was not run", call.id);
                 ToolError::new("duplicate_id", message)
             });
-            call.id = unused(call.id, &mut taken);
-            let event = Event::ToolRequested {
-                id: call.id.clone(),
-                name: call.name.clone(),
-                input: call.arguments.input(),
-                raw: call.arguments.raw().map(str::to_owned),
-            };
-            io.emit.emit(event).await;
+            call.id = unused(call.id, &earlier, &mut fresh);
             requested.push((call, fault));
         }
         requested
@@ -266,10 +271,10 @@ fn interrupted() -> ToolError {
     ToolError::new("interrupted", "the user interrupted the turn")
 }
 
-fn unused(id: String, taken: &mut HashSet<String>) -> String {
+fn unused(id: String, earlier: &HashSet<&str>, fresh: &mut HashSet<String>) -> String {
     let mut candidate = id.clone();
     let mut n = 1;
-    while !taken.insert(candidate.clone()) {
+    while earlier.contains(candidate.as_str()) || !fresh.insert(candidate.clone()) {
         n += 1;
         candidate = format!("{id}-{n}");
     }

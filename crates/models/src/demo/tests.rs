@@ -55,11 +55,13 @@ fn play(prompt: &str, tool: impl Fn(&ToolCall) -> ToolOutput) -> (Vec<String>, V
             role: Role::Assistant,
             parts: vec![
                 Part::Text(text),
-                Part::ToolUse { id: call.id, name: call.name, arguments: call.arguments },
+                Part::ToolUse { id: call.id, name: call.name, arguments: call.arguments.into() },
             ],
         });
-        messages
-            .push(Message { role: Role::User, parts: vec![Part::ToolResult { tool_use_id: id, output }] });
+        messages.push(Message {
+            role: Role::User,
+            parts: vec![Part::ToolResult { tool_use_id: id, output: output.into() }],
+        });
     }
     panic!("the demo does not end: {calls:?}");
 }
@@ -140,14 +142,17 @@ fn a_later_turn_begins_anew_with_new_ids() {
     let call = |id: &str| Part::ToolUse {
         id: id.into(),
         name: "read".into(),
-        arguments: Arguments::Object(Map::new()),
+        arguments: Arguments::Object(Map::new()).into(),
     };
     let messages = [
         Message::text(Role::User, "read a.txt"),
         Message { role: Role::Assistant, parts: vec![call("demo_1")] },
         Message {
             role: Role::User,
-            parts: vec![Part::ToolResult { tool_use_id: "demo_1".into(), output: ToolOutput::Ok(json!({})) }],
+            parts: vec![Part::ToolResult {
+                tool_use_id: "demo_1".into(),
+                output: ToolOutput::Ok(json!({})).into(),
+            }],
         },
         Message::text(Role::Assistant, "done"),
         Message::text(Role::User, "run true"),

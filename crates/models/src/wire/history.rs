@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::{Serialize, Serializer};
-use zdx_protocol::{Arguments, Message, Part, Reasoning, Role, ToolOutput};
+use zdx_protocol::{Arguments, Message, Packed, Part, Reasoning, Role, ToolOutput};
 
 use super::Wire;
 
@@ -23,18 +23,18 @@ pub(super) enum Block<'a> {
     /// Only thinking that may go back: made by the same wire and model, and signed.
     Reasoning(&'a Reasoning),
     Call {
-        id: String,
+        id: Cow<'a, str>,
         name: Cow<'a, str>,
-        arguments: &'a Arguments,
+        arguments: &'a Packed<Arguments>,
     },
     Result {
-        id: String,
-        output: &'a ToolOutput,
+        id: Cow<'a, str>,
+        output: &'a Packed<ToolOutput>,
     },
 }
 
-static UNANSWERED: LazyLock<ToolOutput> =
-    LazyLock::new(|| ToolOutput::error("interrupted", "the call was cut off before it finished"));
+static UNANSWERED: LazyLock<Packed<ToolOutput>> =
+    LazyLock::new(|| ToolOutput::error("interrupted", "the call was cut off before it finished").into());
 
 /// Turns whose roles alternate but for system messages, where every call is answered in the turn after it, ids
 /// are unique, and no block is empty.
@@ -54,17 +54,17 @@ pub(super) fn turns<'a>(messages: &'a [Message], wire: Wire, model: &str) -> Vec
 struct Builder<'a> {
     turns: Vec<Turn<'a>>,
     /// Calls of the last assistant turn that have no result yet: the id as it came, the id as it is sent.
-    open: Vec<(&'a str, String)>,
+    open: Vec<(&'a str, Cow<'a, str>)>,
     /// The turn that made them.
     calls_at: usize,
     /// Every id sent so far, with how often it was asked for.
-    used: HashMap<String, u32>,
+    used: HashMap<Cow<'a, str>, u32>,
 }
 
 impl<'a> Builder<'a> {
     fn assistant(&mut self, parts: &'a [Part], wire: Wire, model: &str) {
         self.answer(&mut HashMap::new());
-        let mut blocks = Vec::new();
+        let mut blocks = Vec::with_capacity(parts.len());
         for part in parts {
             match part {
                 Part::Text(text) if !is_blank(text) => blocks.push(Block::Text(text)),
@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
     }
 
     fn user(&mut self, parts: &'a [Part]) {
-        let mut results: HashMap<&str, Vec<&'a ToolOutput>> = HashMap::new();
+        let mut results: HashMap<&str, Vec<&'a Packed<ToolOutput>>> = HashMap::new();
         for part in parts {
             if let Part::ToolResult { tool_use_id, output } = part {
                 results.entry(tool_use_id).or_default().push(output);
@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
 
     /// Answers all open calls in their order, directly after the turn that made them. A call without a result
     /// gets one that says so; a result without a call has no place in any wire and goes.
-    fn answer(&mut self, results: &mut HashMap<&str, Vec<&'a ToolOutput>>) {
+    fn answer(&mut self, results: &mut HashMap<&str, Vec<&'a Packed<ToolOutput>>>) {
         if self.open.is_empty() {
             return;
         }
@@ -131,14 +131,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Servers refuse ids with odd characters (another vendor's) and ids used twice (careless ones).
-    fn unique(&mut self, id: &str) -> String {
-        let fit: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-        let fit = if fit.is_empty() { "call".to_owned() } else { fit };
+    fn unique(&mut self, id: &'a str) -> Cow<'a, str> {
+        let fit = fit_id(id);
         let mut candidate = fit.clone();
         while self.used.contains_key(&candidate) {
             let times = self.used.entry(fit.clone()).or_insert(1);
             *times += 1;
-            candidate = format!("{fit}_{times}");
+            candidate = Cow::Owned(format!("{fit}_{times}"));
         }
         self.used.insert(candidate.clone(), 1);
         candidate
@@ -153,6 +152,14 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
+fn fit_id(id: &str) -> Cow<'_, str> {
+    match id {
+        "" => Cow::Borrowed("call"),
+        _ if id.chars().all(is_plain) => Cow::Borrowed(id),
+        _ => Cow::Owned(id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()),
+    }
+}
+
 /// A name that a model made up must not make every later request invalid.
 fn fit_name(name: &str) -> Cow<'_, str> {
     if !name.is_empty() && name.len() <= 64 && name.chars().all(is_plain) {
@@ -162,25 +169,20 @@ fn fit_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(if fit.is_empty() { "unknown".to_owned() } else { fit })
 }
 
-/// Call arguments as an object. Unreadable ones go back as `{}`: servers refuse anything but an object (vLLM
+/// Call arguments as the text of an object. Unreadable ones go back as `{}`: servers refuse anything but an object (vLLM
 /// answers 400 to broken JSON), and nothing is lost, since the error result that follows quotes them.
-pub(super) struct Object<'a>(pub &'a Arguments);
+pub(super) fn object_text(arguments: &Packed<Arguments>) -> &str {
+    if arguments.is_object() { arguments.text() } else { "{}" }
+}
+
+/// The same as a JSON value.
+pub(super) struct Object<'a>(pub &'a Packed<Arguments>);
 
 impl Serialize for Object<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Arguments::Object(map) => map.serialize(serializer),
-            Arguments::Raw(_) => serializer.collect_map(std::iter::empty::<((), ())>()),
+        if self.0.is_object() {
+            return self.0.serialize(serializer);
         }
-    }
-}
-
-/// A value as JSON inside a JSON string: how results and Chat arguments travel.
-pub(super) struct JsonText<T>(pub T);
-
-impl<T: Serialize> Serialize for JsonText<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = serde_json::to_string(&self.0).map_err(serde::ser::Error::custom)?;
-        serializer.serialize_str(&text)
+        serializer.collect_map(std::iter::empty::<((), ())>())
     }
 }

@@ -2,6 +2,9 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use serde::Serialize;
+use zdx_protocol::transcript::weight;
+
 use crate::{ModelError, ModelEvent, ModelRequest};
 
 mod anthropic;
@@ -114,6 +117,23 @@ impl Ids {
         self.next += 1;
         format!("call_{:012x}{:02}", self.seed & 0xffff_ffff_ffff, self.next)
     }
+}
+
+/// Everything in a request that is not its messages is smaller than this, but for the system text.
+const BESIDE_MESSAGES: usize = 16 << 10;
+/// What a wire writes around a part beyond its weight.
+const AROUND_PART: usize = 64;
+
+/// The body in one buffer that was large enough from the start: one that doubles while the history is written into it
+/// leaves holes in the heap, each as large as the history was earlier.
+fn write_body(body: &impl Serialize, request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
+    let parts = request.messages.iter().flat_map(|message| &message.parts);
+    // Text inside text is escaped; what is guessed too large is never touched and costs nothing.
+    let messages: usize = parts.map(|part| weight(part) as usize * 3 / 2 + AROUND_PART).sum();
+    let mut bytes = Vec::with_capacity(BESIDE_MESSAGES + request.system.len() + messages);
+    serde_json::to_writer(&mut bytes, body)
+        .map_err(|e| ModelError::Setup(format!("the request cannot be written as JSON: {e}")))?;
+    Ok(bytes)
 }
 
 /// A frame or body that is no JSON, named without quoting all of it.

@@ -165,7 +165,7 @@ pub fn used(id: &str, name: &str, input: Value) -> Part {
         Value::String(raw) => Arguments::Raw(raw),
         _ => Arguments::Object(Map::new()),
     };
-    Part::ToolUse { id: id.to_owned(), name: name.to_owned(), arguments }
+    Part::ToolUse { id: id.to_owned(), name: name.to_owned(), arguments: arguments.into() }
 }
 
 pub fn result(id: &str, output: Result<Value, &str>) -> Part {
@@ -173,7 +173,7 @@ pub fn result(id: &str, output: Result<Value, &str>) -> Part {
         Ok(data) => ToolOutput::Ok(data),
         Err(message) => ToolOutput::error("failed", message),
     };
-    Part::ToolResult { tool_use_id: id.to_owned(), output }
+    Part::ToolResult { tool_use_id: id.to_owned(), output: output.into() }
 }
 
 /// A turn of twenty steps, as requests see it grow: each element is the history one request was made with.

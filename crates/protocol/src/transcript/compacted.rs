@@ -63,7 +63,8 @@ impl Transcript {
         for part in parts {
             let Part::ToolResult { tool_use_id, .. } = &*part else { continue };
             if wanted.contains(tool_use_id.as_str()) {
-                let marker = Part::ToolResult { tool_use_id: tool_use_id.clone(), output: pruned_output() };
+                let marker =
+                    Part::ToolResult { tool_use_id: tool_use_id.clone(), output: pruned_output().into() };
                 self.size.replace_result(part, &marker);
                 *part = marker;
             }

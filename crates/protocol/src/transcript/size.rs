@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::conversation::{Message, Part, Role, Usage};
-use crate::tool::{Arguments, ToolOutput};
+use crate::tool::ToolOutput;
 
 /// What a wire adds around each part.
 const AROUND: usize = 24;
@@ -94,15 +94,11 @@ pub fn weight(part: &Part) -> u64 {
             thought.opaque.as_ref().map_or(0, |opaque| thought.text.len() + of_value(opaque))
         }
         Part::ToolUse { id, name, arguments } => {
-            let arguments = match arguments {
-                Arguments::Object(map) => {
-                    map.iter().map(|(key, value)| key.len() + 4 + of_value(value)).sum()
-                }
-                Arguments::Raw(_) => 2,
-            };
+            // Anything but an object goes out as an empty one.
+            let arguments = if arguments.is_object() { arguments.text().len() } else { 2 };
             id.len() + name.len() + arguments + AROUND
         }
-        Part::ToolResult { tool_use_id, output } => tool_use_id.len() + of_output(output),
+        Part::ToolResult { tool_use_id, output } => tool_use_id.len() + output.text().len(),
     };
     (bytes + AROUND) as u64
 }

@@ -7,7 +7,7 @@ use zdx_protocol::compaction::{Change, Compaction, DroppedCall, FileTouched, Loa
 use zdx_protocol::display::labels;
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::transcript::pruned_output;
-use zdx_protocol::{Message, Part, Todo, TodoStatus, ToolOutput};
+use zdx_protocol::{Arguments, Message, Packed, Part, Todo, TodoStatus, ToolOutput};
 
 const MOST_CHANGED: usize = 60;
 /// What was only read can be found again.
@@ -53,7 +53,7 @@ pub fn gather(messages: &[Message], carried: Option<&Compaction>) -> Gathered {
         gathered.risks.clone_from(&carried.risks);
         gathered.skills.clone_from(&carried.skills);
     }
-    let results: HashMap<&str, &ToolOutput> = messages
+    let results: HashMap<&str, &Packed<ToolOutput>> = messages
         .iter()
         .flat_map(|message| &message.parts)
         .filter_map(|part| match part {
@@ -61,9 +61,9 @@ pub fn gather(messages: &[Message], carried: Option<&Compaction>) -> Gathered {
             Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
         })
         .collect();
-    for (id, name, input) in messages.iter().flat_map(|message| &message.parts).filter_map(call_of) {
+    for (id, name, arguments) in messages.iter().flat_map(|message| &message.parts).filter_map(call_of) {
         if let Some(output) = results.get(id) {
-            gathered.call(id, name, &input, output);
+            gathered.call(id, name, &arguments.unpack().input(), &output.unpack());
         }
     }
     keep_newest(&mut gathered.files);
@@ -129,9 +129,9 @@ impl Gathered {
     }
 }
 
-fn call_of(part: &Part) -> Option<(&str, &str, Value)> {
+fn call_of(part: &Part) -> Option<(&str, &str, &Packed<Arguments>)> {
     match part {
-        Part::ToolUse { id, name, arguments } => Some((id, name, arguments.input())),
+        Part::ToolUse { id, name, arguments } => Some((id, name, arguments)),
         Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
     }
 }

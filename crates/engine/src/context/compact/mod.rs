@@ -199,7 +199,7 @@ fn kept(messages: &[Message], first: usize, from: usize, room: usize) -> Vec<Mes
     let each = room.saturating_sub(usize::try_from(others).unwrap_or(usize::MAX)) / results;
     for part in step.iter_mut().flat_map(|message| &mut message.parts) {
         if let Part::ToolResult { output, .. } = part {
-            *output = cap::fit(output.clone(), each, "");
+            *output = cap::fit(output.unpack(), each, "").into();
         }
     }
     let fits = step.iter().flat_map(|message| &message.parts).map(weight).sum::<u64>() <= 2 * room as u64;

@@ -151,7 +151,8 @@ fn a_result_that_is_too_large_even_alone_is_kept_cut() {
     compact(&mut transcript);
     let [_, calling, answering] = transcript.messages() else { panic!("{:?}", transcript.messages()) };
     assert!(matches!(&calling.parts[..], [Part::ToolUse { id, .. }] if id == "b"));
-    let Part::ToolResult { output: ToolOutput::Ok(data), .. } = &answering.parts[0] else { panic!() };
+    let Part::ToolResult { output, .. } = &answering.parts[0] else { panic!() };
+    let ToolOutput::Ok(data) = output.unpack() else { panic!() };
     assert!(data["content"].as_str().unwrap().contains("left out to fit the context"));
     assert!(gauge(&transcript).used < 8192 * 6 / 10, "{}", gauge(&transcript).used);
     assert!(plan(&transcript, &gauge(&transcript), Trigger::Auto).is_none(), "and there is an end to it");

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use zdx_protocol::{Role, ToolOutput, ToolSpec};
+use zdx_protocol::{Role, ToolSpec};
 
-use super::super::history::{self, JsonText, Object};
-use super::super::{HttpRequest, Wire};
+use super::super::history::{self, Object};
+use super::super::{HttpRequest, Wire, write_body};
 use crate::{ModelError, ModelRequest};
 
 #[cfg(test)]
@@ -78,13 +78,13 @@ enum Kind<'a> {
         data: &'a str,
     },
     ToolUse {
-        id: String,
+        id: Cow<'a, str>,
         name: Cow<'a, str>,
         input: Object<'a>,
     },
     ToolResult {
-        tool_use_id: String,
-        content: JsonText<&'a ToolOutput>,
+        tool_use_id: Cow<'a, str>,
+        content: &'a str,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
@@ -129,8 +129,7 @@ pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, Mod
         thinking,
         stream: request.stream,
     };
-    let body = serde_json::to_vec(&body)
-        .map_err(|e| ModelError::Setup(format!("the request cannot be written as JSON: {e}")))?;
+    let body = write_body(&body, request)?;
     Ok(HttpRequest { path: "/v1/messages", headers: Wire::Anthropic.headers(), body })
 }
 
@@ -191,7 +190,7 @@ fn block(block: history::Block<'_>) -> Option<Block<'_>> {
         }
         history::Block::Call { id, name, arguments } => Kind::ToolUse { id, name, input: Object(arguments) },
         history::Block::Result { id, output } => {
-            Kind::ToolResult { tool_use_id: id, content: JsonText(output), is_error: !output.is_ok() }
+            Kind::ToolResult { tool_use_id: id, content: output.text(), is_error: !output.is_ok() }
         }
     };
     Some(kind.into())

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
-use zdx_protocol::{Reasoning, Role, ToolOutput, ToolSpec};
+use zdx_protocol::{Reasoning, Role, ToolSpec};
 
-use super::super::history::{self, Block, JsonText, Object};
-use super::super::{HttpRequest, Wire};
+use super::super::history::{self, Block, Turn, object_text};
+use super::super::{HttpRequest, Wire, write_body};
 use crate::{ModelError, ModelRequest};
 
 #[cfg(test)]
@@ -16,7 +17,7 @@ mod tests;
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<Message<'a>>,
+    messages: Messages<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,6 +51,12 @@ struct Function<'a> {
     parameters: &'a Value,
 }
 
+/// Made one by one as they are written: all of them together would be as large as the history again.
+struct Messages<'a> {
+    system: Option<&'a str>,
+    turns: Vec<Turn<'a>>,
+}
+
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 enum Message<'a> {
@@ -70,36 +77,30 @@ enum Message<'a> {
         tool_calls: Vec<Call<'a>>,
     },
     Tool {
-        tool_call_id: String,
-        content: JsonText<&'a ToolOutput>,
+        tool_call_id: &'a str,
+        content: &'a str,
     },
 }
 
 #[derive(Serialize)]
 struct Call<'a> {
-    id: String,
+    id: &'a str,
     r#type: &'static str,
     function: CalledFunction<'a>,
 }
 
 #[derive(Serialize)]
 struct CalledFunction<'a> {
-    name: Cow<'a, str>,
-    arguments: JsonText<Object<'a>>,
+    name: &'a str,
+    /// JSON inside a JSON string.
+    arguments: &'a str,
 }
 
 pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, ModelError> {
-    let mut messages = Vec::new();
-    if !request.system.trim().is_empty() {
-        messages.push(Message::System { content: Cow::Borrowed(request.system) });
-    }
-    for turn in history::turns(request.messages, Wire::OpenaiChat, request.model) {
-        match turn.role {
-            Role::Assistant => messages.push(assistant(turn.blocks)),
-            Role::User => user(turn.blocks, &mut messages),
-            Role::System => messages.extend(joined(&turn.blocks).map(|content| Message::System { content })),
-        }
-    }
+    let messages = Messages {
+        system: Some(request.system).filter(|system| !system.trim().is_empty()),
+        turns: history::turns(request.messages, Wire::OpenaiChat, request.model),
+    };
     let tokens = Some(request.max_tokens);
     let (max_tokens, max_completion_tokens) =
         if wants_completion_tokens(request.model) { (None, tokens) } else { (tokens, None) };
@@ -114,8 +115,7 @@ pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, Mod
         stream: request.stream,
         stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
     };
-    let body = serde_json::to_vec(&body)
-        .map_err(|e| ModelError::Setup(format!("the request cannot be written as JSON: {e}")))?;
+    let body = write_body(&body, request)?;
     Ok(HttpRequest { path: "/chat/completions", headers: Wire::OpenaiChat.headers(), body })
 }
 
@@ -128,19 +128,34 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     Tool { r#type: "function", function }
 }
 
-/// Results come first, each a message of its own; what the user said besides follows as one.
-fn user<'a>(blocks: Vec<Block<'a>>, messages: &mut Vec<Message<'a>>) {
-    let said = joined(&blocks);
-    for block in blocks {
-        if let Block::Result { id, output } = block {
-            messages.push(Message::Tool { tool_call_id: id, content: JsonText(output) });
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_seq(None)?;
+        if let Some(system) = self.system {
+            all.serialize_element(&Message::System { content: Cow::Borrowed(system) })?;
         }
+        for Turn { role, blocks } in &self.turns {
+            // Results come first, each a message of its own; what was said besides follows as one.
+            for block in blocks {
+                if let Block::Result { id, output } = block {
+                    all.serialize_element(&Message::Tool { tool_call_id: id, content: output.text() })?;
+                }
+            }
+            let rest = match role {
+                Role::Assistant => Some(assistant(blocks)),
+                Role::User => joined(blocks).map(|content| Message::User { content }),
+                Role::System => joined(blocks).map(|content| Message::System { content }),
+            };
+            if let Some(rest) = rest {
+                all.serialize_element(&rest)?;
+            }
+        }
+        all.end()
     }
-    messages.extend(said.map(|content| Message::User { content }));
 }
 
-fn assistant(blocks: Vec<Block<'_>>) -> Message<'_> {
-    let content = joined(&blocks);
+fn assistant<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
+    let content = joined(blocks);
     let (mut reasoning_details, mut reasoning_content, mut tool_calls) = (Vec::new(), None, Vec::new());
     for block in blocks {
         match block {
@@ -152,7 +167,7 @@ fn assistant(blocks: Vec<Block<'_>>) -> Message<'_> {
                 _ => {}
             },
             Block::Call { id, name, arguments } => {
-                let function = CalledFunction { name, arguments: JsonText(Object(arguments)) };
+                let function = CalledFunction { name, arguments: object_text(arguments) };
                 tool_calls.push(Call { id, r#type: "function", function });
             }
             Block::Text(_) | Block::Result { .. } => {}

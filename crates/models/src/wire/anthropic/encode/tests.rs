@@ -58,7 +58,8 @@ fn never_more_than_four_marks() {
 }
 
 fn thinking_part(model: &str, opaque: Option<Value>) -> Part {
-    Part::Reasoning(Reasoning { text: "hm".into(), wire: "anthropic".into(), model: model.into(), opaque })
+    let (text, wire) = ("hm".into(), "anthropic".into());
+    Part::Reasoning(Box::new(Reasoning { text, wire, model: model.into(), opaque }))
 }
 
 #[test]

@@ -62,12 +62,12 @@ fn each_request_extends_the_one_before() {
 #[test]
 fn thinking_goes_back_where_it_is_wanted() {
     let thought = |opaque: Value| {
-        Part::Reasoning(Reasoning {
+        Part::Reasoning(Box::new(Reasoning {
             text: "hm".into(),
             wire: "openai-chat".into(),
             model: MODEL.into(),
             opaque: Some(opaque),
-        })
+        }))
     };
     let details = json!([{"type":"reasoning.text","text":"hm","index":0,"signature":"s"}]);
     let sent = |parts: Vec<Part>| {
