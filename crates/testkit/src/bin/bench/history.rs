@@ -1,6 +1,8 @@
 //! Long sessions: what it costs to resume one, and to put its context on the wire. The files are written here, as any
 //! zdx would have written them.
 
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -14,18 +16,19 @@ const ID: &str = "550e8400-e29b-41d4-a716-446655440000";
 const TS: &str = "2026-01-01T00:00:00.000Z";
 const ROUNDS: usize = 9;
 
+type Lines = BufWriter<File>;
+
 /// A hundred thousand records, with and without a compaction near the end of them: opened, and left again.
 pub fn resume(place: &Place) -> Rows {
     let server = place.start_server(&["hello"])?;
     let resume = || server.zdx(&["sessions", "resume", ID]);
-    let mut lines = header();
-    append_exchanges(&mut lines, 25_000);
-    let whole = run(&server, lines, &resume)?;
-    let mut lines = header();
-    append_exchanges(&mut lines, 24_750);
-    push(&mut lines, compaction());
-    append_exchanges(&mut lines, 250);
-    let compacted = run(&server, lines, &resume)?;
+    let whole = run(&server, |file| exchanges(file, 25_000), &resume)?;
+    let with_summary = |file: &mut Lines| {
+        exchanges(file, 24_750)?;
+        push(file, compaction())?;
+        exchanges(file, 250)
+    };
+    let compacted = run(&server, with_summary, &resume)?;
     let [fresh] = interleaved(ROUNDS, [&|| server.zdx(&[])])?;
     expect_requests(&server, 0)?;
     let reference = format!("a new one {}", ms(median_wall(&fresh)?));
@@ -48,10 +51,9 @@ pub fn resume(place: &Place) -> Rows {
 /// A context of 2,000 messages, read back, assembled and encoded: until the request is on the wire.
 pub fn assembly(place: &Place) -> Rows {
     let server = place.start_server(&["hello"])?;
-    let until_asked = |exchanges: usize| {
-        let mut lines = header();
-        append_exchanges(&mut lines, exchanges);
-        let costs = run(&server, lines, &|| server.zdx(&["exec", "--session", ID, "-p", "hello"]))?;
+    let until_asked = |count: usize| {
+        let exec = || server.zdx(&["exec", "--session", ID, "-p", "hello"]);
+        let costs = run(&server, |file| exchanges(file, count), &exec)?;
         let asked = server.take_log()?;
         if asked.len() != costs.len() {
             return Err(format!("expected {} requests, saw {}", costs.len(), asked.len()));
@@ -67,10 +69,16 @@ pub fn assembly(place: &Place) -> Rows {
     Ok(vec![row.budget("≤ 25 ms over it", over, 25.0)])
 }
 
-fn run(server: &Server, lines: Vec<u8>, command: &dyn Fn() -> Command) -> Result<Vec<Cost>, String> {
-    server.save_session(&lines)?;
-    // What this harness holds would be counted for the process it starts.
-    drop(lines);
+/// The records go straight into the file: see [`Cost::peak_rss`].
+fn run(
+    server: &Server,
+    records: impl FnOnce(&mut Lines) -> io::Result<()>,
+    command: &dyn Fn() -> Command,
+) -> Result<Vec<Cost>, String> {
+    server.save_session(|file| {
+        push(file, header())?;
+        records(file)
+    })?;
     let one = |_| {
         server.reset_session(ID)?;
         measure::run(command())
@@ -78,36 +86,37 @@ fn run(server: &Server, lines: Vec<u8>, command: &dyn Fn() -> Command) -> Result
     (0..ROUNDS).map(one).collect()
 }
 
-fn push(lines: &mut Vec<u8>, record: Value) {
-    lines.extend(record.to_string().bytes());
-    lines.push(b'\n');
+fn push(lines: &mut Lines, record: Value) -> io::Result<()> {
+    writeln!(lines, "{record}")
 }
 
-fn header() -> Vec<u8> {
-    let mut lines = Vec::new();
-    push(&mut lines, json!({"type": "meta", "schema_version": 1, "id": ID, "model": "bench/m", "ts": TS}));
-    lines
+fn header() -> Value {
+    json!({"type": "meta", "schema_version": 1, "id": ID, "model": "bench/m", "ts": TS})
 }
 
 /// Four records and four messages each: a prompt, a call, its result, an answer.
-fn append_exchanges(lines: &mut Vec<u8>, count: usize) {
+fn exchanges(lines: &mut Lines, count: usize) -> io::Result<()> {
     for n in 0..count {
         let (id, path) = (format!("call_{n}"), format!("src/file_{n}.rs"));
         push(
             lines,
             json!({"type": "message", "role": "user", "text": format!("what does {path} do?"), "ts": TS}),
-        );
-        push(lines, json!({"type": "tool_use", "id": id, "name": "read", "input": {"path": path}, "ts": TS}));
+        )?;
+        push(
+            lines,
+            json!({"type": "tool_use", "id": id, "name": "read", "input": {"path": path}, "ts": TS}),
+        )?;
         let content = format!("fn number_{n}() -> usize {{\n    {n}\n}}\n");
         let output =
             json!({"ok": true, "data": {"path": path, "content": content, "truncated": false, "bytes": 99}});
         push(
             lines,
             json!({"type": "tool_result", "tool_use_id": id, "output": output, "ok": true, "ts": TS}),
-        );
+        )?;
         let text = format!("It gives back {n}.");
-        push(lines, json!({"type": "message", "role": "assistant", "text": text, "ts": TS}));
+        push(lines, json!({"type": "message", "role": "assistant", "text": text, "ts": TS}))?;
     }
+    Ok(())
 }
 
 fn compaction() -> Value {

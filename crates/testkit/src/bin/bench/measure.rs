@@ -14,7 +14,8 @@ pub struct Cost {
     pub started: Micros,
     pub wall: Duration,
     pub cpu: Duration,
-    /// Bytes. The kernel counts what the process was before `exec` too, so this harness itself must stay small.
+    /// Bytes. A process that was spawned shares its memory with this harness until `exec`, and the kernel counts that
+    /// too, at its highest: what is measured is never less than what this harness ever held.
     pub peak_rss: u64,
 }
 

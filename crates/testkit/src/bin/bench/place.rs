@@ -1,8 +1,8 @@
 //! Where things are measured: a temporary home with a config, and the scripted server as a process of its own.
 
 use std::cell::Cell;
-use std::fs;
-use std::io::{BufRead, BufReader};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -127,9 +127,16 @@ impl Server<'_> {
     }
 
     /// Keeps a session file to begin runs with; see [`Self::reset_session`].
-    pub fn save_session(&self, lines: &[u8]) -> Result<(), String> {
-        fs::create_dir_all(self.home.join("sessions")).map_err(|error| error.to_string())?;
-        fs::write(self.home.join("template"), lines).map_err(|error| error.to_string())
+    pub fn save_session(
+        &self,
+        write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<(), String> {
+        let saved = fs::create_dir_all(self.home.join("sessions")).and_then(|()| {
+            let mut file = BufWriter::new(File::create(self.home.join("template"))?);
+            write(&mut file)?;
+            file.flush()
+        });
+        saved.map_err(|error| error.to_string())
     }
 
     /// Each run appends to its session, so each gets a copy.
