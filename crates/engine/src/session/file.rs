@@ -19,6 +19,8 @@ pub(super) struct OpenFile {
     torn_at: Option<u64>,
     /// The folder's entry for the file is known to be on the disk.
     entry_synced: bool,
+    /// Something may not be on the disk yet. Waiting for a file that did not change costs a flush of the device.
+    dirty: bool,
 }
 
 impl OpenFile {
@@ -26,7 +28,9 @@ impl OpenFile {
     pub fn locked(file: File, entry_synced: bool) -> Option<Self> {
         match file.try_lock() {
             // A file system without locks: saving without one beats not saving.
-            Ok(()) | Err(TryLockError::Error(_)) => Some(Self { file, torn_at: None, entry_synced }),
+            Ok(()) | Err(TryLockError::Error(_)) => {
+                Some(Self { file, torn_at: None, entry_synced, dirty: true })
+            }
             Err(TryLockError::WouldBlock) => None,
         }
     }
@@ -34,7 +38,7 @@ impl OpenFile {
     /// For devices, whose lock all tests of a machine would share.
     #[cfg(test)]
     pub fn unlocked(file: File) -> Self {
-        Self { file, torn_at: None, entry_synced: true }
+        Self { file, torn_at: None, entry_synced: true, dirty: true }
     }
 
     pub fn file(&self) -> &File {
@@ -51,6 +55,7 @@ impl OpenFile {
 
     /// All of the line or, as far as the disk allows, none of it.
     pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        self.dirty = true;
         if let Some(offset) = self.torn_at {
             self.file.set_len(offset)?;
             self.torn_at = None;
@@ -91,7 +96,10 @@ impl OpenFile {
             }
             self.entry_synced = true;
         }
-        supported(self.file.sync_data()).map_err(in_words)?;
+        if self.dirty {
+            supported(self.file.sync_data()).map_err(in_words)?;
+            self.dirty = false;
+        }
         match self.file.metadata() {
             Ok(metadata) if metadata.nlink() == 0 => {
                 Err(format!("{} was removed by another program", path.display()))
@@ -124,4 +132,25 @@ pub fn ignore_sigxfsz() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     // The handler stays for the life of the process; the listener is of no use.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_written_since_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.jsonl");
+        let mut open = OpenFile::create(&path).unwrap();
+        assert!(open.dirty, "what an earlier process wrote may not be on the disk");
+        open.sync(&path).unwrap();
+        assert!(!open.dirty);
+        open.append(b"{}\n").unwrap();
+        assert!(open.dirty);
+        open.sync(&path).unwrap();
+        assert!(!open.dirty);
+        std::fs::remove_file(&path).unwrap();
+        assert!(open.sync(&path).is_err(), "a removed file is noticed all the same");
+    }
 }
