@@ -102,7 +102,7 @@ impl Walker<'_> {
                 part.ask("expansion", "it is joined to another command");
                 self.substituted(inner);
                 // A pipe with a name: no file of anybody's.
-                argv.push(Arg::literal("/dev/fd/63"));
+                argv.push(Arg::literal("/dev/fd/pipe"));
             }
         }
     }

@@ -25,6 +25,9 @@ pub struct Facts {
     pub changes_folder: bool,
     pub function_changes_folder: bool,
     pub assigned: BTreeSet<String>,
+    /// Descriptors that files are opened on, and which descriptor becomes a copy of which.
+    pub opened: BTreeSet<i32>,
+    pub copies: BTreeSet<(i32, i32)>,
 }
 
 /// The folders a command may run in; empty when that is not known.
