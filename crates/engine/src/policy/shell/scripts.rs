@@ -2,6 +2,7 @@
 //! Their code is not interpreted; only what hands work to a shell or a file is looked for.
 
 use super::Part;
+use super::awk;
 use super::feed::Stdin;
 use super::files::Change;
 use super::options::operands;
@@ -101,9 +102,8 @@ impl Walker<'_> {
     }
 
     fn awk_program(&mut self, code: &str, part: &mut Part) {
-        let bare = without_strings(code);
-        let pipes = bare.replace("||", "").contains('|');
-        if bare.contains("system") || pipes || bare.contains("@load") || bare.contains("@include") {
+        let bare = awk::code(code).unwrap_or_else(|| code.to_owned());
+        if awk::runs_commands(&bare) {
             part.confirm("helper", "the awk program runs other commands");
         }
         // `> "file"` after print opens a file; a comparison has no string behind it.
@@ -223,23 +223,6 @@ impl Walker<'_> {
             self.only_listed(&text, part);
         }
     }
-}
-
-fn without_strings(code: &str) -> String {
-    let mut out = String::new();
-    let mut in_string = false;
-    let mut chars = code.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => {
-                chars.next();
-            }
-            '"' => in_string = !in_string,
-            _ if !in_string => out.push(c),
-            _ => {}
-        }
-    }
-    out
 }
 
 /// Every quoted text in a piece of code, and lists of words joined: `['rm', 'x']` is `rm x`.
