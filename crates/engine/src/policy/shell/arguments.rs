@@ -11,7 +11,16 @@ use std::path::{Path, PathBuf};
 
 impl Walker<'_> {
     pub fn files_of(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        let mut argv = argv;
         match name {
+            "docker" | "podman" | "nerdctl" => argv = &argv[..self.container_files(argv, part)],
+            // Behind the file stand patterns.
+            "csplit" => {
+                if let Some(file) = operands(argv).first() {
+                    self.reads(file, part);
+                }
+                return;
+            }
             "tee" | "sponge" => self.tee(argv, part),
             "truncate" => self.each_operand(argv, Change::Overwrite, part),
             "cp" | "install" | "gcp" | "rsync" | "scp" => self.copy(name, argv, part),

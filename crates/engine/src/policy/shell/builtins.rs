@@ -236,6 +236,15 @@ impl Walker<'_> {
     /// `sh -c text`, `sh file`, `sh` reading its input.
     fn shell(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         part.plain = false;
+        if let [_, option, file] = argv
+            && option.text == "-n"
+            && matches!(name, "sh" | "bash" | "dash" | "ksh" | "zsh")
+            && !file.splits
+        {
+            part.ask("workspace_file", "it checks a script without running it");
+            self.reads(file, part);
+            return;
+        }
         let mut at = 1;
         let (mut text_follows, mut reads_stdin) = (false, false);
         while let Some(arg) = argv.get(at) {
