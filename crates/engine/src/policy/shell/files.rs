@@ -131,7 +131,10 @@ impl Walker<'_> {
         }
         let shown = path.strip_prefix(self.around.root).unwrap_or(&path).display().to_string();
         if protected::is_protected(&path, self.around.root) {
-            part.confirm("protected_path", format!("{shown} is a protected path"));
+            part.confirm(
+                "protected_path",
+                format!("{shown} is a protected path: what is written there runs or steers something later"),
+            );
         }
         let there = entry.is_some_and(|entry| entry != Entry::Dir) || self.written.contains(&path);
         match change {

@@ -59,6 +59,10 @@ impl Walker<'_> {
             self.argv(&argv, &mut part, true);
             self.stdin = outer;
         }
+        // The tree prints `<(a)` as `<(( a ))`. Only for the eye, now that nothing is read from it any more.
+        if part.text.contains("<(( ") || part.text.contains(">(( ") {
+            part.text = part.text.replace("<(( ", "<(").replace(">(( ", ">(").replace(" ))", ")");
+        }
         self.parts.push(part);
     }
 
