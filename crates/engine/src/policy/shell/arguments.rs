@@ -25,7 +25,12 @@ impl Walker<'_> {
             "truncate" => self.each_operand(argv, Change::Overwrite, part),
             "cp" | "install" | "gcp" | "rsync" | "scp" => self.copy(name, argv, part),
             "ln" | "link" => self.link(argv, part),
-            _ if CREATORS.contains(&name) => self.each_operand(argv, Change::Alter, part),
+            _ if CREATORS.contains(&name) => {
+                self.each_operand(argv, Change::Alter, part);
+                for folder in operands(argv).into_iter().filter(|_| name == "mkdir") {
+                    self.makes_folder(folder);
+                }
+            }
             _ if NO_FILES.contains(&name) => {}
             _ if READERS.contains(&name) => self.read_operands(argv, 0, part),
             _ if PATTERN_FIRST.contains(&name) => {

@@ -8,6 +8,7 @@ const BEFORE_PATTERN: &[&str] = &["print", "printf", "return", "in", "do", "else
 pub fn code(program: &str) -> Option<String> {
     let mut out = String::new();
     let mut rest = program;
+    let mut divided = false;
     while let Some(c) = rest.chars().next() {
         let length = match c {
             '"' => {
@@ -15,7 +16,7 @@ pub fn code(program: &str) -> Option<String> {
                 string_length(rest)?
             }
             '#' => rest.find('\n').unwrap_or(rest.len()),
-            '/' => slash(rest, &mut out)?,
+            '/' => slash(rest, &mut out, &mut divided)?,
             '\\' if rest[1..].starts_with('\n') => {
                 out.push(' ');
                 2
@@ -43,28 +44,53 @@ fn string_length(text: &str) -> Option<usize> {
     Some(end + 2)
 }
 
-/// A division, or a whole regular expression.
-fn slash(rest: &str, out: &mut String) -> Option<usize> {
+/// A division, or a whole regular expression. Where something stands before that may be divided or not, it is taken
+/// for a division, and from then on nothing is certain.
+fn slash(rest: &str, out: &mut String, divided: &mut bool) -> Option<usize> {
     let Some(end) = unescaped(&rest[1..], '/') else {
         out.push('/');
         return Some(1);
     };
     let between = &rest[1..=end];
-    // Whichever it is, strings and comments would begin at different places.
-    if between.contains(['"', '#']) {
+    let pattern = starts_pattern(out);
+    // If it were the other thing after all, strings and comments would begin at different places.
+    if (*divided || !pattern) && between.contains(['"', '#']) {
         return None;
     }
-    if !starts_pattern(out) {
+    if !pattern {
+        *divided = true;
         out.push('/');
         return Some(1);
     }
-    // What would matter if it were code after all is not passed over; a slash in brackets need not end it.
     let matters = ["print", "getline", "system(", "system ", "@"].iter().any(|word| between.contains(word));
-    if matters || between.matches('[').count() > between.matches(']').count() {
+    // A slash in brackets ends the expression for some awks only.
+    if (*divided && matters) || ends_in_brackets(between) {
         return None;
     }
     out.push_str("\"\"");
     Some(end + 2)
+}
+
+/// Is a `[…` still open at the end of this part of a regular expression?
+fn ends_in_brackets(pattern: &str) -> bool {
+    let mut open = false;
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next();
+            }
+            '[' if !open => {
+                open = true;
+                chars.next_if_eq(&'^');
+                // First in brackets it stands for itself.
+                chars.next_if_eq(&']');
+            }
+            ']' => open = false,
+            _ => {}
+        }
+    }
+    open
 }
 
 /// Where `wanted` stands without a backslash, on this line.
@@ -114,6 +140,8 @@ mod tests {
             "{ print $1 \"|\" $2 } # a | b",
             "$1 ~ /^(a|b)$/ || !/c|d/ { print $2 / $3 }",
             "{ filesystem = $1 / 2; print filesystem }",
+            "/\"type\":\"error\"/ || /panic|abort/ {print FILENAME\": \"$0}",
+            "/^\\[dep|x\\]/ {f=1} /[|]/",
         ] {
             assert!(!runs(program), "{program}");
         }
@@ -133,6 +161,9 @@ mod tests {
             "{ if (a) /b+/ ; print $0 | c ; y = 1 / 2 }",
             "BEGIN { f = \"system\"; @f(\"rm x\") }",
             "/[/]/ {system(\"rm x\")} /x/",
+            "/\\][\"/]/ {system(\"rm x\")}",
+            "/[]/\"]/ {system(\"rm x\")} /\"/",
+            "{ if (a) /b+/ ; x = \"/\" ; system(\"rm y\") }",
         ] {
             assert!(runs(program), "{program}");
         }

@@ -172,8 +172,19 @@ impl Walker<'_> {
     /// Is this argument a folder that exists, whichever folder we are in?
     pub fn is_dir(&self, arg: &Arg) -> bool {
         match self.place(arg) {
-            Place::Inside(all) => all.iter().all(Located::is_dir),
+            Place::Inside(all) => all.iter().all(|located| {
+                let made = || self.made.iter().any(|made| made.starts_with(&located.path));
+                located.is_dir() || (located.entry.is_none() && made())
+            }),
             Place::Outside(_) | Place::Unknown => false,
+        }
+    }
+
+    /// `mkdir`: what is copied there later lies in it and does not replace it.
+    pub fn makes_folder(&mut self, arg: &Arg) {
+        if let Place::Inside(all) = self.place(arg) {
+            let absent = all.into_iter().filter(|located| located.entry.is_none());
+            self.made.extend(absent.map(|located| located.path));
         }
     }
 }

@@ -65,6 +65,8 @@ pub struct Walker<'a> {
     pub maybe_moved: bool,
     pub stdin: Stdin,
     pub written: HashSet<PathBuf>,
+    /// Folders that this script makes where nothing was.
+    pub made: HashSet<PathBuf>,
     pub depth: usize,
     pub commands: usize,
     /// Names of the functions whose bodies we are in.
@@ -89,6 +91,7 @@ impl<'a> Walker<'a> {
             maybe_moved: false,
             stdin: Stdin::Nothing,
             written: HashSet::new(),
+            made: HashSet::new(),
             depth: 0,
             commands: 0,
             inside: Vec::new(),
