@@ -69,6 +69,9 @@ fn in_words(command: &str, explanation: &Explanation, approval: Approval, column
             page.labelled("rule", rule);
         }
     }
+    if verdict.level() == Level::Allow && explanation.parts.iter().any(|part| part.verdict > Level::Allow) {
+        page.labelled("why", "exactly this was allowed for good; `zdx policy grants` lists and revokes that");
+    }
     for findings in explanation.parts.chunk_by(|a, b| a.text == b.text) {
         let Some(first) = findings.first() else { continue };
         page.text.push_str(&format!("\n  {}\n", visible_line(&first.text)));

@@ -136,7 +136,12 @@ impl Weigher<'_> {
     fn by_rule(&self, text: &str, ruling: &Ruling, what: &str) -> PartFinding {
         let level = self.preset(ruling.level);
         let reason = match level {
-            Level::Allow => "a rule or the preset allows it".to_owned(),
+            Level::Allow if ruling.level == Level::Allow => "a rule allows it".to_owned(),
+            Level::Allow if self.cx.approval == Approval::Yolo => "the preset yolo allows it".to_owned(),
+            Level::Allow => "who typed it wants it run".to_owned(),
+            Level::Ask | Level::Confirm if ruling.level == Level::Allow => {
+                format!("{what}{}", words::PRESET_ASKS)
+            }
             Level::Ask | Level::Confirm => format!("{what}{}", words::RULES_ASK),
             Level::Deny => "a rule denies it".to_owned(),
         };

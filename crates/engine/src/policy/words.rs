@@ -11,6 +11,7 @@ const MOST: usize = 4;
 
 /// How every reason of a rule that asks ends; said once when there are several.
 pub const RULES_ASK: &str = "; the rules ask first";
+pub const PRESET_ASKS: &str = "; the preset paranoid asks about what rules allow";
 
 /// How a reason begins that only names a program.
 pub const RUNS: &str = "it runs ";
@@ -19,7 +20,8 @@ pub const RUNS: &str = "it runs ";
 pub fn reason(findings: &[PartFinding], level: Level) -> Option<Reason> {
     let equals = || findings.iter().filter(|finding| finding.verdict == level);
     let first = equals().next()?;
-    let whys = equals().map(|finding| finding.reason.trim_end_matches(RULES_ASK));
+    let whys =
+        equals().map(|finding| finding.reason.trim_end_matches(RULES_ASK).trim_end_matches(PRESET_ASKS));
     let (programs, others): (Vec<&str>, Vec<&str>) =
         distinct(whys).into_iter().partition(|why| program(why).is_some());
     let mut whys: Vec<String> = Vec::new();
@@ -29,11 +31,12 @@ pub fn reason(findings: &[PartFinding], level: Level) -> Option<Reason> {
     if !others.is_empty() {
         whys.push(several(others.into_iter(), "; "));
     }
-    let asked = equals().any(|finding| finding.reason.ends_with(RULES_ASK));
+    let asked = [RULES_ASK, PRESET_ASKS].into_iter();
+    let asked = asked.filter(|end| equals().any(|finding| finding.reason.ends_with(end))).collect::<String>();
     let rules = several(equals().filter_map(|finding| finding.rule.as_deref()), "; ");
     Some(Reason {
         code: first.code.clone(),
-        message: format!("{}{}", whys.join("; "), if asked { RULES_ASK } else { "" }),
+        message: format!("{}{}", whys.join("; "), asked),
         rule: Some(rules).filter(|rules| !rules.is_empty()),
     })
 }

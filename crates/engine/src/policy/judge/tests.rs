@@ -135,6 +135,16 @@ fn every_reason_for_a_verdict_is_named_once_and_not_too_many() {
 }
 
 #[test]
+fn who_allows_or_asks_is_named() {
+    let of = |command: &str, approval| explain(command, Origin::Model, &cx(approval)).parts[0].reason.clone();
+    assert_eq!(of("ls", Approval::Balanced), "a rule allows it");
+    assert_eq!(of("git log", Approval::Yolo), "the preset yolo allows it");
+    assert_eq!(of("ls", Approval::Paranoid), "it runs ls; the preset paranoid asks about what rules allow");
+    let both = run("ls; git log", &cx(Approval::Paranoid)).reason().unwrap().message.clone();
+    assert_eq!(both, "it runs ls, git; the rules ask first; the preset paranoid asks about what rules allow");
+}
+
+#[test]
 fn the_way_out_fits_all_the_reasons() {
     let cx = PolicyContext { person: false, ..cx(Approval::Yolo) };
     for (command, way_out) in [

@@ -152,6 +152,7 @@ impl Walker<'_> {
     /// Writing to it would empty a file that was only opened to be read or appended to.
     fn is_open_file(&self, path: &Path) -> bool {
         let Some(first) = protected::descriptor(path) else { return false };
+        self.names_open_files.set(true);
         let (opened, copies) = (&self.facts.opened, &self.facts.copies);
         let mut todo = vec![first];
         let mut seen = Vec::new();

@@ -1,6 +1,7 @@
 //! Visits every command of a script: lists, pipes, groups, functions, substitutions, nested scripts.
 //! Follows the working folder and what feeds each command; judges no single command itself.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -65,6 +66,8 @@ pub struct Walker<'a> {
     pub maybe_moved: bool,
     pub stdin: Stdin,
     pub written: HashSet<PathBuf>,
+    /// A name like `/dev/stdout` was met: what is open counts.
+    pub names_open_files: Cell<bool>,
     /// Folders that this script makes where nothing was.
     pub made: HashSet<PathBuf>,
     pub depth: usize,
@@ -91,6 +94,7 @@ impl<'a> Walker<'a> {
             maybe_moved: false,
             stdin: Stdin::Nothing,
             written: HashSet::new(),
+            names_open_files: Cell::new(false),
             made: HashSet::new(),
             depth: 0,
             commands: 0,
@@ -103,6 +107,10 @@ impl<'a> Walker<'a> {
 
     pub fn script(mut self, text: &str) -> (Vec<Part>, Facts) {
         self.text(text);
+        if !self.names_open_files.get() {
+            self.found.opened.clear();
+            self.found.copies.clear();
+        }
         // Counted over all of it and said once at the end: a part that was only probed must not swallow it.
         if self.commands > MAX_COMMANDS {
             self.refuse(text, "too_large", "it holds more commands than can be judged");
