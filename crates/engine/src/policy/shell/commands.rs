@@ -218,7 +218,16 @@ impl Walker<'_> {
             return;
         }
         if DESTRUCTIVE.contains(&name) {
-            part.confirm("destructive", format!("{name} cannot be undone"));
+            part.confirm(
+                "destructive",
+                match name {
+                    "at" | "batch" | "systemd-run" => format!("{name} runs something without zdx"),
+                    "unlink" | "shred" | "srm" | "wipe" | "trash" | "trash-put" | "gio-trash" => {
+                        format!("{name} removes files")
+                    }
+                    _ => format!("{name} changes the system or its disks, which may not be undone"),
+                },
+            );
             for file in operands(argv) {
                 self.loose_path(file, true, part);
             }
