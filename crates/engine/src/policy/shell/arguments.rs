@@ -32,7 +32,7 @@ impl Walker<'_> {
                 }
             }
             _ if NO_FILES.contains(&name) => {}
-            _ if READERS.contains(&name) => self.read_operands(argv, 0, part),
+            _ if READERS.contains(&name) => self.read_operands(name, argv, 0, part),
             _ if PATTERN_FIRST.contains(&name) => {
                 let given = argv.iter().any(|arg| {
                     arg.text.starts_with("-e")
@@ -42,11 +42,14 @@ impl Walker<'_> {
                         || arg.text.starts_with("--expression")
                         || arg.text == "--files"
                 });
-                self.read_operands(argv, usize::from(!given), part);
+                self.read_operands(name, argv, usize::from(!given), part);
             }
             _ => {
                 for arg in operands(argv) {
-                    self.loose_path(arg, false, part);
+                    let index = argv.iter().position(|other| std::ptr::eq(other, arg));
+                    if !index.is_some_and(|index| is_pattern_value(name, argv, index)) {
+                        self.loose_path(arg, false, part);
+                    }
                 }
             }
         }
@@ -65,7 +68,7 @@ impl Walker<'_> {
         }
     }
 
-    fn read_operands(&mut self, argv: &[Arg], skip: usize, part: &mut Part) {
+    fn read_operands(&mut self, name: &str, argv: &[Arg], skip: usize, part: &mut Part) {
         let mut only_operands = false;
         let mut seen = 0;
         for (index, arg) in argv.iter().enumerate().skip(1) {
@@ -74,6 +77,9 @@ impl Walker<'_> {
                 continue;
             }
             if !only_operands && arg.text.starts_with('-') && arg.text.len() > 1 {
+                continue;
+            }
+            if !only_operands && is_pattern_value(name, argv, index) {
                 continue;
             }
             seen += 1;
@@ -198,6 +204,7 @@ impl Walker<'_> {
                 if OUTPUT_OPTIONS.contains(&option) {
                     part.plain = false;
                     self.changes(&at(value), Change::Overwrite, part);
+                } else if strict && PATTERN_OPTIONS.contains(&option) {
                 } else if strict && (value.starts_with('/') || value.starts_with("..")) {
                     self.reads(&at(value), part);
                 } else {
@@ -293,6 +300,28 @@ impl Walker<'_> {
         first.is_empty()
             || self.around.files.entry(&PathBuf::from("/").join(first)).is_some()
             || Path::new(text).starts_with(self.around.root)
+    }
+}
+
+/// Options of commands that read files whose value is a pattern.
+const PATTERN_OPTIONS: &[&str] =
+    &["--regexp", "--include", "--exclude", "--exclude-dir", "--glob", "--iglob"];
+
+/// `grep -e /a/b`, `rg -g /src/**`, `jq --arg route /a/b`: text behind an option, which names no file.
+fn is_pattern_value(name: &str, argv: &[Arg], index: usize) -> bool {
+    let behind = |distance: usize, options: &[&str]| {
+        index > distance && options.contains(&argv[index - distance].text.as_str())
+    };
+    match name {
+        "rg" => behind(1, &["-e", "--regexp", "-g", "--glob", "--iglob", "-r", "--replace"]),
+        "grep" | "egrep" | "fgrep" | "zgrep" | "ugrep" => behind(1, &["-e", "--regexp"]),
+        // What is read from a file begins with `@` and is looked at elsewhere.
+        "curl" => behind(1, &["-d", "--data", "--data-raw", "-H", "--header", "-X", "-w", "--write-out"]),
+        "jq" | "gojq" => {
+            let named = &["--arg", "--argjson"];
+            behind(1, named) || behind(2, named)
+        }
+        _ => false,
     }
 }
 
