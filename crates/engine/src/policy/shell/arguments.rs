@@ -2,7 +2,7 @@
 
 use super::files::{Change, Place};
 use super::names::{CREATORS, NO_FILES, OUTPUT_OPTIONS, PATTERN_FIRST, READERS};
-use super::options::operands;
+use super::options::{operands, pattern_values};
 use super::walk::Walker;
 use super::word::Arg;
 use super::{Concern, Part};
@@ -45,9 +45,9 @@ impl Walker<'_> {
                 self.read_operands(name, argv, usize::from(!given), part);
             }
             _ => {
+                let patterns = pattern_values(name, argv);
                 for arg in operands(argv) {
-                    let index = argv.iter().position(|other| std::ptr::eq(other, arg));
-                    if !index.is_some_and(|index| is_pattern_value(name, argv, index)) {
+                    if !patterns.iter().any(|index| std::ptr::eq(&argv[*index], arg)) {
                         self.loose_path(arg, false, part);
                     }
                 }
@@ -69,6 +69,7 @@ impl Walker<'_> {
     }
 
     fn read_operands(&mut self, name: &str, argv: &[Arg], skip: usize, part: &mut Part) {
+        let patterns = pattern_values(name, argv);
         let mut only_operands = false;
         let mut seen = 0;
         for (index, arg) in argv.iter().enumerate().skip(1) {
@@ -79,7 +80,7 @@ impl Walker<'_> {
             if !only_operands && arg.text.starts_with('-') && arg.text.len() > 1 {
                 continue;
             }
-            if !only_operands && is_pattern_value(name, argv, index) {
+            if patterns.contains(&index) {
                 continue;
             }
             seen += 1;
@@ -148,7 +149,10 @@ impl Walker<'_> {
         }
         let change = if no_clobber { Change::Alter } else { Change::Overwrite };
         if self.is_dir(&target) {
+            let made = self.made.clone();
             self.changes(&target, Change::Alter, part);
+            // What comes into a folder leaves it one.
+            self.made = made;
             for source in sources.iter().filter(|arg| arg.known().is_some()) {
                 let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or("");
                 let inside = Arg { text: format!("{}/{name}", target.text), ..target.clone() };
@@ -306,24 +310,6 @@ impl Walker<'_> {
 /// Options of commands that read files whose value is a pattern.
 const PATTERN_OPTIONS: &[&str] =
     &["--regexp", "--include", "--exclude", "--exclude-dir", "--glob", "--iglob"];
-
-/// `grep -e /a/b`, `rg -g /src/**`, `jq --arg route /a/b`: text behind an option, which names no file.
-fn is_pattern_value(name: &str, argv: &[Arg], index: usize) -> bool {
-    let behind = |distance: usize, options: &[&str]| {
-        index > distance && options.contains(&argv[index - distance].text.as_str())
-    };
-    match name {
-        "rg" => behind(1, &["-e", "--regexp", "-g", "--glob", "--iglob", "-r", "--replace"]),
-        "grep" | "egrep" | "fgrep" | "zgrep" | "ugrep" => behind(1, &["-e", "--regexp"]),
-        // What is read from a file begins with `@` and is looked at elsewhere.
-        "curl" => behind(1, &["-d", "--data", "--data-raw", "-H", "--header", "-X", "-w", "--write-out"]),
-        "jq" | "gojq" => {
-            let named = &["--arg", "--argjson"];
-            behind(1, named) || behind(2, named)
-        }
-        _ => false,
-    }
-}
 
 fn parent(text: &str) -> String {
     match text.rfind('/') {

@@ -105,7 +105,12 @@ impl Walker<'_> {
             Place::Inside(_) | Place::Unknown => {
                 part.ask("workspace_file", "it runs a file of the workspace")
             }
-            Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
+            Place::Outside(path) => {
+                if path.starts_with("/proc") {
+                    part.confirm("opaque", "it runs whatever it reads");
+                }
+                part.add(Concern::Outside { path, write: false });
+            }
         }
     }
 

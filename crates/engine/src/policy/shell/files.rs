@@ -93,7 +93,12 @@ impl Walker<'_> {
         if arg.glob && change == Change::Overwrite {
             part.confirm("overwrite", "the pattern may name files that are there");
         }
-        match self.place(arg) {
+        let place = self.place(arg);
+        if place == Place::Unknown {
+            // It may be one of the folders that were made, and be something else from now on.
+            self.made.clear();
+        }
+        match place {
             Place::Outside(path) if protected::is_raw_device(&path) => {
                 part.forbid(format!("it writes to the device {}", path.display()));
             }
@@ -145,6 +150,7 @@ impl Walker<'_> {
             Change::Append => part.ask("append", format!("it appends to {shown}")),
             Change::Alter => part.ask("changes", format!("it changes {shown}")),
         }
+        self.made.retain(|made| !made.starts_with(&path));
         self.written.insert(path);
     }
 

@@ -327,7 +327,7 @@ fn paths(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
         after_message = matches!(
             text,
             "-m" | "--message" | "--author" | "--date" | "--grep" | "-S" | "-G" | "--format" | "--pretty"
-        ) || (command.name == "grep" && text == "-e");
+        ) || (command.name == "grep" && text == "-e" && !command.letter('f'));
         if !text.starts_with('-') && std::mem::take(&mut pattern_follows) {
             continue;
         }

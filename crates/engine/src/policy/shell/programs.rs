@@ -186,8 +186,8 @@ impl Walker<'_> {
             match text {
                 "-f" | "--file" | "--makefile" | "-C" | "--directory" | "-I" => {
                     if let Some(file) = next {
-                        if file.text == "-" || file.text == "/dev/stdin" || file.text.starts_with("/dev/fd/")
-                        {
+                        let path = std::path::Path::new(&file.text);
+                        if file.text == "-" || path.starts_with("/dev") || path.starts_with("/proc") {
                             part.confirm("opaque", "it runs whatever it reads");
                         } else {
                             self.reads(&file, part);

@@ -1,6 +1,8 @@
 //! Programs written in another language on the command line: sed, awk, and the interpreters.
 //! Their code is not interpreted; only what hands work to a shell or a file is looked for.
 
+use std::path::Path;
+
 use super::Part;
 use super::awk;
 use super::feed::Stdin;
@@ -8,6 +10,7 @@ use super::files::Change;
 use super::options::operands;
 use super::walk::Walker;
 use super::word::Arg;
+use crate::policy::protected::descriptor;
 
 const INTERPRETERS: &[&str] = &[
     "python",
@@ -181,10 +184,12 @@ impl Walker<'_> {
     }
 
     fn program_file(&mut self, file: &Arg, part: &mut Part) {
-        if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0") {
+        let path = Path::new(&file.text);
+        if descriptor(path) == Some(0) {
             self.code_from_input(part);
-        } else if file.text.starts_with("/dev/fd/") {
+        } else if path.starts_with("/dev") || path.starts_with("/proc") {
             part.confirm("opaque", "it runs whatever it reads");
+            self.reads(file, part);
         } else {
             part.ask("workspace_file", "it runs a file of the workspace");
             self.reads(file, part);

@@ -55,6 +55,8 @@ impl Walker<'_> {
             part.plain = false;
             part.views.push(Vec::new());
         } else {
+            let replaced = stdin != self.stdin && argv.iter().any(|arg| arg.text == "exec");
+            self.found.input_replaced |= replaced && stdin != Stdin::Nothing;
             let outer = std::mem::replace(&mut self.stdin, stdin);
             self.argv(&argv, &mut part, true);
             self.stdin = outer;

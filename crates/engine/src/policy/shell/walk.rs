@@ -29,6 +29,8 @@ pub struct Facts {
     /// Descriptors that files are opened on, and which descriptor becomes a copy of which.
     pub opened: BTreeSet<i32>,
     pub copies: BTreeSet<(i32, i32)>,
+    /// `exec <file`: from then on commands read that.
+    pub input_replaced: bool,
 }
 
 /// The folders a command may run in; empty when that is not known.
@@ -88,11 +90,11 @@ impl<'a> Walker<'a> {
             around,
             source: Rc::from(""),
             facts,
-            found: Facts::default(),
+            found: Facts { input_replaced: facts.input_replaced, ..Facts::default() },
             parts: Vec::new(),
             folders: Folders(vec![around.cwd.to_path_buf()]),
             maybe_moved: false,
-            stdin: Stdin::Nothing,
+            stdin: if facts.input_replaced { Stdin::Unknown } else { Stdin::Nothing },
             written: HashSet::new(),
             names_open_files: Cell::new(false),
             made: HashSet::new(),
