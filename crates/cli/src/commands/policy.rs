@@ -69,11 +69,16 @@ fn in_words(command: &str, explanation: &Explanation, approval: Approval, column
             page.labelled("rule", rule);
         }
     }
+    if verdict.level() == Level::Allow && explanation.parts.iter().any(|part| part.verdict > Level::Allow) {
+        page.labelled("why", "exactly this was allowed for good; `zdx policy grants` lists and revokes that");
+    }
     for findings in explanation.parts.chunk_by(|a, b| a.text == b.text) {
         let Some(first) = findings.first() else { continue };
         page.text.push_str(&format!("\n  {}\n", visible_line(&first.text)));
-        for finding in findings {
-            page.labelled(finding.verdict.name(), &weighed(finding));
+        for (at, finding) in findings.iter().enumerate() {
+            if !findings[..at].contains(finding) {
+                page.labelled(finding.verdict.name(), &weighed(finding));
+            }
         }
     }
     page.text

@@ -248,6 +248,8 @@ fn what_a_project_was_granted_holds_until_it_is_revoked() {
     assert_eq!(run(&server, &pty, "touch made", &[])["data"]["exit_code"], 0);
     leave(pty);
     assert_eq!(zdx.run(["policy", "grants"]).success().stdout, "bash touch made\n");
+    let explained = zdx.run(["policy", "explain", "touch made"]).success().stdout;
+    assert!(explained.contains("verdict   allow: ") && explained.contains("allowed for good"), "{explained}");
     zdx.run(["policy", "grants", "--revoke", "bash touch"]).expect_code(1);
     let revoked = zdx.run(["policy", "grants", "--revoke", "bash touch made"]).success();
     assert_eq!(revoked.stdout, "revoked bash touch made\n");

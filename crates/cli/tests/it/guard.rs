@@ -37,14 +37,20 @@ pub fn with_nobody_to_ask_a_question_is_a_no_that_names_the_way_out() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     zdx.write("kept", "as it was\n");
-    let calls = [bash("rm kept"), bash("echo x > kept"), bash("touch made"), bash("cat kept")];
+    let calls = [bash("rm kept; chmod +x kept"), bash("echo x > kept"), bash("touch made"), bash("cat kept")];
     let (output, results) = told(&zdx, &server, &calls, &["--approval", "balanced"]);
     let codes: Vec<_> = results.iter().map(code).collect();
     assert_eq!(codes, ["approval_required", "approval_required", "approval_required", "none"]);
     let message = |at: usize| results[at]["error"]["message"].as_str().unwrap();
+    assert!(
+        message(0).starts_with("rm removes kept; chmod changes the permissions of kept; "),
+        "{}",
+        message(0)
+    );
     assert!(message(0).contains("--allow-dangerous"), "{}", message(0));
     assert!(message(1).contains("use the write tool"), "{}", message(1));
     assert!(message(2).contains("--yolo"), "{}", message(2));
+    assert!(message(2).ends_with("(rule: bash = ask (built-in))"), "{}", message(2));
     assert_eq!(zdx.read("kept"), "as it was\n");
     assert!(!zdx.root().join("made").exists());
     assert_eq!(output.stdout, "fine\n");

@@ -113,6 +113,12 @@ pub fn locate(view: &dyn FileView, trusted: &Path, cwd: &Path, path: &Path) -> L
         // Below something that is not there, nothing is.
         entry = if entry.is_none() { None } else { view.entry(&next) };
         if let Some(Entry::Link(target)) = &entry {
+            // What is open in zdx says nothing about what will be open in a command.
+            if at.starts_with("/proc") && at.ends_with("fd") {
+                entry = Some(Entry::Other);
+                at = next;
+                continue;
+            }
             links += 1;
             if links > MAX_LINKS {
                 return Located { path: PathBuf::from("/"), entry: Some(Entry::Other) };
@@ -165,6 +171,8 @@ mod tests {
             ("/w/sub", Entry::Link("a/b".into())),
             ("/w/loop", Entry::Link("loop".into())),
             ("/w/a/up", Entry::Link("../../x".into())),
+            ("/proc/7/fd/0", Entry::Link("/dev/null".into())),
+            ("/proc/self", Entry::Link("7".into())),
         ]);
         let at = |path: &str| locate(&view, root, root, Path::new(path)).path;
         assert_eq!(at("out"), Path::new("/etc/passwd"));
@@ -173,5 +181,6 @@ mod tests {
         assert_eq!(at("loop"), Path::new("/"));
         assert_eq!(at("missing/../../y"), Path::new("/y"));
         assert_eq!(at("/w/a/./b"), Path::new("/w/a/b"));
+        assert_eq!(at("/proc/self/fd/0"), Path::new("/proc/7/fd/0"), "open files are not followed");
     }
 }

@@ -4,13 +4,14 @@
 use std::path::Path;
 
 use serde::Serialize;
-use zdx_protocol::{Action, Approval, Level, Origin, Reason, Target, Verdict};
+use zdx_protocol::{Action, Approval, Level, Origin, Target, Verdict};
 
 use super::PolicyContext;
 use super::pattern::UNKNOWN;
 use super::protected::{is_instruction, is_protected, is_raw_device};
 use super::rules::{EXTERNAL, Ruling};
 use super::shell::{self, Concern, Part, Surroundings, text::Raw};
+use super::words;
 
 /// One thing that was weighed: a part of a command line, or the action as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -68,42 +69,20 @@ fn is_lenient(action: &Action, cx: &PolicyContext) -> bool {
     cx.approval == Approval::Yolo || matches!(action, Action::Command { origin: Origin::User, .. })
 }
 
-/// The strictest finding, then grants, then nobody to ask.
+/// The strictest findings, then grants, then nobody to ask.
 fn conclude(action: &Action, findings: &[PartFinding], cx: &PolicyContext) -> Verdict {
-    // Among equals the first says it best: parts come in the order of the text.
-    let Some(worst) = findings.iter().rev().max_by_key(|finding| finding.verdict) else {
+    let Some(level) = findings.iter().map(|finding| finding.verdict).max() else {
         return Verdict::Allow;
     };
-    let reason = Reason { code: worst.code.clone(), message: worst.reason.clone(), rule: worst.rule.clone() };
-    match worst.verdict {
+    let Some(reason) = words::reason(findings, level) else { return Verdict::Allow };
+    match level {
         Level::Allow => Verdict::Allow,
-        Level::Deny => Verdict::Deny(reason),
+        Level::Deny => Verdict::Deny(words::denied(reason, cx)),
         Level::Ask if grant_key(action, cx).is_some_and(|key| cx.grants.contains(&key)) => Verdict::Allow,
         Level::Ask if cx.person => Verdict::Ask(reason),
-        Level::Ask => Verdict::Deny(refused(
-            reason,
-            "nobody can be asked here: run interactively, pass --yolo, or allow it in the configuration",
-        )),
         Level::Confirm if cx.person => Verdict::Confirm(reason),
         Level::Confirm if cx.allow_dangerous => Verdict::Allow,
-        Level::Confirm => {
-            let way_out = match reason.code.as_str() {
-                "overwrite" => "use the write tool instead; or run interactively, or pass --allow-dangerous",
-                "opaque" | "unreadable" => {
-                    "write the command out plainly; or run interactively, or pass --allow-dangerous"
-                }
-                _ => "nobody can be asked here: run interactively, or pass --allow-dangerous",
-            };
-            Verdict::Deny(refused(reason, way_out))
-        }
-    }
-}
-
-fn refused(reason: Reason, way_out: &str) -> Reason {
-    Reason {
-        code: "approval_required".to_owned(),
-        message: format!("{}; {way_out}", reason.message),
-        rule: reason.rule,
+        Level::Ask | Level::Confirm => Verdict::Deny(words::unanswered(reason, findings, level)),
     }
 }
 
@@ -157,8 +136,13 @@ impl Weigher<'_> {
     fn by_rule(&self, text: &str, ruling: &Ruling, what: &str) -> PartFinding {
         let level = self.preset(ruling.level);
         let reason = match level {
-            Level::Allow => "a rule or the preset allows it".to_owned(),
-            Level::Ask | Level::Confirm => format!("{what}, and the rules ask first"),
+            Level::Allow if ruling.level == Level::Allow => "a rule allows it".to_owned(),
+            Level::Allow if self.cx.approval == Approval::Yolo => "the preset yolo allows it".to_owned(),
+            Level::Allow => "who typed it wants it run".to_owned(),
+            Level::Ask | Level::Confirm if ruling.level == Level::Allow => {
+                format!("{what}{}", words::PRESET_ASKS)
+            }
+            Level::Ask | Level::Confirm => format!("{what}{}", words::RULES_ASK),
             Level::Deny => "a rule denies it".to_owned(),
         };
         finding(text, level, code(level), &reason, ruling.rule.clone())
@@ -260,11 +244,29 @@ impl Weigher<'_> {
             }
         }
         let ruling = self.cx.rules.command(&part.views, part.plain);
-        let why = part.concerns.iter().find_map(|concern| match concern {
+        let whys = part.concerns.iter().filter_map(|concern| match concern {
             Concern::Ask { why, .. } => Some(why.as_str()),
             Concern::Forbidden { .. } | Concern::Confirm { .. } | Concern::Outside { .. } => None,
         });
-        findings.push(self.by_rule(text, &ruling, why.unwrap_or("it runs a command")));
+        let why = words::several(whys, "; ");
+        let why = if why.is_empty() { self.plain_words(part, &ruling) } else { why };
+        findings.push(self.by_rule(text, &ruling, &why));
+    }
+
+    /// What a part does about which nothing else is known.
+    fn plain_words(&self, part: &Part, ruling: &Ruling) -> String {
+        let name = part.views.first().and_then(|view| view.first());
+        let name = name.filter(|name| name.chars().count() <= 40 && !name.contains(UNKNOWN));
+        let Some(name) = name else { return "it runs a command".to_owned() };
+        if !part.plain && ruling.level == Level::Ask {
+            let plainly = self.cx.rules.command(&part.views, true);
+            if plainly.level == Level::Allow {
+                return format!(
+                    "it runs {name} with words that are not literal, which no allowing rule covers"
+                );
+            }
+        }
+        format!("{}{name}", words::RUNS)
     }
 }
 

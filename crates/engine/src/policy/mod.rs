@@ -11,6 +11,7 @@ mod rules;
 pub mod shell;
 pub mod table;
 pub mod trust;
+mod words;
 
 use std::collections::HashSet;
 use std::path::PathBuf;

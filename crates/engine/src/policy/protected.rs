@@ -71,8 +71,20 @@ fn same(name: &str, wanted: &str) -> bool {
 pub fn is_harmless_device(path: &Path) -> bool {
     let Ok(below) = path.strip_prefix("/dev") else { return false };
     let text = below.to_string_lossy();
-    HARMLESS_DEVICES.contains(&text.as_ref())
-        || text.strip_prefix("fd/").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    HARMLESS_DEVICES.contains(&text.as_ref()) || text == PIPE || descriptor(path).is_some()
+}
+
+/// What the shell puts in place of `<(…)`: no such entry exists, so nobody else's words can mean it.
+const PIPE: &str = "fd/pipe";
+
+/// The open file that a name in `/dev` stands for. Opening it again opens whatever file that is.
+pub fn descriptor(path: &Path) -> Option<i32> {
+    match path.strip_prefix("/dev").ok()?.to_str()? {
+        "stdin" => Some(0),
+        "stdout" => Some(1),
+        "stderr" => Some(2),
+        text => text.strip_prefix("fd/").filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?.parse().ok(),
+    }
 }
 
 /// Anything else in `/dev` is a raw device (or pretends to be one).

@@ -96,8 +96,11 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
     match decision {
         Decision::AllowOnce | Decision::AllowAlways { .. } => Gate::Run,
         Decision::Deny { word } => {
-            let said = word.map(|word| format!("the user said no: {word}"));
-            Gate::Refused(ToolError::new("rejected", said.unwrap_or_else(|| "the user said no".to_owned())))
+            let said = word.map_or_else(
+                || "the user said no; go on without it, or ask what to do instead".to_owned(),
+                |word| format!("the user said no: {word}"),
+            );
+            Gate::Refused(ToolError::new("rejected", said))
         }
     }
 }
@@ -113,5 +116,9 @@ async fn remember(io: &mut TurnIo<'_>, grant: &str, scope: GrantScope) {
 }
 
 fn refusal(reason: Reason) -> ToolError {
-    ToolError { code: reason.code.into(), message: reason.message }
+    let message = match reason.rule {
+        Some(rule) => format!("{} (rule: {rule})", reason.message),
+        None => reason.message,
+    };
+    ToolError { code: reason.code.into(), message }
 }

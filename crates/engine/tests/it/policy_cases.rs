@@ -45,6 +45,10 @@ pub fn small_machine() -> PolicyContext {
         disk.insert(file, Entry::File);
     }
     disk.insert("/w/out", Entry::Link("/etc/passwd".into()));
+    // As on a real machine, where these lead to what is open in whoever looks.
+    for (name, open) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
+        disk.insert(format!("/dev/{name}"), Entry::Link(format!("/proc/self/fd{open}").into()));
+    }
     let mut cx = PolicyContext::new("/w", Approval::Balanced);
     cx.home = Some("/home/me".into());
     cx.files = Arc::new(disk);
@@ -66,6 +70,31 @@ fn every_command_gets_exactly_its_verdict() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What only shows on a real disk, where `/dev/fd` leads to zdx's own files and the root lies deep.
+#[test]
+fn the_real_disk_gives_the_same_verdicts() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::write(root.join("a.txt"), "a").unwrap();
+    let cx = PolicyContext::new(&root, Approval::Balanced);
+    for (expected, command) in [
+        ("ask", "diff <(sort a.txt) <(sort b.txt)"),
+        ("ask", "echo x > /dev/stderr"),
+        ("allow", "cat /dev/stdin < a.txt"),
+        ("ask", "docker run --rm -v \"$PWD\":/app -w /app img make"),
+        ("confirm", ": < a.txt > /dev/stdin"),
+        ("deny", ": < a.txt > /proc/self/fd/0"),
+        ("confirm", "cat a.txt > a.txt"),
+    ] {
+        let verdict = explain(command, Origin::Model, &cx).verdict;
+        assert_eq!(verdict.level().name(), expected, "{command}: {verdict:?}");
+    }
+    // Where outside paths pass, the floor still holds.
+    let yolo = PolicyContext { approval: Approval::Yolo, ..cx };
+    let verdict = explain(": < a.txt > /proc/self/fd/0", Origin::Model, &yolo).verdict;
+    assert_eq!(verdict.level().name(), "confirm");
 }
 
 /// How many short commands are judged in a second, on the real disk. A measurement, not a test: run it by name.

@@ -99,6 +99,66 @@ fn nobody_to_ask_means_a_denial_that_names_the_way_out() {
 }
 
 #[test]
+fn every_reason_for_a_verdict_is_named_once_and_not_too_many() {
+    let cx = cx(Approval::Balanced);
+    for (command, message) in [
+        ("rm -rf build && mv a b; rm -rf build", "rm removes build; mv moves or replaces 2 files"),
+        (
+            "echo x > existing.txt; find . -exec rm {} +; cargo test",
+            "it overwrites existing.txt; rm removes files that are not known before it runs",
+        ),
+        (
+            "rm a; rm b; rm c; rm d; rm e; rm f",
+            "rm removes a; rm removes b; rm removes c; rm removes d; and 2 more",
+        ),
+        ("git status && cargo test | tail; ls", "it runs git, cargo, tail; the rules ask first"),
+        ("touch a b > c", "it creates c; it changes a; it changes b; the rules ask first"),
+        (
+            "cat *.rs",
+            "it runs cat with words that are not literal, which no allowing rule covers; the rules ask first",
+        ),
+        (
+            "sudo ls; cat /etc/passwd",
+            "sudo acts as another user; /etc/passwd lies outside the workspace; no setting lifts this for a model: find another way, or have a person run it",
+        ),
+        (
+            "cat /etc/passwd",
+            "/etc/passwd lies outside the workspace; stay inside /w, or allow the path with `external_directory` in the configuration",
+        ),
+    ] {
+        assert_eq!(run(command, &cx).reason().unwrap().message, message, "{command}");
+    }
+    assert_eq!(
+        run("touch a && cargo b", &cx).reason().unwrap().rule.as_deref(),
+        Some("bash = ask (built-in)")
+    );
+}
+
+#[test]
+fn who_allows_or_asks_is_named() {
+    let of = |command: &str, approval| explain(command, Origin::Model, &cx(approval)).parts[0].reason.clone();
+    assert_eq!(of("ls", Approval::Balanced), "a rule allows it");
+    assert_eq!(of("git log", Approval::Yolo), "the preset yolo allows it");
+    assert_eq!(of("ls", Approval::Paranoid), "it runs ls; the preset paranoid asks about what rules allow");
+    let both = run("ls; git log", &cx(Approval::Paranoid)).reason().unwrap().message.clone();
+    assert_eq!(both, "it runs ls, git; the rules ask first; the preset paranoid asks about what rules allow");
+}
+
+#[test]
+fn the_way_out_fits_all_the_reasons() {
+    let cx = PolicyContext { person: false, ..cx(Approval::Yolo) };
+    for (command, way_out) in [
+        ("echo x > existing.txt; echo y > sub/other.txt", "use the write tool"),
+        ("echo x > existing.txt; rm x", "a person must confirm it"),
+        ("eval \"$X\"", "write the command out plainly"),
+        ("eval \"$X\"; rm x", "a person must confirm it"),
+    ] {
+        let message = run(command, &cx).reason().unwrap().message.clone();
+        assert!(message.contains(way_out), "{command}: {message}");
+    }
+}
+
+#[test]
 fn a_grant_covers_exactly_what_was_shown() {
     let mut cx = cx(Approval::Balanced);
     let action = |command: &str| Action::Command {

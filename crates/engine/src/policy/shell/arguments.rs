@@ -2,7 +2,7 @@
 
 use super::files::{Change, Place};
 use super::names::{CREATORS, NO_FILES, OUTPUT_OPTIONS, PATTERN_FIRST, READERS};
-use super::options::operands;
+use super::options::{operands, pattern_values};
 use super::walk::Walker;
 use super::word::Arg;
 use super::{Concern, Part};
@@ -11,14 +11,28 @@ use std::path::{Path, PathBuf};
 
 impl Walker<'_> {
     pub fn files_of(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        let mut argv = argv;
         match name {
+            "docker" | "podman" | "nerdctl" => argv = &argv[..self.container_files(argv, part)],
+            // Behind the file stand patterns.
+            "csplit" => {
+                if let Some(file) = operands(argv).first() {
+                    self.reads(file, part);
+                }
+                return;
+            }
             "tee" | "sponge" => self.tee(argv, part),
             "truncate" => self.each_operand(argv, Change::Overwrite, part),
             "cp" | "install" | "gcp" | "rsync" | "scp" => self.copy(name, argv, part),
             "ln" | "link" => self.link(argv, part),
-            _ if CREATORS.contains(&name) => self.each_operand(argv, Change::Alter, part),
+            _ if CREATORS.contains(&name) => {
+                self.each_operand(argv, Change::Alter, part);
+                for folder in operands(argv).into_iter().filter(|_| name == "mkdir") {
+                    self.makes_folder(folder);
+                }
+            }
             _ if NO_FILES.contains(&name) => {}
-            _ if READERS.contains(&name) => self.read_operands(argv, 0, part),
+            _ if READERS.contains(&name) => self.read_operands(name, argv, 0, part),
             _ if PATTERN_FIRST.contains(&name) => {
                 let given = argv.iter().any(|arg| {
                     arg.text.starts_with("-e")
@@ -28,11 +42,14 @@ impl Walker<'_> {
                         || arg.text.starts_with("--expression")
                         || arg.text == "--files"
                 });
-                self.read_operands(argv, usize::from(!given), part);
+                self.read_operands(name, argv, usize::from(!given), part);
             }
             _ => {
+                let patterns = pattern_values(name, argv);
                 for arg in operands(argv) {
-                    self.loose_path(arg, false, part);
+                    if !patterns.iter().any(|index| std::ptr::eq(&argv[*index], arg)) {
+                        self.loose_path(arg, false, part);
+                    }
                 }
             }
         }
@@ -51,7 +68,8 @@ impl Walker<'_> {
         }
     }
 
-    fn read_operands(&mut self, argv: &[Arg], skip: usize, part: &mut Part) {
+    fn read_operands(&mut self, name: &str, argv: &[Arg], skip: usize, part: &mut Part) {
+        let patterns = pattern_values(name, argv);
         let mut only_operands = false;
         let mut seen = 0;
         for (index, arg) in argv.iter().enumerate().skip(1) {
@@ -60,6 +78,9 @@ impl Walker<'_> {
                 continue;
             }
             if !only_operands && arg.text.starts_with('-') && arg.text.len() > 1 {
+                continue;
+            }
+            if patterns.contains(&index) {
                 continue;
             }
             seen += 1;
@@ -128,7 +149,10 @@ impl Walker<'_> {
         }
         let change = if no_clobber { Change::Alter } else { Change::Overwrite };
         if self.is_dir(&target) {
+            let made = self.made.clone();
             self.changes(&target, Change::Alter, part);
+            // What comes into a folder leaves it one.
+            self.made = made;
             for source in sources.iter().filter(|arg| arg.known().is_some()) {
                 let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or("");
                 let inside = Arg { text: format!("{}/{name}", target.text), ..target.clone() };
@@ -184,6 +208,7 @@ impl Walker<'_> {
                 if OUTPUT_OPTIONS.contains(&option) {
                     part.plain = false;
                     self.changes(&at(value), Change::Overwrite, part);
+                } else if strict && PATTERN_OPTIONS.contains(&option) {
                 } else if strict && (value.starts_with('/') || value.starts_with("..")) {
                     self.reads(&at(value), part);
                 } else {
@@ -281,6 +306,10 @@ impl Walker<'_> {
             || Path::new(text).starts_with(self.around.root)
     }
 }
+
+/// Options of commands that read files whose value is a pattern.
+const PATTERN_OPTIONS: &[&str] =
+    &["--regexp", "--include", "--exclude", "--exclude-dir", "--glob", "--iglob"];
 
 fn parent(text: &str) -> String {
     match text.rfind('/') {

@@ -105,7 +105,12 @@ impl Walker<'_> {
             Place::Inside(_) | Place::Unknown => {
                 part.ask("workspace_file", "it runs a file of the workspace")
             }
-            Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
+            Place::Outside(path) => {
+                if path.starts_with("/proc") {
+                    part.confirm("opaque", "it runs whatever it reads");
+                }
+                part.add(Concern::Outside { path, write: false });
+            }
         }
     }
 
@@ -236,6 +241,15 @@ impl Walker<'_> {
     /// `sh -c text`, `sh file`, `sh` reading its input.
     fn shell(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         part.plain = false;
+        if let [_, option, file] = argv
+            && option.text == "-n"
+            && matches!(name, "sh" | "bash" | "dash" | "ksh" | "zsh")
+            && !file.splits
+        {
+            part.ask("workspace_file", "it checks a script without running it");
+            self.reads(file, part);
+            return;
+        }
         let mut at = 1;
         let (mut text_follows, mut reads_stdin) = (false, false);
         while let Some(arg) = argv.get(at) {

@@ -204,7 +204,10 @@ impl Walker<'_> {
 
     fn named(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         if is_forbidden(name) {
-            part.forbid(format!("{name} is forbidden"));
+            part.forbid(match name {
+                "shutdown" | "reboot" | "halt" | "poweroff" => format!("{name} stops the machine"),
+                _ => format!("{name} acts as another user"),
+            });
             return;
         }
         if self.builtin(name, argv, part) || self.wrapper(name, argv, part) {
@@ -215,7 +218,16 @@ impl Walker<'_> {
             return;
         }
         if DESTRUCTIVE.contains(&name) {
-            part.confirm("destructive", format!("{name} cannot be undone"));
+            part.confirm(
+                "destructive",
+                match name {
+                    "at" | "batch" | "systemd-run" => format!("{name} runs something without zdx"),
+                    "unlink" | "shred" | "srm" | "wipe" | "trash" | "trash-put" | "gio-trash" => {
+                        format!("{name} removes files")
+                    }
+                    _ => format!("{name} changes the system or its disks, which may not be undone"),
+                },
+            );
             for file in operands(argv) {
                 self.loose_path(file, true, part);
             }
@@ -254,7 +266,7 @@ impl Walker<'_> {
     }
 
     fn listed(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
-        part.confirm("listed_command", format!("{name} is on the list that is always confirmed"));
+        part.confirm("listed_command", listed_effect(name, argv));
         if name == "dd" {
             for arg in argv.iter().skip(1) {
                 let path = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
@@ -356,4 +368,30 @@ fn view(argv: &[Arg]) -> Vec<String> {
 /// Words without any character a shell would look at twice.
 fn simple_words(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || " _-./=:,+@%".contains(c))
+}
+
+/// What a listed command does to what, in words.
+fn listed_effect(name: &str, argv: &[Arg]) -> String {
+    let files: Vec<&Arg> = match name {
+        "dd" => Vec::new(),
+        // The first word of these is a mode or an owner.
+        "chmod" | "chown" => operands(argv).into_iter().skip(1).collect(),
+        _ => operands(argv),
+    };
+    let effect = match name {
+        "rm" => "removes",
+        "mv" => "moves or replaces",
+        "chmod" => "changes the permissions of",
+        "chown" => "changes the owner of",
+        "dd" => "copies raw data over",
+        _ => "makes a new file system on",
+    };
+    match files.as_slice() {
+        _ if files.iter().any(|file| file.has_unknown()) => {
+            format!("{name} {effect} files that are not known before it runs")
+        }
+        [] => format!("{name} {effect} files"),
+        [one] if one.text.len() <= 60 => format!("{name} {effect} {}", one.text),
+        _ => format!("{name} {effect} {} files", files.len()),
+    }
 }

@@ -27,8 +27,12 @@ impl Walker<'_> {
             self.apart(script);
             // A sum with a `*` in it is not a wildcard command to anyone but dash.
             let lone_glob = !script.trim().contains([' ', '\t', '\n']);
-            for part in self.parts.iter_mut().skip(from).filter(|_| lone_glob) {
-                part.concerns.retain(|concern| !matches!(concern, Concern::Confirm { code: "opaque", .. }));
+            for part in self.parts.iter_mut().skip(from) {
+                if lone_glob {
+                    part.concerns
+                        .retain(|concern| !matches!(concern, Concern::Confirm { code: "opaque", .. }));
+                }
+                explained(part, 0, "to a plain sh, (( )) runs what stands in it");
             }
         }
     }
@@ -54,7 +58,9 @@ impl Walker<'_> {
                 }
                 // dash has no `[[`: there `>` opens a file, and `|` starts another command.
                 if matches!(predicate, ast::BinaryPredicate::LeftSortsAfterRight) {
+                    let from = part.concerns.len();
                     self.redirect_word(&b.value, Mode::Overwrite, part);
+                    explained(part, from, "to a plain sh, > inside [[ ]] writes a file");
                 }
                 for piece in b.value.split(['|', '(', ')', '&', ';', '\n']).skip(1) {
                     self.only_listed(piece, part);
@@ -90,5 +96,14 @@ impl Walker<'_> {
         }
         self.apply_effects(effects, part);
         self.arithmetic_names(raw, part);
+    }
+}
+
+/// Says which reading a concern comes from: to whoever thinks of bash alone it makes no sense.
+fn explained(part: &mut Part, from: usize, reading: &str) {
+    for concern in part.concerns.iter_mut().skip(from) {
+        if let Concern::Confirm { why, .. } | Concern::Forbidden { why } = concern {
+            *why = format!("{reading}: {why}");
+        }
     }
 }

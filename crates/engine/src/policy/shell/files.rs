@@ -44,6 +44,10 @@ impl Walker<'_> {
             None
         };
         let path = Path::new(lexical.unwrap_or(text));
+        // On the disk these names lead to what is open in zdx itself, which says nothing about the command.
+        if lexical.is_none() && !arg.glob && protected::is_harmless_device(path) {
+            return Place::Inside(vec![Located { path: path.to_path_buf(), entry: None }]);
+        }
         if path.is_absolute() || !self.folders.is_unknown() {
             let nowhere = [PathBuf::from("/")];
             let folders = if self.folders.is_unknown() { &nowhere[..] } else { &self.folders.0[..] };
@@ -70,7 +74,9 @@ impl Walker<'_> {
 
     pub fn is_harmless(&self, arg: &Arg) -> bool {
         match self.place(arg) {
-            Place::Inside(all) => all.iter().all(|located| protected::is_harmless_device(&located.path)),
+            Place::Inside(all) => all.iter().all(|located| {
+                protected::is_harmless_device(&located.path) && !self.is_open_file(&located.path)
+            }),
             Place::Outside(_) | Place::Unknown => false,
         }
     }
@@ -87,11 +93,24 @@ impl Walker<'_> {
         if arg.glob && change == Change::Overwrite {
             part.confirm("overwrite", "the pattern may name files that are there");
         }
-        match self.place(arg) {
+        let place = self.place(arg);
+        if place == Place::Unknown {
+            // It may be one of the folders that were made, and be something else from now on.
+            self.made.clear();
+        }
+        match place {
             Place::Outside(path) if protected::is_raw_device(&path) => {
                 part.forbid(format!("it writes to the device {}", path.display()));
             }
-            Place::Outside(path) => part.add(Concern::Outside { path, write: true }),
+            Place::Outside(path) => {
+                if ["/proc", "/sys"].iter().any(|folder| path.starts_with(folder)) {
+                    part.confirm(
+                        "destructive",
+                        format!("{} changes a running process or the system", path.display()),
+                    );
+                }
+                part.add(Concern::Outside { path, write: true });
+            }
             Place::Unknown if change == Change::Redirect || change == Change::Append => {
                 part.confirm("opaque", "which file it writes is not known before it runs");
             }
@@ -110,11 +129,17 @@ impl Walker<'_> {
     fn change_inside(&mut self, located: Located, change: Change, part: &mut Part) {
         let Located { path, entry } = located;
         if protected::is_harmless_device(&path) {
+            if self.is_open_file(&path) {
+                part.confirm("overwrite", format!("{} is a file that this script opened", path.display()));
+            }
             return;
         }
         let shown = path.strip_prefix(self.around.root).unwrap_or(&path).display().to_string();
         if protected::is_protected(&path, self.around.root) {
-            part.confirm("protected_path", format!("{shown} is a protected path"));
+            part.confirm(
+                "protected_path",
+                format!("{shown} is a protected path: what is written there runs or steers something later"),
+            );
         }
         let there = entry.is_some_and(|entry| entry != Entry::Dir) || self.written.contains(&path);
         match change {
@@ -125,14 +150,48 @@ impl Walker<'_> {
             Change::Append => part.ask("append", format!("it appends to {shown}")),
             Change::Alter => part.ask("changes", format!("it changes {shown}")),
         }
+        self.made.retain(|made| !made.starts_with(&path));
         self.written.insert(path);
+    }
+
+    /// Does a name like `/dev/stdin` stand for a file, in some part of the script?
+    /// Writing to it would empty a file that was only opened to be read or appended to.
+    fn is_open_file(&self, path: &Path) -> bool {
+        let Some(first) = protected::descriptor(path) else { return false };
+        self.names_open_files.set(true);
+        let (opened, copies) = (&self.facts.opened, &self.facts.copies);
+        let mut todo = vec![first];
+        let mut seen = Vec::new();
+        while let Some(descriptor) = todo.pop() {
+            // Higher numbers can be given out by the shell itself: `{name}>file`.
+            let unnamed = descriptor > 2 && !opened.is_empty();
+            if unnamed || opened.contains(&descriptor) {
+                return true;
+            }
+            if !seen.contains(&descriptor) {
+                seen.push(descriptor);
+                todo.extend(copies.iter().filter(|(to, _)| *to == descriptor).map(|(_, from)| *from));
+            }
+        }
+        false
     }
 
     /// Is this argument a folder that exists, whichever folder we are in?
     pub fn is_dir(&self, arg: &Arg) -> bool {
         match self.place(arg) {
-            Place::Inside(all) => all.iter().all(Located::is_dir),
+            Place::Inside(all) => all.iter().all(|located| {
+                let made = || self.made.iter().any(|made| made.starts_with(&located.path));
+                located.is_dir() || (located.entry.is_none() && made())
+            }),
             Place::Outside(_) | Place::Unknown => false,
+        }
+    }
+
+    /// `mkdir`: what is copied there later lies in it and does not replace it.
+    pub fn makes_folder(&mut self, arg: &Arg) {
+        if let Place::Inside(all) = self.place(arg) {
+            let absent = all.into_iter().filter(|located| located.entry.is_none());
+            self.made.extend(absent.map(|located| located.path));
         }
     }
 }

@@ -317,6 +317,8 @@ fn runs(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
 fn paths(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
     let argv = command.argv;
     let mut after_message = false;
+    // `git grep` without `-e` or `-f` takes its first word for the pattern.
+    let mut pattern_follows = command.name == "grep" && !command.letter('e') && !command.letter('f');
     for (index, arg) in argv.iter().enumerate().skip(1) {
         let text = arg.text.as_str();
         if std::mem::take(&mut after_message) {
@@ -325,7 +327,10 @@ fn paths(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
         after_message = matches!(
             text,
             "-m" | "--message" | "--author" | "--date" | "--grep" | "-S" | "-G" | "--format" | "--pretty"
-        );
+        ) || (command.name == "grep" && text == "-e" && !command.letter('f'));
+        if !text.starts_with('-') && std::mem::take(&mut pattern_follows) {
+            continue;
+        }
         if let Some(file) =
             text.strip_prefix("--output=").or_else(|| text.strip_prefix("--output-directory="))
         {

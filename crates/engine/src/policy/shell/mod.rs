@@ -3,6 +3,7 @@
 
 mod ansi;
 mod arguments;
+mod awk;
 mod braces;
 mod builtins;
 mod commands;

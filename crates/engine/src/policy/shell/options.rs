@@ -114,3 +114,39 @@ pub fn operands(argv: &[Arg]) -> Vec<&Arg> {
     }
     out
 }
+
+/// `grep -e /a/b`, `rg -g /src/**`, `jq --arg route /a/b`: which arguments are the text of an option and name no file.
+/// Read from the left, as the programs do, and only as far as every option on the way is known.
+pub fn pattern_values(name: &str, argv: &[Arg]) -> Vec<usize> {
+    let (flags, options, values): (&str, &[&str], usize) = match name {
+        "grep" | "egrep" | "fgrep" | "zgrep" => ("abchHiIlLnoPqrRsTUvwxyzEFG", &["-e", "--regexp"], 1),
+        "rg" => {
+            ("FHILNSUabchilnopqsuvwxzP", &["-e", "--regexp", "-g", "--glob", "--iglob", "-r", "--replace"], 1)
+        }
+        "jq" | "gojq" => ("rncseRSMCja", &["--arg", "--argjson"], 2),
+        // What is read from a file begins with `@` and is looked at elsewhere.
+        "curl" => {
+            ("sSfLkviIG", &["-d", "--data", "--data-raw", "-H", "--header", "-X", "-w", "--write-out"], 1)
+        }
+        _ => return Vec::new(),
+    };
+    let mut found = Vec::new();
+    let mut at = 1;
+    while let Some(arg) = argv.get(at) {
+        let text = arg.text.as_str();
+        let known = !text.starts_with('-') || text == "-" || text.contains('=');
+        let flag = text.len() > 1
+            && text.strip_prefix('-').is_some_and(|letters| letters.chars().all(|c| flags.contains(c)));
+        if text == "--" || arg.splits || arg.glob {
+            break;
+        } else if options.contains(&text) {
+            found.extend((at + 1..=at + values).filter(|index| *index < argv.len()));
+            at += 1 + values;
+        } else if known || flag {
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    found
+}

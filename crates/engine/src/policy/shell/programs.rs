@@ -161,7 +161,7 @@ impl Walker<'_> {
         let everything = argv.iter().skip(2).any(|arg| matches!(arg.text.as_str(), "-1" | "0" | "1"))
             || argv.iter().any(|arg| arg.text == "1");
         if everything {
-            part.confirm("destructive", "it ends every process of the user");
+            part.confirm("destructive", "it signals every process, or the one that runs the machine");
         }
     }
 
@@ -186,8 +186,8 @@ impl Walker<'_> {
             match text {
                 "-f" | "--file" | "--makefile" | "-C" | "--directory" | "-I" => {
                     if let Some(file) = next {
-                        if file.text == "-" || file.text == "/dev/stdin" || file.text.starts_with("/dev/fd/")
-                        {
+                        let path = std::path::Path::new(&file.text);
+                        if file.text == "-" || path.starts_with("/dev") || path.starts_with("/proc") {
                             part.confirm("opaque", "it runs whatever it reads");
                         } else {
                             self.reads(&file, part);
@@ -239,10 +239,13 @@ impl Walker<'_> {
             "jq" => &[],
             _ => return,
         };
-        for arg in argv.iter().skip(1) {
+        for (index, arg) in argv.iter().enumerate().skip(1) {
             let text = arg.text.as_str();
-            let option = text.split('=').next().unwrap_or(text);
-            if runs.contains(&option) {
+            let (option, value) = match text.split_once('=') {
+                Some((option, value)) => (option, value),
+                None => (text, argv.get(index + 1).map_or("", |next| next.text.as_str())),
+            };
+            if runs.contains(&option) && !(name == "cargo" && chooses_no_program(value)) {
                 part.plain = false;
                 part.confirm("helper", format!("{option} chooses a program or code to run"));
             }
@@ -251,4 +254,27 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+/// Settings of cargo that change how much it does, not what it runs.
+fn chooses_no_program(setting: &str) -> bool {
+    const PROFILE: &[&str] = &[
+        "opt-level",
+        "debug",
+        "lto",
+        "codegen-units",
+        "strip",
+        "incremental",
+        "panic",
+        "debug-assertions",
+        "overflow-checks",
+    ];
+    let Some((key, value)) = setting.split_once('=') else { return false };
+    let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.\"".contains(c));
+    let harmless = match key.trim().split('.').collect::<Vec<_>>().as_slice() {
+        ["profile", _, setting] => PROFILE.contains(setting),
+        ["net", "offline" | "retry"] | ["build", "jobs"] | ["term", "color" | "verbose" | "quiet"] => true,
+        _ => false,
+    };
+    harmless && plain(key.trim()) && plain(value.trim())
 }

@@ -1,12 +1,15 @@
 //! Redirections: which file is opened how, and what a command reads from.
 //! Says nothing about the command itself.
 
+use std::path::Path;
+
 use brush_parser::ast;
 
 use super::Part;
 use super::feed::Stdin;
 use super::files::Change;
 use super::walk::Walker;
+use crate::policy::protected::{descriptor, is_harmless_device};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -40,6 +43,7 @@ impl Walker<'_> {
             }
             ast::IoRedirect::OutputAndError(word, append) => {
                 let mode = if *append { Mode::Append } else { Mode::Overwrite };
+                self.opens(&[1, 2], &word.value);
                 self.redirect_word(&word.value, mode, part);
                 None
             }
@@ -72,8 +76,19 @@ impl Walker<'_> {
         part: &mut Part,
     ) -> Option<Stdin> {
         let reads_stdin = descriptor.is_none_or(|fd| fd == 0);
+        let output = matches!(
+            kind,
+            ast::IoFileRedirectKind::Write
+                | ast::IoFileRedirectKind::Clobber
+                | ast::IoFileRedirectKind::Append
+                | ast::IoFileRedirectKind::DuplicateOutput
+        );
+        let number = descriptor.unwrap_or(i32::from(output));
         let word = match target {
-            ast::IoFileRedirectTarget::Fd(_) => return None,
+            ast::IoFileRedirectTarget::Fd(from) => {
+                self.found.copies.insert((number, *from));
+                return None;
+            }
             ast::IoFileRedirectTarget::ProcessSubstitution(_, inner) => {
                 part.plain = false;
                 part.ask("expansion", "it is joined to another command");
@@ -84,6 +99,16 @@ impl Walker<'_> {
                 &word.value
             }
         };
+        match word.trim_end_matches('-').parse() {
+            Ok(from) if matches!(target, ast::IoFileRedirectTarget::Duplicate(_)) => {
+                self.found.copies.insert((number, from));
+            }
+            // `>&name` opens the file for both.
+            Ok(_) | Err(_) if matches!(kind, ast::IoFileRedirectKind::DuplicateOutput) => {
+                self.opens(&[1, 2], word);
+            }
+            Ok(_) | Err(_) => self.opens(&[number], word),
+        }
         match kind {
             ast::IoFileRedirectKind::Read => {
                 self.redirect_word(word, Mode::Read, part);
@@ -116,6 +141,16 @@ impl Walker<'_> {
                 self.redirect_word(word, Mode::Append, part);
                 None
             }
+        }
+    }
+
+    /// Notes what these descriptors stand for from now on.
+    fn opens(&mut self, descriptors: &[i32], word: &str) {
+        let path = Path::new(word.trim_matches(['"', '\'']));
+        match descriptor(path) {
+            Some(from) => self.found.copies.extend(descriptors.iter().map(|number| (*number, from))),
+            None if word == "-" || is_harmless_device(path) => {}
+            None => self.found.opened.extend(descriptors),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::builtins::is_shell;
 use super::commands::{basename, is_forbidden, is_listed};
+use super::feed::Stdin;
 use super::walk::Walker;
 use super::word::Arg;
 use super::{Concern, Part};
@@ -106,6 +107,9 @@ const LOOSE_RUNNERS: &[&str] = &[
 /// Subcommands after which the rest is no command: `docker rm` removes a container.
 const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl", "kubectl", "oc", "lxc"];
 
+/// Subcommands of npm that run a script of the project by its name.
+const NPM_SCRIPTS: &[&str] = &["run", "run-script", "test", "t", "start"];
+
 pub fn is_runner(name: &str) -> bool {
     LOOSE_RUNNERS.contains(&name)
 }
@@ -125,10 +129,14 @@ impl Walker<'_> {
         if CONTAINERS.contains(&name) {
             self.volumes(argv, part);
         }
+        // `npm run x -- words`: the first is the name of a script, the words are for that script.
+        let script = name == "npm" && argv.get(1).is_some_and(|arg| NPM_SCRIPTS.contains(&arg.text.as_str()));
+        // A container's shell gets our own input; what other runners feed theirs is not known.
+        let feed = if CONTAINERS.contains(&name) { self.stdin.clone() } else { Stdin::Unknown };
         for (index, arg) in argv.iter().enumerate().skip(start) {
             let text = arg.text.as_str();
             // `npm rm`, `uv pip`: a subcommand right behind the name is the runner's own.
-            let own_subcommand = index == 1;
+            let own_subcommand = index == 1 || (index == 2 && script);
             let inner = basename(text);
             if !own_subcommand
                 && (is_listed(inner)
@@ -138,7 +146,7 @@ impl Walker<'_> {
             {
                 let from = self.parts.len();
                 let mut probe = Part::of("");
-                self.fed_unknown(|walker| walker.argv(&argv[index..], &mut probe, false));
+                self.fed(feed.clone(), |walker| walker.argv(&argv[index..], &mut probe, false));
                 let nested: Vec<Part> = self.parts.split_off(from);
                 for concern in nested.into_iter().flat_map(|part| part.concerns).chain(probe.concerns) {
                     if matches!(concern, Concern::Forbidden { .. } | Concern::Confirm { .. }) {
@@ -147,7 +155,7 @@ impl Walker<'_> {
                 }
                 break;
             }
-            if text.contains(' ') && !text.contains('\0') && !text.starts_with('-') {
+            if !script && text.contains(' ') && !text.contains('\0') && !text.starts_with('-') {
                 self.only_listed(text, part);
             }
         }
@@ -160,6 +168,26 @@ impl Walker<'_> {
         {
             part.confirm("helper", "it gives a program to the network");
         }
+    }
+
+    /// Files of this machine among the words of `docker` and its like. What stands behind the container's or the
+    /// image's name is about files of the container; mounts are judged by [`Self::volumes`].
+    pub fn container_files(&mut self, argv: &[Arg], part: &mut Part) -> usize {
+        let (end, contained) = match own_words(argv) {
+            Some(end) => (end, true),
+            None => (argv.len(), false),
+        };
+        for (index, arg) in argv.iter().enumerate().take(end).skip(1) {
+            let of_container = contained
+                && matches!(
+                    argv[index - 1].text.as_str(),
+                    "-v" | "--volume" | "--mount" | "-w" | "--workdir" | "-e" | "--env"
+                );
+            if !arg.text.starts_with('-') && !of_container {
+                self.loose_path(arg, false, part);
+            }
+        }
+        end
     }
 
     /// `-v /:/host`: the outside comes in.
@@ -217,4 +245,40 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+/// How many words of `docker run` or `docker exec` are docker's own: all up to the image or container.
+/// None when it starts nothing in a container.
+/// An option that is not known here is taken to have a value, which at worst makes them one word more.
+fn own_words(argv: &[Arg]) -> Option<usize> {
+    const FLAGS: &[&str] = &[
+        "-d",
+        "-i",
+        "-t",
+        "-it",
+        "-ti",
+        "-T",
+        "-dit",
+        "-P",
+        "-q",
+        "--rm",
+        "--init",
+        "--detach",
+        "--interactive",
+        "--tty",
+        "--no-TTY",
+        "--no-deps",
+        "--privileged",
+        "--read-only",
+        "--quiet",
+    ];
+    let mut at = argv.iter().position(|arg| matches!(arg.text.as_str(), "exec" | "run"))? + 1;
+    while let Some(arg) = argv.get(at) {
+        let text = arg.text.as_str();
+        if !text.starts_with('-') {
+            return Some(at + 1);
+        }
+        at += 1 + usize::from(!FLAGS.contains(&text) && !text.contains('='));
+    }
+    Some(argv.len())
 }

@@ -1,12 +1,16 @@
 //! Programs written in another language on the command line: sed, awk, and the interpreters.
 //! Their code is not interpreted; only what hands work to a shell or a file is looked for.
 
+use std::path::Path;
+
 use super::Part;
+use super::awk;
 use super::feed::Stdin;
 use super::files::Change;
 use super::options::operands;
 use super::walk::Walker;
 use super::word::Arg;
+use crate::policy::protected::descriptor;
 
 const INTERPRETERS: &[&str] = &[
     "python",
@@ -101,9 +105,8 @@ impl Walker<'_> {
     }
 
     fn awk_program(&mut self, code: &str, part: &mut Part) {
-        let bare = without_strings(code);
-        let pipes = bare.replace("||", "").contains('|');
-        if bare.contains("system") || pipes || bare.contains("@load") || bare.contains("@include") {
+        let bare = awk::code(code).unwrap_or_else(|| code.to_owned());
+        if awk::runs_commands(&bare) {
             part.confirm("helper", "the awk program runs other commands");
         }
         // `> "file"` after print opens a file; a comparison has no string behind it.
@@ -181,10 +184,12 @@ impl Walker<'_> {
     }
 
     fn program_file(&mut self, file: &Arg, part: &mut Part) {
-        if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0") {
+        let path = Path::new(&file.text);
+        if descriptor(path) == Some(0) {
             self.code_from_input(part);
-        } else if file.text.starts_with("/dev/fd/") {
+        } else if path.starts_with("/dev") || path.starts_with("/proc") {
             part.confirm("opaque", "it runs whatever it reads");
+            self.reads(file, part);
         } else {
             part.ask("workspace_file", "it runs a file of the workspace");
             self.reads(file, part);
@@ -223,23 +228,6 @@ impl Walker<'_> {
             self.only_listed(&text, part);
         }
     }
-}
-
-fn without_strings(code: &str) -> String {
-    let mut out = String::new();
-    let mut in_string = false;
-    let mut chars = code.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => {
-                chars.next();
-            }
-            '"' => in_string = !in_string,
-            _ if !in_string => out.push(c),
-            _ => {}
-        }
-    }
-    out
 }
 
 /// Every quoted text in a piece of code, and lists of words joined: `['rm', 'x']` is `rm x`.

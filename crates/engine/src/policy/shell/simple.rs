@@ -55,9 +55,15 @@ impl Walker<'_> {
             part.plain = false;
             part.views.push(Vec::new());
         } else {
+            let replaced = stdin != self.stdin && argv.iter().any(|arg| arg.text == "exec");
+            self.found.input_replaced |= replaced && stdin != Stdin::Nothing;
             let outer = std::mem::replace(&mut self.stdin, stdin);
             self.argv(&argv, &mut part, true);
             self.stdin = outer;
+        }
+        // The tree prints `<(a)` as `<(( a ))`. Only for the eye, now that nothing is read from it any more.
+        if part.text.contains("<(( ") || part.text.contains(">(( ") {
+            part.text = part.text.replace("<(( ", "<(").replace(">(( ", ">(").replace(" ))", ")");
         }
         self.parts.push(part);
     }
@@ -102,7 +108,7 @@ impl Walker<'_> {
                 part.ask("expansion", "it is joined to another command");
                 self.substituted(inner);
                 // A pipe with a name: no file of anybody's.
-                argv.push(Arg::literal("/dev/fd/63"));
+                argv.push(Arg::literal("/dev/fd/pipe"));
             }
         }
     }

@@ -135,6 +135,30 @@ pub fn selects_helper(name: &str) -> bool {
     HELPERS.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// Values that people really set and that choose nothing.
+fn is_harmless_value(name: &str, value: &str) -> bool {
+    match name {
+        "IFS" => value.chars().all(|c| !c.is_alphanumeric()),
+        // Only what is expanded can run.
+        "PS1" | "PS2" | "PS4" => !value.contains(['$', '`', '\\']),
+        "SHELL" => matches!(value, "/bin/sh" | "/bin/bash" | "/usr/bin/bash" | "/bin/dash"),
+        "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" => value == "/dev/null",
+        "BROWSER" if value == "none" => true,
+        "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" | "MAVEN_OPTS" => {
+            value.split_whitespace().all(is_memory_size)
+        }
+        _ => SHOWING.contains(&name) && HARMLESS_HELPERS.contains(&value),
+    }
+}
+
+/// `-Xmx2g` and its like: how much memory a Java program gets.
+fn is_memory_size(option: &str) -> bool {
+    ["-Xmx", "-Xms", "-Xss", "-Xmn"]
+        .iter()
+        .find_map(|size| option.strip_prefix(size))
+        .is_some_and(|size| !size.is_empty() && size.chars().all(|c| c.is_ascii_alphanumeric()))
+}
+
 impl Walker<'_> {
     /// A variable is set, to a raw word when it is known which.
     pub fn set_variable(&mut self, name: &str, raw: Option<&str>, part: &mut Part) {
@@ -164,11 +188,7 @@ impl Walker<'_> {
         if !selects_helper(name) {
             return;
         }
-        let harmless = value.is_some_and(|value| {
-            (SHOWING.contains(&name) && HARMLESS_HELPERS.contains(&value))
-                || (name == "IFS" && value.chars().all(|c| !c.is_alphanumeric()))
-        });
-        if !harmless {
+        if !value.is_some_and(|value| is_harmless_value(name, value)) {
             part.confirm("helper", format!("{name} decides which program or code runs"));
         }
     }

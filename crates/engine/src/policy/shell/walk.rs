@@ -1,6 +1,7 @@
 //! Visits every command of a script: lists, pipes, groups, functions, substitutions, nested scripts.
 //! Follows the working folder and what feeds each command; judges no single command itself.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -25,6 +26,11 @@ pub struct Facts {
     pub changes_folder: bool,
     pub function_changes_folder: bool,
     pub assigned: BTreeSet<String>,
+    /// Descriptors that files are opened on, and which descriptor becomes a copy of which.
+    pub opened: BTreeSet<i32>,
+    pub copies: BTreeSet<(i32, i32)>,
+    /// `exec <file`: from then on commands read that.
+    pub input_replaced: bool,
 }
 
 /// The folders a command may run in; empty when that is not known.
@@ -62,6 +68,10 @@ pub struct Walker<'a> {
     pub maybe_moved: bool,
     pub stdin: Stdin,
     pub written: HashSet<PathBuf>,
+    /// A name like `/dev/stdout` was met: what is open counts.
+    pub names_open_files: Cell<bool>,
+    /// Folders that this script makes where nothing was.
+    pub made: HashSet<PathBuf>,
     pub depth: usize,
     pub commands: usize,
     /// Names of the functions whose bodies we are in.
@@ -80,12 +90,14 @@ impl<'a> Walker<'a> {
             around,
             source: Rc::from(""),
             facts,
-            found: Facts::default(),
+            found: Facts { input_replaced: facts.input_replaced, ..Facts::default() },
             parts: Vec::new(),
             folders: Folders(vec![around.cwd.to_path_buf()]),
             maybe_moved: false,
-            stdin: Stdin::Nothing,
+            stdin: if facts.input_replaced { Stdin::Unknown } else { Stdin::Nothing },
             written: HashSet::new(),
+            names_open_files: Cell::new(false),
+            made: HashSet::new(),
             depth: 0,
             commands: 0,
             inside: Vec::new(),
@@ -97,6 +109,10 @@ impl<'a> Walker<'a> {
 
     pub fn script(mut self, text: &str) -> (Vec<Part>, Facts) {
         self.text(text);
+        if !self.names_open_files.get() {
+            self.found.opened.clear();
+            self.found.copies.clear();
+        }
         // Counted over all of it and said once at the end: a part that was only probed must not swallow it.
         if self.commands > MAX_COMMANDS {
             self.refuse(text, "too_large", "it holds more commands than can be judged");

@@ -1,0 +1,110 @@
+//! What a decision says: every reason for it, and the way on for whoever reads it, a person or a model.
+//! Decides nothing.
+
+use zdx_protocol::{Level, Reason};
+
+use super::PolicyContext;
+use super::judge::PartFinding;
+
+/// More than these make nobody wiser.
+const MOST: usize = 4;
+
+/// How every reason of a rule that asks ends; said once when there are several.
+pub const RULES_ASK: &str = "; the rules ask first";
+pub const PRESET_ASKS: &str = "; the preset paranoid asks about what rules allow";
+
+/// How a reason begins that only names a program.
+pub const RUNS: &str = "it runs ";
+
+/// The findings of one level as one reason: the code of the first, the words and rules of all.
+pub fn reason(findings: &[PartFinding], level: Level) -> Option<Reason> {
+    let equals = || findings.iter().filter(|finding| finding.verdict == level);
+    let first = equals().next()?;
+    let whys =
+        equals().map(|finding| finding.reason.trim_end_matches(RULES_ASK).trim_end_matches(PRESET_ASKS));
+    let (programs, others): (Vec<&str>, Vec<&str>) =
+        distinct(whys).into_iter().partition(|why| program(why).is_some());
+    let mut whys: Vec<String> = Vec::new();
+    if !programs.is_empty() {
+        whys.push(format!("{RUNS}{}", several(programs.into_iter().filter_map(program), ", ")));
+    }
+    if !others.is_empty() {
+        whys.push(several(others.into_iter(), "; "));
+    }
+    let asked = [RULES_ASK, PRESET_ASKS].into_iter();
+    let asked = asked.filter(|end| equals().any(|finding| finding.reason.ends_with(end))).collect::<String>();
+    let rules = several(equals().filter_map(|finding| finding.rule.as_deref()), "; ");
+    Some(Reason {
+        code: first.code.clone(),
+        message: format!("{}{}", whys.join("; "), asked),
+        rule: Some(rules).filter(|rules| !rules.is_empty()),
+    })
+}
+
+/// The program of a reason that says no more than that.
+fn program(why: &str) -> Option<&str> {
+    why.strip_prefix(RUNS).filter(|name| !name.contains(' '))
+}
+
+fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut distinct: Vec<&str> = Vec::new();
+    for text in texts {
+        if !distinct.contains(&text) {
+            distinct.push(text);
+        }
+    }
+    distinct
+}
+
+/// Each text once, in order, as far as anybody reads.
+pub fn several<'a>(texts: impl Iterator<Item = &'a str>, between: &str) -> String {
+    let all = distinct(texts);
+    let mut out = all.iter().take(MOST).copied().collect::<Vec<_>>().join(between);
+    if let Some(more) = all.len().checked_sub(MOST).filter(|more| *more > 0) {
+        out.push_str(&format!("{between}and {more} more"));
+    }
+    out
+}
+
+/// A denial that stands, with the way around it.
+pub fn denied(reason: Reason, cx: &PolicyContext) -> Reason {
+    let way_out = match (reason.code.as_str(), &reason.rule) {
+        ("path_escape", _) => format!(
+            "; stay inside {}, or allow the path with `external_directory` in the configuration",
+            cx.root.display()
+        ),
+        ("forbidden", _) => {
+            "; no setting lifts this for a model: find another way, or have a person run it".to_owned()
+        }
+        ("denied", Some(_)) => "; only a change of the configuration lifts this".to_owned(),
+        _ => String::new(),
+    };
+    Reason { message: reason.message + &way_out, ..reason }
+}
+
+/// A question that nobody is there to answer.
+pub fn unanswered(reason: Reason, findings: &[PartFinding], level: Level) -> Reason {
+    let all = |codes: &[&str]| {
+        let mut equals = findings.iter().filter(|finding| finding.verdict == level);
+        equals.all(|finding| codes.contains(&finding.code.as_str()))
+    };
+    let way_out = match level {
+        Level::Confirm if all(&["overwrite"]) => {
+            "use the write tool instead; or run interactively, or pass --allow-dangerous"
+        }
+        Level::Confirm if all(&["opaque", "unreadable"]) => {
+            "write the command out plainly; or run interactively, or pass --allow-dangerous"
+        }
+        Level::Confirm => {
+            "a person must confirm it and nobody can be asked here: run interactively, or pass --allow-dangerous"
+        }
+        Level::Allow | Level::Ask | Level::Deny => {
+            "nobody can be asked here: run interactively, pass --yolo, or allow it in the configuration"
+        }
+    };
+    Reason {
+        code: "approval_required".to_owned(),
+        message: format!("{}; {way_out}", reason.message),
+        rule: reason.rule,
+    }
+}
