@@ -49,6 +49,13 @@ impl Walker<'_> {
             let folders = if self.folders.is_unknown() { &nowhere[..] } else { &self.folders.0[..] };
             let mut all = Vec::new();
             for folder in folders {
+                // A descriptor or `/dev/null` is what its name says; where its link leads now, in our own
+                // process, is nothing to the command.
+                let named = descriptor(flatten(&folder.join(path)));
+                if protected::is_harmless_device(&named) {
+                    all.push(Located { path: named, entry: Some(Entry::Other) });
+                    continue;
+                }
                 let located = if arg.glob {
                     Located { path: flatten(&folder.join(path)), entry: None }
                 } else {
@@ -75,6 +82,10 @@ impl Walker<'_> {
         }
     }
 
+    pub fn is_device(&self, arg: &Arg) -> bool {
+        matches!(self.place(arg), Place::Outside(path) if protected::is_raw_device(&path))
+    }
+
     pub fn reads(&mut self, arg: &Arg, part: &mut Part) {
         match self.place(arg) {
             Place::Inside(_) => {}
@@ -83,9 +94,41 @@ impl Walker<'_> {
         }
     }
 
+    /// For files that are changed in a way that is asked about anyway: only a protected one says more.
+    pub fn protected_only(&mut self, arg: &Arg, part: &mut Part) {
+        if let Place::Inside(all) = self.place(arg)
+            && all.iter().any(|located| protected::is_protected(&located.path, self.around.root))
+        {
+            part.confirm("protected_path", format!("{} is a protected path", arg.text));
+        }
+    }
+
+    /// Did this script fetch the file from another machine?
+    pub fn is_fetched(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::Inside(all) => all.iter().any(|located| self.fetched.contains(&located.path)),
+            Place::Outside(_) | Place::Unknown => false,
+        }
+    }
+
+    pub fn fetches(&mut self, arg: &Arg) {
+        if let Place::Inside(all) = self.place(arg) {
+            for located in all {
+                self.authored.insert(located.path.clone());
+                self.written.insert(located.path.clone());
+                self.fetched.insert(located.path);
+            }
+        }
+    }
+
     pub fn changes(&mut self, arg: &Arg, change: Change, part: &mut Part) {
         if arg.glob && change == Change::Overwrite {
             part.confirm("overwrite", "the pattern may name files that are there");
+        }
+        self.changes_where_stayed(arg, change, part);
+        // A device by way of a variable is still a device.
+        if self.readings(arg).iter().any(|reading| self.is_device(reading)) {
+            part.forbid("it writes to a device");
         }
         match self.place(arg) {
             Place::Outside(path) if protected::is_raw_device(&path) => {
@@ -125,6 +168,9 @@ impl Walker<'_> {
             Change::Append => part.ask("append", format!("it appends to {shown}")),
             Change::Alter => part.ask("changes", format!("it changes {shown}")),
         }
+        if matches!(change, Change::Redirect | Change::Append) {
+            self.authored.insert(path.clone());
+        }
         self.written.insert(path);
     }
 
@@ -137,8 +183,16 @@ impl Walker<'_> {
     }
 }
 
+/// A command's own descriptors have two names.
+fn descriptor(path: PathBuf) -> PathBuf {
+    match path.strip_prefix("/proc/self/fd") {
+        Ok(number) => Path::new("/dev/fd").join(number),
+        Err(_) => path,
+    }
+}
+
 /// `a/../b` without asking the disk: what a wildcard matches cannot be asked.
-fn flatten(path: &Path) -> PathBuf {
+pub fn flatten(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

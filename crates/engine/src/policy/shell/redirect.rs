@@ -135,7 +135,13 @@ impl Walker<'_> {
         let args = self.word_effects(raw, part);
         let target = match args.as_slice() {
             [only] if !only.glob && !only.braced => only.clone(),
-            _ => super::word::Arg::unknown(),
+            _ => {
+                // Which one it will be is not known, but none of the devices may be.
+                if mode != Mode::Read && args.iter().any(|arg| self.is_device(arg)) {
+                    part.forbid("it writes to a device");
+                }
+                super::word::Arg::unknown()
+            }
         };
         // `/dev/null` is as good as no redirection.
         if self.is_harmless(&target) {

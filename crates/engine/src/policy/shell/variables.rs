@@ -104,6 +104,50 @@ const HELPERS: &[&str] = &[
     "WGETRC",
     "CURL_HOME",
     "DOCKER_CONFIG",
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_CONFIG_DIRS",
+    "VIMINIT",
+    "EXINIT",
+    "GVIMINIT",
+    "VIMRUNTIME",
+    "EMACSLOADPATH",
+    "BASH_LOADABLES_PATH",
+    "INPUTRC",
+    "RUSTDOC",
+    "CARGO",
+    "CARGO_HOME",
+    "MAKEFLAGS",
+    "GNUMAKEFLAGS",
+    "NODE_PATH",
+    "DOTNET_STARTUP_HOOKS",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "R_PROFILE",
+    "R_PROFILE_USER",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "KUBECONFIG",
+    "AWS_CONFIG_FILE",
+    "RSYNC_CONNECT_PROG",
+    "SCREENRC",
+    "BAT_CONFIG_PATH",
+    "ACKRC",
+    "APT_CONFIG",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "SSH_SK_HELPER",
+];
+
+/// Options of a tool: most are harmless, these words make it run something.
+const OPTION_VARIABLES: &[(&str, &[&str])] = &[
+    ("NODE_OPTIONS", &["-r", "--require", "--import", "loader"]),
+    ("GOFLAGS", &["exec", "overlay"]),
+    ("RUSTFLAGS", &["linker"]),
+    ("RUSTDOCFLAGS", &["linker", "runtool"]),
+    ("LESS", &["!", "|"]),
+    ("MORE", &["!"]),
+    ("GIT_TRACE", &["/"]),
 ];
 
 const PREFIXES: &[&str] =
@@ -132,7 +176,13 @@ const SHOWING: &[&str] = &[
 ];
 
 pub fn selects_helper(name: &str) -> bool {
-    HELPERS.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let cargo_tool =
+        name.starts_with("CARGO_TARGET_") && (name.ends_with("_RUNNER") || name.ends_with("_LINKER"));
+    HELPERS.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || cargo_tool
+        || name.eq_ignore_ascii_case("npm_config_script_shell")
+        || name.eq_ignore_ascii_case("npm_config_node_options")
 }
 
 impl Walker<'_> {
@@ -155,14 +205,17 @@ impl Walker<'_> {
             part.confirm("opaque", "which variable it sets is not known before it runs");
             return;
         }
-        if name == "NODE_OPTIONS"
-            && value.is_none_or(|v| ["-r", "--require", "--import", "--loader"].iter().any(|o| v.contains(o)))
+        if let Some((_, words)) = OPTION_VARIABLES.iter().find(|(variable, _)| *variable == name)
+            && value.is_none_or(|value| words.iter().any(|word| value.contains(word)))
         {
-            part.confirm("helper", "NODE_OPTIONS loads code into every node process");
+            part.confirm("helper", format!("{name} makes a tool run other code"));
             return;
         }
         if !selects_helper(name) {
             return;
+        }
+        if let Some(value) = value.map(|value| value.trim_start_matches('!').to_owned()) {
+            self.only_listed(&value, part);
         }
         let harmless = value.is_some_and(|value| {
             (SHOWING.contains(&name) && HARMLESS_HELPERS.contains(&value))

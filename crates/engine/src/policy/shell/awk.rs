@@ -1,0 +1,190 @@
+//! awk: its programs are looked through for what they run and write; nothing of them is interpreted.
+
+use super::Part;
+use super::feed::Stdin;
+use super::files::Change;
+use super::scripts::strings_of;
+use super::walk::Walker;
+use super::word::Arg;
+
+impl Walker<'_> {
+    pub fn awk(&mut self, argv: &[Arg], part: &mut Part) {
+        let mut programs = Vec::new();
+        let mut words = Vec::new();
+        let mut explicit = false;
+        let mut at = 1;
+        let mut only_operands = false;
+        while let Some(arg) = argv.get(at) {
+            at += 1;
+            let text = arg.text.as_str();
+            if only_operands || !text.starts_with('-') || text == "-" {
+                // Options end where the program or the first file stands.
+                only_operands = true;
+                words.push(arg.clone());
+                continue;
+            }
+            if text == "--" {
+                only_operands = true;
+                continue;
+            }
+            let (option, attached) = option_of(text);
+            let value = match attached {
+                Some(value) => Some(Arg { text: value.to_owned(), ..arg.clone() }),
+                None if "fvFeilE".contains(option) => {
+                    at += 1;
+                    argv.get(at - 1).cloned()
+                }
+                None => None,
+            };
+            match (option, value) {
+                ('f' | 'E', Some(file)) => {
+                    explicit = true;
+                    self.awk_file(&file, part);
+                }
+                ('e', Some(program)) => {
+                    explicit = true;
+                    programs.push(program);
+                }
+                ('i' | 'l', Some(library)) if library.text != "inplace" => {
+                    part.ask("workspace_file", "it loads a library");
+                }
+                _ => {}
+            }
+        }
+        if !explicit && !words.is_empty() {
+            programs.push(words.remove(0));
+        }
+        for program in &programs {
+            self.awk_program(&program.text, part);
+            self.each_reading(program, part, |walker, reading, part| walker.awk_program(&reading.text, part));
+        }
+        for file in words.iter().filter(|word| !word.text.contains('=') || word.text.contains('/')) {
+            self.reads(file, part);
+        }
+    }
+
+    fn awk_file(&mut self, file: &Arg, part: &mut Part) {
+        if !matches!(file.text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0") {
+            self.reads(file, part);
+            part.ask("workspace_file", "it runs a script file");
+            return;
+        }
+        match self.stdin.clone() {
+            Stdin::Nothing => {}
+            Stdin::Text(program) => self.awk_program(&program, part),
+            Stdin::Unknown => part.confirm("opaque", "it runs whatever it reads"),
+        }
+    }
+
+    fn awk_program(&mut self, code: &str, part: &mut Part) {
+        // A quote in a regular expression or a comment opens no string; both readings count.
+        let bare = [without_strings(code, false), without_strings(code, true)];
+        let runs = |bare: &String| {
+            bare.contains("system")
+                || bare.replace("||", "").contains('|')
+                || bare.contains("@load")
+                || bare.contains("@include")
+                || calls_by_name(bare)
+        };
+        if bare.iter().any(runs) {
+            part.confirm("helper", "the awk program runs other commands");
+            for text in strings_of(code) {
+                self.only_listed(&text, part);
+            }
+        }
+        let prints = bare.iter().any(|bare| bare.contains("print"));
+        // `> "file"` after print opens a file; a comparison has no string behind it.
+        for (index, _) in code.match_indices('>') {
+            let after = code[index + 1..].trim_start_matches('>').trim_start();
+            if let Some(rest) = after.strip_prefix('"') {
+                let file = rest.split('"').next().unwrap_or(rest).to_owned();
+                if prints {
+                    part.plain = false;
+                    self.changes(&Arg::literal(file), Change::Overwrite, part);
+                }
+            }
+        }
+        if bare[0].split("print").skip(1).any(|rest| {
+            rest.split([';', '}', '\n']).next().unwrap_or("").contains('>') && !rest.contains('(')
+        }) {
+            part.ask("changes", "the awk program may write files");
+        }
+    }
+}
+
+/// The letter of an option, and the value that is attached to it. Long ones may be cut short.
+fn option_of(text: &str) -> (char, Option<&str>) {
+    const LONG: &[(&str, char)] = &[
+        ("--file", 'f'),
+        ("--source", 'e'),
+        ("--assign", 'v'),
+        ("--field-separator", 'F'),
+        ("--include", 'i'),
+        ("--load", 'l'),
+        ("--exec", 'E'),
+    ];
+    if text.starts_with("--") {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        let long = LONG.iter().find(|(long, _)| name.len() > 3 && long.starts_with(name));
+        return (long.map_or('-', |(_, letter)| *letter), value);
+    }
+    let mut rest = text[1..].chars();
+    let letter = rest.next().unwrap_or('-');
+    (letter, Some(rest.as_str()).filter(|rest| !rest.is_empty()))
+}
+
+/// gawk calls the function whose name a variable holds: `@f("…")`.
+fn calls_by_name(bare: &str) -> bool {
+    bare.split('@').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+}
+
+/// The program without its strings, and by choice without regular expressions and comments.
+fn without_strings(code: &str, patterns: bool) -> String {
+    let mut out = String::new();
+    let mut chars = code.chars().peekable();
+    let mut before = ';';
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next();
+            }
+            '"' => skip_past(&mut chars, '"'),
+            '#' if patterns => while chars.next_if(|c| *c != '\n').is_some() {},
+            '/' if patterns
+                && !(before.is_alphanumeric() || matches!(before, '_' | ')' | ']' | '$' | '"')) =>
+            {
+                skip_past(&mut chars, '/');
+            }
+            _ => out.push(c),
+        }
+        if !c.is_whitespace() {
+            before = c;
+        }
+    }
+    out
+}
+
+fn skip_past(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, wanted: char) {
+    while let Some(c) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else if c == wanted {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_patterns_and_comments_hide_nothing() {
+        assert!(!without_strings("{print \"system\"}", false).contains("system"));
+        assert!(without_strings("/\"/{system(\"x\")}", true).contains("system"));
+        assert!(without_strings("# \"\nBEGIN{system(\"x\")}", true).contains("system"));
+        assert!(without_strings("{x = 4 / 2; system(\"x\")}", true).contains("system"));
+        assert_eq!(option_of("--source=x"), ('e', Some("x")));
+        assert_eq!(option_of("-f"), ('f', None));
+    }
+}
