@@ -198,6 +198,7 @@ impl Walker<'_> {
             arg.text == "--symbolic"
                 || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('s'))
         });
+        let mut new_links = Vec::new();
         let (link, targets) = match files.split_last() {
             Some((only, [])) => (None, std::slice::from_ref(only)),
             Some((link, targets)) => (Some(link), targets),
@@ -218,8 +219,20 @@ impl Walker<'_> {
             }
         }
         if let Some(link) = link {
+            let made = if self.is_dir(link) {
+                let names = targets.iter().map(|target| target.text.trim_end_matches('/').rsplit('/').next());
+                names.flatten().map(|name| format!("{}/{name}", link.text)).collect()
+            } else {
+                vec![link.text.clone()]
+            };
+            for text in made {
+                if let Place::Inside(all) = self.place(&Arg { text, ..link.clone() }) {
+                    new_links.extend(all.into_iter().map(|located| located.path));
+                }
+            }
             self.changes(link, if forced { Change::Overwrite } else { Change::Alter }, part);
         }
+        self.linked.extend(new_links);
     }
 
     /// Files named inside options: `--output=x`, `-o x`, `-C/`, `@file`.

@@ -11,7 +11,7 @@ impl Walker<'_> {
     pub fn awk(&mut self, argv: &[Arg], part: &mut Part) {
         let mut programs = Vec::new();
         let mut words = Vec::new();
-        let mut explicit = false;
+        let (mut explicit, mut in_place) = (false, false);
         let mut at = 1;
         let mut only_operands = false;
         while let Some(arg) = argv.get(at) {
@@ -45,9 +45,8 @@ impl Walker<'_> {
                     explicit = true;
                     programs.push(program);
                 }
-                ('i' | 'l', Some(library)) if library.text != "inplace" => {
-                    part.ask("workspace_file", "it loads a library");
-                }
+                ('i', Some(library)) if library.text == "inplace" => in_place = true,
+                ('i' | 'l', Some(_)) => part.ask("workspace_file", "it loads a library"),
                 _ => {}
             }
         }
@@ -60,6 +59,9 @@ impl Walker<'_> {
         }
         for file in words.iter().filter(|word| !word.text.contains('=') || word.text.contains('/')) {
             self.reads(file, part);
+            if in_place {
+                self.protected_only(file, part);
+            }
         }
     }
 

@@ -62,6 +62,7 @@ impl Walker<'_> {
                 part.confirm("opaque", "it makes the shell read the rest of the script differently");
             }
             "set" => {
+                self.numbers_later(argv.iter().map(|arg| arg.text.as_str()), part);
                 self.found.literals.extend(argv.iter().skip(1).filter_map(Arg::known).map(str::to_owned));
                 return false;
             }
@@ -226,6 +227,12 @@ impl Walker<'_> {
             if self.runs_in_arithmetic(&arg.text) {
                 part.confirm("opaque", "the value holds a command that arithmetic would run");
             }
+            // A list in quotes is expanded once more.
+            let list =
+                arg.text.split_once("=(").is_some_and(|(_, list)| list.contains("$(") || list.contains('`'));
+            if list {
+                part.confirm("opaque", "the list holds a command that would run");
+            }
             if arg.text.starts_with('\0') {
                 part.confirm("opaque", "which variable it sets is not known before it runs");
                 continue;
@@ -251,7 +258,8 @@ impl Walker<'_> {
             // In a comparison of strings it is only text.
             let numeric = !matches!(name, "test" | "[" | "printf")
                 || argv.iter().any(|arg| {
-                    matches!(arg.text.as_str(), "-v" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
+                    (name == "printf" && arg.text.starts_with("-v"))
+                        || matches!(arg.text.as_str(), "-v" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
                 });
             if numeric {
                 part.confirm("opaque", "an argument holds a command that the shell would run");
@@ -271,6 +279,7 @@ impl Walker<'_> {
             }
             "read" | "mapfile" | "readarray" | "getopts" | "let" => {
                 if let Stdin::Text(text) = &self.stdin {
+                    self.numbers_later([text.as_str()], part);
                     let lines = text.lines().map(str::to_owned);
                     self.found.literals.extend(lines);
                 }
@@ -352,6 +361,7 @@ impl Walker<'_> {
             }
             at += words;
         }
+        self.numbers_later(argv.iter().skip(at + 1).map(|arg| arg.text.as_str()), part);
         match argv.get(at) {
             Some(script) if text_follows => match script.known() {
                 Some(text) => {

@@ -167,6 +167,11 @@ impl Walker<'_> {
             return;
         }
         self.named(&name, argv, part);
+        // Inside a substitution or a pipe, what is printed may become a number.
+        let printed = matches!(name.as_str(), "echo" | "printf") && (self.depth > 1 || self.beside > 0);
+        if printed || self.is_function(&name) || matches!(name.as_str(), "shift" | "exit" | "return") {
+            self.numbers_later(argv.iter().skip(1).map(|arg| arg.text.as_str()), part);
+        }
         self.call_function(&name, part);
     }
 
@@ -222,8 +227,12 @@ impl Walker<'_> {
         }
     }
 
+    fn is_function(&self, name: &str) -> bool {
+        self.facts.functions.contains(name) || self.found.functions.contains(name)
+    }
+
     fn call_function(&mut self, name: &str, part: &mut Part) {
-        if !self.facts.functions.contains(name) && !self.found.functions.contains(name) {
+        if !self.is_function(name) {
             return;
         }
         part.plain = false;

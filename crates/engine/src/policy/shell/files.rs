@@ -56,6 +56,9 @@ impl Walker<'_> {
                     all.push(Located { path: named, entry: Some(Entry::Other) });
                     continue;
                 }
+                if self.goes_through_new_link(folder, path) {
+                    return Place::Unknown;
+                }
                 let located = if arg.glob {
                     Located { path: flatten(&folder.join(path)), entry: None }
                 } else {
@@ -73,6 +76,18 @@ impl Walker<'_> {
         } else {
             Place::Unknown
         }
+    }
+
+    /// `ln -s . d; cat d/../x`: the disk does not show yet what the script will have made of it.
+    fn goes_through_new_link(&self, folder: &Path, path: &Path) -> bool {
+        if self.linked.is_empty() {
+            return false;
+        }
+        let mut at = folder.to_path_buf();
+        path.components().any(|component| {
+            at = flatten(&at.join(component));
+            self.linked.contains(&at)
+        })
     }
 
     pub fn is_harmless(&self, arg: &Arg) -> bool {

@@ -214,6 +214,7 @@ impl Walker<'_> {
             "less" | "more" | "most" => &["-k", "--lesskey-src"],
             "nmap" => &["--script", "--interactive"],
             "split" => &["--filter"],
+            "npm" | "npx" | "pnpm" | "yarn" => &["--script-shell", "--node-options"],
             "date" => &["-s", "--set"],
             "pip" | "pip3" => &["--python"],
             "bat" | "batcat" | "delta" => &["--pager"],
@@ -225,9 +226,13 @@ impl Walker<'_> {
             let option = text.split('=').next().unwrap_or(text);
             // `-oProxyCommand=x`, `-S./p`: the value may follow its letter at once.
             let attached = !text.starts_with("--")
-                && matches!(name, "scp" | "sftp")
+                && matches!(name, "scp" | "sftp" | "man" | "tcpdump")
                 && runs.iter().any(|letter| text.starts_with(letter));
-            if runs.contains(&option) || attached {
+            // Long options may be cut short.
+            let cut = option.len() > 5
+                && option.starts_with("--")
+                && runs.iter().any(|long| long.starts_with(option));
+            if runs.contains(&option) || attached || cut {
                 part.plain = false;
                 part.confirm("helper", format!("{option} chooses a program or code to run"));
             }

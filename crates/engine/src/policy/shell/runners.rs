@@ -283,7 +283,11 @@ impl Walker<'_> {
                     .or_else(|| text.strip_prefix("--volume="))
                     .or_else(|| text.strip_prefix("--mount=")),
             };
-            if matches!(text, "--privileged" | "--pid=host" | "--net=host" | "--network=host") {
+            let next = argv.get(index + 1).map_or("", |next| next.text.as_str());
+            if matches!(text, "--privileged" | "--pid=host" | "--net=host" | "--network=host")
+                || (matches!(text, "--pid" | "--ipc" | "--userns") && next == "host")
+                || ["--cap-add", "--device", "--security-opt"].iter().any(|option| text.starts_with(option))
+            {
                 part.confirm("helper", "the container is not kept apart from the machine");
             }
             let Some(value) = value else { continue };

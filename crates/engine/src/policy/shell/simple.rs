@@ -47,9 +47,9 @@ impl Walker<'_> {
         let lasting = argv.is_empty();
         for (name, value) in assignments {
             self.set_variable(&name, Some(&value), &mut part);
+            self.suspicious_value(&value, &mut part);
             if lasting {
                 self.found.assigned.insert(name);
-                self.suspicious_value(&value, &mut part);
             }
         }
         // `{name}>file` puts the number of a descriptor into the variable.

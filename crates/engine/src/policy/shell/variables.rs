@@ -205,6 +205,9 @@ impl Walker<'_> {
             part.confirm("opaque", "which variable it sets is not known before it runs");
             return;
         }
+        if value.is_some_and(|value| self.runs_in_arithmetic(value)) {
+            part.confirm("opaque", "the value holds a command that arithmetic would run");
+        }
         if let Some((_, words)) = OPTION_VARIABLES.iter().find(|(variable, _)| *variable == name)
             && value.is_none_or(|value| words.iter().any(|word| value.contains(word)))
         {
@@ -228,18 +231,30 @@ impl Walker<'_> {
 
     /// A literal that arithmetic would execute: `a[$(…)]` runs when a number is made of it.
     pub fn suspicious_value(&mut self, raw: &str, part: &mut Part) {
-        if !raw.contains('[') {
+        let literals = &self.facts.literals;
+        let opens = raw.contains('[') || literals.iter().any(|literal| literal.contains('['));
+        if !opens {
             return;
         }
         let mut effects = Effects::default();
         let args = word::evaluate(raw, Known::default(), &mut effects).unwrap_or_default();
-        if args.iter().any(|arg| self.runs_in_arithmetic(&arg.text)) {
+        // Put together out of pieces that the script holds: one with the bracket, one with the command.
+        let runs = |text: &String| text.contains("$(") || text.contains('`');
+        let assembled = literals.iter().any(runs) && args.iter().any(super::word::Arg::has_unknown);
+        if assembled || args.iter().any(|arg| self.runs_in_arithmetic(&arg.text)) {
             part.confirm("opaque", "the value holds a command that arithmetic would run");
         }
     }
 
     pub fn runs_in_arithmetic(&self, text: &str) -> bool {
         text.split_once('[').is_some_and(|(_, rest)| rest.contains("$(") || rest.contains('`'))
+    }
+
+    /// Words that the script can take a number from later: arguments of its functions, lines that it reads.
+    pub fn numbers_later<'t>(&self, texts: impl IntoIterator<Item = &'t str>, part: &mut Part) {
+        if texts.into_iter().any(subscript_runs) {
+            part.confirm("opaque", "an argument holds a command that arithmetic would run");
+        }
     }
 
     /// Assignments inside arithmetic.
@@ -250,4 +265,13 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+/// `name[…$(…)]`: text that runs a command when a number is made of it.
+fn subscript_runs(text: &str) -> bool {
+    text.match_indices('[').any(|(at, _)| {
+        let named = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let inside = text[at + 1..].split(']').next().unwrap_or("");
+        named && (inside.contains("$(") || inside.contains('`'))
+    })
 }

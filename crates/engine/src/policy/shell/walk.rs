@@ -49,6 +49,8 @@ pub struct Walker<'a> {
     /// Of these, the files whose text this script makes or fetches.
     pub authored: HashSet<PathBuf>,
     pub fetched: HashSet<PathBuf>,
+    /// Links that this script makes: where a path through one of them leads is not known.
+    pub linked: HashSet<PathBuf>,
     pub depth: usize,
     pub commands: usize,
     /// Names of the functions whose bodies we are in.
@@ -76,6 +78,7 @@ impl<'a> Walker<'a> {
             written: HashSet::new(),
             authored: HashSet::new(),
             fetched: HashSet::new(),
+            linked: HashSet::new(),
             depth: 0,
             commands: 0,
             inside: Vec::new(),
