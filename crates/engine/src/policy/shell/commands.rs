@@ -1,15 +1,12 @@
 //! What each command does with its arguments: the listed and forbidden names, builtins that run or change
 //! something, and which arguments are files. Unknown commands are left to the rules.
 
-use std::path::Path;
-
 use super::feed::Stdin;
 use super::files::{Change, Place};
 use super::options::operands;
 use super::walk::{Folders, Walker};
 use super::word::Arg;
 use super::{Concern, Part, programs};
-use crate::policy::pattern::UNKNOWN;
 
 /// Never for a model: becoming somebody else, stopping the machine.
 const FORBIDDEN: &[&str] = &[
@@ -361,39 +358,6 @@ impl Walker<'_> {
         }
     }
 
-    /// `/`, the home folder, or a folder that holds the workspace, with or without a trailing wildcard.
-    pub fn is_ancestor(&self, arg: &Arg) -> bool {
-        let mut trimmed = arg.text.as_str();
-        // Everything in a folder is the folder.
-        while arg.glob && is_everything(trimmed.trim_end_matches('/').rsplit('/').next().unwrap_or("")) {
-            let name = trimmed.trim_end_matches('/');
-            trimmed = name.rfind('/').map_or("", |slash| &name[..=slash]);
-        }
-        if let Some((before, after)) = arg.text.split_once(UNKNOWN) {
-            // `rm -rf "/$x"` with nothing in the variable.
-            let bare = after.trim_matches(['/', '*', UNKNOWN]).is_empty();
-            let top =
-                before == "/" || self.around.home.is_some_and(|home| before.strip_suffix('/') == Some(home));
-            return bare && top;
-        }
-        if arg.text.is_empty() {
-            return false;
-        }
-        let text = if trimmed.is_empty() { "." } else { trimmed };
-        let whole = Arg { text: text.to_owned(), glob: false, ..arg.clone() };
-        match self.place(&whole) {
-            Place::Outside(path) => {
-                self.around.root.starts_with(&path)
-                    || self.around.home.is_some_and(|home| Path::new(home).starts_with(&path))
-            }
-            Place::Inside(all) => all.iter().any(|located| {
-                self.around.home.is_some_and(|home| Path::new(home) == located.path)
-                    && located.path != self.around.root
-            }),
-            Place::Unknown => false,
-        }
-    }
-
     /// `cd`, `pushd`, `env -C`, `git -C`: later paths are read from there.
     pub fn change_folder(&mut self, target: &Arg, part: &mut Part) {
         self.move_stayed(target);
@@ -426,17 +390,6 @@ impl Walker<'_> {
             Stdin::Unknown => part.confirm("opaque", "it runs whatever it reads"),
         }
     }
-}
-
-/// A pattern that any name would fit: `*`, `.*`, `?*`, `[a-z]*`.
-fn is_everything(pattern: &str) -> bool {
-    let mut rest = pattern.to_owned();
-    while let Some((open, close)) =
-        rest.find('[').and_then(|open| Some((open, open + rest[open..].find(']')?)))
-    {
-        rest.replace_range(open..=close, "");
-    }
-    pattern.contains(['*', '?']) && rest.chars().all(|c| matches!(c, '*' | '?' | '.'))
 }
 
 /// The words as rules see them.

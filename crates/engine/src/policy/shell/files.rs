@@ -22,6 +22,9 @@ pub enum Change {
     Alter,
 }
 
+/// Longer paths are not followed through new links.
+const MAX_COMPONENTS: usize = 256;
+
 /// Where an argument leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -82,6 +85,9 @@ impl Walker<'_> {
     fn goes_through_new_link(&self, folder: &Path, path: &Path) -> bool {
         if self.linked.is_empty() {
             return false;
+        }
+        if path.components().count() > MAX_COMPONENTS {
+            return true;
         }
         let mut at = folder.to_path_buf();
         path.components().any(|component| {

@@ -1,6 +1,7 @@
 //! What a command line does, read from its text: every command in it, what each would touch, and what
 //! cannot be known. Decides nothing; `judge` weighs the concerns named here.
 
+mod ancestors;
 mod ansi;
 mod arguments;
 mod awk;
@@ -32,6 +33,7 @@ pub mod text;
 mod variables;
 mod walk;
 mod word;
+mod wrapper_options;
 mod wrappers;
 
 use std::path::{Path, PathBuf};

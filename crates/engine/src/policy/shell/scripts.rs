@@ -177,9 +177,9 @@ impl Walker<'_> {
         }
         // Tcl and its kin need no quotes.
         for word in ["exec ", "spawn ", "system "] {
-            for (at, _) in code.match_indices(word) {
+            for (at, _) in code.match_indices(word).take(MAX_TEXTS) {
                 let rest = code[at + word.len()..].split([';', '\n', ']', '}']).next().unwrap_or("");
-                self.only_listed(rest.trim_start_matches("-- "), part);
+                self.only_listed(beginning(rest.trim_start_matches("-- ")), part);
             }
         }
     }
@@ -206,6 +206,15 @@ const SHELLS_OUT: &[&str] = &[
     "callcommand",
     "readprocess",
 ];
+
+/// So many texts out of one piece of code are looked at.
+const MAX_TEXTS: usize = 64;
+
+/// Enough of a text to see which command it begins with: each of many beginnings is read.
+pub fn beginning(text: &str) -> &str {
+    const MOST: usize = 256;
+    text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end])
+}
 
 /// Words that repeat something without an end in sight.
 const LOOPS: &[&str] = &["while", "loop", "for(;;)", "for (;;)", "until", "iter(int"];
@@ -256,7 +265,7 @@ pub fn strings_of(code: &str) -> Vec<String> {
             out.push(inner);
         }
     }
-    out.truncate(64);
+    out.truncate(MAX_TEXTS);
     out
 }
 

@@ -3,6 +3,7 @@
 use super::Part;
 use super::feed::Stdin;
 use super::files::Change;
+use super::scripts::beginning;
 use super::walk::Walker;
 use super::word::Arg;
 
@@ -98,7 +99,7 @@ impl Walker<'_> {
             part.plain = false;
             part.confirm("helper", "the e command of sed runs a shell");
             for (at, _) in program.text.match_indices('e').take(16) {
-                self.only_listed(program.text[at + 1..].lines().next().unwrap_or(""), part);
+                self.only_listed(beginning(program.text[at + 1..].lines().next().unwrap_or("")), part);
             }
         }
         for file in effects.writes {

@@ -32,6 +32,9 @@ const LONG: &[(&str, char)] = &[
     ("--remove-files", '-'),
 ];
 
+/// Every `-C` is relative to the one before it.
+const MAX_OPTIONS: usize = 64;
+
 struct Options {
     found: Vec<(char, Option<Arg>)>,
     operands: Vec<Arg>,
@@ -40,6 +43,10 @@ struct Options {
 impl Walker<'_> {
     pub fn tar(&mut self, argv: &[Arg], part: &mut Part) {
         let Options { found, operands } = read(argv);
+        if found.len() > MAX_OPTIONS {
+            part.confirm("too_large", "it has more options than can be judged");
+            return;
+        }
         let has = |letters: &str| found.iter().any(|(letter, _)| letters.contains(*letter));
         let before = self.folders.clone();
         for (letter, value) in &found {

@@ -8,6 +8,7 @@ use super::options::{self, Parsed, Spec};
 use super::simple::split_assignment;
 use super::walk::{Folders, Walker};
 use super::word::Arg;
+use super::wrapper_options::{ENV, FLOCK, SCRIPT, WATCH, XARGS};
 
 /// How the inner command is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,86 +82,6 @@ const WRAPPERS: &[Wrapper] = &[
         spec: Spec { flags: "qv", long_values: &["tool", "leak-check", "error-exitcode", "log-file", "suppressions"],
             long_flags: &["quiet", "verbose", "track-origins", "show-leak-kinds"], ..NO_OPTIONS } },
 ];
-
-const ENV: Spec = Spec {
-    flags: "i0v",
-    values: "uCSa",
-    long_flags: &[
-        "ignore-environment",
-        "null",
-        "debug",
-        "block-signal",
-        "default-signal",
-        "ignore-signal",
-        "list-signal-handling",
-    ],
-    long_values: &["unset", "chdir", "split-string", "argv0"],
-    digits: false,
-};
-
-const XARGS: Spec = Spec {
-    flags: "0optrxile",
-    values: "adEILnPs",
-    long_flags: &[
-        "null",
-        "no-run-if-empty",
-        "verbose",
-        "interactive",
-        "exit",
-        "open-tty",
-        "replace",
-        "max-lines",
-        "eof",
-        "show-limits",
-    ],
-    long_values: &["arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"],
-    digits: false,
-};
-
-const WATCH: Spec = Spec {
-    flags: "bcCdegptwxr",
-    values: "nqs",
-    long_flags: &[
-        "beep",
-        "color",
-        "no-color",
-        "differences",
-        "errexit",
-        "chgexit",
-        "precise",
-        "no-title",
-        "no-wrap",
-        "exec",
-        "no-rerun",
-    ],
-    long_values: &["interval", "equexit"],
-    digits: false,
-};
-
-const FLOCK: Spec = Spec {
-    flags: "sxeunoFv",
-    values: "wE",
-    long_flags: &["shared", "exclusive", "unlock", "nonblock", "nb", "close", "no-fork", "verbose"],
-    long_values: &["wait", "timeout", "conflict-exit-code"],
-    digits: false,
-};
-
-const SCRIPT: Spec = Spec {
-    flags: "aefqr",
-    values: "cEIOBTmo",
-    long_flags: &["append", "return", "flush", "quiet", "force"],
-    long_values: &[
-        "command",
-        "echo",
-        "log-in",
-        "log-out",
-        "log-io",
-        "log-timing",
-        "logging-format",
-        "output-limit",
-    ],
-    digits: false,
-};
 
 impl Walker<'_> {
     /// Unwraps `argv` if its name is a wrapper's. True when nothing else need be said about the outer command.
