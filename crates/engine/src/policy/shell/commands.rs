@@ -276,6 +276,9 @@ impl Walker<'_> {
         }
         if DESTRUCTIVE.contains(&name) {
             part.confirm("destructive", format!("{name} cannot be undone"));
+            if let ("at" | "batch", Stdin::Text(text)) = (name, self.stdin.clone()) {
+                self.only_listed(&text, part);
+            }
             for file in operands(argv) {
                 if !matches!(name, "mount" | "umount" | "swapon" | "swapoff" | "losetup")
                     && self.is_device(file)
