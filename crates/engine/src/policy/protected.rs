@@ -87,8 +87,19 @@ pub fn descriptor(path: &Path) -> Option<i32> {
     }
 }
 
-/// Anything else in `/dev` is a raw device (or pretends to be one).
+/// Writing here stops or suspends the machine, or changes its memory.
+fn is_kernel_lever(path: &Path) -> bool {
+    path == Path::new("/proc/sysrq-trigger")
+        || path == Path::new("/proc/kcore")
+        || path.starts_with("/sys/power")
+        || (path.starts_with("/proc") && path.file_name().is_some_and(|name| name == "mem"))
+}
+
+/// Anything else in `/dev` is a raw device (or pretends to be one), and so are the kernel's own levers.
 pub fn is_raw_device(path: &Path) -> bool {
+    if is_kernel_lever(path) {
+        return true;
+    }
     path.starts_with("/dev")
         && path != Path::new("/dev")
         && !is_harmless_device(path)
@@ -118,5 +129,8 @@ mod tests {
         assert!(is_harmless_device(Path::new("/dev/null")) && is_harmless_device(Path::new("/dev/fd/3")));
         assert!(is_raw_device(Path::new("/dev/sda")) && is_raw_device(Path::new("/dev/tcp/h/80")));
         assert!(!is_raw_device(Path::new("/dev/shm/x")) && !is_raw_device(Path::new("/dev/null")));
+        assert!(
+            is_raw_device(Path::new("/proc/sysrq-trigger")) && is_raw_device(Path::new("/sys/power/state"))
+        );
     }
 }

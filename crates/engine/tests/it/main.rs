@@ -4,5 +4,6 @@
 mod path_races;
 mod policy_cases;
 mod policy_fuzz;
+mod policy_odd;
 mod policy_properties;
 mod policy_scripts;

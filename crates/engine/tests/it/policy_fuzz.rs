@@ -36,7 +36,7 @@ const STUBS: &[&str] = &[
 const TOOLS: &[&str] = &[
     "cat", "ls", "grep", "head", "tail", "wc", "sort", "env", "nohup", "nice", "timeout", "stdbuf", "setsid",
     "xargs", "find", "true", "false", "printf", "echo", "tee", "cp", "basename", "sleep", "seq", "tr", "cut",
-    "uniq", "expr", "test", "flock", "sh", "bash", "dash", "sed", "awk", "pwd",
+    "uniq", "expr", "test", "flock", "sh", "bash", "dash", "sed", "awk", "pwd", "ln",
 ];
 static RUN: AtomicUsize = AtomicUsize::new(0);
 const ORIGINAL: &str = "untouched content\n";
@@ -214,6 +214,24 @@ fn nothing_dangerous_runs_below_confirm() {
         failures.len(),
         failures.iter().take(40).cloned().collect::<Vec<_>>().join("\n")
     );
+}
+
+/// Each of the odd scripts as it stands, so that none is left to chance.
+#[test]
+fn every_odd_script_is_held_back() {
+    let sandbox = Sandbox::new();
+    let mut missed = Vec::new();
+    for script in crate::policy_odd::ODD {
+        let verdict = sandbox.verdict(script);
+        for shell in ["bash", "dash"] {
+            let effect = sandbox.run(shell, script);
+            sandbox.reset();
+            if let Some(effect) = effect.filter(|_| verdict < Level::Confirm) {
+                missed.push(format!("[{shell}, {verdict}] {effect}: {script:?}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{} ran unconfirmed:\n{}", missed.len(), missed.join("\n"));
 }
 
 #[test]

@@ -75,6 +75,40 @@ proptest! {
     }
 }
 
+/// Texts of nearly the greatest size, each made to be slow to read: a decision may take a moment, not a minute.
+#[test]
+fn hostile_texts_are_judged_in_time() {
+    let cx = small_machine();
+    let literals: String = (0..100).map(|n| format!("a{n}='x[{n}';")).collect();
+    let links: String = (0..95).map(|n| format!("ln -s a b{n};")).collect();
+    for (start, piece, end) in [
+        ("sed 's/", "[", "/b/'"),
+        ("sed '", "1e ls;", "'"),
+        ("ls ", "[a", ""),
+        ("rm -r ", "[a]", ""),
+        ("rm -r /", "*/", ""),
+        ("tar ", "-C a ", ""),
+        (links.as_str(), "a/", ""),
+        ("python3 -c '", "exec ", "'"),
+        ("python3 -c '", "os.system(\"ls\");", "'"),
+        ("awk '", "{system(\"ls\")}", "' x"),
+        (literals.as_str(), "sed \"$x\" a;", ""),
+        ("curl ", "-o a http://h/x ", ""),
+        ("sh -c \"$x ", "sudo;ls;", "\""),
+        ("env ", "env ", "ls"),
+        ("ls ", ">a ", ""),
+    ] {
+        let count = (60_000 - start.len()) / piece.len();
+        // More commands than are read at all would prove nothing.
+        let count = if piece.contains("$x") { 90 } else { count };
+        let text = format!("{start}{}{end}", piece.repeat(count));
+        let begun = std::time::Instant::now();
+        verdict(&text, &cx);
+        let took = begun.elapsed();
+        assert!(took.as_secs() < 5, "{start:.20}{piece}: {took:?}");
+    }
+}
+
 #[test]
 fn any_amount_of_nesting_is_refused_not_crashed_on() {
     let cx = small_machine();

@@ -127,7 +127,8 @@ fn leaf(rng: &mut Rng, danger: bool) -> Piece {
     if !danger {
         return simple(rng.pick(BENIGN));
     }
-    match rng.below(10) {
+    match rng.below(12) {
+        10 | 11 => compound(rng.pick(crate::policy_odd::ODD)),
         0..=5 => {
             let command = rng.pick(LISTED);
             simple(spelled(rng, command))

@@ -28,7 +28,9 @@ pub fn decode(inside: &str) -> String {
             'x' => number(&mut chars, 16, 2, 0),
             'u' => number(&mut chars, 16, 4, 0),
             'U' => number(&mut chars, 16, 8, 0),
-            '0'..='7' => number(&mut chars, 8, 2, kind.to_digit(8).unwrap_or(0)),
+            // Three octal digits are one byte: what is too much for it falls off.
+            '0'..='7' => number(&mut chars, 8, 2, kind.to_digit(8).unwrap_or(0))
+                .and_then(|c| char::from_u32(u32::from(c) & 0xff)),
             'c' => chars.next().map(|c| char::from((c as u32 & 0x1f) as u8)),
             other => {
                 if !matches!(other, '\\' | '\'' | '"' | '?') {
@@ -85,6 +87,7 @@ mod tests {
             (r"\x{72m", "rm"),
             (r"\x{000172}m", "rm"),
             (r"\162m", "rm"),
+            (r"\562\555", "rm"),
             (r"\u0072m", "rm"),
             (r"a\xqb", r"a\xqb"),
             (r"a\uqb", r"a\uqb"),

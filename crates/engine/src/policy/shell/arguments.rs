@@ -22,7 +22,22 @@ impl Walker<'_> {
                 return;
             }
             "tee" | "sponge" => self.tee(argv, part),
-            "truncate" => self.each_operand(argv, Change::Overwrite, part),
+            "truncate" | "fallocate" => self.each_operand(argv, Change::Overwrite, part),
+            // The second name is written.
+            "uniq" | "xxd" if operands(argv).len() > 1 => {
+                if let Some(file) = operands(argv).last().map(|file| (*file).clone()) {
+                    self.changes(&file, Change::Overwrite, part);
+                }
+                for file in operands(argv) {
+                    self.reads(file, part);
+                }
+            }
+            "patch" | "split" | "gzip" | "gunzip" | "bzip2" | "xz" | "zstd" | "unzip" => {
+                self.read_operands(name, argv, 0, part);
+                for file in operands(argv) {
+                    self.protected_only(file, part);
+                }
+            }
             "cp" | "install" | "gcp" | "rsync" | "scp" => self.copy(name, argv, part),
             "ln" | "link" => self.link(argv, part),
             _ if CREATORS.contains(&name) => {
@@ -35,14 +50,27 @@ impl Walker<'_> {
             _ if READERS.contains(&name) => self.read_operands(name, argv, 0, part),
             _ if PATTERN_FIRST.contains(&name) => {
                 let given = argv.iter().any(|arg| {
-                    arg.text.starts_with("-e")
-                        || arg.text.starts_with("-f")
-                        || arg.text.starts_with("--regexp")
-                        || arg.text.starts_with("--file")
-                        || arg.text.starts_with("--expression")
-                        || arg.text == "--files"
+                    let text = arg.text.as_str();
+                    // `-rf file`: letters together, and long ones cut short.
+                    let together =
+                        text.starts_with('-') && !text.starts_with("--") && text.contains(['e', 'f']);
+                    let long = ["--regexp", "--file", "--expression"];
+                    (together && name.ends_with("grep"))
+                        || text.starts_with("-e")
+                        || text.starts_with("-f")
+                        || long
+                            .iter()
+                            .any(|long| text.starts_with(long) || (text.len() > 3 && long.starts_with(text)))
+                        || text == "--files"
                 });
                 self.read_operands(name, argv, usize::from(!given), part);
+            }
+            "kubectl" | "oc" | "helm" => {
+                // Behind `--` it is another machine's disk.
+                let own = argv.iter().position(|arg| arg.text == "--").unwrap_or(argv.len());
+                for arg in operands(&argv[..own]) {
+                    self.loose_path(arg, false, part);
+                }
             }
             _ => {
                 let patterns = pattern_values(name, argv);
@@ -61,7 +89,10 @@ impl Walker<'_> {
     fn each_operand(&mut self, argv: &[Arg], change: Change, part: &mut Part) {
         for (index, arg) in argv.iter().enumerate().skip(1) {
             let value_of_option = index > 1
-                && matches!(argv[index - 1].text.as_str(), "-s" | "-r" | "-m" | "-d" | "-t" | "--size");
+                && matches!(
+                    argv[index - 1].text.as_str(),
+                    "-s" | "-r" | "-m" | "-d" | "-t" | "-l" | "-o" | "--size"
+                );
             if !arg.text.starts_with('-') && !value_of_option {
                 self.changes(arg, change, part);
             }
@@ -108,25 +139,43 @@ impl Walker<'_> {
     fn copy(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         let files: Vec<Arg> = operands(argv).into_iter().cloned().collect();
         let target_option = argv.iter().enumerate().find_map(|(index, arg)| {
-            match arg.text.strip_prefix("--target-directory=") {
-                Some(text) => Some(Arg { text: text.to_owned(), ..arg.clone() }),
-                None if matches!(arg.text.as_str(), "-t" | "--target-directory") => {
-                    argv.get(index + 1).cloned()
-                }
-                None => None,
+            let text = arg.text.as_str();
+            let at = |value: &str| Arg { text: value.to_owned(), ..arg.clone() };
+            let (long, value) =
+                text.split_once('=').map_or((text, None), |(long, value)| (long, Some(value)));
+            if long.len() > 2 && long.starts_with("--") && "--target-directory".starts_with(long) {
+                return value.map(at).or_else(|| argv.get(index + 1).cloned());
+            }
+            // Letters together; those of install before it take values themselves.
+            let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-') && name != "rsync")?;
+            let (before, value) = letters.split_once('t')?;
+            match value {
+                _ if before.contains(['S', 'g', 'm', 'o']) || matches!(name, "scp") => None,
+                "" => argv.get(index + 1).cloned(),
+                value => Some(at(value)),
             }
         });
         let no_clobber =
             argv.iter().any(|arg| matches!(arg.text.as_str(), "-n" | "--no-clobber" | "--ignore-existing"));
-        if name == "install" && argv.iter().any(|arg| arg.text == "-d" || arg.text == "--directory") {
-            self.each_operand(argv, Change::Alter, part);
+        let folders = |arg: &Arg| {
+            arg.text == "--directory"
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('d'))
+        };
+        if name == "install" && argv.iter().any(folders) {
+            for folder in files.iter().filter(|file| !file.text.bytes().all(|b| b.is_ascii_digit())) {
+                self.changes(folder, Change::Alter, part);
+            }
             return;
         }
-        if argv.iter().any(|arg| arg.text.starts_with("--delete") || arg.text == "--remove-source-files") {
+        if argv.iter().any(|arg| arg.text.starts_with("--del") || arg.text == "--remove-source-files") {
             part.confirm("destructive", "it deletes files on the other side");
         }
         if argv.iter().any(|arg| {
             arg.text == "-e"
+                || (name == "rsync"
+                    && arg.text.starts_with('-')
+                    && !arg.text.starts_with("--")
+                    && arg.text.contains('e'))
                 || arg.text.starts_with("--rsh")
                 || arg.text.starts_with("--rsync-path")
                 || arg.text == "-S"
@@ -173,6 +222,7 @@ impl Walker<'_> {
             arg.text == "--symbolic"
                 || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('s'))
         });
+        let mut new_links = Vec::new();
         let (link, targets) = match files.split_last() {
             Some((only, [])) => (None, std::slice::from_ref(only)),
             Some((link, targets)) => (Some(link), targets),
@@ -193,8 +243,20 @@ impl Walker<'_> {
             }
         }
         if let Some(link) = link {
+            let made = if self.is_dir(link) {
+                let names = targets.iter().map(|target| target.text.trim_end_matches('/').rsplit('/').next());
+                names.flatten().map(|name| format!("{}/{name}", link.text)).collect()
+            } else {
+                vec![link.text.clone()]
+            };
+            for text in made {
+                if let Place::Inside(all) = self.place(&Arg { text, ..link.clone() }) {
+                    new_links.extend(all.into_iter().map(|located| located.path));
+                }
+            }
             self.changes(link, if forced { Change::Overwrite } else { Change::Alter }, part);
         }
+        self.linked.extend(new_links);
     }
 
     /// Files named inside options: `--output=x`, `-o x`, `-C/`, `@file`.
@@ -205,7 +267,9 @@ impl Walker<'_> {
             if let Some((option, value)) =
                 arg.text.split_once('=').filter(|(option, _)| option.starts_with("--"))
             {
-                if OUTPUT_OPTIONS.contains(&option) {
+                // GNU takes long options cut short.
+                let cut = name == "sort" && option.len() > 3 && "--output".starts_with(option);
+                if cut || OUTPUT_OPTIONS.contains(&option) {
                     part.plain = false;
                     self.changes(&at(value), Change::Overwrite, part);
                 } else if strict && PATTERN_OPTIONS.contains(&option) {
@@ -236,15 +300,33 @@ impl Walker<'_> {
     fn written_by_option(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         let letters: &[&str] = match name {
             "sort" | "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "ld" | "as" | "tree" | "iconv"
-            | "rustc" | "shuf" | "objdump" | "xsltproc" | "protoc" | "gpg" | "pandoc" => &["-o"],
-            "curl" => &["-o", "-c", "-D"],
-            "wget" => &["-O", "-o", "-a"],
+            | "rustc" | "shuf" | "objdump" | "xsltproc" | "protoc" | "gpg" | "pandoc" | "dot" | "patch" => {
+                &["-o"]
+            }
+            "go" if argv.get(1).is_some_and(|arg| arg.text == "build" || arg.text == "test") => &["-o"],
+            "openssl" => &["-out"],
+            "ssh-keygen" => &["-f"],
+            "unzip" => &["-d"],
+            "7z" => &["-o"],
+            "curl" => &["-c", "-D"],
+            "wget" => &["-o", "-a"],
             "split" => &[],
             _ => return,
         };
         for (index, arg) in argv.iter().enumerate().skip(1) {
             for letter in letters {
-                let value = if arg.text == *letter {
+                // Letters together: `-uo file`. A word like `-no-pie` of a compiler is none of these.
+                let together = matches!(name, "sort" | "shuf")
+                    && arg.text.starts_with('-')
+                    && !arg.text.starts_with("--")
+                    && arg.text.contains('o')
+                    && !arg.text.starts_with(letter);
+                let value = if together {
+                    match arg.text.split_once('o') {
+                        Some((_, "")) | None => argv.get(index + 1).cloned(),
+                        Some((_, rest)) => Some(Arg { text: rest.to_owned(), ..arg.clone() }),
+                    }
+                } else if arg.text == *letter {
                     argv.get(index + 1).cloned()
                 } else {
                     arg.text
@@ -262,6 +344,10 @@ impl Walker<'_> {
 
     /// An argument of a command we do not know: a path only when it looks like one that is there.
     pub fn loose_path(&mut self, arg: &Arg, write: bool, part: &mut Part) {
+        // `/here:/there` of a container: only the first is a path of this machine.
+        let here = arg.text.split_once(':').filter(|(here, _)| here.starts_with('/'));
+        let here = here.map(|(here, _)| Arg { text: here.to_owned(), ..arg.clone() });
+        let arg = here.as_ref().unwrap_or(arg);
         let text = arg.text.as_str();
         let climbs =
             text == ".." || text.starts_with("../") || text.contains("/../") || text.ends_with("/..");

@@ -1,171 +1,141 @@
-//! The code of an awk program apart from its strings, regular expressions and comments.
-//! Where these cannot be told apart for certain there is no answer: then the whole text has to count as code.
+//! awk: its programs are looked through for what they run and write; nothing of them is interpreted.
 
-/// Behind these words a slash begins a regular expression; behind any other it divides.
-const BEFORE_PATTERN: &[&str] = &["print", "printf", "return", "in", "do", "else", "case", "exit"];
+use super::Part;
+use super::awk_code;
+use super::feed::Stdin;
+use super::files::Change;
+use super::scripts::strings_of;
+use super::walk::Walker;
+use super::word::Arg;
 
-/// The program with an empty string for each string and each regular expression in it.
-pub fn code(program: &str) -> Option<String> {
-    let mut out = String::new();
-    let mut rest = program;
-    let mut divided = false;
-    while let Some(c) = rest.chars().next() {
-        let length = match c {
-            '"' => {
-                out.push_str("\"\"");
-                string_length(rest)?
+impl Walker<'_> {
+    pub fn awk(&mut self, argv: &[Arg], part: &mut Part) {
+        let mut programs = Vec::new();
+        let mut words = Vec::new();
+        let (mut explicit, mut in_place) = (false, false);
+        let mut at = 1;
+        let mut only_operands = false;
+        while let Some(arg) = argv.get(at) {
+            at += 1;
+            let text = arg.text.as_str();
+            if only_operands || !text.starts_with('-') || text == "-" {
+                // Options end where the program or the first file stands.
+                only_operands = true;
+                words.push(arg.clone());
+                continue;
             }
-            '#' => rest.find('\n').unwrap_or(rest.len()),
-            '/' => slash(rest, &mut out, &mut divided)?,
-            '\\' if rest[1..].starts_with('\n') => {
-                out.push(' ');
-                2
+            if text == "--" {
+                only_operands = true;
+                continue;
             }
-            '\\' => return None,
-            _ => {
-                out.push(c);
-                c.len_utf8()
+            let (option, attached) = option_of(text);
+            let value = match attached {
+                Some(value) => Some(Arg { text: value.to_owned(), ..arg.clone() }),
+                None if "fvFeilE".contains(option) => {
+                    at += 1;
+                    argv.get(at - 1).cloned()
+                }
+                None => None,
+            };
+            match (option, value) {
+                ('f' | 'E', Some(file)) => {
+                    explicit = true;
+                    self.awk_file(&file, part);
+                }
+                ('e', Some(program)) => {
+                    explicit = true;
+                    programs.push(program);
+                }
+                ('i', Some(library)) if library.text == "inplace" => in_place = true,
+                ('i' | 'l', Some(_)) => part.ask("workspace_file", "it loads a library"),
+                _ => {}
             }
-        };
-        rest = &rest[length..];
-    }
-    Some(out)
-}
-
-/// Does the code, as [`code`] gives it, start another command?
-pub fn runs_commands(code: &str) -> bool {
-    let words = code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    words.into_iter().any(|word| word == "system") || code.replace("||", "").contains(['|', '@'])
-}
-
-/// From a quote to the end of its string, which is on the same line.
-fn string_length(text: &str) -> Option<usize> {
-    let end = unescaped(&text[1..], '"')?;
-    Some(end + 2)
-}
-
-/// A division, or a whole regular expression. Where something stands before that may be divided or not, it is taken
-/// for a division, and from then on nothing is certain.
-fn slash(rest: &str, out: &mut String, divided: &mut bool) -> Option<usize> {
-    let Some(end) = unescaped(&rest[1..], '/') else {
-        out.push('/');
-        return Some(1);
-    };
-    let between = &rest[1..=end];
-    let pattern = starts_pattern(out);
-    // If it were the other thing after all, strings and comments would begin at different places.
-    if (*divided || !pattern) && between.contains(['"', '#']) {
-        return None;
-    }
-    if !pattern {
-        *divided = true;
-        out.push('/');
-        return Some(1);
-    }
-    let matters = ["print", "getline", "system(", "system ", "@"].iter().any(|word| between.contains(word));
-    // A slash in brackets ends the expression for some awks only.
-    if (*divided && matters) || ends_in_brackets(between) {
-        return None;
-    }
-    out.push_str("\"\"");
-    Some(end + 2)
-}
-
-/// Is a `[…` still open at the end of this part of a regular expression?
-fn ends_in_brackets(pattern: &str) -> bool {
-    let mut open = false;
-    let mut chars = pattern.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => {
-                chars.next();
+        }
+        if !explicit && !words.is_empty() {
+            programs.push(words.remove(0));
+        }
+        for program in &programs {
+            self.awk_program(&program.text, part);
+            self.each_reading(program, part, |walker, reading, part| walker.awk_program(&reading.text, part));
+        }
+        for file in words.iter().filter(|word| !word.text.contains('=') || word.text.contains('/')) {
+            self.reads(file, part);
+            if in_place {
+                self.protected_only(file, part);
             }
-            '[' if !open => {
-                open = true;
-                chars.next_if_eq(&'^');
-                // First in brackets it stands for itself.
-                chars.next_if_eq(&']');
-            }
-            ']' => open = false,
-            _ => {}
         }
     }
-    open
-}
 
-/// Where `wanted` stands without a backslash, on this line.
-fn unescaped(text: &str, wanted: char) -> Option<usize> {
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        match c {
-            '\n' => return None,
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if c == wanted => return Some(at),
-            _ => {}
+    fn awk_file(&mut self, file: &Arg, part: &mut Part) {
+        if !matches!(file.text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0") {
+            self.reads(file, part);
+            part.ask("workspace_file", "it runs a script file");
+            return;
+        }
+        match self.stdin.clone() {
+            Stdin::Nothing => {}
+            Stdin::Text(program) => self.awk_program(&program, part),
+            Stdin::Unknown => part.confirm("opaque", "it runs whatever it reads"),
         }
     }
-    None
+
+    fn awk_program(&mut self, code: &str, part: &mut Part) {
+        let bare = awk_code::code(code).unwrap_or_else(|| code.to_owned());
+        if awk_code::runs_commands(&bare) {
+            part.confirm("helper", "the awk program runs other commands");
+            for text in strings_of(code) {
+                self.only_listed(&text, part);
+            }
+        }
+        // `> "file"` after print opens a file; a comparison has no string behind it.
+        for (index, _) in code.match_indices('>') {
+            let after = code[index + 1..].trim_start_matches('>').trim_start();
+            if let Some(rest) = after.strip_prefix('"') {
+                let file = rest.split('"').next().unwrap_or(rest).to_owned();
+                if bare.contains("print") {
+                    part.plain = false;
+                    self.changes(&Arg::literal(file), Change::Overwrite, part);
+                }
+            }
+        }
+        if bare.split("print").skip(1).any(|rest| {
+            rest.split([';', '}', '\n']).next().unwrap_or("").contains('>') && !rest.contains('(')
+        }) {
+            part.ask("changes", "the awk program may write files");
+        }
+    }
 }
 
-/// Nothing that could be divided stands before it.
-fn starts_pattern(before: &str) -> bool {
-    let before = before.trim_end_matches([' ', '\t']);
-    let word_at = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
-    match before.chars().last() {
-        None => true,
-        Some(c) if c.is_ascii_alphanumeric() || c == '_' => {
-            before.get(word_at..).is_some_and(|word| BEFORE_PATTERN.contains(&word))
-        }
-        Some('+') => !before.ends_with("++"),
-        Some('-') => !before.ends_with("--"),
-        Some(c) => "\n{};,(!~&|=<>?:*%^".contains(c),
+/// The letter of an option, and the value that is attached to it. Long ones may be cut short.
+fn option_of(text: &str) -> (char, Option<&str>) {
+    const LONG: &[(&str, char)] = &[
+        ("--file", 'f'),
+        ("--source", 'e'),
+        ("--assign", 'v'),
+        ("--field-separator", 'F'),
+        ("--include", 'i'),
+        ("--load", 'l'),
+        ("--exec", 'E'),
+    ];
+    if text.starts_with("--") {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        let long = LONG.iter().find(|(long, _)| name.len() > 3 && long.starts_with(name));
+        return (long.map_or('-', |(_, letter)| *letter), value);
     }
+    let mut rest = text[1..].chars();
+    let letter = rest.next().unwrap_or('-');
+    (letter, Some(rest.as_str()).filter(|rest| !rest.is_empty()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn runs(program: &str) -> bool {
-        runs_commands(&code(program).unwrap_or_else(|| program.to_owned()))
-    }
-
     #[test]
-    fn patterns_strings_and_comments_run_nothing() {
-        for program in [
-            "/ERROR|WARN/ {c++} END {print c}",
-            "/filesystem/ {print}",
-            "$1 == \"system\" && /a|b/",
-            "{ print $1 \"|\" $2 } # a | b",
-            "$1 ~ /^(a|b)$/ || !/c|d/ { print $2 / $3 }",
-            "{ filesystem = $1 / 2; print filesystem }",
-            "/\"type\":\"error\"/ || /panic|abort/ {print FILENAME\": \"$0}",
-            "/^\\[dep|x\\]/ {f=1} /[|]/",
-        ] {
-            assert!(!runs(program), "{program}");
-        }
-    }
-
-    #[test]
-    fn what_runs_a_command_is_not_taken_for_a_pattern() {
-        for program in [
-            "BEGIN{system(\"rm x\")}",
-            "{print | \"sh\"}",
-            "/\"/ {system(\"rm x\")}",
-            "# it is \"\n{system(\"rm x\")}",
-            "{ a++ / 2; print | c; b = 1 / 3 }",
-            "{ a / 2; system(c) / 3 }",
-            "{ if (a) /b+/; system($0) / 1 }",
-            "{ print /\"/; system(\"rm x\") }",
-            "{ if (a) /b+/ ; print $0 | c ; y = 1 / 2 }",
-            "BEGIN { f = \"system\"; @f(\"rm x\") }",
-            "/[/]/ {system(\"rm x\")} /x/",
-            "/\\][\"/]/ {system(\"rm x\")}",
-            "/[]/\"]/ {system(\"rm x\")} /\"/",
-            "{ if (a) /b+/ ; x = \"/\" ; system(\"rm y\") }",
-        ] {
-            assert!(runs(program), "{program}");
-        }
+    fn options_are_read_attached_and_cut_short() {
+        assert_eq!(option_of("--source=x"), ('e', Some("x")));
+        assert_eq!(option_of("--sour"), ('e', None));
+        assert_eq!(option_of("-f"), ('f', None));
+        assert_eq!(option_of("-vx=1"), ('v', Some("x=1")));
     }
 }

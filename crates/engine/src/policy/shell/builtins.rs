@@ -3,8 +3,8 @@
 use super::Concern;
 use super::Part;
 use super::commands::{basename, is_forbidden, is_listed};
-use super::feed::joined;
-use super::files::Place;
+use super::feed::{Stdin, joined};
+use super::files::{Change, Place};
 use super::options::operands;
 use super::variables::selects_helper;
 use super::walk::{Folders, Walker};
@@ -17,6 +17,22 @@ const SHELLS: &[&str] = &[
 
 pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
+}
+
+/// Options under which later lines mean something else: history is expanded, arguments become assignments,
+/// `cd` looks into variables.
+const REREADS: &[&str] = &["history", "histexpand", "keyword", "cdable_vars"];
+
+fn rereads(argv: &[Arg]) -> bool {
+    argv.iter().skip(1).take_while(|arg| arg.text != "--").any(|arg| {
+        let letters = arg.text.strip_prefix('-').filter(|_| argv[0].text == "set");
+        letters.is_some_and(|letters| letters.contains(['k', 'H'])) || REREADS.contains(&arg.text.as_str())
+    })
+}
+
+fn has_letter(argv: &[Arg], letter: char) -> bool {
+    let options = argv.iter().skip(1).take_while(|arg| arg.text.starts_with('-') && arg.text != "--");
+    options.into_iter().any(|arg| arg.text.contains(letter))
 }
 
 impl Walker<'_> {
@@ -36,12 +52,21 @@ impl Walker<'_> {
             "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" | "test" | "[" | "printf" => {
                 self.names_and_numbers(name, argv, part);
             }
-            "hash" if argv.iter().any(|arg| arg.text.starts_with("-p")) => {
+            "hash" if has_letter(argv, 'p') => {
                 part.confirm("helper", "it makes a name run another program");
             }
-            "enable" if argv.iter().any(|arg| arg.text.starts_with("-f")) => {
+            "enable" if has_letter(argv, 'f') => {
                 part.confirm("helper", "it loads code into the shell");
             }
+            "set" | "shopt" if rereads(argv) => {
+                part.confirm("opaque", "it makes the shell read the rest of the script differently");
+            }
+            "set" => {
+                self.numbers_later(argv.iter().map(|arg| arg.text.as_str()), part);
+                self.found.literals.extend(argv.iter().skip(1).filter_map(Arg::known).map(str::to_owned));
+                return false;
+            }
+            "history" => self.history(argv, part),
             "bind" | "complete" | "compgen" | "compopt" | "fc" => {
                 part.confirm("opaque", format!("{name} can run text that is not plain here"));
             }
@@ -62,7 +87,10 @@ impl Walker<'_> {
             Some(text) => self.text(&text),
             None => match self.printed_argument(part) {
                 Some(text) => self.text(&text),
-                None => part.confirm("opaque", "eval runs text that is not known before it runs"),
+                None => {
+                    part.confirm("opaque", "eval runs text that is not known before it runs");
+                    self.partly_known(words, part);
+                }
             },
         }
     }
@@ -128,7 +156,22 @@ impl Walker<'_> {
                 let text = text.to_owned();
                 self.later(|walker| walker.text(&text));
             }
-            None => part.confirm("opaque", "the trap runs text that is not known before it runs"),
+            None => {
+                part.confirm("opaque", "the trap runs text that is not known before it runs");
+                self.partly_known(std::slice::from_ref(action), part);
+            }
+        }
+    }
+
+    /// The file that history is read from, or written to.
+    fn history(&mut self, argv: &[Arg], part: &mut Part) {
+        let Some(file) = operands(argv).first().map(|arg| (*arg).clone()) else { return };
+        if has_letter(argv, 'w') {
+            self.changes(&file, Change::Overwrite, part);
+        } else if has_letter(argv, 'a') {
+            self.changes(&file, Change::Append, part);
+        } else if has_letter(argv, 'r') || has_letter(argv, 'n') {
+            self.reads(&file, part);
         }
     }
 
@@ -155,6 +198,10 @@ impl Walker<'_> {
         let home = self.around.home.map_or_else(Arg::unknown, Arg::literal);
         let before = self.folders.clone();
         self.found.changes_folder = true;
+        let usual =
+            |arg: &Arg| !arg.text.starts_with('-') || matches!(arg.text.as_str(), "-" | "--" | "-L" | "-P");
+        // One shell takes the first of several names, another none; pushd and options are not the same either.
+        let doubtful = argv[0].text != "cd" || operands(argv).len() > 1 || !argv[1..].iter().all(usual);
         match operands(argv).first() {
             None if argv[0].text == "pushd" => self.folders = Folders::unknown(),
             None => self.change_folder(&home, part),
@@ -165,6 +212,9 @@ impl Walker<'_> {
             }
         }
         // Behind a wrapper it changes a child's folder, ours, or none, by shell.
+        if doubtful {
+            self.may_have_stayed(&before);
+        }
         if self.wrapped > 1 {
             self.folders = self.folders.or(&before);
         }
@@ -182,12 +232,19 @@ impl Walker<'_> {
             if self.runs_in_arithmetic(&arg.text) {
                 part.confirm("opaque", "the value holds a command that arithmetic would run");
             }
+            // A list in quotes is expanded once more.
+            let list =
+                arg.text.split_once("=(").is_some_and(|(_, list)| list.contains("$(") || list.contains('`'));
+            if list {
+                part.confirm("opaque", "the list holds a command that would run");
+            }
             if arg.text.starts_with('\0') {
                 part.confirm("opaque", "which variable it sets is not known before it runs");
                 continue;
             }
             match arg.text.split_once('=') {
                 Some((name, value)) => {
+                    self.found.literals.extend(arg.known().map(|_| value.to_owned()));
                     let name = name.trim_end_matches('+');
                     let name = name.split('[').next().unwrap_or(name);
                     self.found.assigned.insert(name.to_owned());
@@ -206,7 +263,8 @@ impl Walker<'_> {
             // In a comparison of strings it is only text.
             let numeric = !matches!(name, "test" | "[" | "printf")
                 || argv.iter().any(|arg| {
-                    matches!(arg.text.as_str(), "-v" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
+                    (name == "printf" && arg.text.starts_with("-v"))
+                        || matches!(arg.text.as_str(), "-v" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
                 });
             if numeric {
                 part.confirm("opaque", "an argument holds a command that the shell would run");
@@ -214,18 +272,28 @@ impl Walker<'_> {
         }
         match name {
             "printf" => {
-                let target = argv.iter().position(|arg| arg.text == "-v").and_then(|at| argv.get(at + 1));
+                let target = match argv.get(1).map(|arg| arg.text.as_str()) {
+                    Some("-v") => argv.get(2).map(|arg| arg.text.clone()),
+                    Some(text) => text.strip_prefix("-v").map(str::to_owned),
+                    None => None,
+                };
                 if let Some(target) = target {
-                    self.set_variable_to(&target.text.clone(), None, part);
+                    let name = target.split('[').next().unwrap_or("").to_owned();
+                    self.set_variable_to(&name, None, part);
                 }
             }
             "read" | "mapfile" | "readarray" | "getopts" | "let" => {
+                if let Stdin::Text(text) = &self.stdin {
+                    self.numbers_later([text.as_str()], part);
+                    let lines = text.lines().map(str::to_owned);
+                    self.found.literals.extend(lines);
+                }
                 if argv.iter().any(|arg| arg.text == "-C") && name != "read" {
                     part.confirm("opaque", "it runs a callback");
                 }
                 for arg in argv.iter().skip(1) {
                     for word in arg.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
-                        if selects_helper(word) && name != "getopts" {
+                        if selects_helper(word) {
                             self.set_variable_to(word, None, part);
                         }
                     }
@@ -274,7 +342,13 @@ impl Walker<'_> {
                     }
                     "norc" | "noprofile" | "posix" | "login" | "restricted" | "verbose" | "noediting" => {}
                     "version" | "help" => return,
-                    "command" if name == "fish" => text_follows = true,
+                    "command" | "init-command" if name == "fish" => match long.split_once('=') {
+                        Some((_, script)) => {
+                            let script = script.to_owned();
+                            self.apart(&script);
+                        }
+                        None => text_follows = true,
+                    },
                     _ => part.confirm(
                         "opaque",
                         format!("the option {text} is not known, so neither is what runs"),
@@ -282,18 +356,36 @@ impl Walker<'_> {
                 }
                 continue;
             }
-            text_follows |= text.starts_with('-') && text.contains('c');
+            if name == "pwsh" && text.to_lowercase().starts_with("-e") {
+                part.confirm("opaque", "its script is encoded");
+            }
+            if text.starts_with('-') && text.contains(['k', 'H']) && name != "pwsh" {
+                part.confirm("opaque", "it makes the shell read the script differently");
+            }
+            text_follows |= text.starts_with('-')
+                && (text.contains('c') || matches!((name, text), ("fish", "-C") | ("pwsh", "-Command")));
             reads_stdin |= text.contains('s');
+            if name == "pwsh" {
+                continue;
+            }
             // -o and -O take a word.
-            at += text[1..].matches(['o', 'O']).count();
+            let words = text[1..].matches(['o', 'O']).count();
+            if argv.iter().skip(at).take(words).any(|arg| REREADS.contains(&arg.text.as_str())) {
+                part.confirm("opaque", "it makes the shell read the script differently");
+            }
+            at += words;
         }
+        self.numbers_later(argv.iter().skip(at + 1).map(|arg| arg.text.as_str()), part);
         match argv.get(at) {
             Some(script) if text_follows => match script.known() {
                 Some(text) => {
                     let text = text.to_owned();
                     self.apart(&text);
                 }
-                None => part.confirm("opaque", "the text it gives to a shell is not known before it runs"),
+                None => {
+                    part.confirm("opaque", "the text it gives to a shell is not known before it runs");
+                    self.partly_known(std::slice::from_ref(script), part);
+                }
             },
             None if text_follows => {}
             Some(file) if !reads_stdin => self.script_file(file, part),

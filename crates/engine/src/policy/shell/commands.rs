@@ -1,8 +1,6 @@
 //! What each command does with its arguments: the listed and forbidden names, builtins that run or change
 //! something, and which arguments are files. Unknown commands are left to the rules.
 
-use std::path::Path;
-
 use super::feed::Stdin;
 use super::files::{Change, Place};
 use super::options::operands;
@@ -12,11 +10,15 @@ use super::{Concern, Part, programs};
 
 /// Never for a model: becoming somebody else, stopping the machine.
 const FORBIDDEN: &[&str] = &[
-    "sudo", "sudoedit", "doas", "su", "pkexec", "run0", "runuser", "shutdown", "reboot", "halt", "poweroff",
+    "sudo", "sudoedit", "sudo-rs", "doas", "su", "pkexec", "run0", "runuser", "gksudo", "gksu", "kdesudo",
+    "kdesu", "dzdo", "pfexec", "ksu", "shutdown", "reboot", "halt", "poweroff",
 ];
 
 /// The mandatory list.
 const LISTED: &[&str] = &["rm", "mv", "chmod", "chown", "dd", "mkfs"];
+
+/// `dd` under other names.
+const DD: &[&str] = &["dd", "gdd", "dcfldd", "dc3dd"];
 
 /// Not on the list, but as final: a person is asked as well.
 const DESTRUCTIVE: &[&str] = &[
@@ -71,9 +73,34 @@ const DESTRUCTIVE: &[&str] = &[
     "batch",
     "losetup",
     "debugfs",
+    "badblocks",
+    "nvme",
+    "pvcreate",
+    "ddrescue",
+    "qemu-img",
+    "rename",
+    "prename",
+    "rimraf",
+    "atrm",
     "trash",
     "trash-put",
     "gio-trash",
+];
+
+/// Units whose start is the end of the session.
+const STOPPING_UNITS: &[&str] = &[
+    "reboot",
+    "poweroff",
+    "halt",
+    "kexec",
+    "suspend",
+    "hibernate",
+    "rescue",
+    "emergency",
+    "shutdown",
+    "runlevel0",
+    "runlevel6",
+    "ctrl-alt-del",
 ];
 
 /// Folders of programs that came with the machine.
@@ -86,7 +113,9 @@ const BIN_FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/u
 const MAX_WRAPPED: usize = 16;
 
 pub fn is_listed(name: &str) -> bool {
-    LISTED.contains(&name) || name.starts_with("mkfs.")
+    // coreutils beside a system's own tools are installed with a g in front.
+    let plain = name.strip_prefix('g').unwrap_or(name);
+    LISTED.contains(&name) || LISTED.contains(&plain) || DD.contains(&name) || name.starts_with("mkfs.")
 }
 
 pub fn is_forbidden(name: &str) -> bool {
@@ -135,6 +164,11 @@ impl Walker<'_> {
             return;
         }
         self.named(&name, argv, part);
+        // Inside a substitution or a pipe, what is printed may become a number.
+        let printed = matches!(name.as_str(), "echo" | "printf") && (self.depth > 1 || self.beside > 0);
+        if printed || self.is_function(&name) || matches!(name.as_str(), "shift" | "exit" | "return") {
+            self.numbers_later(argv.iter().skip(1).map(|arg| arg.text.as_str()), part);
+        }
         self.call_function(&name, part);
     }
 
@@ -149,6 +183,9 @@ impl Walker<'_> {
         match self.place(program) {
             Place::Outside(path) if PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder)) => {}
             Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
+            Place::Inside(all) if all.iter().any(|located| self.authored.contains(&located.path)) => {
+                part.confirm("opaque", "it runs a file that this very script writes");
+            }
             Place::Inside(_) | Place::Unknown => {
                 part.ask("workspace_file", "it runs a file of the workspace")
             }
@@ -187,19 +224,42 @@ impl Walker<'_> {
         }
     }
 
+    fn is_function(&self, name: &str) -> bool {
+        self.facts.functions.contains(name) || self.found.functions.contains(name)
+    }
+
     fn call_function(&mut self, name: &str, part: &mut Part) {
-        if !self.facts.functions.contains(name) && !self.found.functions.contains(name) {
+        if !self.is_function(name) {
             return;
         }
         part.plain = false;
         part.ask("shadowed", format!("{name} is a function here"));
-        if self.beside > 0 && self.inside.iter().any(|outer| outer == name) {
+        self.found.calls.extend(self.inside.last().map(|outer| (outer.clone(), name.to_owned())));
+        if self.beside > 0 && self.inside.iter().any(|outer| self.leads_back(name, outer)) {
             part.forbid("it starts itself again and again (a fork bomb)");
         }
         if self.facts.function_changes_folder || matches!(name, "cd" | "pushd" | "popd") {
             self.found.changes_folder = true;
             self.folders = Folders::unknown();
         }
+    }
+
+    /// Does calling this function end in calling that one?
+    fn leads_back(&self, from: &str, to: &str) -> bool {
+        let mut seen = vec![from];
+        let mut at = 0;
+        while let Some(&name) = seen.get(at) {
+            if name == to {
+                return true;
+            }
+            for (_, callee) in self.facts.calls.iter().filter(|(caller, _)| caller == name) {
+                if !seen.contains(&callee.as_str()) {
+                    seen.push(callee);
+                }
+            }
+            at += 1;
+        }
+        false
     }
 
     fn named(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
@@ -228,7 +288,15 @@ impl Walker<'_> {
                     _ => format!("{name} changes the system or its disks, which may not be undone"),
                 },
             );
+            if let ("at" | "batch", Stdin::Text(text)) = (name, self.stdin.clone()) {
+                self.only_listed(&text, part);
+            }
             for file in operands(argv) {
+                if !matches!(name, "mount" | "umount" | "swapon" | "swapoff" | "losetup")
+                    && self.is_device(file)
+                {
+                    part.forbid(format!("it writes to the device {}", file.text));
+                }
                 self.loose_path(file, true, part);
             }
             return;
@@ -254,7 +322,11 @@ impl Walker<'_> {
                         | "rescue"
                         | "emergency"
                         | "soft-reboot"
-                )
+                ) || STOPPING_UNITS.iter().any(|unit| word.strip_suffix(".target") == Some(*unit))
+            }),
+            "busctl" | "dbus-send" | "gdbus" | "qdbus" => words.iter().any(|word| {
+                let method = word.rsplit('.').next().unwrap_or(word);
+                matches!(method, "Reboot" | "PowerOff" | "Halt" | "Suspend" | "Hibernate" | "KExec")
             }),
             "init" | "telinit" => words.iter().any(|word| matches!(*word, "0" | "6" | "1" | "s" | "S")),
             _ => return false,
@@ -267,7 +339,7 @@ impl Walker<'_> {
 
     fn listed(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         part.confirm("listed_command", listed_effect(name, argv));
-        if name == "dd" {
+        if DD.contains(&name) {
             for arg in argv.iter().skip(1) {
                 let path = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
                 if let Some(output) = arg.text.strip_prefix("of=") {
@@ -278,8 +350,11 @@ impl Walker<'_> {
             }
             return;
         }
+        let name = name.strip_prefix('g').filter(|plain| LISTED.contains(plain)).unwrap_or(name);
+        // An option that is not known may be this one, and long ones may be cut short.
         let recursive = argv.iter().skip(1).any(|arg| {
-            arg.text == "--recursive"
+            arg.splits
+                || (arg.text.len() > 4 && "--recursive".starts_with(arg.text.as_str()))
                 || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['r', 'R']))
         });
         for (index, file) in operands(argv).into_iter().enumerate() {
@@ -287,7 +362,9 @@ impl Walker<'_> {
             if index == 0 && matches!(name, "chmod" | "chown") {
                 continue;
             }
-            if name == "rm" && recursive && self.is_ancestor(file) {
+            let ancestor =
+                self.is_ancestor(file) || self.readings(file).iter().any(|file| self.is_ancestor(file));
+            if name == "rm" && recursive && ancestor {
                 part.forbid(
                     "it removes the home folder, the machine's files or a folder around the workspace",
                 );
@@ -296,29 +373,9 @@ impl Walker<'_> {
         }
     }
 
-    /// `/`, the home folder, or a folder that holds the workspace, with or without a trailing wildcard.
-    fn is_ancestor(&self, arg: &Arg) -> bool {
-        let stem = arg.text.trim_end_matches(['*', '.', '?', '{', '}']);
-        let trimmed = if arg.glob && stem.ends_with('/') { stem } else { arg.text.as_str() };
-        let whole = Arg { text: trimmed.to_owned(), glob: false, ..arg.clone() };
-        if whole.text.is_empty() || whole.has_unknown() {
-            return false;
-        }
-        match self.place(&whole) {
-            Place::Outside(path) => {
-                self.around.root.starts_with(&path)
-                    || self.around.home.is_some_and(|home| Path::new(home).starts_with(&path))
-            }
-            Place::Inside(all) => all.iter().any(|located| {
-                self.around.home.is_some_and(|home| Path::new(home) == located.path)
-                    && located.path != self.around.root
-            }),
-            Place::Unknown => false,
-        }
-    }
-
     /// `cd`, `pushd`, `env -C`, `git -C`: later paths are read from there.
     pub fn change_folder(&mut self, target: &Arg, part: &mut Part) {
+        self.move_stayed(target);
         if target.known().is_none() {
             part.ask("opaque", "which folder it changes to is not known before it runs");
             self.folders = Folders::unknown();

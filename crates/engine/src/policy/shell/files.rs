@@ -22,6 +22,9 @@ pub enum Change {
     Alter,
 }
 
+/// Longer paths are not followed through new links.
+const MAX_COMPONENTS: usize = 256;
+
 /// Where an argument leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -44,15 +47,21 @@ impl Walker<'_> {
             None
         };
         let path = Path::new(lexical.unwrap_or(text));
-        // On the disk these names lead to what is open in zdx itself, which says nothing about the command.
-        if lexical.is_none() && !arg.glob && protected::is_harmless_device(path) {
-            return Place::Inside(vec![Located { path: path.to_path_buf(), entry: None }]);
-        }
         if path.is_absolute() || !self.folders.is_unknown() {
             let nowhere = [PathBuf::from("/")];
             let folders = if self.folders.is_unknown() { &nowhere[..] } else { &self.folders.0[..] };
             let mut all = Vec::new();
             for folder in folders {
+                // A descriptor or `/dev/null` is what its name says; where its link leads now, in our own
+                // process, is nothing to the command.
+                let named = descriptor(flatten(&folder.join(path)));
+                if protected::is_harmless_device(&named) {
+                    all.push(Located { path: named, entry: Some(Entry::Other) });
+                    continue;
+                }
+                if self.goes_through_new_link(folder, path) {
+                    return Place::Unknown;
+                }
                 let located = if arg.glob {
                     Located { path: flatten(&folder.join(path)), entry: None }
                 } else {
@@ -72,6 +81,21 @@ impl Walker<'_> {
         }
     }
 
+    /// `ln -s . d; cat d/../x`: the disk does not show yet what the script will have made of it.
+    fn goes_through_new_link(&self, folder: &Path, path: &Path) -> bool {
+        if self.linked.is_empty() {
+            return false;
+        }
+        if path.components().count() > MAX_COMPONENTS {
+            return true;
+        }
+        let mut at = folder.to_path_buf();
+        path.components().any(|component| {
+            at = flatten(&at.join(component));
+            self.linked.contains(&at)
+        })
+    }
+
     pub fn is_harmless(&self, arg: &Arg) -> bool {
         match self.place(arg) {
             Place::Inside(all) => all.iter().all(|located| {
@@ -79,6 +103,10 @@ impl Walker<'_> {
             }),
             Place::Outside(_) | Place::Unknown => false,
         }
+    }
+
+    pub fn is_device(&self, arg: &Arg) -> bool {
+        matches!(self.place(arg), Place::Outside(path) if protected::is_raw_device(&path))
     }
 
     pub fn reads(&mut self, arg: &Arg, part: &mut Part) {
@@ -89,9 +117,41 @@ impl Walker<'_> {
         }
     }
 
+    /// For files that are changed in a way that is asked about anyway: only a protected one says more.
+    pub fn protected_only(&mut self, arg: &Arg, part: &mut Part) {
+        if let Place::Inside(all) = self.place(arg)
+            && all.iter().any(|located| protected::is_protected(&located.path, self.around.root))
+        {
+            part.confirm("protected_path", format!("{} is a protected path", arg.text));
+        }
+    }
+
+    /// Did this script fetch the file from another machine?
+    pub fn is_fetched(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::Inside(all) => all.iter().any(|located| self.fetched.contains(&located.path)),
+            Place::Outside(_) | Place::Unknown => false,
+        }
+    }
+
+    pub fn fetches(&mut self, arg: &Arg) {
+        if let Place::Inside(all) = self.place(arg) {
+            for located in all {
+                self.authored.insert(located.path.clone());
+                self.written.insert(located.path.clone());
+                self.fetched.insert(located.path);
+            }
+        }
+    }
+
     pub fn changes(&mut self, arg: &Arg, change: Change, part: &mut Part) {
         if arg.glob && change == Change::Overwrite {
             part.confirm("overwrite", "the pattern may name files that are there");
+        }
+        self.changes_where_stayed(arg, change, part);
+        // A device by way of a variable is still a device.
+        if self.readings(arg).iter().any(|reading| self.is_device(reading)) {
+            part.forbid("it writes to a device");
         }
         let place = self.place(arg);
         if place == Place::Unknown {
@@ -151,6 +211,9 @@ impl Walker<'_> {
             Change::Alter => part.ask("changes", format!("it changes {shown}")),
         }
         self.made.retain(|made| !made.starts_with(&path));
+        if matches!(change, Change::Redirect | Change::Append) {
+            self.authored.insert(path.clone());
+        }
         self.written.insert(path);
     }
 
@@ -196,8 +259,16 @@ impl Walker<'_> {
     }
 }
 
+/// A command's own descriptors have two names.
+fn descriptor(path: PathBuf) -> PathBuf {
+    match path.strip_prefix("/proc/self/fd") {
+        Ok(number) => Path::new("/dev/fd").join(number),
+        Err(_) => path,
+    }
+}
+
 /// `a/../b` without asking the disk: what a wildcard matches cannot be asked.
-fn flatten(path: &Path) -> PathBuf {
+pub fn flatten(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

@@ -1,6 +1,7 @@
 //! find and fd: where they look, what they run for each file, what they write.
 
 use super::Part;
+use super::commands::basename;
 use super::files::Change;
 use super::options::operands;
 use super::walk::Walker;
@@ -11,11 +12,15 @@ impl Walker<'_> {
     pub fn find(&mut self, argv: &[Arg], part: &mut Part) {
         let mut at = 1;
         let mut in_paths = true;
+        let (mut deletes, mut everything) = (false, false);
         while let Some(arg) = argv.get(at) {
             at += 1;
             let text = arg.text.clone();
             match text.as_str() {
-                "-delete" => part.confirm("destructive", "find deletes what it finds"),
+                "-delete" => {
+                    deletes = true;
+                    part.confirm("destructive", "find deletes what it finds");
+                }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
                     let end = argv[at..]
                         .iter()
@@ -23,6 +28,7 @@ impl Walker<'_> {
                         .map_or(argv.len(), |n| at + n);
                     let mut inner = argv[at..end].to_vec();
                     fill(&mut inner, "{}");
+                    deletes |= inner.first().is_some_and(|arg| basename(&arg.text) == "rm");
                     if text.ends_with("dir") {
                         self.elsewhere(&inner, part)
                     } else {
@@ -40,7 +46,7 @@ impl Walker<'_> {
                 "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-type" | "-maxdepth"
                 | "-mindepth" | "-size" | "-mtime" | "-mmin" | "-user" | "-group" | "-perm" | "-printf"
                 | "-wholename" | "-lname" | "-atime" | "-ctime" => at += 1,
-                "-newer" | "-samefile" | "-anewer" | "-cnewer" => {
+                "-newer" | "-samefile" | "-anewer" | "-cnewer" | "-files0-from" => {
                     if let Some(file) = argv.get(at).cloned() {
                         self.reads(&file, part);
                     }
@@ -57,10 +63,14 @@ impl Walker<'_> {
                         );
                     }
                     if in_paths {
+                        everything |= self.is_ancestor(arg);
                         self.reads(arg, part);
                     }
                 }
             }
+        }
+        if deletes && everything {
+            part.forbid("it removes the home folder, the machine's files or a folder around the workspace");
         }
     }
 
@@ -73,8 +83,15 @@ impl Walker<'_> {
     }
 
     pub fn fd(&mut self, argv: &[Arg], part: &mut Part) {
-        let exec =
-            argv.iter().position(|arg| matches!(arg.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
+        // Flags may stand before the letter: `-Hx rm`.
+        let bundled = |text: &str| {
+            text.strip_prefix('-').is_some_and(|letters| {
+                letters.ends_with(['x', 'X']) && letters.chars().all(|c| "HIusiFaLplgqh01xX".contains(c))
+            })
+        };
+        let exec = argv
+            .iter()
+            .position(|arg| matches!(arg.text.as_str(), "--exec" | "--exec-batch") || bundled(&arg.text));
         let attached = argv.iter().find(|arg| {
             arg.text.starts_with("--exec=")
                 || arg.text.starts_with("--exec-batch=")
@@ -90,6 +107,19 @@ impl Walker<'_> {
             self.inner(&inner, part, false);
         }
         let own = &argv[..exec.unwrap_or(argv.len())];
+        for (index, arg) in own.iter().enumerate() {
+            match arg.text.split_once('=') {
+                Some(("--base-directory" | "--search-path", folder)) => {
+                    self.reads(&Arg { text: folder.to_owned(), ..arg.clone() }, part);
+                }
+                None if matches!(arg.text.as_str(), "--base-directory" | "--search-path" | "-C") => {
+                    if let Some(folder) = own.get(index + 1) {
+                        self.reads(folder, part);
+                    }
+                }
+                _ => {}
+            }
+        }
         for path in operands(own).into_iter().skip(1) {
             self.reads(path, part);
         }

@@ -44,6 +44,16 @@ pub fn git(walker: &mut Walker<'_>, argv: &[Arg], part: &mut Part) {
         }
     }
     if let Some(subcommand) = argv.get(at) {
+        if subcommand.has_unknown() {
+            walker.each_reading(subcommand, part, |walker, reading, part| {
+                let words = reading.text.split_whitespace().map(Arg::literal);
+                let whole: Vec<Arg> =
+                    argv[..1].iter().cloned().chain(words).chain(argv[at + 1..].to_vec()).collect();
+                if whole.len() > 1 && whole.iter().all(|arg| arg != subcommand) {
+                    git(walker, &whole, part);
+                }
+            });
+        }
         let name = subcommand.text.clone();
         let rest = Command { name: &name, argv: &argv[at..] };
         helper_options(&rest, part);
@@ -62,10 +72,32 @@ struct Command<'a> {
 impl Command<'_> {
     fn has(&self, options: &[&str]) -> bool {
         self.argv.iter().skip(1).any(|arg| {
+            let given = arg.text.split('=').next().unwrap_or(&arg.text);
+            // Long options may be cut short.
             options.iter().any(|option| {
-                arg.text == *option || arg.text.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
+                given == *option
+                    || arg.text == *option
+                    || (given.len() > 4 && given.starts_with("--") && option.starts_with(given))
             })
         })
+    }
+
+    /// A long option that takes its value attached or next, maybe cut short; or a short one likewise.
+    fn values(&self, long: &str, short: &str) -> Vec<Arg> {
+        let mut out = Vec::new();
+        for (index, arg) in self.argv.iter().enumerate().skip(1) {
+            let (given, value) =
+                arg.text.split_once('=').map_or((arg.text.as_str(), None), |(a, b)| (a, Some(b)));
+            let attached = |value: &str| Arg { text: value.to_owned(), ..arg.clone() };
+            if given == long || (given.len() > 4 && given.starts_with("--") && long.starts_with(given)) {
+                out.extend(value.map(attached).or_else(|| self.argv.get(index + 1).cloned()));
+            } else if arg.text == short {
+                out.extend(self.argv.get(index + 1).cloned());
+            } else if let Some(value) = arg.text.strip_prefix(short).filter(|_| !arg.text.starts_with("--")) {
+                out.push(attached(value));
+            }
+        }
+        out
     }
 
     /// A letter among bundled short options.
@@ -125,6 +157,7 @@ fn is_command_key(key: &str) -> bool {
         "difftool.cmd",
         "instaweb.httpd",
         "commit.template",
+        "gpg.ssh.defaultkeycommand",
     ];
     const FAMILIES: &[(&str, &str)] = &[
         ("alias.", ""),
@@ -162,6 +195,20 @@ fn helper_options(command: &Command<'_>, part: &mut Part) {
     if command.has(&["--upload-pack", "--receive-pack", "--extcmd", "--open-files-in-pager", "--template"]) {
         part.confirm("helper", "an option of git names a program to run");
     }
+    if command.name == "clone" && !command.values("--upload-pack", "-u").is_empty() {
+        part.confirm("helper", "an option of git names a program to run");
+    }
+    if matches!(command.name, "clone" | "submodule") {
+        for setting in command.values("--config", "-c") {
+            config(Some(&setting), part);
+        }
+    }
+    if matches!(
+        command.name,
+        "send-email" | "instaweb" | "for-each-repo" | "web--browse" | "submodule--helper"
+    ) {
+        part.confirm("helper", "it runs programs that its options or settings name");
+    }
     if matches!(command.name, "archive" | "push") && command.has(&["--exec"]) {
         part.confirm("helper", "an option of git names a program to run");
     }
@@ -194,7 +241,14 @@ fn helper_options(command: &Command<'_>, part: &mut Part) {
         ])
     {
         let words = operands(command.argv);
-        let words: Vec<&&Arg> = words.iter().filter(|arg| !matches!(arg.text.as_str(), "set")).collect();
+        let files = command.values("--file", "-f");
+        let words: Vec<&&Arg> = words
+            .iter()
+            .filter(|arg| arg.text != "set" && !files.iter().any(|file| file.text == arg.text))
+            .collect();
+        if command.letter('e') || command.has(&["--edit"]) {
+            part.confirm("helper", "it opens an editor on git's settings");
+        }
         if let [key, value, ..] = words.as_slice()
             && is_command_key(&key.text.to_lowercase())
             && !harmless_value(&value.text)
@@ -209,12 +263,13 @@ fn destructive(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) 
     let first = words.first().map_or("", |arg| arg.text.as_str());
     let dash_dash = command.argv.iter().any(|arg| arg.text == "--");
     let why = match command.name {
-        "clean" if !command.letter('n') && !command.has(&["--dry-run"]) => {
+        "clean" if !dry(command) && !command.has(&["--dry-run"]) => {
             Some("it deletes files that git does not know")
         }
         "checkout" => {
             let names_file = words.iter().any(|arg| arg.text == "." || names_file(walker, arg));
             let forced = command.letter('f')
+                || command.letter('B')
                 || command.has(&["--force", "--pathspec-from-file", "--ours", "--theirs"]);
             let branches = command.has(&["-b", "-B", "--orphan"]);
             (forced || (!branches && (dash_dash || names_file)))
@@ -251,7 +306,9 @@ fn destructive(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) 
         "branch"
             if command.letter('D')
                 || command.letter('M')
-                || (command.has(&["--delete"]) && command.has(&["--force"])) =>
+                || command.letter('C')
+                || command.letter('f')
+                || command.has(&["--force"]) =>
         {
             Some("it deletes a branch for good")
         }
@@ -259,7 +316,10 @@ fn destructive(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) 
         "reflog" if matches!(first, "expire" | "delete") => {
             Some("it deletes what could bring lost work back")
         }
-        "update-ref" if command.letter('d') => Some("it deletes a reference"),
+        "update-ref" | "symbolic-ref" | "tag" if command.letter('d') || command.has(&["--delete"]) => {
+            Some("it deletes a reference")
+        }
+        "switch" if command.letter('C') => Some("it moves a branch"),
         "filter-branch" | "filter-repo" => Some("it rewrites history"),
         "gc" | "prune"
             if command.has(&["--prune=now", "--prune", "--aggressive"]) || command.name == "prune" =>
@@ -283,6 +343,15 @@ fn destructive(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) 
     }
 }
 
+/// `-n` among the letters of `git clean`; what stands behind `-e` is a pattern.
+fn dry(command: &Command<'_>) -> bool {
+    command.argv.iter().skip(1).any(|arg| {
+        arg.text.starts_with('-')
+            && !arg.text.starts_with("--")
+            && arg.text.split('e').next().is_some_and(|letters| letters.contains('n'))
+    })
+}
+
 fn names_file(walker: &Walker<'_>, arg: &Arg) -> bool {
     match walker.place(arg) {
         super::files::Place::Inside(all) => all.iter().any(crate::policy::files::Located::exists),
@@ -302,12 +371,8 @@ fn runs(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
             walker.shell_words(&words, part);
         }
         "rebase" => {
-            for (index, arg) in argv.iter().enumerate() {
-                if matches!(arg.text.as_str(), "-x" | "--exec") {
-                    walker.shell_words(&argv[(index + 1).min(argv.len())..(index + 2).min(argv.len())], part);
-                } else if let Some(text) = arg.text.strip_prefix("--exec=") {
-                    walker.shell_words(&[Arg { text: text.to_owned(), ..arg.clone() }], part);
-                }
+            for text in command.values("--exec", "-x").into_iter().chain(command.values("--exec", "-ix")) {
+                walker.shell_words(std::slice::from_ref(&text), part);
             }
         }
         _ => {}
@@ -331,8 +396,17 @@ fn paths(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
         if !text.starts_with('-') && std::mem::take(&mut pattern_follows) {
             continue;
         }
-        if let Some(file) =
-            text.strip_prefix("--output=").or_else(|| text.strip_prefix("--output-directory="))
+        let attached = text
+            .strip_prefix("-o")
+            .filter(|file| !file.is_empty() && matches!(command.name, "archive" | "format-patch"));
+        let settings =
+            text.strip_prefix("-f").filter(|file| !file.is_empty() && matches!(command.name, "config"));
+        if let Some(file) = text
+            .strip_prefix("--output=")
+            .or_else(|| text.strip_prefix("--output-directory="))
+            .or_else(|| text.strip_prefix("--separate-git-dir="))
+            .or(attached)
+            .or(settings)
         {
             part.plain = false;
             walker.changes(&Arg { text: file.to_owned(), ..arg.clone() }, Change::Overwrite, part);
@@ -343,6 +417,10 @@ fn paths(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
             if let Some(file) = argv.get(index + 1) {
                 walker.changes(file, Change::Overwrite, part);
             }
+        } else if let Some(file) = text.strip_prefix("--file=") {
+            walker.reads(&Arg { text: file.to_owned(), ..arg.clone() }, part);
+        } else if command.name == "bundle" && index == 2 && argv[1].text == "create" {
+            walker.changes(arg, Change::Overwrite, part);
         } else if !text.starts_with('-') {
             let creates = matches!(command.name, "clone" | "init" | "worktree");
             walker.loose_path(arg, false, part);

@@ -1,9 +1,11 @@
 //! What a command line does, read from its text: every command in it, what each would touch, and what
 //! cannot be known. Decides nothing; `judge` weighs the concerns named here.
 
+mod ancestors;
 mod ansi;
 mod arguments;
 mod awk;
+mod awk_code;
 mod braces;
 mod builtins;
 mod commands;
@@ -12,6 +14,7 @@ mod extent;
 mod feed;
 mod files;
 mod find;
+mod folders;
 mod git;
 mod lexer;
 mod names;
@@ -20,15 +23,18 @@ mod normal;
 mod options;
 mod parse;
 mod programs;
+mod readings;
 mod redirect;
 mod runners;
 mod scripts;
 mod sed;
 mod simple;
+mod tar;
 pub mod text;
 mod variables;
 mod walk;
 mod word;
+mod wrapper_options;
 mod wrappers;
 
 use std::path::{Path, PathBuf};

@@ -2,8 +2,6 @@
 
 use super::Part;
 use super::feed::Stdin;
-use super::files::Change;
-use super::options::operands;
 use super::runners::is_runner;
 use super::walk::Walker;
 use super::word::Arg;
@@ -12,7 +10,7 @@ use super::{git, scripts};
 /// True when the program and its files are dealt with.
 pub fn program(walker: &mut Walker<'_>, name: &str, argv: &[Arg], part: &mut Part) -> bool {
     match name {
-        "find" | "gfind" => walker.find(argv, part),
+        "find" | "gfind" | "bfs" => walker.find(argv, part),
         "fd" | "fdfind" => walker.fd(argv, part),
         "git" => git::git(walker, argv, part),
         "ssh" | "mosh" | "autossh" | "rsh" => walker.ssh(argv, part),
@@ -20,8 +18,9 @@ pub fn program(walker: &mut Walker<'_>, name: &str, argv: &[Arg], part: &mut Par
         "curl" | "wget" => {
             walker.download(argv, part);
             walker.files_of(name, argv, part);
+            walker.downloaded(argv, part);
         }
-        "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "vimdiff" | "rvim" | "emacs" | "ed" => {
+        "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "vimdiff" | "rvim" | "emacs" | "ed" | "kak" => {
             walker.editor(argv, part);
             walker.files_of(name, argv, part);
         }
@@ -37,6 +36,12 @@ pub fn program(walker: &mut Walker<'_>, name: &str, argv: &[Arg], part: &mut Par
         "make" | "gmake" => {
             walker.make(argv, part);
         }
+        "sqlite3" | "psql" | "mysql" | "mariadb" => {
+            walker.database(argv, part);
+            walker.files_of(name, argv, part);
+        }
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => walker.awk(argv, part),
+        "sed" | "gsed" => walker.sed(argv, part),
         _ if scripts::script_program(walker, name, argv, part) => {}
         _ => {
             walker.helper_options(name, argv, part);
@@ -50,74 +55,12 @@ pub fn program(walker: &mut Walker<'_>, name: &str, argv: &[Arg], part: &mut Par
 }
 
 impl Walker<'_> {
-    fn tar(&mut self, argv: &[Arg], part: &mut Part) {
-        let mut letters = String::new();
-        for (index, arg) in argv.iter().enumerate().skip(1) {
-            let text = arg.text.as_str();
-            if text.starts_with("--") {
-                let (option, value) = text.split_once('=').unwrap_or((text, ""));
-                let runs = matches!(
-                    option,
-                    "--to-command"
-                        | "--info-script"
-                        | "--new-volume-script"
-                        | "--rmt-command"
-                        | "--rsh-command"
-                ) || (option == "--checkpoint-action"
-                    && (value.contains("exec") || value.is_empty()))
-                    || (option == "--use-compress-program" && value.contains(['/', ' ', '\0']));
-                if runs {
-                    part.confirm("helper", format!("{option} runs a program"));
-                }
-                match option {
-                    "--create" => letters.push('c'),
-                    "--extract" | "--get" => letters.push('x'),
-                    "--remove-files" => part.confirm("destructive", "it removes the files it packs"),
-                    _ => {}
-                }
-            } else if index == 1 || text.starts_with('-') {
-                letters.push_str(text.trim_start_matches('-'));
-                let program = argv.get(index + 1).filter(|_| text.ends_with('I') || text.ends_with('F'));
-                if program.is_some_and(|program| program.text.contains(['/', ' ', '\0'])) {
-                    part.confirm("helper", "it runs a program of its options' choice");
-                }
-            }
-        }
-        if letters.contains('P') || argv.iter().any(|arg| arg.text == "--absolute-names") {
-            part.confirm("destructive", "it may write anywhere");
-        }
-        let archive = argv
-            .iter()
-            .position(|arg| {
-                arg.text.starts_with("--file") || (!arg.text.starts_with("--") && arg.text.ends_with('f'))
-            })
-            .and_then(|at| {
-                argv[at]
-                    .text
-                    .split_once('=')
-                    .map(|(_, value)| Arg { text: value.to_owned(), ..argv[at].clone() })
-                    .or_else(|| argv.get(at + 1).cloned())
-            });
-        if let Some(archive) = archive.filter(|_| letters.contains('c')) {
-            part.plain = false;
-            self.changes(&archive, Change::Overwrite, part);
-        }
-        for file in operands(argv)
-            .into_iter()
-            .skip(usize::from(!argv.get(1).is_some_and(|arg| arg.text.starts_with('-'))))
-        {
-            self.reads(file, part);
-        }
-        if letters.contains('x') {
-            part.ask("changes", "it writes the files of the archive");
-        }
-    }
-
     fn editor(&mut self, argv: &[Arg], part: &mut Part) {
         let escapes = |text: &str| {
             [
                 "!",
                 "system(",
+                "te ",
                 "term",
                 "exe",
                 "py",
@@ -139,15 +82,24 @@ impl Walker<'_> {
                 | "--script" | "-W" | "-w" => argv.get(index + 1).map(|next| next.text.clone()),
                 text if text.starts_with('+') => Some(text[1..].to_owned()),
                 text if text.starts_with("--eval=") || text.starts_with("-c") => Some(text.to_owned()),
+                // `-sc`, `-ec`: letters together.
+                text if text.starts_with('-') && text.len() == 3 && text.ends_with('c') => {
+                    argv.get(index + 1).map(|next| next.text.clone())
+                }
+                "-e" if argv[0].text.ends_with("kak") => argv.get(index + 1).map(|next| next.text.clone()),
                 _ => None,
             };
             match command {
                 Some(text)
                     if text.contains('\0')
                         || escapes(&text)
-                        || matches!(arg.text.as_str(), "-S" | "-s" | "-u" | "-l" | "--load") =>
+                        || matches!(arg.text.as_str(), "-S" | "-s" | "-u" | "-l" | "--load" | "--script") =>
                 {
                     part.confirm("helper", "the editor is told to run something");
+                    self.only_listed(
+                        text.split_once('!').map_or(text.as_str(), |(_, command)| command),
+                        part,
+                    );
                 }
                 _ => {}
             }
@@ -186,32 +138,61 @@ impl Walker<'_> {
             match text {
                 "-f" | "--file" | "--makefile" | "-C" | "--directory" | "-I" => {
                     if let Some(file) = next {
-                        let path = std::path::Path::new(&file.text);
-                        if file.text == "-" || path.starts_with("/dev") || path.starts_with("/proc") {
-                            part.confirm("opaque", "it runs whatever it reads");
-                        } else {
-                            self.reads(&file, part);
-                        }
+                        self.makefile(&file, part);
                     }
                 }
                 _ if text.starts_with("-f") || text.starts_with("-C") => {
-                    self.reads(&Arg { text: text[2..].to_owned(), ..arg.clone() }, part)
+                    self.makefile(&Arg { text: text[2..].to_owned(), ..arg.clone() }, part)
                 }
                 _ if text.starts_with("--file=")
                     || text.starts_with("--directory=")
                     || text.starts_with("--makefile=") =>
                 {
                     let value = text.split_once('=').map_or("", |(_, value)| value).to_owned();
-                    self.reads(&Arg { text: value, ..arg.clone() }, part);
+                    self.makefile(&Arg { text: value, ..arg.clone() }, part);
                 }
-                _ if text == "--eval"
-                    || text.starts_with("--eval=")
+                // Long options may be cut short; values are expanded by make, and make runs what they say.
+                _ if text == "-E"
+                    || (text.len() > 3 && "--eval".starts_with(text.split('=').next().unwrap_or(text)))
                     || text.starts_with("SHELL=")
-                    || text.starts_with("MAKEFLAGS=") =>
+                    || text.starts_with("MAKEFLAGS=")
+                    || text.contains("$(shell")
+                    || text.contains("${shell") =>
                 {
                     part.confirm("helper", "it tells make what to run");
                 }
+                _ if !text.starts_with('-') && text.contains('=') => {
+                    let value = text.split_once('=').map_or("", |(_, value)| value).to_owned();
+                    self.only_listed(&value, part);
+                    self.loose_path(&Arg { text: value, ..arg.clone() }, false, part);
+                }
                 _ => {}
+            }
+        }
+    }
+
+    fn makefile(&mut self, file: &Arg, part: &mut Part) {
+        if file.text == "-" || self.is_harmless(file) {
+            part.confirm("opaque", "it runs whatever it reads");
+        } else {
+            self.reads(file, part);
+        }
+    }
+
+    /// Shells of databases know a way out to ours: `.shell rm x`, `\\! rm x`, `system rm x`.
+    fn database(&mut self, argv: &[Arg], part: &mut Part) {
+        let input = match &self.stdin {
+            Stdin::Text(text) => Some(text.clone()),
+            Stdin::Nothing | Stdin::Unknown => None,
+        };
+        for text in argv.iter().skip(1).map(|arg| arg.text.clone()).chain(input) {
+            for line in text.split(['\n', ';']).map(str::trim) {
+                let command =
+                    [".shell ", ".system ", "\\!", "system "].iter().find_map(|way| line.strip_prefix(way));
+                if let Some(command) = command {
+                    part.confirm("helper", "it runs a command out of the database's shell");
+                    self.only_listed(command, part);
+                }
             }
         }
     }
@@ -223,7 +204,7 @@ impl Walker<'_> {
             "sort" => &["--compress-program"],
             "man" => &["-P", "--pager", "-H", "--html"],
             "rsync" => &["-e", "--rsh", "--rsync-path"],
-            "scp" | "sftp" => &["-S", "-o", "-D"],
+            "scp" | "sftp" => &["-S", "-o", "-D", "-F"],
             "zip" => &["-TT", "--unzip-command"],
             "go" => &["-exec", "-toolexec", "--exec", "--toolexec"],
             "gcc" | "g++" | "cc" | "clang" => &["-wrapper", "-fplugin", "-B", "-specs"],
@@ -233,6 +214,7 @@ impl Walker<'_> {
             "less" | "more" | "most" => &["-k", "--lesskey-src"],
             "nmap" => &["--script", "--interactive"],
             "split" => &["--filter"],
+            "npm" | "npx" | "pnpm" | "yarn" => &["--script-shell", "--node-options"],
             "date" => &["-s", "--set"],
             "pip" | "pip3" => &["--python"],
             "bat" | "batcat" | "delta" => &["--pager"],
@@ -245,7 +227,16 @@ impl Walker<'_> {
                 Some((option, value)) => (option, value),
                 None => (text, argv.get(index + 1).map_or("", |next| next.text.as_str())),
             };
-            if runs.contains(&option) && !(name == "cargo" && chooses_no_program(value)) {
+            // `-oProxyCommand=x`, `-S./p`: the value may follow its letter at once.
+            let attached = !text.starts_with("--")
+                && matches!(name, "scp" | "sftp" | "man" | "tcpdump")
+                && runs.iter().any(|letter| text.starts_with(letter));
+            // Long options may be cut short.
+            let cut = option.len() > 5
+                && option.starts_with("--")
+                && runs.iter().any(|long| long.starts_with(option));
+            let chosen = runs.contains(&option) || attached || cut;
+            if chosen && !(name == "cargo" && chooses_no_program(value)) {
                 part.plain = false;
                 part.confirm("helper", format!("{option} chooses a program or code to run"));
             }

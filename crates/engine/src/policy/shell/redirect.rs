@@ -162,7 +162,9 @@ impl Walker<'_> {
     }
 
     pub fn substituted(&mut self, inner: &ast::SubshellCommand) {
+        self.beside += 1;
         self.isolated(|walker| walker.fed(Stdin::Unknown, |walker| walker.list(&inner.list)));
+        self.beside -= 1;
     }
 
     /// Opens the file that a word names.
@@ -170,7 +172,13 @@ impl Walker<'_> {
         let args = self.word_effects(raw, part);
         let target = match args.as_slice() {
             [only] if !only.glob && !only.braced => only.clone(),
-            _ => super::word::Arg::unknown(),
+            _ => {
+                // Which one it will be is not known, but none of the devices may be.
+                if mode != Mode::Read && args.iter().any(|arg| self.is_device(arg)) {
+                    part.forbid("it writes to a device");
+                }
+                super::word::Arg::unknown()
+            }
         };
         // `/dev/null` is as good as no redirection.
         if self.is_harmless(&target) {

@@ -102,6 +102,110 @@ const LOOSE_RUNNERS: &[&str] = &[
     "tsp",
     "nq",
     "run-parts",
+    "ssh-agent",
+    "xvfb-run",
+    "xterm",
+    "uxterm",
+    "urxvt",
+    "rxvt",
+    "st",
+    "kitty",
+    "foot",
+    "alacritty",
+    "wezterm",
+    "konsole",
+    "gnome-terminal",
+    "xfce4-terminal",
+    "terminator",
+    "systemd-cat",
+    "systemd-nspawn",
+    "machinectl",
+    "runcon",
+    "choom",
+    "uclampset",
+    "cpulimit",
+    "aa-exec",
+    "ifne",
+    "pee",
+    "mispipe",
+    "mpirun",
+    "mpiexec",
+    "srun",
+    "torify",
+    "tsocks",
+    "lockf",
+    "lockfile-create",
+    "run-one",
+    "annotate-output",
+    "nocache",
+    "timelimit",
+    "envdir",
+    "setuidgid",
+    "xinit",
+    "startx",
+    "fakechroot",
+    "lxc-attach",
+    "lxc-execute",
+    "apply",
+    "xe",
+    "memusage",
+    "sprof",
+    "rr",
+    "ltrace-ng",
+    "uftrace",
+    "heaptrack",
+    "pidexec",
+    "with-contenv",
+    "s6-setuidgid",
+    "concurrently",
+    "onchange",
+    "chokidar",
+    "guard",
+    "reflex",
+];
+
+/// Of these, the ones that have subcommands: `npm rm`, `conda env` are their own words.
+const WITH_SUBCOMMANDS: &[&str] = &[
+    "uv",
+    "pipx",
+    "poetry",
+    "pipenv",
+    "pdm",
+    "rye",
+    "hatch",
+    "bundle",
+    "nix",
+    "mise",
+    "asdf",
+    "rtx",
+    "doppler",
+    "op",
+    "tmux",
+    "vagrant",
+    "adb",
+    "perf",
+    "conda",
+    "mamba",
+    "micromamba",
+    "corepack",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "rustup",
+    "just",
+    "task",
+    "wsl",
+    "distrobox",
+    "toolbox",
+    "flatpak",
+    "zellij",
+    "direnv",
+    "lxc",
+    "screen",
+    "machinectl",
+    "wezterm",
+    "rr",
 ];
 
 /// Subcommands after which the rest is no command: `docker rm` removes a container.
@@ -111,7 +215,7 @@ const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl", "kubectl", "oc", "l
 const NPM_SCRIPTS: &[&str] = &["run", "run-script", "test", "t", "start"];
 
 pub fn is_runner(name: &str) -> bool {
-    LOOSE_RUNNERS.contains(&name)
+    LOOSE_RUNNERS.contains(&name) || name.starts_with("qemu-") && name != "qemu-img"
 }
 
 impl Walker<'_> {
@@ -136,7 +240,7 @@ impl Walker<'_> {
         for (index, arg) in argv.iter().enumerate().skip(start) {
             let text = arg.text.as_str();
             // `npm rm`, `uv pip`: a subcommand right behind the name is the runner's own.
-            let own_subcommand = index == 1 || (index == 2 && script);
+            let own_subcommand = (index == 1 && WITH_SUBCOMMANDS.contains(&name)) || (index == 2 && script);
             let inner = basename(text);
             if !own_subcommand
                 && (is_listed(inner)
@@ -157,6 +261,12 @@ impl Walker<'_> {
             }
             if !script && text.contains(' ') && !text.contains('\0') && !text.starts_with('-') {
                 self.only_listed(text, part);
+                // Debuggers have a word for it: `!rm x`, `shell rm x`, `platform shell rm x`.
+                let escaped =
+                    text.strip_prefix('!').or_else(|| text.split_once("shell ").map(|(_, rest)| rest));
+                if let Some(command) = escaped {
+                    self.only_listed(command, part);
+                }
             }
         }
         if matches!(name, "nc" | "ncat" | "netcat" | "socat")
@@ -201,7 +311,11 @@ impl Walker<'_> {
                     .or_else(|| text.strip_prefix("--volume="))
                     .or_else(|| text.strip_prefix("--mount=")),
             };
-            if matches!(text, "--privileged" | "--pid=host" | "--net=host" | "--network=host") {
+            let next = argv.get(index + 1).map_or("", |next| next.text.as_str());
+            if matches!(text, "--privileged" | "--pid=host" | "--net=host" | "--network=host")
+                || (matches!(text, "--pid" | "--ipc" | "--userns") && next == "host")
+                || ["--cap-add", "--device", "--security-opt"].iter().any(|option| text.starts_with(option))
+            {
                 part.confirm("helper", "the container is not kept apart from the machine");
             }
             let Some(value) = value else { continue };

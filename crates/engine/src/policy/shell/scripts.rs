@@ -1,12 +1,10 @@
-//! Programs written in another language on the command line: sed, awk, and the interpreters.
+//! Programs written in another language on the command line, for the interpreters.
 //! Their code is not interpreted; only what hands work to a shell or a file is looked for.
 
 use std::path::Path;
 
 use super::Part;
-use super::awk;
 use super::feed::Stdin;
-use super::files::Change;
 use super::options::operands;
 use super::walk::Walker;
 use super::word::Arg;
@@ -29,7 +27,9 @@ const INTERPRETERS: &[&str] = &[
     "luajit",
     "tclsh",
     "wish",
-    "Rscript",
+    "rscript",
+    "r",
+    "ghc",
     "julia",
     "osascript",
     "guile",
@@ -55,93 +55,38 @@ const INTERPRETERS: &[&str] = &[
 
 /// True when the program and its files are dealt with.
 pub fn script_program(walker: &mut Walker<'_>, name: &str, argv: &[Arg], part: &mut Part) -> bool {
-    match name {
-        "sed" | "gsed" => walker.sed(argv, part),
-        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => walker.awk(argv, part),
-        _ => {
-            let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-            if !INTERPRETERS.contains(&name) && !INTERPRETERS.contains(&stem) {
-                return false;
-            }
-            walker.interpreter(argv, part);
-        }
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if !INTERPRETERS.contains(&name) && !INTERPRETERS.contains(&stem) {
+        return false;
     }
+    walker.interpreter(argv, part);
     true
 }
 
 impl Walker<'_> {
-    fn awk(&mut self, argv: &[Arg], part: &mut Part) {
-        let from_file = argv.iter().any(|arg| arg.text.starts_with("-f") || arg.text.starts_with("--file"));
-        let mut programs = Vec::new();
-        let mut files = Vec::new();
-        let mut at = 1;
-        while let Some(arg) = argv.get(at) {
-            at += 1;
-            match arg.text.as_str() {
-                "-F" | "-v" | "-i" | "-l" | "--assign" | "--field-separator" => at += 1,
-                "-f" | "--file" => {
-                    if let Some(file) = argv.get(at) {
-                        self.reads(file, part);
-                    }
-                    part.ask("workspace_file", "it runs a script file");
-                    at += 1;
-                }
-                "-e" | "--source" => {
-                    programs.extend(argv.get(at).cloned());
-                    at += 1;
-                }
-                text if text.starts_with('-') && text.len() > 1 => {}
-                _ if programs.is_empty() && !from_file => programs.push(arg.clone()),
-                text if text.contains('=') && !text.contains('/') => {}
-                _ => files.push(arg.clone()),
-            }
-        }
-        for program in &programs {
-            self.awk_program(&program.text, part);
-        }
-        for file in &files {
-            self.reads(file, part);
-        }
-    }
-
-    fn awk_program(&mut self, code: &str, part: &mut Part) {
-        let bare = awk::code(code).unwrap_or_else(|| code.to_owned());
-        if awk::runs_commands(&bare) {
-            part.confirm("helper", "the awk program runs other commands");
-        }
-        // `> "file"` after print opens a file; a comparison has no string behind it.
-        for (index, _) in code.match_indices('>') {
-            let after = code[index + 1..].trim_start_matches('>').trim_start();
-            if let Some(rest) = after.strip_prefix('"') {
-                let file = rest.split('"').next().unwrap_or(rest).to_owned();
-                if bare.contains("print") {
-                    part.plain = false;
-                    self.changes(&Arg::literal(file), Change::Overwrite, part);
-                }
-            }
-        }
-        if bare.contains("print")
-            && bare.split("print").skip(1).any(|rest| {
-                rest.split([';', '}', '\n']).next().unwrap_or("").contains('>') && !rest.contains('(')
-            })
-        {
-            part.ask("changes", "the awk program may write files");
-        }
-    }
-
     fn interpreter(&mut self, argv: &[Arg], part: &mut Part) {
         part.plain = false;
         let mut at = 1;
         let mut has_program = false;
+        if argv
+            .iter()
+            .skip(1)
+            .take_while(|arg| arg.text.starts_with('-'))
+            .any(|arg| edits_in_place(&arg.text))
+        {
+            for file in operands(argv) {
+                self.protected_only(file, part);
+            }
+        }
         while let Some(arg) = argv.get(at) {
             at += 1;
             let text = arg.text.as_str();
             match text {
                 "-c" | "-e" | "-E" | "--eval" | "-p" | "--print" | "-r" | "eval" | "-pe" | "-ne" | "-ple"
-                | "-lne" | "-lpe" | "-nle" | "-i" => {
+                | "-lne" | "-lpe" | "-nle" | "--run" | "--command" | "-i" => {
                     if let Some(code) = argv.get(at).filter(|_| text != "-i") {
                         has_program |= !(text == "-r" || text == "-p") || !code.text.starts_with('-');
-                        self.foreign_code(&code.text.clone(), part);
+                        self.code_argument(code, part);
                     }
                     at += usize::from(text != "-i");
                 }
@@ -156,16 +101,17 @@ impl Walker<'_> {
                     has_program = true;
                     self.foreign_code(&text[2..], part);
                 }
-                _ if text.starts_with('-') && text[1..].ends_with('e') && !text.starts_with("--") => {
+                // Letters together: `-we`, `-wE`, `-uc`.
+                _ if text.starts_with('-') && text.ends_with(['e', 'E', 'c']) && !text.starts_with("--") => {
                     has_program = true;
                     if let Some(code) = argv.get(at) {
-                        self.foreign_code(&code.text.clone(), part);
+                        self.code_argument(code, part);
                     }
                     at += 1;
                 }
-                _ if text.starts_with("--eval=") => {
+                _ if ["--eval=", "--print=", "--run="].iter().any(|option| text.starts_with(option)) => {
                     has_program = true;
-                    self.foreign_code(&text[7..], part);
+                    self.foreign_code(text.split_once('=').map_or("", |(_, code)| code), part);
                 }
                 _ if text.starts_with('-') => {}
                 _ => {
@@ -183,6 +129,11 @@ impl Walker<'_> {
         }
     }
 
+    fn code_argument(&mut self, code: &Arg, part: &mut Part) {
+        self.foreign_code(&code.text.clone(), part);
+        self.each_reading(code, part, |walker, reading, part| walker.foreign_code(&reading.text, part));
+    }
+
     fn program_file(&mut self, file: &Arg, part: &mut Part) {
         let path = Path::new(&file.text);
         if descriptor(path) == Some(0) {
@@ -190,6 +141,8 @@ impl Walker<'_> {
         } else if path.starts_with("/dev") || path.starts_with("/proc") {
             part.confirm("opaque", "it runs whatever it reads");
             self.reads(file, part);
+        } else if self.is_fetched(file) {
+            part.confirm("opaque", "it runs what this very script fetches");
         } else {
             part.ask("workspace_file", "it runs a file of the workspace");
             self.reads(file, part);
@@ -207,31 +160,79 @@ impl Walker<'_> {
     /// Code in another language: a listed command handed to a shell is still that command.
     fn foreign_code(&mut self, code: &str, part: &mut Part) {
         part.ask("opaque", "it runs code of another language");
-        let shells_out = [
-            "system",
-            "exec",
-            "popen",
-            "spawn",
-            "subprocess",
-            "child_process",
-            "qx",
-            "%x",
-            "`",
-            "shell",
-            "os.",
-            "run(",
-        ];
-        if !shells_out.iter().any(|word| code.contains(word)) {
+        let lower = code.to_lowercase();
+        if lower.contains("fork") && LOOPS.iter().any(|word| lower.contains(word)) {
+            part.forbid("it starts itself again and again (a fork bomb)");
+        }
+        let removes = ["rmtree", "rm_rf", "rmsync", "remove_tree", "removeall", "rimraf"];
+        if removes.iter().any(|word| lower.contains(word))
+            && strings_of(code).into_iter().any(|text| self.is_ancestor(&Arg::literal(text)))
+        {
+            part.forbid("it removes the home folder, the machine's files or a folder around the workspace");
+        }
+        let texts = strings_of(code);
+        // perl opens a program like a file.
+        let opens = lower.contains("open")
+            && texts.iter().any(|text| text.starts_with(['|', '-']) && text.contains('|'));
+        if !opens && !SHELLS_OUT.iter().any(|word| lower.contains(word)) {
             return;
         }
-        for text in strings_of(code) {
-            self.only_listed(&text, part);
+        for text in texts {
+            self.only_listed(text.trim_start_matches(['|', ' ']), part);
+        }
+        // Tcl and its kin need no quotes.
+        for word in ["exec ", "spawn ", "system "] {
+            for (at, _) in code.match_indices(word).take(MAX_TEXTS) {
+                let rest = code[at + word.len()..].split([';', '\n', ']', '}']).next().unwrap_or("");
+                self.only_listed(beginning(rest.trim_start_matches("-- ")), part);
+            }
         }
     }
 }
 
+/// Words with which code hands work to a shell or another program.
+const SHELLS_OUT: &[&str] = &[
+    "system",
+    "exec",
+    "popen",
+    "spawn",
+    "subprocess",
+    "child_process",
+    "qx",
+    "%x",
+    "`",
+    "shell",
+    "os.",
+    "run(",
+    "getoutput",
+    "passthru",
+    "proc_open",
+    "deno.command",
+    "callcommand",
+    "readprocess",
+];
+
+/// So many texts out of one piece of code are looked at.
+const MAX_TEXTS: usize = 64;
+
+/// Enough of a text to see which command it begins with: each of many beginnings is read.
+pub fn beginning(text: &str) -> &str {
+    const MOST: usize = 256;
+    text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Words that repeat something without an end in sight.
+const LOOPS: &[&str] = &["while", "loop", "for(;;)", "for (;;)", "until", "iter(int"];
+
+/// `-i`, `-i.bak`, `-pi`: the files are changed.
+fn edits_in_place(option: &str) -> bool {
+    option.split('.').next().is_some_and(|letters| {
+        letters.ends_with('i') || letters.strip_prefix("-p").is_some_and(|rest| rest.starts_with('i'))
+    }) && !option.starts_with("--")
+}
+
 /// Every quoted text in a piece of code, and lists of words joined: `['rm', 'x']` is `rm x`.
-fn strings_of(code: &str) -> Vec<String> {
+pub fn strings_of(code: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut words = Vec::new();
     let mut chars = code.chars().peekable();
@@ -256,8 +257,8 @@ fn strings_of(code: &str) -> Vec<String> {
         words.push(text.clone());
         out.push(text);
     }
-    // `qx(rm x)` and `%x{rm x}` quote with brackets.
-    for mark in ["qx", "%x"] {
+    // `qx(rm x)`, `qw(rm x)` and `%x{rm x}` quote with brackets.
+    for mark in ["qx", "qw", "%x", "%w"] {
         for (at, _) in code.match_indices(mark) {
             let rest = &code[at + mark.len()..];
             let inner: String = rest
@@ -269,7 +270,7 @@ fn strings_of(code: &str) -> Vec<String> {
             out.push(inner);
         }
     }
-    out.truncate(64);
+    out.truncate(MAX_TEXTS);
     out
 }
 

@@ -1,7 +1,9 @@
 //! sed: its scripts are followed far enough to see what they run, read and write.
 
 use super::Part;
+use super::feed::Stdin;
 use super::files::Change;
+use super::scripts::beginning;
 use super::walk::Walker;
 use super::word::Arg;
 
@@ -10,47 +12,41 @@ impl Walker<'_> {
         let mut programs: Vec<Arg> = Vec::new();
         let (mut in_place, mut explicit) = (false, false);
         let mut files: Vec<&Arg> = Vec::new();
+        let mut only_files = false;
         let mut at = 1;
         while let Some(arg) = argv.get(at) {
             at += 1;
             let text = arg.text.as_str();
             let attached = |value: &str| Arg { text: value.to_owned(), ..arg.clone() };
-            match text {
-                "-e" | "--expression" => {
-                    explicit = true;
-                    programs.extend(argv.get(at).cloned());
-                    at += 1;
-                }
-                "-f" | "--file" => {
-                    explicit = true;
-                    if let Some(file) = argv.get(at) {
-                        self.reads(file, part);
-                        part.ask("workspace_file", "it runs a script file");
+            if only_files || !text.starts_with('-') || text == "-" {
+                files.push(arg);
+                continue;
+            }
+            if text == "--" {
+                only_files = true;
+                continue;
+            }
+            for (letter, value) in options_of(text) {
+                let value = match value {
+                    Some(value) => Some(attached(value)),
+                    None if "efl".contains(letter) => {
+                        at += 1;
+                        argv.get(at - 1).cloned()
                     }
-                    at += 1;
-                }
-                "-l" | "--line-length" => at += 1,
-                _ if text.starts_with("--expression=") => {
-                    explicit = true;
-                    programs.push(attached(&text[13..]));
-                }
-                _ if text.starts_with("--in-place") => in_place = true,
-                _ if text.starts_with("--") => {}
-                _ if text.starts_with('-') && text.len() > 1 => {
-                    in_place |= text.contains('i');
-                    if let Some(rest) =
-                        text.split_once('e').map(|(_, rest)| rest).filter(|_| !text.contains('i'))
-                    {
+                    None => None,
+                };
+                match (letter, value) {
+                    ('i', _) => in_place = true,
+                    ('e', Some(program)) => {
                         explicit = true;
-                        if rest.is_empty() {
-                            programs.extend(argv.get(at).cloned());
-                            at += 1;
-                        } else {
-                            programs.push(attached(rest));
-                        }
+                        programs.push(program);
                     }
+                    ('f', Some(file)) => {
+                        explicit = true;
+                        self.sed_file(&file, part);
+                    }
+                    _ => {}
                 }
-                _ => files.push(arg),
             }
         }
         let files: Vec<Arg> = files.into_iter().cloned().collect();
@@ -64,6 +60,7 @@ impl Walker<'_> {
         let sandboxed = argv.iter().any(|arg| arg.text == "--sandbox");
         for program in programs.iter().filter(|_| !sandboxed) {
             self.sed_program(program, part);
+            self.each_reading(program, part, |walker, reading, part| walker.sed_program(reading, part));
         }
         for file in &files {
             if in_place {
@@ -72,6 +69,19 @@ impl Walker<'_> {
             } else {
                 self.reads(file, part);
             }
+        }
+    }
+
+    fn sed_file(&mut self, file: &Arg, part: &mut Part) {
+        if !matches!(file.text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0") {
+            self.reads(file, part);
+            part.ask("workspace_file", "it runs a script file");
+            return;
+        }
+        match self.stdin.clone() {
+            Stdin::Nothing => {}
+            Stdin::Text(program) => self.sed_program(&Arg::literal(program), part),
+            Stdin::Unknown => part.confirm("opaque", "it runs whatever it reads"),
         }
     }
 
@@ -88,6 +98,9 @@ impl Walker<'_> {
         if effects.runs {
             part.plain = false;
             part.confirm("helper", "the e command of sed runs a shell");
+            for (at, _) in program.text.match_indices('e').take(16) {
+                self.only_listed(beginning(program.text[at + 1..].lines().next().unwrap_or("")), part);
+            }
         }
         for file in effects.writes {
             part.plain = false;
@@ -97,6 +110,27 @@ impl Walker<'_> {
             self.reads(&Arg::literal(file), part);
         }
     }
+}
+
+/// The options in one argument, each with the value that is attached to it. Long ones may be cut short.
+fn options_of(text: &str) -> Vec<(char, Option<&str>)> {
+    const LONG: &[(&str, char)] =
+        &[("--expression", 'e'), ("--file", 'f'), ("--in-place", 'i'), ("--line-length", 'l')];
+    if text.starts_with("--") {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        let long = LONG.iter().find(|(long, _)| name.len() > 2 && long.starts_with(name));
+        return long.map(|(_, letter)| (*letter, value)).into_iter().collect();
+    }
+    let mut options = Vec::new();
+    for (index, letter) in text.char_indices().skip(1) {
+        let rest = Some(&text[index + letter.len_utf8()..]).filter(|rest| !rest.is_empty());
+        if "efil".contains(letter) {
+            options.push((letter, rest));
+            break;
+        }
+        options.push((letter, None));
+    }
+    options
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -200,7 +234,7 @@ fn substitution(chars: &[char], at: usize, brackets: bool, effects: &mut SedEffe
 }
 
 /// Like [`skip_to`], over a regular expression: a delimiter inside brackets may be itself.
-fn skip_regex(chars: &[char], mut at: usize, wanted: char, brackets: bool) -> Option<usize> {
+fn skip_regex(chars: &[char], mut at: usize, wanted: char, mut brackets: bool) -> Option<usize> {
     loop {
         match chars.get(at)? {
             '\\' => at += 2,
@@ -208,6 +242,8 @@ fn skip_regex(chars: &[char], mut at: usize, wanted: char, brackets: bool) -> Op
             '[' if brackets => {
                 let first = at + 1 + usize::from(chars.get(at + 1) == Some(&'^'));
                 let close = chars.get(first + 1..)?.iter().position(|c| *c == ']').map(|n| first + 1 + n);
+                // None is left: neither is there for any later bracket.
+                brackets = close.is_some();
                 at = close.map_or(at + 1, |close| close + 1);
             }
             _ => at += 1,

@@ -4,6 +4,7 @@ use brush_parser::ast;
 
 use super::Part;
 use super::feed::Stdin;
+use super::variables::selects_helper;
 use super::walk::{Walker, shorten};
 use super::word::Arg;
 
@@ -46,9 +47,15 @@ impl Walker<'_> {
         let lasting = argv.is_empty();
         for (name, value) in assignments {
             self.set_variable(&name, Some(&value), &mut part);
+            self.suspicious_value(&value, &mut part);
             if lasting {
                 self.found.assigned.insert(name);
-                self.suspicious_value(&value, &mut part);
+            }
+        }
+        // `{name}>file` puts the number of a descriptor into the variable.
+        for name in argv.iter().filter_map(|arg| arg.text.strip_prefix('{')?.strip_suffix('}')) {
+            if selects_helper(name) {
+                part.confirm("helper", format!("{name} decides which program or code runs"));
             }
         }
         if argv.is_empty() {
@@ -120,12 +127,14 @@ impl Walker<'_> {
         }
         match &assignment.value {
             ast::AssignmentValue::Scalar(word) => {
-                self.word_effects(&word.value, part);
+                let words = self.word_effects(&word.value, part);
+                self.found.literals.extend(words.iter().filter_map(Arg::known).map(str::to_owned));
             }
             ast::AssignmentValue::Array(items) => {
                 for (key, value) in items {
                     for word in key.iter().chain([value]) {
-                        self.word_effects(&word.value, part);
+                        let words = self.word_effects(&word.value, part);
+                        self.found.literals.extend(words.iter().filter_map(Arg::known).map(str::to_owned));
                         self.suspicious_value(&word.value, part);
                     }
                 }

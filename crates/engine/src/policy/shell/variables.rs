@@ -104,6 +104,50 @@ const HELPERS: &[&str] = &[
     "WGETRC",
     "CURL_HOME",
     "DOCKER_CONFIG",
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_CONFIG_DIRS",
+    "VIMINIT",
+    "EXINIT",
+    "GVIMINIT",
+    "VIMRUNTIME",
+    "EMACSLOADPATH",
+    "BASH_LOADABLES_PATH",
+    "INPUTRC",
+    "RUSTDOC",
+    "CARGO",
+    "CARGO_HOME",
+    "MAKEFLAGS",
+    "GNUMAKEFLAGS",
+    "NODE_PATH",
+    "DOTNET_STARTUP_HOOKS",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "R_PROFILE",
+    "R_PROFILE_USER",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "KUBECONFIG",
+    "AWS_CONFIG_FILE",
+    "RSYNC_CONNECT_PROG",
+    "SCREENRC",
+    "BAT_CONFIG_PATH",
+    "ACKRC",
+    "APT_CONFIG",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "SSH_SK_HELPER",
+];
+
+/// Options of a tool: most are harmless, these words make it run something.
+const OPTION_VARIABLES: &[(&str, &[&str])] = &[
+    ("NODE_OPTIONS", &["-r", "--require", "--import", "loader"]),
+    ("GOFLAGS", &["exec", "overlay"]),
+    ("RUSTFLAGS", &["linker"]),
+    ("RUSTDOCFLAGS", &["linker", "runtool"]),
+    ("LESS", &["!", "|"]),
+    ("MORE", &["!"]),
+    ("GIT_TRACE", &["/"]),
 ];
 
 const PREFIXES: &[&str] =
@@ -132,7 +176,13 @@ const SHOWING: &[&str] = &[
 ];
 
 pub fn selects_helper(name: &str) -> bool {
-    HELPERS.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let cargo_tool =
+        name.starts_with("CARGO_TARGET_") && (name.ends_with("_RUNNER") || name.ends_with("_LINKER"));
+    HELPERS.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || cargo_tool
+        || name.eq_ignore_ascii_case("npm_config_script_shell")
+        || name.eq_ignore_ascii_case("npm_config_node_options")
 }
 
 /// Values that people really set and that choose nothing.
@@ -179,14 +229,20 @@ impl Walker<'_> {
             part.confirm("opaque", "which variable it sets is not known before it runs");
             return;
         }
-        if name == "NODE_OPTIONS"
-            && value.is_none_or(|v| ["-r", "--require", "--import", "--loader"].iter().any(|o| v.contains(o)))
+        if value.is_some_and(|value| self.runs_in_arithmetic(value)) {
+            part.confirm("opaque", "the value holds a command that arithmetic would run");
+        }
+        if let Some((_, words)) = OPTION_VARIABLES.iter().find(|(variable, _)| *variable == name)
+            && value.is_none_or(|value| words.iter().any(|word| value.contains(word)))
         {
-            part.confirm("helper", "NODE_OPTIONS loads code into every node process");
+            part.confirm("helper", format!("{name} makes a tool run other code"));
             return;
         }
         if !selects_helper(name) {
             return;
+        }
+        if let Some(value) = value.map(|value| value.trim_start_matches('!').to_owned()) {
+            self.only_listed(&value, part);
         }
         if !value.is_some_and(|value| is_harmless_value(name, value)) {
             part.confirm("helper", format!("{name} decides which program or code runs"));
@@ -195,18 +251,30 @@ impl Walker<'_> {
 
     /// A literal that arithmetic would execute: `a[$(…)]` runs when a number is made of it.
     pub fn suspicious_value(&mut self, raw: &str, part: &mut Part) {
-        if !raw.contains('[') {
+        let literals = &self.facts.literals;
+        let opens = raw.contains('[') || literals.iter().any(|literal| literal.contains('['));
+        if !opens {
             return;
         }
         let mut effects = Effects::default();
         let args = word::evaluate(raw, Known::default(), &mut effects).unwrap_or_default();
-        if args.iter().any(|arg| self.runs_in_arithmetic(&arg.text)) {
+        // Put together out of pieces that the script holds: one with the bracket, one with the command.
+        let runs = |text: &String| text.contains("$(") || text.contains('`');
+        let assembled = literals.iter().any(runs) && args.iter().any(super::word::Arg::has_unknown);
+        if assembled || args.iter().any(|arg| self.runs_in_arithmetic(&arg.text)) {
             part.confirm("opaque", "the value holds a command that arithmetic would run");
         }
     }
 
     pub fn runs_in_arithmetic(&self, text: &str) -> bool {
         text.split_once('[').is_some_and(|(_, rest)| rest.contains("$(") || rest.contains('`'))
+    }
+
+    /// Words that the script can take a number from later: arguments of its functions, lines that it reads.
+    pub fn numbers_later<'t>(&self, texts: impl IntoIterator<Item = &'t str>, part: &mut Part) {
+        if texts.into_iter().any(subscript_runs) {
+            part.confirm("opaque", "an argument holds a command that arithmetic would run");
+        }
     }
 
     /// Assignments inside arithmetic.
@@ -217,4 +285,13 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+/// `name[…$(…)]`: text that runs a command when a number is made of it.
+fn subscript_runs(text: &str) -> bool {
+    text.match_indices('[').any(|(at, _)| {
+        let named = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let inside = text[at + 1..].split(']').next().unwrap_or("");
+        named && (inside.contains("$(") || inside.contains('`'))
+    })
 }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use brush_parser::ast;
 
 use super::feed::Stdin;
+pub use super::folders::Folders;
 use super::word::{self, Effects, Known};
 use super::{Part, Surroundings, parse};
 
@@ -31,29 +32,10 @@ pub struct Facts {
     pub copies: BTreeSet<(i32, i32)>,
     /// `exec <file`: from then on commands read that.
     pub input_replaced: bool,
-}
-
-/// The folders a command may run in; empty when that is not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folders(pub Vec<PathBuf>);
-
-impl Folders {
-    pub fn unknown() -> Self {
-        Self(Vec::new())
-    }
-
-    pub fn is_unknown(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn or(&self, other: &Self) -> Self {
-        if self.is_unknown() || other.is_unknown() {
-            return Self::unknown();
-        }
-        let mut all = self.0.clone();
-        all.extend(other.0.iter().filter(|path| !self.0.contains(path)).cloned());
-        if all.len() > 8 { Self::unknown() } else { Self(all) }
-    }
+    /// Every literal that the script puts where an expansion may take it from.
+    pub literals: BTreeSet<String>,
+    /// Which function calls which.
+    pub calls: BTreeSet<(String, String)>,
 }
 
 pub struct Walker<'a> {
@@ -66,12 +48,19 @@ pub struct Walker<'a> {
     pub folders: Folders,
     /// A `cd` whose success is not certain happened in this list.
     pub maybe_moved: bool,
+    /// Folders we are still in if a `cd` was never reached, or not understood: writes mind these too.
+    pub stayed: Vec<PathBuf>,
     pub stdin: Stdin,
     pub written: HashSet<PathBuf>,
     /// A name like `/dev/stdout` was met: what is open counts.
     pub names_open_files: Cell<bool>,
     /// Folders that this script makes where nothing was.
     pub made: HashSet<PathBuf>,
+    /// Of these, the files whose text this script makes or fetches.
+    pub authored: HashSet<PathBuf>,
+    pub fetched: HashSet<PathBuf>,
+    /// Links that this script makes: where a path through one of them leads is not known.
+    pub linked: HashSet<PathBuf>,
     pub depth: usize,
     pub commands: usize,
     /// Names of the functions whose bodies we are in.
@@ -94,10 +83,14 @@ impl<'a> Walker<'a> {
             parts: Vec::new(),
             folders: Folders(vec![around.cwd.to_path_buf()]),
             maybe_moved: false,
+            stayed: Vec::new(),
             stdin: if facts.input_replaced { Stdin::Unknown } else { Stdin::Nothing },
             written: HashSet::new(),
             names_open_files: Cell::new(false),
             made: HashSet::new(),
+            authored: HashSet::new(),
+            fetched: HashSet::new(),
+            linked: HashSet::new(),
             depth: 0,
             commands: 0,
             inside: Vec::new(),
@@ -147,9 +140,11 @@ impl<'a> Walker<'a> {
 
     pub fn isolated(&mut self, visit: impl FnOnce(&mut Self)) {
         let (folders, maybe_moved) = (self.folders.clone(), self.maybe_moved);
+        let stayed = self.stayed.clone();
         visit(self);
         self.folders = folders;
         self.maybe_moved = maybe_moved;
+        self.stayed = stayed;
     }
 
     /// With another standard input.
@@ -209,7 +204,9 @@ impl<'a> Walker<'a> {
         let before = self.folders.clone();
         let moved_before = std::mem::replace(&mut self.maybe_moved, false);
         self.pipeline(&list.first);
+        let mut skipped = Vec::new();
         for next in &list.additional {
+            let here = self.folders.clone();
             match next {
                 ast::AndOr::And(pipeline) => self.pipeline(pipeline),
                 ast::AndOr::Or(pipeline) => {
@@ -217,8 +214,18 @@ impl<'a> Walker<'a> {
                         self.folders = self.folders.or(&before);
                     }
                     self.pipeline(pipeline);
+                    // What follows an alternative that was not needed runs without it.
+                    if self.folders != here {
+                        self.may_have_stayed(&here);
+                    }
                 }
             }
+            if self.folders != here {
+                skipped.push(here);
+            }
+        }
+        for here in skipped {
+            self.may_have_stayed(&here);
         }
         if self.maybe_moved {
             self.folders = self.folders.or(&before);
@@ -316,7 +323,8 @@ impl<'a> Walker<'a> {
                 part.plain = false;
                 self.set_variable(&clause.variable_name, None, &mut part);
                 for value in clause.values.iter().flatten() {
-                    self.word_effects(&value.value, &mut part);
+                    let words = self.word_effects(&value.value, &mut part);
+                    self.found.literals.extend(words.iter().filter_map(word::Arg::known).map(str::to_owned));
                     self.suspicious_value(&value.value, &mut part);
                 }
                 self.parts.push(part);

@@ -3,6 +3,7 @@
 
 use super::braces::brace_words;
 use super::lexer::LexError;
+use super::variables::selects_helper;
 use super::{ansi, extent};
 use crate::policy::pattern::UNKNOWN;
 
@@ -101,12 +102,13 @@ pub fn expand_only(raw: &str, effects: &mut Effects) -> Result<(), LexError> {
 }
 
 fn finish(word: &[(char, bool)], splits: bool, bare: bool, braced: bool) -> Arg {
+    let last_close = word.iter().rposition(|item| *item == (']', false));
     let glob = word.iter().enumerate().any(|(index, (c, quoted))| {
         !quoted
             && match c {
                 '*' | '?' => true,
                 // A lone bracket is itself: `[` is a command.
-                '[' => word[index + 1..].iter().any(|(c, quoted)| *c == ']' && !quoted),
+                '[' => last_close.is_some_and(|close| close > index),
                 _ => false,
             }
     });
@@ -219,7 +221,11 @@ impl<'a> Evaluator<'a> {
             Some(b'(')
                 if inside.starts_with("((") && extent::arithmetic_end(raw, at + 3, 0)? == Some(end) =>
             {
-                expand_only(&inside[2..inside.len() - 2], self.effects)?;
+                let sum = &inside[2..inside.len() - 2];
+                expand_only(sum, self.effects)?;
+                // `$((PATH=1))` sets it; only names that matter are worth the doubt.
+                let names = sum.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                self.effects.assigns.extend(names.filter(|name| selects_helper(name)).map(str::to_owned));
                 self.push_unknown(context);
             }
             Some(b'(') => {
@@ -260,6 +266,20 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// `${HOME:?}`, `${HOME:-x}`, `${HOME%/}`: what is set and does not end in a slash stays what it is.
+    fn same_value(&self, name: &str, rest: &str) -> Option<String> {
+        let value = match name {
+            "HOME" => self.known.home,
+            "PWD" => self.known.pwd,
+            _ => None,
+        }?;
+        let keeps = ["?", ":?", "-", ":-", "=", ":="].iter().any(|operator| rest.starts_with(operator))
+            || matches!(rest, "%/" | "%%/");
+        let plain =
+            !value.is_empty() && !value.ends_with('/') && !value.contains([' ', '\t', '\n', '*', '?', '[']);
+        (keeps && plain).then(|| value.to_owned())
+    }
+
     /// The inside of `${…}`.
     fn parameter(&mut self, inside: &str, context: Context) -> Result<(), LexError> {
         let name_length = inside.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
@@ -292,7 +312,13 @@ impl<'a> Evaluator<'a> {
         self.effects.assigns.append(&mut nested.assigns);
         self.effects.prompt |= nested.prompt;
         self.effects.hidden_process |= nested.hidden_process;
-        self.push_unknown(context);
+        match self.same_value(name, rest) {
+            Some(value) => {
+                self.bare = false;
+                self.push_text(&value);
+            }
+            None => self.push_unknown(context),
+        }
         Ok(())
     }
 }

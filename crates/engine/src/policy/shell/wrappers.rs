@@ -8,6 +8,7 @@ use super::options::{self, Parsed, Spec};
 use super::simple::split_assignment;
 use super::walk::{Folders, Walker};
 use super::word::Arg;
+use super::wrapper_options::{ENV, FLOCK, SCRIPT, WATCH, XARGS};
 
 /// How the inner command is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,9 @@ const NO_OPTIONS: Spec = Spec { flags: "", values: "", long_flags: &[], long_val
 #[rustfmt::skip]
 const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["nohup", "builtin"], spec: NO_OPTIONS, operands: 0, kind: Kind::Transparent },
+    // Words of other shells that stand before a command.
+    Wrapper { names: &["noglob", "nocorrect", "not", "and", "or", "-", "gnohup"], spec: NO_OPTIONS, operands: 0, kind: Kind::Changed },
+    Wrapper { names: &["repeat"], spec: NO_OPTIONS, operands: 1, kind: Kind::Changed },
     Wrapper { names: &["nice"], operands: 0, kind: Kind::Transparent,
         spec: Spec { values: "n", long_values: &["adjustment"], digits: true, ..NO_OPTIONS } },
     Wrapper { names: &["timeout", "gtimeout"], operands: 1, kind: Kind::Transparent,
@@ -79,97 +83,21 @@ const WRAPPERS: &[Wrapper] = &[
             long_flags: &["quiet", "verbose", "track-origins", "show-leak-kinds"], ..NO_OPTIONS } },
 ];
 
-const ENV: Spec = Spec {
-    flags: "i0v",
-    values: "uCSa",
-    long_flags: &[
-        "ignore-environment",
-        "null",
-        "debug",
-        "block-signal",
-        "default-signal",
-        "ignore-signal",
-        "list-signal-handling",
-    ],
-    long_values: &["unset", "chdir", "split-string", "argv0"],
-    digits: false,
-};
-
-const XARGS: Spec = Spec {
-    flags: "0optrxile",
-    values: "adEILnPs",
-    long_flags: &[
-        "null",
-        "no-run-if-empty",
-        "verbose",
-        "interactive",
-        "exit",
-        "open-tty",
-        "replace",
-        "max-lines",
-        "eof",
-        "show-limits",
-    ],
-    long_values: &["arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"],
-    digits: false,
-};
-
-const WATCH: Spec = Spec {
-    flags: "bcCdegptwxr",
-    values: "nqs",
-    long_flags: &[
-        "beep",
-        "color",
-        "no-color",
-        "differences",
-        "errexit",
-        "chgexit",
-        "precise",
-        "no-title",
-        "no-wrap",
-        "exec",
-        "no-rerun",
-    ],
-    long_values: &["interval", "equexit"],
-    digits: false,
-};
-
-const FLOCK: Spec = Spec {
-    flags: "sxeunoFv",
-    values: "wE",
-    long_flags: &["shared", "exclusive", "unlock", "nonblock", "nb", "close", "no-fork", "verbose"],
-    long_values: &["wait", "timeout", "conflict-exit-code"],
-    digits: false,
-};
-
-const SCRIPT: Spec = Spec {
-    flags: "aefqr",
-    values: "cEIOBTmo",
-    long_flags: &["append", "return", "flush", "quiet", "force"],
-    long_values: &[
-        "command",
-        "echo",
-        "log-in",
-        "log-out",
-        "log-io",
-        "log-timing",
-        "logging-format",
-        "output-limit",
-    ],
-    digits: false,
-};
-
 impl Walker<'_> {
     /// Unwraps `argv` if its name is a wrapper's. True when nothing else need be said about the outer command.
     pub fn wrapper(&mut self, name: &str, argv: &[Arg], part: &mut Part) -> bool {
         match name {
-            "env" => self.env(argv, part),
+            "env" | "genv" => self.env(argv, part),
             // Words of the language that a second `time` in front made look like arguments.
             "!" | "coproc" => self.inner(&argv[1..], part, false),
             "command" => self.command_builtin(argv, part),
             "exec" => self.exec(argv, part),
-            "busybox" | "toybox" => self.inner(&argv[1..], part, false),
-            "xargs" => self.xargs(argv, part),
+            "busybox" | "toybox" | "coreutils" => self.multi_call(argv, part),
+            // The loader of programs, called by name.
+            _ if name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" => {
+                self.loose_runner(name, argv, part);
+            }
+            "xargs" | "gxargs" => self.xargs(argv, part),
             "watch" => self.watch(argv, part),
             "flock" => self.flock(argv, part),
             "script" => self.script_wrapper(argv, part),
@@ -187,7 +115,10 @@ impl Walker<'_> {
     /// The options of a wrapper, or a confirmation.
     fn read(&mut self, spec: &Spec, argv: &[Arg], part: &mut Part) -> Option<Parsed> {
         match options::parse(spec, argv) {
-            Ok(parsed) => Some(parsed),
+            Ok(parsed) => {
+                self.words_that_split(&argv[..parsed.rest], part);
+                Some(parsed)
+            }
             Err(_) if argv.len() == 2 && matches!(argv[1].text.as_str(), "--help" | "--version") => None,
             Err(option) => {
                 part.confirm("opaque", format!("the option {option} is not known, so neither is what runs"));
@@ -196,10 +127,22 @@ impl Walker<'_> {
         }
     }
 
+    /// `x='1 rm'; nice -n $x y`: what looks like one value may bring the command along.
+    /// A number that a substitution makes (`-P $(nproc)`) is everyday use.
+    fn words_that_split(&mut self, options: &[Arg], part: &mut Part) {
+        let holds =
+            !self.facts.literals.is_empty() || part.text.contains("$(echo") || part.text.contains("$(printf");
+        let doubtful = |arg: &Arg| arg.glob || arg.braced || (arg.splits && holds);
+        if options.iter().skip(1).any(doubtful) {
+            part.confirm("opaque", "an argument that may be several words hides which command runs");
+        }
+    }
+
     fn by_table(&mut self, wrapper: &Wrapper, argv: &[Arg], part: &mut Part) {
         let Some(parsed) = self.read(&wrapper.spec, argv, part) else { return };
         for file in parsed.values(&["o", "output", "log-file"]) {
-            if !matches!(argv[0].text.as_str(), "stdbuf") {
+            if !argv[0].text.ends_with("stdbuf") {
+                part.plain = false;
                 self.changes(file, Change::Overwrite, part);
             }
         }
@@ -208,7 +151,7 @@ impl Walker<'_> {
         }
         let start = (parsed.rest + wrapper.operands).min(argv.len());
         let skipped = &argv[parsed.rest.min(argv.len())..start];
-        if skipped.iter().any(|arg| arg.splits) {
+        if skipped.iter().any(|arg| arg.splits || arg.glob || arg.braced) {
             part.confirm("opaque", "an argument that may be several words hides which command runs");
         }
         if argv[0].text.ends_with("chroot") {
@@ -244,6 +187,17 @@ impl Walker<'_> {
         if !argv.is_empty() {
             self.argv(argv, part, transparent);
         }
+    }
+
+    /// One program that is many: the name of the one meant comes first.
+    fn multi_call(&mut self, argv: &[Arg], part: &mut Part) {
+        let mut inner = argv[1..].to_vec();
+        if let Some(first) = inner.first_mut()
+            && let Some(name) = first.text.strip_prefix("--coreutils-prog=")
+        {
+            first.text = name.to_owned();
+        }
+        self.inner(&inner, part, false);
     }
 
     fn command_builtin(&mut self, argv: &[Arg], part: &mut Part) {
@@ -346,7 +300,10 @@ impl Walker<'_> {
         }
         match joined(words) {
             Some(text) => self.apart(&text),
-            None => part.confirm("opaque", "the command it hands to a shell is not known before it runs"),
+            None => {
+                part.confirm("opaque", "the command it hands to a shell is not known before it runs");
+                self.partly_known(words, part);
+            }
         }
     }
 
