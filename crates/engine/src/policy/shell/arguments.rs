@@ -24,11 +24,15 @@ impl Walker<'_> {
             "tee" | "sponge" => self.tee(argv, part),
             "truncate" | "fallocate" => self.each_operand(argv, Change::Overwrite, part),
             // The second name is written.
-            "uniq" | "xxd" if operands(argv).len() > 1 => {
-                if let Some(file) = operands(argv).last().map(|file| (*file).clone()) {
-                    self.changes(&file, Change::Overwrite, part);
+            "uniq" | "xxd" => {
+                let numbers = pattern_values(name, argv);
+                let is_number = |arg: &Arg| numbers.iter().any(|index| std::ptr::eq(&argv[*index], arg));
+                let files: Vec<Arg> =
+                    operands(argv).into_iter().filter(|arg| !is_number(arg)).cloned().collect();
+                if let [_, .., written] = files.as_slice() {
+                    self.changes(written, Change::Overwrite, part);
                 }
-                for file in operands(argv) {
+                for file in &files {
                     self.reads(file, part);
                 }
             }

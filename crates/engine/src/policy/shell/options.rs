@@ -128,7 +128,19 @@ pub fn pattern_values(name: &str, argv: &[Arg]) -> Vec<usize> {
         "curl" => {
             ("sSfLkviIG", &["-d", "--data", "--data-raw", "-H", "--header", "-X", "-w", "--write-out"], 1)
         }
+        "uniq" => ("cdDiuz", &["-f", "-s", "-w"], 1),
+        "xxd" => ("abeEipPrud", &["-l", "-s", "-c", "-g", "-o", "-n"], 1),
         _ => return Vec::new(),
+    };
+    // `-rne`: the last of several letters takes the value.
+    let takes_value = |text: &str| {
+        let bundled =
+            text.strip_prefix('-').filter(|letters| letters.chars().all(|c| c.is_ascii_alphanumeric()));
+        let last = bundled.and_then(|letters| letters.char_indices().next_back());
+        options.contains(&text)
+            || bundled.zip(last).is_some_and(|(letters, (at, last))| {
+                letters[..at].chars().all(|c| flags.contains(c)) && options.contains(&&*format!("-{last}"))
+            })
     };
     let mut found = Vec::new();
     let mut at = 1;
@@ -139,7 +151,7 @@ pub fn pattern_values(name: &str, argv: &[Arg]) -> Vec<usize> {
             && text.strip_prefix('-').is_some_and(|letters| letters.chars().all(|c| flags.contains(c)));
         if text == "--" || arg.splits || arg.glob {
             break;
-        } else if options.contains(&text) {
+        } else if takes_value(text) {
             found.extend((at + 1..=at + values).filter(|index| *index < argv.len()));
             at += 1 + values;
         } else if known || flag {

@@ -116,10 +116,8 @@ const HELPERS: &[&str] = &[
     "INPUTRC",
     "RUSTDOC",
     "CARGO",
-    "CARGO_HOME",
     "MAKEFLAGS",
     "GNUMAKEFLAGS",
-    "NODE_PATH",
     "DOTNET_STARTUP_HOOKS",
     "LUA_PATH",
     "LUA_CPATH",
@@ -127,7 +125,6 @@ const HELPERS: &[&str] = &[
     "R_PROFILE_USER",
     "PHPRC",
     "PHP_INI_SCAN_DIR",
-    "KUBECONFIG",
     "AWS_CONFIG_FILE",
     "RSYNC_CONNECT_PROG",
     "SCREENRC",
@@ -194,11 +191,18 @@ fn is_harmless_value(name: &str, value: &str) -> bool {
         "SHELL" => matches!(value, "/bin/sh" | "/bin/bash" | "/usr/bin/bash" | "/bin/dash"),
         "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" => value == "/dev/null",
         "BROWSER" if value == "none" => true,
+        "MAKEFLAGS" => value.split_whitespace().all(is_make_pace),
         "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" | "MAVEN_OPTS" => {
             value.split_whitespace().all(is_memory_size)
         }
         _ => SHOWING.contains(&name) && HARMLESS_HELPERS.contains(&value),
     }
+}
+
+/// `-j8`, `-k`: how make goes on, and nothing of what it does.
+fn is_make_pace(option: &str) -> bool {
+    let jobs = option.strip_prefix("-j").is_some_and(|jobs| jobs.chars().all(|c| c.is_ascii_digit()));
+    jobs || matches!(option, "-k" | "-s" | "-B" | "--no-print-directory")
 }
 
 /// `-Xmx2g` and its like: how much memory a Java program gets.
