@@ -2,7 +2,8 @@
 
 use super::Concern;
 use super::Part;
-use super::commands::{basename, is_forbidden, is_listed};
+use super::commands::basename;
+use super::dangers::{is_forbidden, is_listed};
 use super::feed::{Stdin, joined};
 use super::files::{Change, Place};
 use super::options::operands;

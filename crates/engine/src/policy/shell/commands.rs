@@ -1,107 +1,16 @@
-//! What each command does with its arguments: the listed and forbidden names, builtins that run or change
-//! something, and which arguments are files. Unknown commands are left to the rules.
+//! What each command does with its arguments: what runs another command, what is listed or forbidden, what changes
+//! the folder. Unknown commands are left to the rules.
 
+use super::dangers::{
+    STOPPING_UNITS, copies_raw, destructive_effect, is_destructive, is_forbidden, is_listed, listed_effect,
+    without_g,
+};
 use super::feed::Stdin;
 use super::files::{Change, Place};
 use super::options::operands;
 use super::walk::{Folders, Walker};
 use super::word::Arg;
 use super::{Concern, Part, programs};
-
-/// Never for a model: becoming somebody else, stopping the machine.
-const FORBIDDEN: &[&str] = &[
-    "sudo", "sudoedit", "sudo-rs", "doas", "su", "pkexec", "run0", "runuser", "gksudo", "gksu", "kdesudo",
-    "kdesu", "dzdo", "pfexec", "ksu", "shutdown", "reboot", "halt", "poweroff",
-];
-
-/// The mandatory list.
-const LISTED: &[&str] = &["rm", "mv", "chmod", "chown", "dd", "mkfs"];
-
-/// `dd` under other names.
-const DD: &[&str] = &["dd", "gdd", "dcfldd", "dc3dd"];
-
-/// Not on the list, but as final: a person is asked as well.
-const DESTRUCTIVE: &[&str] = &[
-    "unlink",
-    "shred",
-    "srm",
-    "wipefs",
-    "wipe",
-    "fdisk",
-    "sfdisk",
-    "cfdisk",
-    "gdisk",
-    "sgdisk",
-    "parted",
-    "mkswap",
-    "mke2fs",
-    "blkdiscard",
-    "hdparm",
-    "tune2fs",
-    "fsck",
-    "cryptsetup",
-    "lvremove",
-    "vgremove",
-    "pvremove",
-    "swapoff",
-    "swapon",
-    "chgrp",
-    "chattr",
-    "setfacl",
-    "setcap",
-    "mount",
-    "umount",
-    "insmod",
-    "rmmod",
-    "modprobe",
-    "kexec",
-    "useradd",
-    "userdel",
-    "usermod",
-    "groupadd",
-    "groupdel",
-    "passwd",
-    "chpasswd",
-    "visudo",
-    "chsh",
-    "iptables",
-    "ip6tables",
-    "nft",
-    "ufw",
-    "systemd-run",
-    "at",
-    "batch",
-    "losetup",
-    "debugfs",
-    "badblocks",
-    "nvme",
-    "pvcreate",
-    "ddrescue",
-    "qemu-img",
-    "rename",
-    "prename",
-    "rimraf",
-    "atrm",
-    "trash",
-    "trash-put",
-    "gio-trash",
-];
-
-/// Units whose start is the end of the session.
-const STOPPING_UNITS: &[&str] = &[
-    "reboot",
-    "poweroff",
-    "halt",
-    "kexec",
-    "suspend",
-    "hibernate",
-    "rescue",
-    "emergency",
-    "shutdown",
-    "runlevel0",
-    "runlevel6",
-    "ctrl-alt-del",
-];
 
 /// Folders of programs that came with the machine.
 const PROGRAM_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/lib", "/lib64"];
@@ -111,16 +20,6 @@ const BIN_FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/u
 
 /// Commands that run commands that run commands.
 const MAX_WRAPPED: usize = 16;
-
-pub fn is_listed(name: &str) -> bool {
-    // coreutils beside a system's own tools are installed with a g in front.
-    let plain = name.strip_prefix('g').unwrap_or(name);
-    LISTED.contains(&name) || LISTED.contains(&plain) || DD.contains(&name) || name.starts_with("mkfs.")
-}
-
-pub fn is_forbidden(name: &str) -> bool {
-    FORBIDDEN.contains(&name)
-}
 
 pub fn basename(text: &str) -> &str {
     text.rsplit('/').next().unwrap_or(text)
@@ -277,17 +176,8 @@ impl Walker<'_> {
             self.listed(name, argv, part);
             return;
         }
-        if DESTRUCTIVE.contains(&name) {
-            part.confirm(
-                "destructive",
-                match name {
-                    "at" | "batch" | "systemd-run" => format!("{name} runs something without zdx"),
-                    "unlink" | "shred" | "srm" | "wipe" | "trash" | "trash-put" | "gio-trash" => {
-                        format!("{name} removes files")
-                    }
-                    _ => format!("{name} changes the system or its disks, which may not be undone"),
-                },
-            );
+        if is_destructive(name, argv) {
+            part.confirm("destructive", destructive_effect(name));
             if let ("at" | "batch", Stdin::Text(text)) = (name, self.stdin.clone()) {
                 self.only_listed(&text, part);
             }
@@ -339,7 +229,7 @@ impl Walker<'_> {
 
     fn listed(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
         part.confirm("listed_command", listed_effect(name, argv));
-        if DD.contains(&name) {
+        if copies_raw(name) {
             for arg in argv.iter().skip(1) {
                 let path = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
                 if let Some(output) = arg.text.strip_prefix("of=") {
@@ -350,7 +240,7 @@ impl Walker<'_> {
             }
             return;
         }
-        let name = name.strip_prefix('g').filter(|plain| LISTED.contains(plain)).unwrap_or(name);
+        let name = without_g(name);
         // An option that is not known may be this one, and long ones may be cut short.
         let recursive = argv.iter().skip(1).any(|arg| {
             arg.splits
@@ -425,30 +315,4 @@ fn view(argv: &[Arg]) -> Vec<String> {
 /// Words without any character a shell would look at twice.
 fn simple_words(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || " _-./=:,+@%".contains(c))
-}
-
-/// What a listed command does to what, in words.
-fn listed_effect(name: &str, argv: &[Arg]) -> String {
-    let files: Vec<&Arg> = match name {
-        "dd" => Vec::new(),
-        // The first word of these is a mode or an owner.
-        "chmod" | "chown" => operands(argv).into_iter().skip(1).collect(),
-        _ => operands(argv),
-    };
-    let effect = match name {
-        "rm" => "removes",
-        "mv" => "moves or replaces",
-        "chmod" => "changes the permissions of",
-        "chown" => "changes the owner of",
-        "dd" => "copies raw data over",
-        _ => "makes a new file system on",
-    };
-    match files.as_slice() {
-        _ if files.iter().any(|file| file.has_unknown()) => {
-            format!("{name} {effect} files that are not known before it runs")
-        }
-        [] => format!("{name} {effect} files"),
-        [one] if one.text.len() <= 60 => format!("{name} {effect} {}", one.text),
-        _ => format!("{name} {effect} {} files", files.len()),
-    }
 }

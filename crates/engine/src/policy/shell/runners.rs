@@ -2,7 +2,8 @@
 //! have to be confirmed anywhere is looked for.
 
 use super::builtins::is_shell;
-use super::commands::{basename, is_forbidden, is_listed};
+use super::commands::basename;
+use super::dangers::{is_forbidden, is_listed};
 use super::feed::Stdin;
 use super::walk::Walker;
 use super::word::Arg;

@@ -2,12 +2,13 @@
 //! Follows the working folder and what feeds each command; judges no single command itself.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use brush_parser::ast;
 
+pub use super::facts::Facts;
 use super::feed::Stdin;
 pub use super::folders::Folders;
 use super::word::{self, Effects, Known};
@@ -16,27 +17,6 @@ use super::{Part, Surroundings, parse};
 /// Scripts inside scripts, and simple commands in all of them.
 const MAX_DEPTH: usize = 8;
 const MAX_COMMANDS: usize = 200;
-
-/// What a script says about names before any of it runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// Alias name to its text; none when the text is not known.
-    pub aliases: BTreeMap<String, Option<String>>,
-    pub functions: BTreeSet<String>,
-    /// Somewhere the folder changes, and somewhere that happens inside a function.
-    pub changes_folder: bool,
-    pub function_changes_folder: bool,
-    pub assigned: BTreeSet<String>,
-    /// Descriptors that files are opened on, and which descriptor becomes a copy of which.
-    pub opened: BTreeSet<i32>,
-    pub copies: BTreeSet<(i32, i32)>,
-    /// `exec <file`: from then on commands read that.
-    pub input_replaced: bool,
-    /// Every literal that the script puts where an expansion may take it from.
-    pub literals: BTreeSet<String>,
-    /// Which function calls which.
-    pub calls: BTreeSet<(String, String)>,
-}
 
 pub struct Walker<'a> {
     pub around: &'a Surroundings<'a>,
@@ -51,11 +31,12 @@ pub struct Walker<'a> {
     /// Folders we are still in if a `cd` was never reached, or not understood: writes mind these too.
     pub stayed: Vec<PathBuf>,
     pub stdin: Stdin,
-    pub written: HashSet<PathBuf>,
     /// A name like `/dev/stdout` was met: what is open counts.
     pub names_open_files: Cell<bool>,
     /// Folders that this script makes where nothing was.
     pub made: HashSet<PathBuf>,
+    /// Files that this script writes.
+    pub written: HashSet<PathBuf>,
     /// Of these, the files whose text this script makes or fetches.
     pub authored: HashSet<PathBuf>,
     pub fetched: HashSet<PathBuf>,
