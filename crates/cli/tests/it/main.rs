@@ -9,6 +9,7 @@ mod case_rows;
 mod chat;
 mod config;
 mod context;
+mod doors;
 mod exec;
 mod faults;
 mod guard;

@@ -31,16 +31,28 @@ pub struct Explanation {
     pub parts: Vec<PartFinding>,
 }
 
-pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
-    let findings = Weigher { cx, lenient: is_lenient(action, cx) }.findings(action);
-    conclude(action, &findings, cx)
+impl Explanation {
+    /// Whether a yes to what was asked here also says yes to what the same action would mean `now`.
+    pub fn covers(&self, now: &Explanation) -> bool {
+        let asked = |part: &PartFinding| part.verdict == Level::Allow || self.parts.contains(part);
+        now.verdict.level() < self.verdict.level()
+            || (now.verdict.level() == self.verdict.level() && now.parts.iter().all(asked))
+    }
 }
 
-/// The same decision about a command line, part by part.
+pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
+    weigh(action, cx).verdict
+}
+
+/// The same decision, part by part.
+pub fn weigh(action: &Action, cx: &PolicyContext) -> Explanation {
+    let parts = Weigher { cx, lenient: is_lenient(action, cx) }.findings(action);
+    Explanation { verdict: conclude(action, &parts, cx), parts }
+}
+
+/// The same decision about a command line in the root.
 pub fn explain(command: &str, origin: Origin, cx: &PolicyContext) -> Explanation {
-    let action = Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin };
-    let parts = Weigher { cx, lenient: is_lenient(&action, cx) }.findings(&action);
-    Explanation { verdict: conclude(&action, &parts, cx), parts }
+    weigh(&Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin }, cx)
 }
 
 /// Exactly what "always" would remember for this action: this command, this path, nothing wider.

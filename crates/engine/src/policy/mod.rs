@@ -22,7 +22,7 @@ use zdx_protocol::Approval;
 use crate::tools::skill::LoadedSkills;
 
 pub use files::{Disk, Entry, FileView, Located, MapView, locate};
-pub use judge::{Explanation, PartFinding, explain, grant_key, judge};
+pub use judge::{Explanation, PartFinding, explain, grant_key, judge, weigh};
 pub use protected::{is_instruction, is_protected};
 pub use rules::{LayerSource, RuleError, Rules, Ruling};
 

@@ -8,7 +8,7 @@ use zdx_protocol::{
 };
 
 use super::TurnIo;
-use crate::policy;
+use crate::policy::{self, Explanation};
 
 /// What is about to happen, without the part that does it.
 #[derive(Clone, Copy)]
@@ -28,30 +28,43 @@ pub enum Gate {
 }
 
 pub async fn gate(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate {
-    let (danger, reason) = match judge(io, plan.action).await {
-        Verdict::Allow => return Gate::Run,
-        Verdict::Deny(reason) => return Gate::Refused(refusal(reason)),
-        Verdict::Ask(reason) => (Danger::Ask, reason),
-        Verdict::Confirm(reason) => (Danger::Confirm, reason),
-    };
-    // Nobody should be asked about a call that cannot succeed.
-    if let Some(error) = plan.doomed {
-        return Gate::Failed(error.clone());
+    let mut answered: Option<Explanation> = None;
+    loop {
+        let judged = judge(io, plan.action).await;
+        if answered.is_some_and(|answered| answered.covers(&judged)) {
+            return Gate::Run;
+        }
+        let (danger, reason) = match judged.verdict.clone() {
+            Verdict::Allow => return Gate::Run,
+            Verdict::Deny(reason) => return Gate::Refused(refusal(reason)),
+            Verdict::Ask(reason) => (Danger::Ask, reason),
+            Verdict::Confirm(reason) => (Danger::Confirm, reason),
+        };
+        // Nobody should be asked about a call that cannot succeed.
+        if let Some(error) = plan.doomed {
+            return Gate::Failed(error.clone());
+        }
+        match ask(io, call, plan, danger, reason).await {
+            // A file may have come, gone or turned into a link while the question stood. What was answered is
+            // what runs; anything else is a new question.
+            Gate::Run => answered = Some(judged),
+            other => return other,
+        }
     }
-    ask(io, call, plan, danger, reason).await
 }
 
 /// The decision looks at files, which can hang on a dead mount: not on the thread that hears Ctrl-C.
-async fn judge(io: &TurnIo<'_>, action: &Action) -> Verdict {
+async fn judge(io: &TurnIo<'_>, action: &Action) -> Explanation {
     let (action, context) = (action.clone(), io.policy.clone());
     let broken = || {
-        Verdict::Deny(Reason {
+        let reason = Reason {
             code: "internal".to_owned(),
             message: "the guard broke down; this is a defect of zdx, and nothing was run".to_owned(),
             rule: None,
-        })
+        };
+        Explanation { verdict: Verdict::Deny(reason), parts: Vec::new() }
     };
-    tokio::task::spawn_blocking(move || policy::judge(&action, &context)).await.unwrap_or_else(|_| broken())
+    tokio::task::spawn_blocking(move || policy::weigh(&action, &context)).await.unwrap_or_else(|_| broken())
 }
 
 async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Danger, reason: Reason) -> Gate {

@@ -1,0 +1,137 @@
+//! Ways around the guard that are no command lines: what changes while a question stands, which word of which layer
+//! holds, what reaches a terminal inside JSON.
+
+use serde_json::{Value, json};
+use zdx_testkit::{ModelServer, Reply};
+
+use crate::approvals::{bash, begin, open, told, wait_for_question};
+use crate::chat::leave;
+use crate::{SOON, place, with_model};
+
+#[test]
+fn a_target_that_appears_while_the_question_stands_is_asked_about_anew() {
+    for (key, left) in [("n", "precious"), ("y", "new\n")] {
+        let server = ModelServer::start();
+        let zdx = with_model(&server);
+        let pty = open(&zdx, 80, &[]);
+        let call = begin(&server, &pty, bash("true; echo new > made.txt"));
+        wait_for_question(&pty);
+        assert!(!pty.contents().contains("dangerous"), "{}", pty.contents());
+        zdx.write("made.txt", "precious");
+        pty.send("y");
+        pty.wait_for_text("dangerous: run this command?", SOON);
+        wait_for_question(&pty);
+        assert_eq!(zdx.read("made.txt"), "precious");
+        pty.send(key);
+        told(&server, call, &pty);
+        assert_eq!(zdx.read("made.txt"), left);
+        leave(pty);
+    }
+}
+
+#[test]
+fn a_yes_covers_only_what_was_dangerous_then() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write("old.txt", "");
+    let pty = open(&zdx, 80, &[]);
+    let call = begin(&server, &pty, bash("rm old.txt; echo new > made.txt"));
+    wait_for_question(&pty);
+    zdx.write("made.txt", "precious");
+    pty.send("y");
+    let asked =
+        |screen: &vt100::Screen| screen.contents().matches("dangerous: run this command?").count() == 2;
+    pty.wait_for(asked, SOON);
+    wait_for_question(&pty);
+    pty.send("n");
+    assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
+    assert_eq!((zdx.read("made.txt").as_str(), zdx.read("old.txt").as_str()), ("precious", ""));
+    leave(pty);
+}
+
+#[test]
+fn a_project_may_ask_about_what_the_user_lists_as_harmless() {
+    let zdx =
+        place().config("whitelist = [\"git push\"]\n[permission.bash]\n\"git push --force *\" = \"deny\"\n");
+    let verdict = |args: &[&str], command: &str| {
+        let output = zdx.command().args(["policy", "explain", "--format", "json", command]).args(args).run();
+        let told: Value = serde_json::from_str(&output.success().stdout).unwrap();
+        (told["verdict"].as_str().unwrap().to_owned(), told["rule"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(verdict(&[], "git push origin").0, "allow");
+    assert_eq!(verdict(&[], "git push --force x").0, "deny");
+    zdx.write(".zdx/config.toml", "[permission.bash]\n\"git push *\" = \"ask\"\n");
+    for args in [&[][..], &["--trust"]] {
+        let (level, rule) = verdict(args, "git push origin");
+        assert_eq!(level, "ask");
+        assert!(rule.contains(".zdx/config.toml"), "{rule}");
+    }
+}
+
+#[test]
+fn a_pattern_that_cannot_be_read_is_named_with_file_and_line() {
+    for key in ["blacklist_patterns", "dangerous_patterns"] {
+        let zdx = place().config(&format!("# mine\n{key} = [\"(\"]\n"));
+        let output = zdx.run(["policy", "explain", "ls"]).expect_code(1);
+        assert!(output.stderr.contains("config.toml:2: `"), "{}", output.stderr);
+        let zdx = place().config(&format!("# mine\n{key} = [\"ls\"]\n"));
+        let text = zdx.run(["policy", "explain", "ls"]).success().stdout;
+        assert!(text.contains("config.toml:2)"), "{text}");
+    }
+}
+
+#[test]
+fn check_knows_tools_by_the_names_a_session_takes() {
+    let zdx = place();
+    let calls = ["Bash", "sh", "run_command", "BASH"]
+        .map(|tool| json!({"tool": tool, "input": {"command": "sudo x"}}));
+    let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    let output = zdx.command().args(["policy", "check"]).stdin(lines).run().success();
+    let codes: Vec<_> = output.json_lines().iter().map(|line| line["code"].clone()).collect();
+    assert_eq!(codes, ["forbidden"; 4]);
+    zdx.run(["policy", "explain", "--approval", "god_mode", "touch x"]).success();
+}
+
+/// C1 controls are no JSON escapes, but a terminal obeys them.
+#[test]
+fn json_holds_nothing_that_a_terminal_obeys() {
+    let hostile = "a\u{9b}2J\u{9d}0;x\u{9c}\u{7f}\u{202e}\u{feff}\x1b]0;x\x07z";
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write(
+        ".zdx/config.toml",
+        format!("[agent.x]\nprompt = {}\n", json!(hostile).to_string().replace('\u{7f}', "")),
+    );
+    zdx.write("AGENTS.md", hostile);
+    server.push(Reply::chat().text(hostile).tool_call("c1", "read", json!({"path": hostile})));
+    server.push(Reply::chat().text(hostile));
+    let is_safe = |text: &str| {
+        let bad = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{feff}');
+        assert!(!text.contains(bad), "{text:?}");
+    };
+    let output = zdx.run(["exec", "--format", "json", "-p", hostile]).success();
+    is_safe(&output.stdout);
+    assert_eq!(output.json_lines().last().unwrap()["text"], hostile);
+    let id = output.json_lines().last().unwrap()["session"].as_str().unwrap().to_owned();
+    for args in [
+        &["sessions", "show", &id][..],
+        &["sessions", "list"],
+        &["policy", "explain", hostile],
+        &["config", "show"],
+        &["trust", "--list"],
+    ] {
+        is_safe(&zdx.command().args(args).args(["--format", "json"]).run().success().stdout);
+    }
+    let calls = format!("{}\n", json!({"tool": "bash", "input": {"command": hostile}}));
+    is_safe(&zdx.command().args(["policy", "check"]).stdin(calls).run().stdout);
+    let mut pty = zdx.command().args(["config", "show", "--system-prompt"]).pty(24, 80);
+    pty.wait_exit(SOON);
+    let drawn = pty.raw();
+    for bytes in [&b"\xc2\x9b"[..], b"\x1b]", b"\xc2\x9d"] {
+        assert!(
+            !drawn.windows(bytes.len()).any(|window| window == bytes),
+            "{:?}",
+            String::from_utf8_lossy(&drawn)
+        );
+    }
+}
