@@ -6,7 +6,7 @@ use serde_json::json;
 use zdx_engine::policy::trust::{Standing, Want};
 use zdx_protocol::display::{format, plain, visible_line};
 
-use super::{print, warn};
+use super::{json_line, print, warn};
 use crate::args::Format;
 use crate::exit::{Ending, Failure, reason};
 use crate::output::write_all;
@@ -64,10 +64,7 @@ fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
         Format::Json => wants
             .iter()
             .map(|want| {
-                format!(
-                    "{}\n",
-                    json!({"file": want.file.to_string_lossy(), "line": want.line, "want": want.what})
-                )
+                json_line(&json!({"file": want.file.to_string_lossy(), "line": want.line, "want": want.what}))
             })
             .collect(),
         Format::Text if wants.is_empty() => format!("{folder} wants nothing that needs trust\n"),
@@ -128,7 +125,7 @@ fn list(settings: &Settings) -> Result<Ending, Failure> {
         .map(|entry| match settings.format {
             Format::Json => {
                 let root = entry.root.to_string_lossy();
-                format!("{}\n", json!({"root": root, "digest": entry.digest, "at": entry.at.to_string()}))
+                json_line(&json!({"root": root, "digest": entry.digest, "at": entry.at.to_string()}))
             }
             Format::Text => {
                 let folder = format::path(&entry.root, settings.paths.home());
