@@ -6,6 +6,7 @@ use zdx_testkit::{ModelServer, Reply};
 
 use crate::approvals::{bash, begin, open, told, wait_for_question};
 use crate::chat::leave;
+use crate::turns::chat_results;
 use crate::{SOON, place, with_model};
 
 #[test]
@@ -134,4 +135,114 @@ fn json_holds_nothing_that_a_terminal_obeys() {
             String::from_utf8_lossy(&drawn)
         );
     }
+}
+
+/// A link that is swapped while the question stands must not turn an ordinary file into a hook of git's.
+#[test]
+fn a_patch_goes_where_it_was_judged_to_go() {
+    use std::os::unix::fs::symlink;
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write("plain/kept", "");
+    zdx.write(".git/hooks/kept", "");
+    let link = zdx.root().join("link");
+    symlink("plain", &link).unwrap();
+    let pty = open(&zdx, 80, &[]);
+    let patch = "*** Begin Patch\n*** Add File: link/pre-commit\n+echo owned\n*** End Patch";
+    let call = begin(&server, &pty, Reply::chat().tool_call("c1", "patch", json!({"patch": patch})));
+    wait_for_question(&pty);
+    assert!(pty.contents().contains("create plain/pre-commit?"), "{}", pty.contents());
+    std::fs::remove_file(&link).unwrap();
+    symlink(".git/hooks", &link).unwrap();
+    pty.send("y");
+    told(&server, call, &pty);
+    assert!(!zdx.root().join(".git/hooks/pre-commit").exists());
+    assert_eq!(zdx.read("plain/pre-commit"), "echo owned\n");
+    leave(pty);
+}
+
+#[test]
+fn a_patch_that_makes_a_file_executable_says_so() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write("run.sh", "true\n");
+    let pty = open(&zdx, 80, &[]);
+    let patch = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
+    let call = begin(&server, &pty, Reply::chat().tool_call("c1", "patch", json!({"patch": patch})));
+    wait_for_question(&pty);
+    assert!(pty.contents().contains("(it becomes executable)"), "{}", pty.contents());
+    pty.send("n");
+    told(&server, call, &pty);
+    leave(pty);
+}
+
+/// Code that names a key is shown as it is and can be edited; a literal key is not shown.
+#[test]
+fn code_about_keys_is_no_secret() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let code = "client = Client(API_KEY=settings_value, TOKEN=load_token(1))\nSORT_KEY=created_at\nPASSWORD=changeme123\n";
+    zdx.write("app.py", format!("{code}DEPLOY_TOKEN=a1b2c3d4e5f6a7b8\n"));
+    server.push(Reply::chat().tool_call("c1", "read", json!({"path": "app.py"})));
+    let edit = json!({"path": "app.py", "old": "API_KEY=settings_value", "new": "API_KEY=other_value"});
+    server.push(Reply::chat().tool_call("c2", "edit", edit));
+    server.push(Reply::chat().text("done"));
+    zdx.run(["exec", "-p", "go"]).success();
+    let results = chat_results(&server.calls()[2]);
+    assert_eq!(results[0].1["data"]["content"], format!("{code}DEPLOY_TOKEN=[redacted]\n"));
+    assert_eq!(results[1].1["data"]["replacements"], 1);
+    assert!(
+        zdx.read("app.py").contains("API_KEY=other_value") && zdx.read("app.py").contains("a1b2c3d4e5f6a7b8")
+    );
+}
+
+#[test]
+fn a_mask_never_gets_into_a_file_in_place_of_a_secret() {
+    let secret = "DEPLOY_TOKEN=a1b2c3d4e5f6a7b8\nMODE=fast\n";
+    let masked = "DEPLOY_TOKEN=[redacted]";
+    let calls = [
+        (
+            "edit",
+            json!({"path": "f", "old": format!("{masked}\nMODE=fast"), "new": format!("{masked}\nMODE=slow")}),
+        ),
+        ("edit", json!({"path": "f", "old": "MODE=fast", "new": format!("MODE=slow\n{masked}")})),
+        ("write", json!({"path": "f", "content": format!("{masked}\nMODE=slow\n")})),
+        ("write", json!({"path": "copy", "content": format!("{masked}\n")})),
+        (
+            "patch",
+            json!({"patch": format!("*** Begin Patch\n*** Update File: f\n {masked}\n-MODE=fast\n+MODE=slow\n*** End Patch")}),
+        ),
+    ];
+    for mention in [false, true] {
+        for (tool, input) in &calls {
+            let server = ModelServer::start();
+            let zdx = with_model(&server);
+            zdx.write("f", secret);
+            if !mention {
+                server.push(Reply::chat().tool_call("c1", "read", json!({"path": "f"})));
+            }
+            server.push(Reply::chat().tool_call("c2", *tool, input.clone()));
+            server.push(Reply::chat().text("done"));
+            zdx.run(["exec", "-p", if mention { "look at @f" } else { "go" }]).success();
+            let result = chat_results(server.calls().last().unwrap()).pop().unwrap().1;
+            assert_eq!(result["error"]["code"], "invalid_input", "{tool} {input} {result}");
+            let message = result["error"]["message"].as_str().unwrap();
+            assert!(message.contains("stands for a secret"), "{message}");
+            assert_eq!(zdx.read("f"), secret);
+            assert!(!zdx.root().join("copy").exists());
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_about_masks_can_be_edited() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write("mask.rs", "const MASK: &str = \"[redacted]\";\n");
+    server.push(Reply::chat().tool_call("c1", "read", json!({"path": "mask.rs"})));
+    let edit = json!({"path": "mask.rs", "old": "const MASK: &str = \"[redacted]\"", "new": "pub const MASK: &str = \"[redacted]\""});
+    server.push(Reply::chat().tool_call("c2", "edit", edit));
+    server.push(Reply::chat().text("done"));
+    zdx.run(["exec", "-p", "go"]).success();
+    assert_eq!(zdx.read("mask.rs"), "pub const MASK: &str = \"[redacted]\";\n");
 }

@@ -80,7 +80,7 @@ impl Tool for Bash {
             let options = RunOptions { id, cwd, timeout, cancel, progress: Some(progress) };
             async move { envelope(shell.run(&command, options).await) }.boxed()
         };
-        Ok(Prepared { action, preview, doomed: None, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed: None, adds_mask: false, run: Box::new(run) })
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use similar::{DiffOp, TextDiff};
+use zdx_protocol::redact::MASK;
 use zdx_protocol::{Preview, Target, ToolError};
 
 use super::text::first;
@@ -53,6 +54,12 @@ pub fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Option<Ve
         Err(FileError::TooLarge { size, .. }) => Ok((Before::Large(size), None)),
         Err(error) => Err(error),
     }
+}
+
+/// Whether more masks stand in a file after a change than before it. A file may well hold the word itself.
+pub fn adds_mask(old: &[u8], new: &[u8]) -> bool {
+    let masks = |text: &[u8]| memchr::memmem::find_iter(text, MASK).count();
+    masks(new) > masks(old)
 }
 
 pub fn changed_since(path: &Path) -> ToolError {
