@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::paths::{ensure_dir, read_regular};
+use crate::paths::{ensure_dir, lock_beside, read_regular};
 
 /// More than anybody answers questions; a file beyond it is not ours.
 const FILE_LIMIT: usize = 4 << 20;
@@ -16,6 +16,8 @@ const FILE_LIMIT: usize = 4 << 20;
 pub enum GrantError {
     #[error("cannot read {}: {why}; move it away to start anew", path.display())]
     Unreadable { path: PathBuf, why: String },
+    #[error("{} cannot be remembered: its name is not valid UTF-8; the grant holds for this session only", root.display())]
+    Unnamed { root: PathBuf },
     #[error("cannot write {}: {source}; the grant holds for this session only", path.display())]
     Unwritable { path: PathBuf, source: io::Error },
 }
@@ -38,7 +40,8 @@ impl GrantStore {
     }
 
     pub fn of(&self, root: &Path) -> Result<Vec<String>, GrantError> {
-        Ok(self.read()?.projects.remove(&name(root)).unwrap_or_default())
+        let mut projects = self.read()?.projects;
+        Ok(root.to_str().and_then(|root| projects.remove(root)).unwrap_or_default())
     }
 
     pub fn all(&self) -> Result<BTreeMap<String, Vec<String>>, GrantError> {
@@ -46,29 +49,41 @@ impl GrantStore {
     }
 
     pub fn add(&self, root: &Path, grant: &str) -> Result<(), GrantError> {
-        let mut book = self.read()?;
-        let grants = book.projects.entry(name(root)).or_default();
-        if grants.iter().any(|known| known == grant) {
-            return Ok(());
-        }
-        grants.push(grant.to_owned());
-        self.write(&book)
+        // Another root might look the same as text.
+        let name = root.to_str().ok_or_else(|| GrantError::Unnamed { root: root.to_owned() })?;
+        self.change(|book| {
+            let grants = book.projects.entry(name.to_owned()).or_default();
+            if !grants.iter().any(|known| known == grant) {
+                grants.push(grant.to_owned());
+            }
+        })
     }
 
     /// Takes back one grant, or with `None` all of a project. Says how many went.
     pub fn revoke(&self, root: &Path, grant: Option<&str>) -> Result<usize, GrantError> {
+        let Some(name) = root.to_str().filter(|_| self.path.exists()) else { return Ok(0) };
+        self.change(|book| {
+            let Some(grants) = book.projects.get_mut(name) else { return 0 };
+            let before = grants.len();
+            grants.retain(|known| grant.is_some_and(|grant| known != grant));
+            let gone = before - grants.len();
+            if grants.is_empty() {
+                book.projects.remove(name);
+            }
+            gone
+        })
+    }
+
+    /// Read, changed and written as one step: two sessions that are answered at once must not undo each other, least of
+    /// all what was taken back.
+    fn change<T>(&self, change: impl FnOnce(&mut Book) -> T) -> Result<T, GrantError> {
+        let failed = |source| GrantError::Unwritable { path: self.path.clone(), source };
+        ensure_dir(self.path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+        let _lock = lock_beside(&self.path).map_err(failed)?;
         let mut book = self.read()?;
-        let Some(grants) = book.projects.get_mut(&name(root)) else { return Ok(0) };
-        let before = grants.len();
-        grants.retain(|known| grant.is_some_and(|grant| known != grant));
-        let gone = before - grants.len();
-        if grants.is_empty() {
-            book.projects.remove(&name(root));
-        }
-        if gone > 0 {
-            self.write(&book)?;
-        }
-        Ok(gone)
+        let result = change(&mut book);
+        self.write(&book).map_err(failed)?;
+        Ok(result)
     }
 
     fn read(&self) -> Result<Book, GrantError> {
@@ -81,13 +96,8 @@ impl GrantStore {
         }
     }
 
-    fn write(&self, book: &Book) -> Result<(), GrantError> {
-        self.replace(book).map_err(|source| GrantError::Unwritable { path: self.path.clone(), source })
-    }
-
-    fn replace(&self, book: &Book) -> io::Result<()> {
+    fn write(&self, book: &Book) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        ensure_dir(folder)?;
         // Made with mode 0600; a reader sees the old file or the new one, never half of it.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&serde_json::to_vec_pretty(book)?)?;
@@ -95,10 +105,6 @@ impl GrantStore {
         file.persist(&self.path)?;
         Ok(())
     }
-}
-
-fn name(root: &Path) -> String {
-    root.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -130,5 +136,37 @@ mod tests {
         let store = GrantStore::new(path.clone());
         assert!(matches!(store.add(Path::new("/a"), "x"), Err(GrantError::Unreadable { .. })));
         assert_eq!(std::fs::read_to_string(path).unwrap(), "{ half");
+    }
+
+    #[test]
+    fn writers_at_once_lose_nothing_and_bring_nothing_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = GrantStore::new(dir.path().join("grants.json"));
+        let root = Path::new("/a");
+        (0..20).for_each(|n| store.add(root, &format!("old {n}")).unwrap());
+        std::thread::scope(|scope| {
+            for worker in 0..4 {
+                let store = store.clone();
+                scope.spawn(move || {
+                    for n in 0..5 {
+                        store.add(root, &format!("new {worker} {n}")).unwrap();
+                        assert_eq!(store.revoke(root, Some(&format!("old {}", worker * 5 + n))).unwrap(), 1);
+                    }
+                });
+            }
+        });
+        let left = store.of(root).unwrap();
+        assert!(left.len() == 20 && left.iter().all(|grant| grant.starts_with("new")), "{left:?}");
+    }
+
+    #[test]
+    fn a_root_that_is_no_text_has_no_grants() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let dir = tempfile::tempdir().unwrap();
+        let store = GrantStore::new(dir.path().join("grants.json"));
+        assert!(store.add(Path::new(OsStr::from_bytes(b"/r\xff")), "x").is_err());
+        store.add(Path::new("/r\u{fffd}"), "x").unwrap();
+        assert!(store.of(Path::new(OsStr::from_bytes(b"/r\xfe"))).unwrap().is_empty());
     }
 }

@@ -58,8 +58,11 @@ pub fn explain(command: &str, origin: Origin, cx: &PolicyContext) -> Explanation
 /// Exactly what "always" would remember for this action: this command, this path, nothing wider.
 pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
     let paths = |tool: &str, targets: &[Target]| {
-        let names: Vec<String> = targets.iter().map(|target| target.path.display().to_string()).collect();
-        Some(format!("{tool} {}", names.join("\n")))
+        // A name that text cannot tell from another one is not remembered.
+        let plain =
+            |target: &Target| target.path.to_str().filter(|name| !name.contains('\n')).map(str::to_owned);
+        let names: Option<Vec<String>> = targets.iter().map(plain).collect();
+        names.map(|names| format!("{tool} {}", names.join("\n")))
     };
     match action {
         Action::Command { command, cwd, .. } if *cwd == cx.root => {
