@@ -246,3 +246,26 @@ fn a_file_that_is_about_masks_can_be_edited() {
     zdx.run(["exec", "-p", "go"]).success();
     assert_eq!(zdx.read("mask.rs"), "pub const MASK: &str = \"[redacted]\";\n");
 }
+
+/// A name that is no UTF-8 is a name: nothing breaks down over it, in the root or behind a link.
+#[test]
+fn names_that_are_no_text_are_no_trouble() {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let root = zdx.root().join(std::ffi::OsStr::from_bytes(b"r\xff"));
+    std::fs::create_dir(&root).unwrap();
+    symlink(std::ffi::OsStr::from_bytes(b"f\xfe"), root.join("link")).unwrap();
+    server.push(Reply::chat().tool_call("c1", "write", json!({"path": "link", "content": "one"})));
+    server.push(Reply::chat().tool_call("c2", "edit", json!({"path": "link", "old": "one", "new": "two"})));
+    server.push(Reply::chat().text("done"));
+    let output =
+        zdx.command().args(["exec", "--format", "json", "-p", "go", "--root"]).arg(&root).run().success();
+    assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
+    let types: Vec<_> = output.json_lines().iter().map(|line| line["type"].clone()).collect();
+    assert_eq!(types[0], "session_started");
+    let results = chat_results(&server.calls()[2]);
+    assert!(results.iter().all(|(_, result)| result["ok"] == true), "{results:?}");
+    assert_eq!(std::fs::read(root.join(std::ffi::OsStr::from_bytes(b"f\xfe"))).unwrap(), b"two");
+}

@@ -144,7 +144,7 @@ fn edit(
     }
     let change = Change::between(content.as_bytes(), edited.as_bytes());
     Ok(json!({
-        "path": target.path,
+        "path": target.path.to_string_lossy(),
         "replacements": count,
         "additions": change.additions,
         "deletions": change.deletions,

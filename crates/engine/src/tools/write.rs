@@ -94,7 +94,7 @@ fn write(
     }
     let change = Change::between(old.as_deref().unwrap_or_default(), content.as_bytes());
     let mut data = json!({
-        "path": target.path,
+        "path": target.path.to_string_lossy(),
         "bytes": content.len(),
         "created": operation == Operation::Created,
         "operation": operation.name(),
