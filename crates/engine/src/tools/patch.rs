@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Preview, ToolError, ToolSpec};
 
@@ -132,7 +133,7 @@ fn combined(workspace: &Workspace, plan: &Plan) -> String {
         let room = PREVIEW.saturating_sub(text.len());
         text.push_str(first(&lines.diff, room));
         if lines.diff.len() > room {
-            text.push_str("\n(the rest of the diff is not shown)\n");
+            let _ = writeln!(text, "\n{CUT}");
         }
     }
     text
