@@ -13,8 +13,9 @@ use crate::output::write_all;
 use crate::settings::Settings;
 use crate::start::{self, Configured};
 
-/// A want longer than this is looked at in its file.
-const WANT_CHARS: usize = 300;
+/// What is shown of a want that is longer than both together.
+const WANT_START: usize = 3_000;
+const WANT_END: usize = 1_000;
 
 pub enum Wish {
     Ask,
@@ -43,13 +44,17 @@ pub fn run(settings: &Settings, wish: Wish) -> Result<Ending, Failure> {
     }
 }
 
-/// One line a want, safe to look at.
+/// One line a want, safe to look at. Whoever trusts must have seen what would run: only of what nobody reads to the end
+/// the middle is left out, and its end is always there.
 pub fn listed(wants: &[Want]) -> String {
     let line = |want: &Want| {
-        let text = visible_line(&want.to_string());
-        let cut = text.char_indices().nth(WANT_CHARS).map_or(text.len(), |(at, _)| at);
-        let more = if cut < text.len() { "…" } else { "" };
-        format!("  {}{more}\n", &text[..cut])
+        let text: Vec<char> = visible_line(&want.to_string()).chars().collect();
+        let Some(hidden) = text.len().checked_sub(WANT_START + WANT_END).filter(|hidden| *hidden > 0) else {
+            return format!("  {}\n", String::from_iter(text));
+        };
+        let (start, end) = (&text[..WANT_START], &text[text.len() - WANT_END..]);
+        let note = format!("… {hidden} characters, see `zdx trust --format json` …");
+        format!("  {} {note} {}\n", String::from_iter(start), String::from_iter(end))
     };
     wants.iter().map(line).collect()
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use zdx_testkit::{ModelServer, Reply};
 
-use crate::approvals::{bash, begin, open, told, wait_for_question};
+use crate::approvals::{bash, begin, open, told, wait_for_keys, wait_for_question};
 use crate::chat::leave;
 use crate::turns::chat_results;
 use crate::{SOON, place, with_model};
@@ -268,4 +268,70 @@ fn names_that_are_no_text_are_no_trouble() {
     let results = chat_results(&server.calls()[2]);
     assert!(results.iter().all(|(_, result)| result["ok"] == true), "{results:?}");
     assert_eq!(std::fs::read(root.join(std::ffi::OsStr::from_bytes(b"f\xfe"))).unwrap(), b"two");
+}
+
+/// A long line of harmless words, and many harmless wishes, hide nothing.
+#[test]
+fn what_a_project_wants_to_run_is_shown_to_its_end() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let agents: String = (0..30).map(|n| format!("[agent.a{n}]\nprompt = \"p\"\n")).collect();
+    let command = format!("true {} ; touch END-OF-COMMAND", "x ".repeat(1_500));
+    zdx.write(".zdx/config.toml", format!("{agents}[validation]\ncommand = \"{command}\"\n"));
+    let listed = zdx.command().args(["trust", "--yes"]).run().success().stdout;
+    assert!(listed.contains(&command), "{listed}");
+    zdx.run(["trust", "--revoke"]).success();
+    let pty = zdx.command().pty(60, 100);
+    pty.wait_for_text("[q] leave: ", SOON);
+    let shown = pty.contents();
+    assert!(shown.contains("touch END-OF-COMMAND") && shown.contains("all shown"), "{shown}");
+    pty.send("q");
+    zdx.write(
+        ".zdx/config.toml",
+        format!("[validation]\ncommand = \"true {} ; touch END\"\n", "x ".repeat(9_000)),
+    );
+    let listed = zdx.command().args(["trust", "--yes"]).run().success().stdout;
+    assert!(
+        listed.contains("characters, see `zdx trust --format json`") && listed.contains("touch END\n"),
+        "{listed}"
+    );
+}
+
+/// A session that is taken to another folder does not take along what was allowed in the first one.
+#[test]
+fn a_sessions_grants_hold_in_its_own_folder() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    std::fs::create_dir(zdx.root().join("other")).unwrap();
+    let pty = open(&zdx, 80, &[]);
+    let call = begin(&server, &pty, bash("touch made"));
+    wait_for_question(&pty);
+    pty.send("a");
+    wait_for_keys(&pty, "[b] back");
+    pty.send("s");
+    assert_eq!(told(&server, call, &pty)["ok"], true);
+    leave(pty);
+    for (folder, asked) in [(".", false), ("other", true)] {
+        let calls = server.calls().len();
+        server.push(bash("touch made"));
+        server.push(Reply::chat().text("done"));
+        zdx.run([
+            "exec",
+            "-p",
+            "again",
+            "--approval",
+            "balanced",
+            "--session",
+            &id_of(&zdx),
+            "--root",
+            folder,
+        ])
+        .success();
+        let result = chat_results(&server.calls()[calls + 1]).pop().unwrap().1;
+        assert_eq!(result["error"]["code"] == "approval_required", asked, "{folder} {result}");
+    }
+}
+
+fn id_of(zdx: &zdx_testkit::Zdx) -> String {
+    zdx.session_files()[0].file_stem().unwrap().to_str().unwrap().to_owned()
 }
