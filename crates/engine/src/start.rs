@@ -1,6 +1,6 @@
 //! How a session comes to be: folder, log, model, prompt and tools are put together once, then the engine runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -157,7 +157,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         root: &root,
         home: setup.env.home(),
         grants: &grants,
-        session_grants: &opened.transcript.grants,
+        session_grants: session_grants(&opened.transcript, &root),
         default_approval: if setup.person { Approval::Balanced } else { Approval::Yolo },
         person: setup.person,
         allow_dangerous: setup.allow_dangerous,
@@ -288,6 +288,11 @@ struct OpenedSession {
     spill_dir: Option<PathBuf>,
     journal: Journal,
     resumed: bool,
+}
+
+/// What was allowed in one folder is not allowed in another one that the session is taken to.
+fn session_grants<'a>(transcript: &'a Transcript, root: &Path) -> &'a [String] {
+    if transcript.root.as_deref() == Some(root) { &transcript.grants } else { &[] }
 }
 
 fn open_session(setup: &Setup) -> Result<OpenedSession, StartError> {
