@@ -12,7 +12,7 @@ use zdx_engine::secrets;
 use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
 use zdx_engine::{GuardSetup, ModelPicker, SessionChoice, Setup, start};
-use zdx_models::{Client, Endpoint, list_models};
+use zdx_models::{Client, Endpoint, ModelError, list_models};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, EngineHandle};
 
@@ -183,6 +183,7 @@ pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
 /// What the provider in use offers, and what the configuration has to say.
 pub async fn models(settings: &Settings) -> Result<(Vec<Offered>, Vec<String>), Failure> {
     let Resolved { config, notices, .. } = configuration(settings)?;
+    let redactor = secrets::redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let client = Client::new(config.timeouts);
     let provider = config.provider.clone();
     let picker = ModelPicker::new(Arc::new(config), settings.env.clone()).map_err(Failure::runtime)?;
@@ -190,7 +191,9 @@ pub async fn models(settings: &Settings) -> Result<(Vec<Offered>, Vec<String>), 
         Some(name) => picker.provider(&name).map_err(Failure::runtime)?,
         None => picker.pick(&client, None, None).await.map_err(Failure::runtime)?.endpoint,
     };
-    let offered = list_models(&client, &endpoint).await.map_err(Failure::runtime)?;
+    // Servers like to quote the key that they refuse.
+    let refused = |error: ModelError| Failure::runtime(redactor.redact(&error.to_string()).into_owned());
+    let offered = list_models(&client, &endpoint).await.map_err(refused)?;
     let offered = offered.into_iter().map(|model| Offered {
         name: Endpoint { model: model.id, ..endpoint.clone() }.label(),
         context_limit: model.context_limit,

@@ -93,5 +93,5 @@ pub async fn print_summary(settings: &Settings, id: &str) -> Result<Ending, Fail
     if let Some(why) = summary.fallback {
         warn(settings, &[format!("{why}; this summary is made from the session itself")]);
     }
-    print(format!("{}\n", plain(&summary.text)))
+    print(format!("{}\n", plain(&account.redactor.redact(&summary.text))))
 }

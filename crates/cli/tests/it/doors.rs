@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use zdx_testkit::{ModelServer, Reply};
 
 use crate::approvals::{bash, begin, open, told, wait_for_keys, wait_for_question};
-use crate::chat::leave;
+use crate::chat::{leave, wait_for_prompt};
 use crate::turns::chat_results;
 use crate::{SOON, place, with_model};
 
@@ -334,4 +334,53 @@ fn a_sessions_grants_hold_in_its_own_folder() {
 
 fn id_of(zdx: &zdx_testkit::Zdx) -> String {
     zdx.session_files()[0].file_stem().unwrap().to_str().unwrap().to_owned()
+}
+
+/// A question names the folder a command begins in; another one in its place is not the one that was named.
+#[test]
+fn a_command_does_not_run_in_a_folder_that_was_swapped() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write("work/kept", "");
+    let (work, away) = (zdx.root().join("work"), zdx.root().join("away"));
+    let pty = open(&zdx, 80, &["--root", "work"]);
+    let swap = |typed: bool| {
+        let call = match typed {
+            true => {
+                pty.send("!rm -f made\r");
+                0
+            }
+            false => begin(&server, &pty, bash("touch made")),
+        };
+        wait_for_keys(&pty, if typed { "[n] deny" } else { "[e] deny and say why" });
+        std::fs::rename(&work, &away).unwrap();
+        std::fs::create_dir(&work).unwrap();
+        std::fs::write(work.join("made"), "precious").unwrap();
+        pty.send("y");
+        if typed {
+            pty.wait_for_text("not run: the working folder", SOON);
+        } else {
+            assert_eq!(told(&server, call, &pty)["error"]["code"], "exec_error");
+        }
+        assert_eq!(std::fs::read_to_string(work.join("made")).unwrap(), "precious");
+        assert!(!away.join("made").exists());
+        std::fs::remove_dir_all(&work).unwrap();
+        std::fs::rename(&away, &work).unwrap();
+    };
+    swap(false);
+    swap(true);
+    wait_for_prompt(&pty);
+    leave(pty);
+}
+
+/// Servers quote the key that they refuse.
+#[test]
+fn a_key_is_not_repeated_by_what_lists_models() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server).env("LAB_TOKEN", "planted-Key-Value-77");
+    let refusal = json!({"error": {"message": "bad key planted-Key-Value-77"}});
+    server.models(Reply::status(401).json(refusal));
+    let output = zdx.run(["models", "--provider", "test"]);
+    assert!(!output.stderr.contains("planted-Key"), "{}", output.stderr);
+    assert!(output.stderr.contains("bad key [redacted]"), "{}", output.stderr);
 }

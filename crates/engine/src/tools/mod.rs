@@ -31,7 +31,7 @@ pub mod workspace;
 mod write;
 
 pub use registry::Registry;
-pub use shell::{CommandOutput, End, RunOptions, Shell, ShellSettings};
+pub use shell::{CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings};
 pub use todo::Todos;
 pub use workspace::Workspace;
 
