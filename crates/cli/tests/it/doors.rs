@@ -384,3 +384,14 @@ fn a_key_is_not_repeated_by_what_lists_models() {
     assert!(!output.stderr.contains("planted-Key"), "{}", output.stderr);
     assert!(output.stderr.contains("bad key [redacted]"), "{}", output.stderr);
 }
+
+#[test]
+fn a_wrong_argument_is_quoted_harmlessly() {
+    let output = place().run(["exec", "--b\x1b]0;x\x07ad", "\u{9b}2J"]).expect_code(2);
+    assert!(
+        output.stderr.contains("unexpected argument") && output.stderr.contains("Usage:"),
+        "{}",
+        output.stderr
+    );
+    assert!(!output.stderr.contains(['\x1b', '\x07', '\u{9b}']), "{:?}", output.stderr);
+}

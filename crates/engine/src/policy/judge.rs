@@ -173,11 +173,14 @@ impl Weigher<'_> {
         }
         for target in targets {
             let shown = target.path.display().to_string();
-            let mut own = ruling.clone();
-            if write && is_instruction(&target.path) && own.level == Level::Allow {
-                own.level = Level::Ask;
-            }
-            findings.push(self.by_rule(&shown, &own, what));
+            findings.push(if write && is_instruction(&target.path) && ruling.level == Level::Allow {
+                let level = self.preset(Level::Ask);
+                let reason =
+                    "it changes what agents are told, which is at least asked about, whatever rules say";
+                finding(&shown, level, code(level), reason, None)
+            } else {
+                self.by_rule(&shown, &ruling, what)
+            });
             let of_a_skill = !write && self.cx.skills.cover(&target.path);
             if !target.inside && !of_a_skill && !super::protected::is_harmless_device(&target.path) {
                 findings.push(self.outside(&shown, &target.path));
