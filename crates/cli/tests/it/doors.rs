@@ -395,3 +395,25 @@ fn a_wrong_argument_is_quoted_harmlessly() {
     );
     assert!(!output.stderr.contains(['\x1b', '\x07', '\u{9b}']), "{:?}", output.stderr);
 }
+
+/// What a page put on the clipboard is drawn without effect, and sent as it came.
+#[test]
+fn a_paste_does_not_drive_the_terminal() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let pty = open(&zdx, 80, &[]);
+    let pasted = "look \u{9b}2J\u{9d}0;x\u{9c}\x07\u{202e} here";
+    let before = pty.raw().len();
+    pty.send(format!("\x1b[200~{pasted}\x1b[201~"));
+    pty.wait_for_text(" here", SOON);
+    pty.send("!");
+    pty.wait_for_text(" here!", SOON);
+    let drawn = String::from_utf8_lossy(&pty.raw()[before..]).into_owned();
+    assert!(!drawn.contains(['\u{9b}', '\u{9d}', '\u{9c}', '\x07', '\u{202e}']), "{drawn:?}");
+    server.push(Reply::chat().text("heard"));
+    pty.send("\r");
+    pty.wait_for_text("heard", SOON);
+    assert_eq!(crate::prompt_of(&server.calls()[0]), format!("{pasted}!"));
+    wait_for_prompt(&pty);
+    leave(pty);
+}
