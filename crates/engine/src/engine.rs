@@ -18,7 +18,7 @@ use crate::library::{Commands, Expanded, Skills};
 use crate::models::ModelPicker;
 use crate::persona::{Persona, Personas};
 use crate::policy::PolicyContext;
-use crate::policy::grants::GrantStore;
+use crate::policy::grants::Granted;
 use crate::subagent::{ParentState, Subagents};
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
@@ -32,7 +32,7 @@ pub struct Engine {
     pub registry: Registry,
     pub tools: ToolContext,
     pub policy: PolicyContext,
-    pub grants: GrantStore,
+    pub grants: Granted,
     pub approvals: Approvals,
     pub picker: Arc<ModelPicker>,
     pub personas: Arc<Personas>,

@@ -24,7 +24,7 @@ use crate::logbook::Logbook;
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
 use crate::persona::{self, PersonaError, Personas};
-use crate::policy::grants::GrantStore;
+use crate::policy::grants::{GrantStore, Granted};
 use crate::policy::trust::TrustedFiles;
 use crate::policy::{RuleError, Rules};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
@@ -151,18 +151,19 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         todos: Arc::new(Todos::new(opened.transcript.todos.clone())),
         timeout: setup.config.tool_timeout,
     };
-    let grants = GrantStore::new(setup.paths.grants_file());
+    let store = GrantStore::new(setup.paths.grants_file());
     let (mut policy, warnings) = guard(GuardSetup {
         config: &setup.config,
         root: &root,
         home: setup.env.home(),
-        grants: &grants,
+        grants: &store,
         session_grants: session_grants(&opened.transcript, &root),
         default_approval: if setup.person { Approval::Balanced } else { Approval::Yolo },
         person: setup.person,
         allow_dangerous: setup.allow_dangerous,
     })?;
     opened.notices.extend(warnings.into_iter().map(|text| (NoticeLevel::Warning, text)));
+    let grants = Granted::new(session_grants(&opened.transcript, &root), store);
     let rules = Rules::clone(&policy.rules);
     let personas = Arc::new(Personas { agents, system, rules });
     let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);

@@ -297,45 +297,6 @@ fn what_a_project_wants_to_run_is_shown_to_its_end() {
     );
 }
 
-/// A session that is taken to another folder does not take along what was allowed in the first one.
-#[test]
-fn a_sessions_grants_hold_in_its_own_folder() {
-    let server = ModelServer::start();
-    let zdx = with_model(&server);
-    std::fs::create_dir(zdx.root().join("other")).unwrap();
-    let pty = open(&zdx, 80, &[]);
-    let call = begin(&server, &pty, bash("touch made"));
-    wait_for_question(&pty);
-    pty.send("a");
-    wait_for_keys(&pty, "[b] back");
-    pty.send("s");
-    assert_eq!(told(&server, call, &pty)["ok"], true);
-    leave(pty);
-    for (folder, asked) in [(".", false), ("other", true)] {
-        let calls = server.calls().len();
-        server.push(bash("touch made"));
-        server.push(Reply::chat().text("done"));
-        zdx.run([
-            "exec",
-            "-p",
-            "again",
-            "--approval",
-            "balanced",
-            "--session",
-            &id_of(&zdx),
-            "--root",
-            folder,
-        ])
-        .success();
-        let result = chat_results(&server.calls()[calls + 1]).pop().unwrap().1;
-        assert_eq!(result["error"]["code"] == "approval_required", asked, "{folder} {result}");
-    }
-}
-
-fn id_of(zdx: &zdx_testkit::Zdx) -> String {
-    zdx.session_files()[0].file_stem().unwrap().to_str().unwrap().to_owned()
-}
-
 /// A question names the folder a command begins in; another one in its place is not the one that was named.
 #[test]
 fn a_command_does_not_run_in_a_folder_that_was_swapped() {

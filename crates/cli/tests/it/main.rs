@@ -12,6 +12,7 @@ mod context;
 mod doors;
 mod exec;
 mod faults;
+mod grants;
 mod guard;
 mod handoff;
 mod history;

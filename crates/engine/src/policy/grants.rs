@@ -1,11 +1,13 @@
 //! What a person allowed for good: per project in zdx's own home, keyed by root. A grant covers exactly the
 //! normalised command or path that was shown, as [`grant_key`](super::grant_key) spells it, and nothing wider.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use zdx_protocol::GrantScope;
 
 use crate::paths::{ensure_dir, lock_beside, read_regular};
 
@@ -104,6 +106,50 @@ impl GrantStore {
         file.as_file().sync_all()?;
         file.persist(&self.path)?;
         Ok(())
+    }
+}
+
+/// What holds in a running session: shared with the agents that work for it, and never older than the file.
+#[derive(Clone, Debug)]
+pub struct Granted {
+    session: Arc<Mutex<HashSet<String>>>,
+    store: GrantStore,
+}
+
+impl Granted {
+    pub fn new(session: &[String], store: GrantStore) -> Self {
+        Self { session: Arc::new(Mutex::new(session.iter().cloned().collect())), store }
+    }
+
+    /// What was revoked elsewhere meanwhile is gone; a file that cannot be read grants nothing.
+    pub fn now(&self, root: &Path) -> HashSet<String> {
+        let mut granted = self.session().clone();
+        granted.extend(self.store.of(root).unwrap_or_default());
+        granted
+    }
+
+    /// For the session by the record of the answer; for the project in zdx's own home. What cannot be kept there holds
+    /// for the session.
+    pub fn remember(&self, root: &Path, grant: &str, scope: GrantScope) -> Result<(), GrantError> {
+        let kept = match scope {
+            GrantScope::Session => None,
+            GrantScope::Project => Some(self.store.add(root, grant)),
+        };
+        match kept {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => {
+                self.session().insert(grant.to_owned());
+                Err(error)
+            }
+            None => {
+                self.session().insert(grant.to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    fn session(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

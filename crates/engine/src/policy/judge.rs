@@ -32,6 +32,11 @@ pub struct Explanation {
 }
 
 impl Explanation {
+    /// What rules, preset and floors say, before grants and whether anybody can be asked.
+    pub fn strictest(&self) -> Level {
+        self.parts.iter().map(|part| part.verdict).max().unwrap_or(Level::Allow)
+    }
+
     /// Whether a yes to what was asked here also says yes to what the same action would mean `now`.
     pub fn covers(&self, now: &Explanation) -> bool {
         let asked = |part: &PartFinding| part.verdict == Level::Allow || self.parts.contains(part);

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use zdx_protocol::{
-    Action, ApprovalRequest, Danger, Decision, Event, GrantScope, NoticeLevel, Preview, Reason, ToolCall,
+    Action, ApprovalRequest, Danger, Decision, Event, Level, NoticeLevel, Preview, Reason, ToolCall,
     ToolError, TurnState, Verdict,
 };
 
 use super::TurnIo;
-use crate::policy::{self, Explanation};
+use crate::policy::{self, Explanation, PolicyContext};
 
 /// What is about to happen, without the part that does it.
 #[derive(Clone, Copy)]
@@ -64,7 +64,18 @@ async fn judge(io: &TurnIo<'_>, action: &Action) -> Explanation {
         };
         Explanation { verdict: Verdict::Deny(reason), parts: Vec::new() }
     };
-    tokio::task::spawn_blocking(move || policy::weigh(&action, &context)).await.unwrap_or_else(|_| broken())
+    let granted = io.grants.clone();
+    let weigh = move || {
+        let mut context = PolicyContext { grants: Arc::default(), ..context };
+        let judged = policy::weigh(&action, &context);
+        if judged.strictest() != Level::Ask {
+            return judged;
+        }
+        // Only here do grants count: they are looked up when they do.
+        context.grants = Arc::new(granted.now(&context.root));
+        policy::weigh(&action, &context)
+    };
+    tokio::task::spawn_blocking(weigh).await.unwrap_or_else(|_| broken())
 }
 
 async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Danger, reason: Reason) -> Gate {
@@ -100,7 +111,12 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
     };
     let grant = grant.filter(|_| scope.is_some());
     if let (Some(grant), Some(scope)) = (&grant, scope) {
-        remember(io, grant, scope).await;
+        // Another zdx may be writing the file: that is waited for elsewhere.
+        let (granted, root, grant) = (io.grants.clone(), io.policy.root.clone(), grant.clone());
+        let kept = tokio::task::spawn_blocking(move || granted.remember(&root, &grant, scope)).await;
+        if let Ok(Err(error)) = kept {
+            io.emit.notice(NoticeLevel::Warning, error.to_string()).await;
+        }
     }
     io.emit
         .emit(Event::ApprovalResolved { request, id: call.id.clone(), decision: decision.clone(), grant })
@@ -115,16 +131,6 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
             );
             Gate::Refused(ToolError::new("rejected", said))
         }
-    }
-}
-
-/// For the session by the record of the answer; for the project in zdx's own home too.
-async fn remember(io: &mut TurnIo<'_>, grant: &str, scope: GrantScope) {
-    Arc::make_mut(&mut io.policy.grants).insert(grant.to_owned());
-    if scope == GrantScope::Project
-        && let Err(error) = io.grants.add(&io.policy.root, grant)
-    {
-        io.emit.notice(NoticeLevel::Warning, error.to_string()).await;
     }
 }
 
