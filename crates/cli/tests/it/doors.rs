@@ -221,7 +221,7 @@ fn a_mask_never_gets_into_a_file_in_place_of_a_secret() {
             if !mention {
                 server.push(Reply::chat().tool_call("c1", "read", json!({"path": "f"})));
             }
-            server.push(Reply::chat().tool_call("c2", *tool, input.clone()));
+            server.push(Reply::chat().tool_call("c2", tool, input.clone()));
             server.push(Reply::chat().text("done"));
             zdx.run(["exec", "-p", if mention { "look at @f" } else { "go" }]).success();
             let result = chat_results(server.calls().last().unwrap()).pop().unwrap().1;

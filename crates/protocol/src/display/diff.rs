@@ -256,7 +256,7 @@ mod tests {
             lines[1..].iter().all(|line| line.kind == LineKind::Add && line.text.len() <= 20),
             "{lines:?}"
         );
-        let diff = TextDiff::from_lines("", &"x".repeat(10_000)).unified_diff().to_string();
+        let diff = TextDiff::from_lines("", "x".repeat(10_000).as_str()).unified_diff().to_string();
         let lines = judged(&diff, narrow);
         assert_eq!(lines[9].text, "… 9849 more characters of this line");
         let cut = format!("@@ -0,0 +1,9 @@\n{}\n{CUT}\n", "+a\n".repeat(9));
