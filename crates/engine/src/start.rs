@@ -26,7 +26,7 @@ use crate::paths::{Env, Paths};
 use crate::persona::{self, PersonaError, Personas};
 use crate::policy::grants::{GrantStore, Granted};
 use crate::policy::trust::TrustedFiles;
-use crate::policy::{RuleError, Rules};
+use crate::policy::{Disk, RuleError, Rules};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
 use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
@@ -173,6 +173,8 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     let (handle, end) = EngineHandle::pair();
     let approvals = Approvals::default();
     let mut registry = Registry::standard();
+    policy.outputs =
+        opened.spill_dir.as_deref().map(|folder| crate::policy::locate(&Disk, &root, &root, folder).path);
     let loaded = loaded_before(&opened.transcript, &skills);
     policy.skills = loaded.clone();
     let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;

@@ -378,3 +378,33 @@ fn a_paste_does_not_drive_the_terminal() {
     wait_for_prompt(&pty);
     leave(pty);
 }
+
+/// A model is told where the whole of a long output lies: it may read that, and nothing else there.
+#[test]
+fn a_long_output_can_be_read_where_it_was_kept() {
+    let server = ModelServer::start();
+    let zdx =
+        with_model(&server).config_more("[permission.bash]\n\"seq *\" = \"allow\"\n\"tail *\" = \"allow\"\n");
+    server.always(|request| {
+        let results = chat_results(request);
+        let told = results.iter().find_map(|(_, result)| result["data"]["stdout_file"].as_str());
+        let Some(file) = told else {
+            return Reply::chat().tool_call("c1", "bash", json!({"command": "seq 1 60000"}));
+        };
+        if results.len() > 1 {
+            return Reply::chat().text("done");
+        }
+        let log = file.replace("c1.stdout", "log");
+        Reply::chat()
+            .tool_call("c2", "grep", json!({"pattern": "^59999$", "path": file}))
+            .tool_call("c3", "bash", json!({"command": format!("tail -n 1 {file}")}))
+            .tool_call("c4", "read", json!({"path": log}))
+            .tool_call("c5", "write", json!({"path": file, "content": ""}))
+    });
+    zdx.run(["exec", "--approval", "balanced", "-p", "go"]).success();
+    let results = chat_results(server.calls().last().unwrap());
+    assert_eq!(results[1].1["data"]["matches"], 1, "{results:?}");
+    assert_eq!(results[2].1["data"]["stdout"], "60000\n", "{results:?}");
+    assert_eq!(results[3].1["error"]["code"], "path_escape", "{results:?}");
+    assert_eq!(results[4].1["error"]["code"], "path_escape", "{results:?}");
+}

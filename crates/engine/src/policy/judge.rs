@@ -186,8 +186,8 @@ impl Weigher<'_> {
             } else {
                 self.by_rule(&shown, &ruling, what)
             });
-            let of_a_skill = !write && self.cx.skills.cover(&target.path);
-            if !target.inside && !of_a_skill && !super::protected::is_harmless_device(&target.path) {
+            let lent = !write && (self.cx.skills.cover(&target.path) || self.is_output(&target.path));
+            if !target.inside && !lent && !super::protected::is_harmless_device(&target.path) {
                 findings.push(self.outside(&shown, &target.path));
             }
             if write && is_raw_device(&target.path) {
@@ -200,6 +200,12 @@ impl Weigher<'_> {
             }
         }
         findings
+    }
+
+    /// What a command of this session printed, kept whole; nothing else that lies there.
+    fn is_output(&self, path: &Path) -> bool {
+        self.cx.outputs.as_deref().is_some_and(|folder| path.parent() == Some(folder))
+            && path.extension().is_some_and(|kind| kind == "stdout" || kind == "stderr")
     }
 
     fn outside(&self, text: &str, path: &Path) -> PartFinding {
@@ -262,6 +268,7 @@ impl Weigher<'_> {
                 Concern::Confirm { code, why } => {
                     findings.push(finding(text, Level::Confirm, code, why, None))
                 }
+                Concern::Outside { path, write: false } if self.is_output(path) => {}
                 Concern::Outside { path, .. } => findings.push(self.outside(text, path)),
                 Concern::Ask { .. } => {}
             }

@@ -44,6 +44,8 @@ pub struct PolicyContext {
     pub files: Arc<dyn FileView>,
     /// Skills that were loaded: their folders may be read wherever they lie.
     pub skills: LoadedSkills,
+    /// Where this session keeps what commands printed, resolved: a model is told of these files to read them.
+    pub outputs: Option<PathBuf>,
 }
 
 impl PolicyContext {
@@ -59,6 +61,7 @@ impl PolicyContext {
             grants: Arc::default(),
             files: Arc::new(Disk),
             skills: LoadedSkills::default(),
+            outputs: None,
         }
     }
 }
