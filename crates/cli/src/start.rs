@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zdx_engine::config::{ResolveInput, Resolved, Source, resolve};
 use zdx_engine::context::{assemble, load_project_context};
 use zdx_engine::history::{self, Asker};
+use zdx_engine::library::{Agents, Places};
 use zdx_engine::policy::PolicyContext;
 use zdx_engine::policy::grants::GrantStore;
 use zdx_engine::policy::trust::{self, Digest, Project, Standing, TrustedFiles, Want};
@@ -87,8 +88,10 @@ fn resolved_as(settings: &Settings, project: &Project, standing: Standing) -> Re
 
 /// What decisions depend on here, as a session with a person would have it, and what deserves a warning.
 pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failure> {
-    let Resolved { config, mut notices, .. } = configuration(settings)?;
-    let (context, warnings) = zdx_engine::guard(GuardSetup {
+    let Configured { resolved, standing, wants, trusted, .. } = configured(settings)?;
+    let Resolved { config, mut notices, .. } = resolved;
+    notices.extend(trust::notice(&wants, standing));
+    let (mut context, warnings) = zdx_engine::guard(GuardSetup {
         config: &config,
         root: &settings.root,
         home: settings.env.home(),
@@ -100,6 +103,12 @@ pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failur
     })
     .map_err(Failure::runtime)?;
     notices.extend(warnings);
+    if let Some(agent) = &settings.agent {
+        let places = Places::new(&settings.root, &settings.paths).trusting(trusted);
+        let (agents, told) = Agents::load(&places, &config.agent);
+        notices.extend(told);
+        context = zdx_engine::guard_as(context, agent, agents).map_err(Failure::runtime)?;
+    }
     Ok((context, notices))
 }
 

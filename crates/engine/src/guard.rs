@@ -8,6 +8,8 @@ use std::sync::Arc;
 use zdx_protocol::Approval;
 
 use crate::config::{Config, Layer};
+use crate::library::Agents;
+use crate::persona::{PersonaError, Personas};
 use crate::policy::grants::GrantStore;
 use crate::policy::{LayerSource, PolicyContext, RuleError, Rules};
 
@@ -68,4 +70,11 @@ pub fn guard(setup: GuardSetup<'_>) -> Result<(PolicyContext, Vec<String>), Rule
         ..PolicyContext::new(root, config.approval.unwrap_or(setup.default_approval))
     };
     Ok((context, warnings))
+}
+
+/// The same context for somebody who works as this agent.
+pub fn guard_as(context: PolicyContext, agent: &str, agents: Agents) -> Result<PolicyContext, PersonaError> {
+    let rules = Rules::clone(&context.rules);
+    let persona = Personas { agents, system: String::new(), rules }.primary(agent)?;
+    Ok(PolicyContext { rules: persona.rules, ..context })
 }

@@ -408,3 +408,17 @@ fn a_long_output_can_be_read_where_it_was_kept() {
     assert_eq!(results[3].1["error"]["code"], "path_escape", "{results:?}");
     assert_eq!(results[4].1["error"]["code"], "path_escape", "{results:?}");
 }
+
+/// What is explained is what holds for whoever works as that agent.
+#[test]
+fn the_policy_of_an_agent_is_the_one_explained() {
+    let zdx = place().config("[agent.careful]\nmode = \"primary\"\npermission = { bash = \"deny\" }\n");
+    let check = |agent: &str, call: Value| {
+        let run = zdx.command().args(["policy", "check", "--agent", agent]).stdin(format!("{call}\n")).run();
+        run.success().json_lines()[0]["verdict"].clone()
+    };
+    assert_eq!(check("build", json!({"tool": "write", "input": {"path": "a", "content": ""}})), "ask");
+    assert_eq!(check("plan", json!({"tool": "write", "input": {"path": "a", "content": ""}})), "deny");
+    assert_eq!(check("careful", json!({"tool": "bash", "input": {"command": "ls"}})), "deny");
+    zdx.run(["policy", "explain", "--agent", "nobody", "ls"]).expect_code(1);
+}
