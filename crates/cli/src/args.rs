@@ -148,6 +148,7 @@ pub enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ApprovalArg {
+    #[value(alias = "god_mode")]
     Yolo,
     Balanced,
     Paranoid,

@@ -22,6 +22,7 @@ use clap::Parser;
 use zdx_engine::history::revert::Way;
 use zdx_engine::paths::Env;
 use zdx_engine::tools::supervisor;
+use zdx_protocol::display::{plain, sanitize};
 
 use crate::args::{Cli, Command, Sessions};
 use crate::commands::history::Mode;
@@ -37,18 +38,13 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help that nobody reads to its end is no failure.
-            let _ = error.print();
-            return if error.use_stderr() { Ending::Usage } else { Ending::Completed }.into();
-        }
+        Err(error) => return usage(&error).into(),
     };
     let env = Env::capture();
-    let no_colour = env.first_of(&["NO_COLOR", "AGENT_NO_COLOR"]).is_some();
-    let terminal = Terminal::detect(no_colour, env.get("TERM"));
+    let terminal = terminal_of(&env);
     let ending = dispatch(cli, env, terminal).unwrap_or_else(|failure| {
         if let Some(message) = failure.message() {
-            let line = format!("zdx: {}", zdx_protocol::display::plain(&message));
+            let line = format!("zdx: {}", plain(&message));
             // Nobody can be told that stderr does not work.
             let _ = output::write_all(
                 rustix::stdio::stderr(),
@@ -58,6 +54,28 @@ fn main() -> ExitCode {
         failure.ending()
     });
     ending.into()
+}
+
+fn terminal_of(env: &Env) -> Terminal {
+    let no_colour = env.first_of(&["NO_COLOR", "AGENT_NO_COLOR"]).is_some();
+    Terminal::detect(no_colour, env.get("TERM"))
+}
+
+/// Help, or what is wrong with the command line. That quotes arguments, which a script may have from anywhere.
+fn usage(error: &clap::Error) -> Ending {
+    if !error.use_stderr() {
+        // Help that nobody reads to its end is no failure.
+        let _ = error.print();
+        return Ending::Completed;
+    }
+    let text = error.render();
+    let shown = match terminal_of(&Env::capture()).style.colour {
+        true => sanitize(&text.ansi().to_string()).into_owned(),
+        false => plain(&text.to_string()).into_owned(),
+    };
+    // Nobody can be told that stderr does not work.
+    let _ = output::write_all(rustix::stdio::stderr(), shown.as_bytes());
+    Ending::Usage
 }
 
 fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {

@@ -78,7 +78,7 @@ async fn one_turn(
         stage.show(&Event::Notice { level: NoticeLevel::Warning, message });
     }
     // A closed channel shows itself as the end of the events.
-    let _ = engine.commands.send(Command::Prompt(gathered.prompt.into())).await;
+    let _ = engine.commands.send(Command::Prompt(gathered.prompt)).await;
     let end = stage.turn(&mut engine, signals, &mut Person::Nobody).await;
     if end.summary.is_some() {
         stage.shut_down(engine, signals).await;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zdx_engine::config::{ResolveInput, Resolved, Source, resolve};
 use zdx_engine::context::{assemble, load_project_context};
 use zdx_engine::history::{self, Asker};
+use zdx_engine::library::{Agents, Places};
 use zdx_engine::policy::PolicyContext;
 use zdx_engine::policy::grants::GrantStore;
 use zdx_engine::policy::trust::{self, Digest, Project, Standing, TrustedFiles, Want};
@@ -12,7 +13,7 @@ use zdx_engine::secrets;
 use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
 use zdx_engine::{GuardSetup, ModelPicker, SessionChoice, Setup, start};
-use zdx_models::{Client, Endpoint, list_models};
+use zdx_models::{Client, Endpoint, ModelError, list_models};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, EngineHandle};
 
@@ -87,8 +88,10 @@ fn resolved_as(settings: &Settings, project: &Project, standing: Standing) -> Re
 
 /// What decisions depend on here, as a session with a person would have it, and what deserves a warning.
 pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failure> {
-    let Resolved { config, mut notices, .. } = configuration(settings)?;
-    let (context, warnings) = zdx_engine::guard(GuardSetup {
+    let Configured { resolved, standing, wants, trusted, .. } = configured(settings)?;
+    let Resolved { config, mut notices, .. } = resolved;
+    notices.extend(trust::notice(&wants, standing));
+    let (mut context, warnings) = zdx_engine::guard(GuardSetup {
         config: &config,
         root: &settings.root,
         home: settings.env.home(),
@@ -100,6 +103,12 @@ pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failur
     })
     .map_err(Failure::runtime)?;
     notices.extend(warnings);
+    if let Some(agent) = &settings.agent {
+        let places = Places::new(&settings.root, &settings.paths).trusting(trusted);
+        let (agents, told) = Agents::load(&places, &config.agent);
+        notices.extend(told);
+        context = zdx_engine::guard_as(context, agent, agents).map_err(Failure::runtime)?;
+    }
     Ok((context, notices))
 }
 
@@ -183,6 +192,7 @@ pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
 /// What the provider in use offers, and what the configuration has to say.
 pub async fn models(settings: &Settings) -> Result<(Vec<Offered>, Vec<String>), Failure> {
     let Resolved { config, notices, .. } = configuration(settings)?;
+    let redactor = secrets::redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let client = Client::new(config.timeouts);
     let provider = config.provider.clone();
     let picker = ModelPicker::new(Arc::new(config), settings.env.clone()).map_err(Failure::runtime)?;
@@ -190,7 +200,9 @@ pub async fn models(settings: &Settings) -> Result<(Vec<Offered>, Vec<String>), 
         Some(name) => picker.provider(&name).map_err(Failure::runtime)?,
         None => picker.pick(&client, None, None).await.map_err(Failure::runtime)?.endpoint,
     };
-    let offered = list_models(&client, &endpoint).await.map_err(Failure::runtime)?;
+    // Servers like to quote the key that they refuse.
+    let refused = |error: ModelError| Failure::runtime(redactor.redact(&error.to_string()).into_owned());
+    let offered = list_models(&client, &endpoint).await.map_err(refused)?;
     let offered = offered.into_iter().map(|model| Offered {
         name: Endpoint { model: model.id, ..endpoint.clone() }.label(),
         context_limit: model.context_limit,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tokio::sync::oneshot;
+use zdx_protocol::Prompt;
 
 use crate::exit::{Failure, reason};
 
@@ -25,9 +26,9 @@ pub struct Asked {
     pub wait: bool,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Gathered {
-    pub prompt: String,
+    pub prompt: Prompt,
     /// What the user should know about how stdin was read.
     pub notices: Vec<String>,
 }
@@ -103,9 +104,9 @@ fn join(prompt: Option<String>, input: Input) -> Result<Gathered, Failure> {
     let given = prompt.filter(|text| !text.trim().is_empty());
     let data = Some(data).filter(|text| !text.trim().is_empty());
     let prompt = match (given, data) {
-        (Some(prompt), None) => prompt,
-        (Some(prompt), Some(data)) => format!("{prompt}\n\n{data}"),
-        (None, Some(data)) => data.trim_end_matches(['\n', '\r']).to_owned(),
+        (Some(prompt), None) => Prompt::from(prompt),
+        (Some(prompt), Some(data)) => Prompt::with_data(&prompt, &data),
+        (None, Some(data)) => Prompt::with_data("", data.trim_end_matches(['\n', '\r'])),
         (None, None) => return Err(Failure::usage(NO_PROMPT)),
     };
     Ok(Gathered { prompt, notices })
@@ -157,7 +158,7 @@ mod tests {
     }
 
     fn prompt(given: Option<&str>, input: Input) -> Result<String, Failure> {
-        join(given.map(str::to_owned), input).map(|gathered| gathered.prompt)
+        join(given.map(str::to_owned), input).map(|gathered| gathered.prompt.text)
     }
 
     #[test]
@@ -170,6 +171,8 @@ mod tests {
     fn data_follows_after_a_blank_line_as_it_is() {
         assert_eq!(prompt(Some("why?"), data("a\nb\n")).unwrap(), "why?\n\na\nb\n");
         assert_eq!(prompt(None, data("hello\n")).unwrap(), "hello");
+        let gathered = join(Some("why?".to_owned()), data("!a")).unwrap().prompt;
+        assert_eq!((gathered.typed(), gathered.data()), ("why?", "!a"));
     }
 
     #[test]
@@ -181,7 +184,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_replaced_and_told() {
         let gathered = join(None, Input::Data(b"a\xffb".to_vec())).unwrap();
-        assert_eq!(gathered.prompt, "a\u{fffd}b");
+        assert_eq!(gathered.prompt, Prompt::with_data("", "a\u{fffd}b"));
         assert_eq!(gathered.notices.len(), 1);
     }
 

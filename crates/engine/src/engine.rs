@@ -18,7 +18,7 @@ use crate::library::{Commands, Expanded, Skills};
 use crate::models::ModelPicker;
 use crate::persona::{Persona, Personas};
 use crate::policy::PolicyContext;
-use crate::policy::grants::GrantStore;
+use crate::policy::grants::Granted;
 use crate::subagent::{ParentState, Subagents};
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
@@ -32,7 +32,7 @@ pub struct Engine {
     pub registry: Registry,
     pub tools: ToolContext,
     pub policy: PolicyContext,
-    pub grants: GrantStore,
+    pub grants: Granted,
     pub approvals: Approvals,
     pub picker: Arc<ModelPicker>,
     pub personas: Arc<Personas>,
@@ -235,8 +235,8 @@ async fn answer(backend: &mut Backend, work: Work, io: &mut TurnIo<'_>) -> TurnS
     match work {
         Work::Prompt(prompt) => backend.run_turn(prompt, io).await,
         Work::Shell { typed, command } => command::run_for_user(&typed, &command, io).await,
-        Work::Slash { typed, expanded } => {
-            let prompt = fill(&typed, &expanded, io).await;
+        Work::Slash { typed, expanded, data } => {
+            let prompt = Prompt::with_data(&fill(&typed, &expanded, io).await, &data);
             backend.run_turn(prompt, io).await
         }
         Work::Compact => backend.compact(io).await,
@@ -245,14 +245,14 @@ async fn answer(backend: &mut Backend, work: Work, io: &mut TurnIo<'_>) -> TurnS
 }
 
 /// Runs the commands inside a slash command, each through the guard; what is refused says so in its place.
-async fn fill(typed: &str, expanded: &Expanded, io: &mut TurnIo<'_>) -> Prompt {
+async fn fill(typed: &str, expanded: &Expanded, io: &mut TurnIo<'_>) -> String {
     let mut outputs = Vec::new();
     for (n, command) in expanded.shells().enumerate() {
         let id = format!("slash-{}-{n}", io.emit.transcript().turns);
         outputs.push(command::output_of(&id, command, io).await);
     }
     io.emit.notice(NoticeLevel::Info, typed.to_owned()).await;
-    Prompt::from(expanded.fill(&outputs))
+    expanded.fill(&outputs)
 }
 
 impl Queue {

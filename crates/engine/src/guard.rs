@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use zdx_protocol::Approval;
 
-use crate::config::Config;
+use crate::config::{Config, Layer};
+use crate::library::Agents;
+use crate::persona::{PersonaError, Personas};
 use crate::policy::grants::GrantStore;
 use crate::policy::{LayerSource, PolicyContext, RuleError, Rules};
 
@@ -31,22 +33,29 @@ pub fn guard(setup: GuardSetup<'_>) -> Result<(PolicyContext, Vec<String>), Rule
     let GuardSetup { config, root, .. } = setup;
     let mut warnings = Vec::new();
     let mut rules = Rules::base();
-    for layer in &config.permission {
-        warnings.extend(rules.add(&LayerSource {
-            origin: layer.source.to_string(),
-            trusted: layer.trusted,
-            permission: Some(&layer.value),
-            ..LayerSource::default()
-        })?);
+    // Layer by layer, so that a later one has the last word. In a layer, what a list allows is the more explicit word.
+    for which in [Layer::Global, Layer::Project] {
+        for layer in config.permission.iter().filter(|layer| layer.source.layer() == which) {
+            warnings.extend(rules.add(&LayerSource {
+                origin: layer.source.to_string(),
+                trusted: layer.trusted,
+                permission: Some(&layer.value),
+                ..LayerSource::default()
+            })?);
+        }
+        for list in config.lists.iter().filter(|list| list.source.layer() == which) {
+            let texts = |key| if list.key == key { list.texts.as_slice() } else { &[] };
+            rules.add(&LayerSource {
+                origin: list.source.to_string(),
+                // An untrusted project's `whitelist` never gets here, and the others only tighten.
+                trusted: true,
+                permission: None,
+                whitelist: texts("whitelist"),
+                blacklist_patterns: texts("blacklist_patterns"),
+                dangerous_patterns: texts("dangerous_patterns"),
+            })?;
+        }
     }
-    rules.add(&LayerSource {
-        origin: "config".to_owned(),
-        trusted: true,
-        permission: None,
-        whitelist: &config.whitelist,
-        blacklist_patterns: &config.blacklist_patterns,
-        dangerous_patterns: &config.dangerous_patterns,
-    })?;
     let mut granted: HashSet<String> = setup.session_grants.iter().cloned().collect();
     match setup.grants.of(root) {
         Ok(project) => granted.extend(project),
@@ -61,4 +70,11 @@ pub fn guard(setup: GuardSetup<'_>) -> Result<(PolicyContext, Vec<String>), Rule
         ..PolicyContext::new(root, config.approval.unwrap_or(setup.default_approval))
     };
     Ok((context, warnings))
+}
+
+/// The same context for somebody who works as this agent.
+pub fn guard_as(context: PolicyContext, agent: &str, agents: Agents) -> Result<PolicyContext, PersonaError> {
+    let rules = Rules::clone(&context.rules);
+    let persona = Personas { agents, system: String::new(), rules }.primary(agent)?;
+    Ok(PolicyContext { rules: persona.rules, ..context })
 }

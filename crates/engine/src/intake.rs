@@ -21,6 +21,8 @@ pub enum Work {
     Slash {
         typed: String,
         expanded: Expanded,
+        /// What came on stdin, behind it all.
+        data: String,
     },
     /// The conversation becomes a summary now.
     Compact,
@@ -30,19 +32,30 @@ pub enum Work {
 
 impl Engine {
     pub async fn take_in(&mut self, prompt: Prompt) -> Work {
-        let input = match mentions::parse(&prompt.text) {
+        let input = match mentions::parse(prompt.typed()) {
+            // Whoever filled the pipe need not be who runs zdx: what came in that way is no command of his.
+            Ok(Input::Empty) if !prompt.data().is_empty() => {
+                Input::Prompt { text: String::new(), mentions: Vec::new() }
+            }
             Ok(input) => input,
             Err(error) => return self.refuse(error.to_string()).await,
         };
         match input {
             Input::Empty => self.refuse("there is nothing to send; type a prompt".to_owned()).await,
-            Input::Shell(command) => Work::Shell { typed: prompt.text, command },
+            Input::Shell(command) => {
+                if !prompt.data().is_empty() {
+                    let message = "commands get nothing from stdin: what came there was left out".to_owned();
+                    self.emit.notice(NoticeLevel::Warning, message).await;
+                }
+                Work::Shell { typed: prompt.typed().to_owned(), command }
+            }
             Input::Agent(name) => {
                 let outcome = if self.set_agent(&name).await { Outcome::Completed } else { Outcome::Error };
                 Work::Done(empty_summary(outcome))
             }
             Input::Command { name, args } => self.slash(prompt, &name, &args).await,
-            Input::Prompt { mentions, .. } => {
+            Input::Prompt { mut mentions, .. } => {
+                mentions.extend(mentions::mentions_in_data(prompt.data()));
                 self.attach(&mentions).await;
                 Work::Prompt(prompt)
             }
@@ -70,7 +83,8 @@ impl Engine {
             self.set_model(&model).await;
         }
         self.attach(&expanded.mentions()).await;
-        Work::Slash { typed: prompt.text, expanded }
+        let (typed, data) = (prompt.typed().to_owned(), prompt.data().to_owned());
+        Work::Slash { typed, expanded, data }
     }
 
     /// Files go before the prompt; what cannot be read is told and left out.

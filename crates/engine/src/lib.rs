@@ -23,6 +23,6 @@ mod subagent;
 pub mod tools;
 mod turn;
 
-pub use guard::{GuardSetup, guard};
+pub use guard::{GuardSetup, guard, guard_as};
 pub use models::ModelPicker;
 pub use start::{RESERVED, SessionChoice, Setup, StartError, start};

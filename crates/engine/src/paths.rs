@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 
@@ -191,6 +192,26 @@ pub fn read_regular(path: &Path, limit: usize) -> io::Result<Bounded> {
     let cut = bytes.len() > limit;
     bytes.truncate(limit);
     Ok(Bounded { bytes, cut })
+}
+
+/// Another zdx holds a file for no longer than a write takes.
+const LOCK_TRIES: u32 = 200;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+
+/// Keeps other writers of `file` away until it is dropped; `WouldBlock` when one stays too long. Locks a file of its own
+/// beside it, for the other one is replaced.
+pub fn lock_beside(file: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let lock = options.open(file.with_extension("lock"))?;
+    for _ in 0..LOCK_TRIES {
+        match lock.try_lock() {
+            // A file system without locks: the rename alone has to do.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(lock),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
+        }
+    }
+    Err(io::ErrorKind::WouldBlock.into())
 }
 
 pub struct Bounded {

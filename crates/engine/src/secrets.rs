@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use zdx_models::{Catalogue, ModelError};
-use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, is_secret, names_secret};
-use zdx_protocol::{Arguments, Decision, Event, Message, Part, Reasoning, ToolOutput};
+use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, names_secret_value};
+use zdx_protocol::{Decision, Event, Message, Part, Reasoning, Role, ToolOutput};
 
 use crate::config::Config;
 use crate::paths::{Env, read_regular};
@@ -48,8 +48,7 @@ pub fn redactor(config: &Config, env: &Env, root: &Path) -> Result<Redactor, Sec
     secrets.extend(urls.chain(config.base_url.as_deref()).filter_map(password).map(str::to_owned));
     for (name, value) in env.vars() {
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
-            && names_secret(name)
-            && is_secret(value)
+            && names_secret_value(name, value)
         {
             secrets.push(value.to_owned());
         }
@@ -154,29 +153,17 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
     if changed { Masked::Else } else { Masked::Nothing }
 }
 
-/// Whether a call repeats a mask that the model was shown in place of a secret: written to a file, it would destroy
-/// what it stands for.
-pub fn repeats_mask(arguments: &Arguments, messages: &[Message]) -> bool {
-    let in_call = match arguments {
-        Arguments::Object(map) => map.values().any(holds_mask),
-        Arguments::Raw(text) => text.contains(MASK),
-    };
+/// Whether a model was shown a mask in place of a secret: what it writes may repeat it.
+pub fn showed_mask(messages: &[Message]) -> bool {
     let shown = |part: &Part| match part {
-        // JSON writes the mask as it is.
-        Part::ToolResult { output, .. } => output.is_ok() && output.text().contains(MASK),
-        Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => false,
+        // JSON writes the mask as it is. Errors show what a file holds, too.
+        Part::ToolResult { output, .. } => output.text().contains(MASK),
+        // A prompt, a file that it mentions.
+        Part::Text(text) => text.contains(MASK),
+        Part::Reasoning(_) | Part::ToolUse { .. } => false,
     };
-    in_call && messages.iter().flat_map(|message| &message.parts).any(shown)
-}
-
-fn holds_mask(value: &serde_json::Value) -> bool {
-    use serde_json::Value;
-    match value {
-        Value::String(text) => text.contains(MASK),
-        Value::Array(items) => items.iter().any(holds_mask),
-        Value::Object(fields) => fields.values().any(holds_mask),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
+    let told = messages.iter().filter(|message| message.role != Role::Assistant);
+    told.flat_map(|message| &message.parts).any(shown)
 }
 
 #[cfg(test)]

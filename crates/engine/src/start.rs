@@ -1,6 +1,6 @@
 //! How a session comes to be: folder, log, model, prompt and tools are put together once, then the engine runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ use crate::logbook::Logbook;
 use crate::models::ModelPicker;
 use crate::paths::{Env, Paths};
 use crate::persona::{self, PersonaError, Personas};
-use crate::policy::grants::GrantStore;
+use crate::policy::grants::{GrantStore, Granted};
 use crate::policy::trust::TrustedFiles;
-use crate::policy::{RuleError, Rules};
+use crate::policy::{Disk, RuleError, Rules};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
 use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
@@ -151,18 +151,19 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         todos: Arc::new(Todos::new(opened.transcript.todos.clone())),
         timeout: setup.config.tool_timeout,
     };
-    let grants = GrantStore::new(setup.paths.grants_file());
+    let store = GrantStore::new(setup.paths.grants_file());
     let (mut policy, warnings) = guard(GuardSetup {
         config: &setup.config,
         root: &root,
         home: setup.env.home(),
-        grants: &grants,
-        session_grants: &opened.transcript.grants,
+        grants: &store,
+        session_grants: session_grants(&opened.transcript, &root),
         default_approval: if setup.person { Approval::Balanced } else { Approval::Yolo },
         person: setup.person,
         allow_dangerous: setup.allow_dangerous,
     })?;
     opened.notices.extend(warnings.into_iter().map(|text| (NoticeLevel::Warning, text)));
+    let grants = Granted::new(session_grants(&opened.transcript, &root), store);
     let rules = Rules::clone(&policy.rules);
     let personas = Arc::new(Personas { agents, system, rules });
     let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);
@@ -172,6 +173,8 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     let (handle, end) = EngineHandle::pair();
     let approvals = Approvals::default();
     let mut registry = Registry::standard();
+    policy.outputs =
+        opened.spill_dir.as_deref().map(|folder| crate::policy::locate(&Disk, &root, &root, folder).path);
     let loaded = loaded_before(&opened.transcript, &skills);
     policy.skills = loaded.clone();
     let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
@@ -288,6 +291,11 @@ struct OpenedSession {
     spill_dir: Option<PathBuf>,
     journal: Journal,
     resumed: bool,
+}
+
+/// What was allowed in one folder is not allowed in another one that the session is taken to.
+fn session_grants<'a>(transcript: &'a Transcript, root: &Path) -> &'a [String] {
+    if transcript.root.as_deref() == Some(root) { &transcript.grants } else { &[] }
 }
 
 fn open_session(setup: &Setup) -> Result<OpenedSession, StartError> {

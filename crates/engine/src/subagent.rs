@@ -19,7 +19,7 @@ use crate::emit::Emitter;
 use crate::models::{Chosen, ModelPicker};
 use crate::persona::{Persona, Personas};
 use crate::policy::PolicyContext;
-use crate::policy::grants::GrantStore;
+use crate::policy::grants::Granted;
 use crate::session::{SessionId, SessionLog, SessionStore};
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
@@ -39,7 +39,7 @@ pub struct Subagents {
     pub personas: Arc<Personas>,
     /// None: the parent is not saved, so neither are its children.
     pub store: Option<SessionStore>,
-    pub grants: GrantStore,
+    pub grants: Granted,
     pub approvals: Approvals,
     pub redactor: Arc<Redactor>,
     /// The parent's way to its front end, for questions and warnings.

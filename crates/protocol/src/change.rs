@@ -53,6 +53,7 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+/// A path that is no UTF-8 is named as near as text can.
+pub(crate) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     path.to_string_lossy().serialize(serializer)
 }

@@ -6,9 +6,26 @@ use crate::policy::{Approval, Decision, RequestId};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
     pub text: String,
+    /// So much of it, from the start, are the user's own words. The rest is data that came in through a pipe: it informs,
+    /// and triggers nothing.
+    pub typed: usize,
 }
 
 impl Prompt {
+    /// What was typed, and data behind a blank line. Data alone is as it is.
+    pub fn with_data(typed: &str, data: &str) -> Self {
+        let between = if typed.is_empty() || data.is_empty() { "" } else { "\n\n" };
+        Self { text: format!("{typed}{between}{data}"), typed: typed.len() }
+    }
+
+    pub fn typed(&self) -> &str {
+        self.text.get(..self.typed).unwrap_or(&self.text)
+    }
+
+    pub fn data(&self) -> &str {
+        self.text.get(self.typed..).unwrap_or_default().trim_start_matches('\n')
+    }
+
     /// Whether this asks for work of several steps, by its form alone: lists, joined clauses, length. A single
     /// question never does.
     pub fn is_multi_step(&self) -> bool {
@@ -34,13 +51,13 @@ impl Prompt {
 
 impl From<&str> for Prompt {
     fn from(text: &str) -> Self {
-        Self { text: text.to_owned() }
+        Self { text: text.to_owned(), typed: text.len() }
     }
 }
 
 impl From<String> for Prompt {
     fn from(text: String) -> Self {
-        Self { text }
+        Self { typed: text.len(), text }
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::change::FileChange;
+use crate::change::{FileChange, lossy};
 use crate::compaction::{Compacted, Compaction, ContextUsage};
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{ApprovalRequest, Decision, RequestId};
@@ -156,6 +156,7 @@ fn is_false(value: &bool) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionInfo {
     pub session: String,
+    #[serde(serialize_with = "lossy")]
     pub root: PathBuf,
     /// `provider/name`.
     pub model: String,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::change::lossy;
+
 /// Who wants the command run. A floor that is final for a model is a question for a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -16,6 +18,7 @@ pub enum Origin {
 /// A path after resolution: what would really be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Below the workspace root after every link was followed.
     pub inside: bool,
@@ -39,6 +42,7 @@ pub enum Action {
     /// Runs a command line in `cwd`.
     Command {
         command: String,
+        #[serde(serialize_with = "lossy")]
         cwd: PathBuf,
         origin: Origin,
     },
@@ -82,6 +86,7 @@ pub enum Preview {
         command: String,
     },
     Change {
+        #[serde(serialize_with = "lossy")]
         path: PathBuf,
         /// `created`, `updated` or `unchanged`.
         operation: String,

@@ -12,8 +12,8 @@ use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
 use crate::start::Configured;
 
-/// What fits on a screen together with the question; `zdx trust` shows all.
-const SHOWN: usize = 15;
+/// What fits on a screen together with the question.
+const TALL: usize = 15;
 
 pub enum Answer {
     Trust,
@@ -34,11 +34,12 @@ pub async fn ask(
         Standing::Changed => format!("{folder} was changed since you trusted it. It wants to:"),
         Standing::Unknown | Standing::Trusted => format!("{folder} is not trusted. It wants to:"),
     };
-    let more = match configured.wants.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!("  and {more} more: leave, and run zdx trust to see all\n"),
+    // All of it: what is trusted must have been shown.
+    let wants = listed(&configured.wants);
+    let more = match configured.wants.len() {
+        ..=TALL => String::new(),
+        count => format!("  {count} wishes, all shown: scroll up to read from the start\n"),
     };
-    let wants = listed(&configured.wants[..configured.wants.len().min(SHOWN)]);
     let note = "until you trust these files as they are, zdx leaves that out and only reads their text";
     stage.ask(&format!("{}\n{wants}{more}{}\n", style.yellow(&title), style.dim(note)));
     stage.settle().await;

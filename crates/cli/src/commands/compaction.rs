@@ -2,7 +2,7 @@
 
 use zdx_protocol::compaction::{Author, Compaction, Trigger};
 use zdx_protocol::display::format::{count, size};
-use zdx_protocol::display::plain;
+use zdx_protocol::display::{json_safe, plain};
 use zdx_protocol::{Record, TodoStatus};
 
 use super::{print, warn};
@@ -21,7 +21,8 @@ pub fn show(settings: &Settings, id: &str) -> Result<Ending, Failure> {
         }
         // What was read from a line can be written as one again.
         (Record::Compaction(_), Format::Json) => {
-            text.push_str(&String::from_utf8_lossy(&record.to_line().unwrap_or_default()));
+            let line = record.to_line().unwrap_or_default();
+            text.push_str(&json_safe(&String::from_utf8_lossy(&line)));
         }
         _ => {}
     };

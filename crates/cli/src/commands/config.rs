@@ -9,8 +9,9 @@ use serde_json::json;
 use zdx_engine::config::{describe, find_config_file, init_text};
 use zdx_engine::paths::{Paths, ensure_dir};
 use zdx_engine::policy::trust::notice;
+use zdx_protocol::display::plain;
 
-use super::print;
+use super::{json_line, print};
 use crate::args::{ConfigCommand, Format};
 use crate::exit::{Ending, Failure, reason};
 use crate::settings::Settings;
@@ -75,7 +76,7 @@ fn show(settings: &Settings) -> Result<Ending, Failure> {
             .iter()
             .map(|setting| {
                 let source = setting.source.to_string();
-                format!("{}\n", json!({"key": setting.key, "value": setting.value, "source": source}))
+                json_line(&json!({"key": setting.key, "value": setting.value, "source": source}))
             })
             .collect(),
         Format::Text => {
@@ -86,11 +87,16 @@ fn show(settings: &Settings) -> Result<Ending, Failure> {
             shown.iter().map(|s| format!("{:keys$}  {:values$}  {}\n", s.key, s.value, s.source)).collect()
         }
     };
-    print(zdx_protocol::display::plain(&text).as_ref())
+    print(match settings.format {
+        Format::Json => text,
+        Format::Text => plain(&text).into_owned(),
+    })
 }
 
 fn system_prompt(settings: &Settings) -> Result<Ending, Failure> {
     let (prompt, notices) = start::system_prompt(settings)?;
     super::warn(settings, &notices);
-    print(if prompt.ends_with('\n') || prompt.is_empty() { prompt } else { prompt + "\n" })
+    let text = if prompt.ends_with('\n') || prompt.is_empty() { prompt } else { prompt + "\n" };
+    // Instructions of a project are in it. Into a file or a pipe it goes as the model gets it.
+    print(if settings.terminal.stdout { plain(&text).into_owned() } else { text })
 }

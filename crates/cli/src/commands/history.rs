@@ -8,7 +8,7 @@ use zdx_engine::tools::Workspace;
 use zdx_protocol::display::{labels, plain};
 use zdx_protocol::{Event, record};
 
-use super::{print, warn};
+use super::{json_line, print, warn};
 use crate::args::Format;
 use crate::exit::{Ending, Failure};
 use crate::settings::Settings;
@@ -20,7 +20,7 @@ pub fn fork(settings: &Settings, id: &str, turn: Option<u32>) -> Result<Ending, 
     let fork = store.fork(id, turn).map_err(Failure::runtime)?;
     print(match settings.format {
         Format::Text => format!("{fork}\n"),
-        Format::Json => format!("{}\n", json!({"session": fork.to_string(), "parent": id.to_string()})),
+        Format::Json => json_line(&json!({"session": fork.to_string(), "parent": id.to_string()})),
     })
 }
 
@@ -59,7 +59,7 @@ pub fn go(settings: &Settings, id: &str, way: Way, mode: Mode) -> Result<Ending,
         Format::Json => {
             let mut line = json!(event);
             line["dry_run"] = json!(mode == Mode::DryRun);
-            format!("{line}\n")
+            json_line(&line)
         }
         Format::Text => told(&event, mode),
     })
@@ -93,5 +93,5 @@ pub async fn print_summary(settings: &Settings, id: &str) -> Result<Ending, Fail
     if let Some(why) = summary.fallback {
         warn(settings, &[format!("{why}; this summary is made from the session itself")]);
     }
-    print(format!("{}\n", plain(&summary.text)))
+    print(format!("{}\n", plain(&account.redactor.redact(&summary.text))))
 }

@@ -11,7 +11,7 @@ pub mod sessions;
 pub mod trust;
 
 use clap::CommandFactory;
-use zdx_protocol::display::plain;
+use zdx_protocol::display::{json_safe, plain};
 
 use crate::args::Cli;
 use crate::exit::{Ending, Failure};
@@ -22,6 +22,11 @@ use crate::settings::Settings;
 pub fn print(text: impl AsRef<[u8]>) -> Result<Ending, Failure> {
     write_all(rustix::stdio::stdout(), text.as_ref())?;
     Ok(Ending::Completed)
+}
+
+/// A value as a line of JSON that may be looked at on a terminal.
+pub fn json_line(value: &serde_json::Value) -> String {
+    format!("{}\n", json_safe(&value.to_string()))
 }
 
 /// What the user should know besides the output, on stderr.

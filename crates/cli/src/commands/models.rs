@@ -3,7 +3,7 @@
 use serde_json::json;
 use zdx_protocol::display::plain;
 
-use super::print;
+use super::{json_line, print};
 use crate::args::Format;
 use crate::exit::{Ending, Failure};
 use crate::settings::Settings;
@@ -14,9 +14,7 @@ pub async fn run(settings: &Settings) -> Result<Ending, Failure> {
     super::warn(settings, &notices);
     let line = |model: &Offered| match settings.format {
         Format::Text => format!("{}\n", plain(&model.name)),
-        Format::Json => {
-            format!("{}\n", json!({"model": model.name, "context_limit": model.context_limit}))
-        }
+        Format::Json => json_line(&json!({"model": model.name, "context_limit": model.context_limit})),
     };
     print(offered.iter().map(line).collect::<String>())
 }

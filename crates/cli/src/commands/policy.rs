@@ -12,7 +12,7 @@ use zdx_protocol::display::text::wrap;
 use zdx_protocol::display::{format, visible, visible_line};
 use zdx_protocol::{Approval, Level, Origin, Verdict};
 
-use super::print;
+use super::{json_line, print};
 use crate::args::{Format, PolicyCommand};
 use crate::exit::{Ending, Failure};
 use crate::settings::Settings;
@@ -46,7 +46,7 @@ fn explained(settings: &Settings, command: &str, context: &PolicyContext) -> Res
                 "rule": reason.and_then(|reason| reason.rule.as_ref()),
                 "parts": explanation.parts,
             });
-            format!("{line}\n")
+            json_line(&line)
         }
         Format::Text => {
             let columns = if settings.terminal.stdout { terminal::width() } else { usize::MAX };
@@ -131,7 +131,7 @@ impl Page {
 fn test(settings: &Settings, file: &Path, context: &PolicyContext) -> Result<Ending, Failure> {
     let report = run_table(file, context).map_err(Failure::runtime)?;
     print(match settings.format {
-        Format::Json => format!("{}\n", json!(report)),
+        Format::Json => json_line(&json!(report)),
         Format::Text => {
             let mut text = String::new();
             for miss in &report.missed {

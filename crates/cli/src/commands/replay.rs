@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use zdx_protocol::display::{context, labels, plain};
+use zdx_protocol::display::{context, json_safe, labels, plain};
 use zdx_protocol::{Record, Role};
 
 use crate::args::Format;
@@ -34,7 +34,8 @@ impl<'a> Replay<'a> {
         match self.format {
             Format::Json => {
                 // What was read from a line can be written as one again.
-                self.buffer.extend(record.to_line().unwrap_or_default());
+                let line = record.to_line().unwrap_or_default();
+                self.buffer.extend(json_safe(&String::from_utf8_lossy(&line)).as_bytes());
             }
             Format::Text => {
                 let text = self.words(record);

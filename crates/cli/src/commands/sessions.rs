@@ -12,8 +12,8 @@ use zdx_engine::session::SessionSummary;
 use zdx_protocol::display::format;
 use zdx_protocol::display::text::{one_line, truncate_width, width as columns};
 
-use super::print;
 use super::replay::Replay;
+use super::{json_line, print};
 use crate::args::Format;
 use crate::exit::{Ending, Failure};
 use crate::settings::Settings;
@@ -80,7 +80,7 @@ fn as_json(session: &SessionSummary) -> String {
         "bytes": session.bytes,
         "first_prompt": session.first_prompt,
     });
-    format!("{line}\n")
+    json_line(&line)
 }
 
 /// With a width, lines are cut to fit a screen and ids are short; without one everything is there.

@@ -6,15 +6,16 @@ use serde_json::json;
 use zdx_engine::policy::trust::{Standing, Want};
 use zdx_protocol::display::{format, plain, visible_line};
 
-use super::{print, warn};
+use super::{json_line, print, warn};
 use crate::args::Format;
 use crate::exit::{Ending, Failure, reason};
 use crate::output::write_all;
 use crate::settings::Settings;
 use crate::start::{self, Configured};
 
-/// A want longer than this is looked at in its file.
-const WANT_CHARS: usize = 300;
+/// What is shown of a want that is longer than both together.
+const WANT_START: usize = 3_000;
+const WANT_END: usize = 1_000;
 
 pub enum Wish {
     Ask,
@@ -43,13 +44,17 @@ pub fn run(settings: &Settings, wish: Wish) -> Result<Ending, Failure> {
     }
 }
 
-/// One line a want, safe to look at.
+/// One line a want, safe to look at. Whoever trusts must have seen what would run: only of what nobody reads to the end
+/// the middle is left out, and its end is always there.
 pub fn listed(wants: &[Want]) -> String {
     let line = |want: &Want| {
-        let text = visible_line(&want.to_string());
-        let cut = text.char_indices().nth(WANT_CHARS).map_or(text.len(), |(at, _)| at);
-        let more = if cut < text.len() { "…" } else { "" };
-        format!("  {}{more}\n", &text[..cut])
+        let text: Vec<char> = visible_line(&want.to_string()).chars().collect();
+        let Some(hidden) = text.len().checked_sub(WANT_START + WANT_END).filter(|hidden| *hidden > 0) else {
+            return format!("  {}\n", String::from_iter(text));
+        };
+        let (start, end) = (&text[..WANT_START], &text[text.len() - WANT_END..]);
+        let note = format!("… {hidden} characters, see `zdx trust --format json` …");
+        format!("  {} {note} {}\n", String::from_iter(start), String::from_iter(end))
     };
     wants.iter().map(line).collect()
 }
@@ -64,10 +69,7 @@ fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
         Format::Json => wants
             .iter()
             .map(|want| {
-                format!(
-                    "{}\n",
-                    json!({"file": want.file.to_string_lossy(), "line": want.line, "want": want.what})
-                )
+                json_line(&json!({"file": want.file.to_string_lossy(), "line": want.line, "want": want.what}))
             })
             .collect(),
         Format::Text if wants.is_empty() => format!("{folder} wants nothing that needs trust\n"),
@@ -128,7 +130,7 @@ fn list(settings: &Settings) -> Result<Ending, Failure> {
         .map(|entry| match settings.format {
             Format::Json => {
                 let root = entry.root.to_string_lossy();
-                format!("{}\n", json!({"root": root, "digest": entry.digest, "at": entry.at.to_string()}))
+                json_line(&json!({"root": root, "digest": entry.digest, "at": entry.at.to_string()}))
             }
             Format::Text => {
                 let folder = format::path(&entry.root, settings.paths.home());

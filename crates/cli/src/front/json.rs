@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use zdx_protocol::display::plain;
+use zdx_protocol::display::{json_safe, plain};
 use zdx_protocol::{Event, Outcome, Usage, record};
 
 use super::Closing;
@@ -94,9 +94,9 @@ impl Json {
     fn line(&mut self, body: impl Serialize, page: &mut Page) {
         let line = Line { v: VERSION, seq: self.seq, ts: record::now(), body };
         // Our own types always serialise; if one ever did not, a gap in `seq` would show it.
-        if let Ok(mut bytes) = serde_json::to_vec(&line) {
-            bytes.push(b'\n');
-            page.out(bytes);
+        if let Ok(text) = serde_json::to_string(&line) {
+            page.out(json_safe(&text).as_bytes());
+            page.out(b"\n");
         }
         self.seq += 1;
     }

@@ -10,14 +10,14 @@ use crate::{SOON, hold_before, with_model};
 /// What a key is given to be heard, when it may fall into the silence after a paste.
 const A_MOMENT: std::time::Duration = std::time::Duration::from_millis(500);
 
-fn open(zdx: &Zdx, columns: u16, args: &[&str]) -> Pty {
+pub fn open(zdx: &Zdx, columns: u16, args: &[&str]) -> Pty {
     let pty = zdx.command().args(args).pty(40, columns);
     wait_for_prompt(&pty);
     pty
 }
 
 /// A question whose last key is this one is on the screen, and the cursor waits behind its keys.
-fn wait_for_keys(pty: &Pty, last: &str) {
+pub fn wait_for_keys(pty: &Pty, last: &str) {
     pty.wait_for(
         |screen| {
             let (row, column) = screen.cursor_position();
@@ -27,11 +27,11 @@ fn wait_for_keys(pty: &Pty, last: &str) {
     );
 }
 
-fn wait_for_question(pty: &Pty) {
+pub fn wait_for_question(pty: &Pty) {
     wait_for_keys(pty, "[e] deny and say why");
 }
 
-fn bash(command: &str) -> ChatReply {
+pub fn bash(command: &str) -> ChatReply {
     Reply::chat().tool_call("c1", "bash", json!({"command": command}))
 }
 
@@ -49,7 +49,7 @@ fn run(server: &ModelServer, pty: &Pty, command: &str, keys: &[&str]) -> Value {
 }
 
 /// Begins a turn in which the model answers so, and says which request will tell it what came of it.
-fn begin(server: &ModelServer, pty: &Pty, reply: impl Into<Reply>) -> usize {
+pub fn begin(server: &ModelServer, pty: &Pty, reply: impl Into<Reply>) -> usize {
     let call = server.calls().len() + 2;
     server.push(reply);
     server.push(Reply::chat().text(&over(call)));
@@ -63,14 +63,14 @@ fn over(call: usize) -> String {
 }
 
 /// The last result of the nth request, with the turn over.
-fn told(server: &ModelServer, call: usize, pty: &Pty) -> Value {
+pub fn told(server: &ModelServer, call: usize, pty: &Pty) -> Value {
     let request = server.wait_for_call(call, SOON);
     pty.wait_for_text(&over(call), SOON);
     wait_for_prompt(pty);
     chat_results(&request).pop().expect("a result").1
 }
 
-fn code(result: &Value) -> &str {
+pub fn code(result: &Value) -> &str {
     result["error"]["code"].as_str().unwrap_or("none")
 }
 

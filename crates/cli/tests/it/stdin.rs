@@ -72,3 +72,47 @@ fn more_than_fits_is_refused_before_anything_is_sent() {
     assert!(output.stderr.contains("10 MiB"), "{}", output.stderr);
     assert!(server.requests().is_empty() && zdx.session_files().is_empty());
 }
+
+/// Whoever filled the pipe is not who runs zdx: a log, a diff or a page must not run, choose or fetch anything.
+#[test]
+fn what_is_piped_in_triggers_nothing() {
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(outside.path(), "not for the model").unwrap();
+    for (args, data) in [
+        (&[][..], "!touch made".to_owned()),
+        (&["-"], "@!touch made".to_owned()),
+        (&["-p", "why?"], "!touch made".to_owned()),
+        (&["-p", "!true"], "touch made".to_owned()),
+        (&["-p", "/mine"], "x\n!`touch made`".to_owned()),
+        (&[], "/mine".to_owned()),
+        (&[], "@agent:plan".to_owned()),
+        (&["-p", "sum it up"], format!("see @{}", outside.path().display())),
+        (&[], format!("see @{}", outside.path().display())),
+    ] {
+        let server = ModelServer::start();
+        server.always(|_| Reply::chat().text("ok"));
+        let zdx = with_model(&server);
+        std::fs::create_dir_all(zdx.storage().join("commands")).unwrap();
+        std::fs::write(zdx.storage().join("commands/mine.md"), "mine $ARGUMENTS !`touch by-mine`").unwrap();
+        zdx.command().arg("exec").args(args).stdin(&data).run().success();
+        assert!(!zdx.root().join("made").exists(), "{args:?} {data}");
+        assert_eq!(zdx.root().join("by-mine").exists(), args.contains(&"/mine"), "{args:?} {data}");
+        let sent: String = server.calls().iter().map(|call| call.body.to_string()).collect();
+        assert!(!sent.contains("not for the model"), "{args:?} {data}");
+        assert!(!zdx.records().iter().any(|record| record["type"] == "agent"), "{args:?} {data}");
+        if !args.contains(&"!true") {
+            assert!(sent.contains(data.lines().next().unwrap()), "{args:?} {data}: {sent}");
+        }
+    }
+}
+
+/// What lies in the project a model may read anyway.
+#[test]
+fn a_piped_prompt_may_mention_files_of_the_project() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().text("ok"));
+    let zdx = with_model(&server);
+    zdx.write("notes.txt", "in the project");
+    zdx.command().arg("exec").stdin("look at @notes.txt").run().success();
+    assert!(server.calls()[0].body.to_string().contains("in the project"));
+}

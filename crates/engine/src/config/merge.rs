@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::schema::{KEYS, Kind};
 use super::source::{FileRef, Instruction, Source};
-use super::value::{Config, LayerRules, SystemPrompt};
+use super::value::{Config, LayerList, LayerRules, SystemPrompt};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
@@ -19,6 +19,7 @@ pub struct Leaf {
 pub struct Merged {
     leaves: IndexMap<Vec<String>, Leaf>,
     rules: Vec<LayerRules>,
+    lists: Vec<LayerList>,
     instructions: Vec<Instruction>,
     system_prompt_file: Option<FileRef>,
 }
@@ -63,6 +64,14 @@ impl Merged {
         self.rules.push(rules);
     }
 
+    /// A list that replaces a weaker layer's leaves nothing of it.
+    pub fn add_list(&mut self, kind: Kind, list: LayerList) {
+        if kind == Kind::Texts {
+            self.lists.retain(|weaker| weaker.key != list.key);
+        }
+        self.lists.push(list);
+    }
+
     pub fn add_instruction(&mut self, instruction: Instruction) {
         self.instructions.push(instruction);
     }
@@ -78,6 +87,7 @@ impl Merged {
         }
         let mut config: Config = serde_json::from_value(Value::Object(root))?;
         config.permission = self.rules.clone();
+        config.lists = self.lists.clone();
         config.instructions = self.instructions.clone();
         config.system_prompt = self.system_prompt();
         Ok(config)

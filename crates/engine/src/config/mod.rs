@@ -21,7 +21,8 @@ pub use resolve::{ResolveInput, Resolved, resolve};
 pub use show::{Setting, describe, init_text};
 pub use source::{FileRef, Instruction, Layer, Source};
 pub use value::{
-    Cache, ChildEnv, Compaction, Config, Flags, LayerRules, Logs, ModelEntry, SystemPrompt, Validation,
+    Cache, ChildEnv, Compaction, Config, Flags, LayerList, LayerRules, Logs, ModelEntry, SystemPrompt,
+    Validation,
 };
 
 #[cfg(test)]

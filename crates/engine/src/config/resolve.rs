@@ -12,7 +12,7 @@ use super::schema::{KEYS, Kind, VENDOR_URLS};
 use super::source::{FileRef, Instruction, Layer, Source};
 use super::tree::Node;
 use super::untrusted;
-use super::value::{Config, Flags, LayerRules};
+use super::value::{Config, Flags, LayerList, LayerRules};
 use crate::paths::{Env, Paths};
 use crate::policy::trust::Want;
 
@@ -77,6 +77,9 @@ fn global_file(paths: &Paths) -> Result<Option<(PathBuf, Option<&'static str>)>,
     }
 }
 
+/// Lists that policy reads layer by layer, like rules.
+const COMMAND_LISTS: [&str; 3] = ["whitelist", "blacklist_patterns", "dangerous_patterns"];
+
 struct Stack<'a> {
     merged: Merged,
     root: &'a Path,
@@ -116,6 +119,10 @@ impl Stack<'_> {
         match (key.kind, &value) {
             (Kind::Rules, _) => {
                 self.merged.add_rules(LayerRules { source: source.clone(), trusted, value: value.clone() });
+            }
+            (kind, Value::Array(texts)) if COMMAND_LISTS.contains(&key.path) => {
+                let texts = texts.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                self.merged.add_list(kind, LayerList { key: key.path, source: source.clone(), texts });
             }
             (Kind::MorePaths, Value::Array(paths)) => {
                 for path in paths.iter().filter_map(Value::as_str) {

@@ -48,6 +48,9 @@ pub struct Config {
     /// One entry a layer that wrote rules, weakest first, each in its written order.
     #[serde(skip)]
     pub permission: Vec<LayerRules>,
+    /// The three lists below as policy reads them: which layer wrote what.
+    #[serde(skip)]
+    pub lists: Vec<LayerList>,
     pub dangerous_patterns: Vec<String>,
     pub blacklist_patterns: Vec<String>,
     pub whitelist: Vec<String>,
@@ -99,6 +102,15 @@ pub struct LayerRules {
     /// An untrusted layer can only raise a verdict.
     pub trusted: bool,
     pub value: Value,
+}
+
+/// One layer's list of patterns for commands, for policy to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerList {
+    /// `whitelist`, `blacklist_patterns` or `dangerous_patterns`.
+    pub key: &'static str,
+    pub source: Source,
+    pub texts: Vec<String>,
 }
 
 /// What a command's environment is made of.

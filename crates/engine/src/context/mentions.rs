@@ -107,6 +107,12 @@ fn slash(text: &str) -> Option<(&str, &str)> {
     fits.then_some((name, args))
 }
 
+/// The same in data that nobody typed: files of the project alone, and no agent.
+pub fn mentions_in_data(data: &str) -> Vec<Mention> {
+    let mentions = mentions_in(data).into_iter().filter(|mention| !matches!(mention.what, What::Agent(_)));
+    mentions.map(|mention| Mention { author: Author::File, ..mention }).collect()
+}
+
 /// Everything that may be a mention, in order, none of it in code. All are taken for the user's words.
 pub fn mentions_in(text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();

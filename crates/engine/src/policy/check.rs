@@ -1,12 +1,16 @@
 //! One JSON line in, one decision out: how scripts and tests ask what would happen. Never runs anything.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
 use zdx_protocol::{Action, Level, Origin, Target, Verdict};
 
 use super::{PolicyContext, judge, locate};
+use crate::tools::registry::Registry;
+
+static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
 
 /// The answer to one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,17 +56,20 @@ pub fn action_of(call: &Value, cx: &PolicyContext) -> Result<Action, CheckError>
     let tool = call.get("tool").and_then(Value::as_str).ok_or(CheckError::Missing("tool"))?;
     let input = call.get("input").unwrap_or(&Value::Null);
     let text = |keys: &[&'static str]| keys.iter().find_map(|key| input.get(key).and_then(Value::as_str));
+    // By the names that a model may use, as a session takes them.
+    let known = TOOLS.find(tool);
+    let tool = known.as_ref().map_or(tool, |known| known.spec().name.as_ref());
     Ok(match tool {
-        "bash" | "shell" => Action::Command {
+        "bash" => Action::Command {
             command: command_text(input).ok_or(CheckError::Missing("input.command"))?,
             cwd: cx.root.clone(),
             origin: Origin::Model,
         },
-        "write" | "edit" | "write_file" | "edit_text" => {
+        "write" | "edit" => {
             let path = text(&["path", "file_path", "filePath"]).ok_or(CheckError::Missing("input.path"))?;
             Action::Write { tool: "write".to_owned(), targets: vec![target(path, cx)] }
         }
-        "patch" | "apply_patch" => {
+        "patch" => {
             let patch = text(&["patch", "diff", "input"]).ok_or(CheckError::Missing("input.patch"))?;
             Action::Write { tool: "patch".to_owned(), targets: patch_targets(patch, cx) }
         }

@@ -1,13 +1,15 @@
 //! What a person allowed for good: per project in zdx's own home, keyed by root. A grant covers exactly the
 //! normalised command or path that was shown, as [`grant_key`](super::grant_key) spells it, and nothing wider.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use zdx_protocol::GrantScope;
 
-use crate::paths::{ensure_dir, read_regular};
+use crate::paths::{ensure_dir, lock_beside, read_regular};
 
 /// More than anybody answers questions; a file beyond it is not ours.
 const FILE_LIMIT: usize = 4 << 20;
@@ -16,6 +18,8 @@ const FILE_LIMIT: usize = 4 << 20;
 pub enum GrantError {
     #[error("cannot read {}: {why}; move it away to start anew", path.display())]
     Unreadable { path: PathBuf, why: String },
+    #[error("{} cannot be remembered: its name is not valid UTF-8; the grant holds for this session only", root.display())]
+    Unnamed { root: PathBuf },
     #[error("cannot write {}: {source}; the grant holds for this session only", path.display())]
     Unwritable { path: PathBuf, source: io::Error },
 }
@@ -38,7 +42,8 @@ impl GrantStore {
     }
 
     pub fn of(&self, root: &Path) -> Result<Vec<String>, GrantError> {
-        Ok(self.read()?.projects.remove(&name(root)).unwrap_or_default())
+        let mut projects = self.read()?.projects;
+        Ok(root.to_str().and_then(|root| projects.remove(root)).unwrap_or_default())
     }
 
     pub fn all(&self) -> Result<BTreeMap<String, Vec<String>>, GrantError> {
@@ -46,29 +51,41 @@ impl GrantStore {
     }
 
     pub fn add(&self, root: &Path, grant: &str) -> Result<(), GrantError> {
-        let mut book = self.read()?;
-        let grants = book.projects.entry(name(root)).or_default();
-        if grants.iter().any(|known| known == grant) {
-            return Ok(());
-        }
-        grants.push(grant.to_owned());
-        self.write(&book)
+        // Another root might look the same as text.
+        let name = root.to_str().ok_or_else(|| GrantError::Unnamed { root: root.to_owned() })?;
+        self.change(|book| {
+            let grants = book.projects.entry(name.to_owned()).or_default();
+            if !grants.iter().any(|known| known == grant) {
+                grants.push(grant.to_owned());
+            }
+        })
     }
 
     /// Takes back one grant, or with `None` all of a project. Says how many went.
     pub fn revoke(&self, root: &Path, grant: Option<&str>) -> Result<usize, GrantError> {
+        let Some(name) = root.to_str().filter(|_| self.path.exists()) else { return Ok(0) };
+        self.change(|book| {
+            let Some(grants) = book.projects.get_mut(name) else { return 0 };
+            let before = grants.len();
+            grants.retain(|known| grant.is_some_and(|grant| known != grant));
+            let gone = before - grants.len();
+            if grants.is_empty() {
+                book.projects.remove(name);
+            }
+            gone
+        })
+    }
+
+    /// Read, changed and written as one step: two sessions that are answered at once must not undo each other, least of
+    /// all what was taken back.
+    fn change<T>(&self, change: impl FnOnce(&mut Book) -> T) -> Result<T, GrantError> {
+        let failed = |source| GrantError::Unwritable { path: self.path.clone(), source };
+        ensure_dir(self.path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+        let _lock = lock_beside(&self.path).map_err(failed)?;
         let mut book = self.read()?;
-        let Some(grants) = book.projects.get_mut(&name(root)) else { return Ok(0) };
-        let before = grants.len();
-        grants.retain(|known| grant.is_some_and(|grant| known != grant));
-        let gone = before - grants.len();
-        if grants.is_empty() {
-            book.projects.remove(&name(root));
-        }
-        if gone > 0 {
-            self.write(&book)?;
-        }
-        Ok(gone)
+        let result = change(&mut book);
+        self.write(&book).map_err(failed)?;
+        Ok(result)
     }
 
     fn read(&self) -> Result<Book, GrantError> {
@@ -81,13 +98,8 @@ impl GrantStore {
         }
     }
 
-    fn write(&self, book: &Book) -> Result<(), GrantError> {
-        self.replace(book).map_err(|source| GrantError::Unwritable { path: self.path.clone(), source })
-    }
-
-    fn replace(&self, book: &Book) -> io::Result<()> {
+    fn write(&self, book: &Book) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        ensure_dir(folder)?;
         // Made with mode 0600; a reader sees the old file or the new one, never half of it.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&serde_json::to_vec_pretty(book)?)?;
@@ -97,8 +109,48 @@ impl GrantStore {
     }
 }
 
-fn name(root: &Path) -> String {
-    root.to_string_lossy().into_owned()
+/// What holds in a running session: shared with the agents that work for it, and never older than the file.
+#[derive(Clone, Debug)]
+pub struct Granted {
+    session: Arc<Mutex<HashSet<String>>>,
+    store: GrantStore,
+}
+
+impl Granted {
+    pub fn new(session: &[String], store: GrantStore) -> Self {
+        Self { session: Arc::new(Mutex::new(session.iter().cloned().collect())), store }
+    }
+
+    /// What was revoked elsewhere meanwhile is gone; a file that cannot be read grants nothing.
+    pub fn now(&self, root: &Path) -> HashSet<String> {
+        let mut granted = self.session().clone();
+        granted.extend(self.store.of(root).unwrap_or_default());
+        granted
+    }
+
+    /// For the session by the record of the answer; for the project in zdx's own home. What cannot be kept there holds
+    /// for the session.
+    pub fn remember(&self, root: &Path, grant: &str, scope: GrantScope) -> Result<(), GrantError> {
+        let kept = match scope {
+            GrantScope::Session => None,
+            GrantScope::Project => Some(self.store.add(root, grant)),
+        };
+        match kept {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => {
+                self.session().insert(grant.to_owned());
+                Err(error)
+            }
+            None => {
+                self.session().insert(grant.to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    fn session(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
@@ -130,5 +182,37 @@ mod tests {
         let store = GrantStore::new(path.clone());
         assert!(matches!(store.add(Path::new("/a"), "x"), Err(GrantError::Unreadable { .. })));
         assert_eq!(std::fs::read_to_string(path).unwrap(), "{ half");
+    }
+
+    #[test]
+    fn writers_at_once_lose_nothing_and_bring_nothing_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = GrantStore::new(dir.path().join("grants.json"));
+        let root = Path::new("/a");
+        (0..20).for_each(|n| store.add(root, &format!("old {n}")).unwrap());
+        std::thread::scope(|scope| {
+            for worker in 0..4 {
+                let store = store.clone();
+                scope.spawn(move || {
+                    for n in 0..5 {
+                        store.add(root, &format!("new {worker} {n}")).unwrap();
+                        assert_eq!(store.revoke(root, Some(&format!("old {}", worker * 5 + n))).unwrap(), 1);
+                    }
+                });
+            }
+        });
+        let left = store.of(root).unwrap();
+        assert!(left.len() == 20 && left.iter().all(|grant| grant.starts_with("new")), "{left:?}");
+    }
+
+    #[test]
+    fn a_root_that_is_no_text_has_no_grants() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let dir = tempfile::tempdir().unwrap();
+        let store = GrantStore::new(dir.path().join("grants.json"));
+        assert!(store.add(Path::new(OsStr::from_bytes(b"/r\xff")), "x").is_err());
+        store.add(Path::new("/r\u{fffd}"), "x").unwrap();
+        assert!(store.of(Path::new(OsStr::from_bytes(b"/r\xfe"))).unwrap().is_empty());
     }
 }

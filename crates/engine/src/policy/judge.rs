@@ -31,23 +31,43 @@ pub struct Explanation {
     pub parts: Vec<PartFinding>,
 }
 
-pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
-    let findings = Weigher { cx, lenient: is_lenient(action, cx) }.findings(action);
-    conclude(action, &findings, cx)
+impl Explanation {
+    /// What rules, preset and floors say, before grants and whether anybody can be asked.
+    pub fn strictest(&self) -> Level {
+        self.parts.iter().map(|part| part.verdict).max().unwrap_or(Level::Allow)
+    }
+
+    /// Whether a yes to what was asked here also says yes to what the same action would mean `now`.
+    pub fn covers(&self, now: &Explanation) -> bool {
+        let asked = |part: &PartFinding| part.verdict == Level::Allow || self.parts.contains(part);
+        now.verdict.level() < self.verdict.level()
+            || (now.verdict.level() == self.verdict.level() && now.parts.iter().all(asked))
+    }
 }
 
-/// The same decision about a command line, part by part.
+pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
+    weigh(action, cx).verdict
+}
+
+/// The same decision, part by part.
+pub fn weigh(action: &Action, cx: &PolicyContext) -> Explanation {
+    let parts = Weigher { cx, lenient: is_lenient(action, cx) }.findings(action);
+    Explanation { verdict: conclude(action, &parts, cx), parts }
+}
+
+/// The same decision about a command line in the root.
 pub fn explain(command: &str, origin: Origin, cx: &PolicyContext) -> Explanation {
-    let action = Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin };
-    let parts = Weigher { cx, lenient: is_lenient(&action, cx) }.findings(&action);
-    Explanation { verdict: conclude(&action, &parts, cx), parts }
+    weigh(&Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin }, cx)
 }
 
 /// Exactly what "always" would remember for this action: this command, this path, nothing wider.
 pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
     let paths = |tool: &str, targets: &[Target]| {
-        let names: Vec<String> = targets.iter().map(|target| target.path.display().to_string()).collect();
-        Some(format!("{tool} {}", names.join("\n")))
+        // A name that text cannot tell from another one is not remembered.
+        let plain =
+            |target: &Target| target.path.to_str().filter(|name| !name.contains('\n')).map(str::to_owned);
+        let names: Option<Vec<String>> = targets.iter().map(plain).collect();
+        names.map(|names| format!("{tool} {}", names.join("\n")))
     };
     match action {
         Action::Command { command, cwd, .. } if *cwd == cx.root => {
@@ -158,13 +178,16 @@ impl Weigher<'_> {
         }
         for target in targets {
             let shown = target.path.display().to_string();
-            let mut own = ruling.clone();
-            if write && is_instruction(&target.path) && own.level == Level::Allow {
-                own.level = Level::Ask;
-            }
-            findings.push(self.by_rule(&shown, &own, what));
-            let of_a_skill = !write && self.cx.skills.cover(&target.path);
-            if !target.inside && !of_a_skill && !super::protected::is_harmless_device(&target.path) {
+            findings.push(if write && is_instruction(&target.path) && ruling.level == Level::Allow {
+                let level = self.preset(Level::Ask);
+                let reason =
+                    "it changes what agents are told, which is at least asked about, whatever rules say";
+                finding(&shown, level, code(level), reason, None)
+            } else {
+                self.by_rule(&shown, &ruling, what)
+            });
+            let lent = !write && (self.cx.skills.cover(&target.path) || self.is_output(&target.path));
+            if !target.inside && !lent && !super::protected::is_harmless_device(&target.path) {
                 findings.push(self.outside(&shown, &target.path));
             }
             if write && is_raw_device(&target.path) {
@@ -177,6 +200,12 @@ impl Weigher<'_> {
             }
         }
         findings
+    }
+
+    /// What a command of this session printed, kept whole; nothing else that lies there.
+    fn is_output(&self, path: &Path) -> bool {
+        self.cx.outputs.as_deref().is_some_and(|folder| path.parent() == Some(folder))
+            && path.extension().is_some_and(|kind| kind == "stdout" || kind == "stderr")
     }
 
     fn outside(&self, text: &str, path: &Path) -> PartFinding {
@@ -239,6 +268,7 @@ impl Weigher<'_> {
                 Concern::Confirm { code, why } => {
                     findings.push(finding(text, Level::Confirm, code, why, None))
                 }
+                Concern::Outside { path, write: false } if self.is_output(path) => {}
                 Concern::Outside { path, .. } => findings.push(self.outside(text, path)),
                 Concern::Ask { .. } => {}
             }

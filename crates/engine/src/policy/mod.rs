@@ -22,7 +22,7 @@ use zdx_protocol::Approval;
 use crate::tools::skill::LoadedSkills;
 
 pub use files::{Disk, Entry, FileView, Located, MapView, locate};
-pub use judge::{Explanation, PartFinding, explain, grant_key, judge};
+pub use judge::{Explanation, PartFinding, explain, grant_key, judge, weigh};
 pub use protected::{is_instruction, is_protected};
 pub use rules::{LayerSource, RuleError, Rules, Ruling};
 
@@ -44,6 +44,8 @@ pub struct PolicyContext {
     pub files: Arc<dyn FileView>,
     /// Skills that were loaded: their folders may be read wherever they lie.
     pub skills: LoadedSkills,
+    /// Where this session keeps what commands printed, resolved: a model is told of these files to read them.
+    pub outputs: Option<PathBuf>,
 }
 
 impl PolicyContext {
@@ -59,6 +61,7 @@ impl PolicyContext {
             grants: Arc::default(),
             files: Arc::new(Disk),
             skills: LoadedSkills::default(),
+            outputs: None,
         }
     }
 }

@@ -97,16 +97,22 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
 }
 
 #[test]
-fn a_mask_is_only_refused_where_it_stood_for_something() {
-    let call = |text: &str| Arguments::Object(json!({"content": text}).as_object().unwrap().clone());
-    let shown = |text: &str| {
-        let output = ToolOutput::Ok(json!({"content": text})).into();
-        vec![Message {
-            role: zdx_protocol::Role::User,
-            parts: vec![Part::ToolResult { tool_use_id: "i".into(), output }],
-        }]
-    };
-    assert!(repeats_mask(&call("KEY=[redacted]"), &shown("KEY=[redacted]")));
-    assert!(!repeats_mask(&call("KEY=[redacted]"), &shown("KEY=x")));
-    assert!(!repeats_mask(&call("KEY=x"), &shown("KEY=[redacted]")));
+fn a_mask_counts_as_shown_wherever_a_model_was_told_it() {
+    let masked = "KEY=[redacted]";
+    let result = |output: ToolOutput| Part::ToolResult { tool_use_id: "i".into(), output: output.into() };
+    let (user, assistant) = (zdx_protocol::Role::User, zdx_protocol::Role::Assistant);
+    for (role, part, expected) in [
+        (user, result(ToolOutput::Ok(json!({"content": masked}))), true),
+        (user, result(ToolOutput::Err(ToolError::new("c", masked))), true),
+        (user, Part::Text(masked.into()), true),
+        (zdx_protocol::Role::System, Part::Text(masked.into()), true),
+        (assistant, Part::Text(masked.into()), false),
+        (user, Part::Text("KEY=x".into()), false),
+    ] {
+        assert_eq!(
+            showed_mask(&[Message { role, parts: vec![part.clone()] }]),
+            expected,
+            "{role:?} {part:?}"
+        );
+    }
 }

@@ -74,13 +74,19 @@ impl Tool for Bash {
         let cwd = cx.workspace.root().to_owned();
         let action = Action::Command { command: command.clone(), cwd: cwd.clone(), origin: Origin::Model };
         let preview = Preview::Command { command: command.clone() };
-        let shell = Arc::clone(&cx.shell);
+        let (shell, workspace) = (Arc::clone(&cx.shell), Arc::clone(&cx.workspace));
         let run = move |run: RunContext| {
             let RunContext { id, cancel, progress } = run;
             let options = RunOptions { id, cwd, timeout, cancel, progress: Some(progress) };
-            async move { envelope(shell.run(&command, options).await) }.boxed()
+            async move {
+                if !workspace.is_in_place() {
+                    return envelope(Err(ShellError::Moved(options.cwd)));
+                }
+                envelope(shell.run(&command, options).await)
+            }
+            .boxed()
         };
-        Ok(Prepared { action, preview, doomed: None, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed: None, adds_mask: false, run: Box::new(run) })
     }
 }
 
@@ -90,7 +96,10 @@ fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput {
         Err(error) => {
             let code = match error {
                 ShellError::TooLong(_) | ShellError::Nul => "invalid_input",
-                ShellError::NoFolder(_) | ShellError::Start { .. } | ShellError::Lost => "exec_error",
+                ShellError::NoFolder(_)
+                | ShellError::Moved(_)
+                | ShellError::Start { .. }
+                | ShellError::Lost => "exec_error",
             };
             return ToolOutput::error(code, error.to_string());
         }

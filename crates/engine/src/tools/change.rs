@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use similar::{DiffOp, TextDiff};
+use zdx_protocol::display::diff::CUT;
+use zdx_protocol::redact::MASK;
 use zdx_protocol::{Preview, Target, ToolError};
 
 use super::text::first;
@@ -55,6 +57,12 @@ pub fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Option<Ve
     }
 }
 
+/// Whether more masks stand in a file after a change than before it. A file may well hold the word itself.
+pub fn adds_mask(old: &[u8], new: &[u8]) -> bool {
+    let masks = |text: &[u8]| memchr::memmem::find_iter(text, MASK).count();
+    masks(new) > masks(old)
+}
+
 pub fn changed_since(path: &Path) -> ToolError {
     let message = format!("{} changed since this call was prepared: read it again first", path.display());
     ToolError::new("changed_since", message)
@@ -73,8 +81,8 @@ impl Change {
         if old == new {
             return Self::default();
         }
-        if old.contains(&0) || new.contains(&0) {
-            return Self::uncompared(old, new, "(binary content, not shown)");
+        if old.contains(&0) {
+            return Self::uncompared(old, new, "(what is there is binary and not shown)");
         }
         if old.len() + new.len() > DIFF_INPUT {
             return Self::uncompared(old, new, "(too large to compare line by line)");
@@ -94,6 +102,7 @@ impl Change {
             }
         }
         let mut text = String::new();
+        // A NUL in new content is shown like any other character: it must not hide what stands around it.
         for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
             if text.len() > DIFF_OUTPUT {
                 break;
@@ -102,12 +111,12 @@ impl Change {
         }
         if text.len() > DIFF_OUTPUT {
             text.truncate(first(&text, DIFF_OUTPUT).len());
-            text.push_str("\n(the rest of the diff is not shown)\n");
+            let _ = writeln!(text, "\n{CUT}");
         }
         Self { additions, deletions, diff: text }
     }
 
-    /// Every line counts as replaced but those that are equal at both ends.
+    /// Every line counts as replaced but those that are equal at both ends. What comes is shown all the same.
     fn uncompared(old: &[u8], new: &[u8], why: &str) -> Self {
         let common = |(a, b): &(&u8, &u8)| a == b;
         let start = old.iter().zip(new).take_while(common).count();
@@ -117,7 +126,19 @@ impl Change {
             middle.iter().filter(|&&byte| byte == b'\n').count()
                 + usize::from(middle.last().is_some_and(|&byte| byte != b'\n'))
         };
-        Self { additions: lines(new), deletions: lines(old), diff: why.to_owned() }
+        let additions = lines(new);
+        let mut diff = why.to_owned();
+        let from = new[..start].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let comes = String::from_utf8_lossy(&new[from..new.len() - end]);
+        let shown = first(&comes, DIFF_OUTPUT);
+        if !shown.is_empty() {
+            let _ = write!(diff, "\n@@ -0,0 +1,{} @@", shown.lines().count());
+            shown.lines().for_each(|line| _ = write!(diff, "\n+{line}"));
+        }
+        if shown.len() < comes.len() {
+            let _ = write!(diff, "\n{CUT}");
+        }
+        Self { additions, deletions: lines(old), diff }
     }
 
     pub fn preview(&self, path: &Path, operation: Operation) -> Preview {
@@ -152,6 +173,21 @@ mod tests {
         assert!(started.elapsed() < Duration::from_secs(2));
         assert_eq!((change.additions, change.deletions), (800_000, 800_000));
         assert_eq!(Change::between(b"a\0\n", b"a\0\nb\n").additions, 1);
+    }
+
+    #[test]
+    fn what_comes_is_shown_whatever_was_there_and_whatever_it_holds() {
+        let change = Change::between(b"\0\x01", b"one\ntwo\n");
+        assert_eq!(change.diff, "(what is there is binary and not shown)\n@@ -0,0 +1,2 @@\n+one\n+two");
+        assert_eq!(
+            Change::between(b"", b"evil\n\0").diff,
+            "@@ -0,0 +1,2 @@\n+evil\n+\0\n\\ No newline at end of file\n"
+        );
+        let large: Vec<u8> = b"word\n".repeat(1 << 20);
+        let change = Change::between(b"", &large);
+        assert!(
+            change.diff.starts_with("(too large to compare line by line)\n@@ ") && change.diff.ends_with(CUT)
+        );
     }
 
     #[test]

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
 
-use super::change::{Change, MOST, Operation, changed_since};
+use super::change::{Change, MOST, Operation, adds_mask, changed_since};
 use super::input::{Input, invalid};
 use super::workspace::{FileError, Workspace, near_names};
 use super::{Prepared, Tool, ToolContext, off_thread};
@@ -80,8 +81,11 @@ impl Tool for Edit {
         // Whether a file is there, and what it is, is told only to those who may know: after the decision.
         let content = load(&cx.workspace, &target);
         let before = content.as_deref().ok().map(digest);
+        // Of text that is not found, a mask in it is the likeliest reason.
+        let mut added = replacement.old.contains(MASK) || replacement.new.contains(MASK);
         let (preview, doomed) = match content.map(|content| (replacement.apply(&content), content)) {
             Ok((Ok((edited, _)), content)) => {
+                added = adds_mask(content.as_bytes(), edited.as_bytes());
                 let change = Change::between(content.as_bytes(), edited.as_bytes());
                 (change.preview(&target.path, Operation::Updated), None)
             }
@@ -91,7 +95,7 @@ impl Tool for Edit {
         let action = Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] };
         let workspace = Arc::clone(&cx.workspace);
         let run = move |run| off_thread(run, move || edit(&workspace, &target, before, &replacement)).boxed();
-        Ok(Prepared { action, preview, doomed, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed, adds_mask: added, run: Box::new(run) })
     }
 }
 
@@ -140,7 +144,7 @@ fn edit(
     }
     let change = Change::between(content.as_bytes(), edited.as_bytes());
     Ok(json!({
-        "path": target.path,
+        "path": target.path.to_string_lossy(),
         "replacements": count,
         "additions": change.additions,
         "deletions": change.deletions,

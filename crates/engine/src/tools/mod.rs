@@ -31,7 +31,7 @@ pub mod workspace;
 mod write;
 
 pub use registry::Registry;
-pub use shell::{CommandOutput, End, RunOptions, Shell, ShellSettings};
+pub use shell::{CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings};
 pub use todo::Todos;
 pub use workspace::Workspace;
 
@@ -53,6 +53,9 @@ pub struct Prepared {
     /// Set when the call cannot succeed (text to replace that is not there): answered instead of asking a person
     /// about it. Says nothing of the file's content; an allowed call may `run` and learn more.
     pub doomed: Option<ToolError>,
+    /// A file would hold the mask of a secret where it holds none now, or text is looked for that only a mask makes
+    /// different from the file.
+    pub adds_mask: bool,
     pub run: RunFn,
 }
 

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use zdx_protocol::display::diff::CUT;
+use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Preview, ToolError, ToolSpec};
 
 use super::change::changed_since;
@@ -24,7 +26,7 @@ mod place;
 mod plan;
 mod unified;
 
-use plan::{Operation, Plan, PlannedFile};
+use plan::{Names, Operation, Plan, PlannedFile};
 
 const PREVIEW: usize = 32 * 1024;
 
@@ -64,15 +66,21 @@ impl Tool for Patch {
             return Err(invalid("`patch` is empty"));
         }
         let sections = parse::parse(&text)?;
-        let targets = Plan::targets(&cx.workspace, &sections)?;
-        let (states, preview, doomed) = match Plan::make(&cx.workspace, &sections) {
-            Ok(plan) => (Some(plan.files.iter().map(state).collect()), preview(&cx.workspace, &plan), None),
+        let names = Names::resolve(&cx.workspace, &sections)?;
+        let targets = names.targets();
+        // Where it does not fit, a mask in it is the likeliest reason.
+        let mut added = text.contains(MASK);
+        let (states, preview, doomed) = match Plan::make(&cx.workspace, &sections, &names) {
+            Ok(plan) => {
+                added = plan.adds_mask();
+                (Some(plan.files.iter().map(state).collect()), preview(&cx.workspace, &plan), None)
+            }
             Err(fault) => (None, Preview::None, Some(fault.plainly)),
         };
         let workspace = std::sync::Arc::clone(&cx.workspace);
         let run = move |run| {
             let work = move || {
-                let plan = Plan::make(&workspace, &sections).map_err(plan::Fault::helpfully)?;
+                let plan = Plan::make(&workspace, &sections, &names).map_err(plan::Fault::helpfully)?;
                 unchanged(&plan, states)?;
                 commit::commit(&workspace, &plan)?;
                 Ok(result(&workspace, &plan))
@@ -80,7 +88,7 @@ impl Tool for Patch {
             off_thread(run, work).boxed()
         };
         let action = Action::Write { tool: "patch".to_owned(), targets };
-        Ok(Prepared { action, preview, doomed, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed, adds_mask: added, run: Box::new(run) })
     }
 }
 
@@ -125,7 +133,7 @@ fn combined(workspace: &Workspace, plan: &Plan) -> String {
         let room = PREVIEW.saturating_sub(text.len());
         text.push_str(first(&lines.diff, room));
         if lines.diff.len() > room {
-            text.push_str("\n(the rest of the diff is not shown)\n");
+            let _ = writeln!(text, "\n{CUT}");
         }
     }
     text

@@ -61,7 +61,7 @@ impl Tool for Read {
         let action = Action::Read { tool: "read".to_owned(), targets: vec![target.clone()] };
         let cx = cx.clone();
         let run = move |run: RunContext| run_read(cx, run, target, lines).boxed();
-        Ok(Prepared { action, preview: Preview::None, doomed: None, run: Box::new(run) })
+        Ok(Prepared { action, preview: Preview::None, doomed: None, adds_mask: false, run: Box::new(run) })
     }
 }
 

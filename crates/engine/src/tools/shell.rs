@@ -86,6 +86,8 @@ pub enum ShellError {
     TooLong(usize),
     #[error("the command holds a NUL character, which no shell can run")]
     Nul,
+    #[error("the working folder {0} was moved away, and something else may lie there now: start zdx anew")]
+    Moved(PathBuf),
     #[error("the working folder {0} is gone")]
     NoFolder(PathBuf),
     #[error("could not start {program}: {source}")]

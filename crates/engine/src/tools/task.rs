@@ -74,6 +74,6 @@ impl Tool for Task {
         let run = move |run: RunContext| {
             async move { subagents.run(&agent, prompt, run.cancel, run.progress).await }.boxed()
         };
-        Ok(Prepared { action, preview, doomed: None, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed: None, adds_mask: false, run: Box::new(run) })
     }
 }

@@ -85,7 +85,13 @@ impl Tool for TodoRead {
             let output = ToolOutput::Ok(json!({"items": items, "checklist": checklist(&items)}));
             std::future::ready(output).boxed()
         };
-        Ok(Prepared { action: Action::Todo, preview: Preview::None, doomed: None, run: Box::new(run) })
+        Ok(Prepared {
+            action: Action::Todo,
+            preview: Preview::None,
+            doomed: None,
+            adds_mask: false,
+            run: Box::new(run),
+        })
     }
 }
 
@@ -140,6 +146,6 @@ impl Tool for TodoWrite {
             todos.set(items);
             std::future::ready(output).boxed()
         };
-        Ok(Prepared { action: Action::Todo, preview, doomed: None, run: Box::new(run) })
+        Ok(Prepared { action: Action::Todo, preview, doomed: None, adds_mask: false, run: Box::new(run) })
     }
 }

@@ -163,6 +163,17 @@ impl Workspace {
         &self.journal
     }
 
+    /// Whether nothing else lies where the folder was opened: commands begin there by name.
+    pub fn is_in_place(&self) -> bool {
+        let identity = |found: rustix::fs::Stat| (found.st_dev, found.st_ino);
+        match (rustix::fs::fstat(&self.descriptor), rustix::fs::stat(&self.root)) {
+            (Ok(opened), Ok(named)) => identity(opened) == identity(named),
+            // Where nothing is, nothing can begin.
+            (Ok(_), Err(rustix::io::Errno::NOENT)) => true,
+            (Err(_), _) | (_, Err(_)) => false,
+        }
+    }
+
     /// Canonical and absolute.
     pub fn root(&self) -> &Path {
         &self.root

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
 
-use super::change::{Before, Change, Operation, changed_since, look};
+use super::change::{Before, Change, Operation, adds_mask, changed_since, look};
 use super::input::Input;
 use super::workspace::{FileError, Workspace};
 use super::{Prepared, Tool, ToolContext, off_thread};
@@ -50,8 +50,10 @@ impl Tool for Write {
         let (path, content) = (input.text("path")?, input.text("content")?);
         let target = cx.workspace.resolve(&path).map_err(FileError::not_written)?;
         let action = Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] };
+        let mut added = adds_mask(&[], content.as_bytes());
         let (before, preview, doomed) = match look(&cx.workspace, &target) {
             Ok((before, old)) => {
+                added = adds_mask(old.as_deref().unwrap_or_default(), content.as_bytes());
                 let change = Change::between(old.as_deref().unwrap_or_default(), content.as_bytes());
                 let preview = change.preview(&target.path, operation(&before, old.as_deref(), &content));
                 (Some(before), preview, None)
@@ -60,7 +62,7 @@ impl Tool for Write {
         };
         let workspace = Arc::clone(&cx.workspace);
         let run = move |run| off_thread(run, move || write(&workspace, &target, before, &content)).boxed();
-        Ok(Prepared { action, preview, doomed, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed, adds_mask: added, run: Box::new(run) })
     }
 }
 
@@ -92,7 +94,7 @@ fn write(
     }
     let change = Change::between(old.as_deref().unwrap_or_default(), content.as_bytes());
     let mut data = json!({
-        "path": target.path,
+        "path": target.path.to_string_lossy(),
         "bytes": content.len(),
         "created": operation == Operation::Created,
         "operation": operation.name(),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use zdx_protocol::{
-    Action, ApprovalRequest, Danger, Decision, Event, GrantScope, NoticeLevel, Preview, Reason, ToolCall,
+    Action, ApprovalRequest, Danger, Decision, Event, Level, NoticeLevel, Preview, Reason, ToolCall,
     ToolError, TurnState, Verdict,
 };
 
 use super::TurnIo;
-use crate::policy;
+use crate::policy::{self, Explanation, PolicyContext};
 
 /// What is about to happen, without the part that does it.
 #[derive(Clone, Copy)]
@@ -28,30 +28,54 @@ pub enum Gate {
 }
 
 pub async fn gate(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate {
-    let (danger, reason) = match judge(io, plan.action).await {
-        Verdict::Allow => return Gate::Run,
-        Verdict::Deny(reason) => return Gate::Refused(refusal(reason)),
-        Verdict::Ask(reason) => (Danger::Ask, reason),
-        Verdict::Confirm(reason) => (Danger::Confirm, reason),
-    };
-    // Nobody should be asked about a call that cannot succeed.
-    if let Some(error) = plan.doomed {
-        return Gate::Failed(error.clone());
+    let mut answered: Option<Explanation> = None;
+    loop {
+        let judged = judge(io, plan.action).await;
+        if answered.is_some_and(|answered| answered.covers(&judged)) {
+            return Gate::Run;
+        }
+        let (danger, reason) = match judged.verdict.clone() {
+            Verdict::Allow => return Gate::Run,
+            Verdict::Deny(reason) => return Gate::Refused(refusal(reason)),
+            Verdict::Ask(reason) => (Danger::Ask, reason),
+            Verdict::Confirm(reason) => (Danger::Confirm, reason),
+        };
+        // Nobody should be asked about a call that cannot succeed.
+        if let Some(error) = plan.doomed {
+            return Gate::Failed(error.clone());
+        }
+        match ask(io, call, plan, danger, reason).await {
+            // A file may have come, gone or turned into a link while the question stood. What was answered is
+            // what runs; anything else is a new question.
+            Gate::Run => answered = Some(judged),
+            other => return other,
+        }
     }
-    ask(io, call, plan, danger, reason).await
 }
 
 /// The decision looks at files, which can hang on a dead mount: not on the thread that hears Ctrl-C.
-async fn judge(io: &TurnIo<'_>, action: &Action) -> Verdict {
+async fn judge(io: &TurnIo<'_>, action: &Action) -> Explanation {
     let (action, context) = (action.clone(), io.policy.clone());
     let broken = || {
-        Verdict::Deny(Reason {
+        let reason = Reason {
             code: "internal".to_owned(),
             message: "the guard broke down; this is a defect of zdx, and nothing was run".to_owned(),
             rule: None,
-        })
+        };
+        Explanation { verdict: Verdict::Deny(reason), parts: Vec::new() }
     };
-    tokio::task::spawn_blocking(move || policy::judge(&action, &context)).await.unwrap_or_else(|_| broken())
+    let granted = io.grants.clone();
+    let weigh = move || {
+        let mut context = PolicyContext { grants: Arc::default(), ..context };
+        let judged = policy::weigh(&action, &context);
+        if judged.strictest() != Level::Ask {
+            return judged;
+        }
+        // Only here do grants count: they are looked up when they do.
+        context.grants = Arc::new(granted.now(&context.root));
+        policy::weigh(&action, &context)
+    };
+    tokio::task::spawn_blocking(weigh).await.unwrap_or_else(|_| broken())
 }
 
 async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Danger, reason: Reason) -> Gate {
@@ -87,7 +111,12 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
     };
     let grant = grant.filter(|_| scope.is_some());
     if let (Some(grant), Some(scope)) = (&grant, scope) {
-        remember(io, grant, scope).await;
+        // Another zdx may be writing the file: that is waited for elsewhere.
+        let (granted, root, grant) = (io.grants.clone(), io.policy.root.clone(), grant.clone());
+        let kept = tokio::task::spawn_blocking(move || granted.remember(&root, &grant, scope)).await;
+        if let Ok(Err(error)) = kept {
+            io.emit.notice(NoticeLevel::Warning, error.to_string()).await;
+        }
     }
     io.emit
         .emit(Event::ApprovalResolved { request, id: call.id.clone(), decision: decision.clone(), grant })
@@ -102,16 +131,6 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
             );
             Gate::Refused(ToolError::new("rejected", said))
         }
-    }
-}
-
-/// For the session by the record of the answer; for the project in zdx's own home too.
-async fn remember(io: &mut TurnIo<'_>, grant: &str, scope: GrantScope) {
-    Arc::make_mut(&mut io.policy.grants).insert(grant.to_owned());
-    if scope == GrantScope::Project
-        && let Err(error) = io.grants.add(&io.policy.root, grant)
-    {
-        io.emit.notice(NoticeLevel::Warning, error.to_string()).await;
     }
 }
 

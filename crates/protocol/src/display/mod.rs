@@ -9,4 +9,4 @@ pub mod labels;
 mod sanitize;
 pub mod text;
 
-pub use sanitize::{Colours, Sanitizer, plain, sanitize, visible, visible_line};
+pub use sanitize::{Colours, Sanitizer, json_safe, plain, sanitize, visible, visible_line};

@@ -1,6 +1,7 @@
 //! Keeps secrets out of what zdx writes: logs, session files, mirrors.
 //! Masks known values and what has the shape of a token; never decides what is written.
 
+mod assigned;
 mod shapes;
 mod stream;
 #[cfg(test)]
@@ -13,6 +14,7 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Map, Value};
 
+use assigned::is_filler;
 use shapes::Shapes;
 pub use stream::RedactStream;
 
@@ -122,7 +124,7 @@ impl Redactor {
 pub fn dotenv_secrets(text: &str) -> Vec<String> {
     text.lines()
         .filter_map(dotenv_entry)
-        .filter(|(name, value)| is_secret(value) && (names_secret(name) || !is_wordlike(value)))
+        .filter(|(name, value)| names_secret_value(name, value) || (is_secret(value) && !is_wordlike(value)))
         .map(|(_, value)| value.to_owned())
         .collect()
 }
@@ -165,12 +167,24 @@ pub fn names_secret(name: &str) -> bool {
     })
 }
 
+/// Whether a variable of this name and value holds a secret. How to authenticate (`AUTH_TYPE=internal`) is none.
+pub fn names_secret_value(name: &str, value: &str) -> bool {
+    let manner = || {
+        let name = name.to_ascii_uppercase();
+        !names_secret(
+            &name.split(['_', '-', '.']).filter(|word| *word != "AUTH").collect::<Vec<_>>().join("_"),
+        )
+    };
+    names_secret(name) && is_secret(value) && !(is_wordlike(value) && manner())
+}
+
 /// Whether a value may be a secret at all: a path, a number or an address without password is none.
 pub fn is_secret(value: &str) -> bool {
     const WORDS: [&str; 7] =
         ["development", "production", "localhost", "127.0.0.1", "disabled", "postgres", "memory"];
     let starts = |starts: &[&str]| starts.iter().any(|start| value.starts_with(start));
     let commonplace = value.len() < SHORTEST_SECRET
+        || is_filler(value)
         || WORDS.contains(&value)
         || starts(&["$", "/", "./", "../", "~/"])
         || (starts(&["http://", "https://", "redis://", "postgres://"]) && !value.contains(['@', '?']))

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
+use super::assigned::assigned;
+
 struct Shape {
     prefix: &'static str,
     body: Body,
@@ -121,7 +123,7 @@ impl Shape {
             Body::Jwt => (prefix.start, 0, jwt(body)),
             Body::Pem => (prefix.start, 0, pem(body)),
             Body::Bearer => (prefix.end, 0, token(body, is_bearer)),
-            Body::Assignment => (prefix.end + quote, quote, assigned(&body[quote..])),
+            Body::Assignment => (prefix.end + quote, quote, assigned(&body[quote..], quote > 0)),
         };
         let fits = match self.body {
             Body::Capitals => length == self.at_least,
@@ -139,7 +141,7 @@ fn start(text: &str) -> &[u8] {
     &text.as_bytes()[..text.len().min(LOOK_AHEAD)]
 }
 
-fn run(text: &str, accept: impl Fn(u8) -> bool) -> usize {
+pub(super) fn run(text: &str, accept: impl Fn(u8) -> bool) -> usize {
     text.bytes().position(|byte| !accept(byte)).unwrap_or(text.len())
 }
 
@@ -170,32 +172,6 @@ fn jwt(body: &str) -> usize {
         return 0;
     }
     header + 1 + run(rest, |byte| is_token(byte) || byte == b'.')
-}
-
-/// How code refers to a value, and how examples leave it out.
-const ELSEWHERE: [&str; 10] = [
-    "process.env",
-    "os.environ",
-    "env.",
-    "import.meta",
-    "config.",
-    "self.",
-    "this.",
-    "your",
-    "changeme",
-    "xxxx",
-];
-
-/// The length of an assigned value; none when it refers to one kept elsewhere, or is code or JSON around it.
-fn assigned(value: &str) -> usize {
-    let ends =
-        |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'(' | b'[');
-    let length = run(value, |byte| !ends(byte));
-    let reference = value.starts_with(['$', '<', '{', '*', '%', ',', ':', '}', ']'])
-        || ELSEWHERE
-            .iter()
-            .any(|start| value.get(..start.len()).is_some_and(|v| v.eq_ignore_ascii_case(start)));
-    if reference || value[length..].starts_with(['(', '[']) { 0 } else { length }
 }
 
 /// A private key's block, the rest of it when the end is missing.

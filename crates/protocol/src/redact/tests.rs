@@ -51,6 +51,10 @@ fn what_is_no_secret_is_borrowed() {
         "eyJhbGciOiJIUzI1NiJ9 alone",
         "KEY=",
         "{\"KEY=\":12345678901}",
+        "client = Client(API_KEY=settings_value, SECRET_KEY=settings.SECRET_2)",
+        "if API_KEY==expected_key_1 && TOKEN=>other_token_2 {}",
+        "SORT_KEY=created_at PRIMARY_KEY=inventory_id PASSWORD=changeme123 TOKEN=xxxxxxxx1",
+        "API_KEY=\"your-key-here-1\" SECRET=\"example-123456\" TOKEN=00000000",
     ] {
         assert!(matches!(redactor.redact(text), Cow::Borrowed(_)), "{}", redactor.redact(text));
     }
@@ -117,6 +121,13 @@ fn a_dotenv_gives_its_secrets_and_not_its_commonplaces() {
         dotenv_secrets(text),
         ["a b c d e", "abcdefgh1", "postgres://u:p4ss@db/x", "some_planted_value_1"]
     );
+}
+
+#[test]
+fn a_word_of_the_language_is_no_secret() {
+    let text = "DB_PASSWORD=password\nSECRET_KEY=changeme\nAUTH_TYPE=internal\nAUTH_TOKEN=letmeinnow\nKEY=xxxxxxxx\n\
+                API_KEY=my-company-key-81\nAUTH=basic-auth-9f8e7d6c5b\n";
+    assert_eq!(dotenv_secrets(text), ["letmeinnow", "my-company-key-81", "basic-auth-9f8e7d6c5b"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::json;
 use zdx_engine::policy::PolicyContext;
 use zdx_engine::policy::check::check_line;
 
+use crate::commands::json_line;
 use crate::exit::{Ending, Failure, reason};
 use crate::output::write_all;
 
@@ -34,7 +35,7 @@ pub fn run(context: &PolicyContext) -> Result<Ending, Failure> {
                 json!({"verdict": "deny", "code": "invalid_input", "reason": why, "rule": null})
             }
         };
-        answers.extend(format!("{answer}\n").into_bytes());
+        answers.extend(json_line(&answer).into_bytes());
         // A program that asks line by line waits for each answer; a whole file is answered in large writes.
         if answers.len() >= BUFFER || !input.buffer().contains(&b'\n') {
             write_all(rustix::stdio::stdout(), &answers)?;

@@ -7,7 +7,7 @@ use zdx_engine::policy::grants::GrantStore;
 use zdx_protocol::display::{format, visible_line};
 
 use crate::args::Format;
-use crate::commands::{print, warn};
+use crate::commands::{json_line, print, warn};
 use crate::exit::{Ending, Failure};
 use crate::settings::Settings;
 
@@ -73,7 +73,7 @@ fn list(settings: &Settings, projects: &[Project], everywhere: bool) -> Result<E
         match settings.format {
             Format::Json => {
                 for grant in grants {
-                    text.push_str(&format!("{}\n", json!({"root": root, "grant": grant})));
+                    text.push_str(&json_line(&json!({"root": root, "grant": grant})));
                 }
             }
             Format::Text => {

@@ -86,7 +86,7 @@ impl Desk<'_> {
         if !target.inside && author == Author::File {
             return self.say(
                 path,
-                "the command's file names it, not you, and it is outside the project; not attached",
+                "a file or a pipe names it, not you, and it is outside the project; not attached",
             );
         }
         if self.seen.contains(&target.path) {

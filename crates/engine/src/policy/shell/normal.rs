@@ -13,7 +13,7 @@ pub fn normalise(command: &str) -> String {
         Token::Word(..) => true,
     });
     if !plain {
-        return command.trim().to_owned();
+        return command.to_owned();
     }
     let mut out = String::new();
     let mut end = 0;
@@ -31,7 +31,8 @@ pub fn normalise(command: &str) -> String {
         }
         end = location.end.index;
     }
-    out.trim_end().to_owned()
+    // Blanks at the end are part of a word (`a\\ `), or there would be none.
+    out.trim_end_matches('\n').to_owned()
 }
 
 #[cfg(test)]
@@ -45,6 +46,8 @@ mod tests {
         assert_ne!(normalise("ls 2>x"), normalise("ls 2 >x"));
         assert_ne!(normalise("git status"), normalise("git status; rm x"));
         assert_ne!(normalise("ls\nrm x"), normalise("ls rm x"));
+        assert_ne!(normalise("touch a\\ "), normalise("touch a\\"));
+        assert_ne!(normalise("cat <<E\nE "), normalise("cat <<E\nE"));
         assert_eq!(normalise("ls 'open"), "ls 'open");
     }
 }

@@ -2,23 +2,18 @@
 //! A damaged file trusts nothing and is never written over.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Digest;
-use crate::paths::{ensure_dir, read_regular};
+use crate::paths::{ensure_dir, lock_beside, read_regular};
 
 const VERSION: u32 = 1;
 const LARGEST_FILE: usize = 8 << 20;
-/// Another zdx holds the file for no longer than a write takes.
-const TRIES: u32 = 200;
-const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -128,7 +123,7 @@ impl TrustStore {
         if let Some(dir) = self.file.parent() {
             ensure_dir(dir).map_err(|source| self.failed(source))?;
         }
-        // Released when it is closed. A file of its own, for the other one is replaced.
+        // Released when it is closed.
         let _lock = self.lock()?;
         let mut stored = self.read()?;
         let result = change(&mut stored);
@@ -137,18 +132,10 @@ impl TrustStore {
     }
 
     fn lock(&self) -> Result<File, TrustError> {
-        let path = self.file.with_extension("lock");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(&path).map_err(|source| TrustError::Io { path, source })?;
-        for _ in 0..TRIES {
-            match file.try_lock() {
-                // A file system without locks: the rename alone has to do.
-                Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
-            }
-        }
-        Err(TrustError::Busy { path: self.file.clone() })
+        lock_beside(&self.file).map_err(|source| match source.kind() {
+            io::ErrorKind::WouldBlock => TrustError::Busy { path: self.file.clone() },
+            _ => self.failed(source),
+        })
     }
 
     fn write(&self, stored: &Stored) -> io::Result<()> {

@@ -120,6 +120,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::super::parse::parse;
+    use super::super::plan::Names;
     use super::*;
 
     /// Fails when it comes to the file that became a folder after everything was staged.
@@ -134,7 +135,9 @@ mod tests {
         fs::set_permissions(path("a"), fs::Permissions::from_mode(0o751)).unwrap();
         let text = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Add File: deep/er/new\n+x\n*** Delete File: gone\n\
                     *** Update File: b\n-old\n+new\n*** End Patch\n";
-        let plan = Plan::make(&workspace, &parse(text).unwrap()).ok().unwrap();
+        let sections = parse(text).unwrap();
+        let names = Names::resolve(&workspace, &sections).unwrap();
+        let plan = Plan::make(&workspace, &sections, &names).ok().unwrap();
         let mut work = Work {
             workspace: &workspace,
             new_folders: new_folders(&plan),
@@ -167,7 +170,9 @@ mod tests {
             fs::write(dir.path().join(name), "old\n").unwrap();
         }
         let text = "*** Begin Patch\n*** Delete File: a\n*** Delete File: b\n*** End Patch\n";
-        let plan = Plan::make(&workspace, &parse(text).unwrap()).ok().unwrap();
+        let sections = parse(text).unwrap();
+        let names = Names::resolve(&workspace, &sections).unwrap();
+        let plan = Plan::make(&workspace, &sections, &names).ok().unwrap();
         fs::remove_file(dir.path().join("b")).unwrap();
         assert!(commit(&workspace, &plan).is_err());
         assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"old\n");

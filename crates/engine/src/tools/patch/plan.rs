@@ -4,7 +4,7 @@ use std::path::Path;
 
 use zdx_protocol::{Target, ToolError};
 
-use super::super::change::{Change as Lines, MOST};
+use super::super::change::{Change as Lines, MOST, adds_mask};
 use super::super::edit::nearest;
 use super::super::input::invalid;
 use super::super::workspace::{FileError, Workspace, near_names};
@@ -29,6 +29,18 @@ pub struct PlannedFile {
     /// Whose content this file takes over, by its place in the plan.
     pub moved_from: Option<usize>,
     pub moved_away: bool,
+}
+
+impl PlannedFile {
+    /// No line of a diff tells that a file may be run from now on.
+    fn mode_note(&self) -> Option<&'static str> {
+        let was = self.mode.is_some_and(|mode| mode & 0o111 != 0);
+        match self.executable {
+            Some(true) if !was => Some("(it becomes executable)\n"),
+            Some(false) if was => Some("(it is executable no more)\n"),
+            Some(_) | None => None,
+        }
+    }
 }
 
 pub enum Operation {
@@ -76,18 +88,13 @@ fn rejected(message: String) -> ToolError {
     ToolError::new("patch_rejected", format!("{message}; nothing was changed"))
 }
 
-impl Plan {
-    pub fn make(workspace: &Workspace, sections: &[Section]) -> Result<Self, Fault> {
-        let mut plan = Self::default();
-        for section in sections {
-            plan.add(workspace, section)?;
-        }
-        Ok(plan)
-    }
+/// Every file that a patch names and what it really is, found out once: what is judged is what is written, wherever a
+/// link leads by then.
+pub struct Names(Vec<(String, Target)>);
 
-    /// Every file that a patch names: what is judged.
-    pub fn targets(workspace: &Workspace, sections: &[Section]) -> Result<Vec<Target>, ToolError> {
-        let mut targets: Vec<Target> = Vec::new();
+impl Names {
+    pub fn resolve(workspace: &Workspace, sections: &[Section]) -> Result<Self, ToolError> {
+        let mut names = Vec::new();
         for section in sections {
             let moved = match &section.change {
                 Change::Update { move_to: Some(to) } => Some(to),
@@ -95,16 +102,39 @@ impl Plan {
             };
             for name in [Some(&section.path), moved].into_iter().flatten() {
                 let target = workspace.resolve(name).map_err(|error| error.or_code("path_error"))?;
-                if !targets.contains(&target) {
-                    targets.push(target);
-                }
+                names.push((name.clone(), target));
             }
         }
-        Ok(targets)
+        Ok(Self(names))
     }
 
-    fn add(&mut self, workspace: &Workspace, section: &Section) -> Result<(), Fault> {
-        let at = self.load(workspace, &section.path)?;
+    pub fn targets(&self) -> Vec<Target> {
+        let mut targets: Vec<Target> = Vec::new();
+        for (_, target) in &self.0 {
+            if !targets.contains(target) {
+                targets.push(target.clone());
+            }
+        }
+        targets
+    }
+
+    fn get(&self, name: &str) -> Result<Target, ToolError> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found.map(|(_, target)| target.clone()).ok_or_else(|| invalid(format!("{name} is not in the patch")))
+    }
+}
+
+impl Plan {
+    pub fn make(workspace: &Workspace, sections: &[Section], names: &Names) -> Result<Self, Fault> {
+        let mut plan = Self::default();
+        for section in sections {
+            plan.add(workspace, section, names)?;
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, workspace: &Workspace, section: &Section, names: &Names) -> Result<(), Fault> {
+        let at = self.load(workspace, names.get(&section.path)?)?;
         let path = self.files[at].target.path.display().to_string();
         if let Some(executable) = section.executable {
             self.files[at].executable = Some(executable);
@@ -132,23 +162,18 @@ impl Plan {
                 let content = applied(&self.take(at)?, section, &path)?;
                 match move_to {
                     None => self.files[at].after = Some(content),
-                    Some(to) => self.rename(workspace, section, at, to, content)?,
+                    Some(to) => {
+                        not_a_link(workspace, &section.path)?;
+                        let to = self.load(workspace, names.get(to)?)?;
+                        self.rename(at, to, content)?;
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    fn rename(
-        &mut self,
-        workspace: &Workspace,
-        section: &Section,
-        from: usize,
-        to: &str,
-        content: Vec<u8>,
-    ) -> Result<(), Fault> {
-        not_a_link(workspace, &section.path)?;
-        let to = self.load(workspace, to)?;
+    fn rename(&mut self, from: usize, to: usize, content: Vec<u8>) -> Result<(), Fault> {
         if to == from {
             self.files[from].after = Some(content);
             return Ok(());
@@ -166,8 +191,7 @@ impl Plan {
     }
 
     /// The file's place in the plan; read when it is named for the first time.
-    fn load(&mut self, workspace: &Workspace, name: &str) -> Result<usize, ToolError> {
-        let target = workspace.resolve(name).map_err(|error| error.or_code("path_error"))?;
+    fn load(&mut self, workspace: &Workspace, target: Target) -> Result<usize, ToolError> {
         if let Some(at) = self.files.iter().position(|file| file.target.path == target.path) {
             return Ok(at);
         }
@@ -205,6 +229,14 @@ impl Plan {
         }
     }
 
+    /// All files together: one may take over what another held.
+    pub fn adds_mask(&self) -> bool {
+        let joined = |content: fn(&PlannedFile) -> &Option<Vec<u8>>| -> Vec<u8> {
+            self.files.iter().filter_map(|file| content(file).as_deref()).collect::<Vec<_>>().join(&b'\n')
+        };
+        adds_mask(&joined(|file| &file.before), &joined(|file| &file.after))
+    }
+
     /// What happens to a file, and the lines that come and go; nothing for one that only lent its content.
     pub fn change(&self, file: &PlannedFile) -> Option<(Operation, Lines)> {
         let source = file.moved_from.map(|at| &self.files[at]);
@@ -223,7 +255,10 @@ impl Plan {
             }
             (Some(_), Some(_)) => Operation::Updated,
         };
-        let lines = Lines::between(before.unwrap_or_default(), file.after.as_deref().unwrap_or_default());
+        let mut lines = Lines::between(before.unwrap_or_default(), file.after.as_deref().unwrap_or_default());
+        if let Some(note) = file.mode_note() {
+            lines.diff.insert_str(0, note);
+        }
         Some((operation, lines))
     }
 }

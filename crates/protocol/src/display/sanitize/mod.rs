@@ -11,6 +11,7 @@
 
 mod chars;
 mod filter;
+mod json;
 mod sgr;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use std::borrow::Cow;
 use filter::TextFilter;
 use sgr::{SgrWriter, Style};
 
+pub use json::json_safe;
 pub use visible::{visible, visible_line};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
