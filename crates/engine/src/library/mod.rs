@@ -6,6 +6,8 @@ pub mod commands;
 pub mod frontmatter;
 pub mod places;
 pub mod skills;
+#[cfg(test)]
+mod testing;
 mod yaml;
 
 pub use agents::{AgentProfile, Agents, Mode};
