@@ -7,7 +7,7 @@ use zdx_protocol::display::format;
 use zdx_protocol::{SessionInfo, TurnSummary};
 
 /// Enough of a session's id to find it again.
-pub const SHORT_ID: usize = 8;
+const SHORT_ID: usize = 8;
 
 pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
     let session = match (info.saved, info.resumed) {

@@ -1,7 +1,7 @@
 //! A session's life: who answers a turn, which tools run, what is allowed, what is remembered.
 //! Prints nothing and reads no terminal: commands come in, events go out.
 
-pub mod backend;
+mod backend;
 mod cache;
 pub mod config;
 pub mod context;

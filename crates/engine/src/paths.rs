@@ -39,7 +39,7 @@ impl Env {
     }
 
     /// The value, if it is set and not empty. For paths, which need not be UTF-8.
-    pub fn get_os(&self, name: &str) -> Option<&OsStr> {
+    fn get_os(&self, name: &str) -> Option<&OsStr> {
         self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
@@ -73,7 +73,7 @@ pub enum PathsError {
 }
 
 /// The names a configuration file may have in its folder; at most one of them.
-pub const CONFIG_NAMES: [&str; 3] = ["config.toml", "config.json", "config.jsonc"];
+const CONFIG_NAMES: [&str; 3] = ["config.toml", "config.json", "config.jsonc"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
@@ -145,10 +145,6 @@ impl Paths {
     /// Which project files were trusted, by content.
     pub fn trust_file(&self) -> PathBuf {
         self.base.join("trust.json")
-    }
-
-    pub fn global_agents_md(&self) -> PathBuf {
-        self.base.join("AGENTS.md")
     }
 
     /// Where `config init` writes when there is no file yet.

@@ -6,17 +6,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use zdx_testkit::{ModelServer, Reply, Request, Zdx};
 
-use crate::place;
+use crate::{place, results};
 
 const SOON: Duration = Duration::from_secs(30);
 
 fn system(request: &Request) -> String {
     request.messages()[0]["content"].as_str().unwrap_or_default().to_owned()
-}
-
-fn results(request: &Request) -> Vec<Value> {
-    let results = request.messages().iter().filter(|message| message["role"] == "tool");
-    results.map(|message| serde_json::from_str(message["content"].as_str().unwrap()).unwrap()).collect()
 }
 
 #[test]

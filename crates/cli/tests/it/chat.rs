@@ -27,9 +27,21 @@ pub fn wait_for_prompt(pty: &Pty) {
 }
 
 pub fn leave(mut pty: Pty) {
-    wait_for_prompt(&pty);
+    end(&mut pty);
+}
+
+/// Leaves, with the screen still to be looked at.
+fn end(pty: &mut Pty) {
+    wait_for_prompt(pty);
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
+}
+
+/// Types a prompt, and reads its answer up to the next one.
+fn ask(pty: &Pty, line: &str, answer: &str) {
+    pty.send(format!("{line}\r"));
+    pty.wait_for_text(&format!("\n{answer}"), SOON);
+    wait_for_prompt(pty);
 }
 
 fn typed_prompts(server: &ModelServer) -> Vec<String> {
@@ -41,14 +53,9 @@ fn a_conversation_with_a_resumable_end() {
     let server = ModelServer::start_with([Reply::chat().text("one"), Reply::chat().text("two")]);
     let zdx = with_model(&server);
     let mut pty = open(&zdx);
-    pty.send("first\r");
-    pty.wait_for_text("\none", SOON);
-    wait_for_prompt(&pty);
-    pty.send("second\r");
-    pty.wait_for_text("\ntwo", SOON);
-    wait_for_prompt(&pty);
-    pty.send("\x04");
-    assert_eq!(pty.wait_exit(SOON), 0);
+    ask(&pty, "first", "one");
+    ask(&pty, "second", "two");
+    end(&mut pty);
     let file = zdx.session_files().remove(0);
     let id = file.file_stem().unwrap().to_str().unwrap();
     assert!(pty.contents().contains(&format!("zdx sessions resume {id}")), "{}", pty.contents());
@@ -62,9 +69,7 @@ fn a_session_is_resumed_with_its_history() {
     zdx.run(["exec", "-p", "first"]).success();
     let mut pty = zdx.command().args(["sessions", "resume"]).pty(40, 100);
     wait_for_prompt(&pty);
-    pty.send("second\r");
-    pty.wait_for_text("\ntwo", SOON);
-    wait_for_prompt(&pty);
+    ask(&pty, "second", "two");
     pty.send("/exit\r");
     assert_eq!(pty.wait_exit(SOON), 0);
     assert_eq!(zdx.session_files().len(), 1);
@@ -77,15 +82,14 @@ fn several_lines_become_one_prompt() {
     let server = ModelServer::start();
     server.always(|_| Reply::chat().text("ok"));
     let zdx = with_model(&server);
-    let mut pty = open(&zdx);
-    for keys in ["a\\\rb\r", "c\x0ad\r", "e\x1b\rf\r", "\x1b[200~g \\\nh\n\x1b[201~\r", "你好x\x7f 吗\r"] {
+    let pty = open(&zdx);
+    let typed = ["a\\\rb\r", "c\x0ad\r", "e\x1b\rf\r", "\x1b[200~g \\\nh\n\x1b[201~\r", "你好x\x7f 吗\r"];
+    for (keys, nth) in typed.into_iter().zip(1..) {
         pty.send(keys);
-        let count = server.calls().len();
-        server.wait_for_call(count.max(1), SOON);
+        server.wait_for_call(nth, SOON);
         wait_for_prompt(&pty);
     }
-    pty.send("\x04");
-    assert_eq!(pty.wait_exit(SOON), 0);
+    leave(pty);
     assert_eq!(typed_prompts(&server), ["a\nb", "c\nd", "e\nf", "g \\\nh\n", "你好 吗"]);
 }
 
@@ -120,16 +124,14 @@ fn what_is_typed_during_a_turn_is_the_next_prompt() {
     server.push(hold_before(Reply::chat().text_deltas(["half", " whole"]).done(), " whole", &gate));
     server.push(Reply::chat().text("next"));
     let zdx = with_model(&server);
-    let mut pty = open(&zdx);
+    let pty = open(&zdx);
     pty.send("go\r");
     pty.wait_for_text("\nhalf", SOON);
     pty.send("ahead\r");
     gate.open();
     pty.wait_for_text("\nnext", SOON);
     assert!(pty.contents().contains("\nhalf whole\n"), "typing shows in the answer: {}", pty.contents());
-    wait_for_prompt(&pty);
-    pty.send("\x04");
-    assert_eq!(pty.wait_exit(SOON), 0);
+    leave(pty);
     assert_eq!(typed_prompts(&server), ["go", "ahead"]);
 }
 
@@ -137,7 +139,7 @@ fn what_is_typed_during_a_turn_is_the_next_prompt() {
 fn commands_are_not_sent_to_the_model() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
-    let mut pty = open(&zdx);
+    let pty = open(&zdx);
     for (line, expected) in [
         ("/help\r", "/sessions"),
         ("/nonsense\r", "no command /nonsense"),
@@ -150,11 +152,8 @@ fn commands_are_not_sent_to_the_model() {
         wait_for_prompt(&pty);
     }
     server.push(Reply::chat().text("hi"));
-    pty.send("/etc/hosts?\r");
-    pty.wait_for_text("\nhi", SOON);
-    wait_for_prompt(&pty);
-    pty.send("\x04");
-    assert_eq!(pty.wait_exit(SOON), 0);
+    ask(&pty, "/etc/hosts?", "hi");
+    leave(pty);
     assert_eq!(typed_prompts(&server), ["/etc/hosts?"]);
     assert_eq!(server.calls()[0].body["model"], "other");
 }
@@ -163,17 +162,12 @@ fn commands_are_not_sent_to_the_model() {
 fn new_starts_a_fresh_session() {
     let server = ModelServer::start_with([Reply::chat().text("one"), Reply::chat().text("two")]);
     let zdx = with_model(&server);
-    let mut pty = open(&zdx);
-    pty.send("zebra\r");
-    pty.wait_for_text("\none", SOON);
-    wait_for_prompt(&pty);
+    let pty = open(&zdx);
+    ask(&pty, "zebra", "one");
     pty.send("/new\r");
     wait_for_prompt(&pty);
-    pty.send("second\r");
-    pty.wait_for_text("\ntwo", SOON);
-    wait_for_prompt(&pty);
-    pty.send("\x04");
-    assert_eq!(pty.wait_exit(SOON), 0);
+    ask(&pty, "second", "two");
+    leave(pty);
     assert_eq!(zdx.session_files().len(), 2);
     assert!(!server.calls()[1].body.to_string().contains("zebra"));
 }
@@ -211,16 +205,14 @@ fn stdout_carries_the_answers_alone_even_here() {
     // A shell on the terminal, with stdout of zdx in a file.
     let binary = env!("CARGO_BIN_EXE_zdx");
     let shell = Zdx::new("/bin/sh").env("ZDX_HOME", zdx.storage());
-    let mut pty = shell
+    let pty = shell
         .command()
         .args(["-c", &format!("cd {} && {binary} >out.txt", zdx.root().display())])
         .pty(40, 100);
     wait_for_prompt(&pty);
     pty.send("question\r");
     server.wait_for_call(1, SOON);
-    wait_for_prompt(&pty);
-    pty.send("\x04");
-    assert_eq!(pty.wait_exit(SOON), 0);
+    leave(pty);
     assert_eq!(std::fs::read_to_string(file).unwrap(), "the answer\n");
 }
 
@@ -261,15 +253,14 @@ fn an_activity_line_shows_up_in_silence_and_goes_away() {
     let server = ModelServer::start();
     server.push(hold_before(Reply::chat().text("the end").done(), "the", &gate));
     let zdx = with_model(&server);
-    let mut pty = open(&zdx);
+    let pty = open(&zdx);
     pty.send("go\r");
     pty.wait_for(|screen| screen.contents().contains("s · test/scripted"), SOON);
     gate.open();
     pty.wait_for_text("\nthe end", SOON);
     wait_for_prompt(&pty);
     assert!(!pty.contents().contains("s · test/scripted"), "{}", pty.contents());
-    pty.send("\x04");
-    assert_eq!(pty.wait_exit(SOON), 0);
+    leave(pty);
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod workbench;
 
 use std::time::Duration;
 
+use serde_json::Value;
 use zdx_testkit::{Gate, ModelServer, Reply, Request, Step, Zdx};
 
 /// For things that take milliseconds: long enough for a busy machine, short enough to notice a hang.
@@ -47,9 +48,14 @@ fn with_model(server: &ModelServer) -> Zdx {
 fn prompt_of(request: &Request) -> String {
     let said = request.messages().iter().rev().find(|message| message["role"] == "user").expect("a prompt");
     match &said["content"] {
-        serde_json::Value::String(text) => text.clone(),
+        Value::String(text) => text.clone(),
         parts => parts[0]["text"].as_str().expect("text").to_owned(),
     }
+}
+
+/// What the tools are seen to have answered in a request.
+fn results(request: &Request) -> Vec<Value> {
+    turns::chat_results(request).into_iter().map(|(_, result)| result).collect()
 }
 
 /// The reply stops before the event that carries this text, until the gate opens.

@@ -1,14 +1,9 @@
 //! Searching, patching and the todo list, as a model's server and a session file see them.
 
 use serde_json::{Value, json};
-use zdx_testkit::{ModelServer, Reply, Request};
+use zdx_testkit::{ModelServer, Reply};
 
-use crate::place;
-
-fn results(request: &Request) -> Vec<Value> {
-    let results = request.messages().iter().filter(|message| message["role"] == "tool");
-    results.map(|message| serde_json::from_str(message["content"].as_str().unwrap()).unwrap()).collect()
-}
+use crate::{place, results};
 
 #[test]
 fn a_model_finds_and_patches_under_the_names_it_knows() {

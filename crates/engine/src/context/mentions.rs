@@ -5,7 +5,7 @@ use std::ops::Range;
 
 mod attach;
 
-pub use attach::{Attached, Attachment, attach};
+pub use attach::{Attached, attach};
 
 const LONGEST_PATH: usize = 4096;
 

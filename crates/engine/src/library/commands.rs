@@ -9,7 +9,7 @@ use super::skills::{clash, one_line, shortened};
 
 mod expand;
 
-pub use expand::{ExpandError, Expanded, Slot};
+pub use expand::{ExpandError, Expanded};
 
 const LONGEST_NAME: usize = 128;
 const LONGEST_DESCRIPTION: usize = 200;

@@ -1,11 +1,13 @@
 //! Markdown that teaches zdx something: skills, agents and slash commands, from the project and from home.
 //! Reads files and grants nothing: what a file asks for is data, and policy decides about it.
 
-pub mod agents;
-pub mod commands;
-pub mod frontmatter;
-pub mod places;
-pub mod skills;
+pub(crate) mod agents;
+pub(crate) mod commands;
+pub(crate) mod frontmatter;
+pub(crate) mod places;
+pub(crate) mod skills;
+#[cfg(test)]
+mod testing;
 mod yaml;
 
 pub use agents::{AgentProfile, Agents, Mode};

@@ -131,7 +131,8 @@ impl SessionLog {
     }
 
     /// Records that are not in the file: what is lost if zdx ends now.
-    pub fn unsaved(&self) -> u64 {
+    #[cfg(test)]
+    pub(super) fn unsaved(&self) -> u64 {
         if self.started { self.queue.len() as u64 + self.lost } else { 0 }
     }
 

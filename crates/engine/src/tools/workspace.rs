@@ -22,9 +22,8 @@ mod journal;
 mod open;
 mod replace;
 
-pub use beneath::Folder;
 pub use open::Opened;
-pub use replace::{Aside, Permissions, Staged, Written};
+pub use replace::{Aside, Permissions, Staged};
 
 /// As many as the kernel follows.
 const MAX_LINKS: usize = 40;

@@ -96,24 +96,3 @@ fn the_real_disk_gives_the_same_verdicts() {
     let verdict = explain(": < a.txt > /proc/self/fd/0", Origin::Model, &yolo).verdict;
     assert_eq!(verdict.level().name(), "confirm");
 }
-
-/// How many short commands are judged in a second, on the real disk. A measurement, not a test: run it by name.
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut cx = PolicyContext::new(folder.path().canonicalize().unwrap(), Approval::Balanced);
-    cx.home = Some("/home/me".into());
-    let lines: Vec<String> = include_str!("../cases/verdicts.tsv")
-        .lines()
-        .filter_map(|line| line.split_once('\t'))
-        .map(|(_, command)| serde_json::json!({"tool": "bash", "input": {"command": command}}).to_string())
-        .collect();
-    let start = std::time::Instant::now();
-    let rounds = 50;
-    for line in lines.iter().cycle().take(lines.len() * rounds) {
-        zdx_engine::policy::check::check_line(line, &cx).unwrap();
-    }
-    let total = (lines.len() * rounds) as f64;
-    eprintln!("{:.0} decisions a second", total / start.elapsed().as_secs_f64());
-}

@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use zdx_engine::tools::{Registry, RunContext, ToolContext, Workspace};
 use zdx_protocol::ToolOutput;
 
-use crate::kit::{Bench, trial, until};
+use crate::kit::{Bench, trial};
+use crate::wait::until_made;
 
 pub fn trials() -> Vec<Trial> {
     vec![
@@ -95,11 +96,11 @@ async fn extras() {
 
 async fn interrupted() {
     let desk = Desk::new(None);
-    let ready = desk.bench.path("ready");
+    let dir = desk.bench.dir.path().to_owned();
     let cancel = CancellationToken::new();
     let call = desk.call(json!({"command": "echo working; touch ready; sleep 100"}), cancel.clone());
     let (output, ()) = tokio::join!(call, async {
-        until("ready", || ready.exists()).await;
+        until_made(&dir, &["ready"]).await;
         cancel.cancel();
     });
     let ToolOutput::Err(error) = output else { panic!("it ended") };

@@ -1,7 +1,7 @@
-//! A shell to run commands in, and eyes for what they leave behind.
+//! A shell to run commands in.
 
 use std::future::Future;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
@@ -75,27 +75,4 @@ pub fn trial<F: Future<Output = ()> + 'static>(name: &'static str, body: fn() ->
         runtime.map_err(Failed::from)?.block_on(body());
         Ok(())
     })
-}
-
-/// Waits for something to become true; the only clock is the deadline.
-pub async fn until(what: &str, mut is_true: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !is_true() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// Living processes that work in this folder: what a command leaves behind is there, whatever it calls itself.
-pub fn living_in(dir: &Path) -> Vec<String> {
-    let dir = dir.canonicalize().unwrap();
-    let mut found = Vec::new();
-    for process in std::fs::read_dir("/proc").unwrap().flatten() {
-        if std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&dir)) {
-            let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-            let name = process.file_name().to_string_lossy().into_owned();
-            found.push(format!("{name}: {}", String::from_utf8_lossy(&line).replace('\0', " ")));
-        }
-    }
-    found
 }

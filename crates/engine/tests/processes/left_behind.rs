@@ -6,7 +6,8 @@ use std::time::Duration;
 use libtest_mimic::Trial;
 use zdx_engine::tools::{End, RunOptions};
 
-use crate::kit::{Bench, living_in, trial, until};
+use crate::kit::{Bench, trial};
+use crate::wait::{in_time, living_in, until_deserted, until_files, until_made};
 
 /// The argument that makes this binary play zdx.
 pub const PLAY_ZDX: &str = "__play_zdx";
@@ -53,7 +54,14 @@ async fn leaves_the_list() {
     let output = bench.run("(while [ ! -e go ]; do sleep 0.01; done) >/dev/null 2>&1 &").await;
     assert!(output.background && bench.shell.background().len() == 1);
     std::fs::write(bench.path("go"), "").unwrap();
-    until("the list is empty", || bench.shell.background().is_empty()).await;
+    until_deserted(bench.dir.path()).await;
+    // The task that takes it off the list was woken by the same end: its turn comes before ours comes again.
+    let off_the_list = async {
+        while !bench.shell.background().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time("the list is empty", off_the_list).await;
 }
 
 async fn dropped_shell() {
@@ -61,7 +69,7 @@ async fn dropped_shell() {
     assert!(bench.run("sleep 100 &").await.background);
     let Bench { dir, shell } = bench;
     drop(shell);
-    until("the family is gone", || living_in(dir.path()).is_empty()).await;
+    until_deserted(dir.path()).await;
 }
 
 async fn goes_on() {
@@ -70,8 +78,8 @@ async fn goes_on() {
     let file = output.stdout.file.unwrap();
     assert_eq!(output.stdout.text, "early\n");
     std::fs::write(bench.path("go"), "").unwrap();
-    until("the late line is in the file", || std::fs::read_to_string(&file).unwrap() == "early\nlate\n")
-        .await;
+    let late = || std::fs::read_to_string(&file).unwrap() == "early\nlate\n";
+    until_files(file.parent().unwrap(), "the late line is in the file", late).await;
 }
 
 /// Plays zdx in a process of its own: leaves one child behind and sits in a second command.
@@ -95,8 +103,8 @@ async fn killed_parent() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    until("both commands run", || bench.path("one").exists() && bench.path("two").exists()).await;
+    until_made(bench.dir.path(), &["one", "two"]).await;
     zdx.kill().unwrap();
     zdx.wait().unwrap();
-    until("the family is gone", || living_in(bench.dir.path()).is_empty()).await;
+    until_deserted(bench.dir.path()).await;
 }

@@ -16,6 +16,7 @@ mod kit;
 mod left_behind;
 mod output;
 mod stopping;
+mod wait;
 
 fn main() -> ExitCode {
     let first = std::env::args_os().nth(1).unwrap_or_default();

@@ -7,7 +7,8 @@ use tokio::sync::mpsc;
 use zdx_engine::tools::text::LIMIT;
 use zdx_engine::tools::{End, RunOptions};
 
-use crate::kit::{Bench, living_in, stdout, trial};
+use crate::kit::{Bench, stdout, trial};
+use crate::wait::living_in;
 
 pub fn trials() -> Vec<Trial> {
     vec![

@@ -7,7 +7,8 @@ use tokio_util::sync::CancellationToken;
 use zdx_engine::tools::shell::ShellError;
 use zdx_engine::tools::{End, RunOptions};
 
-use crate::kit::{Bench, living_in, trial, until};
+use crate::kit::{Bench, trial};
+use crate::wait::{living_in, until_deserted, until_made};
 
 pub fn trials() -> Vec<Trial> {
     vec![
@@ -44,7 +45,7 @@ async fn no_survivor() {
         let cancel = CancellationToken::new();
         let options = RunOptions { cancel: cancel.clone(), ..bench.options() };
         let stop = async {
-            until("ready", || bench.path("ready").exists()).await;
+            until_made(bench.dir.path(), &["ready"]).await;
             cancel.cancel();
             Instant::now()
         };
@@ -75,9 +76,9 @@ async fn dropped() {
     let bench = Bench::new();
     tokio::select! {
         _ = bench.run("touch ready; setsid sleep 100") => unreachable!("it sleeps"),
-        () = until("ready", || bench.path("ready").exists()) => {}
+        () = until_made(bench.dir.path(), &["ready"]) => {}
     }
-    until("the family is gone", || living_in(bench.dir.path()).is_empty()).await;
+    until_deserted(bench.dir.path()).await;
 }
 
 async fn stopped_supervisor() {
@@ -97,7 +98,7 @@ async fn terminated_supervisor() {
     let bench = Bench::new();
     let output = bench.run("setsid sleep 100 & kill -TERM $PPID; wait").await;
     assert_eq!(output.end, End::Signalled(15));
-    until("the family is gone", || living_in(bench.dir.path()).is_empty()).await;
+    until_deserted(bench.dir.path()).await;
 }
 
 async fn cancelled_at_once() {

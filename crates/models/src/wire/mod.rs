@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use serde::Serialize;
 use zdx_protocol::transcript::weight;
 
-use crate::{ModelError, ModelEvent, ModelRequest};
+use crate::{ModelError, ModelEvent, ModelRequest, StopReason};
 
 mod anthropic;
 mod history;
@@ -134,6 +134,12 @@ fn write_body(body: &impl Serialize, request: &ModelRequest) -> Result<Vec<u8>, 
     serde_json::to_writer(&mut bytes, body)
         .map_err(|e| ModelError::Setup(format!("the request cannot be written as JSON: {e}")))?;
     Ok(bytes)
+}
+
+/// Closing the connection ends an answer only if the server had said why it stops.
+fn was_told_to_stop(reason: Option<&StopReason>) -> Result<(), ModelError> {
+    let cut = || ModelError::Cut("the connection closed before the end of the answer".to_owned());
+    reason.map(drop).ok_or_else(cut)
 }
 
 /// A frame or body that is no JSON, named without quoting all of it.

@@ -65,7 +65,7 @@ impl Problem {
     }
 
     /// Any error body: JSON of some vendor, a proxy's HTML page, plain text, nothing.
-    pub fn in_body(status: u16, body: &[u8]) -> Self {
+    fn in_body(status: u16, body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
         if let Ok(value) = serde_json::from_str::<Value>(text)
@@ -83,7 +83,7 @@ impl Problem {
         Self { kind: None, message }
     }
 
-    pub fn is_too_long(&self) -> bool {
+    fn is_too_long(&self) -> bool {
         let message = self.message.to_lowercase();
         let kind = self.kind.as_deref().unwrap_or_default();
         TOO_LONG.iter().any(|words| message.contains(words) || kind.contains(words))

@@ -204,7 +204,7 @@ pub fn growing_turn() -> Vec<Vec<Message>> {
 }
 
 /// Takes all cache marks out.
-pub fn unmarked(mut value: Value) -> Value {
+fn unmarked(mut value: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {

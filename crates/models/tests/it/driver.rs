@@ -196,10 +196,18 @@ async fn the_demo_needs_no_server() {
     assert!(heard.text.contains("not a language model") || heard.text.contains("`bash`"), "{heard:?}");
 }
 
-/// Runs one of the ignored tests below in a process of its own, with a proxy in its environment.
+/// Set in the process that a test starts to run itself once more, with a proxy in its environment.
+const PROXIED: &str = "ZDX_TEST_PROXIED";
+
+fn is_proxied() -> bool {
+    std::env::var_os(PROXIED).is_some()
+}
+
+/// Runs the test of that name, in this file, in a process of its own with these variables.
 fn with_proxy(test: &str, variables: &[(&str, &str)]) {
+    let module = module_path!().split_once("::").unwrap().1;
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    command.args(["--exact", &format!("{module}::{test}"), "--nocapture"]).env(PROXIED, "1");
     for name in
         ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "REQUEST_METHOD"]
     {
@@ -211,35 +219,28 @@ fn with_proxy(test: &str, variables: &[(&str, &str)]) {
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
-#[test]
-fn proxies_of_the_environment_never_catch_loopback() {
-    with_proxy(
-        "driver::in_child_loopback",
-        &[("http_proxy", "http://127.0.0.1:9"), ("ALL_PROXY", "http://127.0.0.1:9")],
-    );
-}
-
 #[tokio::test]
-#[ignore = "run by the test above, which sets its environment"]
-async fn in_child_loopback() {
+async fn proxies_of_the_environment_never_catch_loopback() {
+    if !is_proxied() {
+        return with_proxy(
+            "proxies_of_the_environment_never_catch_loopback",
+            &[("http_proxy", "http://127.0.0.1:9"), ("ALL_PROXY", "http://127.0.0.1:9")],
+        );
+    }
     let server = ModelServer::start_with([saying(Wire::OpenaiChat, "direct")]);
     assert_eq!(ask(&Client::new(PATIENT), &endpoint(Wire::OpenaiChat, &server.url())).await.text, "direct");
 }
 
-#[test]
-fn proxies_of_the_environment_carry_the_rest() {
+#[tokio::test]
+async fn proxies_of_the_environment_carry_the_rest() {
+    if is_proxied() {
+        let heard = ask(&Client::new(PATIENT), &endpoint(Wire::OpenaiChat, "http://lab.invalid")).await;
+        assert_eq!(heard.text, "proxied");
+        return;
+    }
     let proxy = ModelServer::start_with([saying(Wire::OpenaiChat, "proxied")]);
-    with_proxy("driver::in_child_proxied", &[("http_proxy", &proxy.url())]);
+    with_proxy("proxies_of_the_environment_carry_the_rest", &[("http_proxy", &proxy.url())]);
     let [request] = proxy.calls().try_into().unwrap();
     assert!(request.path.ends_with("/v1/chat/completions"), "{}", request.path);
     assert_eq!(request.header("host"), Some("lab.invalid"));
-}
-
-#[tokio::test]
-#[ignore = "run by the test above, which sets its environment"]
-async fn in_child_proxied() {
-    assert_eq!(
-        ask(&Client::new(PATIENT), &endpoint(Wire::OpenaiChat, "http://lab.invalid")).await.text,
-        "proxied"
-    );
 }

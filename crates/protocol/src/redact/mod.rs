@@ -21,7 +21,7 @@ pub use stream::RedactStream;
 pub const MASK: &str = "[redacted]";
 
 /// Shorter values stand in too much harmless text.
-pub const SHORTEST_SECRET: usize = 8;
+const SHORTEST_SECRET: usize = 8;
 
 #[derive(Debug, thiserror::Error)]
 #[error("too many secrets to look for at once: {0}")]

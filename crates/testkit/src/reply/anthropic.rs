@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Part, deltas, owned, parse};
+use super::parts::{Part, deltas, parse};
 use super::{Reply, Step, sse};
 
 /// Built block by block, in order; goes wherever a [`Reply`] goes.
@@ -35,7 +35,7 @@ impl AnthropicReply {
 
     /// A text block in exactly these deltas.
     pub fn text_deltas<S: Into<String>>(mut self, pieces: impl IntoIterator<Item = S>) -> Self {
-        self.parts.push(Part::Text(owned(pieces)));
+        self.parts.push(Part::text(pieces));
         self
     }
 
@@ -63,8 +63,7 @@ impl AnthropicReply {
         name: &str,
         pieces: impl IntoIterator<Item = S>,
     ) -> Self {
-        let arguments = owned(pieces);
-        self.parts.push(Part::ToolCall { id: id.to_owned(), name: name.to_owned(), arguments });
+        self.parts.push(Part::call(id, name, pieces));
         self
     }
 
@@ -148,7 +147,7 @@ impl AnthropicReply {
     }
 
     fn stop_reason(&self) -> &str {
-        let called = self.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+        let called = self.parts.iter().any(Part::is_call);
         self.stop.as_deref().unwrap_or(if called { "tool_use" } else { "end_turn" })
     }
 }

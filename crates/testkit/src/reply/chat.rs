@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Part, deltas, owned};
+use super::parts::{Part, deltas};
 use super::{Reply, Step, sse};
 
 /// Built part by part, in order; goes wherever a [`Reply`] goes.
@@ -35,7 +35,7 @@ impl ChatReply {
 
     /// Text in exactly these deltas.
     pub fn text_deltas<S: Into<String>>(mut self, pieces: impl IntoIterator<Item = S>) -> Self {
-        self.parts.push(Part::Text(owned(pieces)));
+        self.parts.push(Part::text(pieces));
         self
     }
 
@@ -62,8 +62,7 @@ impl ChatReply {
         name: &str,
         pieces: impl IntoIterator<Item = S>,
     ) -> Self {
-        let arguments = owned(pieces);
-        self.parts.push(Part::ToolCall { id: id.to_owned(), name: name.to_owned(), arguments });
+        self.parts.push(Part::call(id, name, pieces));
         self
     }
 
@@ -112,7 +111,7 @@ impl ChatReply {
         let mut calls = 0;
         for part in &self.parts {
             self.stream_part(part, calls, &mut events);
-            calls += usize::from(matches!(part, Part::ToolCall { .. }));
+            calls += usize::from(part.is_call());
         }
         if self.end_marker {
             events.push(chunk(json!({}), Some(self.finish_reason())));
@@ -175,7 +174,7 @@ impl ChatReply {
     }
 
     fn finish_reason(&self) -> &str {
-        let called = self.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+        let called = self.parts.iter().any(Part::is_call);
         self.finish.as_deref().unwrap_or(if called { "tool_calls" } else { "stop" })
     }
 }

@@ -22,6 +22,21 @@ pub(super) enum Part {
     Bytes(Vec<u8>),
 }
 
+impl Part {
+    pub fn text<S: Into<String>>(pieces: impl IntoIterator<Item = S>) -> Self {
+        Self::Text(pieces.into_iter().map(Into::into).collect())
+    }
+
+    pub fn call<S: Into<String>>(id: &str, name: &str, pieces: impl IntoIterator<Item = S>) -> Self {
+        let arguments = pieces.into_iter().map(Into::into).collect();
+        Self::ToolCall { id: id.to_owned(), name: name.to_owned(), arguments }
+    }
+
+    pub fn is_call(&self) -> bool {
+        matches!(self, Self::ToolCall { .. })
+    }
+}
+
 /// Cuts at character borders; an empty text is one empty delta.
 pub(super) fn deltas(text: &str) -> Vec<String> {
     if text.is_empty() {
@@ -29,10 +44,6 @@ pub(super) fn deltas(text: &str) -> Vec<String> {
     }
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(DELTA).map(|piece| piece.iter().collect()).collect()
-}
-
-pub(super) fn owned<S: Into<String>>(pieces: impl IntoIterator<Item = S>) -> Vec<String> {
-    pieces.into_iter().map(Into::into).collect()
 }
 
 /// The input of a whole answer: a test may script arguments that are no JSON, which no server could send here.

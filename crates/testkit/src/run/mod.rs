@@ -1,6 +1,7 @@
 //! Runs the real binary in a place of its own: temporary home, storage and workspace, and an environment that
 //! carries nothing of the machine but a short safe list.
 
+mod ending;
 mod process;
 mod pty;
 

@@ -7,12 +7,11 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
+use super::ending::{pid, wait_for_end};
 use super::{Stdin, read_records, session_files};
-
-const POLL: Duration = Duration::from_millis(2);
 
 /// A background process of the child may hold its pipes open: output is not waited for longer than this.
 const AFTER_EXIT: Duration = Duration::from_secs(2);
@@ -173,8 +172,7 @@ impl Running {
     pub fn signal(&mut self, signal: Signal) {
         // Once reaped, the id may belong to somebody else.
         if self.poll_exit().is_none() {
-            let pid = Pid::from_raw(self.child.id().cast_signed()).expect("a process id is not 0");
-            kill_process(pid, signal).expect("signalling our own child");
+            kill_process(pid(self.pid()), signal).expect("signalling our own child");
         }
     }
 
@@ -207,13 +205,11 @@ impl Running {
     /// Waits for the end. A process that is still there at the deadline is killed and fails the test.
     #[track_caller]
     pub fn finish(mut self, timeout: Duration) -> Output {
-        let deadline = Instant::now() + timeout;
-        let status = loop {
-            match self.poll_exit() {
-                Some(status) => break status,
-                None if Instant::now() < deadline => std::thread::sleep(POLL),
-                None => panic!("still running after {timeout:?}\n{}", self.said()),
-            }
+        if self.is_running() {
+            wait_for_end(pid(self.pid()), timeout);
+        }
+        let Some(status) = self.poll_exit() else {
+            panic!("still running after {timeout:?}\n{}", self.said())
         };
         let duration = self.started.elapsed();
         self.capture.wait_until(AFTER_EXIT, |captured| captured.open == 0);

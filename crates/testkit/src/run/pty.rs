@@ -2,16 +2,17 @@
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use vt100::{Parser, Screen};
+
+use super::ending::{pid, wait_for_end};
 
 /// How long the terminal of a process that ended is listened to.
 const AFTER_EXIT: Duration = Duration::from_secs(2);
 
-const POLL: Duration = Duration::from_millis(2);
 const SCROLLBACK: usize = 2_000;
 
 type Keyboard = Arc<Mutex<Box<dyn Write + Send>>>;
@@ -159,25 +160,21 @@ impl Pty {
 
     pub fn signal(&mut self, signal: Signal) {
         if self.poll_exit().is_none() {
-            let pid = Pid::from_raw(self.pid().cast_signed()).expect("a process id is not 0");
-            kill_process(pid, signal).expect("signalling our own child");
+            kill_process(pid(self.pid()), signal).expect("signalling our own child");
         }
     }
 
     /// Waits for the end and returns the exit code (1 after a signal).
     #[track_caller]
     pub fn wait_exit(&mut self, timeout: Duration) -> u32 {
-        let deadline = Instant::now() + timeout;
-        loop {
-            match self.poll_exit() {
-                Some(code) => {
-                    self.wait_drained();
-                    return code;
-                }
-                None if Instant::now() < deadline => std::thread::sleep(POLL),
-                None => panic!("still running after {timeout:?}:\n{}", self.contents()),
-            }
+        if self.poll_exit().is_none() {
+            wait_for_end(pid(self.pid()), timeout);
         }
+        let Some(code) = self.poll_exit() else {
+            panic!("still running after {timeout:?}:\n{}", self.contents())
+        };
+        self.wait_drained();
+        code
     }
 
     /// The last words may still be on their way to the screen. Bounded, for a background process of the child

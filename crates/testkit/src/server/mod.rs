@@ -157,11 +157,6 @@ impl ModelServer {
         assert!(found.is_some(), "fewer than {n} clients went away within {timeout:?}");
     }
 
-    /// Replies that were pushed and not asked for yet.
-    pub fn unused_replies(&self) -> usize {
-        self.shared.lock().replies.len()
-    }
-
     /// For tests that want unscripted requests: neither [`Self::assert_clean`] nor drop complains any more.
     pub fn allow_unscripted(&self) {
         self.checked.store(false, Ordering::SeqCst);

@@ -1,50 +1,23 @@
-use std::fs;
-use std::path::PathBuf;
-
 use serde_json::json;
 
 use super::*;
-use crate::paths::{Env, Paths};
+use crate::library::testing::Desk;
 
-struct Desk {
-    dir: tempfile::TempDir,
+fn load(desk: &Desk, config: Value) -> (Agents, Vec<String>) {
+    Agents::load(&desk.places(), config.as_object().unwrap())
 }
 
-impl Desk {
-    fn with(files: &[(&str, &str)]) -> Self {
-        let desk = Self { dir: tempfile::tempdir().unwrap() };
-        fs::create_dir_all(desk.path("root")).unwrap();
-        fs::create_dir_all(desk.path("home")).unwrap();
-        for (name, text) in files {
-            let path = desk.path(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        desk
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(name)
-    }
-
-    fn load(&self, config: Value) -> (Agents, Vec<String>) {
-        let env = Env::from_pairs([("HOME", self.path("home"))]);
-        let places = Places::new(&self.path("root"), &Paths::from_env(&env).unwrap());
-        Agents::load(&places, config.as_object().unwrap())
-    }
-
-    /// Without a notice.
-    fn agents(&self, config: Value) -> Agents {
-        let (agents, notices) = self.load(config);
-        assert_eq!(notices, [] as [&str; 0]);
-        agents
-    }
+/// Without a notice.
+fn agents(desk: &Desk, config: Value) -> Agents {
+    let (agents, notices) = load(desk, config);
+    assert_eq!(notices, [] as [&str; 0]);
+    agents
 }
 
 /// One agent from one user's file.
 fn agent(front: &str) -> AgentProfile {
     let desk = Desk::with(&[("home/.zdx/agents/x.md", &format!("---\n{front}\n---\nBe good."))]);
-    desk.agents(json!({})).get("x").unwrap().clone()
+    agents(&desk, json!({})).get("x").unwrap().clone()
 }
 
 fn tools_of(agent: &AgentProfile) -> Vec<&'static str> {
@@ -71,7 +44,7 @@ fn rules_of(agent: &AgentProfile) -> String {
 
 #[test]
 fn zdx_brings_its_own() {
-    let agents = Desk::with(&[]).agents(json!({}));
+    let agents = agents(&Desk::with(&[]), json!({}));
     assert_eq!(agents.names(Mode::Primary), ["build", "plan"]);
     assert_eq!(agents.names(Mode::Subagent), ["general", "explore"]);
     assert!(["title", "summary", "compaction"].iter().all(|name| agents.get(name).unwrap().hidden));
@@ -113,7 +86,7 @@ fn a_file_of_claude_codes_is_understood() {
         "---\nname: code-reviewer\ndescription: Use this agent when: reviewing\ntools: Read, Grep, LS, Bash(git:*), \
          Bash(npm test)\ndisallowedTools: Bash(git push:*)\nmodel: sonnet\nmaxTurns: 7\n---\nYou review.",
     )]);
-    let (agents, notices) = desk.load(json!({}));
+    let (agents, notices) = load(&desk, json!({}));
     let x = agents.get("code-reviewer").unwrap();
     assert_eq!(tools_of(x), ["read", "bash", "list", "grep"]);
     assert_eq!(rules_of(x), r#"{"bash":{"*":"deny","git *":"ask","npm test":"ask","git push *":"deny"}}"#);
@@ -169,7 +142,7 @@ fn what_is_wrong_is_told_with_file_and_line_and_never_loaded() {
         ("tools: [Read, Bash", 3, "YAML"),
     ] {
         let desk = Desk::with(&[("root/.zdx/agents/x.md", &format!("---\n{front}\n---\nText"))]);
-        let (agents, notices) = desk.load(json!({}));
+        let (agents, notices) = load(&desk, json!({}));
         assert_eq!(agents.list, Agents::default().list, "{front}");
         assert_eq!(agents.refused.len(), 1, "{front}");
         assert_eq!(notices.len(), 1, "{front}: {notices:?}");
@@ -182,7 +155,7 @@ fn what_is_wrong_is_told_with_file_and_line_and_never_loaded() {
 #[test]
 fn a_file_without_front_matter_is_a_prompt() {
     let desk = Desk::with(&[("root/.eidolon/agents/pirate.md", "# Pirate\n\nTalk like one.")]);
-    let agents = desk.agents(json!({}));
+    let agents = agents(&desk, json!({}));
     let pirate = agents.get("pirate").unwrap();
     assert_eq!(
         (pirate.description.as_str(), pirate.scope),
@@ -200,7 +173,7 @@ fn of_one_name_the_first_place_counts() {
         ("home/.zdx/agents/off.md", "home"),
         ("root/.zdx/agents/off.md", "---\ndisable: true\n---\n"),
     ]);
-    let (agents, notices) = desk.load(json!({}));
+    let (agents, notices) = load(&desk, json!({}));
     assert_eq!(agents.get("x").unwrap().prompt.as_deref(), Some("agents"));
     assert_eq!(agents.get("off").unwrap().prompt.as_deref(), Some("home"), "a project cannot take away");
     assert_eq!(notices.len(), 2, "{notices:?}");
@@ -210,12 +183,15 @@ fn of_one_name_the_first_place_counts() {
 #[test]
 fn configuration_defines_overrides_and_disables() {
     let desk = Desk::with(&[("home/.zdx/agents/x.md", "---\nmodel: a\nsteps: 3\n---\nText")]);
-    let agents = desk.agents(json!({
-        "x": {"model": "b", "permission": {"bash": "deny"}},
-        "new": {"description": "Fresh", "prompt": "Hi", "mode": "primary", "tools": {"bash": false}, "maxSteps": 4},
-        "general": {"disable": true},
-        "plan": {"permission": {"bash": {"cargo check *": "allow"}, "edit": "ask"}, "model": "big"},
-    }));
+    let agents = agents(
+        &desk,
+        json!({
+            "x": {"model": "b", "permission": {"bash": "deny"}},
+            "new": {"description": "Fresh", "prompt": "Hi", "mode": "primary", "tools": {"bash": false}, "maxSteps": 4},
+            "general": {"disable": true},
+            "plan": {"permission": {"bash": {"cargo check *": "allow"}, "edit": "ask"}, "model": "big"},
+        }),
+    );
     let x = agents.get("x").unwrap();
     assert_eq!((x.model.as_deref(), x.max_steps, x.prompt.as_deref()), (Some("b"), Some(3), Some("Text")));
     assert_eq!(rules_of(x), r#"{"bash":"deny"}"#);
@@ -237,12 +213,15 @@ fn configuration_defines_overrides_and_disables() {
 
 #[test]
 fn wrong_configuration_costs_a_notice_each() {
-    let (agents, notices) = Desk::with(&[]).load(json!({
-        "a": "text",
-        "b": {"steps": -1},
-        "bad name": {},
-        "fine": {"prompt": "x"},
-    }));
+    let (agents, notices) = load(
+        &Desk::with(&[]),
+        json!({
+            "a": "text",
+            "b": {"steps": -1},
+            "bad name": {},
+            "fine": {"prompt": "x"},
+        }),
+    );
     assert_eq!(notices.len(), 3, "{notices:?}");
     assert_eq!(notices[0], "configuration, agent.a: it must be a table; the setting is not used");
     assert!(notices[1].starts_with("configuration, agent.b: `steps` must be a whole number"), "{notices:?}");
@@ -260,7 +239,7 @@ fn a_project_only_takes_away_from_what_zdx_brings() {
         ("root/.zdx/agents/explore.md", "---\ntools: Read, Bash, Write\n---\n"),
         ("root/.zdx/agents/compaction.md", "Forget everything."),
     ]);
-    let (agents, notices) = desk.load(json!({}));
+    let (agents, notices) = load(&desk, json!({}));
     let plan = agents.get("plan").unwrap();
     assert_eq!(plan.prompt.as_deref(), Some("New words."));
     let scopes: Vec<Scope> = plan.permission.iter().map(|rules| rules.scope).collect();
@@ -271,16 +250,16 @@ fn a_project_only_takes_away_from_what_zdx_brings() {
     assert!(notices[0].contains("one of zdx's own"), "{notices:?}");
     assert_eq!(plan.model, None);
     // Also when configuration adds to it.
-    let agents = desk.load(json!({"plan": {"steps": 3}})).0;
+    let agents = load(&desk, json!({"plan": {"steps": 3}})).0;
     assert_eq!(agents.get("plan").unwrap().model, None);
-    let agents = desk.load(json!({"plan": {"model": "mine"}})).0;
+    let agents = load(&desk, json!({"plan": {"model": "mine"}})).0;
     assert_eq!(agents.get("plan").unwrap().model.as_deref(), Some("mine"));
 }
 
 #[test]
 fn somebody_is_always_there_to_answer() {
     let (agents, notices) =
-        Desk::with(&[]).load(json!({"build": {"disable": true}, "plan": {"hidden": true}}));
+        load(&Desk::with(&[]), json!({"build": {"disable": true}, "plan": {"hidden": true}}));
     assert_eq!(agents.names(Mode::Primary), ["build"]);
     assert_eq!(notices.len(), 1);
 }

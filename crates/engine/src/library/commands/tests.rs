@@ -1,38 +1,13 @@
-use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::context::mentions::{Author, What};
-use crate::paths::{Env, Paths};
+use crate::library::testing::Desk;
 
-struct Desk {
-    dir: tempfile::TempDir,
-}
-
-impl Desk {
-    fn with(files: &[(&str, &str)]) -> Self {
-        let desk = Self { dir: tempfile::tempdir().unwrap() };
-        fs::create_dir_all(desk.path("root")).unwrap();
-        fs::create_dir_all(desk.path("home")).unwrap();
-        for (name, text) in files {
-            let path = desk.path(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        desk
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(name)
-    }
-
-    fn load(&self) -> (Commands, Vec<String>) {
-        let env = Env::from_pairs([("HOME", self.path("home"))]);
-        let places = Places::new(&self.path("root"), &Paths::from_env(&env).unwrap());
-        Commands::load(&places, &["help", "exit"])
-    }
+fn load(desk: &Desk) -> (Commands, Vec<String>) {
+    Commands::load(&desk.places(), &["help", "exit"])
 }
 
 fn command(template: &str, scope: Scope) -> SlashCommand {
@@ -71,7 +46,7 @@ fn the_path_is_the_name() {
         ("root/.zdx/commands/two words.md", "x"),
         ("root/.zdx/commands/help.md", "x"),
     ]);
-    let (commands, notices) = desk.load();
+    let (commands, notices) = load(&desk);
     let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
     assert_eq!(names, ["apply", "commands", "git:commit", "kaleido:tools:run", "openspec:apply", "v1.2"]);
     assert_eq!(notices.len(), 2, "{notices:?}");
@@ -89,7 +64,7 @@ fn the_front_matter_says_who_answers() {
         ("root/.zdx/commands/bare.md", "# Bare\n\nDoes a thing."),
         ("root/.zdx/commands/broken.md", "---\nagent: plan\nx: [a,\n---\nText"),
     ]);
-    let (commands, notices) = desk.load();
+    let (commands, notices) = load(&desk);
     let fix = commands.get("fix").unwrap();
     assert_eq!(
         (fix.description.as_str(), fix.hint.as_deref()),
@@ -111,7 +86,7 @@ fn of_one_name_the_first_place_counts() {
         ("root/.zdx/commands/a/commands/x.md", "zeroth by path"),
         ("home/.zdx/commands/a/x.md", "home"),
     ]);
-    let (commands, notices) = desk.load();
+    let (commands, notices) = load(&desk);
     assert_eq!(commands.get("a:x").unwrap().template, "zeroth by path");
     assert_eq!(notices.len(), 2, "{notices:?}");
     assert!(notices[0].contains("command `/a:x`") && notices[0].contains("in one place"), "{notices:?}");
@@ -218,7 +193,7 @@ fn what_grows_without_bound_is_refused() {
     let shells = "!`$ARGUMENTS`\n".repeat(20);
     assert!(command(&shells, Scope::User).expand(&"x".repeat(60_000)).is_err());
     let desk = Desk::with(&[("root/.zdx/commands/many.md", &"!`a`\n".repeat(21))]);
-    let (commands, notices) = desk.load();
+    let (commands, notices) = load(&desk);
     assert!(commands.get("many").is_none());
     assert!(notices[0].contains("more than 20 commands"), "{notices:?}");
 }

@@ -2,49 +2,20 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::library::testing::Desk;
 use crate::paths::Env;
 
-struct Desk {
-    dir: tempfile::TempDir,
-}
-
-impl Desk {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let desk = Self { dir };
-        fs::create_dir_all(desk.path("root")).unwrap();
-        fs::create_dir_all(desk.path("home")).unwrap();
-        desk
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn places(&self) -> Places {
-        let env = Env::from_pairs([("HOME", self.path("home"))]);
-        Places::new(&self.path("root"), &Paths::from_env(&env).unwrap())
-    }
-
-    /// Relative to the desk.
-    fn found(&self, kind: Kind) -> (Vec<String>, Vec<String>) {
-        let Gathered { found, notices } = self.places().gather(kind, &[]);
-        let short = |found: &Found| {
-            found.document.path.strip_prefix(self.path("")).unwrap().to_str().unwrap().to_owned()
-        };
-        (found.iter().map(short).collect(), notices)
-    }
+/// Relative to the desk.
+fn gathered(desk: &Desk, kind: Kind) -> (Vec<String>, Vec<String>) {
+    let Gathered { found, notices } = desk.places().gather(kind, &[]);
+    let short =
+        |found: &Found| found.document.path.strip_prefix(desk.path("")).unwrap().to_str().unwrap().to_owned();
+    (found.iter().map(short).collect(), notices)
 }
 
 #[test]
 fn the_project_beats_home_and_ours_beats_foreign() {
-    let desk = Desk::new();
+    let desk = Desk::with(&[]);
     let short = |place: &Place| {
         let dir = place.dir.strip_prefix(desk.path("")).unwrap().to_str().unwrap().to_owned();
         (dir, place.scope)
@@ -58,7 +29,7 @@ fn the_project_beats_home_and_ours_beats_foreign() {
 
 #[test]
 fn who_works_in_his_home_has_no_project_there() {
-    let desk = Desk::new();
+    let desk = Desk::with(&[]);
     let env = Env::from_pairs([("HOME", desk.path("home")), ("ZDX_HOME", desk.path("own"))]);
     let places = Places::new(&desk.path("home"), &Paths::from_env(&env).unwrap());
     assert!(places.iter().all(|place| place.scope == Scope::User));
@@ -67,7 +38,7 @@ fn who_works_in_his_home_has_no_project_there() {
 
 #[test]
 fn files_come_by_place_then_by_path() {
-    let desk = Desk::new();
+    let desk = Desk::with(&[]);
     for name in [
         "home/.zdx/agents/h.md",
         "home/.config/zdx/agents/own.md",
@@ -90,23 +61,23 @@ fn files_come_by_place_then_by_path() {
         "home/.config/zdx/agents/own.md",
         "home/.zdx/agents/h.md",
     ];
-    assert_eq!(desk.found(Kind::Agents), (expected.map(str::to_owned).to_vec(), vec![]));
+    assert_eq!(gathered(&desk, Kind::Agents), (expected.map(str::to_owned).to_vec(), vec![]));
 }
 
 #[test]
 fn the_walk_is_bounded_in_depth_and_skips_what_is_no_ones_words() {
-    let desk = Desk::new();
+    let desk = Desk::with(&[]);
     desk.write("root/.zdx/skills/1/2/3/4/5/6/SKILL.md", "deep");
     desk.write("root/.zdx/skills/1/2/3/4/5/6/7/SKILL.md", "too deep");
     desk.write("root/.zdx/skills/node_modules/x/SKILL.md", "");
     desk.write("root/.zdx/skills/.git/x/SKILL.md", "");
     desk.write("root/.zdx/skills/x/skill.md", "wrong name");
-    assert_eq!(desk.found(Kind::Skills).0, ["root/.zdx/skills/1/2/3/4/5/6/SKILL.md"]);
+    assert_eq!(gathered(&desk, Kind::Skills).0, ["root/.zdx/skills/1/2/3/4/5/6/SKILL.md"]);
 }
 
 #[test]
 fn links_count_once_and_never_lead_out() {
-    let desk = Desk::new();
+    let desk = Desk::with(&[]);
     desk.write("root/.claude/skills/a/SKILL.md", "a");
     desk.write("elsewhere/SKILL.md", "secret");
     desk.write("elsewhere/x.md", "secret");
@@ -119,33 +90,33 @@ fn links_count_once_and_never_lead_out() {
     fs::create_dir_all(desk.path("root/.zdx/commands")).unwrap();
     symlink("../../../elsewhere/x.md", desk.path("root/.zdx/commands/x.md")).unwrap();
     symlink("../elsewhere", desk.path("root/.eidolon")).unwrap();
-    let (found, notices) = desk.found(Kind::Skills);
+    let (found, notices) = gathered(&desk, Kind::Skills);
     assert_eq!(found, ["root/.agents/skills/same/SKILL.md"], "reached twice, read once");
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert!(notices[0].contains("skills/out is left out: it is a link that leads out of"), "{notices:?}");
-    let (found, notices) = desk.found(Kind::Commands);
+    let (found, notices) = gathered(&desk, Kind::Commands);
     assert_eq!(found, [] as [&str; 0]);
     assert!(notices[0].contains("commands/x.md is left out"), "{notices:?}");
 }
 
 #[test]
 fn a_whole_place_that_is_a_link_out_is_left_out() {
-    let desk = Desk::new();
+    let desk = Desk::with(&[]);
     desk.write("elsewhere/agents/x.md", "x");
     symlink("../elsewhere", desk.path("root/.claude")).unwrap();
-    let (found, notices) = desk.found(Kind::Agents);
+    let (found, notices) = gathered(&desk, Kind::Agents);
     assert_eq!((found.len(), notices.len()), (0, 1), "{notices:?}");
 }
 
 #[test]
 fn files_that_cannot_be_used_cost_a_notice_each() {
-    let desk = Desk::new();
+    let desk = Desk::with(&[]);
     desk.write("root/.zdx/commands/a.md", "fine");
     desk.write("root/.zdx/commands/bin.md", "a\0b");
     desk.write("root/.zdx/commands/huge.md", &"x".repeat(256 * 1024 + 1));
     let pipe = desk.path("root/.zdx/commands/pipe.md");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let (found, notices) = desk.found(Kind::Commands);
+    let (found, notices) = gathered(&desk, Kind::Commands);
     assert_eq!(found, ["root/.zdx/commands/a.md"]);
     assert_eq!(notices.len(), 3, "{notices:?}");
     assert!(notices.iter().all(|notice| notice.contains("/commands/") && notice.ends_with("it is left out")));
@@ -153,11 +124,11 @@ fn files_that_cannot_be_used_cost_a_notice_each() {
 
 #[test]
 fn too_many_folders_and_files_end_with_a_notice() {
-    let desk = Desk::new();
+    let desk = Desk::with(&[]);
     for n in 0..MOST_FILES + 1 {
         desk.write(&format!("root/.zdx/commands/{n:04}.md"), "x");
     }
-    let (found, notices) = desk.found(Kind::Commands);
+    let (found, notices) = gathered(&desk, Kind::Commands);
     assert_eq!((found.len(), notices.len()), (MOST_FILES, 1));
     assert!(notices[0].contains("1000.md and what follows is left out"), "{notices:?}");
     for n in 0..MOST_DIRS {
@@ -165,7 +136,7 @@ fn too_many_folders_and_files_end_with_a_notice() {
     }
     desk.write("root/.zdx/skills/0000/SKILL.md", "first");
     desk.write("root/.zdx/skills/1999/SKILL.md", "beyond");
-    let (found, notices) = desk.found(Kind::Skills);
+    let (found, notices) = gathered(&desk, Kind::Skills);
     assert_eq!(found, ["root/.zdx/skills/0000/SKILL.md"]);
     assert!(notices[0].contains("more than 2000 folders"), "{notices:?}");
 }
@@ -186,7 +157,7 @@ fn out_of_patience_what_was_found_counts() {
 
 #[test]
 fn a_named_folder_is_relative_to_the_root_or_home_and_must_exist() {
-    let desk = Desk::new();
+    let desk = Desk::with(&[]);
     let places = desk.places();
     assert_eq!(places.named("x"), desk.path("root/x"));
     assert_eq!(places.named("~/x"), desk.path("home/x"));

@@ -3,45 +3,17 @@ use std::fs;
 use serde_json::json;
 
 use super::*;
-use crate::paths::{Env, Paths};
+use crate::library::testing::Desk;
 
-struct Desk {
-    dir: tempfile::TempDir,
+fn load(desk: &Desk, config: Value) -> (Skills, Vec<String>) {
+    Skills::load(&desk.places(), config.as_object().unwrap())
 }
 
-impl Desk {
-    fn with(files: &[(&str, &str)]) -> Self {
-        let desk = Self { dir: tempfile::tempdir().unwrap() };
-        fs::create_dir_all(desk.path("root")).unwrap();
-        fs::create_dir_all(desk.path("home")).unwrap();
-        for (name, text) in files {
-            let path = desk.path(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        desk
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(name)
-    }
-
-    fn load(&self) -> (Skills, Vec<String>) {
-        self.load_with(json!({}))
-    }
-
-    fn load_with(&self, config: Value) -> (Skills, Vec<String>) {
-        let env = Env::from_pairs([("HOME", self.path("home"))]);
-        let places = Places::new(&self.path("root"), &Paths::from_env(&env).unwrap());
-        Skills::load(&places, config.as_object().unwrap())
-    }
-
-    /// Without a notice.
-    fn skills(&self) -> Skills {
-        let (skills, notices) = self.load();
-        assert_eq!(notices, [] as [&str; 0]);
-        skills
-    }
+/// Without a notice.
+fn skills(desk: &Desk) -> Skills {
+    let (skills, notices) = load(desk, json!({}));
+    assert_eq!(notices, [] as [&str; 0]);
+    skills
 }
 
 const PDF: &str =
@@ -60,7 +32,7 @@ fn a_skill_is_its_name_its_description_and_its_folder() {
         hidden: false,
         dir_is_its_own: true,
     };
-    assert_eq!(desk.skills().get("pdf"), Some(&expected));
+    assert_eq!(skills(&desk).get("pdf"), Some(&expected));
 }
 
 #[test]
@@ -71,7 +43,7 @@ fn missing_metadata_is_taken_from_the_folder_and_the_first_paragraph() {
         ("root/.zdx/skills/group/My Skill/SKILL.md", "---\nlicense: MIT\n---\nText."),
     ]);
     let listed: Vec<(String, String)> =
-        desk.skills().iter().map(|skill| (skill.name.clone(), skill.description.clone())).collect();
+        skills(&desk).iter().map(|skill| (skill.name.clone(), skill.description.clone())).collect();
     let own = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     assert_eq!(
         listed,
@@ -85,14 +57,14 @@ fn broken_front_matter_hides_no_skill_but_is_reported_with_its_line() {
         "root/.zdx/skills/odd/SKILL.md",
         "---\nname: odd\nx: [a,\ndisable-model-invocation: true\n---\nBody text.",
     )]);
-    let (skills, notices) = desk.load();
+    let (skills, notices) = load(&desk, json!({}));
     let odd = skills.get("odd").unwrap();
     assert_eq!((odd.description.as_str(), odd.hidden), ("Body text.", true));
     assert!(notices[0].contains("odd/SKILL.md:"), "{notices:?}");
     // Whether it is to be hidden cannot be read: it is.
     let desk =
         Desk::with(&[("root/.zdx/skills/a/SKILL.md", "---\ndisable-model-invocation: perhaps\n---\nx")]);
-    let (skills, notices) = desk.load();
+    let (skills, notices) = load(&desk, json!({}));
     assert!(skills.get("a").unwrap().hidden);
     assert!(notices[0].contains("a/SKILL.md:2: `disable-model-invocation`"), "{notices:?}");
 }
@@ -105,7 +77,7 @@ fn names_that_are_no_names_are_made_ones() {
         ("root/.zdx/skills/b/SKILL.md", &format!("---\nname: {long}\ndescription: d\n---\n")),
         ("root/.zdx/skills/c/SKILL.md", "---\nname: other\ndescription: \"two\\nlines\\e[31m\"\n---\n"),
     ]);
-    let (skills, notices) = desk.load();
+    let (skills, notices) = load(&desk, json!({}));
     let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
     assert_eq!(names, ["a---b----c", "other", &long[..64]]);
     assert_eq!(skills.get("other").unwrap().description, "two lines [31m");
@@ -121,7 +93,7 @@ fn of_one_name_the_project_wins_then_ours_then_the_first_path() {
         ("root/.zdx/skills/x/s/SKILL.md", &skill("second")),
         ("root/.zdx/skills/s/SKILL.md", &skill("first")),
     ]);
-    let (skills, notices) = desk.load();
+    let (skills, notices) = load(&desk, json!({}));
     assert_eq!(skills.iter().count(), 1);
     assert_eq!(skills.get("s").unwrap().description, "first");
     assert_eq!(notices.len(), 3, "{notices:?}");
@@ -139,19 +111,19 @@ fn configured_folders_are_searched_too_and_weakest() {
         ("root/extra/SKILL.md", "Itself."),
         ("root/.zdx/skills/pdf/SKILL.md", PDF),
     ]);
-    let (skills, notices) = desk.load_with(json!({"paths": ["~/mine", "extra"]}));
+    let (skills, notices) = load(&desk, json!({"paths": ["~/mine", "extra"]}));
     let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
     assert_eq!(names, ["extra", "other", "pdf"]);
     assert_eq!(skills.get("pdf").unwrap().description, "Works with PDF files");
     assert_eq!(notices.len(), 1, "{notices:?}");
-    let (_, notices) = desk.load_with(json!({"paths": [1]}));
+    let (_, notices) = load(&desk, json!({"paths": [1]}));
     assert_eq!(notices, ["skills.paths must be a list of folders; it is ignored"]);
 }
 
 #[test]
 fn a_skill_at_home_does_not_open_home() {
     let desk = Desk::with(&[("home/SKILL.md", "x"), ("home/s/a/SKILL.md", "x")]);
-    let (skills, _) = desk.load_with(json!({"paths": ["~"]}));
+    let (skills, _) = load(&desk, json!({"paths": ["~"]}));
     assert!(!skills.get("home").unwrap().covers(&desk.path("home/.ssh/id")));
     assert!(skills.get("a").unwrap().covers(&desk.path("home/s/a/x/y")));
     assert!(!skills.get("a").unwrap().covers(&desk.path("home/s/ab")));
@@ -164,7 +136,7 @@ fn models_are_not_told_of_hidden_and_denied_ones() {
         ("root/.zdx/skills/b/SKILL.md", "---\ndisable-model-invocation: true\n---\nB."),
         ("root/.zdx/skills/c/SKILL.md", "C."),
     ]);
-    let visible = desk.skills().for_model(|name| name != "c");
+    let visible = skills(&desk).for_model(|name| name != "c");
     assert_eq!(visible.catalogue(1000), "- a: A.\n");
 }
 
@@ -208,7 +180,7 @@ fn the_content_comes_in_a_frame_that_it_cannot_end() {
         ("root/.zdx/skills/a/ref.md", ""),
     ]);
     std::os::unix::fs::symlink("/etc/passwd", desk.path("root/.zdx/skills/a/passwd")).unwrap();
-    let content = desk.skills().get("a").unwrap().content().unwrap();
+    let content = skills(&desk).get("a").unwrap().content().unwrap();
     let dir = desk.path("root/.zdx/skills/a");
     assert_eq!(
         content,
@@ -227,18 +199,18 @@ fn long_texts_and_many_files_are_cut_with_a_word() {
     for n in 0..150 {
         fs::write(desk.path(&format!("root/.zdx/skills/a/{n:03}")), "").unwrap();
     }
-    let content = desk.skills().get("a").unwrap().content().unwrap();
+    let content = skills(&desk).get("a").unwrap().content().unwrap();
     assert!(content.contains("[cut after 51200 bytes: read "), "{}", &content[content.len() - 300..]);
     assert!(content.contains("<file>099</file>\n(and more)\n</skill_resources>"));
     fs::remove_file(desk.path("root/.zdx/skills/a/SKILL.md")).unwrap();
-    let (skills, _) = Desk::with(&[]).load();
+    let (skills, _) = load(&Desk::with(&[]), json!({}));
     assert!(skills.is_empty());
 }
 
 #[test]
 fn a_skill_that_became_a_link_out_of_the_project_is_not_read() {
     let desk = Desk::with(&[("root/.zdx/skills/a/SKILL.md", "harmless"), ("home/secret/SKILL.md", "secret")]);
-    let skills = desk.skills();
+    let skills = skills(&desk);
     let skill = skills.get("a").unwrap();
     fs::remove_file(&skill.file).unwrap();
     std::os::unix::fs::symlink(desk.path("home/secret/SKILL.md"), &skill.file).unwrap();

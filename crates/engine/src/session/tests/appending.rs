@@ -1,5 +1,6 @@
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use super::*;
 use crate::session::file::OpenFile;
@@ -57,13 +58,18 @@ fn a_session_that_is_not_to_be_saved_is_not() {
     assert_eq!((log.path(), log.id(), log.unsaved()), (None, id, 0));
 }
 
-#[test]
-fn a_folder_that_cannot_be_made_is_told_once_and_retried() {
+/// A store that cannot make its folder as long as the file is there: not even root makes one below a file.
+fn blocked_store() -> (tempfile::TempDir, PathBuf, SessionStore) {
     let base = tempfile::tempdir().unwrap();
-    // Not even root makes a folder below a file.
     let blocker = base.path().join("home");
     std::fs::write(&blocker, "").unwrap();
     let store = SessionStore::new(blocker.join("sessions"));
+    (base, blocker, store)
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_told_once_and_retried() {
+    let (_base, blocker, store) = blocked_store();
     let id = SessionId::random();
     let mut log = store.create(id);
     log.append(&meta(id, "/project"));
@@ -83,10 +89,7 @@ fn a_folder_that_cannot_be_made_is_told_once_and_retried() {
 
 #[test]
 fn sync_also_saves_what_waited() {
-    let base = tempfile::tempdir().unwrap();
-    let blocker = base.path().join("home");
-    std::fs::write(&blocker, "").unwrap();
-    let store = SessionStore::new(blocker.join("sessions"));
+    let (_base, blocker, store) = blocked_store();
     let id = SessionId::random();
     let mut log = store.create(id);
     assert!(matches!(log.append(&user("one")), Saved::Not { .. }));

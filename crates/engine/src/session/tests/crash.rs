@@ -1,5 +1,5 @@
-//! What happens when the process, not the disk, is the problem: a child of this test binary writes and is killed,
-//! or runs into the limit on file sizes.
+//! What happens when the process, not the disk, is the problem: a test starts itself once more as a child, which
+//! writes and is killed, or runs into the limit on file sizes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,14 +7,16 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use super::recovery::Random;
 use super::*;
 
+/// Makes a test of this file the child that it starts, and says what the child needs.
 const CHILD: &str = "ZDX_TEST_SESSION_CHILD";
 const ROUNDS: &str = "ZDX_TEST_KILLS";
 
-/// Runs the ignored test `name` of this binary as a process of its own; what it says comes on stderr.
+/// Runs the test `name` of this file once more, in a process of its own; what it says comes on stderr.
 fn child(name: &str, argument: &str) -> Child {
+    let module = module_path!().split_once("::").unwrap().1;
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--ignored", "--nocapture", "--test-threads=1"])
-        .arg(format!("session::tests::crash::{name}"))
+        .args(["--exact", "--nocapture", "--test-threads=1"])
+        .arg(format!("{module}::{name}"))
         .env(CHILD, argument)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -23,8 +25,9 @@ fn child(name: &str, argument: &str) -> Child {
         .unwrap()
 }
 
-fn argument() -> String {
-    std::env::var(CHILD).expect("only run by its parent")
+/// What the parent handed over, if this process is a child.
+fn argument() -> Option<String> {
+    std::env::var(CHILD).ok()
 }
 
 fn say(line: &str) {
@@ -41,10 +44,7 @@ fn filler() -> Record {
     Record::parse(format!(r#"{{"type":"filler","text":"{}"}}"#, "x".repeat(400_000)).as_bytes()).unwrap()
 }
 
-#[test]
-#[ignore = "the child of `kills_lose_nothing_acknowledged`"]
-fn writes_until_killed() {
-    let argument = argument();
+fn write_until_killed(argument: &str) -> ! {
     let (dir, id) = argument.split_once(' ').unwrap();
     let (store, id) = (SessionStore::new(dir), id.parse().unwrap());
     let (mut log, mut n) = match store.open(id) {
@@ -63,6 +63,9 @@ fn writes_until_killed() {
 
 #[test]
 fn kills_lose_nothing_acknowledged() {
+    if let Some(argument) = argument() {
+        write_until_killed(&argument);
+    }
     let rounds: usize = std::env::var(ROUNDS).map_or(200, |rounds| rounds.parse().unwrap());
     let (_base, store) = store();
     let mut random = Random(rounds as u64);
@@ -73,9 +76,10 @@ fn kills_lose_nothing_acknowledged() {
             let _ = store.delete(id);
             (id, acknowledged) = (SessionId::random(), 0);
         }
-        let mut child = child("writes_until_killed", &format!("{} {id}", store.dir().display()));
+        let mut child = child("kills_lose_nothing_acknowledged", &format!("{} {id}", store.dir().display()));
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-        for line in said.by_ref().take(random.below(6)) {
+        for _ in 0..random.below(6) {
+            let line = said.next().expect("the child writes until it is killed");
             acknowledged = line.unwrap().parse::<usize>().unwrap() + 1;
         }
         // Meanwhile it wrote on: the kill lands anywhere, and what it still acknowledged counts.
@@ -106,12 +110,9 @@ fn check_numbers(store: &SessionStore, id: SessionId, acknowledged: usize) -> bo
     }
 }
 
-#[test]
-#[ignore = "the child of `a_limit_on_file_sizes_cuts_no_record_in_two`"]
-fn writes_into_a_limit() {
+fn write_into_a_limit(dir: &str) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let argument = argument();
-    let store = SessionStore::new(&argument);
+    let store = SessionStore::new(dir);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { ignore_sigxfsz() }).unwrap();
     let maximum = getrlimit(Resource::Fsize).maximum;
@@ -141,8 +142,12 @@ fn writes_into_a_limit() {
 
 #[test]
 fn a_limit_on_file_sizes_cuts_no_record_in_two() {
+    if let Some(dir) = argument() {
+        return write_into_a_limit(&dir);
+    }
     let (_base, store) = store();
-    let (status, said) = finish(child("writes_into_a_limit", &store.dir().display().to_string()));
+    let dir = store.dir().display().to_string();
+    let (status, said) = finish(child("a_limit_on_file_sizes_cuts_no_record_in_two", &dir));
     assert!(status.success() && said.lines().any(|line| line == "done"), "{status}: {said}");
 }
 

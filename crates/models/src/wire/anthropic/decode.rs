@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use zdx_protocol::{Arguments, Reasoning, ToolCall, Usage};
 
 use super::super::problem::Problem;
-use super::super::{Decode, Frame, Ids, Wire, unreadable};
+use super::super::{Decode, Frame, Ids, Wire, unreadable, was_told_to_stop};
 use crate::{ModelError, ModelEvent, StopReason};
 
 #[cfg(test)]
@@ -183,14 +183,11 @@ impl Decode for Decoder {
     }
 
     fn finish(&mut self, out: Out) -> Result<(), ModelError> {
-        if self.done {
-            return Ok(());
-        }
-        if self.stop.is_none() {
+        if !self.done {
             self.done = true;
-            return Err(ModelError::Cut("the connection closed before the end of the answer".to_owned()));
+            was_told_to_stop(self.stop.as_ref())?;
+            self.complete(out);
         }
-        self.complete(out);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use zdx_protocol::Usage;
 
 use super::super::problem::{Problem, brief};
-use super::super::{Decode, Frame, Ids, unreadable};
+use super::super::{Decode, Frame, Ids, unreadable, was_told_to_stop};
 use super::calls::{CallDelta, Calls, FunctionDelta};
 use super::content::{Content, Parts};
 use super::reasoning::{self, Thinking};
@@ -131,14 +131,11 @@ impl Decode for Decoder {
     }
 
     fn finish(&mut self, out: Out) -> Result<(), ModelError> {
-        if self.done {
-            return Ok(());
-        }
-        if self.stop.is_none() {
+        if !self.done {
             self.done = true;
-            return Err(ModelError::Cut("the connection closed before the end of the answer".to_owned()));
+            was_told_to_stop(self.stop.as_ref())?;
+            self.complete(out);
         }
-        self.complete(out);
         Ok(())
     }
 }

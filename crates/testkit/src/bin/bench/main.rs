@@ -4,6 +4,7 @@
 mod history;
 mod measure;
 mod place;
+mod policy;
 mod search;
 mod sections;
 mod table;

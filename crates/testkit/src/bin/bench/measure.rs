@@ -2,6 +2,9 @@
 //! The only unsafe code of the testkit: no safe wrapper of `wait4` gives the usage of a single child.
 #![allow(unsafe_code)]
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -35,8 +38,31 @@ impl Micros {
 }
 
 /// Runs with nothing on stdin and both outputs thrown away; any end but exit code 0 is an error.
-pub fn run(mut command: Command) -> Result<Cost, String> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+pub fn run(command: Command) -> Result<Cost, String> {
+    run_with(command, Stdio::null())
+}
+
+/// The same, with a file on stdin.
+pub fn run_reading(command: Command, path: &Path) -> Result<Cost, String> {
+    run_with(command, open(path)?)
+}
+
+/// How many lines it has to say to a file on stdin. They are not kept: see [`Cost::peak_rss`].
+pub fn count_lines(mut command: Command, path: &Path) -> Result<usize, String> {
+    let text = |error: std::io::Error| error.to_string();
+    let mut child = command.stdin(open(path)?).stdout(Stdio::piped()).spawn().map_err(text)?;
+    let stdout = child.stdout.take().ok_or("the process has no stdout")?;
+    let lines = BufReader::new(stdout).split(b'\n').map_while(Result::ok).count();
+    child.wait().map_err(text)?;
+    Ok(lines)
+}
+
+fn open(path: &Path) -> Result<Stdio, String> {
+    File::open(path).map(Stdio::from).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn run_with(mut command: Command, stdin: Stdio) -> Result<Cost, String> {
+    command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null());
     let name = format!("{} {}", command.get_program().display(), arguments(&command));
     let (started, clock) = (Micros::now(), Instant::now());
     let child = command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;

@@ -23,6 +23,7 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "deltas", measure: deltas },
     Section { name: "growth", measure: growth },
     Section { name: "search", measure: crate::search::measure },
+    Section { name: "policy", measure: crate::policy::measure },
     Section { name: "resume", measure: crate::history::resume },
     Section { name: "assembly", measure: crate::history::assembly },
 ];

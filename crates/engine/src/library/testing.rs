@@ -1,0 +1,39 @@
+//! A project and a home to put files into, for the tests of all kinds of documents.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::Places;
+use crate::paths::{Env, Paths};
+
+pub struct Desk {
+    dir: tempfile::TempDir,
+}
+
+impl Desk {
+    /// With these files, below `root/` (the project) or `home/`.
+    pub fn with(files: &[(&str, &str)]) -> Self {
+        let desk = Self { dir: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(desk.path("root")).unwrap();
+        fs::create_dir_all(desk.path("home")).unwrap();
+        for (name, text) in files {
+            desk.write(name, text);
+        }
+        desk
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn places(&self) -> Places {
+        let env = Env::from_pairs([("HOME", self.path("home"))]);
+        Places::new(&self.path("root"), &Paths::from_env(&env).unwrap())
+    }
+}
