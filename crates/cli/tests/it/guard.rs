@@ -207,6 +207,33 @@ pub fn devices_and_magic_links_are_no_files() {
     assert_eq!((code(&results[0]), code(&results[1])), ("not_regular", "not_regular"));
 }
 
+/// Should the guard fail, `edit` does no harm: the text is in no file, and there is no such folder to write into.
+#[test]
+fn the_machines_own_files_are_confirmed_even_in_yolo() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    symlink("/etc/hostname", zdx.root().join("link")).unwrap();
+    let edit = |path: &str| ("edit", json!({"path": path, "old": "text that is nowhere", "new": "x"}));
+    let home = zdx.home().display().to_string();
+    let key = format!("{home}/.ssh/config");
+    let other = format!("{home}/other/new.txt");
+    let calls = [
+        edit("/etc/hostname"),
+        edit("link"),
+        ("write", json!({"path": "/proc/no-such-folder/x", "content": "x"})),
+        ("write", json!({"path": key, "content": "x"})),
+        ("write", json!({"path": other, "content": "x"})),
+        bash(&format!("echo x >> {key}")),
+    ];
+    let (_, results) = told(&zdx, &server, &calls, &["--yolo"]);
+    let codes: Vec<_> = results.iter().map(code).collect();
+    let asked = "approval_required";
+    // A call that cannot succeed is told so without a question.
+    assert_eq!(&codes[2..], [asked, asked, "none", asked], "{results:?}");
+    assert!(codes[..2].iter().all(|code| *code != "none"), "{results:?}");
+    assert!(std::path::Path::new(&other).exists() && !std::path::Path::new(&key).exists());
+}
+
 #[test]
 pub fn a_copy_onto_a_link_is_judged_by_where_it_leads() {
     let zdx = place();

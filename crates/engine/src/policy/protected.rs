@@ -7,6 +7,25 @@ use std::path::Path;
 const FOLDERS: &[&str] =
     &[".git", ".zdx", ".claude", ".opencode", ".eidolon", ".codex", ".cursor", ".agents", ".vscode", ".idea"];
 
+/// Outside the workspace also what opens other machines, and what belongs to the system.
+const OUTSIDE_FOLDERS: &[&str] = &[".ssh", ".gnupg"];
+const SYSTEM: &[&str] = &[
+    "/etc",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/boot",
+    "/proc",
+    "/sys",
+    "/var/spool/cron",
+    "/System",
+    "/Library",
+    "/private/etc",
+];
+
 /// Files that are run or believed without being named: shells, direnv, MCP clients.
 const FILES: &[&str] = &[
     ".mcp.json",
@@ -36,16 +55,24 @@ const FILES: &[&str] = &[
 const HARMLESS_DEVICES: &[&str] =
     &["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "ptmx"];
 
-/// Is this path, below the root, one whose writing is always confirmed?
+/// Is this path one whose writing is always confirmed?
 pub fn is_protected(path: &Path, root: &Path) -> bool {
-    let below = path.strip_prefix(root).unwrap_or(path);
-    below.components().any(|component| {
-        let name = component.as_os_str().to_string_lossy();
-        FOLDERS.iter().any(|folder| same(&name, folder))
-    }) || below.file_name().is_some_and(|name| {
-        let name = name.to_string_lossy();
-        FILES.iter().any(|file| same(&name, file))
-    })
+    let (below, outside) = match path.strip_prefix(root) {
+        Ok(below) => (below, false),
+        Err(_) => (path, true),
+    };
+    if outside && SYSTEM.iter().any(|folder| path.starts_with(folder)) {
+        return true;
+    }
+    let steers = |name: &str| {
+        FOLDERS.iter().any(|folder| same(name, folder))
+            || (outside && OUTSIDE_FOLDERS.iter().any(|folder| same(name, folder)))
+    };
+    below.components().any(|component| steers(&component.as_os_str().to_string_lossy()))
+        || below.file_name().is_some_and(|name| {
+            let name = name.to_string_lossy();
+            FILES.iter().any(|file| same(&name, file))
+        })
 }
 
 /// Files that instruct agents: a change is at least asked for.
@@ -118,6 +145,16 @@ mod tests {
             ["/w/.git/config", "/w/sub/.GIT/hooks/x", "/w/.zdx", "/w/.Mcp.json", "/w/a/.bashrc", "/w/.git./x"]
         {
             assert!(is_protected(Path::new(path), root), "{path}");
+        }
+        for path in
+            ["/etc/passwd", "/usr/local/bin/x", "/home/me/.ssh/config", "/home/me/.bashrc", "/proc/1/mem"]
+        {
+            assert!(is_protected(Path::new(path), root), "{path}");
+        }
+        // Who works in a folder of the system's works on his own files there.
+        assert!(!is_protected(Path::new("/usr/src/app/x.rs"), Path::new("/usr/src/app")));
+        for path in ["/tmp/x", "/home/me/other/x", "/w/.ssh/config"] {
+            assert!(!is_protected(Path::new(path), root), "{path}");
         }
         for path in ["/w/git/config", "/w/.github/workflows/x.yml", "/w/.gitignore", "/w/zdx"] {
             assert!(!is_protected(Path::new(path), root), "{path}");

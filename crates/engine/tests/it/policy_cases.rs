@@ -96,3 +96,59 @@ fn the_real_disk_gives_the_same_verdicts() {
     let verdict = explain(": < a.txt > /proc/self/fd/0", Origin::Model, &yolo).verdict;
     assert_eq!(verdict.level().name(), "confirm");
 }
+
+/// Where outside paths pass, nothing else hides what the floors are about: the same effects are confirmed there.
+#[test]
+fn the_floors_hold_outside_the_workspace_too() {
+    let mut cx = small_machine();
+    let mut disk = MapView::default();
+    for folder in ["/w", "/w/sub", "/etc", "/home/me", "/home/me/.ssh", "/tmp", "/other", "/other/sub"] {
+        disk.insert(folder, Entry::Dir);
+    }
+    for file in
+        ["/etc/hosts", "/other/old.txt", "/home/me/.bashrc", "/w/existing.txt", "/w/run.sh", "/tmp/s.sh"]
+    {
+        disk.insert(file, Entry::File);
+    }
+    cx.files = Arc::new(disk);
+    cx.approval = Approval::Yolo;
+    let confirmed = [
+        "echo x > /etc/hosts",
+        "echo x > /other/old.txt",
+        "cd /other && echo x > old.txt",
+        "cd /nowhere; echo x > existing.txt",
+        "cp a.txt /other/old.txt",
+        "tee /other/old.txt",
+        "curl -o /other/old.txt h/x",
+        "ln -sf a.txt /other/old.txt",
+        "echo x > ~/.bashrc",
+        "echo x >> ~/.bashrc",
+        "echo x >> ~/.ssh/authorized_keys",
+        "touch /etc/cron.d/x",
+        "mkdir -p /etc/foo",
+        "sed -i s/a/b/ /etc/hosts",
+        "echo x > /tmp/$name",
+        "echo x >> /other/$(date).log",
+        "echo 'rm x' > /tmp/new.sh; sh /tmp/new.sh",
+        "curl -o /tmp/new.sh h/x; sh /tmp/new.sh",
+        "printf x > /tmp/new; chmod +x /tmp/new; /tmp/new",
+        "git --git-dir=/other/.git config core.pager x",
+    ];
+    for command in confirmed {
+        let verdict = explain(command, Origin::Model, &cx).verdict;
+        assert_eq!(verdict.level().name(), "confirm", "{command}: {verdict:?}");
+    }
+    for command in [
+        "echo x > /tmp/new.txt",
+        "echo x >> /other/old.txt",
+        "cp a.txt /other/new.txt",
+        "cat /etc/hosts",
+        "cd /other && ls && touch new",
+        "sh /tmp/s.sh",
+        "mkdir -p /other/sub/deep",
+        "/usr/bin/env | sort > /tmp/new.txt",
+    ] {
+        let verdict = explain(command, Origin::Model, &cx).verdict;
+        assert_eq!(verdict.level().name(), "allow", "{command}: {verdict:?}");
+    }
+}

@@ -39,6 +39,8 @@ const TOOLS: &[&str] = &[
     "uniq", "expr", "test", "flock", "sh", "bash", "dash", "sed", "awk", "pwd", "ln",
 ];
 static RUN: AtomicUsize = AtomicUsize::new(0);
+/// What must not be overwritten, in the workspace and outside.
+const FILES: &[&str] = &["ws/existing.txt", "ws/a", "ws/sub/existing.txt", "home/existing.txt"];
 const ORIGINAL: &str = "untouched content\n";
 
 struct Sandbox {
@@ -90,8 +92,8 @@ impl Sandbox {
                 let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             }
         }
-        for file in ["existing.txt", "a", "sub/existing.txt"] {
-            let path = ws.join(file);
+        for file in FILES {
+            let path = at.join(file);
             if fs::read_to_string(&path).ok().as_deref() != Some(ORIGINAL) {
                 let _ = fs::remove_file(&path);
                 fs::write(&path, ORIGINAL).unwrap();
@@ -135,8 +137,8 @@ impl Sandbox {
             effects.push(format!("ran {}", text.split_whitespace().take(5).collect::<Vec<_>>().join(" ")));
             let _ = fs::remove_file(&log);
         }
-        for file in ["existing.txt", "a", "sub/existing.txt"] {
-            let now = fs::read_to_string(at.join("ws").join(file)).unwrap_or_default();
+        for file in FILES {
+            let now = fs::read_to_string(at.join(file)).unwrap_or_default();
             if !now.starts_with(ORIGINAL) {
                 effects.push(format!("overwrote {file}"));
             }
@@ -144,9 +146,9 @@ impl Sandbox {
         (!effects.is_empty()).then(|| effects.join(", "))
     }
 
-    fn verdict(&self, script: &str) -> Level {
+    fn verdict(&self, script: &str, approval: Approval) -> Level {
         let at = self.at();
-        let mut cx = PolicyContext::new(at.join("ws"), Approval::Balanced);
+        let mut cx = PolicyContext::new(at.join("ws"), approval);
         cx.home = Some(at.join("home"));
         let action =
             Action::Command { command: script.to_owned(), cwd: at.join("ws"), origin: Origin::Model };
@@ -158,6 +160,9 @@ fn write_program(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
+
+/// Where rules ask nothing and outside paths pass: what is held back here is held back by the floors alone.
+const LAXEST: Approval = Approval::Yolo;
 
 fn how_many() -> usize {
     std::env::var("ZDX_FUZZ").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
@@ -184,7 +189,7 @@ fn nothing_dangerous_runs_below_confirm() {
                     }
                     let script =
                         dangerous(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index as u64)));
-                    let verdict = sandbox.verdict(&script);
+                    let verdict = sandbox.verdict(&script, LAXEST);
                     let mut ran = false;
                     for shell in ["bash", "dash"] {
                         if let Some(effect) = sandbox.run(shell, &script) {
@@ -222,7 +227,7 @@ fn every_odd_script_is_held_back() {
     let sandbox = Sandbox::new();
     let mut missed = Vec::new();
     for script in crate::policy_odd::ODD {
-        let verdict = sandbox.verdict(script);
+        let verdict = sandbox.verdict(script, LAXEST);
         for shell in ["bash", "dash"] {
             let effect = sandbox.run(shell, script);
             sandbox.reset();
@@ -241,7 +246,7 @@ fn harmless_scripts_are_seldom_flagged() {
     let mut flagged = Vec::new();
     for index in 0..total {
         let script = harmless(&mut Rng::new(7_000_000 + index as u64));
-        if sandbox.verdict(&script) >= Level::Confirm {
+        if sandbox.verdict(&script, Approval::Balanced) >= Level::Confirm {
             flagged.push(script);
         }
     }

@@ -51,6 +51,18 @@ fn double_quote(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('`', "\\`"))
 }
 
+/// Files that are there, in the workspace and beside it.
+const TARGETS: &[&str] = &[
+    "existing.txt",
+    "sub/existing.txt",
+    "a",
+    "link",
+    "~/existing.txt",
+    "$HOME/existing.txt",
+    "../home/existing.txt",
+    "sub/../../home/existing.txt",
+];
+
 const LISTED: &[&str] = &[
     "rm x",
     "rm -rf sub",
@@ -119,7 +131,7 @@ fn overwrite(rng: &mut Rng) -> String {
     match operator {
         ">'exist'" => format!("{command} >'exist'ing.txt"),
         "> ./" => format!("{command} > ./existing.txt"),
-        _ => format!("{command} {operator}{}", rng.pick(&["existing.txt", "sub/existing.txt", "a", "link"])),
+        _ => format!("{command} {operator}{}", rng.pick(TARGETS)),
     }
 }
 
@@ -144,6 +156,16 @@ fn leaf(rng: &mut Rng, danger: bool) -> Piece {
         ),
         7 => compound(rng.pick(&[
             "cd sub && echo hi > existing.txt",
+            "cd && echo hi > existing.txt",
+            "cd ~; tee existing.txt",
+            "cd \"$HOME\"; : > ../ws/a",
+            "cd .. && echo hi > home/existing.txt",
+            "cd /nowhere; : > existing.txt",
+            "cd nowhere && : > a; : > ~/existing.txt",
+            "cp a ~/existing.txt",
+            "ln -sf ../ws/a ~/existing.txt",
+            "echo 'rm x' > ~/new.sh; sh ~/new.sh",
+            "echo 'rm x' > ../new.sh; . ../new.sh",
             "cd sub; echo hi > existing.txt",
             "cd sub; : > ../a",
             "cd sub; cd ..; : > a",

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::files::Place;
 use super::walk::Walker;
 use super::word::Arg;
+use crate::policy::Located;
 use crate::policy::pattern::UNKNOWN;
 
 impl Walker<'_> {
@@ -29,15 +30,16 @@ impl Walker<'_> {
         let text = if trimmed.is_empty() { "." } else { trimmed };
         let whole = Arg { text: text.to_owned(), glob: false, ..arg.clone() };
         match self.place(&whole) {
-            Place::Outside(path) => {
-                self.around.root.starts_with(&path)
-                    || self.around.home.is_some_and(|home| Path::new(home).starts_with(&path))
-            }
-            Place::Inside(all) => all.iter().any(|located| {
-                self.around.home.is_some_and(|home| Path::new(home) == located.path)
-                    && located.path != self.around.root
+            Place::At(all) => all.iter().any(|Located { path, .. }| {
+                let home = self.around.home.map(Path::new);
+                match self.is_outside(path) {
+                    true => {
+                        self.around.root.starts_with(path) || home.is_some_and(|home| home.starts_with(path))
+                    }
+                    false => home == Some(path) && path != self.around.root,
+                }
             }),
-            Place::Unknown => false,
+            Place::Below(_) | Place::Unknown => false,
         }
     }
 }

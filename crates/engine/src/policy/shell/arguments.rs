@@ -254,7 +254,7 @@ impl Walker<'_> {
                 vec![link.text.clone()]
             };
             for text in made {
-                if let Place::Inside(all) = self.place(&Arg { text, ..link.clone() }) {
+                if let Place::At(all) = self.place(&Arg { text, ..link.clone() }) {
                     new_links.extend(all.into_iter().map(|located| located.path));
                 }
             }
@@ -365,19 +365,22 @@ impl Walker<'_> {
             }
             return;
         }
-        match self.place(arg) {
-            Place::Outside(path) if write => {
+        if write {
+            self.changes(arg, Change::Alter, part);
+            return;
+        }
+        let paths = match self.place(arg) {
+            Place::At(all) => all.into_iter().map(|located| located.path).collect(),
+            Place::Below(folder) => vec![folder],
+            Place::Unknown => Vec::new(),
+        };
+        for path in paths.into_iter().filter(|path| self.is_outside(path)) {
+            let system = ["/usr", "/bin", "/sbin", "/lib", "/opt", "/nix"]
+                .iter()
+                .any(|folder| path.starts_with(folder));
+            if !system || climbs {
                 part.add(Concern::Outside { path, write });
             }
-            Place::Outside(path) => {
-                let system = ["/usr", "/bin", "/sbin", "/lib", "/opt", "/nix"]
-                    .iter()
-                    .any(|folder| path.starts_with(folder));
-                if !system || climbs {
-                    part.add(Concern::Outside { path, write });
-                }
-            }
-            Place::Inside(_) | Place::Unknown => {}
         }
     }
 

@@ -124,23 +124,21 @@ impl Walker<'_> {
         if is_listed(basename(&file.text)) || is_forbidden(basename(&file.text)) {
             part.confirm("listed_command", format!("it runs {} through a shell", file.text));
         }
-        match self.place(file) {
-            Place::Inside(all) if all.iter().any(|located| self.written.contains(&located.path)) => {
-                part.confirm("opaque", "it runs a file that this very script writes");
-            }
-            Place::Inside(all) if all.iter().any(|located| located.path.starts_with("/dev")) => {
-                part.confirm("opaque", "it runs whatever it reads");
-            }
-            Place::Inside(_) | Place::Unknown => {
-                part.ask("workspace_file", "it runs a file of the workspace")
-            }
-            Place::Outside(path) => {
-                if path.starts_with("/proc") {
-                    part.confirm("opaque", "it runs whatever it reads");
-                }
-                part.add(Concern::Outside { path, write: false });
-            }
+        let files = match self.place(file) {
+            Place::At(all) => all.into_iter().map(|located| located.path).collect(),
+            Place::Below(folder) => vec![folder],
+            Place::Unknown => Vec::new(),
+        };
+        if files.iter().any(|path| self.written.contains(path)) {
+            part.confirm("opaque", "it runs a file that this very script writes");
         }
+        if files.iter().any(|path| path.starts_with("/dev") || path.starts_with("/proc")) {
+            part.confirm("opaque", "it runs whatever it reads");
+        }
+        for path in files.into_iter().filter(|path| self.is_outside(path)) {
+            part.add(Concern::Outside { path, write: false });
+        }
+        part.ask("workspace_file", "it runs a file of the workspace");
     }
 
     fn trap(&mut self, argv: &[Arg], part: &mut Part) {

@@ -1,6 +1,8 @@
 //! What each command does with its arguments: what runs another command, what is listed or forbidden, what changes
 //! the folder. Unknown commands are left to the rules.
 
+use std::path::Path;
+
 use super::dangers::{
     STOPPING_UNITS, copies_raw, destructive_effect, is_destructive, is_forbidden, is_listed, listed_effect,
     without_g,
@@ -79,15 +81,22 @@ impl Walker<'_> {
             return;
         }
         part.views.push(vec![basename(text).to_owned()]);
-        match self.place(program) {
-            Place::Outside(path) if PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder)) => {}
-            Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
-            Place::Inside(all) if all.iter().any(|located| self.authored.contains(&located.path)) => {
-                part.confirm("opaque", "it runs a file that this very script writes");
+        let of_the_system = |path: &Path| PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder));
+        let files = match self.place(program) {
+            Place::At(all) => all.into_iter().map(|located| located.path).collect(),
+            Place::Below(folder) => vec![folder],
+            Place::Unknown => Vec::new(),
+        };
+        if files.iter().any(|path| self.authored.contains(path)) {
+            part.confirm("opaque", "it runs a file that this very script writes");
+        }
+        for path in &files {
+            if self.is_outside(path) && !of_the_system(path) {
+                part.add(Concern::Outside { path: path.clone(), write: false });
             }
-            Place::Inside(_) | Place::Unknown => {
-                part.ask("workspace_file", "it runs a file of the workspace")
-            }
+        }
+        if files.is_empty() || files.iter().any(|path| !self.is_outside(path)) {
+            part.ask("workspace_file", "it runs a file of the workspace");
         }
     }
 
@@ -272,15 +281,14 @@ impl Walker<'_> {
             return;
         }
         match self.place(target) {
-            Place::Outside(path) => {
-                part.add(Concern::Outside { path: path.clone(), write: false });
-                self.folders = Folders(vec![path]);
-            }
-            Place::Unknown => self.folders = Folders::unknown(),
-            Place::Inside(all) => {
+            Place::Below(_) | Place::Unknown => self.folders = Folders::unknown(),
+            Place::At(all) => {
                 let certain =
                     all.iter().all(crate::policy::files::Located::is_dir) && self.written.is_empty();
                 self.maybe_moved |= !certain;
+                for located in all.iter().filter(|located| self.is_outside(&located.path)) {
+                    part.add(Concern::Outside { path: located.path.clone(), write: false });
+                }
                 self.folders = Folders(all.into_iter().map(|located| located.path).collect());
             }
         }

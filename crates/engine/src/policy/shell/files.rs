@@ -28,8 +28,10 @@ const MAX_COMPONENTS: usize = 256;
 /// Where an argument leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    Inside(Vec<Located>),
-    Outside(PathBuf),
+    /// One of these, in the workspace or not.
+    At(Vec<Located>),
+    /// Somewhere below this folder, which is outside the workspace.
+    Below(PathBuf),
     Unknown,
 }
 
@@ -67,17 +69,32 @@ impl Walker<'_> {
                 } else {
                     locate(self.around.files, self.around.root, folder, path)
                 };
-                // Pseudo-files that keep nothing are nobody's outside.
-                if !located.path.starts_with(self.around.root)
-                    && !protected::is_harmless_device(&located.path)
-                {
-                    return Place::Outside(located.path);
-                }
                 all.push(located);
             }
-            if lexical.is_some() { Place::Unknown } else { Place::Inside(all) }
+            if lexical.is_none() {
+                return Place::At(all);
+            }
+            let outside = all.into_iter().map(|located| located.path).find(|path| self.is_outside(path));
+            outside.map_or(Place::Unknown, Place::Below)
         } else {
             Place::Unknown
+        }
+    }
+
+    /// Pseudo-files that keep nothing are nobody's outside.
+    pub fn is_outside(&self, path: &Path) -> bool {
+        !path.starts_with(self.around.root) && !protected::is_harmless_device(path)
+    }
+
+    /// Every place outside that an argument may be.
+    fn note_outside(&self, place: &Place, write: bool, part: &mut Part) {
+        let paths: Vec<PathBuf> = match place {
+            Place::At(all) => all.iter().map(|located| located.path.clone()).collect(),
+            Place::Below(path) => vec![path.clone()],
+            Place::Unknown => Vec::new(),
+        };
+        for path in paths.into_iter().filter(|path| self.is_outside(path)) {
+            part.add(Concern::Outside { path, write });
         }
     }
 
@@ -98,30 +115,39 @@ impl Walker<'_> {
 
     pub fn is_harmless(&self, arg: &Arg) -> bool {
         match self.place(arg) {
-            Place::Inside(all) => all.iter().all(|located| {
+            Place::At(all) => all.iter().all(|located| {
                 protected::is_harmless_device(&located.path) && !self.is_open_file(&located.path)
             }),
-            Place::Outside(_) | Place::Unknown => false,
+            Place::Below(_) | Place::Unknown => false,
         }
     }
 
     pub fn is_device(&self, arg: &Arg) -> bool {
-        matches!(self.place(arg), Place::Outside(path) if protected::is_raw_device(&path))
+        match self.place(arg) {
+            Place::At(all) => all.iter().any(|located| protected::is_raw_device(&located.path)),
+            Place::Below(path) => protected::is_raw_device(&path),
+            Place::Unknown => false,
+        }
     }
 
     pub fn reads(&mut self, arg: &Arg, part: &mut Part) {
-        match self.place(arg) {
-            Place::Inside(_) => {}
-            Place::Outside(path) => part.add(Concern::Outside { path, write: false }),
-            Place::Unknown => part.ask("opaque", "which file it reads is not known before it runs"),
+        let place = self.place(arg);
+        self.note_outside(&place, false, part);
+        if place == Place::Unknown {
+            part.ask("opaque", "which file it reads is not known before it runs");
         }
     }
 
     /// For files that are changed in a way that is asked about anyway: only a protected one says more.
     pub fn protected_only(&mut self, arg: &Arg, part: &mut Part) {
-        if let Place::Inside(all) = self.place(arg)
-            && all.iter().any(|located| protected::is_protected(&located.path, self.around.root))
-        {
+        let found = match self.place(arg) {
+            Place::At(all) => {
+                all.iter().any(|located| protected::is_protected(&located.path, self.around.root))
+            }
+            Place::Below(path) => protected::is_protected(&path, self.around.root),
+            Place::Unknown => false,
+        };
+        if found {
             part.confirm("protected_path", format!("{} is a protected path", arg.text));
         }
     }
@@ -129,13 +155,13 @@ impl Walker<'_> {
     /// Did this script fetch the file from another machine?
     pub fn is_fetched(&self, arg: &Arg) -> bool {
         match self.place(arg) {
-            Place::Inside(all) => all.iter().any(|located| self.fetched.contains(&located.path)),
-            Place::Outside(_) | Place::Unknown => false,
+            Place::At(all) => all.iter().any(|located| self.fetched.contains(&located.path)),
+            Place::Below(_) | Place::Unknown => false,
         }
     }
 
     pub fn fetches(&mut self, arg: &Arg) {
-        if let Place::Inside(all) = self.place(arg) {
+        if let Place::At(all) = self.place(arg) {
             for located in all {
                 self.authored.insert(located.path.clone());
                 self.written.insert(located.path.clone());
@@ -154,40 +180,40 @@ impl Walker<'_> {
             part.forbid("it writes to a device");
         }
         let place = self.place(arg);
-        if place == Place::Unknown {
-            // It may be one of the folders that were made, and be something else from now on.
-            self.made.clear();
+        self.note_outside(&place, true, part);
+        if let Place::At(all) = place {
+            for located in all {
+                self.change_at(located, change, part);
+            }
+            return;
         }
-        match place {
-            Place::Outside(path) if protected::is_raw_device(&path) => {
-                part.forbid(format!("it writes to the device {}", path.display()));
-            }
-            Place::Outside(path) => {
-                if ["/proc", "/sys"].iter().any(|folder| path.starts_with(folder)) {
-                    part.confirm(
-                        "destructive",
-                        format!("{} changes a running process or the system", path.display()),
-                    );
-                }
-                part.add(Concern::Outside { path, write: true });
-            }
-            Place::Unknown if change == Change::Redirect || change == Change::Append => {
+        // It may be one of the folders that were made, and be something else from now on.
+        self.made.clear();
+        if let Place::Below(folder) = place
+            && protected::is_protected(&folder.join("file"), self.around.root)
+        {
+            let folder = folder.display();
+            part.confirm("protected_path", format!("what lies in {folder} runs or steers something later"));
+        }
+        match change {
+            Change::Redirect | Change::Append => {
                 part.confirm("opaque", "which file it writes is not known before it runs");
             }
-            Place::Unknown if change == Change::Overwrite && arg.known().is_some() => {
+            Change::Overwrite if arg.known().is_some() => {
                 part.confirm("opaque", "in which folder it overwrites a file is not known before it runs");
             }
-            Place::Unknown => part.ask("opaque", "which file it changes is not known before it runs"),
-            Place::Inside(all) => {
-                for located in all {
-                    self.change_inside(located, change, part);
-                }
+            Change::Overwrite | Change::Alter => {
+                part.ask("opaque", "which file it changes is not known before it runs")
             }
         }
     }
 
-    fn change_inside(&mut self, located: Located, change: Change, part: &mut Part) {
+    fn change_at(&mut self, located: Located, change: Change, part: &mut Part) {
         let Located { path, entry } = located;
+        if protected::is_raw_device(&path) {
+            part.forbid(format!("it writes to the device {}", path.display()));
+            return;
+        }
         if protected::is_harmless_device(&path) {
             if self.is_open_file(&path) {
                 part.confirm("overwrite", format!("{} is a file that this script opened", path.display()));
@@ -242,17 +268,17 @@ impl Walker<'_> {
     /// Is this argument a folder that exists, whichever folder we are in?
     pub fn is_dir(&self, arg: &Arg) -> bool {
         match self.place(arg) {
-            Place::Inside(all) => all.iter().all(|located| {
+            Place::At(all) => all.iter().all(|located| {
                 let made = || self.made.iter().any(|made| made.starts_with(&located.path));
                 located.is_dir() || (located.entry.is_none() && made())
             }),
-            Place::Outside(_) | Place::Unknown => false,
+            Place::Below(_) | Place::Unknown => false,
         }
     }
 
     /// `mkdir`: what is copied there later lies in it and does not replace it.
     pub fn makes_folder(&mut self, arg: &Arg) {
-        if let Place::Inside(all) = self.place(arg) {
+        if let Place::At(all) = self.place(arg) {
             let absent = all.into_iter().filter(|located| located.entry.is_none());
             self.made.extend(absent.map(|located| located.path));
         }

@@ -354,8 +354,10 @@ fn dry(command: &Command<'_>) -> bool {
 
 fn names_file(walker: &Walker<'_>, arg: &Arg) -> bool {
     match walker.place(arg) {
-        super::files::Place::Inside(all) => all.iter().any(crate::policy::files::Located::exists),
-        super::files::Place::Outside(_) | super::files::Place::Unknown => false,
+        super::files::Place::At(all) => {
+            all.iter().any(|located| located.exists() && !walker.is_outside(&located.path))
+        }
+        super::files::Place::Below(_) | super::files::Place::Unknown => false,
     }
 }
 
