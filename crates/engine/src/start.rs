@@ -1,14 +1,15 @@
 //! How a session comes to be: folder, log, model, prompt and tools are put together once, then the engine runs.
 
+mod announcement;
+mod opened;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use zdx_models::{Client, ModelError};
 use zdx_protocol::redact::Redactor;
-use zdx_protocol::{
-    Approval, Arguments, EngineHandle, Event, Level, NoticeLevel, Part, SessionInfo, Transcript,
-};
+use zdx_protocol::{Approval, EngineHandle, Level};
 
 use crate::backend::Backend;
 use crate::backend::native::Native;
@@ -18,25 +19,26 @@ use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::Engine;
 use crate::guard::{GuardSetup, guard};
-use crate::history::Journal;
 use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
-use crate::models::ModelPicker;
+use crate::models::{Chosen, ModelPicker};
 use crate::paths::{Env, Paths};
-use crate::persona::{self, PersonaError, Personas};
+use crate::persona::{self, Persona, PersonaError, Personas};
 use crate::policy::grants::{GrantStore, Granted};
 use crate::policy::trust::TrustedFiles;
-use crate::policy::{Disk, RuleError, Rules};
-use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
+use crate::policy::{Disk, PolicyContext, RuleError, Rules};
+use crate::session::{OpenError, SessionId, SessionStore};
 use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
-use crate::tools::skill::{LoadedSkills, SkillTool};
+use crate::tools::skill::SkillTool;
 use crate::tools::task::Task;
 use crate::tools::workspace::Workspace;
 use crate::tools::{Todos, ToolContext};
 use crate::turn::Approvals;
 use crate::turn::validate::Validation;
+use announcement::Announcement;
+use opened::OpenedSession;
 
 /// Everything a front end decides before a session starts.
 pub struct Setup {
@@ -117,68 +119,27 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         .map(|workspace| workspace.with_home(setup.env.home()))
         .map_err(|source| StartError::Root { path: setup.root.clone(), source })?;
     let root = workspace.root().to_owned();
-    let mut opened = open_session(&setup)?;
-    let workspace = workspace.with_journal(Arc::new(opened.journal));
+    let mut opened = OpenedSession::open(&setup)?;
     let client = Client::new(setup.config.timeouts);
     let picker = Arc::new(ModelPicker::new(Arc::clone(&setup.config), setup.env.clone())?);
     let chosen =
         picker.pick(&client, setup.explicit_model.as_deref(), opened.transcript.model.as_deref()).await?;
-    let project = context::load_project_context(&setup.paths, &root, &setup.config.instructions);
-    let system = context::assemble(&setup.config, &root, &project)?;
-    opened.notices.extend(project.notices.into_iter().map(|text| (NoticeLevel::Warning, text)));
-    for file in &project.loaded {
-        opened.notices.push((NoticeLevel::Info, format!("loaded {}", file.display())));
-    }
-
-    let places = Places::new(&root, &setup.paths).trusting(setup.trusted);
-    let (agents, told) = Agents::load(&places, &setup.config.agent);
-    opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
-    let (skills, told) = Skills::load(&places, &setup.config.skills);
-    opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
-    let (commands_known, told) = Commands::load(&places, &RESERVED);
-    opened.notices.extend(told.into_iter().map(|text| (NoticeLevel::Warning, text)));
-
-    let shell = Shell::new(ShellSettings {
-        supervisor: setup.executable.clone(),
-        env: setup.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-        env_pass: setup.config.env.pass.clone(),
-        spill_dir: opened.spill_dir.clone(),
-        redactor: Arc::clone(&setup.redactor),
-    });
-    let tools = ToolContext {
-        workspace: Arc::new(workspace),
-        shell: Arc::new(shell),
-        todos: Arc::new(Todos::new(opened.transcript.todos.clone())),
-        timeout: setup.config.tool_timeout,
-    };
-    let store = GrantStore::new(setup.paths.grants_file());
-    let (mut policy, warnings) = guard(GuardSetup {
-        config: &setup.config,
-        root: &root,
-        home: setup.env.home(),
-        grants: &store,
-        session_grants: session_grants(&opened.transcript, &root),
-        default_approval: if setup.person { Approval::Balanced } else { Approval::Yolo },
-        person: setup.person,
-        allow_dangerous: setup.allow_dangerous,
-    })?;
-    opened.notices.extend(warnings.into_iter().map(|text| (NoticeLevel::Warning, text)));
-    let grants = Granted::new(session_grants(&opened.transcript, &root), store);
+    let system = system_prompt(&setup, &root, &mut opened)?;
+    let library = Library::load(&setup, &root, &mut opened);
+    let tools = tool_context(&setup, workspace, &mut opened);
+    let (mut policy, grants) = guarded(&setup, &root, &mut opened)?;
     let rules = Rules::clone(&policy.rules);
-    let personas = Arc::new(Personas { agents, system, rules });
+    let personas = Arc::new(Personas { agents: library.agents, system, rules });
     let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);
     let persona = personas.primary(name)?;
     policy.rules = Arc::clone(&persona.rules);
+    policy.skills = opened.loaded_skills(&library.skills);
 
     let (handle, end) = EngineHandle::pair();
     let approvals = Approvals::default();
     let mut registry = Registry::standard();
-    policy.outputs =
-        opened.spill_dir.as_deref().map(|folder| crate::policy::locate(&Disk, &root, &root, folder).path);
-    let loaded = loaded_before(&opened.transcript, &skills);
-    policy.skills = loaded.clone();
     let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
-    if let Some(skill) = SkillTool::new(&skills, allowed, loaded.clone()) {
+    if let Some(skill) = SkillTool::new(&library.skills, allowed, policy.skills.clone()) {
         registry.add(Arc::new(skill));
     }
     let subagents = Arc::new(Subagents {
@@ -201,26 +162,9 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         registry.add(Arc::new(task));
     }
 
-    let model = chosen.endpoint.label();
-    let changed = opened.resumed && opened.transcript.model.as_deref() != Some(model.as_str());
-    let info = SessionInfo {
-        session: opened.log.id().to_string(),
-        root: root.clone(),
-        model: model.clone(),
-        resumed: opened.resumed,
-        saved: opened.log.path().is_some(),
-        parent: opened.transcript.parent.clone(),
-    };
-    let mut native = Native::new(&setup.config, client, chosen, &persona, &registry);
-    let ttl = Duration::from_secs(u64::from(setup.config.cache.ttl_hours) * 3600);
-    native.cache = Some(Cache::new(setup.paths.cache(setup.config.cache.dir.as_deref()), ttl));
-    native.validation = Validation::choose(&setup.config, &root, setup.person);
-    let announce = Announcement {
-        info,
-        notices: opened.notices,
-        model: changed.then_some(model),
-        agent: setup.agent.filter(|agent| opened.transcript.agent.as_deref() != Some(agent)),
-    };
+    let announcement =
+        Announcement::new(&mut opened, root.clone(), chosen.endpoint.label(), setup.agent.clone());
+    let native = native(&setup, client, chosen, &persona, &registry, &root);
     let engine = Engine {
         emit: Emitter::new(opened.log, opened.transcript, setup.redactor, end.events)
             .with_logbook(Logbook::beside(opened.spill_dir.as_deref(), &setup.config.logs)),
@@ -234,93 +178,94 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         personas,
         persona,
         subagents,
-        commands_known,
-        skills,
+        commands_known: library.commands,
+        skills: library.skills,
         commands: end.commands,
     };
-    tokio::spawn(announce.then_run(engine));
+    tokio::spawn(announcement.then_run(engine));
     Ok(handle)
 }
 
-/// The skills that a resumed session has in its context.
-fn loaded_before(transcript: &Transcript, skills: &Skills) -> LoadedSkills {
-    let loaded = LoadedSkills::default();
-    let parts = transcript.messages().iter().flat_map(|message| &message.parts);
-    for part in parts {
-        if let Part::ToolUse { name, arguments, .. } = part
-            && name == "skill"
-            && let Arguments::Object(input) = arguments.unpack()
-            && let Some(skill) =
-                input.get("name").and_then(|name| name.as_str()).and_then(|name| skills.get(name))
-        {
-            loaded.add(skill);
-        }
+fn system_prompt(setup: &Setup, root: &Path, opened: &mut OpenedSession) -> Result<String, StartError> {
+    let project = context::load_project_context(&setup.paths, root, &setup.config.instructions);
+    let system = context::assemble(&setup.config, root, &project)?;
+    opened.warn(project.notices);
+    for file in &project.loaded {
+        opened.tell(format!("loaded {}", file.display()));
     }
-    loaded
+    Ok(system)
 }
 
-/// What a front end hears before anything else.
-struct Announcement {
-    info: SessionInfo,
-    notices: Vec<(NoticeLevel, String)>,
-    /// Another model or agent than the session used before.
-    model: Option<String>,
-    agent: Option<String>,
+/// What markdown files teach a session.
+struct Library {
+    agents: Agents,
+    skills: Skills,
+    commands: Commands,
 }
 
-impl Announcement {
-    async fn then_run(self, mut engine: Engine) {
-        engine.emit.emit(Event::SessionStarted(self.info)).await;
-        for (level, message) in self.notices {
-            engine.emit.notice(level, message).await;
-        }
-        if let Some(agent) = self.agent {
-            engine.emit.emit(Event::AgentChanged { agent }).await;
-        }
-        if let Some(model) = self.model {
-            engine.emit.emit(Event::ModelChanged { model }).await;
-        }
-        engine.run().await;
+impl Library {
+    fn load(setup: &Setup, root: &Path, opened: &mut OpenedSession) -> Self {
+        let places = Places::new(root, &setup.paths).trusting(setup.trusted.clone());
+        let (agents, told) = Agents::load(&places, &setup.config.agent);
+        opened.warn(told);
+        let (skills, told) = Skills::load(&places, &setup.config.skills);
+        opened.warn(told);
+        let (commands, told) = Commands::load(&places, &RESERVED);
+        opened.warn(told);
+        Self { agents, skills, commands }
     }
 }
 
-struct OpenedSession {
-    log: SessionLog,
-    transcript: Transcript,
-    notices: Vec<(NoticeLevel, String)>,
-    spill_dir: Option<PathBuf>,
-    journal: Journal,
-    resumed: bool,
-}
-
-/// What was allowed in one folder is not allowed in another one that the session is taken to.
-fn session_grants<'a>(transcript: &'a Transcript, root: &Path) -> &'a [String] {
-    if transcript.root.as_deref() == Some(root) { &transcript.grants } else { &[] }
-}
-
-fn open_session(setup: &Setup) -> Result<OpenedSession, StartError> {
-    let store = SessionStore::new(setup.paths.sessions());
-    let fresh = |log: SessionLog| OpenedSession {
-        spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
-        journal: log.path().map_or_else(Journal::default, |_| Journal::new(store.blobs(log.id()))),
-        log,
-        transcript: Transcript::default(),
-        notices: Vec::new(),
-        resumed: false,
-    };
-    match &setup.session {
-        SessionChoice::New => Ok(fresh(store.create(SessionId::random()))),
-        SessionChoice::Unsaved => Ok(fresh(SessionLog::disabled(SessionId::random()))),
-        SessionChoice::Existing(id) => {
-            let opened = store.open(*id)?;
-            Ok(OpenedSession {
-                spill_dir: Some(store.companion_dir(*id)),
-                journal: Journal::new(store.blobs(*id)),
-                log: opened.log,
-                transcript: opened.transcript,
-                notices: opened.notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect(),
-                resumed: true,
-            })
-        }
+fn tool_context(setup: &Setup, workspace: Workspace, opened: &mut OpenedSession) -> ToolContext {
+    let shell = Shell::new(ShellSettings {
+        supervisor: setup.executable.clone(),
+        env: setup.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        env_pass: setup.config.env.pass.clone(),
+        spill_dir: opened.spill_dir.clone(),
+        redactor: Arc::clone(&setup.redactor),
+    });
+    ToolContext {
+        workspace: Arc::new(workspace.with_journal(Arc::new(std::mem::take(&mut opened.journal)))),
+        shell: Arc::new(shell),
+        todos: Arc::new(Todos::new(opened.transcript.todos.clone())),
+        timeout: setup.config.tool_timeout,
     }
+}
+
+/// What every decision depends on, and what was granted before.
+fn guarded(
+    setup: &Setup,
+    root: &Path,
+    opened: &mut OpenedSession,
+) -> Result<(PolicyContext, Granted), StartError> {
+    let store = GrantStore::new(setup.paths.grants_file());
+    let (mut policy, warnings) = guard(GuardSetup {
+        config: &setup.config,
+        root,
+        home: setup.env.home(),
+        grants: &store,
+        session_grants: opened.grants(root),
+        default_approval: if setup.person { Approval::Balanced } else { Approval::Yolo },
+        person: setup.person,
+        allow_dangerous: setup.allow_dangerous,
+    })?;
+    opened.warn(warnings);
+    policy.outputs =
+        opened.spill_dir.as_deref().map(|folder| crate::policy::locate(&Disk, root, root, folder).path);
+    Ok((policy, Granted::new(opened.grants(root), store)))
+}
+
+fn native(
+    setup: &Setup,
+    client: Client,
+    chosen: Chosen,
+    persona: &Persona,
+    registry: &Registry,
+    root: &Path,
+) -> Native {
+    let mut native = Native::new(&setup.config, client, chosen, persona, registry);
+    let ttl = Duration::from_secs(u64::from(setup.config.cache.ttl_hours) * 3600);
+    native.cache = Some(Cache::new(setup.paths.cache(setup.config.cache.dir.as_deref()), ttl));
+    native.validation = Validation::choose(&setup.config, root, setup.person);
+    native
 }

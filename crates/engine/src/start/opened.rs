@@ -1,0 +1,79 @@
+//! A session's log and what it already holds, new or resumed, with what there is to say about it.
+
+use std::path::{Path, PathBuf};
+
+use zdx_protocol::{Arguments, NoticeLevel, Part, Transcript};
+
+use super::{SessionChoice, Setup, StartError};
+use crate::history::Journal;
+use crate::library::Skills;
+use crate::session::{SessionId, SessionLog, SessionStore};
+use crate::tools::skill::LoadedSkills;
+
+pub struct OpenedSession {
+    pub log: SessionLog,
+    pub transcript: Transcript,
+    pub notices: Vec<(NoticeLevel, String)>,
+    pub spill_dir: Option<PathBuf>,
+    pub journal: Journal,
+    pub resumed: bool,
+}
+
+impl OpenedSession {
+    pub fn open(setup: &Setup) -> Result<Self, StartError> {
+        let store = SessionStore::new(setup.paths.sessions());
+        let fresh = |log: SessionLog| Self {
+            spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
+            journal: log.path().map_or_else(Journal::default, |_| Journal::new(store.blobs(log.id()))),
+            log,
+            transcript: Transcript::default(),
+            notices: Vec::new(),
+            resumed: false,
+        };
+        match &setup.session {
+            SessionChoice::New => Ok(fresh(store.create(SessionId::random()))),
+            SessionChoice::Unsaved => Ok(fresh(SessionLog::disabled(SessionId::random()))),
+            SessionChoice::Existing(id) => {
+                let opened = store.open(*id)?;
+                Ok(Self {
+                    spill_dir: Some(store.companion_dir(*id)),
+                    journal: Journal::new(store.blobs(*id)),
+                    log: opened.log,
+                    transcript: opened.transcript,
+                    notices: opened.notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect(),
+                    resumed: true,
+                })
+            }
+        }
+    }
+
+    pub fn warn(&mut self, texts: Vec<String>) {
+        self.notices.extend(texts.into_iter().map(|text| (NoticeLevel::Warning, text)));
+    }
+
+    pub fn tell(&mut self, text: String) {
+        self.notices.push((NoticeLevel::Info, text));
+    }
+
+    /// What was allowed in one folder is not allowed in another one that the session is taken to.
+    pub fn grants(&self, root: &Path) -> &[String] {
+        if self.transcript.root.as_deref() == Some(root) { &self.transcript.grants } else { &[] }
+    }
+
+    /// The skills that a resumed session has in its context.
+    pub fn loaded_skills(&self, skills: &Skills) -> LoadedSkills {
+        let loaded = LoadedSkills::default();
+        let parts = self.transcript.messages().iter().flat_map(|message| &message.parts);
+        for part in parts {
+            if let Part::ToolUse { name, arguments, .. } = part
+                && name == "skill"
+                && let Arguments::Object(input) = arguments.unpack()
+                && let Some(skill) =
+                    input.get("name").and_then(|name| name.as_str()).and_then(|name| skills.get(name))
+            {
+                loaded.add(skill);
+            }
+        }
+        loaded
+    }
+}
