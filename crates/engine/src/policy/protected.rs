@@ -96,17 +96,18 @@ fn same(name: &str, wanted: &str) -> bool {
 
 /// `/dev/null` and its like: neither outside nor overwritten.
 pub fn is_harmless_device(path: &Path) -> bool {
-    let Ok(below) = path.strip_prefix("/dev") else { return false };
-    let text = below.to_string_lossy();
-    HARMLESS_DEVICES.contains(&text.as_ref()) || text == PIPE || descriptor(path).is_some()
+    let named = |name: &str| HARMLESS_DEVICES.contains(&name) || name == PIPE;
+    descriptor(path).is_some()
+        || path.strip_prefix("/dev").is_ok_and(|below| below.to_str().is_some_and(named))
 }
 
 /// What the shell puts in place of `<(…)`: no such entry exists, so nobody else's words can mean it.
 const PIPE: &str = "fd/pipe";
 
-/// The open file that a name in `/dev` stands for. Opening it again opens whatever file that is.
+/// The open file that a name in `/dev` or `/proc/self` stands for. Opening it again opens whatever file that is.
 pub fn descriptor(path: &Path) -> Option<i32> {
-    match path.strip_prefix("/dev").ok()?.to_str()? {
+    let below = path.strip_prefix("/dev").or_else(|_| path.strip_prefix("/proc/self")).ok()?;
+    match below.to_str()? {
         "stdin" => Some(0),
         "stdout" => Some(1),
         "stderr" => Some(2),

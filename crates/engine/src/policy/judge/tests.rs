@@ -32,6 +32,20 @@ fn code(verdict: &Verdict) -> &str {
     verdict.reason().map_or("", |reason| reason.code.as_str())
 }
 
+/// The base table with one layer of the user's above it.
+fn global(permission: &serde_json::Value) -> Arc<Rules> {
+    let mut rules = Rules::base();
+    rules
+        .add(&LayerSource {
+            origin: "global".into(),
+            trusted: true,
+            permission: Some(permission),
+            ..LayerSource::default()
+        })
+        .unwrap();
+    Arc::new(rules)
+}
+
 #[test]
 fn presets_move_what_rules_ask_and_never_a_floor() {
     let (yolo, balanced, paranoid) = (cx(Approval::Yolo), cx(Approval::Balanced), cx(Approval::Paranoid));
@@ -68,17 +82,8 @@ fn what_a_person_typed_is_only_confirmed_or_refused_by_rules() {
     assert_eq!(typed("cat /etc/passwd", &cx), Level::Allow);
     assert_eq!(typed("rm x", &cx), Level::Confirm);
     assert_eq!(typed("sudo ls", &cx), Level::Confirm);
-    let mut rules = Rules::base();
     let permission = serde_json::json!({"bash": {"curl *": "deny"}});
-    rules
-        .add(&LayerSource {
-            origin: "global".into(),
-            trusted: true,
-            permission: Some(&permission),
-            ..LayerSource::default()
-        })
-        .unwrap();
-    cx.rules = Arc::new(rules);
+    cx.rules = global(&permission);
     assert_eq!(typed("curl x", &cx), Level::Deny);
 }
 
@@ -179,16 +184,7 @@ fn user_rules_cover_words_and_never_what_hides_in_them() {
     let mut cx = cx(Approval::Balanced);
     let permission =
         serde_json::json!({"bash": {"git log *": "allow", "cargo *": "allow", "./run.sh *": "allow"}});
-    let mut rules = Rules::base();
-    rules
-        .add(&LayerSource {
-            origin: "global".into(),
-            trusted: true,
-            permission: Some(&permission),
-            ..LayerSource::default()
-        })
-        .unwrap();
-    cx.rules = Arc::new(rules);
+    cx.rules = global(&permission);
     for (command, expected) in [
         ("git log -3", Level::Allow),
         ("timeout 5 cargo test", Level::Allow),
@@ -205,16 +201,7 @@ fn user_rules_cover_words_and_never_what_hides_in_them() {
         assert_eq!(run(command, &cx).level(), expected, "{command}");
     }
     let all = serde_json::json!({"bash": "allow"});
-    let mut rules = Rules::base();
-    rules
-        .add(&LayerSource {
-            origin: "global".into(),
-            trusted: true,
-            permission: Some(&all),
-            ..LayerSource::default()
-        })
-        .unwrap();
-    cx.rules = Arc::new(rules);
+    cx.rules = global(&all);
     assert_eq!(run("FOO=1 make > new.txt", &cx), Verdict::Allow);
     assert_eq!(run("rm x", &cx).level(), Level::Confirm);
 }

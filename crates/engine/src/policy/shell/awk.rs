@@ -2,7 +2,6 @@
 
 use super::Part;
 use super::awk_code;
-use super::feed::Stdin;
 use super::files::Change;
 use super::scripts::strings_of;
 use super::walk::Walker;
@@ -67,15 +66,8 @@ impl Walker<'_> {
     }
 
     fn awk_file(&mut self, file: &Arg, part: &mut Part) {
-        if !matches!(file.text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0") {
-            self.reads(file, part);
-            part.ask("workspace_file", "it runs a script file");
-            return;
-        }
-        match self.stdin.clone() {
-            Stdin::Nothing => {}
-            Stdin::Text(program) => self.awk_program(&program, part),
-            Stdin::Unknown => part.confirm("opaque", "it runs whatever it reads"),
+        if let Some(program) = self.script_text(file, part) {
+            self.awk_program(&program, part);
         }
     }
 

@@ -56,7 +56,7 @@ impl Walker<'_> {
             for folder in folders {
                 // A descriptor or `/dev/null` is what its name says; where its link leads now, in our own
                 // process, is nothing to the command.
-                let named = descriptor(flatten(&folder.join(path)));
+                let named = flatten(&folder.join(path));
                 if protected::is_harmless_device(&named) {
                     all.push(Located { path: named, entry: Some(Entry::Other) });
                     continue;
@@ -282,14 +282,6 @@ impl Walker<'_> {
             let absent = all.into_iter().filter(|located| located.entry.is_none());
             self.made.extend(absent.map(|located| located.path));
         }
-    }
-}
-
-/// A command's own descriptors have two names.
-fn descriptor(path: PathBuf) -> PathBuf {
-    match path.strip_prefix("/proc/self/fd") {
-        Ok(number) => Path::new("/dev/fd").join(number),
-        Err(_) => path,
     }
 }
 

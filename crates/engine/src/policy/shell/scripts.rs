@@ -134,6 +134,23 @@ impl Walker<'_> {
         self.each_reading(code, part, |walker, reading, part| walker.foreign_code(&reading.text, part));
     }
 
+    /// The text of a script that `-f` names, where the command line itself holds it.
+    pub fn script_text(&mut self, file: &Arg, part: &mut Part) -> Option<String> {
+        if file.text != "-" && descriptor(Path::new(&file.text)) != Some(0) {
+            self.reads(file, part);
+            part.ask("workspace_file", "it runs a script file");
+            return None;
+        }
+        match self.stdin.clone() {
+            Stdin::Nothing => None,
+            Stdin::Text(program) => Some(program),
+            Stdin::Unknown => {
+                part.confirm("opaque", "it runs whatever it reads");
+                None
+            }
+        }
+    }
+
     fn program_file(&mut self, file: &Arg, part: &mut Part) {
         let path = Path::new(&file.text);
         if descriptor(path) == Some(0) {

@@ -1,7 +1,6 @@
 //! sed: its scripts are followed far enough to see what they run, read and write.
 
 use super::Part;
-use super::feed::Stdin;
 use super::files::Change;
 use super::scripts::beginning;
 use super::walk::Walker;
@@ -73,15 +72,8 @@ impl Walker<'_> {
     }
 
     fn sed_file(&mut self, file: &Arg, part: &mut Part) {
-        if !matches!(file.text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0") {
-            self.reads(file, part);
-            part.ask("workspace_file", "it runs a script file");
-            return;
-        }
-        match self.stdin.clone() {
-            Stdin::Nothing => {}
-            Stdin::Text(program) => self.sed_program(&Arg::literal(program), part),
-            Stdin::Unknown => part.confirm("opaque", "it runs whatever it reads"),
+        if let Some(program) = self.script_text(file, part) {
+            self.sed_program(&Arg::literal(program), part);
         }
     }
 
