@@ -1,33 +1,11 @@
 //! Makes scripts out of small pieces: commands, quoting, wrappers, control flow, here-documents, aliases.
-//! Harmless by construction: relative names only, and nothing that would reset the search path.
+//! Harmless by construction: names in the sandbox and its home only, and nothing that would reset the search path.
 
-/// A small generator of repeatable numbers.
-pub struct Rng(u64);
+mod damage;
+mod rng;
 
-impl Rng {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 11) as usize % n
-    }
-
-    pub fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
-        items[self.below(items.len())]
-    }
-
-    pub fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
+use damage::{mutate, spliced};
+pub use rng::Rng;
 
 /// A piece of script; `simple` when it is one command that a wrapper may take as its arguments.
 struct Piece {
@@ -384,78 +362,4 @@ pub fn harmless(rng: &mut Rng) -> String {
         piece = wrap(rng, piece);
     }
     piece.text
-}
-
-/// A harmless script with a command put in somewhere: in a quote, a comment, a word, or where it runs.
-fn spliced(rng: &mut Rng) -> String {
-    let script = harmless(rng);
-    if script.contains('/') || script.contains("env") {
-        return script;
-    }
-    let mut chars: Vec<char> = script.chars().collect();
-    for _ in 0..=rng.below(2) {
-        let piece = rng.pick(&[
-            "rm x",
-            ";rm x;",
-            "\nrm x\n",
-            "$(rm x)",
-            "`rm x`",
-            "|rm x|",
-            "&& rm x &&",
-            "||rm x||",
-            "&rm x&",
-            " > a ",
-            ">existing.txt ",
-            "(rm x)",
-            "{ rm x; }",
-            "'",
-            "\"",
-            "\\",
-            "$'",
-            "<<E\n",
-            "\nE\n",
-            "#",
-            "$((",
-            "))",
-            "${y:-",
-            "}",
-            "[[ ",
-            " ]]",
-            "((",
-            "eval ",
-            "! ",
-        ]);
-        let at = rng.below(chars.len() + 1);
-        chars.splice(at..at, piece.chars());
-    }
-    chars.into_iter().collect()
-}
-
-/// A few characters that matter to a shell are put in, taken out or exchanged.
-fn mutate(rng: &mut Rng, text: String) -> String {
-    // A slash next to a deletion could become a path from the root, and `env -` forgets the search path.
-    if text.contains('/') || text.contains("env") {
-        return text;
-    }
-    let mut chars: Vec<char> = text.chars().collect();
-    for _ in 0..=rng.below(3) {
-        let special = [
-            '\'', '"', '\\', '$', '`', '(', ')', '{', '}', '[', ']', ';', '&', '|', '<', '>', '#', '\n', ' ',
-            '\t', '!', '*', '=', 'E',
-        ];
-        let at = rng.below(chars.len().max(1));
-        let new = special[rng.below(special.len())];
-        match rng.below(4) {
-            0 if !chars.is_empty() => {
-                chars.remove(at);
-            }
-            1 if !chars.is_empty() => chars[at] = new,
-            2 if chars.len() > 2 => {
-                let other = rng.below(chars.len());
-                chars.swap(at, other);
-            }
-            _ => chars.insert(at.min(chars.len()), new),
-        }
-    }
-    chars.into_iter().collect()
 }
