@@ -10,7 +10,8 @@ use super::PolicyContext;
 use super::pattern::UNKNOWN;
 use super::protected::{is_instruction, is_protected, is_raw_device};
 use super::rules::{EXTERNAL, Ruling};
-use super::shell::{self, Concern, Part, Surroundings, text::Raw};
+use super::shell::syntax::text::Raw;
+use super::shell::{self, Concern, Part, Surroundings};
 use super::words;
 
 /// One thing that was weighed: a part of a command line, or the action as a whole.

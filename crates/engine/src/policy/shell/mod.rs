@@ -1,49 +1,19 @@
 //! What a command line does, read from its text: every command in it, what each would touch, and what
 //! cannot be known. Decides nothing; `judge` weighs the concerns named here.
+//!
+//! `syntax` reads the text into a tree, `walk` visits every command in it and knows where it would run and what feeds it,
+//! `programs` says what each does with its words.
 
-mod ancestors;
-mod ansi;
-mod arguments;
-mod awk;
-mod awk_code;
-mod braces;
-mod builtins;
-mod commands;
-mod conditions;
-mod dangers;
-mod extent;
-mod facts;
-mod feed;
-mod files;
-mod find;
-mod folders;
-mod git;
-mod lexer;
-mod names;
-mod network;
-mod normal;
-mod options;
-mod parse;
 mod programs;
-mod readings;
-mod redirect;
-mod runners;
-mod scripts;
-mod sed;
-mod simple;
-mod tar;
-pub mod text;
-mod variables;
+pub mod syntax;
 mod walk;
-mod word;
-mod wrapper_options;
-mod wrappers;
 
 use std::path::{Path, PathBuf};
 
 use super::files::FileView;
+use syntax::text;
 
-pub use normal::normalise;
+pub use syntax::normal::normalise;
 
 /// Where the command would run.
 #[derive(Clone, Copy)]

@@ -1,0 +1,301 @@
+//! Which file an argument means, and what touching it would do.
+//! Looks at the disk through the file view only.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::policy::files::{Entry, Located, locate};
+use crate::policy::pattern::UNKNOWN;
+use crate::policy::protected;
+use crate::policy::shell::syntax::word::Arg;
+use crate::policy::shell::walk::Walker;
+use crate::policy::shell::{Concern, Part};
+
+/// How a file is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Opened by `>`: its target must be known.
+    Redirect,
+    Append,
+    /// A command replaces its content.
+    Overwrite,
+    /// A command changes it in place, creates it or removes it.
+    Alter,
+}
+
+/// Longer paths are not followed through new links.
+const MAX_COMPONENTS: usize = 256;
+
+/// Where an argument leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// One of these, in the workspace or not.
+    At(Vec<Located>),
+    /// Somewhere below this folder, which is outside the workspace.
+    Below(PathBuf),
+    Unknown,
+}
+
+impl Walker<'_> {
+    /// Resolves an argument in every folder the command may run in.
+    pub fn place(&self, arg: &Arg) -> Place {
+        let text = arg.text.as_str();
+        let lexical = if let Some(at) = text.find(UNKNOWN) {
+            // Known up to some folder: `/etc/$x` is outside whatever x is.
+            match text[..at].rfind('/') {
+                Some(slash) => Some(&text[..=slash]),
+                None => return Place::Unknown,
+            }
+        } else {
+            None
+        };
+        let path = Path::new(lexical.unwrap_or(text));
+        if path.is_absolute() || !self.folders.is_unknown() {
+            let nowhere = [PathBuf::from("/")];
+            let folders = if self.folders.is_unknown() { &nowhere[..] } else { &self.folders.0[..] };
+            let mut all = Vec::new();
+            for folder in folders {
+                // A descriptor or `/dev/null` is what its name says; where its link leads now, in our own
+                // process, is nothing to the command.
+                let named = flatten(&folder.join(path));
+                if protected::is_harmless_device(&named) {
+                    all.push(Located { path: named, entry: Some(Entry::Other) });
+                    continue;
+                }
+                if self.goes_through_new_link(folder, path) {
+                    return Place::Unknown;
+                }
+                let located = if arg.glob {
+                    Located { path: flatten(&folder.join(path)), entry: None }
+                } else {
+                    locate(self.around.files, self.around.root, folder, path)
+                };
+                all.push(located);
+            }
+            if lexical.is_none() {
+                return Place::At(all);
+            }
+            let outside = all.into_iter().map(|located| located.path).find(|path| self.is_outside(path));
+            outside.map_or(Place::Unknown, Place::Below)
+        } else {
+            Place::Unknown
+        }
+    }
+
+    /// Pseudo-files that keep nothing are nobody's outside.
+    pub fn is_outside(&self, path: &Path) -> bool {
+        !path.starts_with(self.around.root) && !protected::is_harmless_device(path)
+    }
+
+    /// Every place outside that an argument may be.
+    fn note_outside(&self, place: &Place, write: bool, part: &mut Part) {
+        let paths: Vec<PathBuf> = match place {
+            Place::At(all) => all.iter().map(|located| located.path.clone()).collect(),
+            Place::Below(path) => vec![path.clone()],
+            Place::Unknown => Vec::new(),
+        };
+        for path in paths.into_iter().filter(|path| self.is_outside(path)) {
+            part.add(Concern::Outside { path, write });
+        }
+    }
+
+    /// `ln -s . d; cat d/../x`: the disk does not show yet what the script will have made of it.
+    fn goes_through_new_link(&self, folder: &Path, path: &Path) -> bool {
+        if self.linked.is_empty() {
+            return false;
+        }
+        if path.components().count() > MAX_COMPONENTS {
+            return true;
+        }
+        let mut at = folder.to_path_buf();
+        path.components().any(|component| {
+            at = flatten(&at.join(component));
+            self.linked.contains(&at)
+        })
+    }
+
+    pub fn is_harmless(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::At(all) => all.iter().all(|located| {
+                protected::is_harmless_device(&located.path) && !self.is_open_file(&located.path)
+            }),
+            Place::Below(_) | Place::Unknown => false,
+        }
+    }
+
+    pub fn is_device(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::At(all) => all.iter().any(|located| protected::is_raw_device(&located.path)),
+            Place::Below(path) => protected::is_raw_device(&path),
+            Place::Unknown => false,
+        }
+    }
+
+    pub fn reads(&mut self, arg: &Arg, part: &mut Part) {
+        let place = self.place(arg);
+        self.note_outside(&place, false, part);
+        if place == Place::Unknown {
+            part.ask("opaque", "which file it reads is not known before it runs");
+        }
+    }
+
+    /// For files that are changed in a way that is asked about anyway: only a protected one says more.
+    pub fn protected_only(&mut self, arg: &Arg, part: &mut Part) {
+        let found = match self.place(arg) {
+            Place::At(all) => {
+                all.iter().any(|located| protected::is_protected(&located.path, self.around.root))
+            }
+            Place::Below(path) => protected::is_protected(&path, self.around.root),
+            Place::Unknown => false,
+        };
+        if found {
+            part.confirm("protected_path", format!("{} is a protected path", arg.text));
+        }
+    }
+
+    /// Did this script fetch the file from another machine?
+    pub fn is_fetched(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::At(all) => all.iter().any(|located| self.fetched.contains(&located.path)),
+            Place::Below(_) | Place::Unknown => false,
+        }
+    }
+
+    pub fn fetches(&mut self, arg: &Arg) {
+        if let Place::At(all) = self.place(arg) {
+            for located in all {
+                self.authored.insert(located.path.clone());
+                self.written.insert(located.path.clone());
+                self.fetched.insert(located.path);
+            }
+        }
+    }
+
+    pub fn changes(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+        if arg.glob && change == Change::Overwrite {
+            part.confirm("overwrite", "the pattern may name files that are there");
+        }
+        self.changes_where_stayed(arg, change, part);
+        // A device by way of a variable is still a device.
+        if self.readings(arg).iter().any(|reading| self.is_device(reading)) {
+            part.forbid("it writes to a device");
+        }
+        let place = self.place(arg);
+        self.note_outside(&place, true, part);
+        if let Place::At(all) = place {
+            for located in all {
+                self.change_at(located, change, part);
+            }
+            return;
+        }
+        // It may be one of the folders that were made, and be something else from now on.
+        self.made.clear();
+        if let Place::Below(folder) = place
+            && protected::is_protected(&folder.join("file"), self.around.root)
+        {
+            let folder = folder.display();
+            part.confirm("protected_path", format!("what lies in {folder} runs or steers something later"));
+        }
+        match change {
+            Change::Redirect | Change::Append => {
+                part.confirm("opaque", "which file it writes is not known before it runs");
+            }
+            Change::Overwrite if arg.known().is_some() => {
+                part.confirm("opaque", "in which folder it overwrites a file is not known before it runs");
+            }
+            Change::Overwrite | Change::Alter => {
+                part.ask("opaque", "which file it changes is not known before it runs")
+            }
+        }
+    }
+
+    fn change_at(&mut self, located: Located, change: Change, part: &mut Part) {
+        let Located { path, entry } = located;
+        if protected::is_raw_device(&path) {
+            part.forbid(format!("it writes to the device {}", path.display()));
+            return;
+        }
+        if protected::is_harmless_device(&path) {
+            if self.is_open_file(&path) {
+                part.confirm("overwrite", format!("{} is a file that this script opened", path.display()));
+            }
+            return;
+        }
+        let shown = path.strip_prefix(self.around.root).unwrap_or(&path).display().to_string();
+        if protected::is_protected(&path, self.around.root) {
+            part.confirm(
+                "protected_path",
+                format!("{shown} is a protected path: what is written there runs or steers something later"),
+            );
+        }
+        let there = entry.is_some_and(|entry| entry != Entry::Dir) || self.written.contains(&path);
+        match change {
+            Change::Redirect | Change::Overwrite if there => {
+                part.confirm("overwrite", format!("it overwrites {shown}"));
+            }
+            Change::Redirect | Change::Overwrite => part.ask("new_file", format!("it creates {shown}")),
+            Change::Append => part.ask("append", format!("it appends to {shown}")),
+            Change::Alter => part.ask("changes", format!("it changes {shown}")),
+        }
+        self.made.retain(|made| !made.starts_with(&path));
+        if matches!(change, Change::Redirect | Change::Append) {
+            self.authored.insert(path.clone());
+        }
+        self.written.insert(path);
+    }
+
+    /// Does a name like `/dev/stdin` stand for a file, in some part of the script?
+    /// Writing to it would empty a file that was only opened to be read or appended to.
+    fn is_open_file(&self, path: &Path) -> bool {
+        let Some(first) = protected::descriptor(path) else { return false };
+        self.names_open_files.set(true);
+        let (opened, copies) = (&self.facts.opened, &self.facts.copies);
+        let mut todo = vec![first];
+        let mut seen = Vec::new();
+        while let Some(descriptor) = todo.pop() {
+            // Higher numbers can be given out by the shell itself: `{name}>file`.
+            let unnamed = descriptor > 2 && !opened.is_empty();
+            if unnamed || opened.contains(&descriptor) {
+                return true;
+            }
+            if !seen.contains(&descriptor) {
+                seen.push(descriptor);
+                todo.extend(copies.iter().filter(|(to, _)| *to == descriptor).map(|(_, from)| *from));
+            }
+        }
+        false
+    }
+
+    /// Is this argument a folder that exists, whichever folder we are in?
+    pub fn is_dir(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::At(all) => all.iter().all(|located| {
+                let made = || self.made.iter().any(|made| made.starts_with(&located.path));
+                located.is_dir() || (located.entry.is_none() && made())
+            }),
+            Place::Below(_) | Place::Unknown => false,
+        }
+    }
+
+    /// `mkdir`: what is copied there later lies in it and does not replace it.
+    pub fn makes_folder(&mut self, arg: &Arg) {
+        if let Place::At(all) = self.place(arg) {
+            let absent = all.into_iter().filter(|located| located.entry.is_none());
+            self.made.extend(absent.map(|located| located.path));
+        }
+    }
+}
+
+/// `a/../b` without asking the disk: what a wildcard matches cannot be asked.
+pub fn flatten(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            other => out.push(other),
+        }
+    }
+    out
+}
