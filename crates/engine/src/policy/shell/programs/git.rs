@@ -3,7 +3,7 @@
 use crate::policy::shell::programs::options::operands;
 use crate::policy::shell::syntax::word::Arg;
 use crate::policy::shell::walk::Walker;
-use crate::policy::shell::walk::files::Change;
+use crate::policy::shell::walk::files::{Change, Place};
 use crate::policy::shell::{Concern, Part};
 
 pub fn git(walker: &mut Walker<'_>, argv: &[Arg], part: &mut Part) {
@@ -354,11 +354,8 @@ fn dry(command: &Command<'_>) -> bool {
 
 fn names_file(walker: &Walker<'_>, arg: &Arg) -> bool {
     match walker.place(arg) {
-        crate::policy::shell::walk::files::Place::At(all) => {
-            all.iter().any(|located| located.exists() && !walker.is_outside(&located.path))
-        }
-        crate::policy::shell::walk::files::Place::Below(_)
-        | crate::policy::shell::walk::files::Place::Unknown => false,
+        Place::At(all) => all.iter().any(|located| located.exists() && !walker.is_outside(&located.path)),
+        Place::Below(_) | Place::Unknown => false,
     }
 }
 

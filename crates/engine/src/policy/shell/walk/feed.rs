@@ -3,6 +3,7 @@
 
 use brush_parser::ast;
 
+use crate::policy::shell::syntax::parse;
 use crate::policy::shell::syntax::word::{self, Arg, Effects};
 use crate::policy::shell::walk::Walker;
 
@@ -83,7 +84,7 @@ impl Walker<'_> {
 
     /// The text that a substitution yields when it only prints literals: `$(cat <<'E' …)`.
     pub fn printed_by(&self, script: &str) -> Option<String> {
-        let program = crate::policy::shell::syntax::parse::program(script).ok()?;
+        let program = parse::program(script).ok()?;
         let [list] = program.complete_commands.as_slice() else { return None };
         let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = list.0.as_slice() else {
             return None;

@@ -7,6 +7,7 @@ use brush_parser::ast;
 
 use crate::policy::protected::{descriptor, is_harmless_device};
 use crate::policy::shell::Part;
+use crate::policy::shell::syntax::word::Arg;
 use crate::policy::shell::walk::Walker;
 use crate::policy::shell::walk::feed::Stdin;
 use crate::policy::shell::walk::files::Change;
@@ -177,7 +178,7 @@ impl Walker<'_> {
                 if mode != Mode::Read && args.iter().any(|arg| self.is_device(arg)) {
                     part.forbid("it writes to a device");
                 }
-                crate::policy::shell::syntax::word::Arg::unknown()
+                Arg::unknown()
             }
         };
         // `/dev/null` is as good as no redirection.

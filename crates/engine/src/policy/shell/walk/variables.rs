@@ -264,8 +264,7 @@ impl Walker<'_> {
         let args = word::evaluate(raw, Known::default(), &mut effects).unwrap_or_default();
         // Put together out of pieces that the script holds: one with the bracket, one with the command.
         let runs = |text: &String| text.contains("$(") || text.contains('`');
-        let assembled = literals.iter().any(runs)
-            && args.iter().any(crate::policy::shell::syntax::word::Arg::has_unknown);
+        let assembled = literals.iter().any(runs) && args.iter().any(word::Arg::has_unknown);
         if assembled || args.iter().any(|arg| self.runs_in_arithmetic(&arg.text)) {
             part.confirm("opaque", "the value holds a command that arithmetic would run");
         }
