@@ -29,6 +29,11 @@ impl Emitter {
         Self { log, transcript, redactor, events, logbook: None }
     }
 
+    /// Whether a text holds something that must not be written.
+    pub fn holds_secret(&self, text: &str) -> bool {
+        self.redactor.redact(text) != text
+    }
+
     pub fn with_logbook(self, logbook: Option<Logbook>) -> Self {
         Self { logbook, ..self }
     }

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use zdx_protocol::display::approval::{Answer, Question, View, question, scope_question};
-use zdx_protocol::{ApprovalRequest, Command, Decision, GrantScope};
+use zdx_protocol::display::diff;
+use zdx_protocol::{ApprovalRequest, Command, Danger, Decision, GrantScope};
 
 use super::editor::Editor;
 use super::input::{Entry, Input, Lines};
@@ -16,8 +17,10 @@ use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
 use crate::{style::Style, terminal};
 
-/// A longer preview is looked at in an editor, not in a question.
+/// Of a preview, before somebody asks to see all of it.
 const PREVIEW_LINES: usize = 40;
+/// Of what is dangerous more is shown at once.
+const DANGEROUS_LINES: usize = 400;
 
 pub enum Person<'a> {
     Nobody,
@@ -77,8 +80,12 @@ impl Typing<'_> {
     /// The decision, or nothing when the person would rather stop the turn.
     async fn decide(&mut self, request: &ApprovalRequest, stage: &mut Stage) -> Option<Decision> {
         let (home, root) = (self.home, Some(self.root));
-        let view = View { columns: terminal::width(), lines: PREVIEW_LINES, home, root };
-        let first = question(request, view);
+        let lines = match request.danger {
+            Danger::Ask => PREVIEW_LINES,
+            Danger::Confirm => DANGEROUS_LINES,
+        };
+        let view = View { columns: terminal::width(), lines, home, root };
+        let mut first = question(request, view);
         let mut current = first.clone();
         loop {
             match self.put(&current, view.columns, stage).await {
@@ -89,6 +96,10 @@ impl Typing<'_> {
                 Answer::DenyWithWord => return self.word(stage).await,
                 Answer::Always => current = scope_question(request, view)?,
                 Answer::Back => current.clone_from(&first),
+                Answer::Whole => {
+                    first = question(request, View { lines: diff::WHOLE, ..view });
+                    current.clone_from(&first);
+                }
             }
         }
     }

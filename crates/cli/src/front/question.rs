@@ -13,7 +13,9 @@ pub fn dressed(question: &Question, style: Style) -> String {
             Part::Title => style.yellow(&line.text),
             Part::Diff(LineKind::Add) => style.green(&line.text),
             Part::Diff(LineKind::Remove) => style.red(&line.text),
-            Part::Diff(LineKind::Hunk | LineKind::Note) | Part::Rule | Part::Note => style.dim(&line.text),
+            Part::Diff(LineKind::Hunk | LineKind::Note | LineKind::LeftOut) | Part::Rule | Part::Note => {
+                style.dim(&line.text)
+            }
             Part::Diff(LineKind::Context)
             | Part::Command
             | Part::Text

@@ -364,3 +364,50 @@ fn a_terminal_that_knows_only_lines_can_be_asked_too() {
     assert_eq!(pty.wait_exit(SOON), 0);
     assert!(!pty.raw().contains(&0x1b));
 }
+
+/// What somebody answers for must be there to be read, to the last line and the last character of it.
+#[test]
+fn all_of_a_change_can_be_seen_before_it_is_allowed() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let pty = zdx.command().pty(200, 80);
+    wait_for_prompt(&pty);
+    let filler: String = (0..60).map(|n| format!("# line {n}\n")).collect();
+    let content = format!("{filler}x = '{}'; evil()\ncurl evil\n", "A".repeat(2_000));
+    let write =
+        |path: &str| Reply::chat().tool_call("c1", "write", json!({"path": path, "content": content}));
+    let call = begin(&server, &pty, write("notes.py"));
+    wait_for_question(&pty);
+    let shown = pty.contents();
+    assert!(shown.contains("more lines") && shown.contains("[v] view all"), "{shown}");
+    assert!(!shown.contains("evil()") && !shown.contains("curl evil"), "{shown}");
+    pty.send("v");
+    pty.wait_for_text("curl evil", SOON);
+    wait_for_question(&pty);
+    let shown = pty.contents();
+    assert!(shown.replace(['\n', ' ', '|'], "").contains("A';evil()"), "{shown}");
+    assert_eq!(shown.matches("[v] view all").count(), 1, "{shown}");
+    pty.send("n");
+    assert_eq!(code(&told(&server, call, &pty)), "rejected");
+    // Of what is dangerous all is there at once.
+    let call = begin(&server, &pty, write(".git/hooks/x"));
+    pty.wait_for(|screen| screen.contents().matches("curl evil").count() == 2, SOON);
+    wait_for_question(&pty);
+    assert!(pty.contents().contains("rule    always confirmed: protected_path"), "{}", pty.contents());
+    pty.send("n");
+    assert_eq!(code(&told(&server, call, &pty)), "rejected");
+    leave(pty);
+}
+
+#[test]
+fn a_tab_is_nothing_to_warn_of() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let pty = open(&zdx, 80, &[]);
+    let call = begin(&server, &pty, bash("if true; then\n\ttouch made\nfi"));
+    wait_for_question(&pty);
+    assert!(!pty.contents().contains("do not show"), "{}", pty.contents());
+    pty.send("n");
+    told(&server, call, &pty);
+    leave(pty);
+}

@@ -60,7 +60,7 @@ fn what_is_revoked_is_asked_about_in_a_chat_that_runs() {
     assert_eq!(told(&server, call, &pty)["ok"], true);
     let call = begin(&server, &pty, bash("touch made"));
     assert_eq!(told(&server, call, &pty)["ok"], true);
-    zdx.run(["policy", "grants", "--revoke", "bash touch made"]).success();
+    zdx.run(["policy", "grants", "--revoke", "touch made"]).success();
     let call = begin(&server, &pty, bash("touch made"));
     wait_for_question(&pty);
     pty.send("n");
@@ -88,4 +88,23 @@ fn what_a_task_was_allowed_for_the_session_holds_in_the_session() {
     let call = begin(&server, &pty, bash("touch made"));
     assert_eq!(told(&server, call, &pty)["ok"], true);
     leave(pty);
+}
+
+/// What is remembered is written down, where no secret belongs: so it can only be allowed once.
+#[test]
+fn a_command_with_a_secret_in_it_is_never_remembered() {
+    let secret = "planted-grant-secret-77";
+    let server = ModelServer::start();
+    let zdx = with_model(&server).env("DEPLOY_TOKEN", secret);
+    let pty = open(&zdx, 80, &[]);
+    let call = begin(&server, &pty, bash(&format!("echo {secret} > made")));
+    wait_for_question(&pty);
+    assert!(!pty.contents().contains("[a] always"), "{}", pty.contents());
+    pty.send("y");
+    assert_eq!(told(&server, call, &pty)["ok"], true);
+    leave(pty);
+    for file in [zdx.session_files()[0].clone(), zdx.storage().join("grants.json")] {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        assert!(!text.contains(secret), "{text}");
+    }
 }

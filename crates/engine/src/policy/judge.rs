@@ -103,8 +103,19 @@ fn conclude(action: &Action, findings: &[PartFinding], cx: &PolicyContext) -> Ve
         Level::Ask if cx.person => Verdict::Ask(reason),
         Level::Confirm if cx.person => Verdict::Confirm(reason),
         Level::Confirm if cx.allow_dangerous => Verdict::Allow,
+        Level::Ask if cx.allow_dangerous && only_instructions(findings) => Verdict::Allow,
         Level::Ask | Level::Confirm => Verdict::Deny(words::unanswered(reason, findings, level)),
     }
+}
+
+/// What agents are told is at least asked about, in every preset.
+pub const INSTRUCTIONS: &str = "instructions";
+pub const STEERS_AGENTS: &str =
+    "it changes what agents are told, which is at least asked about, whatever rules say";
+
+/// Nothing but that floor asks.
+fn only_instructions(findings: &[PartFinding]) -> bool {
+    findings.iter().filter(|finding| finding.verdict == Level::Ask).all(|asks| asks.code == INSTRUCTIONS)
 }
 
 struct Weigher<'a> {
@@ -179,14 +190,10 @@ impl Weigher<'_> {
         }
         for target in targets {
             let shown = target.path.display().to_string();
-            findings.push(if write && is_instruction(&target.path) && ruling.level == Level::Allow {
-                let level = self.preset(Level::Ask);
-                let reason =
-                    "it changes what agents are told, which is at least asked about, whatever rules say";
-                finding(&shown, level, code(level), reason, None)
-            } else {
-                self.by_rule(&shown, &ruling, what)
-            });
+            findings.push(self.by_rule(&shown, &ruling, what));
+            if write && is_instruction(&target.path) {
+                findings.push(finding(&shown, Level::Ask, INSTRUCTIONS, STEERS_AGENTS, None));
+            }
             let lent = !write && (self.cx.skills.cover(&target.path) || self.is_output(&target.path));
             if !target.inside && !lent && !super::protected::is_harmless_device(&target.path) {
                 findings.push(self.outside(&shown, &target.path));
@@ -271,6 +278,10 @@ impl Weigher<'_> {
                 }
                 Concern::Outside { path, write: false } if self.is_output(path) => {}
                 Concern::Outside { path, .. } => findings.push(self.outside(text, path)),
+                // Who types a command himself knows what he tells his agents.
+                Concern::Ask { code: INSTRUCTIONS, why } if origin == Origin::Model => {
+                    findings.push(finding(text, Level::Ask, INSTRUCTIONS, why, None));
+                }
                 Concern::Ask { .. } => {}
             }
         }

@@ -4,7 +4,7 @@
 use zdx_protocol::{Level, Reason};
 
 use super::PolicyContext;
-use super::judge::PartFinding;
+use super::judge::{INSTRUCTIONS, PartFinding};
 
 /// More than these make nobody wiser.
 const MOST: usize = 4;
@@ -18,7 +18,10 @@ pub const RUNS: &str = "it runs ";
 
 /// The findings of one level as one reason: the code of the first, the words and rules of all.
 pub fn reason(findings: &[PartFinding], level: Level) -> Option<Reason> {
-    let equals = || findings.iter().filter(|finding| finding.verdict == level);
+    let of_level = || findings.iter().filter(|finding| finding.verdict == level);
+    // What nothing lifts is said first: the way around anything else would not help.
+    let hopeless = |finding: &&PartFinding| finding.code == "forbidden";
+    let equals = || of_level().filter(hopeless).chain(of_level().filter(|finding| !hopeless(finding)));
     let first = equals().next()?;
     let whys =
         equals().map(|finding| finding.reason.trim_end_matches(RULES_ASK).trim_end_matches(PRESET_ASKS));
@@ -97,6 +100,9 @@ pub fn unanswered(reason: Reason, findings: &[PartFinding], level: Level) -> Rea
         }
         Level::Confirm => {
             "a person must confirm it and nobody can be asked here: run interactively, or pass --allow-dangerous"
+        }
+        Level::Ask if all(&[INSTRUCTIONS]) => {
+            "a person must agree and nobody can be asked here: run interactively, or pass --allow-dangerous"
         }
         Level::Allow | Level::Ask | Level::Deny => {
             "nobody can be asked here: run interactively, pass --yolo, or allow it in the configuration"

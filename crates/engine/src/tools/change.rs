@@ -19,7 +19,7 @@ pub const MOST: u64 = 32 * 1024 * 1024;
 /// Sizes together above which lines are not compared.
 const DIFF_INPUT: usize = 4 * 1024 * 1024;
 const DIFF_TIME: Duration = Duration::from_millis(300);
-const DIFF_OUTPUT: usize = 32 * 1024;
+const DIFF_OUTPUT: usize = 256 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {

@@ -81,7 +81,8 @@ async fn judge(io: &TurnIo<'_>, action: &Action) -> Explanation {
 async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Danger, reason: Reason) -> Gate {
     let (request, answer) = io.approvals.open();
     let grant = match danger {
-        Danger::Ask => policy::grant_key(plan.action, io.policy),
+        // What would be remembered is written to files, where no secret belongs.
+        Danger::Ask => policy::grant_key(plan.action, io.policy).filter(|key| !io.emit.holds_secret(key)),
         Danger::Confirm => None,
     };
     io.emit.emit(Event::StateChanged { state: TurnState::AwaitingPermission }).await;

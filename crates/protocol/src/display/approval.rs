@@ -45,6 +45,8 @@ pub enum Answer {
     Deny,
     /// Deny, and tell the model why.
     DenyWithWord,
+    /// The same question with nothing left out.
+    Whole,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +88,7 @@ const DENY: Key = Key { key: 'n', label: "deny", answer: Answer::Deny };
 const WORD: Key = Key { key: 'e', label: "deny and say why", answer: Answer::DenyWithWord };
 const SESSION: Key = Key { key: 's', label: "this session", answer: Answer::Session };
 const PROJECT: Key = Key { key: 'p', label: "this project", answer: Answer::Project };
+const WHOLE: Key = Key { key: 'v', label: "view all", answer: Answer::Whole };
 const BACK: Key = Key { key: 'b', label: "back", answer: Answer::Back };
 
 const INDENT: &str = "  ";
@@ -107,8 +110,12 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
         page.labelled(Part::Effect, "may", &effect);
     }
     page.labelled(Part::Why, "why", &request.reason.message);
-    if let Some(rule) = &request.reason.rule {
-        page.labelled(Part::Rule, "rule", rule);
+    match (&request.reason.rule, request.danger) {
+        (Some(rule), _) => page.labelled(Part::Rule, "rule", rule),
+        (None, Danger::Confirm) => {
+            page.labelled(Part::Rule, "rule", &format!("always confirmed: {}", request.reason.code));
+        }
+        (None, Danger::Ask) => {}
     }
     let mut keys = vec![ONCE];
     match (request.danger, &request.grant) {
@@ -118,6 +125,9 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
         }
         (Danger::Ask, None) => {}
         (Danger::Confirm, _) => page.wrapped(Part::Note, INDENT, "asked every time, never remembered"),
+    }
+    if page.cut {
+        keys.push(WHOLE);
     }
     keys.push(DENY);
     // No model waits to hear about what a person typed.
@@ -155,6 +165,7 @@ impl Question {
                 Answer::Project => "project",
                 Answer::Back => "back",
                 Answer::DenyWithWord => "explain",
+                Answer::Whole => "view",
             };
             typed == word || typed.chars().eq([key.key])
         };
@@ -228,7 +239,7 @@ fn effects(request: &ApprovalRequest, view: View<'_>) -> Vec<String> {
             vec![format!("do anything you can do, starting in {}", view.path(cwd))]
         }
         Action::Read { targets, .. } => targets.iter().map(|target| reach("read", target)).collect(),
-        Action::Write { targets, .. } => targets.iter().map(|target| reach("write", target)).collect(),
+        Action::Write { targets, .. } => targets.iter().map(|target| reach("change", target)).collect(),
         Action::Mcp { server, .. } => {
             vec![format!("do whatever the program behind {} does; zdx cannot check it", visible_line(server))]
         }
@@ -250,11 +261,13 @@ struct Page<'a> {
     view: View<'a>,
     columns: usize,
     lines: Vec<QuestionLine>,
+    /// Something of the preview is not shown.
+    cut: bool,
 }
 
 impl<'a> Page<'a> {
     fn new(view: View<'a>) -> Self {
-        Self { view, columns: view.columns.max(NARROWEST), lines: Vec::new() }
+        Self { view, columns: view.columns.max(NARROWEST), lines: Vec::new(), cut: false }
     }
 
     fn push(&mut self, part: Part, text: String) {
@@ -285,7 +298,10 @@ impl<'a> Page<'a> {
             Action::Write { targets, .. } if targets.len() == 1 => {
                 self.labelled(Part::Grant, "always", "allows every change to this file, and to no other");
             }
-            _ => {
+            Action::Task { .. } => self.labelled(Part::Grant, "always", "allows every task for this agent"),
+            Action::Skill { .. } => self.labelled(Part::Grant, "always", "allows this skill, and no other"),
+            Action::Mcp { .. } => self.labelled(Part::Grant, "always", "allows every call of this tool"),
+            Action::Command { .. } | Action::Read { .. } | Action::Write { .. } | Action::Todo => {
                 self.labelled(Part::Grant, "always", "allows exactly, and nothing wider:");
                 self.granted(request, grant);
             }
@@ -302,11 +318,17 @@ impl<'a> Page<'a> {
                     self.wrapped(Part::Grant, INDENT, &text);
                 }
             }
-            Action::Read { .. }
-            | Action::Mcp { .. }
-            | Action::Skill { .. }
-            | Action::Task { .. }
-            | Action::Todo => {
+            Action::Task { agent } => {
+                self.wrapped(Part::Grant, INDENT, &format!("every task for the agent {agent}"));
+            }
+            Action::Mcp { server, tool } => {
+                self.wrapped(
+                    Part::Grant,
+                    INDENT,
+                    &format!("every call of {tool} of the MCP server {server}"),
+                );
+            }
+            Action::Read { .. } | Action::Skill { .. } | Action::Todo => {
                 self.wrapped(Part::Grant, INDENT, grant);
             }
         }
@@ -321,18 +343,19 @@ impl<'a> Page<'a> {
         match &request.preview {
             Preview::None => {}
             Preview::Command { command } => self.exact(Part::Command, command),
-            Preview::Change { diff, .. } => {
-                for line in diff::judged(diff, bounds) {
-                    self.push(Part::Diff(line.kind), format!("{INDENT}{}", line.text));
-                }
-            }
+            Preview::Change { diff, .. } => self.diff(diff::judged(diff, bounds)),
             // Of several files.
             Preview::Text { text } if matches!(request.action, Action::Write { .. }) => {
-                for line in diff::judged_files(text, bounds) {
-                    self.push(Part::Diff(line.kind), format!("{INDENT}{}", line.text));
-                }
+                self.diff(diff::judged_files(text, bounds));
             }
             Preview::Text { text } => self.text(text, bounds),
+        }
+    }
+
+    fn diff(&mut self, lines: Vec<diff::Line>) {
+        for line in lines {
+            self.cut |= line.kind == LineKind::LeftOut;
+            self.push(Part::Diff(line.kind), format!("{INDENT}{}", line.text));
         }
     }
 
@@ -344,6 +367,7 @@ impl<'a> Page<'a> {
             self.push(Part::Text, format!("{INDENT}{row}"));
         }
         if shown < rows.len() {
+            self.cut = true;
             self.push(Part::Note, format!("{INDENT}{}", diff::more(rows.len() - shown).text));
         }
     }
@@ -373,7 +397,9 @@ impl<'a> Page<'a> {
                 &format!("{lines}, all shown: scroll up to read from the start"),
             );
         }
-        if spelled != text {
+        // A tab is spelled out too, but it is in every script that somebody indented.
+        let odd = text.replace('\t', " ");
+        if visible(&odd) != odd {
             self.wrapped(
                 Part::Note,
                 INDENT,

@@ -13,8 +13,10 @@ pub enum LineKind {
     Remove,
     Context,
     Hunk,
-    /// Ours, not the file's: what was left out, a missing final newline.
+    /// Ours, not the file's: a missing final newline, a name.
     Note,
+    /// Ours too: how much is not shown.
+    LeftOut,
 }
 
 /// Safe to print as it is.
@@ -32,15 +34,19 @@ impl Line {
 
 /// The last line of a diff that was cut.
 pub const CUT: &str = "(the rest of the diff is not shown)";
-/// Of one line that is added.
+/// Of one line that is added, unless all is shown.
 const LINE_ROWS: usize = 8;
 
 /// How much of a change is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub columns: usize,
+    /// [`WHOLE`]: all of them, and each line to its end.
     pub lines: usize,
 }
+
+/// As many lines as there are.
+pub const WHOLE: usize = usize::MAX;
 
 /// Renders a unified diff. File headers are left out, for the caller has named the file; further files of the
 /// same diff are named in notes.
@@ -65,24 +71,26 @@ pub fn judged_files(diffs: &str, bounds: Bounds) -> Vec<Line> {
 fn wrapped(diff: &str, bounds: Bounds, reader: Reader) -> Vec<Line> {
     let lines = spelled(diff, reader);
     let rows = lines.iter().map(|line| match line.kind {
-        LineKind::Add => added_rows(&line.text, bounds.columns),
-        LineKind::Remove | LineKind::Context | LineKind::Hunk | LineKind::Note => {
+        LineKind::Add => added_rows(&line.text, bounds),
+        LineKind::Remove | LineKind::Context | LineKind::Hunk | LineKind::Note | LineKind::LeftOut => {
             vec![Line::new(line.kind, truncate_width(&line.text, bounds.columns))]
         }
     });
     bounded(rows.collect(), bounds, diff)
 }
 
-fn added_rows(text: &str, columns: usize) -> Vec<Line> {
-    let mut pieces = wrap_exact(text, columns.saturating_sub(1)).into_iter();
+fn added_rows(text: &str, bounds: Bounds) -> Vec<Line> {
+    let most = if bounds.lines == WHOLE { WHOLE } else { LINE_ROWS };
+    let mut pieces = wrap_exact(text, bounds.columns.saturating_sub(1)).into_iter();
     let first = pieces.next().unwrap_or_default();
     let mut rows = vec![Line::new(LineKind::Add, first)];
-    rows.extend(
-        pieces.by_ref().take(LINE_ROWS - 1).map(|piece| Line::new(LineKind::Add, format!("|{piece}"))),
-    );
+    rows.extend(pieces.by_ref().take(most - 1).map(|piece| Line::new(LineKind::Add, format!("|{piece}"))));
     let hidden: usize = pieces.map(|piece| piece.chars().count()).sum();
     if hidden > 0 {
-        rows.push(Line::new(LineKind::Note, format!("… {} of this line", count(hidden, "more character"))));
+        rows.push(Line::new(
+            LineKind::LeftOut,
+            format!("… {} of this line", count(hidden, "more character")),
+        ));
     }
     rows
 }
@@ -140,7 +148,7 @@ pub fn between(old: &str, new: &str, bounds: Bounds) -> Vec<Line> {
 }
 
 pub(super) fn more(n: usize) -> Line {
-    Line::new(LineKind::Note, format!("… {}", count(n, "more line")))
+    Line::new(LineKind::LeftOut, format!("… {}", count(n, "more line")))
 }
 
 /// Tells a hunk's lines from headers by counting: a removed `-- x` looks just like a header.
@@ -209,7 +217,7 @@ mod tests {
             LineKind::Remove => '-',
             LineKind::Context => ' ',
             LineKind::Hunk => '@',
-            LineKind::Note => '#',
+            LineKind::Note | LineKind::LeftOut => '#',
         };
         lines.iter().map(sign).collect()
     }
@@ -231,7 +239,7 @@ mod tests {
         let new: String = (1..=30).map(|n| format!("line {n}\n")).collect();
         let lines = between("", &new, Bounds { columns: 80, lines: 10 });
         assert_eq!(lines.len(), 10);
-        assert_eq!(lines[9], Line::new(LineKind::Note, "… 22 more lines"));
+        assert_eq!(lines[9], Line::new(LineKind::LeftOut, "… 22 more lines"));
         assert_eq!(between("", &new, Bounds { columns: 80, lines: 31 }).len(), 31);
         assert!(between("", &"x\n".repeat(40_000), WIDE).is_empty());
     }
@@ -259,6 +267,9 @@ mod tests {
         let diff = TextDiff::from_lines("", "x".repeat(10_000).as_str()).unified_diff().to_string();
         let lines = judged(&diff, narrow);
         assert_eq!(lines[9].text, "… 9849 more characters of this line");
+        let lines = judged(&diff, Bounds { lines: WHOLE, ..narrow });
+        assert_eq!(lines.iter().flat_map(|line| line.text.matches('x')).count(), 10_000);
+        assert!(lines.iter().all(|line| line.kind != LineKind::LeftOut));
         let cut = format!("@@ -0,0 +1,9 @@\n{}\n{CUT}\n", "+a\n".repeat(9));
         let last = judged(&cut, Bounds { columns: 80, lines: 5 }).pop().unwrap();
         assert_eq!(last.text, "… 7 more lines of what is left of the diff, which was cut");

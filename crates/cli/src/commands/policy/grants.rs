@@ -43,9 +43,9 @@ pub fn run(
     take_back(&store, &projects, |grant| revoke.iter().any(|key| names(key, grant)))
 }
 
-/// A grant is named by itself, or by what the list shows of it.
+/// A grant is named by itself, by what the list shows of it, or a command by its text alone.
 fn names(key: &str, grant: &str) -> bool {
-    key == grant || key == visible_line(grant)
+    key == grant || key == visible_line(grant) || grant.strip_prefix("bash ") == Some(key)
 }
 
 fn take_back(

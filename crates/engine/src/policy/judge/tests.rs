@@ -214,3 +214,31 @@ fn findings_name_part_reason_and_rule() {
     assert!(explanation.parts.iter().any(|part| part.text == "ls" && part.rule.as_deref() == Some("bash \"ls *\" = allow (built-in)")));
     assert!(explanation.parts.iter().any(|part| part.text == "rm x" && part.verdict == Level::Confirm));
 }
+
+/// The way around anything else would not help with what nothing lifts.
+#[test]
+fn what_is_forbidden_is_said_before_other_denials() {
+    let cx = cx(Approval::Balanced);
+    for command in ["dd if=/dev/zero of=/dev/sda", "cat /etc/passwd; sudo ls", "cat /etc/passwd; rm -rf /"] {
+        let verdict = run(command, &cx);
+        let reason = verdict.reason().unwrap();
+        assert_eq!((verdict.level(), reason.code.as_str()), (Level::Deny, "forbidden"), "{command}");
+        assert!(!reason.message.contains("external_directory"), "{command}: {}", reason.message);
+    }
+}
+
+#[test]
+fn what_agents_are_told_is_asked_about_in_every_preset() {
+    for approval in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
+        let cx = PolicyContext { rules: global(&serde_json::json!("allow")), ..cx(approval) };
+        for command in ["echo x >> AGENTS.md", "echo x > sub/AGENTS.md", "touch AGENTS.md"] {
+            assert_eq!(run(command, &cx).level(), Level::Ask, "{approval:?} {command}");
+        }
+        let nobody = PolicyContext { person: false, ..cx.clone() };
+        assert_eq!(run("touch AGENTS.md", &nobody).level(), Level::Deny);
+    }
+    let agreed = PolicyContext { person: false, allow_dangerous: true, ..cx(Approval::Yolo) };
+    assert_eq!(run("touch AGENTS.md", &agreed), Verdict::Allow);
+    let asking = PolicyContext { approval: Approval::Balanced, ..agreed };
+    assert_eq!(run("touch AGENTS.md other", &asking).level(), Level::Deny, "the rules ask too");
+}

@@ -92,7 +92,7 @@ fn a_change_shows_its_diff() {
        hello
       -old\u{202e}
       +new
-      may     write /etc/motd, OUTSIDE the workspace
+      may     change /etc/motd, OUTSIDE the workspace
       why     bash asks by default
       rule    bash = ask (built in)
     [y] once  [n] deny  [e] deny and say why

@@ -4,6 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::policy::files::{Entry, Located, locate};
+use crate::policy::judge::{INSTRUCTIONS, STEERS_AGENTS};
 use crate::policy::pattern::UNKNOWN;
 use crate::policy::protected;
 use crate::policy::shell::syntax::word::Arg;
@@ -226,6 +227,9 @@ impl Walker<'_> {
                 "protected_path",
                 format!("{shown} is a protected path: what is written there runs or steers something later"),
             );
+        }
+        if protected::is_instruction(&path) {
+            part.ask(INSTRUCTIONS, STEERS_AGENTS);
         }
         let there = entry.is_some_and(|entry| entry != Entry::Dir) || self.written.contains(&path);
         match change {
