@@ -8,7 +8,7 @@ use zdx_engine::history::{self, Asker};
 use zdx_engine::library::{Agents, Places};
 use zdx_engine::policy::PolicyContext;
 use zdx_engine::policy::grants::GrantStore;
-use zdx_engine::policy::trust::{self, Digest, Project, Standing, TrustedFiles, Want};
+use zdx_engine::policy::trust::{self, Project, Standing, TrustedFiles, Want};
 use zdx_engine::secrets;
 use zdx_engine::session::{FindError, SessionId};
 use zdx_engine::tools::supervisor;
@@ -41,10 +41,18 @@ pub struct Configured {
     pub standing: Standing,
     /// What those files want and do not get; empty once they are trusted.
     pub wants: Vec<Want>,
-    /// Of the files that were read, and so of what the wants were taken from.
-    pub digest: Digest,
-    /// Those files, once they are trusted.
-    trusted: TrustedFiles,
+    /// The files that were read, and so what the wants were taken from: what is trusted when the user says so.
+    pub files: TrustedFiles,
+}
+
+impl Configured {
+    /// What the project's files may do: nothing, before the user trusts them.
+    fn trusted(&self) -> TrustedFiles {
+        match self.standing {
+            Standing::Trusted => self.files.clone(),
+            Standing::Changed | Standing::Unknown => TrustedFiles::default(),
+        }
+    }
 }
 
 pub fn configuration(settings: &Settings) -> Result<Resolved, Failure> {
@@ -82,14 +90,14 @@ fn resolved_as(settings: &Settings, project: &Project, standing: Standing) -> Re
     if !trusted {
         wants.extend(project.wants().iter().cloned());
     }
-    let files = if trusted { project.trusted_files() } else { TrustedFiles::default() };
-    Ok(Configured { resolved, standing, wants, digest: project.digest(), trusted: files })
+    Ok(Configured { resolved, standing, wants, files: project.trusted_files() })
 }
 
 /// What decisions depend on here, as a session with a person would have it, and what deserves a warning.
 pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failure> {
-    let Configured { resolved, standing, wants, trusted, .. } = configured(settings)?;
-    let Resolved { config, mut notices, .. } = resolved;
+    let configured = configured(settings)?;
+    let trusted = configured.trusted();
+    let Configured { resolved: Resolved { config, mut notices, .. }, standing, wants, .. } = configured;
     notices.extend(trust::notice(&wants, standing));
     let (mut context, warnings) = zdx_engine::guard(GuardSetup {
         config: &config,
@@ -123,7 +131,9 @@ pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failu
 
 pub async fn engine(settings: &Settings, pick: &SessionPick, audience: Audience) -> Result<Started, Failure> {
     let session = choose(settings, pick)?;
-    let Configured { mut resolved, standing, wants, trusted, .. } = configured(settings)?;
+    let configured = configured(settings)?;
+    let trusted = configured.trusted();
+    let Configured { mut resolved, standing, wants, .. } = configured;
     resolved.notices.extend(trust::notice(&wants, standing));
     let redactor = secrets::redactor(&resolved.config, &settings.env, &settings.root);
     let redactor = Arc::new(redactor.map_err(Failure::runtime)?);

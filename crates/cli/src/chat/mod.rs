@@ -183,15 +183,15 @@ impl Chat<'_> {
     async fn settle_trust(&mut self, signals: &mut Signals) -> Result<Option<Ending>, Failure> {
         let Input::Editor(editor) = &mut self.input else { return Ok(None) };
         let configured = start::configured(self.settings)?;
-        if configured.wants.is_empty() || self.declined == Some(configured.digest) {
+        if configured.wants.is_empty() || self.declined == Some(configured.files.digest()) {
             return Ok(None);
         }
         match trust::ask(&configured, self.settings, editor, &mut self.stage, signals).await {
             Ok(trust::Answer::Trust) => {
-                let remembered = self.settings.trust_store().trust(&self.settings.root, &configured.digest);
+                let remembered = self.settings.trust_store().trust(&self.settings.root, &configured.files);
                 remembered.map_err(Failure::runtime)?;
             }
-            Ok(trust::Answer::NotNow) => self.declined = Some(configured.digest),
+            Ok(trust::Answer::NotNow) => self.declined = Some(configured.files.digest()),
             Ok(trust::Answer::Leave) => return Ok(Some(Ending::Completed)),
             Err(caught) => return Ok(Some(Ending::Signalled(caught))),
         }

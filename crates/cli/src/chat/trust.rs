@@ -6,7 +6,7 @@ use zdx_protocol::display::format;
 
 use super::editor::Editor;
 use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
-use crate::commands::trust::listed;
+use crate::commands::trust::{changed_since, listed};
 use crate::pump::{Stage, unless_signalled};
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
@@ -31,7 +31,12 @@ pub async fn ask(
     let style = settings.terminal.style;
     let folder = format::path(&settings.root, settings.paths.home());
     let title = match configured.standing {
-        Standing::Changed => format!("{folder} was changed since you trusted it. It wants to:"),
+        Standing::Changed => {
+            // Should the store be unreadable by now, the question stands without the names.
+            let changed =
+                settings.trust_store().changed(&settings.root, &configured.files).unwrap_or_default();
+            format!("{folder}: {}. It wants to:", changed_since(&changed, "its files"))
+        }
         Standing::Unknown | Standing::Trusted => format!("{folder} is not trusted. It wants to:"),
     };
     // All of it: what is trusted must have been shown.

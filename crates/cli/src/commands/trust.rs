@@ -1,6 +1,7 @@
 //! `zdx trust`: what this folder's own files want, and the user's word on it.
 
 use std::io::BufRead;
+use std::path::PathBuf;
 
 use serde_json::json;
 use zdx_engine::policy::trust::{Standing, Want};
@@ -60,11 +61,11 @@ pub fn listed(wants: &[Want]) -> String {
 }
 
 fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
-    let Configured { resolved, wants, digest, .. } = start::untrusted(settings)?;
+    let Configured { resolved, wants, files, .. } = start::untrusted(settings)?;
     warn(settings, &resolved.notices);
     let folder = format::path(&settings.root, settings.paths.home());
     let store = settings.trust_store();
-    let standing = store.status(&settings.root, &digest).map_err(Failure::runtime)?;
+    let standing = store.status(&settings.root, &files.digest()).map_err(Failure::runtime)?;
     let shown = match settings.format {
         Format::Json => wants
             .iter()
@@ -84,15 +85,23 @@ fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
         return Ok(Ending::Completed);
     }
     if standing == Standing::Changed {
-        say("these files changed since you trusted them");
+        let changed = store.changed(&settings.root, &files).map_err(Failure::runtime)?;
+        say(&changed_since(&changed, "these files"));
     }
     if !yes && !ask(settings)? {
         say("not trusted; nothing was changed");
         return Ok(Ending::Failed);
     }
-    store.trust(&settings.root, &digest).map_err(Failure::runtime)?;
+    store.trust(&settings.root, &files).map_err(Failure::runtime)?;
     say(&format!("{folder} is trusted as it is now; a change asks again"));
     Ok(Ending::Completed)
+}
+
+/// What changed, by name where that is known.
+pub fn changed_since(changed: &[PathBuf], otherwise: &str) -> String {
+    let names: Vec<String> = changed.iter().map(|path| visible_line(&path.to_string_lossy())).collect();
+    let what = if names.is_empty() { otherwise.to_owned() } else { names.join(", ") };
+    format!("changed since you trusted it: {what}")
 }
 
 fn ask(settings: &Settings) -> Result<bool, Failure> {

@@ -69,6 +69,8 @@ fn trust_is_given_for_this_content_and_taken_back() {
         zdx.write(path, text);
         let (obeyed, stderr) = run();
         assert!(!obeyed && stderr.contains("changed since you trusted"), "{path}: {stderr}");
+        let told = zdx.run(["trust"]).expect_code(2).stderr;
+        assert!(told.contains(&format!("changed since you trusted it: {path}")), "{told}");
         match before {
             Some(before) => zdx.write(path, before),
             None => fs::remove_file(zdx.root().join(path)).unwrap(),

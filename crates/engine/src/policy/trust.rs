@@ -130,21 +130,25 @@ impl Project {
 
     /// Over the sorted paths and contents of all files concerned.
     pub fn digest(&self) -> Digest {
-        let mut hash = Sha256::new();
-        for (path, digest) in &self.files {
-            let path = path.as_os_str().as_encoded_bytes();
-            // The length keeps a path from running into what follows it.
-            hash.update((path.len() as u64).to_le_bytes());
-            hash.update(path);
-            hash.update(digest.0);
-        }
-        Digest(hash.finalize().into())
+        digest_of(&self.files)
     }
 
-    /// For the loaders of commands and agents, once the user has trusted this project.
+    /// What is trusted when the user trusts this project as it is.
     pub fn trusted_files(&self) -> TrustedFiles {
         TrustedFiles { root: self.root.clone(), files: self.files.clone() }
     }
+}
+
+fn digest_of(files: &BTreeMap<PathBuf, Digest>) -> Digest {
+    let mut hash = Sha256::new();
+    for (path, digest) in files {
+        let path = path.as_os_str().as_encoded_bytes();
+        // The length keeps a path from running into what follows it.
+        hash.update((path.len() as u64).to_le_bytes());
+        hash.update(path);
+        hash.update(digest.0);
+    }
+    Digest(hash.finalize().into())
 }
 
 fn relative(root: &Path, path: &Path) -> PathBuf {
@@ -159,6 +163,11 @@ pub struct TrustedFiles {
 }
 
 impl TrustedFiles {
+    /// Of all of them together.
+    pub fn digest(&self) -> Digest {
+        digest_of(&self.files)
+    }
+
     /// Whether this exact content of this file is trusted. To be asked about the very bytes that will be used: the file
     /// may have changed since the user was asked.
     pub fn covers(&self, path: &Path, content: &Digest) -> bool {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Digest;
+use super::{Digest, TrustedFiles};
 use crate::paths::{ensure_dir, lock_beside, read_regular};
 
 const VERSION: u32 = 1;
@@ -54,6 +54,9 @@ struct Stored {
 struct Trusted {
     digest: String,
     at: Timestamp,
+    /// Which files with which content: tells what changed. Only `digest` decides.
+    #[serde(default)]
+    files: BTreeMap<PathBuf, String>,
 }
 
 pub struct TrustStore {
@@ -76,9 +79,30 @@ impl TrustStore {
         })
     }
 
-    pub fn trust(&self, root: &Path, digest: &Digest) -> Result<(), TrustError> {
+    /// Files that are new, gone or other than when the project was trusted; nothing where that is not known.
+    pub fn changed(&self, root: &Path, project: &TrustedFiles) -> Result<Vec<PathBuf>, TrustError> {
+        let stored = self.read()?;
+        let Some(known) = root.to_str().and_then(|root| stored.projects.get(root)) else {
+            return Ok(Vec::new());
+        };
+        if known.files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let now = project.files.iter().map(|(path, digest)| (path, digest.to_string()));
+        let mut changed: Vec<PathBuf> = now
+            .filter(|(path, digest)| known.files.get(*path) != Some(digest))
+            .map(|(path, _)| path.clone())
+            .collect();
+        changed.extend(known.files.keys().filter(|path| !project.files.contains_key(*path)).cloned());
+        changed.sort();
+        Ok(changed)
+    }
+
+    pub fn trust(&self, root: &Path, project: &TrustedFiles) -> Result<(), TrustError> {
         let name = root.to_str().ok_or_else(|| TrustError::Unnamed { root: root.to_owned() })?.to_owned();
-        let trusted = Trusted { digest: digest.to_string(), at: zdx_protocol::record::now() };
+        let files = project.files.iter().map(|(path, digest)| (path.clone(), digest.to_string())).collect();
+        let at = zdx_protocol::record::now();
+        let trusted = Trusted { digest: project.digest().to_string(), at, files };
         self.change(|stored| {
             stored.projects.insert(name, trusted);
         })

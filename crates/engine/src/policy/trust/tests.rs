@@ -80,7 +80,7 @@ fn trust_is_for_the_exact_content() {
     world.write(".zdx/config.toml", "validation.command = \"make\"");
     world.write(".claude/commands/a.md", "!`ls`");
     assert_eq!(world.standing(), Standing::Unknown);
-    world.store().trust(&world.root, &world.project().digest()).unwrap();
+    world.store().trust(&world.root, &world.project().trusted_files()).unwrap();
     assert_eq!(world.standing(), Standing::Trusted);
 
     let changes: [(&str, &str); 4] = [
@@ -93,6 +93,8 @@ fn trust_is_for_the_exact_content() {
         let before = fs::read_to_string(world.root.join(path)).ok();
         world.write(path, text);
         assert_eq!(world.standing(), Standing::Changed, "{path}");
+        let changed = world.store().changed(&world.root, &world.project().trusted_files()).unwrap();
+        assert_eq!(changed, [PathBuf::from(path)]);
         match before {
             Some(before) => world.write(path, &before),
             None => fs::remove_file(world.root.join(path)).unwrap(),
@@ -162,8 +164,9 @@ fn the_store_is_private_revocable_and_never_overwrites_what_it_cannot_read() {
     assert_eq!(store.list().unwrap(), []);
     assert!(!store.revoke(&world.root).unwrap());
     let digest = world.project().digest();
-    store.trust(&world.root, &digest).unwrap();
-    store.trust(Path::new("/other"), &digest).unwrap();
+    let files = world.project().trusted_files();
+    store.trust(&world.root, &files).unwrap();
+    store.trust(Path::new("/other"), &files).unwrap();
     let file = world.paths.trust_file();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let roots: Vec<_> = store.list().unwrap().into_iter().map(|entry| entry.root).collect();
@@ -174,7 +177,7 @@ fn the_store_is_private_revocable_and_never_overwrites_what_it_cannot_read() {
     for damaged in ["{", "[]", "{\"version\":2,\"projects\":{}}"] {
         fs::write(&file, damaged).unwrap();
         assert!(matches!(store.status(&world.root, &digest), Err(TrustError::Damaged { .. })));
-        assert!(matches!(store.trust(&world.root, &digest), Err(TrustError::Damaged { .. })));
+        assert!(matches!(store.trust(&world.root, &files), Err(TrustError::Damaged { .. })));
         assert_eq!(fs::read_to_string(&file).unwrap(), damaged);
     }
 }
@@ -182,11 +185,11 @@ fn the_store_is_private_revocable_and_never_overwrites_what_it_cannot_read() {
 #[test]
 fn two_that_trust_at_once_are_both_remembered() {
     let world = World::new();
-    let digest = world.project().digest();
+    let files = world.project().trusted_files();
     std::thread::scope(|scope| {
         for n in 0..8 {
-            let (store, digest) = (world.store(), &digest);
-            scope.spawn(move || store.trust(Path::new(&format!("/p{n}")), digest).unwrap());
+            let (store, files) = (world.store(), &files);
+            scope.spawn(move || store.trust(Path::new(&format!("/p{n}")), files).unwrap());
         }
     });
     assert_eq!(world.store().list().unwrap().len(), 8);
