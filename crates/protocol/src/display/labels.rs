@@ -6,13 +6,15 @@ use serde_json::{Map, Value};
 use super::diff::{self, Bounds, Line, LineKind};
 use super::format::{count, size};
 use super::sanitize::{plain, visible_line};
-use super::text::{one_line, truncate_width};
+use super::text::{one_line, one_line_ends, truncate_width};
 use crate::change::FileChange;
 use crate::tool::ToolOutput;
 
 /// A command is shown whole; only an absurd one is cut.
 const COMMAND_COLUMNS: usize = 8_000;
 const DETAIL_COLUMNS: usize = 160;
+/// Why a call failed is shown whole, for it says what to do; only an absurd message is cut, and keeps its end.
+const ERROR_COLUMNS: usize = 2_000;
 const NAME_COLUMNS: usize = 64;
 const VALUE_COLUMNS: usize = 60;
 
@@ -55,8 +57,9 @@ pub fn outcome(name: &str, result: &ToolOutput) -> String {
     let data = match result {
         ToolOutput::Ok(data) => data,
         ToolOutput::Err(error) => {
-            let message = one_line(&error.message, DETAIL_COLUMNS);
-            return with_name(name, &format!("error={} {message}", one_line(&error.code, NAME_COLUMNS)));
+            let code = one_line(&error.code, NAME_COLUMNS);
+            let message = one_line_ends(&error.message, ERROR_COLUMNS);
+            return format!("{} error={code} {message}", shown_name(name)).trim_end().to_owned();
         }
     };
     let detail = match name {
@@ -100,9 +103,13 @@ fn task_outcome(data: &Value) -> Option<String> {
 }
 
 fn with_name(name: &str, detail: &str) -> String {
-    let name = truncate_width(&visible_line(name), NAME_COLUMNS);
+    let name = shown_name(name);
     let detail = truncate_width(&plain(detail), DETAIL_COLUMNS);
     if detail.is_empty() { name } else { format!("{name} {detail}") }
+}
+
+fn shown_name(name: &str) -> String {
+    truncate_width(&visible_line(name), NAME_COLUMNS)
 }
 
 /// ` offset=10 limit=50`, when a part of the file is wanted.

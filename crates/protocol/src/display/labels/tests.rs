@@ -73,6 +73,17 @@ fn results_read_as_promised() {
 }
 
 #[test]
+fn why_a_call_failed_is_whole_and_a_success_is_short() {
+    let why = format!("{}; run interactively", "cause ".repeat(100).trim_end());
+    let error = ToolOutput::error("approval_required", &why);
+    assert_eq!(tool_finished("bash", &error), format!("Tool finished: bash error=approval_required {why}"));
+    let line = tool_finished("bash", &ToolOutput::error("denied", format!("{} the way out", why.repeat(9))));
+    assert!(line.chars().count() < 2_100 && line.contains('…') && line.ends_with(" the way out"), "{line}");
+    let report = ToolOutput::Ok(json!({"agent": "explore", "report": why}));
+    assert!(tool_finished("task", &report).chars().count() < 200);
+}
+
+#[test]
 fn a_change_is_summed_up_in_lines() {
     let edit = json!({"path": "a", "old": "one\n", "new": "two\n"});
     let ok = |data: Value| ToolOutput::Ok(data);
