@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     let terminal = terminal_of(&env);
     let ending = dispatch(cli, env, terminal).unwrap_or_else(|failure| {
         if let Some(message) = failure.message() {
-            let line = format!("zdx: {}", plain(&message));
+            let line = terminal.fit(&format!("zdx: {message}"));
             // Nobody can be told that stderr does not work.
             let _ = output::write_all(
                 rustix::stdio::stderr(),

@@ -3,6 +3,8 @@
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
+use zdx_protocol::display::{plain, text::hang};
+
 use crate::style::Style;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +35,12 @@ impl Terminal {
             coloured_text: stdout && smart && !no_colour,
             style: Style { colour: stderr && smart && !no_colour },
         }
+    }
+
+    /// A text for stderr, safe to print: on a terminal broken between words as wide as it is now, anywhere else in the
+    /// lines it came in.
+    pub fn fit(self, text: &str) -> String {
+        if self.stderr { hang(text, width()).join("\n") } else { plain(text).into_owned() }
     }
 }
 

@@ -28,7 +28,7 @@ pub async fn ask(
     stage: &mut Stage,
     signals: &mut Signals,
 ) -> Result<Answer, Caught> {
-    let style = settings.terminal.style;
+    let terminal = settings.terminal;
     let folder = format::path(&settings.root, settings.paths.home());
     let title = match configured.standing {
         Standing::Changed => {
@@ -40,19 +40,27 @@ pub async fn ask(
         Standing::Unknown | Standing::Trusted => format!("{folder} is not trusted. It wants to:"),
     };
     // All of it: what is trusted must have been shown.
-    let wants = listed(&configured.wants);
-    let more = match configured.wants.len() {
+    let wants = terminal.fit(&listed(&configured.wants));
+    let more = match wants.lines().count() {
         ..=TALL => String::new(),
-        count => format!("  {count} wishes, all shown: scroll up to read from the start\n"),
+        _ => {
+            let count = match configured.wants.len() {
+                1 => "1 wish".to_owned(),
+                count => format!("{count} wishes"),
+            };
+            terminal.fit(&format!("  {count}, all shown: scroll up to read from the start")) + "\n"
+        }
     };
     let note = "until you trust these files as they are, zdx leaves that out and only reads their text";
-    stage.ask(&format!("{}\n{wants}{more}{}\n", style.yellow(&title), style.dim(note)));
+    let (title, note) = (terminal.fit(&title), terminal.fit(note));
+    let (title, note) = (terminal.style.yellow(&title), terminal.style.dim(&note));
+    stage.ask(&format!("{title}\n{}\n{more}{note}\n", wants.trim_end_matches('\n')));
     stage.settle().await;
     // The keys come last: once they can be seen, what is typed counts.
     if editor.quiet.silence().await.is_err() {
         return Ok(Answer::Leave);
     }
-    stage.ask(&format!("{MARK_PASTES}[t] trust · [n] not now · [q] leave: "));
+    stage.ask(&format!("{MARK_PASTES}{} ", terminal.fit("[t] trust · [n] not now · [q] leave:")));
     stage.settle().await;
     let answer = loop {
         let pressed = match unless_signalled(signals, editor.quiet.pressed()).await {

@@ -11,7 +11,7 @@ pub mod sessions;
 pub mod trust;
 
 use clap::CommandFactory;
-use zdx_protocol::display::{json_safe, plain};
+use zdx_protocol::display::json_safe;
 
 use crate::args::Cli;
 use crate::exit::{Ending, Failure};
@@ -32,7 +32,7 @@ pub fn json_line(value: &serde_json::Value) -> String {
 /// What the user should know besides the output, on stderr.
 pub fn warn(settings: &Settings, notices: &[String]) {
     for notice in notices {
-        let line = format!("warning: {}", plain(notice));
+        let line = settings.terminal.fit(&format!("warning: {notice}"));
         // Nobody can be told that stderr does not work.
         let _ = write_all(
             rustix::stdio::stderr(),

@@ -81,19 +81,19 @@ fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
         return Ok(Ending::Completed);
     }
     if standing == Standing::Trusted {
-        say(&format!("{folder} is trusted as it is; zdx trust --revoke takes that back"));
+        say(settings, &format!("{folder} is trusted as it is; zdx trust --revoke takes that back"));
         return Ok(Ending::Completed);
     }
     if standing == Standing::Changed {
         let changed = store.changed(&settings.root, &files).map_err(Failure::runtime)?;
-        say(&changed_since(&changed, "these files"));
+        say(settings, &changed_since(&changed, "these files"));
     }
     if !yes && !ask(settings)? {
-        say("not trusted; nothing was changed");
+        say(settings, "not trusted; nothing was changed");
         return Ok(Ending::Failed);
     }
     store.trust(&settings.root, &files).map_err(Failure::runtime)?;
-    say(&format!("{folder} is trusted as it is now; a change asks again"));
+    say(settings, &format!("{folder} is trusted as it is now; a change asks again"));
     Ok(Ending::Completed)
 }
 
@@ -118,17 +118,15 @@ fn ask(settings: &Settings) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn say(text: &str) {
-    let _ = write_all(rustix::stdio::stderr(), format!("{}\n", plain(text)).as_bytes());
+fn say(settings: &Settings, text: &str) {
+    let _ = write_all(rustix::stdio::stderr(), format!("{}\n", settings.terminal.fit(text)).as_bytes());
 }
 
 fn revoke(settings: &Settings) -> Result<Ending, Failure> {
     let folder = format::path(&settings.root, settings.paths.home());
     let was_trusted = settings.trust_store().revoke(&settings.root).map_err(Failure::runtime)?;
-    say(&match was_trusted {
-        true => format!("{folder} is no longer trusted"),
-        false => format!("{folder} was not trusted"),
-    });
+    let standing = if was_trusted { "is no longer trusted" } else { "was not trusted" };
+    say(settings, &format!("{folder} {standing}"));
     Ok(Ending::Completed)
 }
 

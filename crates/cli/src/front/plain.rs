@@ -147,9 +147,8 @@ impl Plain {
     }
 
     pub fn fail(&mut self, message: &str, page: &mut Page) {
-        let line = format!("zdx: {}", plain(message));
-        let line = self.terminal.style.red(&line).into_owned();
-        self.line(&line, page);
+        let text = self.terminal.fit(&format!("zdx: {message}"));
+        self.line(&self.terminal.style.red(&text), page);
     }
 
     /// Leaves the screen as found: no activity line, cursor at the margin.
@@ -223,9 +222,8 @@ impl Plain {
     }
 
     fn status(&mut self, text: &str, page: &mut Page) {
-        let clean = plain(text);
-        let line = self.terminal.style.dim(&clean).into_owned();
-        self.line(&line, page);
+        let text = self.terminal.fit(text);
+        self.line(&self.terminal.style.dim(&text), page);
     }
 
     /// Output of a command the user ran: shown as it comes, cleaned, wherever its lines end.
@@ -248,7 +246,7 @@ impl Plain {
         page.err(text);
     }
 
-    /// A whole line on stderr, apart from whatever stands on the screen.
+    /// Whole lines on stderr, apart from whatever stands on the screen.
     fn line(&mut self, line: &str, page: &mut Page) {
         self.ask(line, page);
         page.err("\n");
@@ -258,9 +256,8 @@ impl Plain {
         match level {
             NoticeLevel::Info => self.status(message, page),
             NoticeLevel::Warning => {
-                let line = format!("warning: {}", plain(message));
-                let line = self.terminal.style.yellow(&line).into_owned();
-                self.line(&line, page);
+                let text = self.terminal.fit(&format!("warning: {message}"));
+                self.line(&self.terminal.style.yellow(&text), page);
             }
         }
     }

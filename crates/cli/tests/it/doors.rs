@@ -284,7 +284,8 @@ fn what_a_project_wants_to_run_is_shown_to_its_end() {
     let pty = zdx.command().pty(60, 100);
     pty.wait_for_text("[q] leave: ", SOON);
     let shown = pty.contents();
-    assert!(shown.contains("touch END-OF-COMMAND") && shown.contains("all shown"), "{shown}");
+    let joined = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(joined.contains("; touch END-OF-COMMAND") && joined.contains("all shown"), "{shown}");
     pty.send("q");
     zdx.write(
         ".zdx/config.toml",

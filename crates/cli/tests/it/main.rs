@@ -17,6 +17,7 @@ mod guard;
 mod handoff;
 mod history;
 mod json;
+mod lines;
 mod poisoned;
 mod policy_cmd;
 mod secrets;
