@@ -7,6 +7,7 @@ mod agents;
 mod approvals;
 mod case_rows;
 mod chat;
+mod checks;
 mod config;
 mod context;
 mod doors;

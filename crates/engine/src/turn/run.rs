@@ -23,7 +23,8 @@ pub async fn run(native: &mut Native, prompt: Prompt, io: &mut TurnIo<'_>) -> Tu
     io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::Planning }).await;
 
-    let mut turn = Turn { calls: Calls::default(), text: String::new(), usage: Usage::default(), checks: 0 };
+    let mut turn =
+        Turn { calls: Calls::default(), text: String::new(), usage: Usage::default(), failed_checks: 0 };
     let outcome = turn.steps(native, io).await;
 
     if outcome == Outcome::Interrupted {
@@ -46,8 +47,8 @@ struct Turn {
     calls: Calls,
     text: String,
     usage: Usage,
-    /// How often the work was checked.
-    checks: u32,
+    /// How often the work was checked and went back to the model.
+    failed_checks: u32,
 }
 
 impl Turn {
@@ -107,16 +108,19 @@ impl Turn {
 }
 
 impl Turn {
-    /// True when the turn may end: nothing was edited, the check passed, or there is none to make.
+    /// True when the turn may end: nothing was edited, the check passed, there is none to make, or it failed once
+    /// too often.
     async fn is_checked(&mut self, native: &Native, io: &mut TurnIo<'_>) -> bool {
         let Some(validation) = &native.validation else { return true };
-        if !std::mem::take(&mut self.calls.edited_code) || self.checks >= validation.attempts() {
+        if !std::mem::take(&mut self.calls.edited_code) {
             return true;
         }
-        self.checks += 1;
-        match validation.check(self.checks, io).await {
-            Check::Passed | Check::Skipped => true,
-            Check::Failed => false,
+        match validation.check(self.failed_checks, io).await {
+            Check::Passed | Check::GivenUp | Check::Skipped => true,
+            Check::Failed => {
+                self.failed_checks += 1;
+                false
+            }
         }
     }
 }

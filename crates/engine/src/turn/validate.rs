@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use zdx_protocol::display::format::count;
 use zdx_protocol::{Event, NoticeLevel, Origin};
 
 use super::TurnIo;
@@ -20,6 +21,7 @@ pub struct Validation {
     /// A configured command is the user's own word; a guessed one is asked about like a model's.
     origin: Origin,
     timeout: Option<Duration>,
+    /// How many failures may go back to the model in one turn.
     attempts: u32,
 }
 
@@ -27,6 +29,8 @@ pub enum Check {
     Passed,
     /// The model has been told why; another step may mend it.
     Failed,
+    /// The model had its attempts; the user has been told.
+    GivenUp,
     /// Not run, or of no use: the turn ends as it is.
     Skipped,
 }
@@ -47,14 +51,11 @@ impl Validation {
         Some(Self { command, origin, timeout: settings.timeout, attempts: settings.max_attempts })
     }
 
-    /// How many failures may go back to the model in one turn.
-    pub fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
-    pub async fn check(&self, attempt: u32, io: &mut TurnIo<'_>) -> Check {
+    /// `failures`: how many checks of this turn went back to the model before. The last repair is checked too, so
+    /// that nobody is left to guess whether it helped.
+    pub async fn check(&self, failures: u32, io: &mut TurnIo<'_>) -> Check {
         io.emit.notice(NoticeLevel::Info, format!("checking: {}", self.command)).await;
-        let id = format!("check-{}-{attempt}", io.emit.transcript().turns);
+        let id = format!("check-{}-{}", io.emit.transcript().turns, failures + 1);
         let output = match run_gated(&id, &self.command, self.origin, self.timeout, io).await {
             Ok(output) => output,
             Err(error) => {
@@ -74,6 +75,12 @@ impl Validation {
                 let message = format!("not checked: {} cannot be run here", self.command);
                 io.emit.notice(NoticeLevel::Warning, message).await;
                 Check::Skipped
+            }
+            End::Exited(_) | End::Signalled(_) | End::TimedOut(_) if failures >= self.attempts => {
+                let attempts = count(self.attempts as usize, "attempt");
+                let message = format!("check still fails after {attempts}: {}", self.command);
+                io.emit.notice(NoticeLevel::Warning, message).await;
+                Check::GivenUp
             }
             End::Exited(_) | End::Signalled(_) | End::TimedOut(_) => {
                 io.emit.notice(NoticeLevel::Warning, format!("check failed: {}", self.command)).await;

@@ -1,0 +1,64 @@
+//! The check after an edit: what goes back to the model, what is said at the end, and when nobody is asked any more.
+
+use serde_json::json;
+use zdx_testkit::{ModelServer, Output, Reply, Zdx};
+
+use crate::place;
+
+const COMMAND: &str = "grep -q good a.rs";
+
+/// A model that writes these contents, each followed by a word that it is done.
+fn repairs(contents: &[&str]) -> ModelServer {
+    let server = ModelServer::start();
+    for (n, content) in contents.iter().enumerate() {
+        let input = json!({"path": "a.rs", "content": content});
+        server.push(Reply::chat().tool_call(&format!("c{n}"), "write", input).done());
+        server.push(Reply::chat().text(&format!("done {n}")).done());
+    }
+    server
+}
+
+fn checked(server: &ModelServer, attempts: u32) -> Zdx {
+    let config = format!("[validation]\ncommand = \"{COMMAND}\"\nmax_attempts = {attempts}");
+    place().chat(server).config_more(&config)
+}
+
+/// What stderr says of checks, without those that begin.
+fn told(out: &Output) -> Vec<&str> {
+    out.stderr.lines().filter(|line| line.contains("check ")).collect()
+}
+
+#[test]
+fn the_last_repair_is_checked_too() {
+    let server = repairs(&["bad", "worse", "good"]);
+    let out = checked(&server, 2).run(["exec", "-p", "go"]).success();
+    let failed = format!("warning: check failed: {COMMAND}");
+    assert_eq!(told(&out), [&failed, &failed, &format!("check passed: {COMMAND}")]);
+    assert_eq!(server.calls().len(), 6);
+}
+
+#[test]
+fn a_check_that_fails_to_the_last_is_told_and_ends_the_turn() {
+    for (attempts, contents, end) in [
+        (2, &["bad", "worse", "worst"][..], "check still fails after 2 attempts"),
+        (1, &["bad", "worse"], "check still fails after 1 attempt"),
+    ] {
+        let server = repairs(contents);
+        let out = checked(&server, attempts).run(["exec", "--format", "json", "-p", "go"]).success();
+        let events = out.json_lines();
+        let warnings: Vec<_> = events
+            .iter()
+            .filter(|event| event["level"] == "warning")
+            .map(|event| event["message"].as_str().unwrap())
+            .collect();
+        let mut expected = vec![format!("check failed: {COMMAND}"); attempts as usize];
+        expected.push(format!("{end}: {COMMAND}"));
+        assert_eq!(warnings, expected);
+        let result = events.last().unwrap();
+        let said = format!("done {}", contents.len() - 1);
+        assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!(said)));
+        assert_eq!(server.calls().len(), 2 * contents.len(), "the model is not asked again");
+        let reminded = events.iter().filter(|event| event["type"] == "reminded").count();
+        assert_eq!(reminded, attempts as usize);
+    }
+}
