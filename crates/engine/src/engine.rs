@@ -104,7 +104,7 @@ impl Engine {
             approvals: &self.approvals,
             cancel: cancel.clone(),
         };
-        let summary = {
+        let mut summary = {
             let turn = answer(&mut self.backend, work, &mut io);
             tokio::pin!(turn);
             let mut open = true;
@@ -127,6 +127,7 @@ impl Engine {
         if cancel.is_cancelled() {
             self.tools.shell.stop_background().await;
         }
+        summary.denied += self.subagents.take_denied();
         self.tell_background().await;
         self.emit.emit(Event::TurnFinished(summary)).await;
         self.emit.emit(Event::StateChanged { state: TurnState::Idle }).await;

@@ -4,6 +4,7 @@ mod announcement;
 mod opened;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -156,6 +157,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         registry: registry.clone(),
         tools: tools.clone(),
         now: Mutex::default(),
+        denied: AtomicU32::default(),
     });
     let allowed = |agent: &str| policy.rules.named("task", &[agent]).level != Level::Deny;
     if let Some(task) = Task::new(Arc::clone(&subagents), allowed) {

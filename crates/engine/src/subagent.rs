@@ -1,6 +1,7 @@
 //! Agents that work for another agent: each in a session file of its own, under its parent's rules, with its
 //! questions in the parent's front end. Only a bounded report comes back.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
@@ -49,6 +50,8 @@ pub struct Subagents {
     pub registry: Registry,
     pub tools: ToolContext,
     pub now: Mutex<Option<ParentState>>,
+    /// Calls that children were denied in the parent's turn.
+    pub denied: AtomicU32,
 }
 
 /// The parent as it is at this moment.
@@ -74,6 +77,11 @@ impl Subagents {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
     }
 
+    /// What was denied to children since this was last asked: the parent's turn answers for them.
+    pub fn take_denied(&self) -> u32 {
+        self.denied.swap(0, Ordering::Relaxed)
+    }
+
     pub async fn run(
         &self,
         agent: &str,
@@ -90,6 +98,7 @@ impl Subagents {
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
         let (summary, error) =
             tokio::join!(self.turn(child, prompt, cancel, events), self.forward(&name, inbox, progress));
+        self.denied.fetch_add(summary.denied, Ordering::Relaxed);
         report(&name, &session, &summary, error)
     }
 

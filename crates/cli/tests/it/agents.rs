@@ -124,6 +124,26 @@ fn a_subagents_question_comes_up_in_the_same_chat() {
 }
 
 #[test]
+fn what_a_subagent_was_denied_is_counted() {
+    let server = task_server();
+    let zdx = place().chat(&server);
+    zdx.write("old.txt", "x");
+    let out = zdx.run(["exec", "-p", "delegate"]).success();
+    assert_eq!(out.stderr.lines().last().unwrap(), "1 tool call denied", "{}", out.stderr);
+    let denied = |args: &[&str]| {
+        let out =
+            zdx.command().args(["exec", "--format", "json", "-p", "delegate"]).args(args).run().success();
+        out.json_lines().pop().unwrap()["denied"].clone()
+    };
+    assert_eq!(denied(&[]), 1);
+    // Each turn of a chat counts its own.
+    let out = zdx.command().args(["--yolo"]).stdin("delegate\ndelegate\n").run().success();
+    let told: Vec<_> = out.stderr.lines().filter(|line| line.ends_with(" denied")).collect();
+    assert_eq!(told, ["1 tool call denied"], "{}", out.stderr);
+    assert_eq!(denied(&["--allow-dangerous"]), 0);
+}
+
+#[test]
 fn mentioned_files_go_before_the_prompt() {
     let server = ModelServer::start_with([Reply::chat().text("ok").done()]);
     let zdx = place().chat(&server);
