@@ -236,8 +236,8 @@ async fn answer(backend: &mut Backend, work: Work, io: &mut TurnIo<'_>) -> TurnS
     match work {
         Work::Prompt(prompt) => backend.run_turn(prompt, io).await,
         Work::Shell { typed, command } => command::run_for_user(&typed, &command, io).await,
-        Work::Slash { typed, expanded, data } => {
-            let prompt = Prompt::with_data(&fill(&typed, &expanded, io).await, &data);
+        Work::Slash { expanded, data } => {
+            let prompt = Prompt::with_data(&fill(&expanded, io).await, &data);
             backend.run_turn(prompt, io).await
         }
         Work::Compact => backend.compact(io).await,
@@ -246,13 +246,12 @@ async fn answer(backend: &mut Backend, work: Work, io: &mut TurnIo<'_>) -> TurnS
 }
 
 /// Runs the commands inside a slash command, each through the guard; what is refused says so in its place.
-async fn fill(typed: &str, expanded: &Expanded, io: &mut TurnIo<'_>) -> String {
+async fn fill(expanded: &Expanded, io: &mut TurnIo<'_>) -> String {
     let mut outputs = Vec::new();
     for (n, command) in expanded.shells().enumerate() {
         let id = format!("slash-{}-{n}", io.emit.transcript().turns);
         outputs.push(command::output_of(&id, command, io).await);
     }
-    io.emit.notice(NoticeLevel::Info, typed.to_owned()).await;
     expanded.fill(&outputs)
 }
 

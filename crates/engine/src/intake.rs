@@ -19,7 +19,6 @@ pub enum Work {
     },
     /// A slash command of the user's or the project's, whose own commands have yet to run.
     Slash {
-        typed: String,
         expanded: Expanded,
         /// What came on stdin, behind it all.
         data: String,
@@ -83,8 +82,7 @@ impl Engine {
             self.set_model(&model).await;
         }
         self.attach(&expanded.mentions()).await;
-        let (typed, data) = (prompt.typed().to_owned(), prompt.data().to_owned());
-        Work::Slash { typed, expanded, data }
+        Work::Slash { expanded, data: prompt.data().to_owned() }
     }
 
     /// Files go before the prompt; what cannot be read is told and left out.

@@ -170,7 +170,9 @@ fn slash_commands_expand_and_their_own_commands_need_trust() {
     let server = ModelServer::start_with([Reply::chat().text("hi").done(), Reply::chat().text("hi").done()]);
     let zdx = place().chat(&server);
     with_command(&zdx, zdx.storage());
-    zdx.run(["exec", "-p", "/greet Ada"]).success();
+    let out = zdx.run(["exec", "-p", "/greet Ada"]).success();
+    // What the command ran, and not what everybody has just typed himself.
+    assert_eq!(out.stderr, "main\n");
     let said = server.calls()[0].messages().last().unwrap()["content"].to_string();
     assert!(said.contains("Say hello to Ada. The branch is main"), "{said}");
 
