@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use zdx_protocol::display::format::count;
 use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnSummary, Usage};
 
 use crate::context::mentions::{self, Attached, Input, Mention};
@@ -69,9 +70,10 @@ impl Engine {
             Err(error) => return self.refuse(error.to_string()).await,
         };
         if expanded.withheld > 0 {
+            let commands = count(expanded.withheld, "command");
+            let stay = if expanded.withheld == 1 { "it stays" } else { "they stay" };
             let message = format!(
-                "/{name} wants to run {} commands of this project, which is not trusted: they stay text (`zdx trust`)",
-                expanded.withheld
+                "/{name} wants to run {commands} of this project, which is not trusted: {stay} text (`zdx trust`)"
             );
             self.emit.notice(NoticeLevel::Warning, message).await;
         }

@@ -184,6 +184,24 @@ fn slash_commands_expand_and_their_own_commands_need_trust() {
 }
 
 #[test]
+fn a_command_that_wants_to_run_something_is_told_of_in_good_english() {
+    for (text, end) in [
+        ("!`echo a`", "1 command of this project, which is not trusted: it stays text (`zdx trust`)"),
+        (
+            "!`echo a` !`echo b`",
+            "2 commands of this project, which is not trusted: they stay text (`zdx trust`)",
+        ),
+    ] {
+        let server = ModelServer::start_with([Reply::chat().text("hi").done()]);
+        let zdx = place().chat(&server);
+        zdx.write(".zdx/commands/hi.md", text);
+        let out = zdx.run(["exec", "-p", "/hi there"]).success();
+        let line = format!("warning: /hi wants to run {end}");
+        assert!(out.stderr.lines().any(|said| said == line), "{line} in {}", out.stderr);
+    }
+}
+
+#[test]
 fn work_of_several_steps_begins_with_a_list_and_a_question_does_not() {
     let server = ModelServer::start_with([Reply::chat().text("ok").done(), Reply::chat().text("ok").done()]);
     let zdx = place().chat(&server);
