@@ -64,7 +64,7 @@ impl Logbook {
             return;
         }
         let text: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let line = format!("{} {level:?} {text}\n", record::now());
+        let line = format!("{} {level:?} {text}\n", record::written(record::now()));
         match &mut self.held {
             Some(held) if !matches!(event, Event::TurnStarted { .. }) => {
                 if held.len() < HELD {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::conversation::{Message, Usage};
+use crate::record::stamp;
 use crate::todo::{Todo, checklist};
 use crate::transcript::Measured;
 
@@ -38,6 +39,7 @@ pub struct Compaction {
     pub dropped: Dropped,
     /// What else a session is made of, so that nothing before this record has to be read.
     pub state: State,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 

@@ -74,6 +74,7 @@ pub struct Meta {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -86,6 +87,7 @@ pub struct Message {
     /// For the model alone: a reminder that the user need not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -103,6 +105,7 @@ pub struct ToolUse {
     /// The arguments as the model sent them, when they are no JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -111,6 +114,7 @@ pub struct ToolResult {
     pub tool_use_id: String,
     pub output: ToolOutput,
     pub ok: bool,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -118,6 +122,7 @@ pub struct ToolResult {
 pub struct Interrupted {
     pub role: Role,
     pub text: String,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -131,18 +136,21 @@ impl Interrupted {
 pub struct ReasoningRecord {
     #[serde(flatten)]
     pub reasoning: Reasoning,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     pub model: String,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
     pub agent: String,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -154,6 +162,7 @@ pub struct ApprovalRecord {
     /// What "always" allowed, word for word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -161,6 +170,7 @@ pub struct ApprovalRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Todos {
     pub items: Vec<Todo>,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -170,6 +180,7 @@ pub struct Change {
     pub tool_use_id: String,
     #[serde(flatten)]
     pub change: FileChange,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -180,6 +191,7 @@ pub struct Revert {
     /// What was done to files for it.
     #[serde(default)]
     pub files: Vec<FileChange>,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -188,6 +200,7 @@ pub struct Revert {
 pub struct Redo {
     #[serde(default)]
     pub files: Vec<FileChange>,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -195,6 +208,7 @@ pub struct Redo {
 pub struct UsageRecord {
     #[serde(flatten)]
     pub usage: Usage,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -202,6 +216,7 @@ pub struct UsageRecord {
 pub struct ErrorRecord {
     pub kind: ErrorKind,
     pub message: String,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -210,6 +225,7 @@ pub struct ErrorRecord {
 pub struct Prune {
     pub calls: Vec<String>,
     pub bytes: u64,
+    #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
@@ -275,6 +291,16 @@ fn lossy_path<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S:
 pub fn now() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+}
+
+/// A time as it is written: always with three digits behind the second, so that times sort as text.
+pub fn written(ts: Timestamp) -> String {
+    format!("{ts:.3}")
+}
+
+/// For a field that holds a time.
+pub fn stamp<S: Serializer>(ts: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&written(*ts))
 }
 
 #[cfg(test)]

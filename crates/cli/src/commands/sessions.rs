@@ -11,6 +11,7 @@ use serde_json::json;
 use zdx_engine::session::SessionSummary;
 use zdx_protocol::display::format;
 use zdx_protocol::display::text::{one_line, truncate_width, width as columns};
+use zdx_protocol::record;
 
 use super::replay::Replay;
 use super::{json_line, print};
@@ -74,7 +75,7 @@ pub fn delete(settings: &Settings, ids: &[String]) -> Result<Ending, Failure> {
 fn as_json(session: &SessionSummary) -> String {
     let line = json!({
         "id": session.id.to_string(),
-        "when": session.when,
+        "when": record::written(session.when),
         "root": session.root,
         "model": session.model,
         "bytes": session.bytes,

@@ -1,6 +1,7 @@
 //! `zdx sessions`: listing, showing, resuming and deleting what was saved.
 
 use std::fs;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
 use zdx_testkit::{ModelServer, Reply, Zdx};
@@ -14,7 +15,7 @@ const OTHER: &str = "550e8400-ffff-41d4-a716-446655440000";
 fn save(zdx: &Zdx, id: &str, prompt: &str) {
     let folder = zdx.storage().join("sessions");
     fs::create_dir_all(&folder).unwrap();
-    let ts = "2025-12-17T03:21:09Z";
+    let ts = "2025-12-17T03:21:09.000Z";
     let lines = [
         serde_json::json!({"type":"meta","schema_version":1,"id":id,"root":zdx.root(),"model":"lab/m","ts":ts}),
         serde_json::json!({"type":"message","role":"user","text":prompt,"ts":ts}),
@@ -42,6 +43,34 @@ fn list_says_what_is_there() {
         serde_json::from_str(&zdx.run(["sessions", "list", "--format", "json"]).success().stdout).unwrap();
     assert_eq!(json["id"], ID);
     assert_eq!(json["root"], zdx.root().to_str().unwrap());
+}
+
+#[test]
+fn times_are_written_so_that_they_sort_as_text() {
+    let zdx = place();
+    save(&zdx, ID, "do it");
+    // Taking a session further writes records; what was written before by another hand stays.
+    zdx.run(["sessions", "revert", ID]).success();
+    let written = zdx.records().pop().unwrap();
+    assert_eq!(written["type"], "revert");
+    assert!(is_sortable(written["ts"].as_str().unwrap()), "{written}");
+    // Read from a whole second, written with all its digits.
+    let file = &zdx.session_files()[0];
+    fs::write(file, fs::read_to_string(file).unwrap().replace("09.000Z", "09Z")).unwrap();
+    let shown = zdx.run(["--format", "json", "sessions", "show", ID]).success().json_lines();
+    assert_eq!(shown[0]["ts"], "2025-12-17T03:21:09.000Z");
+
+    let file = fs::File::options().append(true).open(file).unwrap();
+    for (nanos, digits) in [(0, "000"), (120_000_000, "120"), (123_456_789, "123")] {
+        file.set_modified(UNIX_EPOCH + Duration::new(1_000_000_000, nanos)).unwrap();
+        let listed = zdx.run(["sessions", "list", "--format", "json"]).success().json_lines();
+        assert_eq!(listed[0]["when"], format!("2001-09-09T01:46:40.{digits}Z"));
+    }
+}
+
+fn is_sortable(time: &str) -> bool {
+    let digits = time.rsplit_once('.').and_then(|(_, end)| end.strip_suffix('Z'));
+    digits.is_some_and(|digits| digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[test]

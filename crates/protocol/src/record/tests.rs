@@ -46,18 +46,18 @@ fn shapes() -> Vec<(Record, &'static str)> {
     let todo = Todo { id: "1".to_owned(), content: "ship".to_owned(), status: TodoStatus::InProgress };
     let allow = Decision::AllowAlways { scope: GrantScope::Session };
     vec![
-        (Record::Meta(meta()), r#"{"type":"meta","schema_version":1,"ts":"2025-12-17T03:21:09Z"}"#),
+        (Record::Meta(meta()), r#"{"type":"meta","schema_version":1,"ts":"2025-12-17T03:21:09.000Z"}"#),
         (
             Record::Meta(whole_meta),
-            r#"{"type":"meta","schema_version":1,"id":"550e8400-e29b-41d4-a716-446655440000","root":"/home/u/p","model":"lab/qwen","parent":"650e8400-e29b-41d4-a716-446655440000","ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"meta","schema_version":1,"id":"550e8400-e29b-41d4-a716-446655440000","root":"/home/u/p","model":"lab/qwen","parent":"650e8400-e29b-41d4-a716-446655440000","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             message(Role::User, "hi\n\u{1b}[31m 你好"),
-            r#"{"type":"message","role":"user","text":"hi\n\u001b[31m 你好","ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"message","role":"user","text":"hi\n\u001b[31m 你好","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             message(Role::Assistant, "hello"),
-            r#"{"type":"message","role":"assistant","text":"hello","ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"message","role":"assistant","text":"hello","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Message(Message {
@@ -67,35 +67,35 @@ fn shapes() -> Vec<(Record, &'static str)> {
                 hidden: false,
                 ts: ts(),
             }),
-            r#"{"type":"message","role":"assistant","text":"hel","partial":true,"ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"message","role":"assistant","text":"hel","partial":true,"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             tool_use(json!({"path": "a.rs"}), None),
-            r#"{"type":"tool_use","id":"call_1","name":"read","input":{"path":"a.rs"},"ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"tool_use","id":"call_1","name":"read","input":{"path":"a.rs"},"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             tool_use(json!({}), Some("{\"path\":")),
-            r#"{"type":"tool_use","id":"call_1","name":"read","input":{},"raw":"{\"path\":","ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"tool_use","id":"call_1","name":"read","input":{},"raw":"{\"path\":","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             tool_result(ToolOutput::Ok(json!({"bytes": 3}))),
-            r#"{"type":"tool_result","tool_use_id":"call_1","output":{"ok":true,"data":{"bytes":3}},"ok":true,"ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"tool_result","tool_use_id":"call_1","output":{"ok":true,"data":{"bytes":3}},"ok":true,"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             tool_result(ToolOutput::Err(ToolError::new("ENOENT", "no such file"))),
-            r#"{"type":"tool_result","tool_use_id":"call_1","output":{"ok":false,"error":{"code":"ENOENT","message":"no such file"}},"ok":false,"ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"tool_result","tool_use_id":"call_1","output":{"ok":false,"error":{"code":"ENOENT","message":"no such file"}},"ok":false,"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Interrupted(Interrupted::at(ts())),
-            r#"{"type":"interrupted","role":"system","text":"Interrupted","ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"interrupted","role":"system","text":"Interrupted","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Reasoning(ReasoningRecord { reasoning, ts: ts() }),
-            r#"{"type":"reasoning","text":"hm","wire":"anthropic","model":"m","opaque":{"signature":"s"},"ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"reasoning","text":"hm","wire":"anthropic","model":"m","opaque":{"signature":"s"},"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Model(Model { model: "lab/other".to_owned(), ts: ts() }),
-            r#"{"type":"model","model":"lab/other","ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"model","model":"lab/other","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Approval(ApprovalRecord {
@@ -104,19 +104,19 @@ fn shapes() -> Vec<(Record, &'static str)> {
                 grant: None,
                 ts: ts(),
             }),
-            r#"{"type":"approval","tool_use_id":"call_1","decision":"allow_always","scope":"session","ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"approval","tool_use_id":"call_1","decision":"allow_always","scope":"session","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Todos(Todos { items: vec![todo], ts: ts() }),
-            r#"{"type":"todos","items":[{"id":"1","content":"ship","status":"in_progress"}],"ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"todos","items":[{"id":"1","content":"ship","status":"in_progress"}],"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Usage(UsageRecord { usage, ts: ts() }),
-            r#"{"type":"usage","input_tokens":3,"output_tokens":5,"cache_read_tokens":2,"cache_write_tokens":0,"reasoning_tokens":0,"ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"usage","input_tokens":3,"output_tokens":5,"cache_read_tokens":2,"cache_write_tokens":0,"reasoning_tokens":0,"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Error(ErrorRecord { kind: ErrorKind::Provider, message: "gone".to_owned(), ts: ts() }),
-            r#"{"type":"error","kind":"provider","message":"gone","ts":"2025-12-17T03:21:09Z"}"#,
+            r#"{"type":"error","kind":"provider","message":"gone","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
     ]
 }
@@ -145,7 +145,8 @@ fn key_order_and_spaces_do_not_matter() {
 
 #[test]
 fn fields_of_a_later_version_are_no_obstacle() {
-    let line = br#"{"type":"message","role":"user","text":"x","mood":{"a":[1]},"ts":"2025-12-17T03:21:09Z"}"#;
+    let line =
+        br#"{"type":"message","role":"user","text":"x","mood":{"a":[1]},"ts":"2025-12-17T03:21:09.000Z"}"#;
     assert_eq!(Record::parse(line).unwrap(), message(Role::User, "x"));
 }
 
@@ -165,7 +166,7 @@ fn unknown_types_are_kept_to_the_last_byte() {
 
 #[test]
 fn an_escaped_type_is_still_read() {
-    let line = br#"{"type":"mess\u0061ge","role":"user","text":"x","ts":"2025-12-17T03:21:09Z"}"#;
+    let line = br#"{"type":"mess\u0061ge","role":"user","text":"x","ts":"2025-12-17T03:21:09.000Z"}"#;
     assert_eq!(Record::parse(line).unwrap(), message(Role::User, "x"));
 }
 
