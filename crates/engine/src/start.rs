@@ -121,6 +121,7 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         .map_err(|source| StartError::Root { path: setup.root.clone(), source })?;
     let root = workspace.root().to_owned();
     let mut opened = OpenedSession::open(&setup)?;
+    opened.warn(idle_servers(&setup.config).into_iter().collect());
     let client = Client::new(setup.config.timeouts);
     let picker = Arc::new(ModelPicker::new(Arc::clone(&setup.config), setup.env.clone())?);
     let chosen =
@@ -186,6 +187,15 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     };
     tokio::spawn(announcement.then_run(engine));
     Ok(handle)
+}
+
+/// Nothing starts MCP servers yet; whoever configured one must not wait for its tools.
+fn idle_servers(config: &Config) -> Option<String> {
+    let enabled = config.mcp.iter().filter(|(_, server)| server["enabled"] != false);
+    let names: Vec<&str> = enabled.map(|(name, _)| name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!("MCP servers are configured ({}), but this version does not start any", names.join(", "))
+    })
 }
 
 fn system_prompt(setup: &Setup, root: &Path, opened: &mut OpenedSession) -> Result<String, StartError> {

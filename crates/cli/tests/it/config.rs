@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use zdx_testkit::{ModelServer, Reply};
+
 use crate::place;
 
 #[test]
@@ -58,4 +60,20 @@ fn a_broken_file_is_named_with_its_line() {
     let output = zdx.run(["exec", "-p", "x"]).expect_code(1);
     assert!(output.stderr.contains("config.toml:2"), "{}", output.stderr);
     assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn servers_that_nothing_starts_are_told_once_a_session() {
+    let server = ModelServer::start_with([Reply::chat().text("ok").done(), Reply::chat().text("ok").done()]);
+    let zdx = place().chat(&server).config_more(
+        "[mcp.db]\ncommand = [\"db\"]\n[mcp.off]\ncommand = [\"x\"]\nenabled = false\n[mcp.web]\nurl = \"http://127.0.0.1:1\"",
+    );
+    let told = "warning: MCP servers are configured (db, web), but this version does not start any\n";
+    assert_eq!(zdx.run(["exec", "-p", "x"]).success().stderr, told);
+    let out = zdx.command().stdin("x\n").run().success();
+    assert_eq!(out.stderr.matches("MCP").count(), 1, "{}", out.stderr);
+
+    let off = ModelServer::start_with([Reply::chat().text("ok").done()]);
+    let zdx = place().chat(&off).config_more("[mcp.off]\ncommand = [\"x\"]\nenabled = false");
+    assert_eq!(zdx.run(["exec", "-p", "x"]).success().stderr, "");
 }
