@@ -268,7 +268,7 @@ pub enum Sessions {
         /// The session's id, or the first characters of it
         id: String,
     },
-    /// Print what each compaction of a session dropped and kept
+    /// Print what left the context of a session, and what each compaction kept
     Compaction {
         /// The session's id, or the first characters of it
         id: String,

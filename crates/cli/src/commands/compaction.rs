@@ -1,8 +1,11 @@
-//! `zdx sessions compaction`: for each time a session was compacted, what left the context and what stayed.
+//! `zdx sessions compaction`: for each time a session was pruned or compacted, what left the context and what stayed.
+
+use std::collections::HashMap;
 
 use zdx_protocol::compaction::{Author, Compaction, Trigger};
 use zdx_protocol::display::format::{count, size};
-use zdx_protocol::display::{json_safe, plain};
+use zdx_protocol::display::{context, json_safe, labels, plain};
+use zdx_protocol::record::{self, Prune};
 use zdx_protocol::{Record, TodoStatus};
 
 use super::{print, warn};
@@ -13,24 +16,76 @@ use crate::settings::Settings;
 pub fn show(settings: &Settings, id: &str) -> Result<Ending, Failure> {
     let store = settings.sessions();
     let id = store.find(id).map_err(Failure::runtime)?;
-    let (mut text, mut number) = (String::new(), 0);
-    let add = |record: Record| match (&record, settings.format) {
-        (Record::Compaction(compaction), Format::Text) => {
-            number += 1;
-            text.push_str(&plain(&describe(number, compaction)));
+    match settings.format {
+        Format::Json => {
+            let mut text = String::new();
+            let add = |record: Record| {
+                if matches!(record, Record::Compaction(_) | Record::Prune(_)) {
+                    // What was read from a line can be written as one again.
+                    let line = record.to_line().unwrap_or_default();
+                    text.push_str(&json_safe(&String::from_utf8_lossy(&line)));
+                }
+            };
+            store.scan(id, add).map_err(Failure::runtime)?;
+            print(text)
         }
-        // What was read from a line can be written as one again.
-        (Record::Compaction(_), Format::Json) => {
-            let line = record.to_line().unwrap_or_default();
-            text.push_str(&json_safe(&String::from_utf8_lossy(&line)));
+        Format::Text => {
+            let mut account = Account::default();
+            store.scan(id, |record| account.note(&record)).map_err(Failure::runtime)?;
+            warn(settings, &account.remark().into_iter().collect::<Vec<_>>());
+            print(account.text)
         }
-        _ => {}
-    };
-    store.scan(id, add).map_err(Failure::runtime)?;
-    if text.is_empty() && settings.format == Format::Text {
-        warn(settings, &["this session was never compacted: the model still sees all of it".to_owned()]);
     }
-    print(text)
+}
+
+/// What left the context, in the order it did.
+#[derive(Default)]
+struct Account {
+    text: String,
+    compactions: usize,
+    prunings: usize,
+    /// How the calls are called that may yet be pruned.
+    calls: HashMap<String, String>,
+}
+
+impl Account {
+    fn note(&mut self, record: &Record) {
+        match record {
+            Record::ToolUse(call) => {
+                self.calls.insert(call.id.clone(), labels::call(&call.name, &call.input));
+            }
+            Record::Prune(prune) => {
+                self.prunings += 1;
+                let text = self.pruned(prune);
+                self.text.push_str(&plain(&text));
+            }
+            Record::Compaction(compaction) => {
+                self.compactions += 1;
+                self.calls.clear();
+                self.text.push_str(&plain(&describe(self.compactions, compaction)));
+            }
+            _ => {}
+        }
+    }
+
+    fn pruned(&self, prune: &Prune) -> String {
+        let Prune { calls, bytes, ts } = prune;
+        let mut text = format!("pruning {} · {}\n", self.prunings, record::written(*ts));
+        text.push_str(&format!("{}; the session keeps them\n", context::pruned(calls.len(), *bytes)));
+        for id in calls {
+            text.push_str(&format!("  {}\n", self.calls.get(id).unwrap_or(id)));
+        }
+        text.push('\n');
+        text
+    }
+
+    fn remark(&self) -> Option<String> {
+        match (self.compactions, self.prunings) {
+            (0, 0) => Some("this session was never compacted: the model still sees all of it".to_owned()),
+            (0, _) => Some("this session was never compacted, only pruned".to_owned()),
+            _ => None,
+        }
+    }
 }
 
 fn describe(number: usize, compaction: &Compaction) -> String {
@@ -45,7 +100,7 @@ fn describe(number: usize, compaction: &Compaction) -> String {
         Author::Session => "zdx, from the session itself",
     };
     let messages = usize::try_from(dropped.messages).unwrap_or(usize::MAX);
-    let mut text = format!("compaction {number} · {} · {why}\n", compaction.ts);
+    let mut text = format!("compaction {number} · {} · {why}\n", record::written(compaction.ts));
     text.push_str(&format!("dropped {} ({})\n", count(messages, "message"), size(dropped.bytes)));
     if dropped.earlier_calls > 0 {
         text.push_str(&format!("  {} earlier calls\n", dropped.earlier_calls));

@@ -350,3 +350,43 @@ fn compact_context_and_what_a_compaction_did() {
     let json = zdx.run(["sessions", "compaction", &id, "--format", "json"]).success().json_lines();
     assert_eq!(json[0]["instructions"], json!([SECOND]));
 }
+
+#[test]
+fn what_was_only_pruned_is_named() {
+    let server = ModelServer::start();
+    let step = AtomicUsize::new(0);
+    server.always(move |request| {
+        let n = step.fetch_add(1, Ordering::SeqCst);
+        let reply = Reply::chat().usage(tokens(request), 10);
+        match n {
+            8.. => reply.text("done").done(),
+            n => reply.tool_call(&format!("c{n}"), "read", json!({"path": format!("f{n}")})).done(),
+        }
+    });
+    let zdx = small(&server).config_more("[compaction]\nauto = false");
+    for n in 0..8 {
+        zdx.write(format!("f{n}"), format!("{n} {}\n", "x".repeat(58)).repeat(50));
+    }
+    let out = zdx.run(["exec", "-p", "read them all"]).success();
+    let pruned = out.records_of("prune");
+    assert!(!pruned.is_empty() && out.records_of("compaction").is_empty());
+    let id = zdx.session_files()[0].file_stem().unwrap().to_str().unwrap().to_owned();
+    let shown = zdx.run(["sessions", "compaction", &id]).success();
+    assert!(!shown.stderr.contains("sees all of it"), "{}", shown.stderr);
+    assert_eq!(shown.stderr, "warning: this session was never compacted, only pruned\n");
+    let calls = pruned[0]["calls"].as_array().unwrap();
+    assert!(shown.stdout.starts_with("pruning 1 · "), "{}", shown.stdout);
+    let head = format!("{} old tool outputs", calls.len());
+    assert!(shown.stdout.contains(&head), "{head} in {}", shown.stdout);
+    for id in calls {
+        let line = format!("  read path=\"f{}\"\n", &id.as_str().unwrap()[1..]);
+        assert!(shown.stdout.contains(&line), "{line} in {}", shown.stdout);
+    }
+    let json = zdx.run(["sessions", "compaction", &id, "--format", "json"]).success().json_lines();
+    assert_eq!(json.iter().collect::<Vec<_>>(), pruned);
+
+    let untouched = zdx.run(["exec", "-p", "hi"]).success();
+    let id = untouched.records_of("meta")[0]["id"].as_str().unwrap().to_owned();
+    let shown = zdx.run(["sessions", "compaction", &id]).success();
+    assert!(shown.stderr.contains("never compacted: the model still sees all of it"), "{}", shown.stderr);
+}
