@@ -216,3 +216,24 @@ fn what_is_typed_in_a_chat_is_masked_in_its_history() {
     assert!(history.contains("call it with [redacted] and [redacted]"), "{history}");
     assert_clean(&zdx);
 }
+
+#[test]
+fn a_handoff_masks_its_goal_like_the_rest() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().text("").done());
+    let zdx = with_secrets(&server, false);
+    zdx.run(["exec", "-p", "hello"]).success();
+    // At the edge of what an excerpt keeps, half of one must not be left over either.
+    for goal in [format!("ship with {} soon", all()), format!("{}{NAMED}", "x ".repeat(292))] {
+        let out = zdx.run(["handoff", "--goal", &goal]).success();
+        let asked = server.calls().last().unwrap().body.to_string();
+        for secret in PLANTED {
+            for part in [secret, &secret[..secret.len() - 6]] {
+                assert!(!out.stdout.contains(part), "{part} in {}", out.stdout);
+                assert!(!asked.contains(part), "{part} in {asked}");
+            }
+        }
+        let goal = out.stdout.split("## ").nth(1).unwrap();
+        assert!(goal.starts_with("Goal\n") && goal.contains("[redacted]"), "{goal}");
+    }
+}

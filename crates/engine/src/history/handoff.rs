@@ -1,6 +1,7 @@
 //! A draft to start the next session from: goal, starter prompt, files, tasks and commands.
 //! The model is asked once; each section it does not give is made from the session itself.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -49,10 +50,18 @@ pub struct Bundle {
 
 impl Handoff<'_> {
     pub async fn prepare(&self, asker: &Asker) -> Bundle {
-        let text =
-            format!("GOAL OF THE NEXT SESSION:\n{}\n\n{}", self.goal, material(self.digest, Some(self.root)));
+        let text = format!(
+            "GOAL OF THE NEXT SESSION:\n{}\n\n{}",
+            self.goal(),
+            material(self.digest, Some(self.root))
+        );
         let answer = asker.ask(self.digest.model.as_deref(), SYSTEM, &text).await;
         self.bundle(answer)
+    }
+
+    /// Masked whole: half of a secret, cut off by an excerpt, would not be known for one.
+    fn goal(&self) -> Cow<'_, str> {
+        self.redactor.redact(self.goal)
     }
 
     fn bundle(&self, answer: Result<String, NoAnswer>) -> Bundle {
@@ -105,7 +114,7 @@ impl Handoff<'_> {
         let mut tasks: Vec<String> =
             self.digest.open_todos().map(|todo| excerpt(&todo.content)).take(LISTED).collect();
         if tasks.is_empty() {
-            tasks.push(excerpt(self.goal));
+            tasks.push(excerpt(&self.goal()));
             tasks.extend(
                 self.digest.commands().first().map(|command| format!("check with `{}`", excerpt(command))),
             );
@@ -124,7 +133,7 @@ impl Handoff<'_> {
     }
 
     fn own_starter(&self, files: &[String], tasks: &[String]) -> String {
-        let mut text = format!("{}\n\nThis continues earlier work.", self.goal.trim());
+        let mut text = format!("{}\n\nThis continues earlier work.", self.goal().trim());
         if let Some(first) = self.digest.first_prompt() {
             let _ = write!(text, "\nIt began with: {}", excerpt(first));
         }
@@ -155,7 +164,7 @@ impl Handoff<'_> {
         format!(
             "# Handoff\n\n## Goal\n\n{}\n\n## Starter prompt\n\n{}\n## Relevant files\n\n{files}\n## Open tasks\n\n{}\n\
              ## Repro commands\n\n{}",
-            self.goal,
+            self.goal(),
             fenced("text", &safe(starter)),
             list("- [ ]", tasks),
             fenced("sh", &safe(&commands.join("\n"))),
