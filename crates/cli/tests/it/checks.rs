@@ -1,9 +1,9 @@
 //! The check after an edit: what goes back to the model, what is said at the end, and when nobody is asked any more.
 
 use serde_json::json;
-use zdx_testkit::{ModelServer, Output, Reply, Zdx};
+use zdx_testkit::{ModelServer, Output, Reply, Signal, Zdx};
 
-use crate::place;
+use crate::{SOON, place};
 
 const COMMAND: &str = "grep -q good a.rs";
 
@@ -61,4 +61,17 @@ fn a_check_that_fails_to_the_last_is_told_and_ends_the_turn() {
         let reminded = events.iter().filter(|event| event["type"] == "reminded").count();
         assert_eq!(reminded, attempts as usize);
     }
+}
+
+#[test]
+fn a_check_that_is_interrupted_ends_an_interrupted_turn() {
+    let server = repairs(&["bad"]);
+    let zdx = place().chat(&server).config_more("[validation]\ncommand = \"echo begun; sleep 600\"");
+    let mut running = zdx.command().args(["exec", "--format", "json", "-p", "go"]).spawn();
+    running.wait_for_stdout("begun\\n", SOON);
+    running.signal(Signal::INT);
+    let out = running.finish(SOON).expect_code(130);
+    assert_eq!(out.json_lines().pop().unwrap()["outcome"], "interrupted");
+    assert_eq!(out.records_of("interrupted").len(), 1);
+    assert!(!out.stdout.contains("not checked"), "{}", out.stdout);
 }

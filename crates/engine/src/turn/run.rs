@@ -75,13 +75,11 @@ impl Turn {
             }
             if answer.calls.is_empty() {
                 tell_stop(answer.stop.as_ref(), &self.text, io).await;
-                if self.is_checked(native, io).await {
-                    return Outcome::Completed;
+                match self.check(native, io).await {
+                    Check::Failed => continue,
+                    Check::Interrupted => return Outcome::Interrupted,
+                    Check::Passed | Check::GivenUp | Check::Skipped => return Outcome::Completed,
                 }
-                if io.cancel.is_cancelled() {
-                    return Outcome::Interrupted;
-                }
-                continue;
             }
             let gauge = Gauge::of(native, io.emit.transcript());
             self.calls.room = ResultRoom::new(gauge.result_bytes());
@@ -108,20 +106,13 @@ impl Turn {
 }
 
 impl Turn {
-    /// True when the turn may end: nothing was edited, the check passed, there is none to make, or it failed once
-    /// too often.
-    async fn is_checked(&mut self, native: &Native, io: &mut TurnIo<'_>) -> bool {
-        let Some(validation) = &native.validation else { return true };
-        if !std::mem::take(&mut self.calls.edited_code) {
-            return true;
-        }
-        match validation.check(self.failed_checks, io).await {
-            Check::Passed | Check::GivenUp | Check::Skipped => true,
-            Check::Failed => {
-                self.failed_checks += 1;
-                false
-            }
-        }
+    /// Skipped when nothing was edited or there is no check to make.
+    async fn check(&mut self, native: &Native, io: &mut TurnIo<'_>) -> Check {
+        let edited = std::mem::take(&mut self.calls.edited_code);
+        let Some(validation) = native.validation.as_ref().filter(|_| edited) else { return Check::Skipped };
+        let check = validation.check(self.failed_checks, io).await;
+        self.failed_checks += u32::from(matches!(check, Check::Failed));
+        check
     }
 }
 

@@ -31,6 +31,7 @@ pub enum Check {
     Failed,
     /// The model had its attempts; the user has been told.
     GivenUp,
+    Interrupted,
     /// Not run, or of no use: the turn ends as it is.
     Skipped,
 }
@@ -58,6 +59,7 @@ impl Validation {
         let id = format!("check-{}-{}", io.emit.transcript().turns, failures + 1);
         let output = match run_gated(&id, &self.command, self.origin, self.timeout, io).await {
             Ok(output) => output,
+            Err(_) if io.cancel.is_cancelled() => return Check::Interrupted,
             Err(error) => {
                 let message = format!("not checked: {}", error.message);
                 io.emit.notice(NoticeLevel::Warning, message).await;
@@ -69,7 +71,7 @@ impl Validation {
                 io.emit.notice(NoticeLevel::Info, format!("check passed: {}", self.command)).await;
                 Check::Passed
             }
-            End::Cancelled => Check::Skipped,
+            End::Cancelled => Check::Interrupted,
             // Neither the command nor the program behind it is there: nothing a model should mend.
             End::Exited(126 | 127) => {
                 let message = format!("not checked: {} cannot be run here", self.command);
