@@ -25,6 +25,7 @@ pub struct Json {
 struct Line<T> {
     v: u32,
     seq: u64,
+    #[serde(serialize_with = "record::stamp")]
     ts: Timestamp,
     #[serde(flatten)]
     body: T,
@@ -159,6 +160,12 @@ mod tests {
         );
         assert!(page.text(Channel::Out).starts_with("{\"v\":1,\"seq\":0,\"ts\":\""));
         assert_eq!(page.text(Channel::Err), "");
+    }
+
+    #[test]
+    fn a_full_second_is_written_with_all_its_digits() {
+        let line = Line { v: VERSION, seq: 0, ts: Timestamp::UNIX_EPOCH, body: json!({}) };
+        assert_eq!(serde_json::to_value(&line).unwrap()["ts"], "1970-01-01T00:00:00.000Z");
     }
 
     #[test]
