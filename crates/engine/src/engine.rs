@@ -237,22 +237,31 @@ async fn answer(backend: &mut Backend, work: Work, io: &mut TurnIo<'_>) -> TurnS
         Work::Prompt(prompt) => backend.run_turn(prompt, io).await,
         Work::Shell { typed, command } => command::run_for_user(&typed, &command, io).await,
         Work::Slash { expanded, data } => {
-            let prompt = Prompt::with_data(&fill(&expanded, io).await, &data);
-            backend.run_turn(prompt, io).await
+            let (text, denied) = fill(&expanded, io).await;
+            let mut summary = backend.run_turn(Prompt::with_data(&text, &data), io).await;
+            summary.denied += denied;
+            summary
         }
         Work::Compact => backend.compact(io).await,
         Work::Done(summary) => summary,
     }
 }
 
-/// Runs the commands inside a slash command, each through the guard; what is refused says so in its place.
-async fn fill(expanded: &Expanded, io: &mut TurnIo<'_>) -> String {
-    let mut outputs = Vec::new();
+/// Runs the commands inside a slash command, each through the guard; what is refused says so in its place. The text, and
+/// how many were denied.
+async fn fill(expanded: &Expanded, io: &mut TurnIo<'_>) -> (String, u32) {
+    let (mut outputs, mut denied) = (Vec::new(), 0);
     for (n, command) in expanded.shells().enumerate() {
         let id = format!("slash-{}-{n}", io.emit.transcript().turns);
-        outputs.push(command::output_of(&id, command, io).await);
+        match command::output_of(&id, command, io).await {
+            Ok(output) => outputs.push(output),
+            Err(refused) => {
+                denied += u32::from(refused.denied);
+                outputs.push(refused.text);
+            }
+        }
     }
-    expanded.fill(&outputs)
+    (expanded.fill(&outputs), denied)
 }
 
 impl Queue {

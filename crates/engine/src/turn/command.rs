@@ -43,14 +43,22 @@ pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> Tu
     TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms }
 }
 
+/// A command that was not run.
+pub struct Refused {
+    /// Stands in its place.
+    pub text: String,
+    /// By the guard; not by a person who was asked.
+    pub denied: bool,
+}
+
 /// What a slash command's own command says, to be put in its place.
-pub async fn output_of(id: &str, command: &str, io: &mut TurnIo<'_>) -> String {
+pub async fn output_of(id: &str, command: &str, io: &mut TurnIo<'_>) -> Result<String, Refused> {
     match run_gated(id, command, Origin::Model, io.tools.timeout, io).await {
-        Ok(output) if output.end == End::Exited(0) => output.stdout.text,
-        Ok(output) => report(command, &output),
+        Ok(output) if output.end == End::Exited(0) => Ok(output.stdout.text),
+        Ok(output) => Ok(report(command, &output)),
         Err(error) => {
-            tell_refusal(Some(command), &error, io).await;
-            format!("(`{command}` was not run: {})", error.message)
+            let denied = tell_refusal(Some(command), &error, io).await;
+            Err(Refused { text: format!("(`{command}` was not run: {})", error.message), denied })
         }
     }
 }

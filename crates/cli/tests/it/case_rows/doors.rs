@@ -47,6 +47,7 @@ pub fn a_command_in_a_slash_command_passes_the_guard() {
     assert!(kept && said.contains("!`rm x`") && stderr.contains("zdx trust"), "{said}\n{stderr}");
     let (kept, said, stderr) = called(&["--yolo", "--trust"]);
     assert!(kept && stderr.contains("--allow-dangerous"), "{said}\n{stderr}");
+    assert!(stderr.contains("1 tool call denied"), "{stderr}");
     let (kept, said, stderr) = called(&["--trust", "--allow-dangerous"]);
     assert!(!kept, "{said}\n{stderr}");
 }
