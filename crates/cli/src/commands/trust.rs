@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::path::PathBuf;
 
 use serde_json::json;
-use zdx_engine::policy::trust::{Standing, Want};
+use zdx_engine::policy::trust::{Entry, Project, Standing, Want};
 use zdx_protocol::display::{format, plain, visible_line};
 
 use super::{json_line, print, warn};
@@ -134,16 +134,26 @@ fn list(settings: &Settings) -> Result<Ending, Failure> {
     let entries = settings.trust_store().list().map_err(Failure::runtime)?;
     let text: String = entries
         .iter()
-        .map(|entry| match settings.format {
-            Format::Json => {
-                let root = entry.root.to_string_lossy();
-                json_line(&json!({"root": root, "digest": entry.digest, "at": entry.at.to_string()}))
-            }
-            Format::Text => {
-                let folder = format::path(&entry.root, settings.paths.home());
-                format!("{}  {}\n", entry.at, plain(&folder))
+        .map(|entry| {
+            let holds = still_holds(settings, entry);
+            match settings.format {
+                Format::Json => {
+                    let (root, at) = (entry.root.to_string_lossy(), entry.at.to_string());
+                    json_line(&json!({"root": root, "digest": entry.digest, "at": at, "holds": holds}))
+                }
+                Format::Text => {
+                    let folder = format::path(&entry.root, settings.paths.home());
+                    let note = if holds { "" } else { "  (changed since: not trusted any more)" };
+                    format!("{}  {}{note}\n", entry.at, plain(&folder))
+                }
             }
         })
         .collect();
     print(text)
+}
+
+/// Whether the files are still what was trusted; what cannot be read is not.
+fn still_holds(settings: &Settings, entry: &Entry) -> bool {
+    Project::read(&settings.paths, &entry.root)
+        .is_ok_and(|project| project.digest().to_string() == entry.digest)
 }

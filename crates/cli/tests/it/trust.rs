@@ -58,6 +58,7 @@ fn trust_is_given_for_this_content_and_taken_back() {
     assert!(listed.contains(&zdx.root().display().to_string()), "{listed}");
     let json = zdx.run(["trust", "--list", "--format", "json"]).success().json_lines();
     assert_eq!(json[0]["root"], zdx.root().display().to_string());
+    assert_eq!(json[0]["holds"], true);
 
     // Any change, or one file more, and it is a stranger again.
     for (path, text) in [
@@ -71,6 +72,8 @@ fn trust_is_given_for_this_content_and_taken_back() {
         assert!(!obeyed && stderr.contains("changed since you trusted"), "{path}: {stderr}");
         let told = zdx.run(["trust"]).expect_code(2).stderr;
         assert!(told.contains(&format!("changed since you trusted it: {path}")), "{told}");
+        let listed = zdx.run(["trust", "--list"]).success().stdout;
+        assert!(listed.contains("not trusted any more"), "{listed}");
         match before {
             Some(before) => zdx.write(path, before),
             None => fs::remove_file(zdx.root().join(path)).unwrap(),
