@@ -127,6 +127,7 @@ impl Subagents {
             resumed: false,
             saved: self.store.is_some(),
             parent: Some(self.parent.to_string()),
+            last: None,
         };
         Ok(Child {
             native: Native::new(&self.config, self.client.clone(), chosen, &persona, &self.registry),

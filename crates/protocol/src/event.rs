@@ -165,6 +165,17 @@ pub struct SessionInfo {
     pub saved: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// Where a resumed session was left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<LastTurn>,
+}
+
+/// The last thing a user asked, and the end of what he was told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LastTurn {
+    pub prompt: String,
+    /// Empty when there was no answer.
+    pub answer: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

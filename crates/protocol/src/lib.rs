@@ -20,7 +20,7 @@ pub use change::{FileChange, FileState};
 pub use command::{Command, Listing, Prompt};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
-pub use event::{ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
+pub use event::{ErrorKind, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
 pub use handle::EngineHandle;
 pub use packed::Packed;
 pub use policy::{

@@ -25,7 +25,7 @@ use crate::pump::{Cause, Stage, TurnEnd, unless_signalled};
 use crate::settings::{SessionPick, Settings};
 use crate::signals::{Caught, Signals};
 use crate::start::{self, Audience, Started};
-use crate::terminal;
+use crate::{terminal, words};
 
 use editor::Editor;
 use input::{Entry, Input, Lines};
@@ -159,6 +159,9 @@ impl Chat<'_> {
             Ok(Some(event)) => {
                 self.stage.show(&event);
                 if let Event::SessionStarted(info) = event {
+                    if let Some(last) = info.last.as_ref().filter(|_| audience == Audience::Person) {
+                        words::left_at(last).iter().for_each(|line| self.stage.say(line));
+                    }
                     self.session = Some(Session { id: info.session, saved: info.saved, turns: 0 });
                 }
             }

@@ -133,6 +133,7 @@ mod tests {
                 resumed: false,
                 saved: true,
                 parent: None,
+                last: None,
             }),
             &mut page,
         );

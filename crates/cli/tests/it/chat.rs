@@ -64,11 +64,17 @@ fn a_conversation_with_a_resumable_end() {
 
 #[test]
 fn a_session_is_resumed_with_its_history() {
-    let server = ModelServer::start_with([Reply::chat().text("one"), Reply::chat().text("two")]);
+    let answer: String =
+        (1..=9).map(|n| format!("line {n}\n")).collect::<String>() + "one \x1b[2J\u{9b}31m end";
+    let server = ModelServer::start_with([Reply::chat().text(&answer), Reply::chat().text("two")]);
     let zdx = with_model(&server);
     zdx.run(["exec", "-p", "first"]).success();
     let mut pty = zdx.command().args(["sessions", "resume"]).pty(40, 100);
     wait_for_prompt(&pty);
+    // Whoever comes back sees where it was left.
+    let shown = pty.contents();
+    assert!(shown.contains("\n> first\n…\nline 5\n") && shown.contains("one  end"), "{shown}");
+    assert!(!shown.contains("line 4") && !pty.raw().windows(4).any(|bytes| bytes == b"\x1b[2J"), "{shown}");
     ask(&pty, "second", "two");
     pty.send("/exit\r");
     assert_eq!(pty.wait_exit(SOON), 0);

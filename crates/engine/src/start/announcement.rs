@@ -25,6 +25,7 @@ impl Announcement {
             resumed: opened.resumed,
             saved: opened.log.path().is_some(),
             parent: opened.transcript.parent.clone(),
+            last: opened.resumed.then(|| opened.transcript.last_turn()).flatten(),
         };
         Self {
             info,

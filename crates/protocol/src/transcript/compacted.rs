@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{ContextSize, Transcript};
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role};
+use crate::event::LastTurn;
 use crate::tool::ToolOutput;
 
 impl Transcript {
@@ -26,6 +27,22 @@ impl Transcript {
         let mut prompts: Vec<&str> = texts.take(self.fresh_prompts).collect();
         prompts.reverse();
         prompts
+    }
+
+    /// Where the conversation stands: nothing before the first prompt, or right after a compaction.
+    pub fn last_turn(&self) -> Option<LastTurn> {
+        let prompt = self.prompts_since_compaction().pop()?.to_owned();
+        let answers = self.messages.iter().rev().take_while(|message| {
+            let asked = |part: &Part| matches!(part, Part::Text(text) if *text == prompt);
+            !(message.role == Role::User && message.parts.iter().any(asked))
+        });
+        let said = answers.filter(|message| message.role == Role::Assistant);
+        let mut texts = said.flat_map(|message| message.parts.iter().rev()).filter_map(|part| match part {
+            Part::Text(text) if !text.trim().is_empty() => Some(text.clone()),
+            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
+        });
+        let answer = texts.next().unwrap_or_default();
+        Some(LastTurn { prompt, answer })
     }
 
     pub(super) fn apply_compaction(&mut self, mut compaction: Box<Compaction>) {
