@@ -103,6 +103,7 @@ pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failur
         config: &config,
         root: &settings.root,
         home: settings.env.home(),
+        base: settings.paths.base(),
         grants: &GrantStore::new(settings.paths.grants_file()),
         session_grants: &[],
         default_approval: Approval::Balanced,

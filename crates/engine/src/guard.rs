@@ -19,6 +19,8 @@ pub struct GuardSetup<'a> {
     /// Canonical.
     pub root: &'a Path,
     pub home: Option<PathBuf>,
+    /// zdx's own folder.
+    pub base: &'a Path,
     pub grants: &'a GrantStore,
     /// Granted for the session alone.
     pub session_grants: &'a [String],
@@ -63,6 +65,7 @@ pub fn guard(setup: GuardSetup<'_>) -> Result<(PolicyContext, Vec<String>), Rule
     }
     let context = PolicyContext {
         home: setup.home,
+        own: Some(crate::policy::locate(&crate::policy::Disk, root, root, setup.base).path),
         rules: Arc::new(rules),
         person: setup.person,
         allow_dangerous: setup.allow_dangerous,

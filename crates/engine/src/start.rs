@@ -255,6 +255,7 @@ fn guarded(
         config: &setup.config,
         root,
         home: setup.env.home(),
+        base: setup.paths.base(),
         grants: &store,
         session_grants: opened.grants(root),
         default_approval: if setup.person { Approval::Balanced } else { Approval::Yolo },

@@ -200,7 +200,7 @@ impl Weigher<'_> {
             }
             if write && is_raw_device(&target.path) {
                 findings.push(finding(&shown, Level::Deny, "forbidden", "it writes to a device", None));
-            } else if write && is_protected(&target.path, &self.cx.root) {
+            } else if write && is_protected(&target.path, &self.cx.root, self.cx.own.as_deref()) {
                 let reason = format!(
                     "{shown} is a protected path: what is written there runs or steers something later"
                 );
@@ -234,8 +234,13 @@ impl Weigher<'_> {
 
     fn command(&self, command: &str, cwd: &Path, origin: Origin) -> Vec<PartFinding> {
         let home = self.cx.home.as_ref().map(|home| home.to_string_lossy().into_owned());
-        let around =
-            Surroundings { root: &self.cx.root, cwd, home: home.as_deref(), files: self.cx.files.as_ref() };
+        let around = Surroundings {
+            root: &self.cx.root,
+            own: self.cx.own.as_deref(),
+            cwd,
+            home: home.as_deref(),
+            files: self.cx.files.as_ref(),
+        };
         let mut findings = Vec::new();
         self.patterns(command, command, &mut findings);
         let inspection = shell::inspect(command, &around);

@@ -46,6 +46,8 @@ pub struct PolicyContext {
     pub skills: LoadedSkills,
     /// Where this session keeps what commands printed, resolved: a model is told of these files to read them.
     pub outputs: Option<PathBuf>,
+    /// Where zdx keeps its own configuration, grants and sessions, resolved.
+    pub own: Option<PathBuf>,
 }
 
 impl PolicyContext {
@@ -62,6 +64,7 @@ impl PolicyContext {
             files: Arc::new(Disk),
             skills: LoadedSkills::default(),
             outputs: None,
+            own: None,
         }
     }
 }

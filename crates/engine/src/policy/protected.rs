@@ -20,10 +20,26 @@ const SYSTEM: &[&str] = &[
     "/boot",
     "/proc",
     "/sys",
+    "/libx32",
+    "/libexec",
     "/var/spool/cron",
+    "/var/spool/at",
+    "/var/at",
     "/System",
     "/Library",
     "/private/etc",
+];
+
+/// Folders in folders that shells, git and desktops read of their own accord.
+const PAIRS: &[(&str, &str)] = &[
+    (".config", "zdx"),
+    (".config", "fish"),
+    (".config", "nushell"),
+    (".config", "git"),
+    (".config", "systemd"),
+    (".config", "autostart"),
+    (".config", "opencode"),
+    ("Library", "LaunchAgents"),
 ];
 
 /// Files that are run or believed without being named: shells, direnv, MCP clients.
@@ -49,30 +65,46 @@ const FILES: &[&str] = &[
     ".logout",
     ".inputrc",
     "config.fish",
+    ".bash_completion",
+    ".xprofile",
+    ".xsessionrc",
+    ".xinitrc",
+    ".gitconfig",
+    ".claude.json",
 ];
 
 /// Device files that take or give bytes and keep none.
 const HARMLESS_DEVICES: &[&str] =
     &["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "ptmx"];
 
-/// Is this path one whose writing is always confirmed?
-pub fn is_protected(path: &Path, root: &Path) -> bool {
+/// Is this path one whose writing is always confirmed? `own` is zdx's own folder.
+pub fn is_protected(path: &Path, root: &Path, own: Option<&Path>) -> bool {
+    let outside = !path.starts_with(root);
+    let of_zdx = own.is_some_and(|own| path.starts_with(own) && !root.starts_with(own));
+    of_zdx || (outside && SYSTEM.iter().any(|folder| path.starts_with(folder))) || steers(path, root)
+}
+
+/// Is it protected by its name: does it run or steer something later, whatever it is written by?
+pub fn steers(path: &Path, root: &Path) -> bool {
     let (below, outside) = match path.strip_prefix(root) {
         Ok(below) => (below, false),
         Err(_) => (path, true),
     };
-    if outside && SYSTEM.iter().any(|folder| path.starts_with(folder)) {
-        return true;
-    }
-    let steers = |name: &str| {
+    let named = |name: &str| {
         FOLDERS.iter().any(|folder| same(name, folder))
             || (outside && OUTSIDE_FOLDERS.iter().any(|folder| same(name, folder)))
     };
-    below.components().any(|component| steers(&component.as_os_str().to_string_lossy()))
+    has_pair(below)
+        || below.components().any(|component| named(&component.as_os_str().to_string_lossy()))
         || below.file_name().is_some_and(|name| {
             let name = name.to_string_lossy();
             FILES.iter().any(|file| same(&name, file))
         })
+}
+
+fn has_pair(path: &Path) -> bool {
+    let names: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    names.windows(2).any(|two| PAIRS.iter().any(|pair| same(&two[0], pair.0) && same(&two[1], pair.1)))
 }
 
 /// Files that instruct agents: a change is at least asked for.
@@ -145,20 +177,24 @@ mod tests {
         for path in
             ["/w/.git/config", "/w/sub/.GIT/hooks/x", "/w/.zdx", "/w/.Mcp.json", "/w/a/.bashrc", "/w/.git./x"]
         {
-            assert!(is_protected(Path::new(path), root), "{path}");
+            assert!(is_protected(Path::new(path), root, None), "{path}");
         }
         for path in
             ["/etc/passwd", "/usr/local/bin/x", "/home/me/.ssh/config", "/home/me/.bashrc", "/proc/1/mem"]
         {
-            assert!(is_protected(Path::new(path), root), "{path}");
+            assert!(is_protected(Path::new(path), root, None), "{path}");
         }
         // Who works in a folder of the system's works on his own files there.
-        assert!(!is_protected(Path::new("/usr/src/app/x.rs"), Path::new("/usr/src/app")));
+        assert!(!is_protected(Path::new("/usr/src/app/x.rs"), Path::new("/usr/src/app"), None));
+        let own = Some(Path::new("/home/me/zh"));
+        assert!(is_protected(Path::new("/home/me/zh/config.toml"), root, own));
+        assert!(!is_protected(Path::new("/home/me/zh/w/x"), Path::new("/home/me/zh/w"), own));
+        assert!(is_protected(Path::new("/home/me/.config/zdx/config.toml"), root, None));
         for path in ["/tmp/x", "/home/me/other/x", "/w/.ssh/config"] {
-            assert!(!is_protected(Path::new(path), root), "{path}");
+            assert!(!is_protected(Path::new(path), root, None), "{path}");
         }
         for path in ["/w/git/config", "/w/.github/workflows/x.yml", "/w/.gitignore", "/w/zdx"] {
-            assert!(!is_protected(Path::new(path), root), "{path}");
+            assert!(!is_protected(Path::new(path), root, None), "{path}");
         }
     }
 

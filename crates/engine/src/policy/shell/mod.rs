@@ -19,6 +19,8 @@ pub use syntax::normal::normalise;
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     pub root: &'a Path,
+    /// zdx's own folder.
+    pub own: Option<&'a Path>,
     pub cwd: &'a Path,
     pub home: Option<&'a str>,
     pub files: &'a dyn FileView,

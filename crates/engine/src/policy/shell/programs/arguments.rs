@@ -259,6 +259,15 @@ impl Walker<'_> {
                 }
             }
             self.changes(link, if forced { Change::Overwrite } else { Change::Alter }, part);
+        } else {
+            // Alone, a target is linked under its own name, here.
+            for name in
+                targets.iter().filter_map(|target| target.text.trim_end_matches('/').rsplit('/').next())
+            {
+                if let Place::At(all) = self.place(&Arg::literal(name.to_owned())) {
+                    new_links.extend(all.into_iter().map(|located| located.path));
+                }
+            }
         }
         self.linked.extend(new_links);
     }

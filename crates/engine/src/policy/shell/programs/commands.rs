@@ -21,6 +21,35 @@ const PROGRAM_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr", "/opt", "/nix", "/sn
 /// Programs found here are the ones a bare name finds.
 const BIN_FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"];
 
+/// What these write is made from a source, and run as the source would be.
+const COMPILERS: &[&str] = &[
+    "gcc",
+    "g++",
+    "cc",
+    "c++",
+    "clang",
+    "clang++",
+    "rustc",
+    "go",
+    "ld",
+    "tcc",
+    "gfortran",
+    "ghc",
+    "nim",
+    "zig",
+    "javac",
+    "swiftc",
+    "ocamlfind",
+    "ocamlopt",
+    "dmd",
+    "crystal",
+    "fpc",
+    "cargo",
+    "make",
+    "cmake",
+    "ninja",
+];
+
 /// Commands that run commands that run commands.
 const MAX_WRAPPED: usize = 16;
 
@@ -65,7 +94,12 @@ impl Walker<'_> {
         if self.alias(first, argv, part) {
             return;
         }
+        let before = self.written.clone();
         self.named(&name, argv, part);
+        if !COMPILERS.contains(&name.as_str()) {
+            let made: Vec<_> = self.written.difference(&before).cloned().collect();
+            self.authored.extend(made);
+        }
         // Inside a substitution or a pipe, what is printed may become a number.
         let printed = matches!(name.as_str(), "echo" | "printf") && (self.depth > 1 || self.beside > 0);
         if printed || self.is_function(&name) || matches!(name.as_str(), "shift" | "exit" | "return") {
@@ -88,8 +122,9 @@ impl Walker<'_> {
             Place::Below(folder) => vec![folder],
             Place::Unknown => Vec::new(),
         };
-        if files.iter().any(|path| self.authored.contains(path)) {
-            part.confirm("opaque", "it runs a file that this very script writes");
+        let link = program.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path)));
+        if link || files.iter().any(|path| self.authored.contains(path)) {
+            part.confirm("opaque", "it runs a file that this very script makes");
         }
         for path in &files {
             if self.is_outside(path) && !of_the_system(path) {

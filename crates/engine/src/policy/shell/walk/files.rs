@@ -62,6 +62,10 @@ impl Walker<'_> {
                     all.push(Located { path: named, entry: Some(Entry::Other) });
                     continue;
                 }
+                // Where these lead is a matter of the process that asks.
+                if ["/proc/self", "/proc/thread-self"].iter().any(|own| named.starts_with(own)) {
+                    return Place::Below(PathBuf::from("/proc/self"));
+                }
                 if self.goes_through_new_link(folder, path) {
                     return Place::Unknown;
                 }
@@ -85,6 +89,10 @@ impl Walker<'_> {
     /// Pseudo-files that keep nothing are nobody's outside.
     pub fn is_outside(&self, path: &Path) -> bool {
         !path.starts_with(self.around.root) && !protected::is_harmless_device(path)
+    }
+
+    pub fn is_protected(&self, path: &Path) -> bool {
+        protected::is_protected(path, self.around.root, self.around.own)
     }
 
     /// Every place outside that an argument may be.
@@ -142,10 +150,8 @@ impl Walker<'_> {
     /// For files that are changed in a way that is asked about anyway: only a protected one says more.
     pub fn protected_only(&mut self, arg: &Arg, part: &mut Part) {
         let found = match self.place(arg) {
-            Place::At(all) => {
-                all.iter().any(|located| protected::is_protected(&located.path, self.around.root))
-            }
-            Place::Below(path) => protected::is_protected(&path, self.around.root),
+            Place::At(all) => all.iter().any(|located| self.is_protected(&located.path)),
+            Place::Below(path) => self.is_protected(&path),
             Place::Unknown => false,
         };
         if found {
@@ -176,10 +182,7 @@ impl Walker<'_> {
             part.confirm("overwrite", "the pattern may name files that are there");
         }
         self.changes_where_stayed(arg, change, part);
-        // A device by way of a variable is still a device.
-        if self.readings(arg).iter().any(|reading| self.is_device(reading)) {
-            part.forbid("it writes to a device");
-        }
+        self.changes_by_reading(arg, change, part);
         let place = self.place(arg);
         self.note_outside(&place, true, part);
         if let Place::At(all) = place {
@@ -191,7 +194,7 @@ impl Walker<'_> {
         // It may be one of the folders that were made, and be something else from now on.
         self.made.clear();
         if let Place::Below(folder) = place
-            && protected::is_protected(&folder.join("file"), self.around.root)
+            && self.is_protected(&folder.join("file"))
         {
             let folder = folder.display();
             part.confirm("protected_path", format!("what lies in {folder} runs or steers something later"));
@@ -203,10 +206,47 @@ impl Walker<'_> {
             Change::Overwrite if arg.known().is_some() => {
                 part.confirm("opaque", "in which folder it overwrites a file is not known before it runs");
             }
+            Change::Overwrite if !arg.glob => {
+                part.confirm("opaque", "which file it overwrites is not known before it runs");
+            }
+            Change::Alter
+                if arg.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path))) =>
+            {
+                part.confirm("opaque", "it changes what a new link leads to");
+            }
             Change::Overwrite | Change::Alter => {
                 part.ask("opaque", "which file it changes is not known before it runs")
             }
         }
+    }
+
+    /// A device, a protected path or a file that is there stays what it is by way of a variable.
+    fn changes_by_reading(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+        for reading in self.readings(arg) {
+            if self.is_device(&reading) {
+                part.forbid("it writes to a device");
+            }
+            let Place::At(all) = self.place(&reading) else { continue };
+            for Located { path, entry } in all {
+                let there = entry.is_some_and(|entry| entry != Entry::Dir);
+                if self.is_protected(&path) {
+                    let shown = path.display();
+                    part.confirm(
+                        "protected_path",
+                        format!("it may write {shown}, which is a protected path"),
+                    );
+                } else if there && matches!(change, Change::Redirect | Change::Overwrite) {
+                    part.confirm("overwrite", format!("it may overwrite {}", path.display()));
+                }
+                if protected::is_instruction(&path) {
+                    part.ask(INSTRUCTIONS, STEERS_AGENTS);
+                }
+            }
+        }
+    }
+
+    pub fn goes_through_any_new_link(&self, path: &Path) -> bool {
+        self.folders.0.iter().any(|folder| self.goes_through_new_link(folder, path))
     }
 
     fn change_at(&mut self, located: Located, change: Change, part: &mut Part) {
@@ -222,7 +262,7 @@ impl Walker<'_> {
             return;
         }
         let shown = path.strip_prefix(self.around.root).unwrap_or(&path).display().to_string();
-        if protected::is_protected(&path, self.around.root) {
+        if self.is_protected(&path) {
             part.confirm(
                 "protected_path",
                 format!("{shown} is a protected path: what is written there runs or steers something later"),

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::policy::files::{Entry, locate};
-use crate::policy::protected;
 use crate::policy::shell::Part;
 use crate::policy::shell::syntax::word::Arg;
 use crate::policy::shell::walk::Walker;
@@ -67,7 +66,7 @@ impl Walker<'_> {
                 || self.written.contains(&located.path);
             if !located.path.starts_with(self.around.root) {
                 part.confirm("opaque", format!("it writes {shown} if the folder was not changed before"));
-            } else if protected::is_protected(&located.path, self.around.root) {
+            } else if self.is_protected(&located.path) {
                 part.confirm("protected_path", format!("{shown} is a protected path"));
             } else if there && matches!(change, Change::Redirect | Change::Overwrite) {
                 part.confirm(
