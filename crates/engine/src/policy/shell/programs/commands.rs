@@ -257,7 +257,10 @@ impl Walker<'_> {
                         | "rescue"
                         | "emergency"
                         | "soft-reboot"
-                ) || STOPPING_UNITS.iter().any(|unit| word.strip_suffix(".target") == Some(*unit))
+                ) || STOPPING_UNITS.iter().any(|unit| {
+                    let plain = word.strip_suffix(".target").or_else(|| word.strip_suffix(".service"));
+                    plain.unwrap_or(word) == *unit
+                })
             }),
             "busctl" | "dbus-send" | "gdbus" | "qdbus" => words.iter().any(|word| {
                 let method = word.rsplit('.').next().unwrap_or(word);

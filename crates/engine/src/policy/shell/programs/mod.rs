@@ -17,5 +17,6 @@ pub mod runners;
 pub mod scripts;
 pub mod sed;
 pub mod tar;
+pub mod unknown;
 pub mod wrapper_options;
 pub mod wrappers;

@@ -157,7 +157,6 @@ pub const PATTERN_FIRST: &[&str] = &[
     "mawk",
     "nawk",
     "xmllint",
-    "sd",
     "sg",
     "ast-grep",
     "comby",

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::policy::pattern::UNKNOWN;
 use crate::policy::protected::descriptor;
 use crate::policy::shell::Part;
 use crate::policy::shell::programs::options::operands;
@@ -130,6 +131,9 @@ impl Walker<'_> {
     }
 
     fn code_argument(&mut self, code: &Arg, part: &mut Part) {
+        if code.text.starts_with(UNKNOWN) {
+            part.confirm("opaque", "which code it runs is not known before it runs");
+        }
         self.foreign_code(&code.text.clone(), part);
         self.each_reading(code, part, |walker, reading, part| walker.foreign_code(&reading.text, part));
     }

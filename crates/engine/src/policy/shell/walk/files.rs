@@ -157,6 +157,10 @@ impl Walker<'_> {
         if found {
             part.confirm("protected_path", format!("{} is a protected path", arg.text));
         }
+        if matches!(self.place(arg), Place::At(all) if all.iter().any(|located| protected::is_instruction(&located.path)))
+        {
+            part.ask(INSTRUCTIONS, STEERS_AGENTS);
+        }
     }
 
     /// Did this script fetch the file from another machine?
