@@ -102,6 +102,11 @@ pub fn steers(path: &Path, root: &Path) -> bool {
         })
 }
 
+/// Does a wildcard cover one of the protected names?
+pub fn may_name(pattern: &str) -> bool {
+    FOLDERS.iter().chain(OUTSIDE_FOLDERS).chain(FILES).any(|name| super::pattern::glob(pattern, name))
+}
+
 fn has_pair(path: &Path) -> bool {
     let names: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     names.windows(2).any(|two| PAIRS.iter().any(|pair| same(&two[0], pair.0) && same(&two[1], pair.1)))

@@ -42,6 +42,9 @@ impl Walker<'_> {
                 for file in operands(argv) {
                     self.protected_only(file, part);
                 }
+                if matches!(name, "patch" | "split" | "unzip") && !argv.iter().any(|arg| arg.text == "-d") {
+                    self.unpacks_here(part);
+                }
             }
             "cp" | "install" | "gcp" | "rsync" | "scp" => self.copy(name, argv, part),
             "ln" | "link" => self.link(argv, part),

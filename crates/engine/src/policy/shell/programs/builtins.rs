@@ -129,7 +129,7 @@ impl Walker<'_> {
             Place::Below(folder) => vec![folder],
             Place::Unknown => Vec::new(),
         };
-        if files.iter().any(|path| self.written.contains(path)) {
+        if files.iter().any(|path| self.written.contains(path) || self.was_fetched(path)) {
             part.confirm("opaque", "it runs a file that this very script writes");
         }
         if files.iter().any(|path| path.starts_with("/dev") || path.starts_with("/proc")) {

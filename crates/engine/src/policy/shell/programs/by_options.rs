@@ -2,11 +2,13 @@
 
 use crate::policy::shell::Part;
 use crate::policy::shell::programs::git;
+use crate::policy::shell::programs::options::operands;
 use crate::policy::shell::programs::runners::is_runner;
 use crate::policy::shell::programs::scripts;
 use crate::policy::shell::syntax::word::Arg;
 use crate::policy::shell::walk::Walker;
 use crate::policy::shell::walk::feed::Stdin;
+use crate::policy::shell::walk::files::Change;
 
 /// True when the program and its files are dealt with.
 pub fn program(walker: &mut Walker<'_>, name: &str, argv: &[Arg], part: &mut Part) -> bool {
@@ -104,6 +106,10 @@ impl Walker<'_> {
                 }
                 _ => {}
             }
+        }
+        // It may save what it opens.
+        for file in operands(argv).into_iter().filter(|file| !file.text.starts_with('+')) {
+            self.changes(file, Change::Alter, part);
         }
         if !matches!(self.stdin, Stdin::Nothing) {
             part.confirm("opaque", "the editor takes its orders from what it reads");

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::policy::shell::programs::by_options;
 use crate::policy::shell::programs::dangers::{
     STOPPING_UNITS, copies_raw, destructive_effect, is_destructive, is_forbidden, is_listed, listed_effect,
-    without_g,
+    plain_name, without_g,
 };
 use crate::policy::shell::programs::options::operands;
 use crate::policy::shell::syntax::word::Arg;
@@ -87,7 +87,7 @@ impl Walker<'_> {
             return;
         };
         // Some file systems do not tell RM from rm.
-        let name = basename(text).to_ascii_lowercase();
+        let name = plain_name(&basename(text).to_ascii_lowercase()).to_owned();
         if text.contains('/') {
             self.program_path(first, part);
         }
@@ -123,7 +123,7 @@ impl Walker<'_> {
             Place::Unknown => Vec::new(),
         };
         let link = program.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path)));
-        if link || files.iter().any(|path| self.authored.contains(path)) {
+        if link || files.iter().any(|path| self.authored.contains(path) || self.was_fetched(path)) {
             part.confirm("opaque", "it runs a file that this very script makes");
         }
         for path in &files {

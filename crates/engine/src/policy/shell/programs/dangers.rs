@@ -157,6 +157,15 @@ pub fn is_forbidden(name: &str) -> bool {
     FORBIDDEN.contains(&name)
 }
 
+/// The same for tools of GNU's that only change or run things.
+pub fn plain_name(name: &str) -> &str {
+    const GNU: &[&str] = &[
+        "tee", "sort", "truncate", "ln", "install", "shred", "unlink", "nice", "cp", "touch", "split",
+        "timeout", "env", "nohup", "stdbuf", "xargs", "find", "sed", "awk", "tar", "mkdir", "link",
+    ];
+    name.strip_prefix('g').filter(|plain| GNU.contains(plain)).unwrap_or(name)
+}
+
 /// `dd`, whatever it is called.
 pub fn copies_raw(name: &str) -> bool {
     DD.contains(&name)

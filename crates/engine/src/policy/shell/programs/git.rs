@@ -427,6 +427,12 @@ fn paths(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
             if creates && index == argv.len() - 1 && text.contains('/') && !text.contains(':') {
                 walker.changes(arg, Change::Alter, part);
             }
+            if command.name == "clone" && index == argv.len() - 1 {
+                // Without a folder's name the repository's is taken.
+                let name = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(text);
+                let folder = if text.contains(':') { name.trim_end_matches(".git") } else { text };
+                walker.fetches(&Arg::literal(folder.to_owned()));
+            }
         }
     }
     if command.name == "config"

@@ -89,7 +89,13 @@ impl Walker<'_> {
             self.change_folder(folder, part);
         }
         for file in &operands {
-            self.reads(file, part);
+            match has("x") {
+                true => self.changes(file, Change::Overwrite, part),
+                false => self.reads(file, part),
+            }
+        }
+        if has("x") {
+            self.unpacks_here(part);
         }
         self.folders = before;
         if has("x") {

@@ -166,8 +166,26 @@ impl Walker<'_> {
     /// Did this script fetch the file from another machine?
     pub fn is_fetched(&self, arg: &Arg) -> bool {
         match self.place(arg) {
-            Place::At(all) => all.iter().any(|located| self.fetched.contains(&located.path)),
+            Place::At(all) => all.iter().any(|located| self.was_fetched(&located.path)),
             Place::Below(_) | Place::Unknown => false,
+        }
+    }
+
+    /// By itself, or with the folder it lies in.
+    pub fn was_fetched(&self, path: &Path) -> bool {
+        self.fetched.iter().any(|fetched| path.starts_with(fetched))
+    }
+
+    /// Something is unpacked into the folder we are in.
+    pub fn unpacks_here(&mut self, part: &mut Part) {
+        for folder in self.folders.0.clone() {
+            if self.is_protected(&folder.join("file")) {
+                let shown = folder.display();
+                part.confirm("protected_path", format!("it writes into {shown}, which is a protected path"));
+            }
+            if self.is_outside(&folder) {
+                part.add(Concern::Outside { path: folder, write: true });
+            }
         }
     }
 
@@ -182,6 +200,9 @@ impl Walker<'_> {
     }
 
     pub fn changes(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+        if arg.glob && names_protected(&arg.text) {
+            part.confirm("protected_path", format!("{} may name a protected path", arg.text));
+        }
         if arg.glob && change == Change::Overwrite {
             part.confirm("overwrite", "the pattern may name files that are there");
         }
@@ -331,6 +352,12 @@ impl Walker<'_> {
             self.made.extend(absent.map(|located| located.path));
         }
     }
+}
+
+/// `.g*/config`: a pattern that begins with a dot finds hidden names, and the protected ones are hidden.
+fn names_protected(pattern: &str) -> bool {
+    let hidden = pattern.split('/').filter(|part| part.starts_with('.') && part.contains(['*', '?']));
+    hidden.into_iter().any(protected::may_name)
 }
 
 /// `a/../b` without asking the disk: what a wildcard matches cannot be asked.
