@@ -48,6 +48,8 @@ pub const ODD: &[&str] = &[
     "exec 3<<< 'rm x'; sh <&3",
     "exec 3<<'E'\nrm x\nE\nsh /dev/fd/3",
     ". /proc/self/fd/0 <<< 'rm x'",
+    "! time y='$(rm x)'; w='z['$y']'; ((w))",
+    "! cd nowhere && echo hi > existing.txt",
     "hash -rp ../bin/rm ls; ls",
     "printf -vx 'rm y'; $x",
     "declare -n n=x; x=rm; $n y",

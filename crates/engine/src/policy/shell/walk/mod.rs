@@ -229,10 +229,15 @@ impl<'a> Walker<'a> {
     fn pipeline(&mut self, pipeline: &ast::Pipeline) {
         // To bash `time` is a word of the language, to dash a program with options, which cannot change our folder.
         self.timed = pipeline.timed.is_some();
+        let before = self.folders.clone();
         if self.timed {
             self.branches(|walker| walker.stages(pipeline));
         } else {
             self.stages(pipeline);
+        }
+        // `! cd x && y`: y runs where x could not be entered.
+        if pipeline.bang {
+            self.folders = self.folders.or(&before);
         }
     }
 

@@ -41,6 +41,14 @@ impl Walker<'_> {
             }
             self.item(item, &mut part, &mut argv, &mut stdin, None);
         }
+        // `! time y=x`: the word of the language to bash, which then sets y; a program to dash and to the grammar.
+        let sets = |arg: &Arg| {
+            let name = arg.text.split_once('=').map_or("", |(name, _)| name.trim_end_matches('+'));
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        if argv.first().is_some_and(|first| first.text == "time") && argv.get(1).is_some_and(sets) {
+            part.confirm("unreadable", "shells read what stands behind `time` differently");
+        }
         if !assignments.is_empty() {
             part.plain = false;
         }
