@@ -375,12 +375,7 @@ impl Walker<'_> {
             self.changes(arg, Change::Alter, part);
             return;
         }
-        let paths = match self.place(arg) {
-            Place::At(all) => all.into_iter().map(|located| located.path).collect(),
-            Place::Below(folder) => vec![folder],
-            Place::Unknown => Vec::new(),
-        };
-        for path in paths.into_iter().filter(|path| self.is_outside(path)) {
+        for path in self.place(arg).paths().into_iter().filter(|path| self.is_outside(path)) {
             let system = ["/usr", "/bin", "/sbin", "/lib", "/opt", "/nix"]
                 .iter()
                 .any(|folder| path.starts_with(folder));

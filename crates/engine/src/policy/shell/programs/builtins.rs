@@ -7,7 +7,7 @@ use crate::policy::shell::programs::dangers::{is_forbidden, is_listed};
 use crate::policy::shell::programs::options::operands;
 use crate::policy::shell::syntax::word::Arg;
 use crate::policy::shell::walk::feed::{Stdin, joined};
-use crate::policy::shell::walk::files::{Change, Place};
+use crate::policy::shell::walk::files::Change;
 use crate::policy::shell::walk::variables::selects_helper;
 use crate::policy::shell::walk::{Folders, Walker};
 
@@ -124,11 +124,7 @@ impl Walker<'_> {
         if is_listed(basename(&file.text)) || is_forbidden(basename(&file.text)) {
             part.confirm("listed_command", format!("it runs {} through a shell", file.text));
         }
-        let files = match self.place(file) {
-            Place::At(all) => all.into_iter().map(|located| located.path).collect(),
-            Place::Below(folder) => vec![folder],
-            Place::Unknown => Vec::new(),
-        };
+        let files = self.place(file).paths();
         if files.iter().any(|path| self.written.contains(path) || self.was_fetched(path)) {
             part.confirm("opaque", "it runs a file that this very script writes");
         }

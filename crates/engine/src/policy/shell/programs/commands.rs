@@ -117,11 +117,7 @@ impl Walker<'_> {
         }
         part.views.push(vec![basename(text).to_owned()]);
         let of_the_system = |path: &Path| PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder));
-        let files = match self.place(program) {
-            Place::At(all) => all.into_iter().map(|located| located.path).collect(),
-            Place::Below(folder) => vec![folder],
-            Place::Unknown => Vec::new(),
-        };
+        let files = self.place(program).paths();
         let link = program.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path)));
         if link || files.iter().any(|path| self.authored.contains(path) || self.was_fetched(path)) {
             part.confirm("opaque", "it runs a file that this very script makes");

@@ -36,6 +36,17 @@ pub enum Place {
     Unknown,
 }
 
+impl Place {
+    /// Every path it may be, or lie below.
+    pub fn paths(self) -> Vec<PathBuf> {
+        match self {
+            Self::At(all) => all.into_iter().map(|located| located.path).collect(),
+            Self::Below(folder) => vec![folder],
+            Self::Unknown => Vec::new(),
+        }
+    }
+}
+
 impl Walker<'_> {
     /// Resolves an argument in every folder the command may run in.
     pub fn place(&self, arg: &Arg) -> Place {
@@ -97,12 +108,7 @@ impl Walker<'_> {
 
     /// Every place outside that an argument may be.
     fn note_outside(&self, place: &Place, write: bool, part: &mut Part) {
-        let paths: Vec<PathBuf> = match place {
-            Place::At(all) => all.iter().map(|located| located.path.clone()).collect(),
-            Place::Below(path) => vec![path.clone()],
-            Place::Unknown => Vec::new(),
-        };
-        for path in paths.into_iter().filter(|path| self.is_outside(path)) {
+        for path in place.clone().paths().into_iter().filter(|path| self.is_outside(path)) {
             part.add(Concern::Outside { path, write });
         }
     }
