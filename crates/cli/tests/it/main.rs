@@ -21,6 +21,7 @@ mod json;
 mod lines;
 mod poisoned;
 mod policy_cmd;
+mod requests;
 mod secrets;
 mod sessions;
 mod signals;
