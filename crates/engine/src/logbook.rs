@@ -123,7 +123,7 @@ fn line(event: &Event) -> Option<(Level, String)> {
         Event::ToolFinished { id, name, result, duration_ms } => {
             let outcome = match result {
                 zdx_protocol::ToolOutput::Ok(_) => "ok",
-                zdx_protocol::ToolOutput::Err(error) => error.code.as_ref(),
+                zdx_protocol::ToolOutput::Err(error) => error.code.as_str(),
             };
             (Level::Info, format!("tool {name} id={id} {outcome} ms={duration_ms}"))
         }

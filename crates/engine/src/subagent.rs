@@ -11,7 +11,8 @@ use zdx_models::Client;
 use zdx_protocol::display::labels;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
-    Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolError, ToolOutput, Transcript, TurnSummary,
+    Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolCode, ToolError, ToolOutput, Transcript,
+    TurnSummary,
 };
 
 use crate::backend::native::Native;
@@ -105,21 +106,24 @@ impl Subagents {
     fn make(&self, agent: &str) -> Result<Child, ToolError> {
         let state = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(ParentState { chosen, policy }) = state else {
-            return Err(ToolError::new("internal", "no agent can be launched before the session has begun"));
+            return Err(ToolError::new(
+                ToolCode::Internal,
+                "no agent can be launched before the session has begun",
+            ));
         };
         let persona = self.personas.subagent(agent, &policy.rules);
-        let persona = persona.map_err(|error| ToolError::new("unknown_agent", error.to_string()))?;
+        let persona = persona.map_err(|error| ToolError::new(ToolCode::UnknownAgent, error.to_string()))?;
         let chosen = match &persona.model {
             Some(model) => self
                 .picker
                 .resolve(model)
-                .map_err(|error| ToolError::new("model_error", error.to_string()))?,
+                .map_err(|error| ToolError::new(ToolCode::ModelError, error.to_string()))?,
             None => chosen,
         };
         let id = SessionId::random();
         let blobs = self.store.as_ref().map(|store| store.blobs(id));
         let workspace = self.tools.workspace.for_child(blobs);
-        let workspace = workspace.map_err(|error| ToolError::new("internal", error.to_string()))?;
+        let workspace = workspace.map_err(|error| ToolError::new(ToolCode::Internal, error.to_string()))?;
         let info = SessionInfo {
             session: id.to_string(),
             root: policy.root.clone(),
@@ -200,10 +204,10 @@ impl Subagents {
 fn report(agent: &str, session: &str, summary: &TurnSummary, error: Option<String>) -> ToolOutput {
     let failed = |code, message: String| ToolOutput::error(code, message);
     match summary.outcome {
-        Outcome::Interrupted => return failed("interrupted", format!("{agent} was interrupted")),
+        Outcome::Interrupted => return failed(ToolCode::Interrupted, format!("{agent} was interrupted")),
         Outcome::Error => {
             let why = error.unwrap_or_else(|| "its model failed".to_owned());
-            return failed("task_failed", format!("{agent} could not finish: {why}"));
+            return failed(ToolCode::TaskFailed, format!("{agent} could not finish: {why}"));
         }
         Outcome::Completed | Outcome::MaxSteps | Outcome::RepeatedCalls => {}
     }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::code::{one_of_ours, spelled};
 
 /// One file's way from one state to another; no state means that there is no file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,24 @@ pub struct FileState {
     pub sha256: Option<String>,
     /// The permission bits.
     pub mode: u32,
+}
+
+spelled! {
+    /// What a change does to a file, as previews and results name it.
+    #[derive(Copy)]
+    Operation {
+        Created = "created",
+        Updated = "updated",
+        Unchanged = "unchanged",
+        Deleted = "deleted",
+        Renamed = "renamed",
+    }
+}
+
+impl<'de> Deserialize<'de> for Operation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        one_of_ours(deserializer, Self::find)
+    }
 }
 
 impl FileChange {

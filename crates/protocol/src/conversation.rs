@@ -99,7 +99,7 @@ mod tests {
             call(r#"{"path":"x","n":1}"#),
             call("{broken"),
             done(ToolOutput::Ok(json!({"content": "\"y\""}))),
-            done(ToolOutput::error("E", "no")),
+            done(ToolOutput::error("E".into(), "no")),
         ];
         let message = Message { role: Role::Assistant, parts };
         let saved = concat!(

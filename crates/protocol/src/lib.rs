@@ -2,6 +2,7 @@
 //! Owns no I/O: nothing here opens a file, a socket or a terminal.
 
 pub mod change;
+pub mod code;
 pub mod command;
 pub mod compaction;
 pub mod conversation;
@@ -16,7 +17,8 @@ pub mod todo;
 pub mod tool;
 pub mod transcript;
 
-pub use change::{FileChange, FileState};
+pub use change::{FileChange, FileState, Operation};
+pub use code::{ReasonCode, ToolCode};
 pub use command::{Command, Listing, Prompt};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};

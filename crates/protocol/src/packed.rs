@@ -82,13 +82,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::code::ToolCode;
 
     #[test]
     fn outputs_come_back_as_they_were() {
         let outputs = [
             ToolOutput::Ok(json!({"b": [1, -2.5, null, true], "a": "\u{1}\"\n", "": {"ok": false}})),
             ToolOutput::Ok(Value::Null),
-            ToolOutput::error("ENOENT", "no \"file\""),
+            ToolOutput::error(ToolCode::Enoent, "no \"file\""),
         ];
         for output in outputs {
             let packed = Packed::from(output.clone());

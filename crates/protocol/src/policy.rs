@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::lossy;
+use crate::change::{Operation, lossy};
+use crate::code::ReasonCode;
 
 /// Who wants the command run. A floor that is final for a model is a question for a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,8 +89,7 @@ pub enum Preview {
     Change {
         #[serde(serialize_with = "lossy")]
         path: PathBuf,
-        /// `created`, `updated` or `unchanged`.
-        operation: String,
+        operation: Operation,
         additions: usize,
         deletions: usize,
         /// Unified diff, bounded.
@@ -103,8 +103,7 @@ pub enum Preview {
 /// Why a verdict is what it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
-    /// `denied`, `forbidden`, `approval_required`, `path_escape`, …
-    pub code: String,
+    pub code: ReasonCode,
     pub message: String,
     /// The rule that fired and where it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,8 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::code::ToolCode;
+
 /// What a tool tells a model about itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
@@ -70,13 +72,13 @@ impl Arguments {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct ToolError {
-    pub code: Cow<'static, str>,
+    pub code: ToolCode,
     pub message: String,
 }
 
 impl ToolError {
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code: Cow::Borrowed(code), message: message.into() }
+    pub fn new(code: ToolCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
     }
 }
 
@@ -88,7 +90,7 @@ pub enum ToolOutput {
 }
 
 impl ToolOutput {
-    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn error(code: ToolCode, message: impl Into<String>) -> Self {
         Self::Err(ToolError::new(code, message))
     }
 

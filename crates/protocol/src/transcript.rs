@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use crate::code::ToolCode;
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role, Usage};
 use crate::policy::{Decision, GrantScope};
@@ -252,7 +253,7 @@ impl Transcript {
 
 fn interrupted_output() -> ToolOutput {
     ToolOutput::Err(ToolError::new(
-        "interrupted",
+        ToolCode::Interrupted,
         "the call was cut off before it finished; it was not run again",
     ))
 }

@@ -41,7 +41,7 @@ fn explained(settings: &Settings, command: &str, context: &PolicyContext) -> Res
                 "command": command,
                 "approval": context.approval,
                 "verdict": explanation.verdict.level(),
-                "code": reason.map(|reason| &reason.code),
+                "code": reason.map(|reason| reason.code),
                 "reason": reason.map(|reason| &reason.message),
                 "rule": reason.and_then(|reason| reason.rule.as_ref()),
                 "parts": explanation.parts,
@@ -64,7 +64,7 @@ fn in_words(command: &str, explanation: &Explanation, approval: Approval, column
     page.labelled("approval", preset(approval));
     if let Some(reason) = verdict.reason() {
         page.labelled("why", &reason.message);
-        page.labelled("code", &reason.code);
+        page.labelled("code", reason.code.as_str());
         if let Some(rule) = &reason.rule {
             page.labelled("rule", rule);
         }

@@ -174,7 +174,7 @@ mod tests {
         for bytes in 100..260 {
             assert!(shorten(&"汉字".repeat(400), bytes, "").len() <= bytes.max(120));
         }
-        let error = ToolOutput::error("x", "e".repeat(9_000));
+        let error = ToolOutput::error("x".into(), "e".repeat(9_000));
         assert!(of_output(&fit(error, 1_000, "bash")) <= 1_000);
     }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
-use zdx_protocol::{Action, Level, Origin, Target, Verdict};
+use zdx_protocol::{Action, Level, Origin, ReasonCode, Target, Verdict};
 
 use super::{PolicyContext, judge, locate};
 use crate::tools::registry::Registry;
@@ -17,7 +17,7 @@ static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
 pub struct Answer {
     pub verdict: Level,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
+    pub code: Option<ReasonCode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

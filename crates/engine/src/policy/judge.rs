@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use zdx_protocol::{Action, Approval, Level, Origin, Target, Verdict};
+use zdx_protocol::{Action, Approval, Level, Origin, ReasonCode, Target, Verdict};
 
 use super::PolicyContext;
 use super::pattern::UNKNOWN;
@@ -19,7 +19,7 @@ use super::words;
 pub struct PartFinding {
     pub text: String,
     pub verdict: Level,
-    pub code: String,
+    pub code: ReasonCode,
     pub reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
@@ -109,13 +109,15 @@ fn conclude(action: &Action, findings: &[PartFinding], cx: &PolicyContext) -> Ve
 }
 
 /// What agents are told is at least asked about, in every preset.
-pub const INSTRUCTIONS: &str = "instructions";
 pub const STEERS_AGENTS: &str =
     "it changes what agents are told, which is at least asked about, whatever rules say";
 
 /// Nothing but that floor asks.
 fn only_instructions(findings: &[PartFinding]) -> bool {
-    findings.iter().filter(|finding| finding.verdict == Level::Ask).all(|asks| asks.code == INSTRUCTIONS)
+    findings
+        .iter()
+        .filter(|finding| finding.verdict == Level::Ask)
+        .all(|asks| asks.code == ReasonCode::Instructions)
 }
 
 struct Weigher<'a> {
@@ -192,19 +194,25 @@ impl Weigher<'_> {
             let shown = target.path.display().to_string();
             findings.push(self.by_rule(&shown, &ruling, what));
             if write && is_instruction(&target.path) {
-                findings.push(finding(&shown, Level::Ask, INSTRUCTIONS, STEERS_AGENTS, None));
+                findings.push(finding(&shown, Level::Ask, ReasonCode::Instructions, STEERS_AGENTS, None));
             }
             let lent = !write && (self.cx.skills.cover(&target.path) || self.is_output(&target.path));
             if !target.inside && !lent && !super::protected::is_harmless_device(&target.path) {
                 findings.push(self.outside(&shown, &target.path));
             }
             if write && is_raw_device(&target.path) {
-                findings.push(finding(&shown, Level::Deny, "forbidden", "it writes to a device", None));
+                findings.push(finding(
+                    &shown,
+                    Level::Deny,
+                    ReasonCode::Forbidden,
+                    "it writes to a device",
+                    None,
+                ));
             } else if write && is_protected(&target.path, &self.cx.root, self.cx.own.as_deref()) {
                 let reason = format!(
                     "{shown} is a protected path: what is written there runs or steers something later"
                 );
-                findings.push(finding(&shown, Level::Confirm, "protected_path", &reason, None));
+                findings.push(finding(&shown, Level::Confirm, ReasonCode::ProtectedPath, &reason, None));
             }
         }
         findings
@@ -229,7 +237,7 @@ impl Weigher<'_> {
             other => self.preset(other),
         };
         let reason = format!("{full} lies outside the workspace");
-        finding(text, level, "path_escape", &reason, ruling.rule)
+        finding(text, level, ReasonCode::PathEscape, &reason, ruling.rule)
     }
 
     fn command(&self, command: &str, cwd: &Path, origin: Origin) -> Vec<PartFinding> {
@@ -254,13 +262,19 @@ impl Weigher<'_> {
     /// Regular expressions of the configuration, on the text as given and on each part as it would run.
     fn patterns(&self, text: &str, shown: &str, findings: &mut Vec<PartFinding>) {
         if let Some(rule) = self.cx.rules.blacklisted(text) {
-            findings.push(finding(shown, Level::Deny, "denied", "a blacklist pattern covers it", Some(rule)));
+            findings.push(finding(
+                shown,
+                Level::Deny,
+                ReasonCode::Denied,
+                "a blacklist pattern covers it",
+                Some(rule),
+            ));
         }
         if let Some(rule) = self.cx.rules.dangerous(text) {
             findings.push(finding(
                 shown,
                 Level::Confirm,
-                "listed_command",
+                ReasonCode::ListedCommand,
                 "a dangerous pattern covers it",
                 Some(rule),
             ));
@@ -275,24 +289,25 @@ impl Weigher<'_> {
         for concern in &part.concerns {
             match concern {
                 Concern::Forbidden { why } => findings.push(match origin {
-                    Origin::Model => finding(text, Level::Deny, "forbidden", why, None),
-                    Origin::User => finding(text, Level::Confirm, "forbidden", why, None),
+                    Origin::Model => finding(text, Level::Deny, ReasonCode::Forbidden, why, None),
+                    Origin::User => finding(text, Level::Confirm, ReasonCode::Forbidden, why, None),
                 }),
                 Concern::Confirm { code, why } => {
-                    findings.push(finding(text, Level::Confirm, code, why, None))
+                    findings.push(finding(text, Level::Confirm, *code, why, None))
                 }
                 Concern::Outside { path, write: false } if self.is_output(path) => {}
                 Concern::Outside { path, .. } => findings.push(self.outside(text, path)),
                 // Who types a command himself knows what he tells his agents.
-                Concern::Ask { code: INSTRUCTIONS, why } if origin == Origin::Model => {
-                    findings.push(finding(text, Level::Ask, INSTRUCTIONS, why, None));
+                Concern::Instructions if origin == Origin::Model => {
+                    findings.push(finding(text, Level::Ask, ReasonCode::Instructions, STEERS_AGENTS, None));
                 }
-                Concern::Ask { .. } => {}
+                Concern::Instructions | Concern::Ask { .. } => {}
             }
         }
         let ruling = self.cx.rules.command(&part.views, part.plain);
         let whys = part.concerns.iter().filter_map(|concern| match concern {
-            Concern::Ask { why, .. } => Some(why.as_str()),
+            Concern::Ask { why } => Some(why.as_str()),
+            Concern::Instructions => Some(STEERS_AGENTS),
             Concern::Forbidden { .. } | Concern::Confirm { .. } | Concern::Outside { .. } => None,
         });
         let why = words::several(whys, "; ");
@@ -320,28 +335,30 @@ impl Weigher<'_> {
 fn unread(command: &str, raw: Raw) -> PartFinding {
     let text: String = command.chars().take(200).collect();
     match raw {
-        Raw::Nul => finding(&text, Level::Deny, "denied", "the command holds a NUL character", None),
+        Raw::Nul => {
+            finding(&text, Level::Deny, ReasonCode::Denied, "the command holds a NUL character", None)
+        }
         Raw::TooLong => {
-            finding(&text, Level::Confirm, "too_large", "the command is too long to be judged", None)
+            finding(&text, Level::Confirm, ReasonCode::TooLarge, "the command is too long to be judged", None)
         }
         Raw::Hidden(c) => {
             let reason =
                 format!("the command holds the invisible or control character U+{:04X}", u32::from(c));
-            finding(&text, Level::Confirm, "hidden_characters", &reason, None)
+            finding(&text, Level::Confirm, ReasonCode::HiddenCharacters, &reason, None)
         }
     }
 }
 
-fn code(level: Level) -> &'static str {
+fn code(level: Level) -> ReasonCode {
     match level {
-        Level::Allow => "allowed",
-        Level::Ask | Level::Confirm => "approval_required",
-        Level::Deny => "denied",
+        Level::Allow => ReasonCode::Allowed,
+        Level::Ask | Level::Confirm => ReasonCode::ApprovalRequired,
+        Level::Deny => ReasonCode::Denied,
     }
 }
 
-fn finding(text: &str, verdict: Level, code: &str, reason: &str, rule: Option<String>) -> PartFinding {
-    PartFinding { text: text.to_owned(), verdict, code: code.to_owned(), reason: reason.to_owned(), rule }
+fn finding(text: &str, verdict: Level, code: ReasonCode, reason: &str, rule: Option<String>) -> PartFinding {
+    PartFinding { text: text.to_owned(), verdict, code, reason: reason.to_owned(), rule }
 }
 
 #[cfg(test)]

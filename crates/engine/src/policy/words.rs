@@ -1,10 +1,10 @@
 //! What a decision says: every reason for it, and the way on for whoever reads it, a person or a model.
 //! Decides nothing.
 
-use zdx_protocol::{Level, Reason};
+use zdx_protocol::{Level, Reason, ReasonCode};
 
 use super::PolicyContext;
-use super::judge::{INSTRUCTIONS, PartFinding};
+use super::judge::PartFinding;
 
 /// More than these make nobody wiser.
 const MOST: usize = 4;
@@ -20,7 +20,7 @@ pub const RUNS: &str = "it runs ";
 pub fn reason(findings: &[PartFinding], level: Level) -> Option<Reason> {
     let of_level = || findings.iter().filter(|finding| finding.verdict == level);
     // What nothing lifts is said first: the way around anything else would not help.
-    let hopeless = |finding: &&PartFinding| finding.code == "forbidden";
+    let hopeless = |finding: &&PartFinding| finding.code == ReasonCode::Forbidden;
     let equals = || of_level().filter(hopeless).chain(of_level().filter(|finding| !hopeless(finding)));
     let first = equals().next()?;
     let whys =
@@ -38,7 +38,7 @@ pub fn reason(findings: &[PartFinding], level: Level) -> Option<Reason> {
     let asked = asked.filter(|end| equals().any(|finding| finding.reason.ends_with(end))).collect::<String>();
     let rules = several(equals().filter_map(|finding| finding.rule.as_deref()), "; ");
     Some(Reason {
-        code: first.code.clone(),
+        code: first.code,
         message: format!("{}{}", whys.join("; "), asked),
         rule: Some(rules).filter(|rules| !rules.is_empty()),
     })
@@ -71,37 +71,54 @@ pub fn several<'a>(texts: impl Iterator<Item = &'a str>, between: &str) -> Strin
 
 /// A denial that stands, with the way around it.
 pub fn denied(reason: Reason, cx: &PolicyContext) -> Reason {
-    let way_out = match (reason.code.as_str(), &reason.rule) {
-        ("path_escape", _) => format!(
+    let way_out = match (reason.code, &reason.rule) {
+        (ReasonCode::PathEscape, _) => format!(
             "; stay inside {}, or allow the path with `external_directory` in the configuration",
             cx.root.display()
         ),
-        ("forbidden", _) => {
+        (ReasonCode::Forbidden, _) => {
             "; no setting lifts this for a model: find another way, or have a person run it".to_owned()
         }
-        ("denied", Some(_)) => "; only a change of the configuration lifts this".to_owned(),
-        _ => String::new(),
+        (ReasonCode::Denied, Some(_)) => "; only a change of the configuration lifts this".to_owned(),
+        (ReasonCode::Denied, None)
+        | (
+            ReasonCode::Allowed
+            | ReasonCode::ApprovalRequired
+            | ReasonCode::Internal
+            | ReasonCode::ProtectedPath
+            | ReasonCode::Instructions
+            | ReasonCode::ListedCommand
+            | ReasonCode::Destructive
+            | ReasonCode::Overwrite
+            | ReasonCode::Helper
+            | ReasonCode::Opaque
+            | ReasonCode::Unreadable
+            | ReasonCode::HiddenCharacters
+            | ReasonCode::TooLarge
+            | ReasonCode::TooDeep,
+            _,
+        ) => String::new(),
     };
     Reason { message: reason.message + &way_out, ..reason }
 }
 
 /// A question that nobody is there to answer.
 pub fn unanswered(reason: Reason, findings: &[PartFinding], level: Level) -> Reason {
-    let all = |codes: &[&str]| {
+    let all = |codes: &[ReasonCode]| {
         let mut equals = findings.iter().filter(|finding| finding.verdict == level);
-        equals.all(|finding| codes.contains(&finding.code.as_str()))
+        equals.all(|finding| codes.contains(&finding.code))
     };
     let way_out = match level {
-        Level::Confirm if all(&["overwrite"]) => {
+        Level::Confirm if all(&[ReasonCode::Overwrite]) => {
             "use the write tool instead; or run interactively, or pass --allow-dangerous"
         }
-        Level::Confirm if all(&["opaque", "unreadable"]) => {
+        Level::Confirm if all(&[ReasonCode::Opaque, ReasonCode::Unreadable]) => {
             "write the command out plainly; or run interactively, or pass --allow-dangerous"
         }
         Level::Confirm => {
             "a person must confirm it and nobody can be asked here: run interactively, or pass --allow-dangerous"
         }
-        Level::Ask if all(&[INSTRUCTIONS]) => {
+        Level::Ask if all(&[ReasonCode::Instructions]) => {
             "a person must agree and nobody can be asked here: run interactively, or pass --allow-dangerous"
         }
         Level::Allow | Level::Ask | Level::Deny => {
@@ -109,7 +126,7 @@ pub fn unanswered(reason: Reason, findings: &[PartFinding], level: Level) -> Rea
         }
     };
     Reason {
-        code: "approval_required".to_owned(),
+        code: ReasonCode::ApprovalRequired,
         message: format!("{}; {way_out}", reason.message),
         rule: reason.rule,
     }

@@ -86,7 +86,7 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
             raw: Some(text()),
         },
         finished(ToolOutput::Ok(json!({"stdout": text()}))),
-        finished(ToolOutput::Err(ToolError::new("c", text()))),
+        finished(ToolOutput::Err(ToolError::new("c".into(), text()))),
         Event::Error { kind: zdx_protocol::ErrorKind::Provider, message: text(), details: Some(text()) },
     ] {
         assert_eq!(masked(event), Masked::Else);
@@ -103,7 +103,7 @@ fn a_mask_counts_as_shown_wherever_a_model_was_told_it() {
     let (user, assistant) = (zdx_protocol::Role::User, zdx_protocol::Role::Assistant);
     for (role, part, expected) in [
         (user, result(ToolOutput::Ok(json!({"content": masked}))), true),
-        (user, result(ToolOutput::Err(ToolError::new("c", masked))), true),
+        (user, result(ToolOutput::Err(ToolError::new("c".into(), masked))), true),
         (user, Part::Text(masked.into()), true),
         (zdx_protocol::Role::System, Part::Text(masked.into()), true),
         (assistant, Part::Text(masked.into()), false),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
-use zdx_protocol::{Action, Origin, Preview, ToolError, ToolOutput, ToolSpec};
+use zdx_protocol::{Action, Origin, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
 use super::shell::{Captured, CommandOutput, End, RunOptions, ShellError};
@@ -95,11 +95,11 @@ fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput {
         Ok(output) => output,
         Err(error) => {
             let code = match error {
-                ShellError::TooLong(_) | ShellError::Nul => "invalid_input",
+                ShellError::TooLong(_) | ShellError::Nul => ToolCode::InvalidInput,
                 ShellError::NoFolder(_)
                 | ShellError::Moved(_)
                 | ShellError::Start { .. }
-                | ShellError::Lost => "exec_error",
+                | ShellError::Lost => ToolCode::ExecError,
             };
             return ToolOutput::error(code, error.to_string());
         }
@@ -112,7 +112,9 @@ fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput {
             append_line(&mut stderr.text, &timeout_message(limit));
             (-1, true)
         }
-        End::Cancelled => return ToolOutput::error("interrupted", interrupted_message(&stdout, &stderr)),
+        End::Cancelled => {
+            return ToolOutput::error(ToolCode::Interrupted, interrupted_message(&stdout, &stderr));
+        }
     };
     let mut data = json!({
         "stdout": stdout.text,

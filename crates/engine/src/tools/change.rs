@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use similar::{DiffOp, TextDiff};
 use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
-use zdx_protocol::{Preview, Target, ToolError};
+use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 
 use super::text::first;
 use super::workspace::{FileError, Workspace};
@@ -20,23 +20,6 @@ pub const MOST: u64 = 32 * 1024 * 1024;
 const DIFF_INPUT: usize = 4 * 1024 * 1024;
 const DIFF_TIME: Duration = Duration::from_millis(300);
 const DIFF_OUTPUT: usize = 256 * 1024;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    Created,
-    Updated,
-    Unchanged,
-}
-
-impl Operation {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-            Self::Unchanged => "unchanged",
-        }
-    }
-}
 
 /// What a file was when a change was prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +48,7 @@ pub fn adds_mask(old: &[u8], new: &[u8]) -> bool {
 
 pub fn changed_since(path: &Path) -> ToolError {
     let message = format!("{} changed since this call was prepared: read it again first", path.display());
-    ToolError::new("changed_since", message)
+    ToolError::new(ToolCode::ChangedSince, message)
 }
 
 /// Lines that come and go.
@@ -144,7 +127,7 @@ impl Change {
     pub fn preview(&self, path: &Path, operation: Operation) -> Preview {
         Preview::Change {
             path: path.to_owned(),
-            operation: operation.name().to_owned(),
+            operation,
             additions: self.additions,
             deletions: self.deletions,
             diff: self.diff.clone(),

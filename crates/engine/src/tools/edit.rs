@@ -8,9 +8,9 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use zdx_protocol::redact::MASK;
-use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
+use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec};
 
-use super::change::{Change, MOST, Operation, adds_mask, changed_since};
+use super::change::{Change, MOST, adds_mask, changed_since};
 use super::input::{Input, invalid};
 use super::workspace::{FileError, Workspace, near_names};
 use super::{Prepared, Tool, ToolContext, off_thread};
@@ -76,7 +76,7 @@ impl Tool for Edit {
         if old == new {
             return Err(invalid("`old` and `new` are the same: there is nothing to change"));
         }
-        let target = cx.workspace.resolve(&path).map_err(|error| error.or_code("path_error"))?;
+        let target = cx.workspace.resolve(&path).map_err(|error| error.or_code(ToolCode::PathError))?;
         let replacement = Replacement { old, new, expected };
         // Whether a file is there, and what it is, is told only to those who may know: after the decision.
         let content = load(&cx.workspace, &target);
@@ -106,11 +106,11 @@ fn digest(content: &str) -> [u8; 32] {
 fn load(workspace: &Workspace, target: &Target) -> Result<String, ToolError> {
     let content = workspace.read_file(target, MOST).map_err(|error| match error {
         FileError::Missing(_) => missing(target),
-        other => other.or_code("read_error"),
+        other => other.or_code(ToolCode::ReadError),
     })?;
     String::from_utf8(content).map_err(|_| {
         let message = format!("{} is not UTF-8 text and cannot be edited this way", target.path.display());
-        ToolError::new("read_error", message)
+        ToolError::new(ToolCode::ReadError, message)
     })
 }
 
@@ -121,7 +121,7 @@ fn missing(target: &Target) -> ToolError {
         true => "; use write to create it".to_owned(),
         false => format!("; near names here: {}", near.join(", ")),
     };
-    ToolError::new("path_error", format!("{} does not exist{hint}", target.path.display()))
+    ToolError::new(ToolCode::PathError, format!("{} does not exist{hint}", target.path.display()))
 }
 
 fn edit(
@@ -140,7 +140,7 @@ fn edit(
     let written = workspace.read_file(target, edited.len() as u64);
     if !written.is_ok_and(|written| written == edited.as_bytes()) {
         let message = format!("{} does not hold what was written: read it again", target.path.display());
-        return Err(ToolError::new("write_error", message));
+        return Err(ToolError::new(ToolCode::WriteError, message));
     }
     let change = Change::between(content.as_bytes(), edited.as_bytes());
     Ok(json!({
@@ -183,7 +183,7 @@ impl Fault {
         let path = target.path.display();
         match self {
             Self::NotFound => {
-                ToolError::new("old_not_found", format!("`old` is not in {path}: read the file again"))
+                ToolError::new(ToolCode::OldNotFound, format!("`old` is not in {path}: read the file again"))
             }
             Self::Count(count) => {
                 let expected = replacement.expected;
@@ -191,7 +191,7 @@ impl Fault {
                     "`old` occurs {count} times in {path}, not {expected}: add surrounding lines to `old`, or set \
                      `expected_replacements` to {count}"
                 );
-                ToolError::new("replacement_count_mismatch", message)
+                ToolError::new(ToolCode::ReplacementCountMismatch, message)
             }
         }
     }

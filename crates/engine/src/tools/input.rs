@@ -2,7 +2,7 @@
 //! Other names that models use for a field count as the field; a value that could be taken in two ways is an error.
 
 use serde_json::{Map, Value};
-use zdx_protocol::ToolError;
+use zdx_protocol::{ToolCode, ToolError};
 
 /// Fields and what else models call them. Only names that can mean nothing else: `timeout`, for one, is milliseconds
 /// to some.
@@ -118,7 +118,7 @@ impl Input {
 }
 
 pub fn invalid(message: impl Into<String>) -> ToolError {
-    ToolError::new("invalid_input", message)
+    ToolError::new(ToolCode::InvalidInput, message)
 }
 
 /// `3.0` is three.

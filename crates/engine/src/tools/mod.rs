@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Action, Preview, ToolError, ToolOutput, ToolSpec};
+use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 mod bash;
 mod change;
@@ -93,7 +93,7 @@ async fn off_thread(
     work: impl FnOnce() -> Result<Value, ToolError> + Send + 'static,
 ) -> ToolOutput {
     if run.cancel.is_cancelled() {
-        return ToolOutput::error("interrupted", "interrupted before anything was changed");
+        return ToolOutput::error(ToolCode::Interrupted, "interrupted before anything was changed");
     }
     let working = tokio::task::spawn_blocking(work);
     let late = async {
@@ -103,9 +103,9 @@ async fn off_thread(
     tokio::select! {
         done = working => match done {
             Ok(result) => result.into(),
-            Err(_) => ToolOutput::error("write_error", "the tool failed; whether the file was changed is unknown"),
+            Err(_) => ToolOutput::error(ToolCode::WriteError, "the tool failed; whether the file was changed is unknown"),
         },
-        () = late => ToolOutput::error("interrupted", "interrupted; whether the file was changed is unknown"),
+        () = late => ToolOutput::error(ToolCode::Interrupted, "interrupted; whether the file was changed is unknown"),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
-use zdx_protocol::{Action, Preview, ToolError, ToolSpec};
+use zdx_protocol::{Action, Operation, Preview, ToolError, ToolSpec};
 
 use super::change::changed_since;
 use super::input::{Input, invalid};
@@ -26,7 +26,7 @@ mod place;
 mod plan;
 mod unified;
 
-use plan::{Names, Operation, Plan, PlannedFile};
+use plan::{Names, Plan, PlannedFile};
 
 const PREVIEW: usize = 32 * 1024;
 
@@ -116,7 +116,7 @@ fn preview(workspace: &Workspace, plan: &Plan) -> Preview {
     };
     Preview::Change {
         path: file.target.path.clone(),
-        operation: operation.name().to_owned(),
+        operation,
         additions: lines.additions,
         deletions: lines.deletions,
         diff: lines.diff,
@@ -128,7 +128,7 @@ fn combined(workspace: &Workspace, plan: &Plan) -> String {
     let mut text = String::new();
     for file in &plan.files {
         let Some((operation, lines)) = plan.change(file) else { continue };
-        let (path, operation) = (shown(workspace, &file.target.path), operation.name());
+        let path = shown(workspace, &file.target.path);
         let _ = writeln!(text, "{path} ({operation}, +{} -{})", lines.additions, lines.deletions);
         let room = PREVIEW.saturating_sub(text.len());
         text.push_str(first(&lines.diff, room));
@@ -144,11 +144,11 @@ fn result(workspace: &Workspace, plan: &Plan) -> Value {
         let (operation, lines) = plan.change(file)?;
         let mut data = json!({
             "path": shown(workspace, &file.target.path),
-            "operation": operation.name(),
+            "operation": operation,
             "additions": lines.additions,
             "deletions": lines.deletions,
         });
-        if let (Operation::Renamed, Some(from)) = (&operation, file.moved_from) {
+        if let (Operation::Renamed, Some(from)) = (operation, file.moved_from) {
             data["from"] = json!(shown(workspace, &plan.files[from].target.path));
         }
         Some(data)

@@ -7,7 +7,7 @@ use std::io;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Action, Preview, Target, ToolError, ToolOutput, ToolSpec};
+use zdx_protocol::{Action, Preview, Target, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
 use super::text::{LIMIT, before_cut, decode, first};
@@ -75,12 +75,12 @@ async fn run_read(cx: ToolContext, run: RunContext, target: Target, lines: Lines
     tokio::select! {
         done = reading => match done {
             Ok(result) => result.into(),
-            Err(_) => ToolOutput::error("EIO", format!("reading {path} failed")),
+            Err(_) => ToolOutput::error(ToolCode::Eio, format!("reading {path} failed")),
         },
-        () = run.cancel.cancelled() => ToolOutput::error("interrupted", format!("reading {path} was interrupted")),
+        () = run.cancel.cancelled() => ToolOutput::error(ToolCode::Interrupted, format!("reading {path} was interrupted")),
         () = super::expired(timeout) => {
             let seconds = timeout.unwrap_or_default().as_secs_f64();
-            ToolOutput::error("timeout", format!("reading {path} took longer than {seconds} s"))
+            ToolOutput::error(ToolCode::Timeout, format!("reading {path} took longer than {seconds} s"))
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
-use zdx_protocol::{Action, Preview, ToolError, ToolSpec};
+use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolSpec};
 
 use super::input::{Input, invalid};
 use super::text::LIMIT;
@@ -94,7 +94,7 @@ impl SkillTool {
             [] => "call this tool without a name to see all".to_owned(),
             near => format!("near names: {}", near.join(", ")),
         };
-        ToolError::new("unknown_skill", format!("there is no skill `{name}`; {hint}"))
+        ToolError::new(ToolCode::UnknownSkill, format!("there is no skill `{name}`; {hint}"))
     }
 }
 
@@ -118,8 +118,9 @@ impl Tool for SkillTool {
         let loaded = self.loaded.clone();
         let run = move |run: RunContext| {
             off_thread(run, move || {
-                let content =
-                    skill.content().map_err(|error| ToolError::new("skill_error", error.to_string()))?;
+                let content = skill
+                    .content()
+                    .map_err(|error| ToolError::new(ToolCode::SkillError, error.to_string()))?;
                 loaded.add(&skill);
                 Ok(json!({"name": skill.name, "directory": skill.dir, "content": content}))
             })

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::json;
+use zdx_protocol::Operation;
 
 use super::*;
 
@@ -73,10 +74,10 @@ impl Desk {
         }
     }
 
-    fn err(&self, tool: &str, input: Value) -> (String, String) {
+    fn err(&self, tool: &str, input: Value) -> (ToolCode, String) {
         match self.call(tool, input) {
             ToolOutput::Ok(data) => panic!("{data}"),
-            ToolOutput::Err(ToolError { code, message }) => (code.into_owned(), message),
+            ToolOutput::Err(ToolError { code, message }) => (code, message),
         }
     }
 }
@@ -105,7 +106,7 @@ fn missing_and_malformed_fields_are_named() {
         ),
         ("read", json!({"path": ""}), "the path is empty"),
     ] {
-        assert_eq!(desk.err(tool, input), ("invalid_input".to_owned(), message.to_owned()));
+        assert_eq!(desk.err(tool, input), (ToolCode::InvalidInput, message.to_owned()));
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Target, ToolError, ToolOutput};
+use zdx_protocol::{Target, ToolCode, ToolError, ToolOutput};
 
 use super::workspace::{Workspace, near_names};
 use super::{RunContext, ToolContext};
@@ -238,9 +238,12 @@ pub fn folder(target: &Target) -> Result<(), ToolError> {
     let path = target.path.display();
     match target.path.symlink_metadata() {
         Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => Err(ToolError::new("ENOTDIR", format!("{path} is no folder: use read, or name its folder"))),
+        Ok(_) => Err(ToolError::new(
+            ToolCode::Enotdir,
+            format!("{path} is no folder: use read, or name its folder"),
+        )),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(missing(target)),
-        Err(error) => Err(ToolError::new("EIO", format!("{path}: {error}"))),
+        Err(error) => Err(ToolError::new(ToolCode::Eio, format!("{path}: {error}"))),
     }
 }
 
@@ -248,7 +251,7 @@ pub fn missing(target: &Target) -> ToolError {
     let near = near_names(&target.path);
     let hint =
         if near.is_empty() { String::new() } else { format!("; near names here: {}", near.join(", ")) };
-    ToolError::new("ENOENT", format!("{} does not exist{hint}", target.path.display()))
+    ToolError::new(ToolCode::Enoent, format!("{} does not exist{hint}", target.path.display()))
 }
 
 /// Runs a search on a thread of its own. It is told to stop when the call is cancelled or takes too long, and is not
@@ -264,15 +267,15 @@ pub async fn search(
     let searching = tokio::task::spawn_blocking(move || work(&cx.workspace, &stop));
     tokio::select! {
         biased;
-        () = run.cancel.cancelled() => ToolOutput::error("interrupted", "the search was interrupted"),
+        () = run.cancel.cancelled() => ToolOutput::error(ToolCode::Interrupted, "the search was interrupted"),
         done = searching => match done {
             Ok(result) => result.into(),
-            Err(_) => ToolOutput::error("internal", "the search broke down; this is a defect of zdx"),
+            Err(_) => ToolOutput::error(ToolCode::Internal, "the search broke down; this is a defect of zdx"),
         },
         () = super::expired(timeout) => {
             let seconds = timeout.unwrap_or_default().as_secs_f64();
             let message = format!("the search took longer than {seconds} s: name a smaller folder");
-            ToolOutput::error("timeout", message)
+            ToolOutput::error(ToolCode::Timeout, message)
         }
     }
 }

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use zdx_protocol::{Target, ToolError};
+use zdx_protocol::{Target, ToolCode, ToolError};
 
 use crate::history::{Blobs, Journal};
 
@@ -57,27 +57,27 @@ pub enum FileError {
 
 impl FileError {
     /// The code where a tool's contract names no other.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ToolCode {
         match self {
-            Self::BadPath(_) => "invalid_input",
-            Self::Missing(_) => "ENOENT",
-            Self::NotRegular { .. } => "not_regular",
-            Self::Escape(_) => "symlink_escape",
-            Self::TooLarge { .. } => "too_large",
-            Self::Folder { .. } => "mkdir_error",
+            Self::BadPath(_) => ToolCode::InvalidInput,
+            Self::Missing(_) => ToolCode::Enoent,
+            Self::NotRegular { .. } => ToolCode::NotRegular,
+            Self::Escape(_) => ToolCode::SymlinkEscape,
+            Self::TooLarge { .. } => ToolCode::TooLarge,
+            Self::Folder { .. } => ToolCode::MkdirError,
             Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied => "EACCES",
-                io::ErrorKind::NotADirectory => "ENOTDIR",
-                io::ErrorKind::NotFound => "ENOENT",
-                io::ErrorKind::InvalidFilename => "ENAMETOOLONG",
-                _ if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => "ELOOP",
-                _ => "EIO",
+                io::ErrorKind::PermissionDenied => ToolCode::Eacces,
+                io::ErrorKind::NotADirectory => ToolCode::Enotdir,
+                io::ErrorKind::NotFound => ToolCode::Enoent,
+                io::ErrorKind::InvalidFilename => ToolCode::Enametoolong,
+                _ if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => ToolCode::Eloop,
+                _ => ToolCode::Eio,
             },
         }
     }
 
     /// With `code`, unless the fault is one that has the same code in every tool.
-    pub fn or_code(self, code: &'static str) -> ToolError {
+    pub fn or_code(self, code: ToolCode) -> ToolError {
         match self {
             Self::Missing(_) | Self::Io { .. } => ToolError::new(code, self.to_string()),
             Self::BadPath(_)
@@ -92,10 +92,10 @@ impl FileError {
     pub fn not_written(self) -> ToolError {
         match &self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
-                ToolError::new("mkdir_error", self.to_string())
+                ToolError::new(ToolCode::MkdirError, self.to_string())
             }
             Self::Io { .. } | Self::Missing(_) => {
-                ToolError::new("write_error", format!("could not write {self}"))
+                ToolError::new(ToolCode::WriteError, format!("could not write {self}"))
             }
             Self::BadPath(_)
             | Self::NotRegular { .. }

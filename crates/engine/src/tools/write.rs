@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
-use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
+use zdx_protocol::{Action, Operation, Preview, Target, ToolError, ToolSpec};
 
-use super::change::{Before, Change, Operation, adds_mask, changed_since, look};
+use super::change::{Before, Change, adds_mask, changed_since, look};
 use super::input::Input;
 use super::workspace::{FileError, Workspace};
 use super::{Prepared, Tool, ToolContext, off_thread};
@@ -86,18 +86,15 @@ fn write(
         return Err(changed_since(&target.path));
     }
     let operation = operation(&before, old.as_deref(), content);
-    match operation {
-        Operation::Unchanged => {}
-        Operation::Created | Operation::Updated => {
-            workspace.replace(target, content.as_bytes()).map_err(FileError::not_written)?;
-        }
+    if operation != Operation::Unchanged {
+        workspace.replace(target, content.as_bytes()).map_err(FileError::not_written)?;
     }
     let change = Change::between(old.as_deref().unwrap_or_default(), content.as_bytes());
     let mut data = json!({
         "path": target.path.to_string_lossy(),
         "bytes": content.len(),
         "created": operation == Operation::Created,
-        "operation": operation.name(),
+        "operation": operation,
         "additions": change.additions,
     });
     // Nobody counted the lines of a file too large to read.

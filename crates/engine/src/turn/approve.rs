@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use zdx_protocol::{
-    Action, ApprovalRequest, Danger, Decision, Event, Level, NoticeLevel, Preview, Reason, ToolCall,
-    ToolError, TurnState, Verdict,
+    Action, ApprovalRequest, Danger, Decision, Event, Level, NoticeLevel, Preview, Reason, ReasonCode,
+    ToolCall, ToolCode, ToolError, TurnState, Verdict,
 };
 
 use super::TurnIo;
@@ -58,7 +58,7 @@ async fn judge(io: &TurnIo<'_>, action: &Action) -> Explanation {
     let (action, context) = (action.clone(), io.policy.clone());
     let broken = || {
         let reason = Reason {
-            code: "internal".to_owned(),
+            code: ReasonCode::Internal,
             message: "the guard broke down; this is a defect of zdx, and nothing was run".to_owned(),
             rule: None,
         };
@@ -130,7 +130,7 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
                 || "the user said no; go on without it, or ask what to do instead".to_owned(),
                 |word| format!("the user said no: {word}"),
             );
-            Gate::Refused(ToolError::new("rejected", said))
+            Gate::Refused(ToolError::new(ToolCode::Rejected, said))
         }
     }
 }

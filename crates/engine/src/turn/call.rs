@@ -12,7 +12,9 @@ use serde_json::Map;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::redact::MASK;
-use zdx_protocol::{Action, Arguments, Event, NoticeLevel, ToolCall, ToolError, ToolOutput, TurnState};
+use zdx_protocol::{
+    Action, Arguments, Event, NoticeLevel, ToolCall, ToolCode, ToolError, ToolOutput, TurnState,
+};
 
 use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
@@ -102,7 +104,7 @@ impl Calls {
             let fault = duplicate.then(|| {
                 let message =
                     format!("the id {} was used before in this turn; the call was not run", call.id);
-                ToolError::new("duplicate_id", message)
+                ToolError::new(ToolCode::DuplicateId, message)
             });
             call.id = unused(call.id, &earlier, &mut fresh);
             requested.push((call, fault));
@@ -198,7 +200,7 @@ async fn prepare(call: &ToolCall, io: &TurnIo<'_>) -> Result<Prepared, ToolError
     let Some(tool) = tool else {
         let names: Vec<_> = io.registry.names().filter(|name| io.persona.has(name)).collect();
         let message = format!("there is no tool named {:?}; the tools are: {}", call.name, names.join(", "));
-        return Err(ToolError::new("unknown_tool", message));
+        return Err(ToolError::new(ToolCode::UnknownTool, message));
     };
     let input = match &call.arguments {
         Arguments::Object(map) => map.clone(),
@@ -210,7 +212,7 @@ async fn prepare(call: &ToolCall, io: &TurnIo<'_>) -> Result<Prepared, ToolError
     tokio::select! {
         biased;
         () = io.cancel.cancelled() => Err(interrupted()),
-        prepared = work => prepared.unwrap_or_else(|_| Err(ToolError::new("internal", "the tool broke down; this is a defect of zdx"))),
+        prepared = work => prepared.unwrap_or_else(|_| Err(ToolError::new(ToolCode::Internal, "the tool broke down; this is a defect of zdx"))),
     }
 }
 
@@ -230,7 +232,7 @@ fn not_an_object(text: &str) -> ToolError {
     };
     let shown: String = text.chars().take(400).collect();
     let message = format!("the arguments are no JSON object ({fault}); nothing was run. They were: {shown}");
-    ToolError::new("invalid_input", message)
+    ToolError::new(ToolCode::InvalidInput, message)
 }
 
 /// A call that panics or ignores a cancel must not take the session with it.
@@ -258,15 +260,15 @@ fn masked_text() -> ToolError {
          match and would destroy. Nothing was changed. Leave the mask out of the call: edit the lines around it, or \
          use a command that need not repeat it"
     );
-    ToolError::new("invalid_input", message)
+    ToolError::new(ToolCode::InvalidInput, message)
 }
 
 fn broken_tool() -> ToolOutput {
-    ToolOutput::error("internal", "the tool broke down; this is a defect of zdx")
+    ToolOutput::error(ToolCode::Internal, "the tool broke down; this is a defect of zdx")
 }
 
 fn interrupted() -> ToolError {
-    ToolError::new("interrupted", "the user interrupted the turn")
+    ToolError::new(ToolCode::Interrupted, "the user interrupted the turn")
 }
 
 fn unused(id: String, earlier: &HashSet<&str>, fresh: &mut HashSet<String>) -> String {

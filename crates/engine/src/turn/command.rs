@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use zdx_protocol::{
-    Action, Arguments, Event, NoticeLevel, Origin, Outcome, Preview, ToolCall, ToolError, TurnState,
-    TurnSummary, Usage,
+    Action, Arguments, Event, NoticeLevel, Origin, Outcome, Preview, ToolCall, ToolCode, ToolError,
+    TurnState, TurnSummary, Usage,
 };
 
 use super::TurnIo;
@@ -65,7 +65,7 @@ pub async fn output_of(id: &str, command: &str, io: &mut TurnIo<'_>) -> Result<S
 
 /// Says why a command was not run, and whether it was denied: whoever said no himself, or stopped it, knows.
 async fn tell_refusal(command: Option<&str>, error: &ToolError, io: &mut TurnIo<'_>) -> bool {
-    let known = matches!(error.code.as_ref(), "rejected" | "interrupted");
+    let known = matches!(error.code, ToolCode::Rejected | ToolCode::Interrupted);
     if !known {
         let what = command.map(|command| format!("`{command}` was ")).unwrap_or_default();
         io.emit.notice(NoticeLevel::Warning, format!("{what}not run: {}", error.message)).await;
@@ -100,10 +100,10 @@ pub async fn run_gated(
     match gate(io, &call, Plan { action: &action, preview: &preview, doomed: None }).await {
         Gate::Run => {}
         Gate::Refused(error) | Gate::Failed(error) => return Err(error),
-        Gate::Interrupted => return Err(ToolError::new("interrupted", "interrupted")),
+        Gate::Interrupted => return Err(ToolError::new(ToolCode::Interrupted, "interrupted")),
     }
     if !io.tools.workspace.is_in_place() {
-        return Err(ToolError::new("exec_error", ShellError::Moved(cwd).to_string()));
+        return Err(ToolError::new(ToolCode::ExecError, ShellError::Moved(cwd).to_string()));
     }
     io.emit.sync().await;
     io.emit.emit(Event::ToolStarted { id: id.to_owned(), name: "bash".to_owned() }).await;
@@ -124,7 +124,7 @@ pub async fn run_gated(
     while let Ok(text) = chunks.try_recv() {
         io.emit.emit(Event::ShellOutput { text }).await;
     }
-    output.map_err(|error| ToolError::new("exec_error", error.to_string()))
+    output.map_err(|error| ToolError::new(ToolCode::ExecError, error.to_string()))
 }
 
 /// Command, exit code and output as one text, for a model to read.

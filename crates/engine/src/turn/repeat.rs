@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn the_note_is_part_of_the_result() {
         let mut guard = RepeatGuard::default();
-        let output = ToolOutput::error("ENOENT", "File not found");
+        let output = ToolOutput::error(zdx_protocol::ToolCode::Enoent, "File not found");
         for _ in 0..3 {
             guard.note(&call("x"), &output);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zdx_engine::policy::table::run_table;
 use zdx_engine::policy::{Entry, MapView, PolicyContext, explain};
-use zdx_protocol::{Approval, Origin};
+use zdx_protocol::{Approval, Origin, ToolCode, Verdict};
 
 fn table(name: &str) -> usize {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name);
@@ -70,6 +70,25 @@ fn every_command_gets_exactly_its_verdict() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// With nobody there everything ends in yes or no, and a no reaches the model under the code of the verdict.
+#[test]
+fn every_denial_keeps_its_code() {
+    let cx = PolicyContext { person: false, ..small_machine() };
+    let commands = include_str!("../cases/verdicts.tsv").lines().filter_map(|line| line.split_once('\t'));
+    let mut denials = 0;
+    for (_, command) in commands {
+        match explain(&command.replace("\\n", "\n"), Origin::Model, &cx).verdict {
+            Verdict::Allow => {}
+            Verdict::Deny(reason) => {
+                denials += 1;
+                assert_eq!(ToolCode::from(reason.code).as_str(), reason.code.as_str(), "{command}");
+            }
+            asked @ (Verdict::Ask(_) | Verdict::Confirm(_)) => panic!("{command}: {asked:?}"),
+        }
+    }
+    assert!(denials > 100, "{denials}");
 }
 
 /// What only shows on a real disk, where `/dev/fd` leads to zdx's own files and the root lies deep.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_engine::tools::{Registry, RunContext, ToolContext, Workspace};
-use zdx_protocol::ToolOutput;
+use zdx_protocol::{ToolCode, ToolOutput};
 
 use crate::kit::{Bench, trial};
 use crate::wait::until_made;
@@ -104,7 +104,7 @@ async fn interrupted() {
         cancel.cancel();
     });
     let ToolOutput::Err(error) = output else { panic!("it ended") };
-    assert_eq!(error.code, "interrupted");
+    assert_eq!(error.code, ToolCode::Interrupted);
     assert!(error.message.ends_with("\nstdout so far: working\n"), "{error}");
 }
 
@@ -114,6 +114,6 @@ async fn no_supervisor() {
     let ToolOutput::Err(error) = desk.call(json!({"command": "true"}), CancellationToken::new()).await else {
         panic!("it ran")
     };
-    assert_eq!(error.code, "exec_error");
+    assert_eq!(error.code, ToolCode::ExecError);
     assert!(error.message.starts_with("could not start /nonexistent/zdx: "), "{error}");
 }

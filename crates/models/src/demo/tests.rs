@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use zdx_protocol::ToolSpec;
+use zdx_protocol::{ToolCode, ToolSpec};
 
 use super::*;
 
@@ -101,7 +101,7 @@ fn an_empty_folder_ends_at_once() {
 
 #[test]
 fn a_failing_or_denied_tool_ends_the_turn_with_its_reason() {
-    let (texts, calls) = play("read a.txt", |_| ToolOutput::error("denied", "a rule says no"));
+    let (texts, calls) = play("read a.txt", |_| ToolOutput::error(ToolCode::Denied, "a rule says no"));
     assert_eq!(calls.len(), 1);
     assert!(texts[1].contains("denied") && texts[1].contains("a rule says no"), "{texts:?}");
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::{Serialize, Serializer};
-use zdx_protocol::{Arguments, Message, Packed, Part, Reasoning, Role, ToolOutput};
+use zdx_protocol::{Arguments, Message, Packed, Part, Reasoning, Role, ToolCode, ToolOutput};
 
 use super::Wire;
 
@@ -33,8 +33,9 @@ pub(super) enum Block<'a> {
     },
 }
 
-static UNANSWERED: LazyLock<Packed<ToolOutput>> =
-    LazyLock::new(|| ToolOutput::error("interrupted", "the call was cut off before it finished").into());
+static UNANSWERED: LazyLock<Packed<ToolOutput>> = LazyLock::new(|| {
+    ToolOutput::error(ToolCode::Interrupted, "the call was cut off before it finished").into()
+});
 
 /// Turns whose roles alternate but for system messages, where every call is answered in the turn after it, ids
 /// are unique, and no block is empty.

@@ -171,7 +171,7 @@ pub fn used(id: &str, name: &str, input: Value) -> Part {
 pub fn result(id: &str, output: Result<Value, &str>) -> Part {
     let output = match output {
         Ok(data) => ToolOutput::Ok(data),
-        Err(message) => ToolOutput::error("failed", message),
+        Err(message) => ToolOutput::error("failed".into(), message),
     };
     Part::ToolResult { tool_use_id: id.to_owned(), output: output.into() }
 }

@@ -7,6 +7,7 @@ use super::diff::{self, Bounds, LineKind};
 use super::format;
 use super::sanitize::{visible, visible_line};
 use super::text::{wrap, wrap_exact};
+use crate::change::Operation;
 use crate::policy::{Action, ApprovalRequest, Danger, Origin, Preview, Target};
 
 /// What a line of a question is about; a front end colours by it.
@@ -192,12 +193,12 @@ impl Question {
 fn title(request: &ApprovalRequest, view: View<'_>) -> String {
     let asked = match (&request.preview, &request.action) {
         (Preview::Change { path, operation, additions, deletions, .. }, _) => {
-            let verb = match operation.as_str() {
-                "created" => "create",
-                "deleted" => "delete",
-                "renamed" => "move to",
-                "unchanged" => "write, without a change,",
-                _ => "change",
+            let verb = match operation {
+                Operation::Created => "create",
+                Operation::Updated => "change",
+                Operation::Unchanged => "write, without a change,",
+                Operation::Deleted => "delete",
+                Operation::Renamed => "move to",
             };
             format!("{verb} {}? (+{additions} -{deletions})", view.path(path))
         }

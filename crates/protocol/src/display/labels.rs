@@ -7,7 +7,7 @@ use super::diff::{self, Bounds, Line, LineKind};
 use super::format::{count, size};
 use super::sanitize::{plain, visible_line};
 use super::text::{one_line, one_line_ends, truncate_width};
-use crate::change::FileChange;
+use crate::change::{FileChange, Operation};
 use crate::tool::ToolOutput;
 
 /// A command is shown whole; only an absurd one is cut.
@@ -57,7 +57,7 @@ pub fn outcome(name: &str, result: &ToolOutput) -> String {
     let data = match result {
         ToolOutput::Ok(data) => data,
         ToolOutput::Err(error) => {
-            let code = one_line(&error.code, NAME_COLUMNS);
+            let code = one_line(error.code.as_str(), NAME_COLUMNS);
             let message = one_line_ends(&error.message, ERROR_COLUMNS);
             return format!("{} error={code} {message}", shown_name(name)).trim_end().to_owned();
         }
@@ -139,10 +139,10 @@ fn read_outcome(data: &Value) -> Option<String> {
 fn write_outcome(data: &Value) -> Option<String> {
     let operation = match data.get("operation").and_then(Value::as_str) {
         Some(operation) => one_line(operation, NAME_COLUMNS),
-        None if is_created(data) => "created".to_owned(),
-        None => "updated".to_owned(),
+        None if is_created(data) => Operation::Created.to_string(),
+        None => Operation::Updated.to_string(),
     };
-    if operation == "unchanged" {
+    if Operation::find(&operation) == Some(Operation::Unchanged) {
         return Some(operation);
     }
     let bytes = || data.get("bytes").and_then(Value::as_u64).map(|bytes| format!("({})", size(bytes)));

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::code::ToolCode;
 use crate::policy::GrantScope;
 use crate::todo::TodoStatus;
 use crate::tool::ToolError;
@@ -82,7 +83,7 @@ fn shapes() -> Vec<(Record, &'static str)> {
             r#"{"type":"tool_result","tool_use_id":"call_1","output":{"ok":true,"data":{"bytes":3}},"ok":true,"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
-            tool_result(ToolOutput::Err(ToolError::new("ENOENT", "no such file"))),
+            tool_result(ToolOutput::Err(ToolError::new(ToolCode::Enoent, "no such file"))),
             r#"{"type":"tool_result","tool_use_id":"call_1","output":{"ok":false,"error":{"code":"ENOENT","message":"no such file"}},"ok":false,"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (

@@ -106,7 +106,7 @@ pub fn weight(part: &Part) -> u64 {
 pub fn of_output(output: &ToolOutput) -> usize {
     match output {
         ToolOutput::Ok(data) => of_value(data) + 20,
-        ToolOutput::Err(error) => error.code.len() + error.message.len() + 50,
+        ToolOutput::Err(error) => error.code.as_str().len() + error.message.len() + 50,
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use serde_json::json;
 use zdx_engine::policy::PolicyContext;
 use zdx_engine::policy::check::check_line;
+use zdx_protocol::ToolCode;
 
 use crate::commands::json_line;
 use crate::exit::{Ending, Failure, reason};
@@ -32,7 +33,7 @@ pub fn run(context: &PolicyContext) -> Result<Ending, Failure> {
             }),
             Err(why) => {
                 ending = Ending::Failed;
-                json!({"verdict": "deny", "code": "invalid_input", "reason": why, "rule": null})
+                json!({"verdict": "deny", "code": ToolCode::InvalidInput, "reason": why, "rule": null})
             }
         };
         answers.extend(json_line(&answer).into_bytes());

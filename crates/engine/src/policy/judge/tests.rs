@@ -28,8 +28,8 @@ fn write(path: &str, cx: &PolicyContext) -> Verdict {
     judge(&Action::Write { tool: "write".to_owned(), targets: vec![target] }, cx)
 }
 
-fn code(verdict: &Verdict) -> &str {
-    verdict.reason().map_or("", |reason| reason.code.as_str())
+fn code(verdict: &Verdict) -> Option<ReasonCode> {
+    verdict.reason().map(|reason| reason.code)
 }
 
 /// The base table with one layer of the user's above it.
@@ -68,7 +68,7 @@ fn presets_move_what_rules_ask_and_never_a_floor() {
     assert_eq!(write("/w/AGENTS.md", &balanced).level(), Level::Ask);
     assert_eq!(write("/home/me/x", &balanced).level(), Level::Deny);
     assert_eq!(write("/home/me/x", &yolo).level(), Level::Allow);
-    assert_eq!(code(&write("/dev/sda", &yolo)), "forbidden");
+    assert_eq!(code(&write("/dev/sda", &yolo)), Some(ReasonCode::Forbidden));
 }
 
 #[test]
@@ -93,14 +93,14 @@ fn nobody_to_ask_means_a_denial_that_names_the_way_out() {
     cx.person = false;
     assert_eq!(run("cargo test", &cx), Verdict::Allow);
     let refused = run("echo hi > existing.txt", &cx);
-    assert_eq!((refused.level(), code(&refused)), (Level::Deny, "approval_required"));
+    assert_eq!((refused.level(), code(&refused)), (Level::Deny, Some(ReasonCode::ApprovalRequired)));
     assert!(refused.reason().unwrap().message.contains("use the write tool"), "{refused:?}");
     assert!(run("rm x", &cx).reason().unwrap().message.contains("--allow-dangerous"));
     cx.allow_dangerous = true;
     assert_eq!(run("rm x", &cx), Verdict::Allow);
-    assert_eq!(code(&run("sudo rm x", &cx)), "forbidden");
+    assert_eq!(code(&run("sudo rm x", &cx)), Some(ReasonCode::Forbidden));
     cx.approval = Approval::Balanced;
-    assert_eq!(code(&run("cargo test", &cx)), "approval_required");
+    assert_eq!(code(&run("cargo test", &cx)), Some(ReasonCode::ApprovalRequired));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn user_rules_cover_words_and_never_what_hides_in_them() {
 fn findings_name_part_reason_and_rule() {
     let explanation = explain("ls; rm x", Origin::Model, &cx(Approval::Balanced));
     assert_eq!(explanation.verdict.level(), Level::Confirm);
-    assert_eq!(code(&explanation.verdict), "listed_command");
+    assert_eq!(code(&explanation.verdict), Some(ReasonCode::ListedCommand));
     assert!(explanation.parts.iter().any(|part| part.text == "ls" && part.rule.as_deref() == Some("bash \"ls *\" = allow (built-in)")));
     assert!(explanation.parts.iter().any(|part| part.text == "rm x" && part.verdict == Level::Confirm));
 }
@@ -222,7 +222,7 @@ fn what_is_forbidden_is_said_before_other_denials() {
     for command in ["dd if=/dev/zero of=/dev/sda", "cat /etc/passwd; sudo ls", "cat /etc/passwd; rm -rf /"] {
         let verdict = run(command, &cx);
         let reason = verdict.reason().unwrap();
-        assert_eq!((verdict.level(), reason.code.as_str()), (Level::Deny, "forbidden"), "{command}");
+        assert_eq!((verdict.level(), reason.code), (Level::Deny, ReasonCode::Forbidden), "{command}");
         assert!(!reason.message.contains("external_directory"), "{command}: {}", reason.message);
     }
 }

@@ -10,6 +10,8 @@ mod walk;
 
 use std::path::{Path, PathBuf};
 
+use zdx_protocol::ReasonCode;
+
 use super::files::FileView;
 use syntax::text;
 
@@ -32,21 +34,13 @@ pub enum Concern {
     /// Never for a model.
     Forbidden { why: String },
     /// A person's word every time.
-    Confirm { code: &'static str, why: String },
+    Confirm { code: ReasonCode, why: String },
     /// Touches a path outside the workspace.
     Outside { path: PathBuf, write: bool },
     /// Keeps an allowing pattern from covering the part.
-    Ask { code: &'static str, why: String },
-}
-
-impl Concern {
-    pub fn confirm(code: &'static str, why: impl Into<String>) -> Self {
-        Self::Confirm { code, why: why.into() }
-    }
-
-    pub fn ask(code: &'static str, why: impl Into<String>) -> Self {
-        Self::Ask { code, why: why.into() }
-    }
+    Ask { why: String },
+    /// Changes what agents are told, which is at least asked about.
+    Instructions,
 }
 
 /// One simple command of the script, or one construct that has an effect of its own.
@@ -65,12 +59,12 @@ impl Part {
         Self { text: text.into(), plain: true, ..Self::default() }
     }
 
-    fn confirm(&mut self, code: &'static str, why: impl Into<String>) {
-        self.add(Concern::confirm(code, why));
+    fn confirm(&mut self, code: ReasonCode, why: impl Into<String>) {
+        self.add(Concern::Confirm { code, why: why.into() });
     }
 
-    fn ask(&mut self, code: &'static str, why: impl Into<String>) {
-        self.add(Concern::ask(code, why));
+    fn ask(&mut self, why: impl Into<String>) {
+        self.add(Concern::Ask { why: why.into() });
     }
 
     fn forbid(&mut self, why: impl Into<String>) {

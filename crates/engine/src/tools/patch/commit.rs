@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use zdx_protocol::ToolError;
+use zdx_protocol::{ToolCode, ToolError};
 
 use super::super::change::MOST;
 use super::super::workspace::{Aside, FileError, Permissions, Staged, Workspace};
@@ -104,7 +104,7 @@ fn verify(workspace: &Workspace, plan: &Plan) -> Result<(), ToolError> {
         if workspace.read_file(&file.target, MOST).ok() != file.after {
             let path = file.target.path.display();
             return Err(ToolError::new(
-                "write_error",
+                ToolCode::WriteError,
                 format!(
                     "{path} does not hold what was written, the other files of the patch do: read it again"
                 ),
@@ -151,7 +151,7 @@ mod tests {
         let error = work.carry_out(&plan, staged).unwrap_err();
         assert_eq!(fs::read(path("a")).unwrap(), b"new\n", "it did not come so far");
         let error = work.undo(error.not_written());
-        assert_eq!(error.code, "write_error");
+        assert_eq!(error.code, ToolCode::WriteError);
         assert!(error.message.ends_with("; nothing was changed"), "{error}");
         assert_eq!(fs::read(path("a")).unwrap(), b"old\n");
         assert_eq!(fs::metadata(path("a")).unwrap().permissions().mode() & 0o7777, 0o751);

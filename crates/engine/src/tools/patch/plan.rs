@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use zdx_protocol::{Target, ToolError};
+use zdx_protocol::{Operation, Target, ToolCode, ToolError};
 
 use super::super::change::{Change as Lines, MOST, adds_mask};
 use super::super::edit::nearest;
@@ -43,26 +43,6 @@ impl PlannedFile {
     }
 }
 
-pub enum Operation {
-    Created,
-    Updated,
-    Unchanged,
-    Deleted,
-    Renamed,
-}
-
-impl Operation {
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-            Self::Unchanged => "unchanged",
-            Self::Deleted => "deleted",
-            Self::Renamed => "renamed",
-        }
-    }
-}
-
 /// Why there is no plan. What it says of a file's content must wait until somebody allowed a look.
 pub struct Fault {
     pub plainly: ToolError,
@@ -85,7 +65,7 @@ impl Fault {
 }
 
 fn rejected(message: String) -> ToolError {
-    ToolError::new("patch_rejected", format!("{message}; nothing was changed"))
+    ToolError::new(ToolCode::PatchRejected, format!("{message}; nothing was changed"))
 }
 
 /// Every file that a patch names and what it really is, found out once: what is judged is what is written, wherever a
@@ -101,7 +81,7 @@ impl Names {
                 Change::Add | Change::Delete | Change::Update { move_to: None } => None,
             };
             for name in [Some(&section.path), moved].into_iter().flatten() {
-                let target = workspace.resolve(name).map_err(|error| error.or_code("path_error"))?;
+                let target = workspace.resolve(name).map_err(|error| error.or_code(ToolCode::PathError))?;
                 names.push((name.clone(), target));
             }
         }
@@ -198,12 +178,12 @@ impl Plan {
         let (before, mode) = match read(workspace, &target) {
             Ok((content, mode)) => (Some(content), Some(mode)),
             Err(FileError::Missing(_)) => (None, None),
-            Err(error) => return Err(error.or_code("path_error")),
+            Err(error) => return Err(error.or_code(ToolCode::PathError)),
         };
         let held: usize = self.files.iter().filter_map(|file| file.before.as_ref()).map(Vec::len).sum();
         if held + before.as_ref().map_or(0, Vec::len) > MOST_BYTES {
             return Err(ToolError::new(
-                "too_large",
+                ToolCode::TooLarge,
                 "the files of this patch are too large together: split it",
             ));
         }
@@ -277,7 +257,7 @@ fn missing(target: &Target) -> ToolError {
         true => String::new(),
         false => format!("; near names here: {}", near.join(", ")),
     };
-    ToolError::new("path_error", format!("{} does not exist{hint}", target.path.display()))
+    ToolError::new(ToolCode::PathError, format!("{} does not exist{hint}", target.path.display()))
 }
 
 /// The name is what would go, and what it leads to is what was meant, or the other way round: nobody knows.

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::json;
-use zdx_protocol::ToolOutput;
+use zdx_protocol::{ToolCode, ToolOutput};
 
 use super::*;
 use crate::library::Places;
@@ -132,12 +132,12 @@ fn an_unknown_name_is_answered_with_near_ones() {
     let tool = desk.tool(&LoadedSkills::default());
     let error = |input: Value| desk.prepare(&tool, input).err().unwrap();
     let reviews = error(json!({"name": "reviews"}));
-    assert_eq!(reviews.code, "unknown_skill");
+    assert_eq!(reviews.code, ToolCode::UnknownSkill);
     assert!(reviews.message.contains("near names: review"), "{reviews}");
     assert!(error(json!({"name": "zzz"})).message.contains("without a name"));
     assert!(error(json!({"name": "secret"})).message.starts_with("there is no skill `secret`"));
-    assert_eq!(error(json!({"name": 1})).code, "invalid_input");
-    assert_eq!(error(json!({"name": "x".repeat(300)})).code, "invalid_input");
+    assert_eq!(error(json!({"name": 1})).code, ToolCode::InvalidInput);
+    assert_eq!(error(json!({"name": "x".repeat(300)})).code, ToolCode::InvalidInput);
 }
 
 #[test]
@@ -147,5 +147,5 @@ fn a_file_that_went_away_is_an_error() {
     let prepared = desk.prepare(&tool, json!({"name": "review"})).unwrap();
     fs::remove_file(desk.home.join(".zdx/skills/review/SKILL.md")).unwrap();
     let ToolOutput::Err(error) = run(prepared) else { panic!() };
-    assert_eq!(error.code, "skill_error");
+    assert_eq!(error.code, ToolCode::SkillError);
 }

@@ -1,12 +1,12 @@
 use super::*;
 
-fn edited(before: &str, old: &str, new: &str) -> Result<String, String> {
+fn edited(before: &str, old: &str, new: &str) -> Result<String, ToolCode> {
     let desk = Desk::with(&[("f", before)]);
     match desk.call("edit", json!({"path": "f", "old_string": old, "new_string": new})) {
         ToolOutput::Ok(_) => Ok(desk.content("f")),
         ToolOutput::Err(error) => {
             assert_eq!(desk.content("f"), before, "changed despite {error}");
-            Err(error.code.into_owned())
+            Err(error.code)
         }
     }
 }
@@ -16,7 +16,7 @@ fn one_exact_replacement() {
     let desk = Desk::with(&[("f", "a\nb\nc\n")]);
     let prepared = desk.prepare("edit", json!({"path": "f", "old": "b", "new": "B\nB2"})).unwrap();
     let Preview::Change { operation, diff, .. } = &prepared.preview else { panic!("no preview") };
-    assert_eq!((operation.as_str(), diff.as_str()), ("updated", "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+B2\n c\n"));
+    assert_eq!((*operation, diff.as_str()), (Operation::Updated, "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+B2\n c\n"));
     let ToolOutput::Ok(data) = run(prepared) else { panic!("failed") };
     assert_eq!(data, json!({"path": desk.path("f"), "replacements": 1, "additions": 2, "deletions": 1}));
     assert_eq!(desk.content("f"), "a\nB\nB2\nc\n");
@@ -36,13 +36,13 @@ fn everything_else_stays_byte_for_byte() {
         ("gone\n", "gone\n", "", Ok("")),
         ("é€😀", "€", "$", Ok("é$😀")),
         // Nothing is guessed.
-        ("\tx\n", "    x", "y", Err("old_not_found")),
-        ("a\nb\n", "a\r\nb", "y", Err("old_not_found")),
-        ("x x", "x", "y", Err("replacement_count_mismatch")),
-        ("x", "x", "x", Err("invalid_input")),
-        ("x", "", "x", Err("invalid_input")),
+        ("\tx\n", "    x", "y", Err(ToolCode::OldNotFound)),
+        ("a\nb\n", "a\r\nb", "y", Err(ToolCode::OldNotFound)),
+        ("x x", "x", "y", Err(ToolCode::ReplacementCountMismatch)),
+        ("x", "x", "x", Err(ToolCode::InvalidInput)),
+        ("x", "", "x", Err(ToolCode::InvalidInput)),
     ] {
-        let after = after.map(str::to_owned).map_err(str::to_owned);
+        let after = after.map(str::to_owned);
         assert_eq!(edited(before, old, new), after, "{before:?} {old:?} → {new:?}");
     }
 }
@@ -53,11 +53,11 @@ fn the_count_must_be_as_expected() {
     let edit =
         |n: u64| desk.call("edit", json!({"path": "f", "old": "aa", "new": "x", "expected_replacements": n}));
     let ToolOutput::Err(error) = edit(2) else { panic!("replaced") };
-    assert_eq!(error.code, "replacement_count_mismatch");
+    assert_eq!(error.code, ToolCode::ReplacementCountMismatch);
     assert!(error.message.contains("3 times") && error.message.ends_with("(lines 1, 1, 3)"), "{error}");
     assert_eq!(
         desk.err("edit", json!({"path": "f", "old": "b", "new": "x", "expected_replacements": 0})).0,
-        "invalid_input"
+        ToolCode::InvalidInput
     );
     assert!(edit(3).is_ok());
     assert_eq!(desk.content("f"), "xx\nb\nx\n");
@@ -68,11 +68,11 @@ fn a_near_miss_is_shown_only_once_reading_was_allowed() {
     let desk = Desk::with(&[("f", "fn main() {\n\tsecret();\n}\n")]);
     let prepared = desk.prepare("edit", json!({"path": "f", "old": "    secret();", "new": "x"})).unwrap();
     let doomed = prepared.doomed.clone().unwrap();
-    assert_eq!(doomed.code, "old_not_found");
+    assert_eq!(doomed.code, ToolCode::OldNotFound);
     assert!(!doomed.message.contains("secret"), "{doomed}");
     assert_eq!(prepared.preview, Preview::None);
     let ToolOutput::Err(error) = run(prepared) else { panic!("replaced") };
-    assert_eq!(error.code, "old_not_found");
+    assert_eq!(error.code, ToolCode::OldNotFound);
     assert!(error.message.contains("line 2 ") && error.message.ends_with("\n2: →secret();"), "{error}");
 }
 
@@ -82,7 +82,7 @@ fn a_file_that_changed_after_the_preview_is_left_alone() {
     let prepared = desk.prepare("edit", json!({"path": "f", "old": "old", "new": "new"})).unwrap();
     fs::write(desk.path("f"), "old text, and more").unwrap();
     let ToolOutput::Err(error) = run(prepared) else { panic!("edited") };
-    assert_eq!(error.code, "changed_since");
+    assert_eq!(error.code, ToolCode::ChangedSince);
     assert_eq!(desk.content("f"), "old text, and more");
 }
 
@@ -93,11 +93,11 @@ fn what_cannot_be_edited_says_why() {
     fs::File::create(desk.path("huge")).unwrap().set_len(1 << 40).unwrap();
     let edit = |path: &str| desk.err("edit", json!({"path": path, "old": "a", "new": "b"}));
     for (path, code) in [
-        ("mian.rs", "path_error"),
-        ("main.rs/x", "path_error"),
-        ("latin1", "read_error"),
-        (".", "not_regular"),
-        ("huge", "too_large"),
+        ("mian.rs", ToolCode::PathError),
+        ("main.rs/x", ToolCode::PathError),
+        ("latin1", ToolCode::ReadError),
+        (".", ToolCode::NotRegular),
+        ("huge", ToolCode::TooLarge),
     ] {
         assert_eq!(edit(path).0, code, "{path}");
     }

@@ -7,13 +7,13 @@ fn mode(desk: &Desk, name: &str) -> u32 {
 }
 
 /// One file under a patch: its new content, or the error's code.
-fn patched(before: &str, patch: &str) -> Result<String, String> {
+fn patched(before: &str, patch: &str) -> Result<String, ToolCode> {
     let desk = Desk::with(&[("f", before)]);
     match desk.call("patch", json!({"patch": patch})) {
         ToolOutput::Ok(_) => Ok(desk.content("f")),
         ToolOutput::Err(error) => {
             assert_eq!(desk.content("f"), before, "changed despite {error}");
-            Err(error.code.into_owned())
+            Err(error.code)
         }
     }
 }
@@ -153,7 +153,7 @@ fn what_does_not_fit_without_a_doubt_is_rejected() {
         ("a\n", "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n".to_owned()),
         ("a\nb\n", "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n".to_owned()),
     ] {
-        assert_eq!(patched(before, &patch), Err("patch_rejected".to_owned()), "{before:?} {patch:?}");
+        assert_eq!(patched(before, &patch), Err(ToolCode::PatchRejected), "{before:?} {patch:?}");
     }
 }
 
@@ -167,7 +167,7 @@ fn a_rejected_hunk_names_the_nearest_text_but_not_before_it_is_allowed() {
         "hunk 1 of 1 for {} (line 3 of the patch) does not match the file: read it again; nothing was changed",
         desk.path("f").display()
     );
-    assert_eq!((doomed.code.as_ref(), &doomed.message), ("patch_rejected", &plain));
+    assert_eq!((doomed.code, &doomed.message), (ToolCode::PatchRejected, &plain));
     let (_, message) = desk.err("patch", patch);
     assert_eq!(
         message,
@@ -185,15 +185,15 @@ fn a_patch_that_fails_at_its_third_file_changes_none() {
     let desk = Desk::with(&[("a", "old\n"), ("b", "old\n"), ("c", "other\n")]);
     let part = |name: &str| format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-old\n+new\n");
     let patch = format!("{}{}{}", part("a"), part("b"), part("c"));
-    assert_eq!(desk.err("patch", json!({"patch": patch})).0, "patch_rejected");
+    assert_eq!(desk.err("patch", json!({"patch": patch})).0, ToolCode::PatchRejected);
     let missing = format!("{}{}{}", part("a"), part("b"), part("d"));
     let (code, message) = desk.err("patch", json!({"patch": missing}));
-    assert_eq!(code, "path_error");
+    assert_eq!(code, ToolCode::PathError);
     assert!(message.contains("does not exist"), "{message}");
     // The third cannot be made: a file stands where its folder should be.
     let under = format!("{}{}--- /dev/null\n+++ b/c/x/y\n@@ -0,0 +1 @@\n+x\n", part("a"), part("b"));
     let (code, _) = desk.err("patch", json!({"patch": under}));
-    assert_eq!(code, "path_error");
+    assert_eq!(code, ToolCode::PathError);
     assert_eq!(
         (desk.content("a"), desk.content("b"), desk.content("c")),
         ("old\n".into(), "old\n".into(), "other\n".into())
@@ -208,7 +208,7 @@ fn what_changed_since_it_was_shown_is_not_touched() {
     let prepared = desk.prepare("patch", patch.clone()).unwrap();
     fs::write(desk.path("f"), "a\nsomebody else\n").unwrap();
     let ToolOutput::Err(error) = run(prepared) else { panic!("written") };
-    assert_eq!((error.code.as_ref(), desk.content("f").as_str()), ("changed_since", "a\nsomebody else\n"));
+    assert_eq!((error.code, desk.content("f").as_str()), (ToolCode::ChangedSince, "a\nsomebody else\n"));
     // A file that did not fit when it was judged is not written although it fits now.
     fs::write(desk.path("f"), "x\n").unwrap();
     let prepared = desk.prepare("patch", patch).unwrap();
@@ -257,7 +257,7 @@ fn odd_names_and_links() {
     for gone in ["*** Delete File: link", "*** Update File: link\n*** Move to: new\n-y\n+z"] {
         let (code, message) =
             desk.err("patch", json!({"patch": format!("*** Begin Patch\n{gone}\n*** End Patch")}));
-        assert_eq!(code, "patch_rejected");
+        assert_eq!(code, ToolCode::PatchRejected);
         assert!(message.contains("symbolic link"), "{message}");
     }
     let outside = desk
@@ -298,7 +298,7 @@ fn what_is_no_patch_is_named() {
         ),
     ] {
         let (code, message) = desk.err("patch", json!({"patch": patch}));
-        assert_eq!(code, "invalid_input", "{patch:?}: {message}");
+        assert_eq!(code, ToolCode::InvalidInput, "{patch:?}: {message}");
         assert!(message.contains(part), "{patch:?}: {message}");
     }
 }
@@ -310,7 +310,10 @@ fn a_hostile_file_costs_no_time() {
     let desk = Desk::with(&[("f", &format!("{before}other\n"))]);
     let started = std::time::Instant::now();
     desk.ok("patch", json!({"patch": unified(&format!("@@ @@\n{hunk}"))}));
-    assert_eq!(desk.err("patch", json!({"patch": unified("@@ @@\n same\n-same\n+x\n")})).0, "patch_rejected");
+    assert_eq!(
+        desk.err("patch", json!({"patch": unified("@@ @@\n same\n-same\n+x\n")})).0,
+        ToolCode::PatchRejected
+    );
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 

@@ -25,7 +25,7 @@ fn lines_are_picked_and_the_way_on_is_told() {
     let exact = desk.ok("read", json!({"path": "ten", "limit": 10}));
     assert!(exact.get("next_offset").is_none());
     let (code, message) = desk.err("read", json!({"path": "ten", "offset": 11}));
-    assert_eq!(code, "invalid_input");
+    assert_eq!(code, ToolCode::InvalidInput);
     assert!(message.ends_with("has 10 lines"), "{message}");
 }
 
@@ -96,13 +96,13 @@ fn empty_files_and_made_up_ones_are_read() {
 fn what_cannot_be_read_says_why() {
     let desk = Desk::with(&[("README.md", "x")]);
     let (code, message) = desk.err("read", json!({"path": "readme.md"}));
-    assert_eq!(code, "ENOENT");
+    assert_eq!(code, ToolCode::Enoent);
     assert!(message.starts_with("File not found: ") && message.ends_with("README.md"), "{message}");
     let (code, message) = desk.err("read", json!({"path": "."}));
-    assert_eq!(code, "not_regular");
+    assert_eq!(code, ToolCode::NotRegular);
     assert!(message.contains("is a folder"), "{message}");
-    assert_eq!(desk.err("read", json!({"path": "/dev/zero"})).0, "not_regular");
-    assert_eq!(desk.err("read", json!({"path": "README.md/x"})).0, "ENOTDIR");
+    assert_eq!(desk.err("read", json!({"path": "/dev/zero"})).0, ToolCode::NotRegular);
+    assert_eq!(desk.err("read", json!({"path": "README.md/x"})).0, ToolCode::Enotdir);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_read_without_end_is_cut_off_by_time_and_by_interrupt() {
     let tool = desk.registry.find("read").unwrap();
     let input = || json!({"path": "endless", "offset": 2}).as_object().unwrap().clone();
     let ToolOutput::Err(error) = run(tool.prepare(input(), &cx).unwrap()) else { panic!("it ended") };
-    assert_eq!(error.code, "timeout");
+    assert_eq!(error.code, ToolCode::Timeout);
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (progress, _) = mpsc::channel(1);
@@ -125,5 +125,5 @@ fn a_read_without_end_is_cut_off_by_time_and_by_interrupt() {
     let running = (tool.prepare(input(), &desk.cx).unwrap().run)(call);
     let (output, ()) = runtime.block_on(async { tokio::join!(running, async { cancel.cancel() }) });
     let ToolOutput::Err(error) = output else { panic!("it ended") };
-    assert_eq!(error.code, "interrupted");
+    assert_eq!(error.code, ToolCode::Interrupted);
 }

@@ -199,19 +199,19 @@ fn odd_names_stay_one_line_each() {
 fn faults_are_named() {
     let desk = tree(&[("src/main.rs", "x")]);
     for (tool, input, code, part) in [
-        ("grep", json!({"pattern": "fn main("}), "invalid_input", "set `literal` to true"),
-        ("grep", json!({"pattern": "a\\nb"}), "invalid_input", "cannot span lines"),
-        ("grep", json!({"pattern": ""}), "invalid_input", "empty"),
-        ("grep", json!({"pattern": "x", "context": -1}), "invalid_input", "`context`"),
-        ("grep", json!({"pattern": "x", "literal": "maybe"}), "invalid_input", "true or false"),
-        ("grep", json!({"pattern": "(?:a{1000}){1000}"}), "invalid_input", "size limit"),
-        ("grep", json!({"pattern": "x", "glob": "[z-a]"}), "invalid_input", "glob"),
-        ("grep", json!({"pattern": "x", "path": "scr"}), "ENOENT", "near names here: src"),
-        ("glob", json!({"pattern": "*", "path": "src/main.rs"}), "ENOTDIR", "no folder"),
-        ("glob", json!({}), "invalid_input", "`pattern` is missing"),
-        ("list", json!({"path": "nowhere"}), "ENOENT", "does not exist"),
-        ("list", json!({"depth": 0}), "invalid_input", "`depth`"),
-        ("grep", json!({"pattern": "x", "path": "/dev/zero"}), "not_regular", "a device"),
+        ("grep", json!({"pattern": "fn main("}), ToolCode::InvalidInput, "set `literal` to true"),
+        ("grep", json!({"pattern": "a\\nb"}), ToolCode::InvalidInput, "cannot span lines"),
+        ("grep", json!({"pattern": ""}), ToolCode::InvalidInput, "empty"),
+        ("grep", json!({"pattern": "x", "context": -1}), ToolCode::InvalidInput, "`context`"),
+        ("grep", json!({"pattern": "x", "literal": "maybe"}), ToolCode::InvalidInput, "true or false"),
+        ("grep", json!({"pattern": "(?:a{1000}){1000}"}), ToolCode::InvalidInput, "size limit"),
+        ("grep", json!({"pattern": "x", "glob": "[z-a]"}), ToolCode::InvalidInput, "glob"),
+        ("grep", json!({"pattern": "x", "path": "scr"}), ToolCode::Enoent, "near names here: src"),
+        ("glob", json!({"pattern": "*", "path": "src/main.rs"}), ToolCode::Enotdir, "no folder"),
+        ("glob", json!({}), ToolCode::InvalidInput, "`pattern` is missing"),
+        ("list", json!({"path": "nowhere"}), ToolCode::Enoent, "does not exist"),
+        ("list", json!({"depth": 0}), ToolCode::InvalidInput, "`depth`"),
+        ("grep", json!({"pattern": "x", "path": "/dev/zero"}), ToolCode::NotRegular, "a device"),
     ] {
         let (found, message) = desk.err(tool, input.clone());
         assert_eq!(found, code, "{input}: {message}");
@@ -317,7 +317,7 @@ fn ten_thousand_files_and_a_huge_one_take_no_time_to_stop() {
     cancel.cancel();
     let started = Instant::now();
     let output = runtime.block_on((prepared.run)(RunContext { id: "1".to_owned(), cancel, progress }));
-    assert_eq!(output, ToolOutput::error("interrupted", "the search was interrupted"));
+    assert_eq!(output, ToolOutput::error(ToolCode::Interrupted, "the search was interrupted"));
     drop(runtime);
     assert!(started.elapsed() < Duration::from_secs(2));
 }

@@ -1,4 +1,4 @@
-use zdx_protocol::Todo;
+use zdx_protocol::{Todo, ToolCode};
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn written(input: Value) -> Result<Vec<(String, String, String)>, String> {
             Ok(items.iter().map(|todo| (todo.id.clone(), todo.content.clone(), status(todo))).collect())
         }
         ToolOutput::Err(error) => {
-            assert_eq!(error.code, "invalid_input");
+            assert_eq!(error.code, ToolCode::InvalidInput);
             assert!(desk.cx.todos.items().is_empty(), "changed despite {error}");
             Err(error.message)
         }

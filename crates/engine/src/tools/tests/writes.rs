@@ -36,7 +36,7 @@ fn the_preview_shows_the_change() {
         prepared.preview,
         Preview::Change {
             path: desk.path("a"),
-            operation: "updated".into(),
+            operation: Operation::Updated,
             additions: 1,
             deletions: 1,
             diff: "@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into(),
@@ -50,18 +50,18 @@ fn what_cannot_be_written_says_why() {
     let desk = Desk::with(&[("file", "x")]);
     fs::create_dir(desk.path("folder")).unwrap();
     for (path, expected) in [
-        ("folder", "not_regular"),
-        ("file/below", "mkdir_error"),
-        ("/dev/null", "not_regular"),
-        ("/proc/zdx/new", "mkdir_error"),
-        ("/proc/zdx", "write_error"),
+        ("folder", ToolCode::NotRegular),
+        ("file/below", ToolCode::MkdirError),
+        ("/dev/null", ToolCode::NotRegular),
+        ("/proc/zdx/new", ToolCode::MkdirError),
+        ("/proc/zdx", ToolCode::WriteError),
     ] {
         let (code, message) = desk.err("write", json!({"path": path, "content": "y"}));
         assert_eq!(code, expected, "{path}: {message}");
         assert!(!message.contains("os error"), "{message}");
     }
     let prepared = desk.prepare("write", json!({"path": "folder", "content": "y"})).unwrap();
-    assert_eq!(prepared.doomed.unwrap().code, "not_regular");
+    assert_eq!(prepared.doomed.unwrap().code, ToolCode::NotRegular);
     assert_eq!(desk.content("file"), "x");
 }
 
@@ -71,7 +71,7 @@ fn a_file_that_changed_after_the_preview_is_not_overwritten() {
     let prepared = desk.prepare("write", json!({"path": "a", "content": "mine"})).unwrap();
     fs::write(desk.path("a"), "theirs").unwrap();
     let ToolOutput::Err(error) = run(prepared) else { panic!("overwritten") };
-    assert_eq!(error.code, "changed_since");
+    assert_eq!(error.code, ToolCode::ChangedSince);
     assert_eq!(desk.content("a"), "theirs");
 
     let prepared = desk.prepare("write", json!({"path": "new", "content": "mine"})).unwrap();
@@ -98,6 +98,6 @@ fn an_interrupt_that_came_first_changes_nothing() {
     cancel.cancel();
     let output = runtime.block_on((prepared.run)(RunContext { id: String::new(), cancel, progress }));
     let ToolOutput::Err(error) = output else { panic!("written") };
-    assert_eq!(error.code, "interrupted");
+    assert_eq!(error.code, ToolCode::Interrupted);
     assert!(!desk.path("new").exists());
 }

@@ -70,15 +70,16 @@ fn odd_paths_are_told_apart() {
     let place = place();
     symlink("loop", place.root.join("loop")).unwrap();
     let code = |named: &str| place.workspace.resolve(named).unwrap_err().code();
-    assert_eq!(code(""), "invalid_input");
-    assert_eq!(code("a\0b"), "invalid_input");
-    assert_eq!([code("$HOME/x"), code("${TMPDIR}")], ["invalid_input"; 2]);
+    assert_eq!(code(""), ToolCode::InvalidInput);
+    assert_eq!(code("a\0b"), ToolCode::InvalidInput);
+    assert_eq!(code("$HOME/x"), ToolCode::InvalidInput);
+    assert_eq!(code("${TMPDIR}"), ToolCode::InvalidInput);
     for literal in ["./$HOME/x", "$lang/page.tsx", "$id.tsx", "a/$HOME", "$"] {
         assert!(place.workspace.resolve(literal).unwrap().inside, "{literal}");
     }
-    assert_eq!(code("loop"), "ELOOP");
-    assert_eq!(code("sub/file/below"), "ENOTDIR");
-    assert_eq!(code(&"x".repeat(300)), "ENAMETOOLONG");
+    assert_eq!(code("loop"), ToolCode::Eloop);
+    assert_eq!(code("sub/file/below"), ToolCode::Enotdir);
+    assert_eq!(code(&"x".repeat(300)), ToolCode::Enametoolong);
 }
 
 #[cfg(target_os = "linux")]
@@ -97,7 +98,7 @@ fn only_regular_files_are_opened_and_nothing_waits() {
     for named in ["fifo", "sub", ".", "/dev/zero", "/"] {
         let target = place.workspace.resolve(named).unwrap();
         let error = place.workspace.open_file(&target).err().unwrap();
-        assert_eq!(error.code(), "not_regular", "{named}");
+        assert_eq!(error.code(), ToolCode::NotRegular, "{named}");
     }
 }
 
@@ -141,9 +142,9 @@ fn a_write_through_a_link_leaves_the_link() {
 fn a_failed_write_leaves_nothing() {
     let place = place();
     let target = place.workspace.resolve("sub").unwrap();
-    assert_eq!(place.workspace.replace(&target, b"x").unwrap_err().code(), "not_regular");
+    assert_eq!(place.workspace.replace(&target, b"x").unwrap_err().code(), ToolCode::NotRegular);
     let target = Target { path: place.root.join("sub/file/below"), inside: true, exists: false };
-    assert_eq!(place.workspace.replace(&target, b"x").unwrap_err().code(), "mkdir_error");
+    assert_eq!(place.workspace.replace(&target, b"x").unwrap_err().code(), ToolCode::MkdirError);
     assert_eq!(leftovers(&place.root), 0);
     assert_eq!(leftovers(&place.root.join("sub")), 0);
 }
@@ -161,15 +162,15 @@ fn a_link_swapped_in_after_the_decision_is_not_followed() {
     fs::rename(place.root.join("sub"), place.root.join("moved")).unwrap();
     symlink(&place.outside, place.root.join("sub")).unwrap();
     fs::write(place.outside.join("file"), "outside").unwrap();
-    assert_eq!(place.workspace.open_file(&read).err().unwrap().code(), "symlink_escape");
-    assert_eq!(place.workspace.replace(&write, b"x").unwrap_err().code(), "symlink_escape");
+    assert_eq!(place.workspace.open_file(&read).err().unwrap().code(), ToolCode::SymlinkEscape);
+    assert_eq!(place.workspace.replace(&write, b"x").unwrap_err().code(), ToolCode::SymlinkEscape);
     assert!(!place.outside.join("new").exists());
 
     let last = place.workspace.resolve("moved/file").unwrap();
     fs::remove_file(place.root.join("moved/file")).unwrap();
     symlink(place.outside.join("secret"), place.root.join("moved/file")).unwrap();
-    assert_eq!(place.workspace.open_file(&last).err().unwrap().code(), "symlink_escape");
-    assert_eq!(place.workspace.replace(&last, b"x").unwrap_err().code(), "symlink_escape");
+    assert_eq!(place.workspace.open_file(&last).err().unwrap().code(), ToolCode::SymlinkEscape);
+    assert_eq!(place.workspace.replace(&last, b"x").unwrap_err().code(), ToolCode::SymlinkEscape);
     assert_eq!(fs::read(place.outside.join("secret")).unwrap(), b"secret");
 }
 

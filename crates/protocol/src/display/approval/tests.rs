@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::code::ReasonCode;
 use crate::display::text::width;
 use crate::policy::{Reason, RequestId};
 
@@ -20,7 +21,7 @@ fn command(text: &str) -> ApprovalRequest {
         preview: Preview::Command { command: text.to_owned() },
         danger: Danger::Ask,
         reason: Reason {
-            code: "approval_required".to_owned(),
+            code: ReasonCode::ApprovalRequired,
             message: "bash asks by default".to_owned(),
             rule: Some("bash = ask (built in)".to_owned()),
         },
@@ -77,7 +78,7 @@ fn a_change_shows_its_diff() {
         },
         preview: Preview::Change {
             path: "motd".into(),
-            operation: "updated".to_owned(),
+            operation: Operation::Updated,
             additions: 1,
             deletions: 1,
             diff: "--- a\n+++ b\n@@ -1,2 +1,2 @@\n hello\n-old\u{202e}\n+new\n".to_owned(),
@@ -110,7 +111,7 @@ fn a_file_of_the_workspace_is_named_from_there_and_once() {
         },
         preview: Preview::Change {
             path,
-            operation: "updated".to_owned(),
+            operation: Operation::Updated,
             additions: 1,
             deletions: 0,
             diff: "@@ -1 +1,2 @@\n a\n+b\n".to_owned(),

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::code::ToolCode;
 
 const BOUNDS: Bounds = Bounds { columns: 40, lines: 6 };
 
@@ -67,7 +68,7 @@ fn results_read_as_promised() {
     for (name, data, text) in table {
         assert_eq!(tool_finished(name, &ToolOutput::Ok(data)), format!("Tool finished: {text}"));
     }
-    let error = ToolOutput::error("ENOENT", "File not found\nreally\x07");
+    let error = ToolOutput::error(ToolCode::Enoent, "File not found\nreally\x07");
     assert_eq!(tool_finished("read", &error), "Tool finished: read error=ENOENT File not found really");
     assert_eq!(done(20), "Done. (0.02s)");
 }
@@ -75,9 +76,10 @@ fn results_read_as_promised() {
 #[test]
 fn why_a_call_failed_is_whole_and_a_success_is_short() {
     let why = format!("{}; run interactively", "cause ".repeat(100).trim_end());
-    let error = ToolOutput::error("approval_required", &why);
+    let error = ToolOutput::error(ToolCode::ApprovalRequired, &why);
     assert_eq!(tool_finished("bash", &error), format!("Tool finished: bash error=approval_required {why}"));
-    let line = tool_finished("bash", &ToolOutput::error("denied", format!("{} the way out", why.repeat(9))));
+    let line =
+        tool_finished("bash", &ToolOutput::error(ToolCode::Denied, format!("{} the way out", why.repeat(9))));
     assert!(line.chars().count() < 2_100 && line.contains('…') && line.ends_with(" the way out"), "{line}");
     let report = ToolOutput::Ok(json!({"agent": "explore", "report": why}));
     assert!(tool_finished("task", &report).chars().count() < 200);
@@ -96,7 +98,7 @@ fn a_change_is_summed_up_in_lines() {
     assert!(summary("write", &write, &ok(json!({"created": false})), BOUNDS).is_empty());
     let lines = summary("write", &write, &ok(json!({"diff": "@@ -1 +1 @@\n-a\n+b\n"})), BOUNDS);
     assert_eq!(texts(lines), ["@@ -1 +1 @@", "-a", "+b"]);
-    assert!(summary("edit", &edit, &ToolOutput::error("x", "y"), BOUNDS).is_empty());
+    assert!(summary("edit", &edit, &ToolOutput::error("x".into(), "y"), BOUNDS).is_empty());
     let todos = ok(json!({"checklist": "[x] plan\n[~] build\x1b[2J\n[ ] ship"}));
     let lines = summary("todowrite", &json!({}), &todos, BOUNDS);
     assert_eq!(texts(lines), ["[x] plan", "[~] build", "[ ] ship"]);

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::files::Entry;
 use crate::policy::shell::programs::names::{CREATORS, NO_FILES, OUTPUT_OPTIONS, PATTERN_FIRST, READERS};
 use crate::policy::shell::programs::options::{operands, pattern_values};
@@ -169,7 +171,7 @@ impl Walker<'_> {
             return;
         }
         if argv.iter().any(|arg| arg.text.starts_with("--del") || arg.text == "--remove-source-files") {
-            part.confirm("destructive", "it deletes files on the other side");
+            part.confirm(ReasonCode::Destructive, "it deletes files on the other side");
         }
         if argv.iter().any(|arg| {
             arg.text == "-e"
@@ -182,7 +184,7 @@ impl Walker<'_> {
                 || arg.text == "-S"
         }) && matches!(name, "rsync" | "scp")
         {
-            part.confirm("helper", "it runs a program of its options' choice");
+            part.confirm(ReasonCode::Helper, "it runs a program of its options' choice");
         }
         let (sources, target) = match target_option {
             Some(target) => (files.as_slice(), target),

@@ -1,5 +1,7 @@
 //! awk: its programs are looked through for what they run and write; nothing of them is interpreted.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::Part;
 use crate::policy::shell::programs::awk_code;
 use crate::policy::shell::programs::scripts::strings_of;
@@ -46,7 +48,7 @@ impl Walker<'_> {
                     programs.push(program);
                 }
                 ('i', Some(library)) if library.text == "inplace" => in_place = true,
-                ('i' | 'l', Some(_)) => part.ask("workspace_file", "it loads a library"),
+                ('i' | 'l', Some(_)) => part.ask("it loads a library"),
                 _ => {}
             }
         }
@@ -74,7 +76,7 @@ impl Walker<'_> {
     fn awk_program(&mut self, code: &str, part: &mut Part) {
         let bare = awk_code::code(code).unwrap_or_else(|| code.to_owned());
         if awk_code::runs_commands(&bare) {
-            part.confirm("helper", "the awk program runs other commands");
+            part.confirm(ReasonCode::Helper, "the awk program runs other commands");
             for text in strings_of(code) {
                 self.only_listed(&text, part);
             }
@@ -93,7 +95,7 @@ impl Walker<'_> {
         if bare.split("print").skip(1).any(|rest| {
             rest.split([';', '}', '\n']).next().unwrap_or("").contains('>') && !rest.contains('(')
         }) {
-            part.ask("changes", "the awk program may write files");
+            part.ask("the awk program may write files");
         }
     }
 }

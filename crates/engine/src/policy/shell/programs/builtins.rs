@@ -1,5 +1,7 @@
 //! Builtins of the shell that run text, set variables, change the folder or give names another meaning.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::Concern;
 use crate::policy::shell::Part;
 use crate::policy::shell::programs::commands::basename;
@@ -54,13 +56,16 @@ impl Walker<'_> {
                 self.names_and_numbers(name, argv, part);
             }
             "hash" if has_letter(argv, 'p') => {
-                part.confirm("helper", "it makes a name run another program");
+                part.confirm(ReasonCode::Helper, "it makes a name run another program");
             }
             "enable" if has_letter(argv, 'f') => {
-                part.confirm("helper", "it loads code into the shell");
+                part.confirm(ReasonCode::Helper, "it loads code into the shell");
             }
             "set" | "shopt" if rereads(argv) => {
-                part.confirm("opaque", "it makes the shell read the rest of the script differently");
+                part.confirm(
+                    ReasonCode::Opaque,
+                    "it makes the shell read the rest of the script differently",
+                );
             }
             "set" => {
                 self.numbers_later(argv.iter().map(|arg| arg.text.as_str()), part);
@@ -69,7 +74,7 @@ impl Walker<'_> {
             }
             "history" => self.history(argv, part),
             "bind" | "complete" | "compgen" | "compopt" | "fc" => {
-                part.confirm("opaque", format!("{name} can run text that is not plain here"));
+                part.confirm(ReasonCode::Opaque, format!("{name} can run text that is not plain here"));
             }
             "jobs" if argv.get(1).is_some_and(|arg| arg.text == "-x") => self.inner(&argv[2..], part, false),
             _ if is_shell(name) => self.shell(name, argv, part),
@@ -89,7 +94,7 @@ impl Walker<'_> {
             None => match self.printed_argument(part) {
                 Some(text) => self.text(&text),
                 None => {
-                    part.confirm("opaque", "eval runs text that is not known before it runs");
+                    part.confirm(ReasonCode::Opaque, "eval runs text that is not known before it runs");
                     self.partly_known(words, part);
                 }
             },
@@ -113,7 +118,7 @@ impl Walker<'_> {
     /// A script given by name.
     fn script_file(&mut self, file: &Arg, part: &mut Part) {
         if file.known().is_none() {
-            part.confirm("opaque", "which file it runs is not known before it runs");
+            part.confirm(ReasonCode::Opaque, "which file it runs is not known before it runs");
             return;
         }
         if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-") {
@@ -122,19 +127,19 @@ impl Walker<'_> {
         }
         // A bare name is looked for on the search path too.
         if is_listed(basename(&file.text)) || is_forbidden(basename(&file.text)) {
-            part.confirm("listed_command", format!("it runs {} through a shell", file.text));
+            part.confirm(ReasonCode::ListedCommand, format!("it runs {} through a shell", file.text));
         }
         let files = self.place(file).paths();
         if files.iter().any(|path| self.written.contains(path) || self.was_fetched(path)) {
-            part.confirm("opaque", "it runs a file that this very script writes");
+            part.confirm(ReasonCode::Opaque, "it runs a file that this very script writes");
         }
         if files.iter().any(|path| path.starts_with("/dev") || path.starts_with("/proc")) {
-            part.confirm("opaque", "it runs whatever it reads");
+            part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
         }
         for path in files.into_iter().filter(|path| self.is_outside(path)) {
             part.add(Concern::Outside { path, write: false });
         }
-        part.ask("workspace_file", "it runs a file of the workspace");
+        part.ask("it runs a file of the workspace");
     }
 
     fn trap(&mut self, argv: &[Arg], part: &mut Part) {
@@ -152,7 +157,7 @@ impl Walker<'_> {
                 self.later(|walker| walker.text(&text));
             }
             None => {
-                part.confirm("opaque", "the trap runs text that is not known before it runs");
+                part.confirm(ReasonCode::Opaque, "the trap runs text that is not known before it runs");
                 self.partly_known(std::slice::from_ref(action), part);
             }
         }
@@ -174,11 +179,11 @@ impl Walker<'_> {
         part.plain = false;
         for arg in argv.iter().skip(1) {
             let Some(text) = arg.known() else {
-                part.confirm("opaque", "which alias it defines is not known before it runs");
+                part.confirm(ReasonCode::Opaque, "which alias it defines is not known before it runs");
                 continue;
             };
             let Some((name, value)) = text.split_once('=') else { continue };
-            part.ask("shadowed", format!("it gives {name} another meaning"));
+            part.ask(format!("it gives {name} another meaning"));
             // With two meanings, which one a later line has depends on what runs.
             let known = self.found.aliases.entry(name.to_owned()).or_insert_with(|| Some(value.to_owned()));
             if known.as_deref() != Some(value) {
@@ -220,21 +225,21 @@ impl Walker<'_> {
         for arg in argv.iter().skip(1) {
             if arg.text.starts_with(['-', '+']) {
                 if arg.text.starts_with('-') && arg.text.contains('n') && argv[0].text != "export" {
-                    part.confirm("opaque", "it gives a variable a second name");
+                    part.confirm(ReasonCode::Opaque, "it gives a variable a second name");
                 }
                 continue;
             }
             if self.runs_in_arithmetic(&arg.text) {
-                part.confirm("opaque", "the value holds a command that arithmetic would run");
+                part.confirm(ReasonCode::Opaque, "the value holds a command that arithmetic would run");
             }
             // A list in quotes is expanded once more.
             let list =
                 arg.text.split_once("=(").is_some_and(|(_, list)| list.contains("$(") || list.contains('`'));
             if list {
-                part.confirm("opaque", "the list holds a command that would run");
+                part.confirm(ReasonCode::Opaque, "the list holds a command that would run");
             }
             if arg.text.starts_with('\0') {
-                part.confirm("opaque", "which variable it sets is not known before it runs");
+                part.confirm(ReasonCode::Opaque, "which variable it sets is not known before it runs");
                 continue;
             }
             match arg.text.split_once('=') {
@@ -247,7 +252,7 @@ impl Walker<'_> {
                     self.set_variable_to(name, known, part);
                 }
                 // `export X` passes on what is set elsewhere in the script, where it is seen.
-                None => part.ask("assignment", "it changes variables"),
+                None => part.ask("it changes variables"),
             }
         }
     }
@@ -262,7 +267,7 @@ impl Walker<'_> {
                         || matches!(arg.text.as_str(), "-v" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
                 });
             if numeric {
-                part.confirm("opaque", "an argument holds a command that the shell would run");
+                part.confirm(ReasonCode::Opaque, "an argument holds a command that the shell would run");
             }
         }
         match name {
@@ -284,7 +289,7 @@ impl Walker<'_> {
                     self.found.literals.extend(lines);
                 }
                 if argv.iter().any(|arg| arg.text == "-C") && name != "read" {
-                    part.confirm("opaque", "it runs a callback");
+                    part.confirm(ReasonCode::Opaque, "it runs a callback");
                 }
                 for arg in argv.iter().skip(1) {
                     for word in arg.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
@@ -293,7 +298,7 @@ impl Walker<'_> {
                         }
                     }
                     if arg.text.starts_with('\0') {
-                        part.ask("opaque", "which variable it sets is not known before it runs");
+                        part.ask("which variable it sets is not known before it runs");
                     }
                 }
             }
@@ -309,7 +314,7 @@ impl Walker<'_> {
             && matches!(name, "sh" | "bash" | "dash" | "ksh" | "zsh")
             && !file.splits
         {
-            part.ask("workspace_file", "it checks a script without running it");
+            part.ask("it checks a script without running it");
             self.reads(file, part);
             return;
         }
@@ -325,14 +330,14 @@ impl Walker<'_> {
                 break;
             }
             if arg.known().is_none() {
-                part.confirm("opaque", "how the shell starts is not known before it runs");
+                part.confirm(ReasonCode::Opaque, "how the shell starts is not known before it runs");
                 return;
             }
             at += 1;
             if let Some(long) = text.strip_prefix("--") {
                 match long.split('=').next().unwrap_or(long) {
                     "rcfile" | "init-file" => {
-                        part.confirm("helper", "it runs a start-up file");
+                        part.confirm(ReasonCode::Helper, "it runs a start-up file");
                         at += usize::from(!long.contains('='));
                     }
                     "norc" | "noprofile" | "posix" | "login" | "restricted" | "verbose" | "noediting" => {}
@@ -345,17 +350,17 @@ impl Walker<'_> {
                         None => text_follows = true,
                     },
                     _ => part.confirm(
-                        "opaque",
+                        ReasonCode::Opaque,
                         format!("the option {text} is not known, so neither is what runs"),
                     ),
                 }
                 continue;
             }
             if name == "pwsh" && text.to_lowercase().starts_with("-e") {
-                part.confirm("opaque", "its script is encoded");
+                part.confirm(ReasonCode::Opaque, "its script is encoded");
             }
             if text.starts_with('-') && text.contains(['k', 'H']) && name != "pwsh" {
-                part.confirm("opaque", "it makes the shell read the script differently");
+                part.confirm(ReasonCode::Opaque, "it makes the shell read the script differently");
             }
             text_follows |= text.starts_with('-')
                 && (text.contains('c') || matches!((name, text), ("fish", "-C") | ("pwsh", "-Command")));
@@ -366,7 +371,7 @@ impl Walker<'_> {
             // -o and -O take a word.
             let words = text[1..].matches(['o', 'O']).count();
             if argv.iter().skip(at).take(words).any(|arg| REREADS.contains(&arg.text.as_str())) {
-                part.confirm("opaque", "it makes the shell read the script differently");
+                part.confirm(ReasonCode::Opaque, "it makes the shell read the script differently");
             }
             at += words;
         }
@@ -378,7 +383,10 @@ impl Walker<'_> {
                     self.apart(&text);
                 }
                 None => {
-                    part.confirm("opaque", "the text it gives to a shell is not known before it runs");
+                    part.confirm(
+                        ReasonCode::Opaque,
+                        "the text it gives to a shell is not known before it runs",
+                    );
                     self.partly_known(std::slice::from_ref(script), part);
                 }
             },

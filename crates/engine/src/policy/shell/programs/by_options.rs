@@ -1,5 +1,7 @@
 //! Programs that run others, or write files, through their options: find, tar, ssh, editors, containers.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::Part;
 use crate::policy::shell::programs::git;
 use crate::policy::shell::programs::options::operands;
@@ -34,7 +36,7 @@ pub fn program(walker: &mut Walker<'_>, name: &str, argv: &[Arg], part: &mut Par
                 matches!(arg.text.as_str(), "-w" | "--write" | "-p") || arg.text.contains('=')
             }) =>
         {
-            part.confirm("destructive", "it changes the running system");
+            part.confirm(ReasonCode::Destructive, "it changes the running system");
         }
         "make" | "gmake" => {
             walker.make(argv, part);
@@ -98,7 +100,7 @@ impl Walker<'_> {
                         || escapes(&text)
                         || matches!(arg.text.as_str(), "-S" | "-s" | "-u" | "-l" | "--load" | "--script") =>
                 {
-                    part.confirm("helper", "the editor is told to run something");
+                    part.confirm(ReasonCode::Helper, "the editor is told to run something");
                     self.only_listed(
                         text.split_once('!').map_or(text.as_str(), |(_, command)| command),
                         part,
@@ -112,7 +114,7 @@ impl Walker<'_> {
             self.changes(file, Change::Alter, part);
         }
         if !matches!(self.stdin, Stdin::Nothing) {
-            part.confirm("opaque", "the editor takes its orders from what it reads");
+            part.confirm(ReasonCode::Opaque, "the editor takes its orders from what it reads");
         }
     }
 
@@ -120,24 +122,27 @@ impl Walker<'_> {
         let everything = argv.iter().skip(2).any(|arg| matches!(arg.text.as_str(), "-1" | "0" | "1"))
             || argv.iter().any(|arg| arg.text == "1");
         if everything {
-            part.confirm("destructive", "it signals every process, or the one that runs the machine");
+            part.confirm(
+                ReasonCode::Destructive,
+                "it signals every process, or the one that runs the machine",
+            );
         }
     }
 
     fn crontab(&mut self, argv: &[Arg], part: &mut Part) {
         let only_lists = argv.len() > 1 && argv.iter().skip(1).all(|arg| arg.text == "-l");
         if !only_lists {
-            part.confirm("destructive", "it changes what runs later, without zdx");
+            part.confirm(ReasonCode::Destructive, "it changes what runs later, without zdx");
         }
     }
 
     fn make(&mut self, argv: &[Arg], part: &mut Part) {
-        part.ask("workspace_file", "it runs what a file of the workspace says");
+        part.ask("it runs what a file of the workspace says");
         let makefile = |path: &std::path::PathBuf| {
             path.file_name().is_some_and(|name| name.to_string_lossy().to_lowercase().ends_with("makefile"))
         };
         if self.written.iter().any(makefile) {
-            part.confirm("opaque", "it runs a file that this very script writes");
+            part.confirm(ReasonCode::Opaque, "it runs a file that this very script writes");
         }
         for (index, arg) in argv.iter().enumerate().skip(1) {
             let text = arg.text.as_str();
@@ -166,7 +171,7 @@ impl Walker<'_> {
                     || text.contains("$(shell")
                     || text.contains("${shell") =>
                 {
-                    part.confirm("helper", "it tells make what to run");
+                    part.confirm(ReasonCode::Helper, "it tells make what to run");
                 }
                 _ if !text.starts_with('-') && text.contains('=') => {
                     let value = text.split_once('=').map_or("", |(_, value)| value).to_owned();
@@ -180,7 +185,7 @@ impl Walker<'_> {
 
     fn makefile(&mut self, file: &Arg, part: &mut Part) {
         if file.text == "-" || self.is_harmless(file) {
-            part.confirm("opaque", "it runs whatever it reads");
+            part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
         } else {
             self.reads(file, part);
         }
@@ -197,7 +202,7 @@ impl Walker<'_> {
                 let command =
                     [".shell ", ".system ", "\\!", "system "].iter().find_map(|way| line.strip_prefix(way));
                 if let Some(command) = command {
-                    part.confirm("helper", "it runs a command out of the database's shell");
+                    part.confirm(ReasonCode::Helper, "it runs a command out of the database's shell");
                     self.only_listed(command, part);
                 }
             }
@@ -245,10 +250,10 @@ impl Walker<'_> {
             let chosen = runs.contains(&option) || attached || cut;
             if chosen && !(name == "cargo" && chooses_no_program(value)) {
                 part.plain = false;
-                part.confirm("helper", format!("{option} chooses a program or code to run"));
+                part.confirm(ReasonCode::Helper, format!("{option} chooses a program or code to run"));
             }
             if matches!(name, "less" | "more") && text.starts_with('+') && text.contains(['!', '|']) {
-                part.confirm("helper", "it tells the pager to run something");
+                part.confirm(ReasonCode::Helper, "it tells the pager to run something");
             }
         }
     }

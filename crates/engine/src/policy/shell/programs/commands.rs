@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::programs::by_options;
 use crate::policy::shell::programs::dangers::{
     STOPPING_UNITS, copies_raw, destructive_effect, is_destructive, is_forbidden, is_listed, listed_effect,
@@ -62,7 +64,10 @@ impl Walker<'_> {
     pub fn argv(&mut self, argv: &[Arg], part: &mut Part, transparent: bool) {
         let Some(first) = argv.first() else { return };
         if self.wrapped >= MAX_WRAPPED {
-            part.confirm("too_deep", "it wraps commands in commands more often than can be followed");
+            part.confirm(
+                ReasonCode::TooDeep,
+                "it wraps commands in commands more often than can be followed",
+            );
             part.plain = false;
             return;
         }
@@ -83,7 +88,7 @@ impl Walker<'_> {
             part.plain = false;
         }
         let Some(text) = first.known().filter(|_| !first.braced) else {
-            part.confirm("opaque", "which command it runs is not known before it runs");
+            part.confirm(ReasonCode::Opaque, "which command it runs is not known before it runs");
             return;
         };
         // Some file systems do not tell RM from rm.
@@ -120,7 +125,7 @@ impl Walker<'_> {
         let files = self.place(program).paths();
         let link = program.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path)));
         if link || files.iter().any(|path| self.authored.contains(path) || self.was_fetched(path)) {
-            part.confirm("opaque", "it runs a file that this very script makes");
+            part.confirm(ReasonCode::Opaque, "it runs a file that this very script makes");
         }
         for path in &files {
             if self.is_outside(path) && !of_the_system(path) {
@@ -128,7 +133,7 @@ impl Walker<'_> {
             }
         }
         if files.is_empty() || files.iter().any(|path| !self.is_outside(path)) {
-            part.ask("workspace_file", "it runs a file of the workspace");
+            part.ask("it runs a file of the workspace");
         }
     }
 
@@ -136,9 +141,9 @@ impl Walker<'_> {
     fn alias(&mut self, first: &Arg, argv: &[Arg], part: &mut Part) -> bool {
         let Some(value) = self.facts.aliases.get(&first.text).cloned() else { return false };
         part.plain = false;
-        part.ask("shadowed", format!("{} is an alias here", first.text));
+        part.ask(format!("{} is an alias here", first.text));
         if matches!(first.text.as_str(), "cd" | "pushd" | "popd") {
-            part.confirm("opaque", "an alias changes where the rest runs");
+            part.confirm(ReasonCode::Opaque, "an alias changes where the rest runs");
         }
         if !first.bare || self.inside.iter().any(|name| name == &first.text) {
             return false;
@@ -158,7 +163,7 @@ impl Walker<'_> {
                 false
             }
             _ => {
-                part.confirm("opaque", "an alias changes what this runs");
+                part.confirm(ReasonCode::Opaque, "an alias changes what this runs");
                 true
             }
         }
@@ -173,7 +178,7 @@ impl Walker<'_> {
             return;
         }
         part.plain = false;
-        part.ask("shadowed", format!("{name} is a function here"));
+        part.ask(format!("{name} is a function here"));
         self.found.calls.extend(self.inside.last().map(|outer| (outer.clone(), name.to_owned())));
         if self.beside > 0 && self.inside.iter().any(|outer| self.leads_back(name, outer)) {
             part.forbid("it starts itself again and again (a fork bomb)");
@@ -218,7 +223,7 @@ impl Walker<'_> {
             return;
         }
         if is_destructive(name, argv) {
-            part.confirm("destructive", destructive_effect(name));
+            part.confirm(ReasonCode::Destructive, destructive_effect(name));
             if let ("at" | "batch", Stdin::Text(text)) = (name, self.stdin.clone()) {
                 self.only_listed(&text, part);
             }
@@ -272,7 +277,7 @@ impl Walker<'_> {
     }
 
     fn listed(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
-        part.confirm("listed_command", listed_effect(name, argv));
+        part.confirm(ReasonCode::ListedCommand, listed_effect(name, argv));
         if copies_raw(name) {
             for arg in argv.iter().skip(1) {
                 let path = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
@@ -311,7 +316,7 @@ impl Walker<'_> {
     pub fn change_folder(&mut self, target: &Arg, part: &mut Part) {
         self.move_stayed(target);
         if target.known().is_none() {
-            part.ask("opaque", "which folder it changes to is not known before it runs");
+            part.ask("which folder it changes to is not known before it runs");
             self.folders = Folders::unknown();
             return;
         }
@@ -333,9 +338,9 @@ impl Walker<'_> {
     pub fn stdin_script(&mut self, part: &mut Part) {
         part.plain = false;
         match self.stdin.clone() {
-            Stdin::Nothing => part.ask("opaque", "it starts a shell"),
+            Stdin::Nothing => part.ask("it starts a shell"),
             Stdin::Text(text) => self.fed(Stdin::Nothing, |walker| walker.apart(&text)),
-            Stdin::Unknown => part.confirm("opaque", "it runs whatever it reads"),
+            Stdin::Unknown => part.confirm(ReasonCode::Opaque, "it runs whatever it reads"),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! find and fd: where they look, what they run for each file, what they write.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::Part;
 use crate::policy::shell::programs::commands::basename;
 use crate::policy::shell::programs::options::operands;
@@ -19,7 +21,7 @@ impl Walker<'_> {
             match text.as_str() {
                 "-delete" => {
                     deletes = true;
-                    part.confirm("destructive", "find deletes what it finds");
+                    part.confirm(ReasonCode::Destructive, "find deletes what it finds");
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
                     let end = argv[at..]
@@ -58,7 +60,7 @@ impl Walker<'_> {
                 _ => {
                     if arg.has_unknown() && (!in_paths || arg.splits) && self.may_hold_action(part) {
                         part.confirm(
-                            "opaque",
+                            ReasonCode::Opaque,
                             "an argument of find may tell it to delete or to run something",
                         );
                     }
@@ -98,7 +100,7 @@ impl Walker<'_> {
                 || (arg.text.len() > 2 && (arg.text.starts_with("-x") || arg.text.starts_with("-X")))
         });
         if attached.is_some() {
-            part.confirm("opaque", "it runs a command for every file it finds");
+            part.confirm(ReasonCode::Opaque, "it runs a command for every file it finds");
         }
         if let Some(at) = exec {
             let mut inner = argv[at + 1..].to_vec();

@@ -1,5 +1,7 @@
 //! git: options and keys that run programs, and subcommands that throw work away.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::programs::options::operands;
 use crate::policy::shell::syntax::word::Arg;
 use crate::policy::shell::walk::Walker;
@@ -33,7 +35,7 @@ pub fn git(walker: &mut Walker<'_>, argv: &[Arg], part: &mut Part) {
             }
             "--namespace" | "--super-prefix" => at += 1,
             _ if text.starts_with("--exec-path=") => {
-                part.confirm("helper", "it takes git's own programs from elsewhere")
+                part.confirm(ReasonCode::Helper, "it takes git's own programs from elsewhere")
             }
             _ if text.starts_with("--git-dir=") || text.starts_with("--work-tree=") => {
                 let value = text.split_once('=').map_or("", |(_, value)| value).to_owned();
@@ -114,9 +116,9 @@ fn config(setting: Option<&Arg>, part: &mut Part) {
     let Some(setting) = setting else { return };
     let (key, value) = setting.text.split_once('=').unwrap_or((&setting.text, ""));
     if key.contains('\0') {
-        part.confirm("opaque", "which setting of git it changes is not known before it runs");
+        part.confirm(ReasonCode::Opaque, "which setting of git it changes is not known before it runs");
     } else if is_command_key(&key.to_lowercase()) && !harmless_value(value) {
-        part.confirm("helper", format!("{key} makes git run a program"));
+        part.confirm(ReasonCode::Helper, format!("{key} makes git run a program"));
     }
 }
 
@@ -193,10 +195,10 @@ fn is_command_key(key: &str) -> bool {
 
 fn helper_options(command: &Command<'_>, part: &mut Part) {
     if command.has(&["--upload-pack", "--receive-pack", "--extcmd", "--open-files-in-pager", "--template"]) {
-        part.confirm("helper", "an option of git names a program to run");
+        part.confirm(ReasonCode::Helper, "an option of git names a program to run");
     }
     if command.name == "clone" && !command.values("--upload-pack", "-u").is_empty() {
-        part.confirm("helper", "an option of git names a program to run");
+        part.confirm(ReasonCode::Helper, "an option of git names a program to run");
     }
     if matches!(command.name, "clone" | "submodule") {
         for setting in command.values("--config", "-c") {
@@ -207,25 +209,25 @@ fn helper_options(command: &Command<'_>, part: &mut Part) {
         command.name,
         "send-email" | "instaweb" | "for-each-repo" | "web--browse" | "submodule--helper"
     ) {
-        part.confirm("helper", "it runs programs that its options or settings name");
+        part.confirm(ReasonCode::Helper, "it runs programs that its options or settings name");
     }
     if matches!(command.name, "archive" | "push") && command.has(&["--exec"]) {
-        part.confirm("helper", "an option of git names a program to run");
+        part.confirm(ReasonCode::Helper, "an option of git names a program to run");
     }
     if matches!(command.name, "difftool" | "mergetool")
         && (command.letter('x') || command.has(&["--extcmd", "--tool"]))
     {
-        part.confirm("helper", "it runs a tool of the options' choice");
+        part.confirm(ReasonCode::Helper, "it runs a tool of the options' choice");
     }
     if command.name == "grep" && command.letter('O') {
-        part.confirm("helper", "it opens files in a program of the options' choice");
+        part.confirm(ReasonCode::Helper, "it opens files in a program of the options' choice");
     }
     if command.argv.iter().any(|arg| arg.text.starts_with("ext::") || arg.text.starts_with("fd::")) {
-        part.confirm("helper", "the address makes git run a program");
+        part.confirm(ReasonCode::Helper, "the address makes git run a program");
     }
     if command.has(&["--ext-diff", "--textconv", "--show-signature", "--recurse-submodules"]) {
         part.plain = false;
-        part.ask("helper", "it runs a configured helper");
+        part.ask("it runs a configured helper");
     }
     if command.name == "config"
         && !command.has(&[
@@ -247,13 +249,13 @@ fn helper_options(command: &Command<'_>, part: &mut Part) {
             .filter(|arg| arg.text != "set" && !files.iter().any(|file| file.text == arg.text))
             .collect();
         if command.letter('e') || command.has(&["--edit"]) {
-            part.confirm("helper", "it opens an editor on git's settings");
+            part.confirm(ReasonCode::Helper, "it opens an editor on git's settings");
         }
         if let [key, value, ..] = words.as_slice()
             && is_command_key(&key.text.to_lowercase())
             && !harmless_value(&value.text)
         {
-            part.confirm("helper", format!("{} makes git run a program", key.text));
+            part.confirm(ReasonCode::Helper, format!("{} makes git run a program", key.text));
         }
     }
 }
@@ -339,7 +341,7 @@ fn destructive(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) 
         _ => None,
     };
     if let Some(why) = why {
-        part.confirm("destructive", why);
+        part.confirm(ReasonCode::Destructive, why);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Programs that speak to other machines: what runs there, and which files go out or come in.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::Part;
 use crate::policy::shell::programs::commands::basename;
 use crate::policy::shell::programs::options::operands;
@@ -30,11 +32,11 @@ impl Walker<'_> {
                     .iter()
                     .any(|key| lower.contains(key))
             {
-                part.confirm("helper", "an ssh option runs a program");
+                part.confirm(ReasonCode::Helper, "an ssh option runs a program");
                 self.only_listed(value.split_once(['=', ' ']).map_or("", |(_, command)| command), part);
             }
             if letter == 'F' {
-                part.confirm("helper", "an ssh configuration can run programs");
+                part.confirm(ReasonCode::Helper, "an ssh configuration can run programs");
             }
             at += 1 + usize::from(takes_value && given.is_empty());
         }
@@ -45,7 +47,7 @@ impl Walker<'_> {
             _ if !remote.is_empty() => self.remote_text(remote, part),
             Stdin::Nothing => {}
             Stdin::Text(text) => self.only_floors(&text, part),
-            Stdin::Unknown => part.confirm("opaque", "the other machine runs whatever it reads"),
+            Stdin::Unknown => part.confirm(ReasonCode::Opaque, "the other machine runs whatever it reads"),
         }
     }
 
@@ -55,7 +57,10 @@ impl Walker<'_> {
         match joined(words) {
             Some(text) => self.only_floors(&text, part),
             None => {
-                part.confirm("opaque", "the command for the other machine is not known before it runs");
+                part.confirm(
+                    ReasonCode::Opaque,
+                    "the command for the other machine is not known before it runs",
+                );
                 self.partly_known(words, part);
             }
         }
@@ -68,7 +73,7 @@ impl Walker<'_> {
                 || text.starts_with("--config=")
                 || text.starts_with("--use-askpass")
             {
-                part.confirm("helper", "its options come from a file or a program");
+                part.confirm(ReasonCode::Helper, "its options come from a file or a program");
             }
             let given = |n: usize| argv.get(index + n).map(|next| next.text.clone()).unwrap_or_default();
             let sent =

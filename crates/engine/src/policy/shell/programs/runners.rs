@@ -1,6 +1,8 @@
 //! Programs that run a command somewhere in their arguments, by options too many to follow: only what would
 //! have to be confirmed anywhere is looked for.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::programs::builtins::is_shell;
 use crate::policy::shell::programs::commands::basename;
 use crate::policy::shell::programs::dangers::{is_forbidden, is_listed};
@@ -239,7 +241,7 @@ impl Walker<'_> {
                     || arg.text.to_lowercase().contains("system:")
             })
         {
-            part.confirm("helper", "it gives a program to the network");
+            part.confirm(ReasonCode::Helper, "it gives a program to the network");
         }
     }
 
@@ -279,7 +281,7 @@ impl Walker<'_> {
                 || (matches!(text, "--pid" | "--ipc" | "--userns") && next == "host")
                 || ["--cap-add", "--device", "--security-opt"].iter().any(|option| text.starts_with(option))
             {
-                part.confirm("helper", "the container is not kept apart from the machine");
+                part.confirm(ReasonCode::Helper, "the container is not kept apart from the machine");
             }
             let Some(value) = value else { continue };
             let source = value.split([',', ':']).find_map(|piece| match piece.split_once('=') {
@@ -299,8 +301,10 @@ impl Walker<'_> {
         self.apart(text);
         let inner: Vec<Part> = self.parts.split_off(from);
         for concern in inner.into_iter().flat_map(|part| part.concerns) {
-            let counts = matches!(&concern, Concern::Forbidden { .. })
-                || matches!(&concern, Concern::Confirm { code, .. } if *code == "listed_command");
+            let counts = matches!(
+                concern,
+                Concern::Forbidden { .. } | Concern::Confirm { code: ReasonCode::ListedCommand, .. }
+            );
             if counts {
                 part.add(concern);
             }
@@ -315,10 +319,11 @@ impl Walker<'_> {
         for concern in inner.into_iter().flat_map(|part| part.concerns) {
             match &concern {
                 Concern::Forbidden { .. } => part.add(concern),
-                Concern::Confirm { code, .. } if !matches!(*code, "overwrite" | "protected_path") => {
-                    part.add(concern)
-                }
-                Concern::Confirm { .. } | Concern::Outside { .. } | Concern::Ask { .. } => {}
+                Concern::Confirm { code: ReasonCode::Overwrite | ReasonCode::ProtectedPath, .. }
+                | Concern::Outside { .. }
+                | Concern::Ask { .. }
+                | Concern::Instructions => {}
+                Concern::Confirm { .. } => part.add(concern),
             }
         }
     }

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::pattern::UNKNOWN;
 use crate::policy::protected::descriptor;
 use crate::policy::shell::Part;
@@ -132,7 +134,7 @@ impl Walker<'_> {
 
     fn code_argument(&mut self, code: &Arg, part: &mut Part) {
         if code.text.starts_with(UNKNOWN) {
-            part.confirm("opaque", "which code it runs is not known before it runs");
+            part.confirm(ReasonCode::Opaque, "which code it runs is not known before it runs");
         }
         self.foreign_code(&code.text.clone(), part);
         self.each_reading(code, part, |walker, reading, part| walker.foreign_code(&reading.text, part));
@@ -142,14 +144,14 @@ impl Walker<'_> {
     pub fn script_text(&mut self, file: &Arg, part: &mut Part) -> Option<String> {
         if file.text != "-" && descriptor(Path::new(&file.text)) != Some(0) {
             self.reads(file, part);
-            part.ask("workspace_file", "it runs a script file");
+            part.ask("it runs a script file");
             return None;
         }
         match self.stdin.clone() {
             Stdin::Nothing => None,
             Stdin::Text(program) => Some(program),
             Stdin::Unknown => {
-                part.confirm("opaque", "it runs whatever it reads");
+                part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
                 None
             }
         }
@@ -160,12 +162,12 @@ impl Walker<'_> {
         if descriptor(path) == Some(0) {
             self.code_from_input(part);
         } else if path.starts_with("/dev") || path.starts_with("/proc") {
-            part.confirm("opaque", "it runs whatever it reads");
+            part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
             self.reads(file, part);
         } else if self.is_fetched(file) {
-            part.confirm("opaque", "it runs what this very script fetches");
+            part.confirm(ReasonCode::Opaque, "it runs what this very script fetches");
         } else {
-            part.ask("workspace_file", "it runs a file of the workspace");
+            part.ask("it runs a file of the workspace");
             self.reads(file, part);
         }
     }
@@ -174,13 +176,13 @@ impl Walker<'_> {
         match self.stdin.clone() {
             Stdin::Nothing => {}
             Stdin::Text(code) => self.foreign_code(&code, part),
-            Stdin::Unknown => part.confirm("opaque", "it runs whatever it reads"),
+            Stdin::Unknown => part.confirm(ReasonCode::Opaque, "it runs whatever it reads"),
         }
     }
 
     /// Code in another language: a listed command handed to a shell is still that command.
     fn foreign_code(&mut self, code: &str, part: &mut Part) {
-        part.ask("opaque", "it runs code of another language");
+        part.ask("it runs code of another language");
         let lower = code.to_lowercase();
         if lower.contains("fork") && LOOPS.iter().any(|word| lower.contains(word)) {
             part.forbid("it starts itself again and again (a fork bomb)");

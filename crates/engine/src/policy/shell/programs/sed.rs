@@ -1,5 +1,7 @@
 //! sed: its scripts are followed far enough to see what they run, read and write.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::Part;
 use crate::policy::shell::programs::scripts::beginning;
 use crate::policy::shell::syntax::word::Arg;
@@ -81,15 +83,15 @@ impl Walker<'_> {
         // A shell variable in the middle of a substitution is everyday use; one that could add commands is rare.
         let Some(effects) = sed_effects(&program.text) else {
             if program.has_unknown() {
-                part.ask("opaque", "its program is not known before it runs");
+                part.ask("its program is not known before it runs");
             } else {
-                part.confirm("opaque", "its program cannot be read");
+                part.confirm(ReasonCode::Opaque, "its program cannot be read");
             }
             return;
         };
         if effects.runs {
             part.plain = false;
-            part.confirm("helper", "the e command of sed runs a shell");
+            part.confirm(ReasonCode::Helper, "the e command of sed runs a shell");
             for (at, _) in program.text.match_indices('e').take(16) {
                 self.only_listed(beginning(program.text[at + 1..].lines().next().unwrap_or("")), part);
             }

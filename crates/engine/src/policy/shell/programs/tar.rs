@@ -1,5 +1,7 @@
 //! tar: which archive it writes, where it unpacks, and what its options run.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::Part;
 use crate::policy::shell::syntax::word::Arg;
 use crate::policy::shell::walk::Walker;
@@ -44,7 +46,7 @@ impl Walker<'_> {
     pub fn tar(&mut self, argv: &[Arg], part: &mut Part) {
         let Options { found, operands } = read(argv);
         if found.len() > MAX_OPTIONS {
-            part.confirm("too_large", "it has more options than can be judged");
+            part.confirm(ReasonCode::TooLarge, "it has more options than can be judged");
             return;
         }
         let has = |letters: &str| found.iter().any(|(letter, _)| letters.contains(*letter));
@@ -56,8 +58,8 @@ impl Walker<'_> {
                 '@' if text.contains("exec") || text.is_empty() => self.tar_runs(text, part),
                 'I' if text.contains(['/', ' ', '\0']) => self.tar_runs(text, part),
                 'I' => self.only_listed(text, part),
-                'P' => part.confirm("destructive", "it may write anywhere"),
-                '-' => part.confirm("destructive", "it removes the files it packs"),
+                'P' => part.confirm(ReasonCode::Destructive, "it may write anywhere"),
+                '-' => part.confirm(ReasonCode::Destructive, "it removes the files it packs"),
                 'T' | 'X' => {
                     if let Some(file) = value {
                         self.reads(file, part);
@@ -99,12 +101,12 @@ impl Walker<'_> {
         }
         self.folders = before;
         if has("x") {
-            part.ask("changes", "it writes the files of the archive");
+            part.ask("it writes the files of the archive");
         }
     }
 
     fn tar_runs(&mut self, text: &str, part: &mut Part) {
-        part.confirm("helper", "an option of tar runs a program");
+        part.confirm(ReasonCode::Helper, "an option of tar runs a program");
         self.only_listed(text.strip_prefix("exec=").unwrap_or(text), part);
     }
 }

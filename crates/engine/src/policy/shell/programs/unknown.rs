@@ -1,5 +1,7 @@
 //! Programs that nothing is known of: what they are given may be written, and what stands in plain sight may be run.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::files::Located;
 use crate::policy::protected;
 use crate::policy::shell::Part;
@@ -43,7 +45,10 @@ impl Walker<'_> {
             if protected::is_disk(&path) && !SHOW_DISKS.contains(&by) {
                 part.forbid(format!("{by} may write to the device {}", path.display()));
             } else if protected::steers(&path, self.around.root) {
-                part.confirm("protected_path", format!("{by} may write {}, a protected path", arg.text));
+                part.confirm(
+                    ReasonCode::ProtectedPath,
+                    format!("{by} may write {}, a protected path", arg.text),
+                );
             }
         }
     }
@@ -62,7 +67,7 @@ impl Walker<'_> {
         };
         if let Some(two) = argv.windows(2).find(listed) {
             part.plain = false;
-            part.confirm("listed_command", format!("it may run {}", two[1].text));
+            part.confirm(ReasonCode::ListedCommand, format!("it may run {}", two[1].text));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Commands that run another command given in their arguments: a table of their options each.
 //! What cannot be unwrapped with certainty is a confirmation.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::Part;
 use crate::policy::shell::programs::options::{self, Parsed, Spec};
 use crate::policy::shell::programs::wrapper_options::{ENV, FLOCK, SCRIPT, WATCH, XARGS};
@@ -121,7 +123,10 @@ impl Walker<'_> {
             }
             Err(_) if argv.len() == 2 && matches!(argv[1].text.as_str(), "--help" | "--version") => None,
             Err(option) => {
-                part.confirm("opaque", format!("the option {option} is not known, so neither is what runs"));
+                part.confirm(
+                    ReasonCode::Opaque,
+                    format!("the option {option} is not known, so neither is what runs"),
+                );
                 None
             }
         }
@@ -134,7 +139,10 @@ impl Walker<'_> {
             !self.facts.literals.is_empty() || part.text.contains("$(echo") || part.text.contains("$(printf");
         let doubtful = |arg: &Arg| arg.glob || arg.braced || (arg.splits && holds);
         if options.iter().skip(1).any(doubtful) {
-            part.confirm("opaque", "an argument that may be several words hides which command runs");
+            part.confirm(
+                ReasonCode::Opaque,
+                "an argument that may be several words hides which command runs",
+            );
         }
     }
 
@@ -147,19 +155,22 @@ impl Walker<'_> {
             }
         }
         if parsed.values(&["o", "output"]).any(|file| file.text.starts_with(['|', '!'])) {
-            part.confirm("helper", "its output goes to another program");
+            part.confirm(ReasonCode::Helper, "its output goes to another program");
         }
         let start = (parsed.rest + wrapper.operands).min(argv.len());
         let skipped = &argv[parsed.rest.min(argv.len())..start];
         if skipped.iter().any(|arg| arg.splits || arg.glob || arg.braced) {
-            part.confirm("opaque", "an argument that may be several words hides which command runs");
+            part.confirm(
+                ReasonCode::Opaque,
+                "an argument that may be several words hides which command runs",
+            );
         }
         if argv[0].text.ends_with("chroot") {
             for root in skipped {
                 self.reads(root, part);
             }
             if start == argv.len() {
-                part.confirm("opaque", "it starts a shell");
+                part.confirm(ReasonCode::Opaque, "it starts a shell");
             }
         }
         let mut start = start;
@@ -243,11 +254,11 @@ impl Walker<'_> {
     fn split_string(&mut self, text: &Arg, rest: &[Arg], part: &mut Part) {
         part.plain = false;
         let Some(known) = text.known() else {
-            part.confirm("opaque", "which command it runs is not known before it runs");
+            part.confirm(ReasonCode::Opaque, "which command it runs is not known before it runs");
             return;
         };
         if known.contains(['\\', '$']) {
-            part.confirm("opaque", "which command it runs is not plain in the text");
+            part.confirm(ReasonCode::Opaque, "which command it runs is not plain in the text");
         }
         let whole = match joined(rest) {
             Some(rest) => format!("env {known} {rest}"),
@@ -274,7 +285,7 @@ impl Walker<'_> {
             Some(mark) if !mark.is_empty() => fill(&mut inner, &mark),
             _ => inner.push(Arg::unknown()),
         }
-        part.ask("opaque", "its arguments come from what it reads");
+        part.ask("its arguments come from what it reads");
         self.fed_unknown(|walker| walker.inner(&inner, part, false));
     }
 
@@ -301,7 +312,10 @@ impl Walker<'_> {
         match joined(words) {
             Some(text) => self.apart(&text),
             None => {
-                part.confirm("opaque", "the command it hands to a shell is not known before it runs");
+                part.confirm(
+                    ReasonCode::Opaque,
+                    "the command it hands to a shell is not known before it runs",
+                );
                 self.partly_known(words, part);
             }
         }
@@ -358,15 +372,15 @@ impl Walker<'_> {
         let template = &argv[parsed.rest.min(end)..end];
         part.plain = false;
         if !template.is_empty() {
-            part.ask("opaque", "its arguments come from lists");
+            part.ask("its arguments come from lists");
             let mut words = template.to_vec();
             if words.iter().any(|word| word.text.contains('{')) && words[0].text.contains('{') {
-                part.confirm("opaque", "which command it runs is not known before it runs");
+                part.confirm(ReasonCode::Opaque, "which command it runs is not known before it runs");
             }
             words.retain(|word| !word.text.is_empty());
             self.shell_words(&words, part);
         } else if end == argv.len() || argv[end].text.starts_with("::::") {
-            part.confirm("opaque", "the commands it runs come from what it reads");
+            part.confirm(ReasonCode::Opaque, "the commands it runs come from what it reads");
         } else {
             for command in argv[end + 1..].iter().filter(|arg| !is_source(arg)) {
                 self.shell_words(std::slice::from_ref(command), part);

@@ -1,6 +1,7 @@
 //! `[[ … ]]` and `(( … ))`: expressions for bash, commands for dash. Both readings are visited.
 
 use brush_parser::ast;
+use zdx_protocol::ReasonCode;
 
 use crate::policy::shell::syntax::parse;
 use crate::policy::shell::syntax::word::{self, Effects};
@@ -30,8 +31,9 @@ impl Walker<'_> {
             let lone_glob = !script.trim().contains([' ', '\t', '\n']);
             for part in self.parts.iter_mut().skip(from) {
                 if lone_glob {
-                    part.concerns
-                        .retain(|concern| !matches!(concern, Concern::Confirm { code: "opaque", .. }));
+                    part.concerns.retain(|concern| {
+                        !matches!(concern, Concern::Confirm { code: ReasonCode::Opaque, .. })
+                    });
                 }
                 explained(part, 0, "to a plain sh, (( )) runs what stands in it");
             }
@@ -93,7 +95,7 @@ impl Walker<'_> {
     pub fn expansion_effects(&mut self, raw: &str, part: &mut Part) {
         let mut effects = Effects::default();
         if let Err(error) = word::expand_only(raw, &mut effects) {
-            part.confirm("unreadable", error.to_string());
+            part.confirm(ReasonCode::Unreadable, error.to_string());
         }
         self.apply_effects(effects, part);
         self.arithmetic_names(raw, part);

@@ -3,8 +3,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::files::{Entry, Located, locate};
-use crate::policy::judge::{INSTRUCTIONS, STEERS_AGENTS};
 use crate::policy::pattern::UNKNOWN;
 use crate::policy::protected;
 use crate::policy::shell::syntax::word::Arg;
@@ -149,7 +150,7 @@ impl Walker<'_> {
         let place = self.place(arg);
         self.note_outside(&place, false, part);
         if place == Place::Unknown {
-            part.ask("opaque", "which file it reads is not known before it runs");
+            part.ask("which file it reads is not known before it runs");
         }
     }
 
@@ -161,11 +162,11 @@ impl Walker<'_> {
             Place::Unknown => false,
         };
         if found {
-            part.confirm("protected_path", format!("{} is a protected path", arg.text));
+            part.confirm(ReasonCode::ProtectedPath, format!("{} is a protected path", arg.text));
         }
         if matches!(self.place(arg), Place::At(all) if all.iter().any(|located| protected::is_instruction(&located.path)))
         {
-            part.ask(INSTRUCTIONS, STEERS_AGENTS);
+            part.add(Concern::Instructions);
         }
     }
 
@@ -187,7 +188,10 @@ impl Walker<'_> {
         for folder in self.folders.0.clone() {
             if self.is_protected(&folder.join("file")) {
                 let shown = folder.display();
-                part.confirm("protected_path", format!("it writes into {shown}, which is a protected path"));
+                part.confirm(
+                    ReasonCode::ProtectedPath,
+                    format!("it writes into {shown}, which is a protected path"),
+                );
             }
             if self.is_outside(&folder) {
                 part.add(Concern::Outside { path: folder, write: true });
@@ -207,10 +211,10 @@ impl Walker<'_> {
 
     pub fn changes(&mut self, arg: &Arg, change: Change, part: &mut Part) {
         if arg.glob && names_protected(&arg.text) {
-            part.confirm("protected_path", format!("{} may name a protected path", arg.text));
+            part.confirm(ReasonCode::ProtectedPath, format!("{} may name a protected path", arg.text));
         }
         if arg.glob && change == Change::Overwrite {
-            part.confirm("overwrite", "the pattern may name files that are there");
+            part.confirm(ReasonCode::Overwrite, "the pattern may name files that are there");
         }
         self.changes_where_stayed(arg, change, part);
         self.changes_by_reading(arg, change, part);
@@ -228,25 +232,31 @@ impl Walker<'_> {
             && self.is_protected(&folder.join("file"))
         {
             let folder = folder.display();
-            part.confirm("protected_path", format!("what lies in {folder} runs or steers something later"));
+            part.confirm(
+                ReasonCode::ProtectedPath,
+                format!("what lies in {folder} runs or steers something later"),
+            );
         }
         match change {
             Change::Redirect | Change::Append => {
-                part.confirm("opaque", "which file it writes is not known before it runs");
+                part.confirm(ReasonCode::Opaque, "which file it writes is not known before it runs");
             }
             Change::Overwrite if arg.known().is_some() => {
-                part.confirm("opaque", "in which folder it overwrites a file is not known before it runs");
+                part.confirm(
+                    ReasonCode::Opaque,
+                    "in which folder it overwrites a file is not known before it runs",
+                );
             }
             Change::Overwrite if !arg.glob => {
-                part.confirm("opaque", "which file it overwrites is not known before it runs");
+                part.confirm(ReasonCode::Opaque, "which file it overwrites is not known before it runs");
             }
             Change::Alter
                 if arg.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path))) =>
             {
-                part.confirm("opaque", "it changes what a new link leads to");
+                part.confirm(ReasonCode::Opaque, "it changes what a new link leads to");
             }
             Change::Overwrite | Change::Alter => {
-                part.ask("opaque", "which file it changes is not known before it runs")
+                part.ask("which file it changes is not known before it runs")
             }
         }
     }
@@ -263,14 +273,14 @@ impl Walker<'_> {
                 if self.is_protected(&path) {
                     let shown = path.display();
                     part.confirm(
-                        "protected_path",
+                        ReasonCode::ProtectedPath,
                         format!("it may write {shown}, which is a protected path"),
                     );
                 } else if there && matches!(change, Change::Redirect | Change::Overwrite) {
-                    part.confirm("overwrite", format!("it may overwrite {}", path.display()));
+                    part.confirm(ReasonCode::Overwrite, format!("it may overwrite {}", path.display()));
                 }
                 if protected::is_instruction(&path) {
-                    part.ask(INSTRUCTIONS, STEERS_AGENTS);
+                    part.add(Concern::Instructions);
                 }
             }
         }
@@ -288,28 +298,31 @@ impl Walker<'_> {
         }
         if protected::is_harmless_device(&path) {
             if self.is_open_file(&path) {
-                part.confirm("overwrite", format!("{} is a file that this script opened", path.display()));
+                part.confirm(
+                    ReasonCode::Overwrite,
+                    format!("{} is a file that this script opened", path.display()),
+                );
             }
             return;
         }
         let shown = path.strip_prefix(self.around.root).unwrap_or(&path).display().to_string();
         if self.is_protected(&path) {
             part.confirm(
-                "protected_path",
+                ReasonCode::ProtectedPath,
                 format!("{shown} is a protected path: what is written there runs or steers something later"),
             );
         }
         if protected::is_instruction(&path) {
-            part.ask(INSTRUCTIONS, STEERS_AGENTS);
+            part.add(Concern::Instructions);
         }
         let there = entry.is_some_and(|entry| entry != Entry::Dir) || self.written.contains(&path);
         match change {
             Change::Redirect | Change::Overwrite if there => {
-                part.confirm("overwrite", format!("it overwrites {shown}"));
+                part.confirm(ReasonCode::Overwrite, format!("it overwrites {shown}"));
             }
-            Change::Redirect | Change::Overwrite => part.ask("new_file", format!("it creates {shown}")),
-            Change::Append => part.ask("append", format!("it appends to {shown}")),
-            Change::Alter => part.ask("changes", format!("it changes {shown}")),
+            Change::Redirect | Change::Overwrite => part.ask(format!("it creates {shown}")),
+            Change::Append => part.ask(format!("it appends to {shown}")),
+            Change::Alter => part.ask(format!("it changes {shown}")),
         }
         self.made.retain(|made| !made.starts_with(&path));
         if matches!(change, Change::Redirect | Change::Append) {

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::files::{Entry, locate};
 use crate::policy::shell::Part;
 use crate::policy::shell::syntax::word::Arg;
@@ -65,12 +67,15 @@ impl Walker<'_> {
             let there = located.entry.as_ref().is_some_and(|entry| *entry != Entry::Dir)
                 || self.written.contains(&located.path);
             if !located.path.starts_with(self.around.root) {
-                part.confirm("opaque", format!("it writes {shown} if the folder was not changed before"));
+                part.confirm(
+                    ReasonCode::Opaque,
+                    format!("it writes {shown} if the folder was not changed before"),
+                );
             } else if self.is_protected(&located.path) {
-                part.confirm("protected_path", format!("{shown} is a protected path"));
+                part.confirm(ReasonCode::ProtectedPath, format!("{shown} is a protected path"));
             } else if there && matches!(change, Change::Redirect | Change::Overwrite) {
                 part.confirm(
-                    "overwrite",
+                    ReasonCode::Overwrite,
                     format!("it overwrites {shown} if the folder was not changed before"),
                 );
             }

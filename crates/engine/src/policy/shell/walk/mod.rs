@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use brush_parser::ast;
+use zdx_protocol::ReasonCode;
 
 use crate::policy::shell::syntax::parse;
 use crate::policy::shell::syntax::word::{self, Effects, Known};
@@ -101,7 +102,7 @@ impl<'a> Walker<'a> {
         }
         // Counted over all of it and said once at the end: a part that was only probed must not swallow it.
         if self.commands > MAX_COMMANDS {
-            self.refuse(text, "too_large", "it holds more commands than can be judged");
+            self.refuse(text, ReasonCode::TooLarge, "it holds more commands than can be judged");
         }
         (self.parts, self.found)
     }
@@ -109,7 +110,7 @@ impl<'a> Walker<'a> {
     /// A script given as text: the whole command, a substitution, the argument of `eval` or `sh -c`.
     pub fn text(&mut self, text: &str) {
         if self.depth >= MAX_DEPTH {
-            self.refuse(text, "too_deep", "it nests more scripts in scripts than can be read");
+            self.refuse(text, ReasonCode::TooDeep, "it nests more scripts in scripts than can be read");
             return;
         }
         match parse::program(text) {
@@ -122,7 +123,7 @@ impl<'a> Walker<'a> {
                 self.source = outer;
                 self.depth -= 1;
             }
-            Err(error) => self.refuse(text, "unreadable", &error.to_string()),
+            Err(error) => self.refuse(text, ReasonCode::Unreadable, &error.to_string()),
         }
     }
 
@@ -157,7 +158,7 @@ impl<'a> Walker<'a> {
         });
     }
 
-    pub fn refuse(&mut self, text: &str, code: &'static str, why: &str) {
+    pub fn refuse(&mut self, text: &str, code: ReasonCode, why: &str) {
         let mut part = Part::of(shorten(text));
         part.confirm(code, why);
         part.plain = false;
@@ -286,7 +287,7 @@ impl<'a> Walker<'a> {
         self.found.functions.insert(name.clone());
         let mut part = Part::of(format!("{name}()"));
         part.plain = false;
-        part.ask("shadowed", "it defines a function");
+        part.ask("it defines a function");
         // To dash `function` is a command and the name its argument.
         self.word_effects(&name, &mut part);
         self.parts.push(part);
@@ -406,7 +407,7 @@ impl<'a> Walker<'a> {
         let args = word::evaluate(raw, self.known(&pwd), &mut effects);
         self.apply_effects(effects, part);
         args.unwrap_or_else(|error| {
-            part.confirm("unreadable", error.to_string());
+            part.confirm(ReasonCode::Unreadable, error.to_string());
             vec![word::Arg::unknown()]
         })
     }
@@ -419,7 +420,7 @@ impl<'a> Walker<'a> {
         match text {
             Ok(text) => Some(text),
             Err(error) => {
-                part.confirm("unreadable", error.to_string());
+                part.confirm(ReasonCode::Unreadable, error.to_string());
                 None
             }
         }
@@ -430,14 +431,14 @@ impl<'a> Walker<'a> {
             self.set_variable(name, None, part);
         }
         if effects.hidden_process {
-            part.confirm("unreadable", "a command hides inside ${…}");
+            part.confirm(ReasonCode::Unreadable, "a command hides inside ${…}");
         }
         if effects.prompt {
-            part.confirm("opaque", "${…@P} runs whatever the variable holds");
+            part.confirm(ReasonCode::Opaque, "${…@P} runs whatever the variable holds");
         }
         for script in effects.scripts {
             part.plain = false;
-            part.ask("expansion", "it runs a command to make its arguments");
+            part.ask("it runs a command to make its arguments");
             self.apart(&script);
         }
     }

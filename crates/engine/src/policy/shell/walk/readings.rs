@@ -1,6 +1,8 @@
 //! Words that are only partly known: what they may still turn out to be.
 //! Looks for what must not happen whatever the unknown part is, or with the literals that the script itself holds.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::pattern::UNKNOWN;
 use crate::policy::shell::syntax::word::Arg;
 use crate::policy::shell::walk::Walker;
@@ -49,8 +51,10 @@ impl Walker<'_> {
                 let counts = match &concern {
                     Concern::Forbidden { .. } => true,
                     // That a reading makes no sense says nothing.
-                    Concern::Confirm { code, .. } => !matches!(*code, "opaque" | "unreadable"),
-                    Concern::Outside { .. } | Concern::Ask { .. } => false,
+                    Concern::Confirm { code, .. } => {
+                        !matches!(code, ReasonCode::Opaque | ReasonCode::Unreadable)
+                    }
+                    Concern::Outside { .. } | Concern::Ask { .. } | Concern::Instructions => false,
                 };
                 if counts {
                     part.add(concern);

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use brush_parser::ast;
+use zdx_protocol::ReasonCode;
 
 use crate::policy::protected::{descriptor, is_harmless_device};
 use crate::policy::shell::Part;
@@ -92,7 +93,7 @@ impl Walker<'_> {
             }
             ast::IoFileRedirectTarget::ProcessSubstitution(_, inner) => {
                 part.plain = false;
-                part.ask("expansion", "it is joined to another command");
+                part.ask("it is joined to another command");
                 self.substituted(inner);
                 return reads_stdin.then_some(Stdin::Unknown);
             }
@@ -158,7 +159,7 @@ impl Walker<'_> {
     /// bash expands the word behind `>&` a second time: quotes do not keep it what it is.
     fn expanded_twice(&mut self, raw: &str, part: &mut Part) {
         if raw.contains(['\'', '"', '\\', '`', '(', '{']) {
-            part.confirm("unreadable", "what stands behind >& or <& is read twice");
+            part.confirm(ReasonCode::Unreadable, "what stands behind >& or <& is read twice");
         }
     }
 

@@ -1,6 +1,7 @@
 //! One simple command: its assignments, words and redirections, gathered before it is looked at.
 
 use brush_parser::ast;
+use zdx_protocol::ReasonCode;
 
 use crate::policy::shell::Part;
 use crate::policy::shell::syntax::word::Arg;
@@ -34,9 +35,8 @@ impl Walker<'_> {
                 }
                 ast::CommandPrefixOrSuffixItem::IoRedirect(_) => {}
                 // dash reads `a &>f b` as `a &` and `>f b`: b would be a command.
-                _ if after_both => {
-                    part.confirm("unreadable", "what stands behind &> is read differently by shells")
-                }
+                _ if after_both => part
+                    .confirm(ReasonCode::Unreadable, "what stands behind &> is read differently by shells"),
                 _ => {}
             }
             self.item(item, &mut part, &mut argv, &mut stdin, None);
@@ -47,7 +47,7 @@ impl Walker<'_> {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
         if argv.first().is_some_and(|first| first.text == "time") && argv.get(1).is_some_and(sets) {
-            part.confirm("unreadable", "shells read what stands behind `time` differently");
+            part.confirm(ReasonCode::Unreadable, "shells read what stands behind `time` differently");
         }
         if !assignments.is_empty() {
             part.plain = false;
@@ -63,7 +63,7 @@ impl Walker<'_> {
         // `{name}>file` puts the number of a descriptor into the variable.
         for name in argv.iter().filter_map(|arg| arg.text.strip_prefix('{')?.strip_suffix('}')) {
             if selects_helper(name) {
-                part.confirm("helper", format!("{name} decides which program or code runs"));
+                part.confirm(ReasonCode::Helper, format!("{name} decides which program or code runs"));
             }
         }
         if argv.is_empty() {
@@ -120,7 +120,7 @@ impl Walker<'_> {
             },
             ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, inner) => {
                 part.plain = false;
-                part.ask("expansion", "it is joined to another command");
+                part.ask("it is joined to another command");
                 self.substituted(inner);
                 // A pipe with a name: no file of anybody's.
                 argv.push(Arg::literal("/dev/fd/pipe"));

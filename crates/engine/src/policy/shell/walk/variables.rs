@@ -1,5 +1,7 @@
 //! Variables that choose which program or code runs: setting one is as good as naming the program.
 
+use zdx_protocol::ReasonCode;
+
 use crate::policy::shell::Part;
 use crate::policy::shell::syntax::word::{self, Effects, Known};
 use crate::policy::shell::walk::Walker;
@@ -228,18 +230,18 @@ impl Walker<'_> {
     }
 
     pub fn set_variable_to(&mut self, name: &str, value: Option<&str>, part: &mut Part) {
-        part.ask("assignment", format!("it sets {}", if name.contains('\0') { "a variable" } else { name }));
+        part.ask(format!("it sets {}", if name.contains('\0') { "a variable" } else { name }));
         if name.contains('\0') {
-            part.confirm("opaque", "which variable it sets is not known before it runs");
+            part.confirm(ReasonCode::Opaque, "which variable it sets is not known before it runs");
             return;
         }
         if value.is_some_and(|value| self.runs_in_arithmetic(value)) {
-            part.confirm("opaque", "the value holds a command that arithmetic would run");
+            part.confirm(ReasonCode::Opaque, "the value holds a command that arithmetic would run");
         }
         if let Some((_, words)) = OPTION_VARIABLES.iter().find(|(variable, _)| *variable == name)
             && value.is_none_or(|value| words.iter().any(|word| value.contains(word)))
         {
-            part.confirm("helper", format!("{name} makes a tool run other code"));
+            part.confirm(ReasonCode::Helper, format!("{name} makes a tool run other code"));
             return;
         }
         if !selects_helper(name) {
@@ -249,7 +251,7 @@ impl Walker<'_> {
             self.only_listed(&value, part);
         }
         if !value.is_some_and(|value| is_harmless_value(name, value)) {
-            part.confirm("helper", format!("{name} decides which program or code runs"));
+            part.confirm(ReasonCode::Helper, format!("{name} decides which program or code runs"));
         }
     }
 
@@ -266,7 +268,7 @@ impl Walker<'_> {
         let runs = |text: &String| text.contains("$(") || text.contains('`');
         let assembled = literals.iter().any(runs) && args.iter().any(word::Arg::has_unknown);
         if assembled || args.iter().any(|arg| self.runs_in_arithmetic(&arg.text)) {
-            part.confirm("opaque", "the value holds a command that arithmetic would run");
+            part.confirm(ReasonCode::Opaque, "the value holds a command that arithmetic would run");
         }
     }
 
@@ -277,7 +279,7 @@ impl Walker<'_> {
     /// Words that the script can take a number from later: arguments of its functions, lines that it reads.
     pub fn numbers_later<'t>(&self, texts: impl IntoIterator<Item = &'t str>, part: &mut Part) {
         if texts.into_iter().any(subscript_runs) {
-            part.confirm("opaque", "an argument holds a command that arithmetic would run");
+            part.confirm(ReasonCode::Opaque, "an argument holds a command that arithmetic would run");
         }
     }
 
@@ -285,7 +287,7 @@ impl Walker<'_> {
     pub fn arithmetic_names(&mut self, text: &str, part: &mut Part) {
         for name in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
             if selects_helper(name) {
-                part.confirm("helper", format!("{name} decides which program or code runs"));
+                part.confirm(ReasonCode::Helper, format!("{name} decides which program or code runs"));
             }
         }
     }
