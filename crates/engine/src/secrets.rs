@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use zdx_models::{Catalogue, ModelError};
+use zdx_protocol::record::ShellEnd;
 use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, names_secret_value};
 use zdx_protocol::{Decision, Event, Message, Part, Reasoning, Role, ToolOutput};
 
@@ -122,9 +123,19 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             text(message) || details
         }
         Event::TurnFinished(summary) => text(&mut summary.text),
-        Event::Attached { text: said, .. }
-        | Event::Reminded { text: said }
-        | Event::ShellFinished { text: said } => text(said),
+        Event::Attached { text: said, .. } | Event::Reminded { text: said } => text(said),
+        Event::ShellFinished { text: said, shell } => {
+            let command = text(&mut shell.command);
+            let why = match &mut shell.end {
+                ShellEnd::NotRun { why } => text(why),
+                ShellEnd::Exited { .. }
+                | ShellEnd::Signalled { .. }
+                | ShellEnd::TimedOut { .. }
+                | ShellEnd::Interrupted
+                | ShellEnd::Unknown => false,
+            };
+            text(said) || command || why
+        }
         Event::TodosChanged { items } => {
             // All of them: counting does not stop at the first.
             items.iter_mut().filter_map(|item| text(&mut item.content).then_some(())).count() > 0

@@ -10,7 +10,7 @@ use crate::change::{FileChange, lossy};
 use crate::compaction::{Compacted, Compaction, ContextUsage};
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{ApprovalRequest, Decision, RequestId};
-use crate::record::{self, Record};
+use crate::record::{self, Record, Shell};
 use crate::todo::Todo;
 use crate::tool::ToolOutput;
 
@@ -116,6 +116,7 @@ pub enum Event {
     /// A command that the user ran with `!` has ended; `text` is what the model will read of it.
     ShellFinished {
         text: String,
+        shell: Shell,
     },
     /// The earlier conversation was replaced by a summary: the next request begins with other bytes.
     Compacted(Compacted),
@@ -255,9 +256,10 @@ impl Event {
                 hidden: true,
                 ..record::Message::new(Role::User, text.as_str(), ts)
             }),
-            Self::ShellFinished { text } => {
-                Record::Message(record::Message::new(Role::Assistant, text.as_str(), ts))
-            }
+            Self::ShellFinished { text, shell } => Record::Message(record::Message {
+                shell: Some(shell.clone()),
+                ..record::Message::new(Role::Assistant, text.as_str(), ts)
+            }),
             Self::AgentChanged { agent } => Record::Agent(record::Agent { agent: agent.clone(), ts }),
             Self::AssistantFinal { text, partial } => Record::Message(record::Message {
                 partial: *partial,

@@ -87,14 +87,49 @@ pub struct Message {
     /// For the model alone: a reminder that the user need not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
+    /// On what the model is told of a command that the user ran with `!`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<Shell>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
 impl Message {
     pub fn new(role: Role, text: impl Into<String>, ts: Timestamp) -> Self {
-        Self { role, text: text.into(), partial: false, hidden: false, ts }
+        Self { role, text: text.into(), partial: false, hidden: false, shell: None, ts }
     }
+}
+
+/// A command that the user ran with `!`, and how it ended: nobody has to read that out of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shell {
+    pub command: String,
+    #[serde(flatten)]
+    pub end: ShellEnd,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum ShellEnd {
+    Exited {
+        exit_code: i32,
+    },
+    Signalled {
+        signal: i32,
+    },
+    /// Stopped when its time was up.
+    TimedOut {
+        after_ms: u64,
+    },
+    /// Stopped by the user.
+    Interrupted,
+    /// Refused, or it could not be started.
+    NotRun {
+        why: String,
+    },
+    /// An ending that this build does not know.
+    #[serde(other)]
+    Unknown,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
+use zdx_protocol::record::{Shell, ShellEnd};
 use zdx_protocol::{
     Action, Arguments, Event, NoticeLevel, Origin, Outcome, Preview, ToolCall, ToolCode, ToolError,
     TurnState, TurnSummary, Usage,
@@ -22,17 +23,19 @@ pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> Tu
     io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     let id = format!("shell-{turn}");
-    let (text, denied) = match run_gated(&id, command, Origin::User, io.tools.timeout, io).await {
+    let (text, end, denied) = match run_gated(&id, command, Origin::User, io.tools.timeout, io).await {
         Ok(output) => {
             tell_ending(&output.end, io).await;
-            (report(command, &output), 0)
+            (report(command, &output), shell_end(&output.end), 0)
         }
         Err(error) => {
             let denied = tell_refusal(None, &error, io).await;
-            (format!("$ {command}\nnot run: {}", error.message), u32::from(denied))
+            let text = format!("$ {command}\nnot run: {}", error.message);
+            (text, ShellEnd::NotRun { why: error.message }, u32::from(denied))
         }
     };
-    io.emit.emit(Event::ShellFinished { text: text.clone() }).await;
+    let shell = Shell { command: command.to_owned(), end };
+    io.emit.emit(Event::ShellFinished { text: text.clone(), shell }).await;
     let outcome = if io.cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Completed };
     if outcome == Outcome::Interrupted {
         io.emit.emit(Event::Interrupted).await;
@@ -136,6 +139,18 @@ pub fn report(command: &str, output: &CommandOutput) -> String {
         }
     }
     text
+}
+
+/// The same for readers of the session.
+fn shell_end(end: &End) -> ShellEnd {
+    match end {
+        End::Exited(code) => ShellEnd::Exited { exit_code: *code },
+        End::Signalled(signal) => ShellEnd::Signalled { signal: *signal },
+        End::TimedOut(after) => {
+            ShellEnd::TimedOut { after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX) }
+        }
+        End::Cancelled => ShellEnd::Interrupted,
+    }
 }
 
 fn ending(end: &End) -> String {

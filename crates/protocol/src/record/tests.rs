@@ -14,6 +14,11 @@ fn message(role: Role, text: &str) -> Record {
     Record::Message(Message::new(role, text, ts()))
 }
 
+fn ran(end: ShellEnd) -> Record {
+    let shell = Some(Shell { command: "make".to_owned(), end });
+    Record::Message(Message { shell, ..Message::new(Role::Assistant, "$ make", ts()) })
+}
+
 fn meta() -> Meta {
     Meta { schema_version: 1, id: None, root: None, model: None, parent: None, ts: ts() }
 }
@@ -66,9 +71,34 @@ fn shapes() -> Vec<(Record, &'static str)> {
                 text: "hel".to_owned(),
                 partial: true,
                 hidden: false,
+                shell: None,
                 ts: ts(),
             }),
             r#"{"type":"message","role":"assistant","text":"hel","partial":true,"ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
+            Record::Message(Message { hidden: true, ..Message::new(Role::User, "mind the list", ts()) }),
+            r#"{"type":"message","role":"user","text":"mind the list","hidden":true,"ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
+            ran(ShellEnd::Exited { exit_code: 1 }),
+            r#"{"type":"message","role":"assistant","text":"$ make","shell":{"command":"make","end":"exited","exit_code":1},"ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
+            ran(ShellEnd::Signalled { signal: 9 }),
+            r#"{"type":"message","role":"assistant","text":"$ make","shell":{"command":"make","end":"signalled","signal":9},"ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
+            ran(ShellEnd::TimedOut { after_ms: 1500 }),
+            r#"{"type":"message","role":"assistant","text":"$ make","shell":{"command":"make","end":"timed_out","after_ms":1500},"ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
+            ran(ShellEnd::Interrupted),
+            r#"{"type":"message","role":"assistant","text":"$ make","shell":{"command":"make","end":"interrupted"},"ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
+            ran(ShellEnd::NotRun { why: "denied".to_owned() }),
+            r#"{"type":"message","role":"assistant","text":"$ make","shell":{"command":"make","end":"not_run","why":"denied"},"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             tool_use(json!({"path": "a.rs"}), None),
@@ -149,6 +179,13 @@ fn fields_of_a_later_version_are_no_obstacle() {
     let line =
         br#"{"type":"message","role":"user","text":"x","mood":{"a":[1]},"ts":"2025-12-17T03:21:09.000Z"}"#;
     assert_eq!(Record::parse(line).unwrap(), message(Role::User, "x"));
+}
+
+/// What a command was and said is worth more than how a later zdx says that it ended.
+#[test]
+fn an_ending_of_a_later_version_is_no_obstacle() {
+    let line = br#"{"type":"message","role":"assistant","text":"$ make","shell":{"command":"make","end":"frozen","by":3},"ts":"2025-12-17T03:21:09.000Z"}"#;
+    assert_eq!(Record::parse(line).unwrap(), ran(ShellEnd::Unknown));
 }
 
 #[test]

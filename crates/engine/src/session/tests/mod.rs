@@ -44,13 +44,7 @@ fn user(text: &str) -> Record {
 }
 
 fn assistant(text: &str) -> Record {
-    Record::Message(record::Message {
-        role: Role::Assistant,
-        text: text.to_owned(),
-        partial: false,
-        hidden: false,
-        ts: ts(),
-    })
+    Record::Message(record::Message::new(Role::Assistant, text, ts()))
 }
 
 fn call(id: &str) -> Record {
