@@ -36,6 +36,35 @@ pub enum Part {
     ToolResult { tool_use_id: String, output: Packed<ToolOutput> },
 }
 
+/// A call of a model, with its result where there is one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Called<'a> {
+    pub id: &'a str,
+    pub name: &'a str,
+    pub arguments: &'a Packed<Arguments>,
+    pub output: Option<&'a Packed<ToolOutput>>,
+}
+
+/// The calls made in these messages, in order.
+pub fn calls(messages: &[Message]) -> impl Iterator<Item = Called<'_>> {
+    messages.iter().enumerate().flat_map(move |(at, message)| {
+        let next = messages.get(at + 1).map_or(&[][..], |next| &next.parts);
+        message.parts.iter().filter_map(move |part| match part {
+            Part::ToolUse { id, name, arguments } => {
+                Some(Called { id, name, arguments, output: result_of(id, next) })
+            }
+            Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
+        })
+    })
+}
+
+fn result_of<'a>(call: &str, parts: &'a [Part]) -> Option<&'a Packed<ToolOutput>> {
+    parts.iter().find_map(|part| match part {
+        Part::ToolResult { tool_use_id, output } if tool_use_id == call => Some(output),
+        Part::ToolResult { .. } | Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
+    })
+}
+
 /// A model's thinking. Some vendors sign it and want it back unchanged; nobody else can use it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reasoning {

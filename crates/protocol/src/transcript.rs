@@ -1,7 +1,11 @@
-//! The only replay: what a session's records add up to, for the screen, the model and resume alike.
+//! The only replay: what a session's records add up to, for the screen, the model and resume alike. What one record
+//! means is said in `entry`, which turns count in `turns`; whoever reads a session otherwise reads it through these two.
 
 mod compacted;
+mod entry;
+mod history;
 mod size;
+mod turns;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -10,17 +14,17 @@ use jiff::Timestamp;
 
 use crate::code::ToolCode;
 use crate::compaction::Compaction;
-use crate::conversation::{Message, Part, Role, Usage};
+use crate::conversation::{Message, Part, Role, Usage, calls};
 use crate::policy::{Decision, GrantScope};
 use crate::record::{self, Record};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
 
-mod history;
-
 pub use compacted::pruned_output;
+pub use entry::{Entries, Entry, Place};
 use history::History;
 pub use size::{ContextSize, Measured, of_output, of_value, weight};
+pub use turns::Turns;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
@@ -30,8 +34,6 @@ pub struct Transcript {
     history: History,
     size: ContextSize,
     compaction: Option<Box<Compaction>>,
-    /// Prompts since then.
-    fresh_prompts: usize,
     pub id: Option<String>,
     /// The session this one was made from.
     pub parent: Option<String>,
@@ -70,47 +72,59 @@ impl Transcript {
 
     /// [`apply`](Self::apply) for a record nobody else needs: a resumed session moves its text instead of copying it.
     pub fn absorb(&mut self, record: Record) {
-        match record {
-            Record::Meta(meta) => {
+        let entry = Entry::from(record);
+        if matches!(entry.place(), Place::LeadIn | Place::Prompt) {
+            self.answer_open_calls();
+        }
+        self.follow_turns(&entry);
+        match entry {
+            Entry::Meta(meta) => {
                 self.id = meta.id;
                 self.parent = meta.parent;
                 self.root = meta.root;
                 self.model = meta.model;
             }
-            Record::Message(message) => self.apply_message(message),
-            Record::Reasoning(record) => self.push_answer(Part::Reasoning(Box::new(record.reasoning))),
-            Record::ToolUse(call) => self.apply_call(call),
-            Record::ToolResult(result) => self.apply_result(result.tool_use_id, result.output),
-            Record::Model(change) => {
+            Entry::Prompt { text } => self.apply_prompt(text),
+            Entry::Reminder { text } => self.hear(Role::User, text),
+            Entry::Attached { text } => self.hear(Role::System, text),
+            Entry::Said { text, .. } | Entry::Ran { text, .. } => {
+                if !text.is_empty() {
+                    self.push_answer(Part::Text(text));
+                }
+            }
+            Entry::Thought(reasoning) => self.push_answer(Part::Reasoning(Box::new(reasoning))),
+            Entry::Call(call) => self.apply_call(call),
+            Entry::Result { result, .. } => self.apply_result(result.tool_use_id, result.output),
+            Entry::Model(model) => {
                 // Another model counts in other tokens.
                 self.size.reported = None;
-                self.model = Some(change.model);
+                self.model = Some(model);
             }
-            Record::Agent(change) => self.agent = Some(change.agent),
-            Record::Todos(record) => self.todos = record.items,
-            Record::Change(record) => self.note_change(record.change),
-            Record::Revert(record) => {
-                self.apply_revert(record.turn, record.files);
+            Entry::Agent(agent) => self.agent = Some(agent),
+            Entry::Todos(items) => self.todos = items,
+            Entry::FileChanged(record) => self.note_change(record.change),
+            Entry::Reverted(revert) => {
+                self.apply_revert(revert.turn, revert.files);
                 self.remeasure();
             }
-            Record::Redo(_) => {
+            Entry::Redone(_) => {
                 self.apply_redo();
                 self.remeasure();
             }
-            Record::Usage(record) => {
-                self.usage.add(record.usage);
-                self.last_usage = Some(record.usage);
-                self.size.report(record.usage);
+            Entry::Usage(usage) => {
+                self.usage.add(usage);
+                self.last_usage = Some(usage);
+                self.size.report(usage);
             }
-            Record::Compaction(compaction) => self.apply_compaction(compaction),
-            Record::Prune(prune) => self.apply_prune(&prune.calls),
-            Record::Approval(approval) => {
+            Entry::Compacted(compaction) => self.apply_compaction(compaction),
+            Entry::Pruned(prune) => self.apply_prune(&prune.calls),
+            Entry::Approval(approval) => {
                 // What a project was granted is kept outside, where it can be revoked for every session.
                 if approval.decision == (Decision::AllowAlways { scope: GrantScope::Session }) {
                     self.grants.extend(approval.grant);
                 }
             }
-            Record::Interrupted(_) | Record::Error(_) | Record::Unknown(_) => {}
+            Entry::Interrupted | Entry::Error(_) | Entry::Unknown(_) => {}
         }
     }
 
@@ -119,8 +133,6 @@ impl Transcript {
         let learnt = self.size.learnt;
         self.size = ContextSize::of(&self.messages, self.compaction.is_some());
         self.size.learnt = learnt;
-        // Every prompt since the last compaction has left a mark.
-        self.fresh_prompts = self.marked_turns();
     }
 
     /// Results for calls that were cut off: never run again, but the model must be told. The records are
@@ -137,28 +149,22 @@ impl Transcript {
         self.open_calls.iter().map(result).collect()
     }
 
-    fn apply_message(&mut self, message: record::Message) {
-        if message.role == Role::Assistant {
-            if !message.text.is_empty() {
-                self.push_answer(Part::Text(message.text));
-            }
-            return;
+    fn apply_prompt(&mut self, text: String) {
+        if self.first_prompt.is_none() {
+            self.first_prompt = Some(text.clone());
         }
-        self.answer_open_calls();
-        if message.role == Role::User && !message.hidden {
-            self.turns += 1;
-            self.mark_turn();
-            self.fresh_prompts += 1;
-            if self.first_prompt.is_none() {
-                self.first_prompt = Some(message.text.clone());
-            }
-        }
-        let (role, part) = (message.role, Part::Text(message.text));
+        self.hear(Role::User, text);
+        self.mark_prompt();
+    }
+
+    /// Something is said to the model.
+    fn hear(&mut self, role: Role, text: String) {
+        let part = Part::Text(text);
         self.size.add(role, &part);
         match self.messages.last_mut() {
             // Two prompts in a row happen after an error; wires want roles to alternate.
             Some(last) if last.role == role => last.parts.push(part),
-            _ => self.begin(Message { role, parts: vec![part] }),
+            Some(_) | None => self.begin(Message { role, parts: vec![part] }),
         }
     }
 
@@ -241,13 +247,7 @@ impl Transcript {
 
     /// Ids already used for calls, so that a repeated one can be refused.
     pub fn call_ids(&self) -> HashSet<&str> {
-        let parts = self.messages.iter().flat_map(|message| &message.parts);
-        parts
-            .filter_map(|part| match part {
-                Part::ToolUse { id, .. } => Some(id.as_str()),
-                Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
-            })
-            .collect()
+        calls(&self.messages).map(|call| call.id).collect()
     }
 }
 

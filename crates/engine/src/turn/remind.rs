@@ -12,13 +12,15 @@ pub async fn remind(prompt: &Prompt, io: &mut TurnIo<'_>) {
     let multi_step = prompt.is_multi_step();
     let transcript = io.emit.transcript();
     let Some(text) = reminder(multi_step, transcript) else { return };
-    if multi_step && transcript.todos.is_empty() && io.persona.has("todowrite") {
+    let starts_list = multi_step && transcript.todos.is_empty() && io.persona.has("todowrite");
+    // First, because a turn begins with it: going back takes the list along that came with the prompt.
+    io.emit.emit(Event::Reminded { text }).await;
+    if starts_list {
         io.tools.todos.set(vec![starter(prompt)]);
         if let Some(items) = io.tools.todos.take_change() {
             io.emit.emit(Event::TodosChanged { items }).await;
         }
     }
-    io.emit.emit(Event::Reminded { text }).await;
 }
 
 fn reminder(multi_step: bool, transcript: &Transcript) -> Option<String> {

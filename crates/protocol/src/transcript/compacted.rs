@@ -8,41 +8,12 @@ use serde_json::json;
 use super::{ContextSize, Transcript};
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role};
-use crate::event::LastTurn;
 use crate::tool::ToolOutput;
 
 impl Transcript {
     /// The last compaction, without the messages it kept: those are in the context.
     pub fn compaction(&self) -> Option<&Compaction> {
         self.compaction.as_deref()
-    }
-
-    /// What the user said since the last compaction, oldest first.
-    pub fn prompts_since_compaction(&self) -> Vec<&str> {
-        let said = self.messages.iter().rev().filter(|message| message.role == Role::User);
-        let texts = said.flat_map(|message| message.parts.iter().rev()).filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
-            Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
-        });
-        let mut prompts: Vec<&str> = texts.take(self.fresh_prompts).collect();
-        prompts.reverse();
-        prompts
-    }
-
-    /// Where the conversation stands: nothing before the first prompt, or right after a compaction.
-    pub fn last_turn(&self) -> Option<LastTurn> {
-        let prompt = self.prompts_since_compaction().pop()?.to_owned();
-        let answers = self.messages.iter().rev().take_while(|message| {
-            let asked = |part: &Part| matches!(part, Part::Text(text) if *text == prompt);
-            !(message.role == Role::User && message.parts.iter().any(asked))
-        });
-        let said = answers.filter(|message| message.role == Role::Assistant);
-        let mut texts = said.flat_map(|message| message.parts.iter().rev()).filter_map(|part| match part {
-            Part::Text(text) if !text.trim().is_empty() => Some(text.clone()),
-            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
-        });
-        let answer = texts.next().unwrap_or_default();
-        Some(LastTurn { prompt, answer })
     }
 
     pub(super) fn apply_compaction(&mut self, mut compaction: Box<Compaction>) {
@@ -68,7 +39,6 @@ impl Transcript {
         self.last_usage = None;
         self.grants.clone_from(&state.grants);
         self.todos.clone_from(&compaction.todos);
-        self.fresh_prompts = 0;
         self.compaction = Some(compaction);
         // What was before cannot be gone back to: it is not in the context any more.
         self.forget_history();

@@ -4,26 +4,27 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::Transcript;
+use super::{Entry, Transcript, Turns};
 use crate::change::{FileChange, FileState};
 use crate::conversation::{Message, Part, Role, Usage};
+use crate::event::LastTurn;
 use crate::todo::Todo;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct History {
-    marks: Vec<Mark>,
+    /// Those since the last compaction.
+    turns: Turns<Mark, Reverted>,
     changes: Vec<TurnChange>,
-    /// What reverts put aside, the last one last; gone when something is said.
-    reverted: Vec<Reverted>,
 }
 
 /// Where a turn began.
 #[derive(Clone, Debug, PartialEq)]
 struct Mark {
-    turn: u32,
     messages: usize,
     /// Of the last of those messages: a prompt may have joined one that was there.
     parts: usize,
+    /// The message and the part that its prompt is.
+    prompt: (usize, usize),
     todos: Vec<Todo>,
     last_usage: Option<Usage>,
 }
@@ -40,10 +41,8 @@ struct TurnChange {
 #[derive(Clone, Debug, PartialEq)]
 struct Reverted {
     files: Vec<FileChange>,
-    turns: u32,
     parts: Vec<Part>,
     messages: Vec<Message>,
-    marks: Vec<Mark>,
     changes: Vec<TurnChange>,
     todos: Vec<Todo>,
     last_usage: Option<Usage>,
@@ -64,7 +63,7 @@ impl Transcript {
     /// What it takes to go back to before this turn, in the order files were first changed. Nothing when the turn is
     /// not known here: it does not exist, or what was before it has been folded away.
     pub fn undo_since(&self, turn: u32) -> Option<Vec<Undo>> {
-        self.history.marks.iter().find(|mark| mark.turn == turn)?;
+        self.history.turns.get(turn)?;
         let mut undos: Vec<Undo> = Vec::new();
         let mut known: HashMap<PathBuf, usize> = HashMap::new();
         for TurnChange { change, interleaved, .. } in self.history.changes.iter().filter(|c| c.turn >= turn) {
@@ -88,37 +87,63 @@ impl Transcript {
 
     /// What taking back the last revert means for files; nothing when there is none to take back.
     pub fn redo_files(&self) -> Option<Vec<FileChange>> {
-        let last = self.history.reverted.last()?;
+        let last = self.history.turns.put_aside()?;
         Some(last.files.iter().rev().cloned().map(FileChange::inverse).collect())
     }
 
     /// How many turns there are when the last revert is taken back.
     pub fn redo_turns(&self) -> Option<u32> {
-        self.history.reverted.last().map(|last| last.turns)
+        self.history.turns.redo_count()
     }
 
     /// Earlier turns are no longer there as they were: none of them can be gone back to.
     pub fn forget_history(&mut self) {
-        self.history = History::default();
+        self.history = History { turns: Turns::after(self.turns), changes: Vec::new() };
     }
 
-    pub(super) fn marked_turns(&self) -> usize {
-        self.history.marks.len()
+    /// What the user said since the last compaction, oldest first.
+    pub fn prompts_since_compaction(&self) -> Vec<&str> {
+        self.history.turns.iter().filter_map(|mark| self.text_at(mark.prompt)).collect()
     }
 
-    /// A prompt is about to be added. What was attached to it belongs to its turn.
-    pub(super) fn mark_turn(&mut self) {
-        self.history.reverted.clear();
-        let attached = self.messages.iter().rev().take_while(|message| message.role == Role::System).count();
-        let messages = self.messages.len() - attached;
-        let parts = self.messages[..messages].last().map_or(0, |last| last.parts.len());
-        self.history.marks.push(Mark {
-            turn: self.turns,
-            messages,
-            parts,
+    /// Where the conversation stands: nothing before the first prompt, or right after a compaction.
+    pub fn last_turn(&self) -> Option<LastTurn> {
+        let prompt = self.history.turns.last()?.prompt;
+        let after = self.messages.get(prompt.0 + 1..).unwrap_or_default().iter().rev();
+        let said = after.filter(|message| message.role == Role::Assistant);
+        let answer = said.flat_map(|message| message.parts.iter().rev()).find_map(|part| match part {
+            Part::Text(text) if !text.trim().is_empty() => Some(text.clone()),
+            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
+        });
+        Some(LastTurn { prompt: self.text_at(prompt)?.to_owned(), answer: answer.unwrap_or_default() })
+    }
+
+    fn text_at(&self, (message, part): (usize, usize)) -> Option<&str> {
+        match self.messages.get(message)?.parts.get(part)? {
+            Part::Text(text) => Some(text),
+            Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
+        }
+    }
+
+    /// Before the entry is applied: a turn begins where the context stands now.
+    pub(super) fn follow_turns(&mut self, entry: &Entry) {
+        self.history.turns.follow(entry, || Mark {
+            messages: self.messages.len(),
+            parts: self.messages.last().map_or(0, |last| last.parts.len()),
+            prompt: (0, 0),
             todos: self.todos.clone(),
             last_usage: self.last_usage,
         });
+    }
+
+    /// The last part of the last message is the prompt of the turn that began.
+    pub(super) fn mark_prompt(&mut self) {
+        self.turns = self.history.turns.count();
+        let Some(last) = self.messages.last() else { return };
+        let prompt = (self.messages.len() - 1, last.parts.len().saturating_sub(1));
+        if let Some(mark) = self.history.turns.last_mut() {
+            mark.prompt = prompt;
+        }
     }
 
     pub(super) fn note_change(&mut self, change: FileChange) {
@@ -136,41 +161,39 @@ impl Transcript {
     }
 
     pub(super) fn apply_revert(&mut self, turn: u32, files: Vec<FileChange>) {
-        // A turn that is not known here can only stand in a damaged file.
-        let Some(at) = self.history.marks.iter().position(|mark| mark.turn == turn) else { return };
+        if !self.history.turns.may_revert(turn) {
+            return;
+        }
         self.answer_open_calls();
-        let marks = self.history.marks.split_off(at);
-        let (kept, parts) = (marks[0].messages, marks[0].parts);
-        let messages = self.messages.split_off(kept.min(self.messages.len()));
-        let parts = self.messages.last_mut().map_or_else(Vec::new, |last| {
-            let kept = parts.min(last.parts.len());
-            last.parts.split_off(kept)
+        self.history.turns.revert(turn, |first| {
+            let messages = self.messages.split_off(first.messages.min(self.messages.len()));
+            let parts = self.messages.last_mut().map_or_else(Vec::new, |last| {
+                let kept = first.parts.min(last.parts.len());
+                last.parts.split_off(kept)
+            });
+            let changes = &mut self.history.changes;
+            let first_change = changes.partition_point(|change| change.turn < turn);
+            Reverted {
+                files,
+                parts,
+                messages,
+                changes: changes.split_off(first_change),
+                todos: std::mem::replace(&mut self.todos, first.todos.clone()),
+                last_usage: std::mem::replace(&mut self.last_usage, first.last_usage),
+                first_prompt: self.first_prompt.take_if(|_| turn == 1),
+            }
         });
-        let first = self.history.changes.partition_point(|change| change.turn < turn);
-        let Mark { todos, last_usage, .. } = marks[0].clone();
-        let reverted = Reverted {
-            files,
-            turns: std::mem::replace(&mut self.turns, turn.saturating_sub(1)),
-            parts,
-            messages,
-            marks,
-            changes: self.history.changes.split_off(first),
-            todos: std::mem::replace(&mut self.todos, todos),
-            last_usage: std::mem::replace(&mut self.last_usage, last_usage),
-            first_prompt: self.first_prompt.take_if(|_| turn == 1),
-        };
-        self.history.reverted.push(reverted);
+        self.turns = self.history.turns.count();
     }
 
     pub(super) fn apply_redo(&mut self) {
-        let Some(back) = self.history.reverted.pop() else { return };
+        let Some(back) = self.history.turns.redo() else { return };
         if let Some(last) = self.messages.last_mut() {
             last.parts.extend(back.parts);
         }
         self.messages.extend(back.messages);
-        self.history.marks.extend(back.marks);
         self.history.changes.extend(back.changes);
-        self.turns = back.turns;
+        self.turns = self.history.turns.count();
         self.todos = back.todos;
         self.last_usage = back.last_usage;
         self.first_prompt = self.first_prompt.take().or(back.first_prompt);

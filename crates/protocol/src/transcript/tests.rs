@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::conversation::Reasoning;
+use crate::event::LastTurn;
 
 fn ts() -> Timestamp {
     "2025-12-17T03:21:09Z".parse().unwrap()
@@ -318,6 +319,53 @@ fn a_report_covers_the_whole_answer_it_came_with_and_nothing_after_it() {
 fn prompts_are_told_from_results_and_from_the_summary() {
     let transcript = fold(&[user("one"), assistant("x"), call("a"), user("two"), user("three")]);
     assert_eq!(transcript.prompts_since_compaction(), ["one", "two", "three"]);
+}
+
+fn reminder(text: &str) -> Record {
+    Record::Message(record::Message { hidden: true, ..record::Message::new(Role::User, text, ts()) })
+}
+
+#[test]
+fn a_reminder_is_heard_and_is_neither_a_prompt_nor_a_turn() {
+    let records = [
+        reminder("keep a list"),
+        user("one"),
+        assistant("done"),
+        reminder("the check failed"),
+        call("a"),
+        done("a"),
+        reminder("one"),
+    ];
+    let transcript = fold(&records);
+    let heard = ["user: keep a list one", "assistant: done", "user: the check failed", "assistant: ?a"];
+    assert_eq!(drawn(&transcript)[..4], heard);
+    assert_eq!((transcript.turns, transcript.first_prompt.as_deref()), (1, Some("one")));
+    assert_eq!(transcript.prompts_since_compaction(), ["one"]);
+    let last = LastTurn { prompt: "one".to_owned(), answer: "done".to_owned() };
+    assert_eq!(transcript.last_turn(), Some(last));
+}
+
+#[test]
+fn going_back_takes_along_what_led_in_to_the_prompt() {
+    let todos = |items: Vec<Todo>| Record::Todos(record::Todos { items, ts: ts() });
+    let item = Todo { id: "1".into(), content: "x".into(), status: crate::todo::TodoStatus::Pending };
+    let records = [
+        user("one"),
+        call("a"),
+        said(Role::System, "a file"),
+        reminder("keep a list"),
+        todos(vec![item]),
+        user("two"),
+        assistant("done"),
+    ];
+    let mut transcript = fold(&records);
+    let whole = transcript.clone();
+    transcript.apply(&Record::Revert(record::Revert { turn: 2, files: Vec::new(), ts: ts() }));
+    assert_eq!(drawn(&transcript), ["user: one", "assistant: ?a", "user: !a:interrupted"]);
+    assert_eq!((transcript.turns, transcript.todos.len()), (1, 0));
+    transcript.apply(&Record::Redo(record::Redo { files: Vec::new(), ts: ts() }));
+    assert_eq!(transcript, whole);
+    assert_eq!(transcript.prompts_since_compaction(), ["one", "two"]);
 }
 
 #[test]

@@ -1,0 +1,227 @@
+//! What a record means to a reader: the one place that tells a prompt from a reminder, and an answer from a command's end.
+//! Decides nothing about what is shown or kept; that is each reader's business.
+
+use std::collections::HashMap;
+
+use crate::compaction::Compaction;
+use crate::conversation::{Reasoning, Role, Usage};
+use crate::record::{self, Record, Shell};
+use crate::todo::Todo;
+
+/// More calls than this are never open at once but in a damaged file.
+const OPEN_CALLS: usize = 1000;
+
+/// One thing that happened in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    Meta(record::Meta),
+    /// What the user asked: a turn begins.
+    Prompt {
+        text: String,
+    },
+    /// Something the user mentioned, put before his prompt.
+    Attached {
+        text: String,
+    },
+    /// A word to the model in the user's name that he neither said nor reads.
+    Reminder {
+        text: String,
+    },
+    Said {
+        text: String,
+        partial: bool,
+    },
+    /// A command that the user typed has ended; `text` is what the model reads of it.
+    Ran {
+        shell: Shell,
+        text: String,
+    },
+    Thought(Reasoning),
+    Call(record::ToolUse),
+    Result {
+        /// Where it is known: [`Entries`] remembers it.
+        call: Option<record::ToolUse>,
+        result: record::ToolResult,
+    },
+    Interrupted,
+    Error(record::ErrorRecord),
+    Model(String),
+    Agent(String),
+    Approval(record::ApprovalRecord),
+    Todos(Vec<Todo>),
+    FileChanged(record::Change),
+    Reverted(record::Revert),
+    Redone(record::Redo),
+    Usage(Usage),
+    Compacted(Box<Compaction>),
+    Pruned(record::Prune),
+    Unknown(record::UnknownRecord),
+}
+
+/// Where an entry stands as to turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Belongs to the turn of the prompt that comes next, if one does before anything else happens.
+    LeadIn,
+    Prompt,
+    /// Part of a turn that has begun, or an end to it.
+    Within,
+    /// Says nothing about turns.
+    Beside,
+}
+
+impl From<Record> for Entry {
+    fn from(record: Record) -> Self {
+        match record {
+            Record::Meta(meta) => Self::Meta(meta),
+            Record::Message(message) => message.into(),
+            Record::ToolUse(call) => Self::Call(call),
+            Record::ToolResult(result) => Self::Result { call: None, result },
+            Record::Interrupted(_) => Self::Interrupted,
+            Record::Reasoning(record) => Self::Thought(record.reasoning),
+            Record::Model(change) => Self::Model(change.model),
+            Record::Agent(change) => Self::Agent(change.agent),
+            Record::Approval(approval) => Self::Approval(approval),
+            Record::Todos(todos) => Self::Todos(todos.items),
+            Record::Change(change) => Self::FileChanged(change),
+            Record::Revert(revert) => Self::Reverted(revert),
+            Record::Redo(redo) => Self::Redone(redo),
+            Record::Usage(record) => Self::Usage(record.usage),
+            Record::Error(error) => Self::Error(error),
+            Record::Compaction(compaction) => Self::Compacted(compaction),
+            Record::Prune(prune) => Self::Pruned(prune),
+            Record::Unknown(unknown) => Self::Unknown(unknown),
+        }
+    }
+}
+
+impl From<record::Message> for Entry {
+    fn from(message: record::Message) -> Self {
+        let record::Message { role, text, partial, hidden, shell, .. } = message;
+        match (role, hidden, shell) {
+            (Role::User, false, _) => Self::Prompt { text },
+            (Role::User, true, _) => Self::Reminder { text },
+            (Role::System, ..) => Self::Attached { text },
+            (Role::Assistant, _, Some(shell)) => Self::Ran { shell, text },
+            (Role::Assistant, _, None) => Self::Said { text, partial },
+        }
+    }
+}
+
+impl Entry {
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Attached { .. } | Self::Reminder { .. } => Place::LeadIn,
+            Self::Prompt { .. } => Place::Prompt,
+            Self::Said { .. }
+            | Self::Ran { .. }
+            | Self::Thought(_)
+            | Self::Call(_)
+            | Self::Result { .. }
+            | Self::Interrupted
+            | Self::Error(_)
+            | Self::FileChanged(_)
+            | Self::Reverted(_)
+            | Self::Redone(_)
+            | Self::Usage(_)
+            | Self::Compacted(_)
+            | Self::Pruned(_) => Place::Within,
+            // What a prompt chooses, is asked for or is given a list of may come between what leads in to it and itself.
+            Self::Meta(_)
+            | Self::Model(_)
+            | Self::Agent(_)
+            | Self::Approval(_)
+            | Self::Todos(_)
+            | Self::Unknown(_) => Place::Beside,
+        }
+    }
+}
+
+/// Reads the records of a session in order, and knows of a result which call it answers.
+#[derive(Clone, Debug, Default)]
+pub struct Entries {
+    open: HashMap<String, record::ToolUse>,
+}
+
+impl Entries {
+    pub fn read(&mut self, record: Record) -> Entry {
+        let mut entry = Entry::from(record);
+        if entry.place() == Place::Prompt {
+            self.open.clear();
+        }
+        if let Entry::Result { call, result } = &mut entry {
+            *call = self.open.remove(&result.tool_use_id);
+        }
+        // The first of two calls of one id counts, as in the context.
+        if let Entry::Call(call) = &entry
+            && self.open.len() < OPEN_CALLS
+            && !self.open.contains_key(&call.id)
+        {
+            self.open.insert(call.id.clone(), call.clone());
+        }
+        entry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::record::{ShellEnd, now};
+    use crate::tool::ToolOutput;
+
+    fn message(role: Role) -> record::Message {
+        record::Message::new(role, "x", now())
+    }
+
+    #[test]
+    fn a_message_means_one_thing() {
+        let (text, shell) = ("x".to_owned(), Shell { command: "ls".to_owned(), end: ShellEnd::Interrupted });
+        let cases = [
+            (message(Role::User), Entry::Prompt { text: text.clone() }),
+            (record::Message { hidden: true, ..message(Role::User) }, Entry::Reminder { text: text.clone() }),
+            (message(Role::System), Entry::Attached { text: text.clone() }),
+            (message(Role::Assistant), Entry::Said { text: text.clone(), partial: false }),
+            (
+                record::Message { partial: true, ..message(Role::Assistant) },
+                Entry::Said { text: text.clone(), partial: true },
+            ),
+            (
+                record::Message { shell: Some(shell.clone()), ..message(Role::Assistant) },
+                Entry::Ran { shell, text },
+            ),
+        ];
+        for (message, entry) in cases {
+            assert_eq!(Entry::from(Record::Message(message)), entry);
+        }
+    }
+
+    #[test]
+    fn a_result_comes_with_its_call_until_the_next_prompt() {
+        let call = |id: &str, name: &str| record::ToolUse {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            input: json!({}),
+            raw: None,
+            ts: now(),
+        };
+        let result = |id: &str| {
+            let output = ToolOutput::Ok(json!(1));
+            Record::ToolResult(record::ToolResult { tool_use_id: id.to_owned(), output, ok: true, ts: now() })
+        };
+        let mut entries = Entries::default();
+        let mut answered = |record: Record| match entries.read(record) {
+            Entry::Result { call, .. } => call.map(|call| call.name),
+            _ => None,
+        };
+        for name in ["read", "again"] {
+            answered(Record::ToolUse(call("a", name)));
+        }
+        answered(Record::ToolUse(call("b", "bash")));
+        assert_eq!(answered(result("a")).as_deref(), Some("read"));
+        assert_eq!(answered(result("a")), None, "it was answered");
+        answered(Record::Message(message(Role::User)));
+        assert_eq!(answered(result("b")), None, "it was cut off");
+    }
+}
