@@ -41,7 +41,7 @@ pub fn show(settings: &Settings, id: &str) -> Result<Ending, Failure> {
     let store = settings.sessions();
     let id = store.find(id).map_err(Failure::runtime)?;
     let mut replay = Replay::new(settings.format, rustix::stdio::stdout());
-    let scan = store.scan(id, |record| replay.record(&record)).map_err(Failure::runtime)?;
+    let scan = store.scan(id, |record| replay.record(record)).map_err(Failure::runtime)?;
     replay.finish()?;
     if scan.bad_lines > 0 {
         super::warn(settings, &[format!("{} lines could not be read and were left out", scan.bad_lines)]);
@@ -56,7 +56,7 @@ pub fn export(settings: &Settings, id: &str, path: &Path) -> Result<(), Failure>
     let cannot = |error: io::Error| Failure::runtime(format!("cannot write {}: {error}", path.display()));
     let file = File::options().write(true).create_new(true).mode(0o600).open(path).map_err(cannot)?;
     let mut replay = Replay::new(Format::Text, file.as_fd());
-    store.scan(id, |record| replay.record(&record)).map_err(Failure::runtime)?;
+    store.scan(id, |record| replay.record(record)).map_err(Failure::runtime)?;
     replay.finish().map_err(cannot)
 }
 

@@ -5,6 +5,7 @@ pub mod approval;
 pub mod context;
 pub mod diff;
 pub mod format;
+pub mod history;
 pub mod labels;
 mod sanitize;
 pub mod text;

@@ -1,0 +1,95 @@
+//! A past session as text (`sessions show`, an export): what was said and done, in the order it happened.
+//! Takes one entry at a time, so that a session of any length needs no memory.
+
+use super::{context, labels, plain};
+use crate::record::Meta;
+use crate::transcript::Entry;
+
+/// The lines of one entry, newlines included and safe to print; nothing for what a reader need not see.
+pub fn text(entry: &Entry) -> String {
+    plain(&words(entry)).into_owned()
+}
+
+fn words(entry: &Entry) -> String {
+    match entry {
+        Entry::Meta(meta) => header(meta),
+        Entry::Prompt { text } => format!("\n> {}\n\n", text.trim_end().replace('\n', "\n> ")),
+        Entry::Attached { text } | Entry::Said { text, .. } | Entry::Ran { text, .. } if text.is_empty() => {
+            String::new()
+        }
+        Entry::Attached { text } | Entry::Said { text, .. } | Entry::Ran { text, .. } => {
+            format!("{}\n", text.trim_end_matches('\n'))
+        }
+        Entry::Call(call) => format!("{}\n", labels::tool_requested(&call.name, &call.input)),
+        Entry::Result { call, result } => {
+            let name = call.as_ref().map_or("tool", |call| call.name.as_str());
+            format!("{}\n", labels::tool_finished(name, &result.output))
+        }
+        Entry::Todos(items) => items.iter().map(|item| format!("{item}\n")).collect(),
+        Entry::Reverted(revert) => format!("{}\n", labels::reverted(revert.turn, &revert.files)),
+        Entry::Redone(_) => "the revert was taken back\n".to_owned(),
+        Entry::Interrupted => "interrupted\n".to_owned(),
+        Entry::Agent(agent) => format!("agent: {agent}\n"),
+        Entry::Compacted(compaction) => format!("{}\n", context::compacted(compaction)),
+        Entry::Pruned(prune) => format!("{}\n", context::pruned(prune.calls.len(), prune.bytes)),
+        Entry::Model(model) => format!("model: {model}\n"),
+        Entry::Error(error) => format!("error: {}\n", error.message),
+        Entry::Reminder { .. }
+        | Entry::Thought(_)
+        | Entry::FileChanged(_)
+        | Entry::Approval(_)
+        | Entry::Usage(_)
+        | Entry::Unknown(_) => String::new(),
+    }
+}
+
+/// `session 550e… · 2026-01-01T00:00:00Z · /home/u/p · lab/m`.
+fn header(meta: &Meta) -> String {
+    let root = meta.root.as_deref().map(|root| format!(" · {}", root.display())).unwrap_or_default();
+    let model = meta.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
+    format!("session {} · {}{root}{model}\n", meta.id.as_deref().unwrap_or("?"), meta.ts)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conversation::Role;
+    use crate::record::{self, Message, Record, ToolResult, ToolUse, now};
+    use crate::tool::ToolOutput;
+    use crate::transcript::Entries;
+
+    #[test]
+    fn a_session_reads_as_it_went_without_what_was_for_the_model_alone() {
+        let ts = now();
+        let said = |role, text: &str| Record::Message(Message::new(role, text, ts));
+        let call =
+            ToolUse { id: "a".into(), name: "bash".into(), input: json!({"command": "ls"}), raw: None, ts };
+        let done = |id: &str| ToolResult {
+            tool_use_id: id.into(),
+            output: ToolOutput::Ok(json!({"exit_code": 0})),
+            ok: true,
+            ts,
+        };
+        let hidden = Message { hidden: true, ..Message::new(Role::User, "keep a list", ts) };
+        let records = [
+            said(Role::System, "a file\n"),
+            Record::Message(hidden),
+            said(Role::User, "one\ntwo\n"),
+            Record::ToolUse(call),
+            Record::ToolResult(done("a")),
+            Record::ToolResult(done("a")),
+            said(Role::Assistant, ""),
+            said(Role::Assistant, "red \u{1b}[31mhot\n\n"),
+            Record::Interrupted(record::Interrupted::at(ts)),
+        ];
+        let mut entries = Entries::default();
+        let told: String = records.into_iter().map(|record| text(&entries.read(record))).collect();
+        assert_eq!(
+            told,
+            "a file\n\n> one\n> two\n\nTool requested: bash command=\"ls\"\nTool finished: bash exit=0\n\
+             Tool finished: tool exit_code=0\nred hot\ninterrupted\n"
+        );
+    }
+}
