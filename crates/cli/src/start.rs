@@ -186,7 +186,7 @@ pub struct Account {
 pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
     let resolved = configuration(settings)?;
     let mut digest = history::Digest::new();
-    settings.sessions().scan(id, |record| digest.note(&record)).map_err(Failure::runtime)?;
+    settings.sessions().scan(id, |record| digest.note(record)).map_err(Failure::runtime)?;
     let redactor = secrets::redactor(&resolved.config, &settings.env, &settings.root);
     Ok(Account {
         digest,

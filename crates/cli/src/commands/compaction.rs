@@ -6,6 +6,7 @@ use zdx_protocol::compaction::{Author, Compaction, Trigger};
 use zdx_protocol::display::format::{count, size};
 use zdx_protocol::display::{context, json_safe, labels, plain};
 use zdx_protocol::record::{self, Prune};
+use zdx_protocol::transcript::Entry;
 use zdx_protocol::{Record, TodoStatus};
 
 use super::{print, warn};
@@ -31,7 +32,7 @@ pub fn show(settings: &Settings, id: &str) -> Result<Ending, Failure> {
         }
         Format::Text => {
             let mut account = Account::default();
-            store.scan(id, |record| account.note(&record)).map_err(Failure::runtime)?;
+            store.scan(id, |record| account.note(record.into())).map_err(Failure::runtime)?;
             warn(settings, &account.remark().into_iter().collect::<Vec<_>>());
             print(account.text)
         }
@@ -49,22 +50,40 @@ struct Account {
 }
 
 impl Account {
-    fn note(&mut self, record: &Record) {
-        match record {
-            Record::ToolUse(call) => {
-                self.calls.insert(call.id.clone(), labels::call(&call.name, &call.input));
+    fn note(&mut self, entry: Entry) {
+        match entry {
+            Entry::Call(call) => {
+                self.calls.insert(call.id, labels::call(&call.name, &call.input));
             }
-            Record::Prune(prune) => {
+            Entry::Pruned(prune) => {
                 self.prunings += 1;
-                let text = self.pruned(prune);
+                let text = self.pruned(&prune);
                 self.text.push_str(&plain(&text));
             }
-            Record::Compaction(compaction) => {
+            Entry::Compacted(compaction) => {
                 self.compactions += 1;
                 self.calls.clear();
-                self.text.push_str(&plain(&describe(self.compactions, compaction)));
+                self.text.push_str(&plain(&describe(self.compactions, &compaction)));
             }
-            _ => {}
+            Entry::Meta(_)
+            | Entry::Prompt { .. }
+            | Entry::Attached { .. }
+            | Entry::Reminder { .. }
+            | Entry::Said { .. }
+            | Entry::Ran { .. }
+            | Entry::Thought(_)
+            | Entry::Result { .. }
+            | Entry::Interrupted
+            | Entry::Error(_)
+            | Entry::Model(_)
+            | Entry::Agent(_)
+            | Entry::Approval(_)
+            | Entry::Todos(_)
+            | Entry::FileChanged(_)
+            | Entry::Reverted(_)
+            | Entry::Redone(_)
+            | Entry::Usage(_)
+            | Entry::Unknown(_) => {}
         }
     }
 

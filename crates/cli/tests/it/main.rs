@@ -22,6 +22,7 @@ mod lines;
 mod poisoned;
 mod policy_cmd;
 mod requests;
+mod retold;
 mod secrets;
 mod sessions;
 mod signals;

@@ -1,11 +1,11 @@
 //! What a session itself says about its work: prompts, answers, files, commands and todos, short and bounded.
 //! Asks nobody and judges nothing; what a revert took back is left out.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
-use zdx_protocol::record::ToolResult;
-use zdx_protocol::{Record, Role, Todo, TodoStatus, ToolOutput};
+use zdx_protocol::record::{Shell, ShellEnd, ToolUse};
+use zdx_protocol::transcript::{Entries, Entry, Turns};
+use zdx_protocol::{Record, Todo, TodoStatus, ToolOutput};
 
 use crate::tools::text::first;
 use crate::tools::{Registry, called_command};
@@ -14,8 +14,6 @@ use crate::tools::{Registry, called_command};
 const TEXT: usize = 4 << 10;
 /// So many of the latest turns keep their texts, and the first one.
 const RECENT: usize = 64;
-/// Calls whose results are still to come.
-const OPEN_CALLS: usize = 1000;
 
 #[derive(Default)]
 pub struct Digest {
@@ -23,9 +21,9 @@ pub struct Digest {
     pub root: Option<PathBuf>,
     pub model: Option<String>,
     pub todos: Vec<Todo>,
-    turns: Vec<Turn>,
-    reverted: Vec<(Vec<Turn>, Vec<Todo>)>,
-    open: HashMap<String, Call>,
+    /// With the todos as they were when some were taken back.
+    turns: Turns<Turn, Vec<Todo>>,
+    entries: Entries,
     registry: Registry,
 }
 
@@ -33,6 +31,8 @@ pub struct Digest {
 struct Turn {
     prompt: String,
     answer: String,
+    /// It was a command that the user ran, and nothing was asked.
+    typed: bool,
     /// In the order they were first touched.
     read: Vec<PathBuf>,
     changed: Vec<PathBuf>,
@@ -41,107 +41,89 @@ struct Turn {
     todos_before: Vec<Todo>,
 }
 
-enum Call {
-    Command(String),
-    File { changes: bool },
-}
-
 impl Digest {
     pub fn new() -> Self {
         Self { registry: Registry::standard(), ..Self::default() }
     }
 
-    pub fn note(&mut self, record: &Record) {
-        match record {
-            Record::Meta(meta) => {
-                self.id.clone_from(&meta.id);
-                self.root.clone_from(&meta.root);
-                self.model.clone_from(&meta.model);
+    pub fn note(&mut self, record: Record) {
+        let entry = self.entries.read(record);
+        self.turns.follow(&entry, || Turn { todos_before: self.todos.clone(), ..Turn::default() });
+        match entry {
+            Entry::Meta(meta) => {
+                self.id = meta.id;
+                self.root = meta.root;
+                self.model = meta.model;
             }
-            Record::Model(change) => self.model = Some(change.model.clone()),
-            Record::Message(message) => match message.role {
-                Role::User => self.begin(&message.text),
-                Role::Assistant => self.answer(&message.text),
-                Role::System => {}
-            },
-            Record::ToolUse(call) => self.call(&call.id, &call.name, &call.input),
-            Record::ToolResult(result) => self.result(result),
-            Record::Change(change) => self.touch(change.change.path.clone(), true),
-            Record::Todos(todos) => self.todos.clone_from(&todos.items),
-            Record::Revert(revert) => {
-                let kept = (revert.turn as usize).saturating_sub(1).min(self.turns.len());
-                let gone = self.turns.split_off(kept);
-                let before =
-                    gone.first().map_or_else(|| self.todos.clone(), |turn| turn.todos_before.clone());
-                self.reverted.push((gone, std::mem::replace(&mut self.todos, before)));
-            }
-            Record::Redo(_) => {
-                if let Some((turns, todos)) = self.reverted.pop() {
-                    self.turns.extend(turns);
+            Entry::Model(model) => self.model = Some(model),
+            Entry::Prompt { text } => self.begin(&text),
+            Entry::Said { text, .. } => self.answer(&text),
+            Entry::Ran { shell, .. } => self.ran(shell),
+            Entry::Result { call: Some(call), result } => self.result(&call, &result.output),
+            Entry::FileChanged(record) => self.touch(record.change.path, true),
+            Entry::Todos(items) => self.todos = items,
+            Entry::Reverted(revert) => self
+                .turns
+                .revert(revert.turn, |first| std::mem::replace(&mut self.todos, first.todos_before.clone())),
+            Entry::Redone(_) => {
+                if let Some(todos) = self.turns.redo() {
                     self.todos = todos;
                 }
             }
-            _ => {}
+            Entry::Compacted(compaction) => self.turns.settle(compaction.state.turns),
+            Entry::Attached { .. }
+            | Entry::Reminder { .. }
+            | Entry::Thought(_)
+            | Entry::Call(_)
+            | Entry::Result { call: None, .. }
+            | Entry::Interrupted
+            | Entry::Error(_)
+            | Entry::Agent(_)
+            | Entry::Approval(_)
+            | Entry::Usage(_)
+            | Entry::Pruned(_)
+            | Entry::Unknown(_) => {}
         }
     }
 
     fn begin(&mut self, prompt: &str) {
-        self.reverted.clear();
-        if self.turns.len() > RECENT {
-            let old = self.turns.len() - RECENT;
-            self.turns[old].prompt.clear();
-            self.turns[old].answer.clear();
+        if let Some(turn) = self.turns.last_mut() {
+            turn.prompt = first(prompt, TEXT).to_owned();
         }
-        let prompt = first(prompt, TEXT).to_owned();
-        self.turns.push(Turn { prompt, todos_before: self.todos.clone(), ..Turn::default() });
+        if self.turns.iter().len() > RECENT + 1
+            && let Some(old) = self.turns.before_last_mut(RECENT)
+        {
+            old.prompt.clear();
+            old.answer.clear();
+        }
     }
 
     fn answer(&mut self, text: &str) {
-        let Some(turn) = self.turns.last_mut() else { return };
-        // A command the user typed is answered with how it ended.
-        if let Some(command) = turn.prompt.trim().trim_start_matches('@').strip_prefix('!') {
-            let command = command.trim();
-            if text
-                .strip_prefix(&format!("$ {command}\n"))
-                .is_some_and(|rest| rest.starts_with("exit code 0"))
-            {
-                turn.commands.push(command.to_owned());
-            }
-        } else if !text.trim().is_empty() {
+        if let Some(turn) = self.turns.last_mut().filter(|_| !text.trim().is_empty()) {
             turn.answer = first(text, TEXT).to_owned();
         }
     }
 
-    fn call(&mut self, id: &str, name: &str, input: &serde_json::Value) {
-        let Some(tool) = self.registry.find(name) else { return };
-        let call = match tool.spec().name.as_ref() {
-            "bash" => called_command(input).map(Call::Command),
-            "read" => Some(Call::File { changes: false }),
-            "write" | "edit" => Some(Call::File { changes: true }),
-            _ => None,
-        };
-        if let Some(call) = call.filter(|_| self.open.len() < OPEN_CALLS) {
-            self.open.insert(id.to_owned(), call);
+    fn ran(&mut self, shell: Shell) {
+        let Some(turn) = self.turns.last_mut() else { return };
+        turn.typed = true;
+        if shell.end == (ShellEnd::Exited { exit_code: 0 }) {
+            turn.commands.push(shell.command);
         }
     }
 
-    fn result(&mut self, result: &ToolResult) {
-        let (Some(call), ToolOutput::Ok(data)) = (self.open.remove(&result.tool_use_id), &result.output)
-        else {
-            return;
-        };
-        match call {
-            Call::Command(command) if data["exit_code"] == 0 => {
-                if let Some(turn) = self.turns.last_mut() {
+    fn result(&mut self, call: &ToolUse, output: &ToolOutput) {
+        let (Some(tool), ToolOutput::Ok(data)) = (self.registry.find(&call.name), output) else { return };
+        let path = || data["path"].as_str().map(PathBuf::from);
+        match tool.spec().name.as_ref() {
+            "bash" if data["exit_code"] == 0 => {
+                if let (Some(turn), Some(command)) = (self.turns.last_mut(), called_command(&call.input)) {
                     turn.commands.push(command);
                 }
             }
-            Call::Command(_) => {}
-            Call::File { changes } => {
-                if let Some(path) = data["path"].as_str() {
-                    self.touch(PathBuf::from(path), changes);
-                }
-            }
+            "read" => path().into_iter().for_each(|path| self.touch(path, false)),
+            "write" | "edit" => path().into_iter().for_each(|path| self.touch(path, true)),
+            _ => {}
         }
     }
 
@@ -160,8 +142,8 @@ impl Digest {
 
     /// Prompts whose text is still there, oldest first; commands the user typed are none.
     pub fn prompts(&self) -> impl DoubleEndedIterator<Item = &str> {
-        let typed = |text: &&str| !text.is_empty() && !text.starts_with('!') && !text.starts_with("@!");
-        self.turns.iter().map(|turn| turn.prompt.trim()).filter(typed)
+        let asked = self.turns.iter().filter(|turn| !turn.typed);
+        asked.map(|turn| turn.prompt.trim()).filter(|text| !text.is_empty())
     }
 
     pub fn last_answer(&self) -> Option<&str> {
@@ -191,10 +173,6 @@ impl Digest {
 
     pub fn open_todos(&self) -> impl Iterator<Item = &Todo> {
         self.todos.iter().filter(|todo| todo.status != TodoStatus::Completed)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.turns.is_empty()
     }
 
     /// The last turns as they went, newest last, in at most `limit` bytes.

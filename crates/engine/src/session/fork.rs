@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use zdx_protocol::Role;
 use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
+use zdx_protocol::transcript::{Entry, Turns};
 
 use super::file::file_path;
 use super::load::{self, LINE_CAP, OpenError};
@@ -37,10 +37,10 @@ impl SessionStore {
         }
         let end = match turn {
             None => length,
-            Some(turn) => outline.start_of(turn).ok_or_else(|| {
-                let turns = u32::try_from(outline.turns.len()).unwrap_or(u32::MAX);
-                ForkError::UnknownTurn { id, turn, turns }
-            })?,
+            Some(turn) => {
+                let turns = outline.turns.count();
+                *outline.turns.get(turn).ok_or(ForkError::UnknownTurn { id, turn, turns })?
+            }
         };
         let fork = SessionId::random();
         link_companions(&self.companion_dir(id), &self.companion_dir(fork)).map_err(failed)?;
@@ -63,45 +63,23 @@ struct Source<'a> {
     length: u64,
 }
 
-/// Where the turns of a session begin that still count.
+/// Where the turns of a session begin that still count, and what its header says.
 #[derive(Default)]
 struct Outline {
-    turns: Vec<u64>,
-    reverted: Vec<Vec<u64>>,
-    /// Where what belongs to the next prompt begins.
-    attached: Option<u64>,
+    turns: Turns<u64>,
     root: Option<PathBuf>,
     model: Option<String>,
     schema_version: Option<u32>,
 }
 
 impl Outline {
-    fn start_of(&self, turn: u32) -> Option<u64> {
-        self.turns.get((turn as usize).checked_sub(1)?).copied()
-    }
-
-    fn note(&mut self, offset: u64, record: &Record) {
-        let attached = self.attached.take();
-        match record {
-            Record::Meta(meta) => {
-                self.schema_version = self.schema_version.max(Some(meta.schema_version));
-                self.root.clone_from(&meta.root);
-                self.model.clone_from(&meta.model);
-            }
-            Record::Message(message) => match message.role {
-                Role::System => self.attached = attached.or(Some(offset)),
-                Role::User => {
-                    self.turns.push(attached.unwrap_or(offset));
-                    self.reverted.clear();
-                }
-                Role::Assistant => {}
-            },
-            Record::Revert(revert) => {
-                let kept = (revert.turn as usize).saturating_sub(1).min(self.turns.len());
-                self.reverted.push(self.turns.split_off(kept));
-            }
-            Record::Redo(_) => self.turns.extend(self.reverted.pop().unwrap_or_default()),
-            _ => {}
+    fn note(&mut self, offset: u64, record: Record) {
+        let entry = Entry::from(record);
+        self.turns.fold(&entry, || offset);
+        if let Entry::Meta(meta) = entry {
+            self.schema_version = self.schema_version.max(Some(meta.schema_version));
+            self.root = meta.root;
+            self.model = meta.model;
         }
     }
 }
@@ -111,7 +89,7 @@ impl Source<'_> {
         let mut outline = Outline::default();
         self.each_line(self.length, |offset, line| {
             if let Ok(record) = Record::parse(line) {
-                outline.note(offset, &record);
+                outline.note(offset, record);
             }
             Ok(())
         })?;

@@ -7,13 +7,12 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use zdx_protocol::conversation::Role;
-use zdx_protocol::record::{Meta, Record};
+use zdx_protocol::{Record, Transcript};
 
 use super::file::{OpenFile, file_path};
 use super::load::{Loaded, OpenError, Opened, Scan};
 use super::log::SessionLog;
-use super::{SessionId, load, reason};
+use super::{SessionId, load, reason, tail};
 use crate::history::Blobs;
 
 /// The header and the first prompt are looked for in this much of a file.
@@ -197,8 +196,9 @@ impl SessionStore {
     }
 
     fn summary(&self, Entry { id, when, bytes }: Entry) -> SessionSummary {
-        let Head { root, model, first_prompt } = read_head(&file_path(&self.dir, id)).unwrap_or_default();
-        SessionSummary { id, when, bytes, root, model, first_prompt }
+        let Transcript { root, model, first_prompt, .. } =
+            read_head(&file_path(&self.dir, id)).unwrap_or_default();
+        SessionSummary { id, when, bytes, root, model, first_prompt: first_prompt.as_deref().map(one_line) }
     }
 }
 
@@ -215,41 +215,25 @@ fn list_ids(ids: &[SessionId], total: usize) -> String {
     text
 }
 
-#[derive(Debug, Default)]
-struct Head {
-    root: Option<PathBuf>,
-    model: Option<String>,
-    first_prompt: Option<String>,
-}
-
-fn read_head(path: &Path) -> io::Result<Head> {
+/// What the beginning of a session adds up to: as far as its first prompt, or as far as the head goes when a revert in it
+/// may have taken that prompt back.
+fn read_head(path: &Path) -> io::Result<Transcript> {
     let mut bytes = Vec::new();
     File::open(path)?.take(HEAD).read_to_end(&mut bytes)?;
-    let mut head = Head::default();
-    for line in bytes.split(|byte| *byte == b'\n') {
-        match Record::parse(line) {
-            Ok(Record::Meta(Meta { root, model, .. })) => {
-                head.root = root;
-                head.model = model;
-            }
-            Ok(Record::Model(change)) => head.model = Some(change.model),
-            Ok(Record::Message(message)) if message.role == Role::User => {
-                head.first_prompt = Some(one_line(&message.text));
-                break;
-            }
-            Ok(_) => {}
-            Err(_) => {
-                if let Some(text) = cut_off_prompt(line) {
-                    head.first_prompt = Some(one_line(&text));
-                    break;
-                }
-            }
+    let goes_back = memchr::memmem::find(&bytes, tail::REVERT).is_some();
+    let mut head = Transcript::default();
+    for record in bytes.split(|byte| *byte == b'\n').filter_map(|line| Record::parse(line).ok()) {
+        head.absorb(record);
+        if head.first_prompt.is_some() && !goes_back {
+            return Ok(head);
         }
     }
+    let cut_off = bytes.rsplit(|byte| *byte == b'\n').next().filter(|_| bytes.len() as u64 == HEAD);
+    head.first_prompt = head.first_prompt.or_else(|| cut_off_prompt(cut_off?));
     Ok(head)
 }
 
-/// The beginning of a prompt that is longer than the head.
+/// The beginning of a prompt that is longer than the head. What is hidden is never as long as that.
 fn cut_off_prompt(line: &[u8]) -> Option<String> {
     let text = line.strip_prefix(br#"{"type":"message","role":"user","text":""#)?;
     let text = &text[..text.len().min(PROMPT_CHARS * 6)];

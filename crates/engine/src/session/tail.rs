@@ -12,7 +12,7 @@ use super::load::LINE_CAP;
 const BLOCK: usize = 1 << 20;
 const COMPACTION: &[u8] = b"\n{\"type\":\"compaction\",";
 /// A revert may reach back past a compaction: then only the whole file tells what is left.
-const REVERT: &[u8] = b"\n{\"type\":\"revert\",";
+pub(super) const REVERT: &[u8] = b"\n{\"type\":\"revert\",";
 
 /// The offset of the last readable compaction of the file, when starting there is enough.
 pub fn last_compaction(file: &File) -> io::Result<Option<u64>> {

@@ -1,13 +1,14 @@
 //! What the calls of a conversation tell: files touched, what failed and was not put right, skills, what was done.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
 use zdx_protocol::compaction::{Change, Compaction, DroppedCall, FileTouched, LoadedSkill};
+use zdx_protocol::conversation::{Called, calls};
 use zdx_protocol::display::labels;
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::transcript::pruned_output;
-use zdx_protocol::{Arguments, Message, Packed, Part, Todo, TodoStatus, ToolOutput};
+use zdx_protocol::{Message, Todo, TodoStatus, ToolOutput};
 
 const MOST_CHANGED: usize = 60;
 /// What was only read can be found again.
@@ -36,8 +37,7 @@ pub struct Calls {
 impl Calls {
     /// Forgets the calls that are not in these messages, then all but the newest.
     pub fn only_of(&mut self, messages: &[Message]) {
-        let parts = messages.iter().flat_map(|message| &message.parts);
-        let ids: HashSet<&str> = parts.filter_map(|part| call_of(part).map(|(id, ..)| id)).collect();
+        let ids: HashSet<&str> = calls(messages).map(|call| call.id).collect();
         self.newest.retain(|(id, _)| ids.contains(id.as_str()));
         let earlier = self.newest.len().saturating_sub(MOST_CALLS);
         self.newest.drain(..earlier);
@@ -53,16 +53,8 @@ pub fn gather(messages: &[Message], carried: Option<&Compaction>) -> Gathered {
         gathered.risks.clone_from(&carried.risks);
         gathered.skills.clone_from(&carried.skills);
     }
-    let results: HashMap<&str, &Packed<ToolOutput>> = messages
-        .iter()
-        .flat_map(|message| &message.parts)
-        .filter_map(|part| match part {
-            Part::ToolResult { tool_use_id, output } => Some((tool_use_id.as_str(), output)),
-            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
-        })
-        .collect();
-    for (id, name, arguments) in messages.iter().flat_map(|message| &message.parts).filter_map(call_of) {
-        if let Some(output) = results.get(id) {
+    for Called { id, name, arguments, output } in calls(messages) {
+        if let Some(output) = output {
             gathered.call(id, name, &arguments.unpack().input(), &output.unpack());
         }
     }
@@ -129,13 +121,6 @@ impl Gathered {
     }
 }
 
-fn call_of(part: &Part) -> Option<(&str, &str, &Packed<Arguments>)> {
-    match part {
-        Part::ToolUse { id, name, arguments } => Some((id, name, arguments)),
-        Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
-    }
-}
-
 fn failed(output: &ToolOutput) -> bool {
     match output {
         ToolOutput::Err(_) => true,
@@ -174,10 +159,7 @@ fn is_skill_tool(name: &str) -> bool {
 
 /// Whether this call of a message loaded a skill.
 pub fn is_skill(message: &Message, call: &str) -> bool {
-    message
-        .parts
-        .iter()
-        .any(|part| matches!(part, Part::ToolUse { id, name, .. } if id == call && is_skill_tool(name)))
+    calls(std::slice::from_ref(message)).any(|called| called.id == call && is_skill_tool(called.name))
 }
 
 /// What the todo list says is to be done: what is in progress, then what waits.

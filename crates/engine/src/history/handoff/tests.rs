@@ -1,5 +1,5 @@
 use serde_json::json;
-use zdx_protocol::record::{self, Message, Record, ToolUse};
+use zdx_protocol::record::{self, Message, Record, Shell, ShellEnd, ToolUse};
 use zdx_protocol::{Role, Todo, TodoStatus, ToolOutput};
 
 use super::*;
@@ -7,13 +7,19 @@ use super::*;
 fn noted(records: impl IntoIterator<Item = Record>) -> Digest {
     let mut digest = Digest::new();
     for record in records {
-        digest.note(&record);
+        digest.note(record);
     }
     digest
 }
 
 fn said(role: Role, text: &str) -> Record {
     Record::Message(Message::new(role, text, record::now()))
+}
+
+fn ran(command: &str, exit_code: i32) -> Record {
+    let shell = Shell { command: command.to_owned(), end: ShellEnd::Exited { exit_code } };
+    let text = format!("$ {command}\nexit code {exit_code}");
+    Record::Message(Message { shell: Some(shell), ..Message::new(Role::Assistant, text, record::now()) })
 }
 
 fn called(id: &str, name: &str, input: serde_json::Value, data: serde_json::Value) -> [Record; 2] {
@@ -45,7 +51,9 @@ fn session(root: &Path) -> Digest {
     records.push(Record::Todos(record::Todos { items, ts: record::now() }));
     records.push(said(Role::Assistant, "It parses now."));
     records.push(said(Role::User, "!make typed"));
-    records.push(said(Role::Assistant, "$ make typed\nexit code 0\nstdout:\nfine"));
+    records.push(ran("make typed", 0));
+    records.push(said(Role::User, "!make trouble"));
+    records.push(ran("make trouble", 2));
     records.push(said(Role::User, "now the tests"));
     noted(records)
 }
@@ -138,14 +146,14 @@ fn secrets_and_escapes_stay_behind_and_fences_hold() {
 fn what_was_reverted_is_not_told() {
     let root = Path::new("/work/here");
     let mut digest = session(root);
-    digest.note(&said(Role::User, "a wrong turn"));
+    digest.note(said(Role::User, "a wrong turn"));
     for record in called("9", "write", json!({}), json!({"path": root.join("wrong.rs")})) {
-        digest.note(&record);
+        digest.note(record);
     }
-    digest.note(&Record::Revert(record::Revert { turn: 4, files: Vec::new(), ts: record::now() }));
+    digest.note(Record::Revert(record::Revert { turn: 5, files: Vec::new(), ts: record::now() }));
     let reverted = bundle(root, &digest, Err(NoAnswer::Empty)).markdown;
     assert!(!reverted.contains("wrong"), "{reverted}");
-    digest.note(&Record::Redo(record::Redo { files: Vec::new(), ts: record::now() }));
+    digest.note(Record::Redo(record::Redo { files: Vec::new(), ts: record::now() }));
     assert!(bundle(root, &digest, Err(NoAnswer::Empty)).markdown.contains("wrong.rs"));
 }
 

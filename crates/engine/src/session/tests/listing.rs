@@ -63,6 +63,33 @@ fn long_and_damaged_beginnings_are_listed_too() {
     assert_eq!((summary.id, summary.bytes, summary.first_prompt, summary.root), (long, 100, None, None));
 }
 
+/// The head of a file is folded like the whole of it.
+#[test]
+fn a_session_is_known_by_the_first_prompt_that_stands() {
+    let (_base, store) = store();
+    let hidden = || {
+        Record::Message(record::Message { hidden: true, ..record::Message::new(Role::User, "psst", ts()) })
+    };
+    let system = || Record::Message(record::Message::new(Role::System, "a file", ts()));
+    let revert = || Record::Revert(record::Revert { turn: 1, files: Vec::new(), ts: ts() });
+    let redo = || Record::Redo(record::Redo { files: Vec::new(), ts: ts() });
+    for (records, first) in [
+        (vec![hidden()], None),
+        (vec![system(), hidden(), user("asked"), user("more")], Some("asked")),
+        (vec![user("slip"), revert()], None),
+        (vec![user("slip"), assistant("x"), revert(), hidden(), user("meant")], Some("meant")),
+        (vec![user("slip"), revert(), redo()], Some("slip")),
+        (vec![user("slip"), revert(), user(&"long ".repeat(10_000))], Some("long long")),
+    ] {
+        let id = saved(&store, &records);
+        let listed = store.list(None).unwrap().into_iter().find(|summary| summary.id == id).unwrap();
+        let shown = listed.first_prompt.as_deref();
+        let whole = store.read(id).unwrap().transcript.first_prompt;
+        assert_eq!(shown.is_some(), whole.is_some());
+        assert_eq!(shown.map(|shown| shown.get(..9).unwrap_or(shown)), first, "{records:?}");
+    }
+}
+
 #[test]
 fn a_prompt_cut_inside_an_escape_is_still_shown() {
     let (_base, store) = store();
