@@ -123,7 +123,7 @@ fn going_back_takes_the_reminder_and_its_list_along() {
 }
 
 #[test]
-fn a_failed_check_is_not_taken_for_a_prompt_when_the_context_is_compacted() {
+fn a_failed_check_is_not_taken_for_a_prompt() {
     let server = ModelServer::start();
     for (n, content) in ["bad", "good"].into_iter().enumerate() {
         let input = json!({"path": "a.rs", "content": content.repeat(2_000)});
@@ -131,14 +131,16 @@ fn a_failed_check_is_not_taken_for_a_prompt_when_the_context_is_compacted() {
         server.push(Reply::chat().text(&format!("done {n}")));
     }
     let zdx = place().chat(&server).config_more("[validation]\ncommand = \"grep -q good a.rs\"");
-    server.push(Reply::chat().text("A summary that is long enough to be of some use to a reader."));
-    zdx.command().stdin("write the file\n/compact\n").run().success();
+    zdx.run(["exec", "-p", "write the file"]).success();
     assert_eq!(hidden(&zdx), 1, "the check failed once");
+    server.push(Reply::chat().text("fine"));
+    let resumed = zdx.run(["-c", "exec", "--format", "json", "-p", "thanks"]).success().json_lines();
+    assert_eq!(resumed[0]["last"], json!({"prompt": "write the file", "answer": "done 1"}));
+    server.push(Reply::chat().text("A summary that is long enough to be of some use to a reader."));
+    zdx.command().arg("-c").stdin("/compact\n").run().success();
     let records = zdx.records();
     let compaction = records.iter().find(|record| record["type"] == "compaction").expect("a compaction");
-    assert_eq!(compaction["instructions"], json!(["write the file"]));
-    let resumed = zdx.command().args(["-c", "--format", "json"]).stdin("/context\n").run().success();
-    assert!(!resumed.stderr.contains("check failed"), "{}", resumed.stderr);
+    assert_eq!(compaction["instructions"], json!(["write the file", "thanks"]));
 }
 
 #[test]
@@ -170,6 +172,10 @@ fn how_a_typed_command_ended_is_a_field_not_a_sentence() {
     zdx.run(["sessions", "summarize", &ids(&zdx)[0]]).success();
     let asked = server.calls().pop().unwrap().body.to_string();
     assert!(asked.contains("COMMANDS THAT SUCCEEDED:\\ntrue\\n\\n"), "{asked}");
+
+    let events = zdx.run(["exec", "--format", "json", "-p", "!exit 3"]).success().json_lines();
+    let finished = events.iter().find(|event| event["type"] == "shell_finished").expect("its end is told");
+    assert_eq!(finished["shell"], json!({"command": "exit 3", "end": "exited", "exit_code": 3}));
 }
 
 #[test]
