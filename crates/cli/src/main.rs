@@ -23,11 +23,12 @@ use zdx_engine::history::revert::Way;
 use zdx_engine::paths::Env;
 use zdx_engine::tools::supervisor;
 use zdx_protocol::display::{plain, sanitize};
+use zdx_protocol::{Open, SessionPick};
 
 use crate::args::{Cli, Command, Sessions};
 use crate::commands::history::Mode;
 use crate::exit::{Ending, Failure};
-use crate::settings::{SessionPick, Settings};
+use crate::settings::Settings;
 use crate::stdin::Asked;
 use crate::terminal::Terminal;
 
@@ -95,10 +96,10 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
         Err(failure) => return Err(failure),
     };
     match cli.command {
-        None => converse(chat::chat(&settings, settings.session.clone())),
+        None => converse(chat::chat(&settings, settings.open.clone())),
         Some(Command::Sessions(Sessions::Resume { id })) => {
-            let pick = resumed(&settings, id)?;
-            converse(chat::chat(&settings, pick))
+            let open = resumed(&settings, id)?;
+            converse(chat::chat(&settings, open))
         }
         Some(Command::Exec { prompt, text }) => converse(run::exec(&settings, Asked::new(prompt, text))),
         Some(Command::Sessions(Sessions::List { limit })) => commands::sessions::list(&settings, limit),
@@ -132,12 +133,11 @@ fn mode(dry_run: bool) -> Mode {
     if dry_run { Mode::DryRun } else { Mode::Do }
 }
 
-fn resumed(settings: &Settings, id: Option<String>) -> Result<SessionPick, Failure> {
-    match (&settings.session, id) {
-        (SessionPick::New, Some(id)) => Ok(SessionPick::Id(id)),
-        (SessionPick::New, None) => Ok(SessionPick::Latest),
-        (SessionPick::LatestHere, None) => Ok(SessionPick::LatestHere),
-        (SessionPick::Id(id), None) => Ok(SessionPick::Id(id.clone())),
+fn resumed(settings: &Settings, id: Option<String>) -> Result<Open, Failure> {
+    match (&settings.open, id, settings.save) {
+        (Open::New, Some(id), true) => Ok(Open::Resume(SessionPick::Id(id))),
+        (Open::New, None, true) => Ok(Open::Resume(SessionPick::Latest)),
+        (Open::Resume(pick), None, true) => Ok(Open::Resume(pick.clone())),
         _ => {
             Err(Failure::usage("`sessions resume` takes the session's id alone; leave the other options out"))
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use tokio::time::{Instant, Interval, MissedTickBehavior};
-use zdx_protocol::{Command, EngineHandle, Event, TurnSummary};
+use zdx_protocol::{Command, CommandId, EngineHandle, Event, TurnSummary};
 
 use crate::chat::Person;
 use crate::front::{Closing, Front};
@@ -85,14 +85,34 @@ impl Stage {
         self.output.failures.take()
     }
 
-    /// Shows what happens until the turn is over, or until waiting for that makes no sense any more.
+    /// Shows what happens until this command is over. Comes back with the event that ends it, which is not shown; with
+    /// nothing when the engine is gone.
+    pub async fn until_over(
+        &mut self,
+        command: CommandId,
+        engine: &mut EngineHandle,
+        signals: &mut Signals,
+    ) -> Result<Option<Event>, Caught> {
+        loop {
+            match unless_signalled(signals, engine.events.recv()).await? {
+                Some(event) if event.ends() == Some(command) => return Ok(Some(event)),
+                Some(event) => self.show(&event),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Shows what happens until the turn that this command began is over, or until waiting for that makes no sense any
+    /// more.
     pub async fn turn(
         &mut self,
+        command: CommandId,
         engine: &mut EngineHandle,
         signals: &mut Signals,
         person: &mut Person<'_>,
     ) -> TurnEnd {
         let mut stop: Option<(Cause, Instant)> = None;
+        let mut summary = None;
         self.tick.reset();
         loop {
             let deadline = stop.as_ref().map(|(_, deadline)| *deadline);
@@ -100,35 +120,34 @@ impl Stage {
                 Woke::Written => continue,
                 Woke::Late => Cause::EngineGone,
                 Woke::Stop(cause) => cause,
-                Woke::Event(event) => match self.follow(event, engine) {
+                Woke::Event(event) => match self.follow(event, command, &mut summary, engine) {
                     Next::More => continue,
                     Next::Ask(request) => match person.answer(&request, self, signals).await {
-                        Ok(command) => {
-                            // A closed channel shows itself as the end of the events.
-                            let _ = engine.commands.send(command).await;
+                        Ok(answer) => {
+                            engine.send(answer).await;
                             continue;
                         }
                         Err(caught) => Cause::Signal(caught),
                     },
-                    Next::Done(summary) => {
+                    Next::Over => {
                         let cause = stop.map_or(Cause::Finished, |(cause, _)| cause);
-                        return TurnEnd { cause, summary: Some(summary) };
+                        return TurnEnd { cause, summary };
                     }
                     Next::Gone => {
                         let cause = stop.map_or(Cause::EngineGone, |(cause, _)| cause);
-                        return TurnEnd { cause, summary: None };
+                        return TurnEnd { cause, summary };
                     }
                 },
             };
             // Whoever asks twice, or waits too long, is not made to wait any longer.
             if let Some((first, _)) = stop {
-                return TurnEnd { cause: first, summary: None };
+                return TurnEnd { cause: first, summary };
             }
             self.silent |=
                 matches!(&cause, Cause::Output(error) if error.kind() == io::ErrorKind::BrokenPipe);
             stop = Some((cause, Instant::now() + GRACE));
             // A full queue of commands means that the engine is stuck: the deadline deals with that.
-            let _ = engine.commands.try_send(Command::Interrupt);
+            let _ = engine.try_send(Command::Interrupt);
         }
     }
 
@@ -158,12 +177,21 @@ impl Stage {
     }
 
     /// Shows an event and all that already wait behind it, as one page.
-    fn follow(&mut self, event: Option<Event>, engine: &mut EngineHandle) -> Next {
+    fn follow(
+        &mut self,
+        event: Option<Event>,
+        command: CommandId,
+        summary: &mut Option<TurnSummary>,
+        engine: &mut EngineHandle,
+    ) -> Next {
         let Some(mut event) = event else { return Next::Gone };
         loop {
             self.show(&event);
+            if event.ends() == Some(command) {
+                return Next::Over;
+            }
             match event {
-                Event::TurnFinished(summary) => return Next::Done(summary),
+                Event::TurnFinished(finished) => *summary = Some(finished),
                 Event::ApprovalRequested(request) => return Next::Ask(Box::new(request)),
                 _ => {}
             }
@@ -178,12 +206,14 @@ impl Stage {
     }
 
     /// Ends the engine and shows its last words; gives up after a while or at the next signal.
-    pub async fn shut_down(&mut self, mut engine: EngineHandle, signals: &mut Signals) {
+    pub async fn shut_down(&mut self, engine: &mut EngineHandle, signals: &mut Signals) {
         let last_words = async {
-            // A closed channel means that it has ended already.
-            let _ = engine.commands.send(Command::Shutdown).await;
+            engine.send(Command::Shutdown).await;
             while let Some(event) = engine.events.recv().await {
-                self.show(&event);
+                // What becomes of a command is of no interest to somebody who leaves.
+                if event.ends().is_none() {
+                    self.show(&event);
+                }
             }
         };
         tokio::select! {
@@ -206,7 +236,7 @@ enum Woke {
 enum Next {
     More,
     Ask(Box<zdx_protocol::ApprovalRequest>),
-    Done(TurnSummary),
+    Over,
     Gone,
 }
 

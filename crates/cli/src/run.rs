@@ -8,8 +8,10 @@ use crate::front::{Closing, Front};
 use crate::pump::{Cause, Stage, TurnEnd, unless_signalled};
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
-use crate::start::{self, Audience, Started};
+use crate::start::{self, Audience};
 use crate::stdin::{self, Asked};
+
+pub const ENGINE_GONE: &str = "the engine stopped without a word; this is a bug in zdx";
 
 pub async fn exec(settings: &Settings, asked: Result<Asked, Failure>) -> Result<Ending, Failure> {
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
@@ -67,21 +69,20 @@ async fn one_turn(
     signals: &mut Signals,
 ) -> Result<TurnEnd, Stopped> {
     let gathered = unless_signalled(signals, stdin::gather(asked, settings.terminal.stdin)).await??;
-    let starting = start::engine(settings, &settings.session, Audience::Nobody);
-    let Started { mut engine, mut notices, .. } = unless_signalled(signals, starting).await??;
-    notices.extend(gathered.notices);
-    // The session introduces itself first; then what was noticed on the way to it.
-    if let Some(introduction) = unless_signalled(signals, engine.events.recv()).await? {
-        stage.show(&introduction);
+    let mut engine = start::engine(settings, Audience::Nobody);
+    let opening = engine.send(Command::Open(settings.open.clone())).await;
+    match stage.until_over(opening, &mut engine, signals).await? {
+        Some(Event::Error { message, .. }) => return Err(Failure::Runtime(message).into()),
+        Some(_) => {}
+        None => return Err(Failure::runtime(ENGINE_GONE).into()),
     }
-    for message in notices {
+    for message in gathered.notices {
         stage.show(&Event::Notice { level: NoticeLevel::Warning, message });
     }
-    // A closed channel shows itself as the end of the events.
-    let _ = engine.commands.send(Command::Prompt(gathered.prompt)).await;
-    let end = stage.turn(&mut engine, signals, &mut Person::Nobody).await;
+    let prompt = engine.send(Command::Prompt(gathered.prompt)).await;
+    let end = stage.turn(prompt, &mut engine, signals, &mut Person::Nobody).await;
     if end.summary.is_some() {
-        stage.shut_down(engine, signals).await;
+        stage.shut_down(&mut engine, signals).await;
     }
     Ok(end)
 }
@@ -106,7 +107,7 @@ impl TurnEnd {
                 Some("left before the turn had stopped; the session may lack its end".to_owned())
             }
             Cause::Output(error) => Failure::Output(std::io::Error::from(error.kind())).message(),
-            Cause::EngineGone => Some("the engine stopped without a word; this is a bug in zdx".to_owned()),
+            Cause::EngineGone => Some(ENGINE_GONE.to_owned()),
         }
     }
 }

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use zdx_engine::config::Flags;
-use zdx_engine::paths::{Env, Paths};
+use zdx_engine::paths::{Env, Paths, ensure_dir};
 use zdx_engine::policy::trust::TrustStore;
 use zdx_engine::session::SessionStore;
-use zdx_protocol::Approval;
+use zdx_protocol::{Approval, Open, SessionPick};
 
 use crate::args::{ApprovalArg, Format, Options};
 use crate::exit::{Failure, reason};
@@ -20,7 +20,10 @@ pub struct Settings {
     pub root: PathBuf,
     pub flags: Flags,
     pub format: Format,
-    pub session: SessionPick,
+    /// The session to begin with.
+    pub open: Open,
+    /// Sessions are kept; `--no-save` says otherwise.
+    pub save: bool,
     pub allow_dangerous: bool,
     pub agent: Option<String>,
     /// The folder's own files are trusted for this run.
@@ -28,28 +31,19 @@ pub struct Settings {
     pub terminal: Terminal,
 }
 
-/// Which session the command line asks for; not looked up yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SessionPick {
-    New,
-    Unsaved,
-    Id(String),
-    LatestHere,
-    Latest,
-}
-
 impl Settings {
     pub fn resolve(options: Options, env: Env, terminal: Terminal) -> Result<Self, Failure> {
         let paths = Paths::from_env(&env).map_err(Failure::runtime)?;
         let root = resolve_root(options.root.as_deref())?;
-        let session = pick_session(&options)?;
+        let open = pick_session(&options)?;
         let approval = pick_approval(&options)?;
         Ok(Self {
             env,
             paths,
             root,
             format: options.format.unwrap_or(Format::Text),
-            session,
+            open,
+            save: !options.no_save,
             allow_dangerous: options.allow_dangerous,
             agent: options.agent.clone(),
             trust: options.trust,
@@ -65,6 +59,18 @@ impl Settings {
                 ..Flags::default()
             },
         })
+    }
+
+    pub fn home(&self) -> Option<&Path> {
+        self.paths.home()
+    }
+
+    /// Where typed lines are kept across restarts, in a folder that is there.
+    pub fn history_file(&self) -> Option<PathBuf> {
+        let file = self.save.then(|| self.paths.history_file())?;
+        // Without the folder there is no history; the session itself will say what is wrong with it.
+        let _ = file.parent().map(ensure_dir);
+        Some(file)
     }
 
     pub fn sessions(&self) -> SessionStore {
@@ -90,16 +96,15 @@ fn resolve_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(root)
 }
 
-fn pick_session(options: &Options) -> Result<SessionPick, Failure> {
+fn pick_session(options: &Options) -> Result<Open, Failure> {
     match (&options.session, options.continue_last, options.no_save) {
         (Some(_), true, _) => Err(Failure::usage("--session and --continue each name a session; give one")),
         (Some(_), _, true) | (_, true, true) => {
             Err(Failure::usage("--no-save cannot go on with a saved session; leave one of them out"))
         }
-        (Some(id), false, false) => Ok(SessionPick::Id(id.clone())),
-        (None, true, false) => Ok(SessionPick::LatestHere),
-        (None, false, true) => Ok(SessionPick::Unsaved),
-        (None, false, false) => Ok(SessionPick::New),
+        (Some(id), false, false) => Ok(Open::Resume(SessionPick::Id(id.clone()))),
+        (None, true, false) => Ok(Open::Resume(SessionPick::LatestHere)),
+        (None, false, _) => Ok(Open::New),
     }
 }
 

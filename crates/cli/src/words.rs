@@ -1,11 +1,13 @@
 //! Sentences and figures of the command line itself that more than one place says.
 //! How tool calls are worded is not here: that is `zdx_protocol::display::labels`.
 
+pub mod sessions;
+pub mod trust;
+
 use std::path::Path;
 
 use zdx_protocol::display::format;
-use zdx_protocol::display::text::truncate_width;
-use zdx_protocol::{LastTurn, SessionInfo, TurnSummary};
+use zdx_protocol::{SessionInfo, TurnSummary};
 
 /// Enough of a session's id to find it again.
 const SHORT_ID: usize = 8;
@@ -22,20 +24,6 @@ pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
         info.model,
         format::path(&info.root, home)
     )
-}
-
-/// Where a session was left, for somebody who comes back to it: the prompt's beginning, the answer's end.
-pub fn left_at(last: &LastTurn) -> Vec<String> {
-    const ANSWER_LINES: usize = 6;
-    const PROMPT_COLUMNS: usize = 200;
-    let prompt = last.prompt.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let mut lines = vec![format!("> {}", truncate_width(prompt, PROMPT_COLUMNS))];
-    let answer: Vec<&str> = last.answer.trim().lines().collect();
-    if answer.len() > ANSWER_LINES {
-        lines.push("…".to_owned());
-    }
-    lines.extend(answer[answer.len().saturating_sub(ANSWER_LINES)..].iter().map(|line| (*line).to_owned()));
-    lines
 }
 
 pub fn short_id(id: &str) -> &str {

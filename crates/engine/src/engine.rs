@@ -1,37 +1,44 @@
 //! A session while it runs: takes commands, runs turns, publishes events.
-//! How a session comes to be is `start`; what a line of input means is `intake`; what a turn does is `turn`.
+//! How a session comes to be is `start`; which one is open is `host`; what a line of input means is `intake`; what a turn
+//! does is `turn`.
+
+mod aside;
+mod inbox;
+mod undo;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{
-    Approval, Command, ErrorKind, Event, Listing, NoticeLevel, Prompt, TurnState, TurnSummary,
+    Command, CommandId, ErrorKind, Event, NoticeLevel, Open, Prompt, Sent, TurnState, TurnSummary,
 };
 
 use crate::backend::Backend;
+use crate::context::budget::Frame;
 use crate::emit::Emitter;
 use crate::history::revert::Way;
+use crate::in_force::Ruler;
 use crate::intake::Work;
-use crate::library::{Commands, Expanded, Skills};
+use crate::library::{Commands, Expanded};
 use crate::models::ModelPicker;
 use crate::persona::{Persona, Personas};
-use crate::policy::PolicyContext;
 use crate::policy::grants::Granted;
+use crate::queries::Queries;
 use crate::subagent::{ParentState, Subagents};
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 use crate::turn::{Approvals, TurnIo, command};
-
-mod undo;
+pub use aside::{Aside, failed};
+pub use inbox::Inbox;
 
 pub struct Engine {
     pub emit: Emitter,
     pub backend: Backend,
     pub registry: Registry,
     pub tools: ToolContext,
-    pub policy: PolicyContext,
+    pub ruler: Ruler,
     pub grants: Granted,
     pub approvals: Approvals,
     pub picker: Arc<ModelPicker>,
@@ -39,87 +46,129 @@ pub struct Engine {
     pub persona: Persona,
     pub subagents: Arc<Subagents>,
     /// Slash commands of the user and the project.
-    pub commands_known: Commands,
-    pub skills: Skills,
-    pub commands: mpsc::Receiver<Command>,
+    pub commands_known: Arc<Commands>,
+    pub queries: Arc<Queries>,
+    pub frame: watch::Sender<Frame>,
+}
+
+/// Why a session is left.
+#[derive(Debug)]
+pub enum Leave {
+    Open {
+        id: CommandId,
+        open: Open,
+    },
+    /// What the folder's own files may do is to be decided anew.
+    Trust {
+        id: CommandId,
+    },
+    /// By command, or because the front end is gone.
+    Shutdown {
+        id: Option<CommandId>,
+    },
 }
 
 /// What waits for its turn, in the order it was asked for.
-enum Queued {
+enum Task {
     Prompt(Prompt),
     Undo(Way),
     Compact,
+    SetModel(String),
+    SetAgent(String),
 }
 
-/// What waits until the running turn is over.
 #[derive(Default)]
 struct Queue {
-    work: VecDeque<Queued>,
-    model: Option<String>,
-    agent: Option<String>,
-    lists: Vec<Listing>,
-    approval: Option<Approval>,
-    context: bool,
-    shutdown: bool,
+    work: VecDeque<(CommandId, Task)>,
+    leave: Option<Leave>,
 }
 
 impl Engine {
-    pub async fn run(mut self) {
+    /// Until something else than this session is wanted.
+    pub async fn run(&mut self, inbox: &mut Inbox) -> Leave {
         let mut queue = Queue::default();
+        let mut aside = Aside::default();
         loop {
-            self.apply_settings(&mut queue).await;
-            if queue.shutdown {
-                break;
+            if let Some(leave) = queue.leave.take() {
+                aside.close().await;
+                return leave;
             }
-            if let Some(work) = queue.work.pop_front() {
-                match work {
-                    Queued::Prompt(prompt) => {
-                        let work = self.take_in(prompt).await;
-                        self.turn(work, &mut queue).await;
-                    }
-                    Queued::Compact => self.turn(Work::Compact, &mut queue).await,
-                    Queued::Undo(way) => self.undo(way).await,
-                }
+            if let Some((id, task)) = queue.work.pop_front() {
+                self.carry_out(id, task, &mut queue, &mut aside, inbox).await;
                 continue;
             }
-            match self.commands.recv().await {
-                Some(command) => queue.take(command, None, &self.approvals),
-                None => break,
+            tokio::select! {
+                biased;
+                () = aside.next(), if !aside.is_empty() => {}
+                sent = inbox.next() => queue.take(sent, None, &self.desk(), &mut aside),
             }
         }
+    }
+
+    /// Leaves nothing behind: no child, no unsaved word.
+    pub async fn close(&mut self) {
         self.tools.shell.stop_background().await;
         self.emit.sync().await;
     }
 
-    async fn turn(&mut self, work: Work, queue: &mut Queue) {
+    fn desk(&self) -> Desk<'_> {
+        let Self { emit, ruler, approvals, queries, .. } = self;
+        Desk { emit, ruler, approvals, queries }
+    }
+
+    async fn carry_out(
+        &mut self,
+        id: CommandId,
+        task: Task,
+        queue: &mut Queue,
+        aside: &mut Aside,
+        inbox: &mut Inbox,
+    ) {
+        let done = match task {
+            Task::Prompt(prompt) => {
+                let work = self.take_in(prompt).await;
+                self.turn(work, queue, aside, inbox).await;
+                Ok(())
+            }
+            Task::Compact => {
+                self.turn(Work::Compact, queue, aside, inbox).await;
+                Ok(())
+            }
+            Task::Undo(way) => self.undo(way).await.map_err(|error| (ErrorKind::Session, error.to_string())),
+            Task::SetModel(model) => self.set_model(&model).await.map_err(|why| (ErrorKind::Config, why)),
+            Task::SetAgent(agent) => self.set_agent(&agent).await.map_err(|why| (ErrorKind::Config, why)),
+        };
+        let end = match done {
+            Ok(()) => Event::Done { id },
+            Err((kind, message)) => failed(id, kind, message),
+        };
+        self.emit.emit(end).await;
+    }
+
+    async fn turn(&mut self, work: Work, queue: &mut Queue, aside: &mut Aside, inbox: &mut Inbox) {
         let cancel = CancellationToken::new();
         self.tell_subagents();
-        let mut io = TurnIo {
-            emit: &mut self.emit,
+        let Self { emit, ruler, approvals, queries, backend, .. } = self;
+        let desk = Desk { emit, ruler, approvals, queries };
+        let io = TurnIo {
+            emit,
             registry: &self.registry,
             persona: &self.persona,
             tools: &self.tools,
-            policy: &mut self.policy,
+            policy: ruler.in_force(),
             grants: &self.grants,
-            approvals: &self.approvals,
+            approvals,
+            frame: &self.frame,
             cancel: cancel.clone(),
         };
         let mut summary = {
-            let turn = answer(&mut self.backend, work, &mut io);
+            let turn = answer(backend, work, &io);
             tokio::pin!(turn);
-            let mut open = true;
             loop {
                 tokio::select! {
                     biased;
-                    command = self.commands.recv(), if open => match command {
-                        Some(command) => queue.take(command, Some(&cancel), &self.approvals),
-                        None => {
-                            // The front end is gone: nobody reads on, nothing may go on.
-                            open = false;
-                            queue.shutdown = true;
-                            cancel.cancel();
-                        }
-                    },
+                    sent = inbox.next(), if !inbox.is_closed() => queue.take(sent, Some(&cancel), &desk, aside),
+                    () = aside.next(), if !aside.is_empty() => {}
                     summary = &mut turn => break summary,
                 }
             }
@@ -134,7 +183,7 @@ impl Engine {
     }
 
     /// Children that outlive their call are the user's business: they live until zdx leaves.
-    async fn tell_background(&mut self) {
+    async fn tell_background(&self) {
         let running = self.tools.shell.background();
         if !running.is_empty() {
             let commands: Vec<String> = running.into_iter().map(|child| child.command).collect();
@@ -146,93 +195,42 @@ impl Engine {
     /// Whoever is launched works with the model and the rules of this moment.
     fn tell_subagents(&self) {
         let Backend::Native(native) = &self.backend;
-        let policy = self.policy.clone();
-        self.subagents.set_parent(ParentState { chosen: native.chosen(), policy });
+        self.subagents.set_parent(ParentState { chosen: native.chosen(), policy: self.ruler.in_force() });
     }
 
-    async fn apply_settings(&mut self, queue: &mut Queue) {
-        if let Some(approval) = queue.approval.take() {
-            self.policy.approval = approval;
-        }
-        if let Some(agent) = queue.agent.take() {
-            self.set_agent(&agent).await;
-        }
-        if let Some(model) = queue.model.take() {
-            self.set_model(&model).await;
-        }
-        if std::mem::take(&mut queue.context) {
-            let usage = self.backend.context_usage(self.emit.transcript());
-            self.emit.emit(Event::ContextUsage(usage)).await;
-        }
-        for what in std::mem::take(&mut queue.lists) {
-            let lines = self.listed(what);
-            self.emit.emit(Event::Listed { lines }).await;
-        }
+    pub async fn set_model(&mut self, model: &str) -> Result<(), String> {
+        let chosen = self.picker.resolve(model).map_err(|error| error.to_string())?;
+        let name = chosen.endpoint.label();
+        self.queries.set_endpoint(chosen.endpoint.clone());
+        let Backend::Native(native) = &mut self.backend;
+        native.switch(chosen);
+        self.frame.send_replace(Frame::of(native));
+        self.emit.emit(Event::ModelChanged { model: name }).await;
+        Ok(())
     }
 
-    fn listed(&self, what: Listing) -> Vec<String> {
-        let line = |name: &str, about: &str| format!("{name} · {about}");
-        match what {
-            Listing::Agents => {
-                let mark = |name: &str| if name == self.persona.name { " (in use)" } else { "" };
-                let agents = self.personas.agents.iter().filter(|agent| !agent.hidden);
-                agents
-                    .map(|agent| line(&agent.name, &format!("{}{}", agent.description, mark(&agent.name))))
-                    .collect()
-            }
-            Listing::Skills => {
-                self.skills.iter().map(|skill| line(&skill.name, &skill.description)).collect()
-            }
-            Listing::Commands => {
-                let commands = self.commands_known.iter();
-                commands.map(|command| line(&format!("/{}", command.name), &command.description)).collect()
-            }
-            Listing::Todos => self.tools.todos.items().iter().map(ToString::to_string).collect(),
-        }
-    }
-
-    pub async fn set_model(&mut self, model: &str) {
-        match self.picker.resolve(model) {
-            Ok(chosen) => {
-                let name = chosen.endpoint.label();
-                let Backend::Native(native) = &mut self.backend;
-                native.switch(chosen);
-                self.emit.emit(Event::ModelChanged { model: name }).await;
-            }
-            Err(error) => self.fail(error.to_string()).await,
-        }
-    }
-
-    /// False when there is no such agent; the user has been told.
-    pub async fn set_agent(&mut self, name: &str) -> bool {
+    /// Says what is wrong when there is no such agent. The one at work goes on as before.
+    pub async fn set_agent(&mut self, name: &str) -> Result<(), String> {
         if self.persona.name == name {
-            return true;
+            return Ok(());
         }
-        let persona = match self.personas.primary(name) {
-            Ok(persona) => persona,
-            Err(error) => {
-                self.fail(error.to_string()).await;
-                return false;
-            }
-        };
+        let persona = self.personas.primary(name).map_err(|error| error.to_string())?;
         let Backend::Native(native) = &mut self.backend;
         native.play(&persona, &self.registry);
-        self.policy.rules = Arc::clone(&persona.rules);
+        self.frame.send_replace(Frame::of(native));
+        self.ruler.set_rules(Arc::clone(&persona.rules));
+        self.queries.set_agent(name);
         let model = persona.model.clone();
         self.persona = persona;
         self.emit.emit(Event::AgentChanged { agent: name.to_owned() }).await;
-        if let Some(model) = model {
-            self.set_model(&model).await;
+        match model {
+            Some(model) => self.set_model(&model).await,
+            None => Ok(()),
         }
-        true
-    }
-
-    async fn fail(&mut self, message: String) {
-        self.emit.emit(Event::Error { kind: ErrorKind::Config, message, details: None }).await;
     }
 }
 
-async fn answer(backend: &mut Backend, work: Work, io: &mut TurnIo<'_>) -> TurnSummary {
+async fn answer(backend: &mut Backend, work: Work, io: &TurnIo<'_>) -> TurnSummary {
     match work {
         Work::Prompt(prompt) => backend.run_turn(prompt, io).await,
         Work::Shell { typed, command } => command::run_for_user(&typed, &command, io).await,
@@ -249,11 +247,11 @@ async fn answer(backend: &mut Backend, work: Work, io: &mut TurnIo<'_>) -> TurnS
 
 /// Runs the commands inside a slash command, each through the guard; what is refused says so in its place. The text, and
 /// how many were denied.
-async fn fill(expanded: &Expanded, io: &mut TurnIo<'_>) -> (String, u32) {
+async fn fill(expanded: &Expanded, io: &TurnIo<'_>) -> (String, u32) {
     let (mut outputs, mut denied) = (Vec::new(), 0);
     for (n, command) in expanded.shells().enumerate() {
         let id = format!("slash-{}-{n}", io.emit.transcript().turns);
-        match command::output_of(&id, command, io).await {
+        match command::output_of(id, command, io).await {
             Ok(output) => outputs.push(output),
             Err(refused) => {
                 denied += u32::from(refused.denied);
@@ -264,32 +262,75 @@ async fn fill(expanded: &Expanded, io: &mut TurnIo<'_>) -> (String, u32) {
     (expanded.fill(&outputs), denied)
 }
 
+/// What a command needs that is carried out at once, during a turn too.
+struct Desk<'a> {
+    emit: &'a Emitter,
+    ruler: &'a Ruler,
+    approvals: &'a Approvals,
+    queries: &'a Arc<Queries>,
+}
+
 impl Queue {
-    fn take(&mut self, command: Command, turn: Option<&CancellationToken>, approvals: &Approvals) {
+    /// `turn` is what stops the one that runs.
+    fn take(
+        &mut self,
+        sent: Option<Sent>,
+        turn: Option<&CancellationToken>,
+        desk: &Desk<'_>,
+        aside: &mut Aside,
+    ) {
+        // The front end is gone: nobody reads on, nothing may go on.
+        let Some(Sent { id, command }) = sent else {
+            return self.leave(Leave::Shutdown { id: None }, turn, desk, aside);
+        };
         match command {
-            Command::Prompt(prompt) => self.work.push_back(Queued::Prompt(prompt)),
-            Command::Shell(typed) => self.work.push_back(Queued::Prompt(Prompt::from(typed))),
-            Command::Revert { turn } => self.work.push_back(Queued::Undo(Way::Back(turn))),
-            Command::Redo => self.work.push_back(Queued::Undo(Way::Forth)),
-            Command::Answer { request, decision } => approvals.answer(request, decision),
-            Command::Compact => self.work.push_back(Queued::Compact),
-            Command::Context => self.context = true,
+            Command::Prompt(prompt) => self.work.push_back((id, Task::Prompt(prompt))),
+            Command::Shell(typed) => self.work.push_back((id, Task::Prompt(Prompt::from(typed)))),
+            Command::Revert { turn } => self.work.push_back((id, Task::Undo(Way::Back(turn)))),
+            Command::Redo => self.work.push_back((id, Task::Undo(Way::Forth))),
+            Command::Compact => self.work.push_back((id, Task::Compact)),
+            Command::SetModel(model) => self.work.push_back((id, Task::SetModel(model))),
+            Command::SetAgent(agent) => self.work.push_back((id, Task::SetAgent(agent))),
+            Command::Answer { request, decision } => {
+                let end = match desk.approvals.answer(request, decision) {
+                    true => Event::Done { id },
+                    false => failed(id, ErrorKind::Session, "that question is no longer open"),
+                };
+                aside.tell(desk.emit, vec![end]);
+            }
+            Command::AnswerTrust { .. } => {
+                let end = failed(id, ErrorKind::Session, "nothing is asked about trust now");
+                aside.tell(desk.emit, vec![end]);
+            }
+            Command::SetApproval(approval) => {
+                desk.ruler.set_approval(approval);
+                aside.tell(desk.emit, vec![Event::ApprovalChanged { approval }, Event::Done { id }]);
+            }
+            Command::Ask(query) => aside.ask(desk.emit, desk.queries, id, query),
+            Command::Export { path } => aside.export(desk.emit, desk.queries, id, path),
             Command::Interrupt => {
-                self.work.clear();
-                if let Some(cancel) = turn {
-                    cancel.cancel();
-                }
+                self.interrupt(turn, desk, aside);
+                aside.tell(desk.emit, vec![Event::Done { id }]);
             }
-            Command::SetModel(model) => self.model = Some(model),
-            Command::SetAgent(agent) => self.agent = Some(agent),
-            Command::SetApproval(approval) => self.approval = Some(approval),
-            Command::List(what) => self.lists.push(what),
-            Command::Shutdown => {
-                self.shutdown = true;
-                if let Some(cancel) = turn {
-                    cancel.cancel();
-                }
-            }
+            Command::Open(open) => self.leave(Leave::Open { id, open }, turn, desk, aside),
+            Command::Trust => self.leave(Leave::Trust { id }, turn, desk, aside),
+            Command::Shutdown => self.leave(Leave::Shutdown { id: Some(id) }, turn, desk, aside),
         }
+    }
+
+    /// Stops the turn that runs; what waits behind it is not begun.
+    fn interrupt(&mut self, turn: Option<&CancellationToken>, desk: &Desk<'_>, aside: &mut Aside) {
+        let waiting = self.work.drain(..);
+        let dropped =
+            waiting.map(|(id, _)| failed(id, ErrorKind::Interrupted, "interrupted before it began"));
+        aside.tell(desk.emit, dropped.collect());
+        if let Some(cancel) = turn {
+            cancel.cancel();
+        }
+    }
+
+    fn leave(&mut self, leave: Leave, turn: Option<&CancellationToken>, desk: &Desk<'_>, aside: &mut Aside) {
+        self.interrupt(turn, desk, aside);
+        self.leave = Some(leave);
     }
 }

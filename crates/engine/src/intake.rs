@@ -50,7 +50,7 @@ impl Engine {
                 Work::Shell { typed: prompt.typed().to_owned(), command }
             }
             Input::Agent(name) => {
-                let outcome = if self.set_agent(&name).await { Outcome::Completed } else { Outcome::Error };
+                let outcome = if self.work_as(&name).await { Outcome::Completed } else { Outcome::Error };
                 Work::Done(empty_summary(outcome))
             }
             Input::Command { name, args } => self.slash(prompt, &name, &args).await,
@@ -78,10 +78,12 @@ impl Engine {
             self.emit.notice(NoticeLevel::Warning, message).await;
         }
         if let Some(agent) = expanded.agent.clone() {
-            self.set_agent(&agent).await;
+            self.work_as(&agent).await;
         }
-        if let Some(model) = expanded.model.clone() {
-            self.set_model(&model).await;
+        if let Some(model) = expanded.model.clone()
+            && let Err(why) = self.set_model(&model).await
+        {
+            self.complain(why).await;
         }
         self.attach(&expanded.mentions()).await;
         Work::Slash { expanded, data: prompt.data().to_owned() }
@@ -99,16 +101,33 @@ impl Engine {
             self.emit.notice(NoticeLevel::Warning, notice).await;
         }
         if let Some(agent) = agent {
-            self.set_agent(&agent).await;
+            self.work_as(&agent).await;
         }
         for attachment in attachments {
             self.emit.emit(Event::Attached { label: attachment.label, text: attachment.text }).await;
         }
     }
 
+    /// False when there is no such agent; the user has been told.
+    async fn work_as(&mut self, agent: &str) -> bool {
+        let changed = self.set_agent(agent).await;
+        match changed {
+            Ok(()) => true,
+            Err(why) => {
+                self.complain(why).await;
+                false
+            }
+        }
+    }
+
     async fn refuse(&mut self, message: String) -> Work {
-        self.emit.emit(Event::Error { kind: ErrorKind::Config, message, details: None }).await;
+        self.complain(message).await;
         Work::Done(empty_summary(Outcome::Error))
+    }
+
+    async fn complain(&self, message: String) {
+        let event = Event::Error { command: None, kind: ErrorKind::Config, message, details: None };
+        self.emit.emit(event).await;
     }
 }
 

@@ -120,7 +120,7 @@ fn line(event: &Event) -> Option<(Level, String)> {
         Event::TurnStarted { turn, prompt } => {
             (Level::Info, format!("turn {turn} prompt_bytes={}", prompt.len()))
         }
-        Event::ToolFinished { id, name, result, duration_ms } => {
+        Event::ToolFinished { id, name, result, duration_ms, .. } => {
             let outcome = match result {
                 zdx_protocol::ToolOutput::Ok(_) => "ok",
                 zdx_protocol::ToolOutput::Err(error) => error.code.as_str(),

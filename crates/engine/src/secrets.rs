@@ -8,7 +8,7 @@ use std::path::Path;
 use zdx_models::{Catalogue, ModelError};
 use zdx_protocol::record::ShellEnd;
 use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, names_secret_value};
-use zdx_protocol::{Decision, Event, Message, Part, Reasoning, Role, ToolOutput};
+use zdx_protocol::{CheckResult, Decision, Event, Message, Part, Preview, Reasoning, Role, ToolOutput};
 
 use crate::config::Config;
 use crate::paths::{Env, read_regular};
@@ -113,8 +113,21 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             let raw = raw.as_mut().is_some_and(text);
             redactor.redact_value(input) || raw
         }
-        Event::ToolFinished { result: ToolOutput::Ok(data), .. } => redactor.redact_value(data),
-        Event::ToolFinished { result: ToolOutput::Err(error), .. } => text(&mut error.message),
+        Event::ToolFinished { result, diff, .. } => {
+            let diff = diff.as_mut().is_some_and(text);
+            let result = match result {
+                ToolOutput::Ok(data) => redactor.redact_value(data),
+                ToolOutput::Err(error) => text(&mut error.message),
+            };
+            result || diff
+        }
+        // Unlike in a question, nobody has to judge it here.
+        Event::ToolStarted { preview, .. } => match preview {
+            Preview::Command { command: shown } | Preview::Change { diff: shown, .. } | Preview::Text { text: shown } => {
+                text(shown)
+            }
+            Preview::None => false,
+        },
         Event::ApprovalResolved { decision: Decision::Deny { word: Some(word) }, .. } => text(word),
         Event::Retrying { reason, .. } => text(reason),
         Event::Notice { message, .. } => text(message),
@@ -136,6 +149,15 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             };
             text(said) || command || why
         }
+        Event::Checked(checked) => {
+            let why = match &mut checked.result {
+                CheckResult::NotRun { why } => text(why),
+                CheckResult::Passed | CheckResult::Failed | CheckResult::GivenUp => false,
+            };
+            text(&mut checked.command) || why
+        }
+        // Masked when it was saved.
+        Event::Replayed { .. } => false,
         Event::TodosChanged { items } => {
             // All of them: counting does not stop at the first.
             items.iter_mut().filter_map(|item| text(&mut item.content).then_some(())).count() > 0
@@ -148,12 +170,18 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         | Event::AssistantDelta { .. }
         | Event::ApprovalRequested(_)
         | Event::ApprovalResolved { .. }
-        | Event::ToolStarted { .. }
+        | Event::ToolAnnounced { .. }
         | Event::ToolProgress { .. }
-        | Event::ShellOutput { .. }
         | Event::ModelChanged { .. }
         | Event::AgentChanged { .. }
-        | Event::Listed { .. }
+        | Event::ApprovalChanged { .. }
+        | Event::ApprovalWithdrawn { .. }
+        | Event::TrustRequested(_)
+        | Event::TrustResolved { .. }
+        | Event::Exported { .. }
+        | Event::Done { .. }
+        // Whoever answers masks what may hold a secret: a path or a name must stay one.
+        | Event::Reply { .. }
         // Made from what was masked when it was said.
         | Event::Compacted(_)
         | Event::Pruned { .. }

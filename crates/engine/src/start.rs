@@ -8,26 +8,32 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::sync::{mpsc, watch};
 use zdx_models::{Client, ModelError};
 use zdx_protocol::redact::Redactor;
-use zdx_protocol::{Approval, EngineHandle, Level};
+use zdx_protocol::{Approval, ErrorKind, Event, Level, slash};
 
 use crate::backend::Backend;
 use crate::backend::native::Native;
 use crate::cache::Cache;
 use crate::config::Config;
+use crate::configured::Configured;
+use crate::context::budget::Frame;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::Engine;
 use crate::guard::{GuardSetup, guard};
+use crate::history::Asker;
+use crate::host::Setup;
+use crate::in_force::Ruler;
 use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
 use crate::models::{Chosen, ModelPicker};
-use crate::paths::{Env, Paths};
 use crate::persona::{self, Persona, PersonaError, Personas};
 use crate::policy::grants::{GrantStore, Granted};
-use crate::policy::trust::TrustedFiles;
 use crate::policy::{Disk, PolicyContext, RuleError, Rules};
+use crate::queries::{AtWork, Queries};
+use crate::secrets::{self, SecretsError};
 use crate::session::{OpenError, SessionId, SessionStore};
 use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
@@ -38,29 +44,16 @@ use crate::tools::workspace::Workspace;
 use crate::tools::{Todos, ToolContext};
 use crate::turn::Approvals;
 use crate::turn::validate::Validation;
-use announcement::Announcement;
+pub use announcement::Announcement;
 use opened::OpenedSession;
 
-/// Everything a front end decides before a session starts.
-pub struct Setup {
-    pub config: Arc<Config>,
-    pub paths: Paths,
-    pub env: Env,
+/// What a session begins with.
+pub struct Beginning {
+    pub setup: Arc<Setup>,
     pub root: PathBuf,
+    pub configured: Configured,
     pub session: SessionChoice,
-    /// Named on the command line or in the environment: wins over what a resumed session used.
-    pub explicit_model: Option<String>,
-    /// `--agent`.
-    pub agent: Option<String>,
-    /// Which of the project's own files may do more than inform, with what content.
-    pub trusted: TrustedFiles,
-    /// Somebody can answer approvals.
-    pub person: bool,
-    pub allow_dangerous: bool,
-    /// Knows what must not be written; see `secrets::redactor`.
-    pub redactor: Arc<Redactor>,
-    /// This program, re-executed to supervise commands.
-    pub executable: PathBuf,
+    pub events: mpsc::Sender<Event>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +61,12 @@ pub enum SessionChoice {
     New,
     Existing(SessionId),
     Unsaved,
+}
+
+/// A session that nobody has heard of yet.
+pub struct Started {
+    pub engine: Engine,
+    pub announcement: Announcement,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -84,52 +83,43 @@ pub enum StartError {
     Session(#[from] OpenError),
     #[error(transparent)]
     Prompt(#[from] PromptError),
+    #[error(transparent)]
+    Secrets(#[from] SecretsError),
 }
 
-/// Names of commands that front ends answer themselves.
-pub const RESERVED: [&str; 24] = [
-    "help",
-    "new",
-    "model",
-    "models",
-    "agent",
-    "agents",
-    "approval",
-    "compact",
-    "context",
-    "todo",
-    "fork",
-    "revert",
-    "redo",
-    "summarize",
-    "sessions",
-    "skills",
-    "commands",
-    "export",
-    "exit",
-    "quit",
-    "trust",
-    "policy",
-    "config",
-    "handoff",
-];
+impl StartError {
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Model(_) => ErrorKind::Provider,
+            Self::Session(_) => ErrorKind::Session,
+            Self::Root { .. } | Self::Rules(_) | Self::Agent(_) | Self::Prompt(_) | Self::Secrets(_) => {
+                ErrorKind::Config
+            }
+        }
+    }
+}
 
-/// Starts a session. Its first event is `SessionStarted`; notices of the start follow.
-pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
-    let workspace = Workspace::open(&setup.root)
+/// Puts a session together. It does nothing before it is run.
+pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
+    let Beginning { setup, root, mut configured, session, events } = beginning;
+    let workspace = Workspace::open(&root)
         .map(|workspace| workspace.with_home(setup.env.home()))
-        .map_err(|source| StartError::Root { path: setup.root.clone(), source })?;
+        .map_err(|source| StartError::Root { path: root.clone(), source })?;
     let root = workspace.root().to_owned();
-    let mut opened = OpenedSession::open(&setup)?;
-    opened.warn(idle_servers(&setup.config).into_iter().collect());
-    let client = Client::new(setup.config.timeouts);
-    let picker = Arc::new(ModelPicker::new(Arc::clone(&setup.config), setup.env.clone())?);
-    let chosen =
-        picker.pick(&client, setup.explicit_model.as_deref(), opened.transcript.model.as_deref()).await?;
-    let system = system_prompt(&setup, &root, &mut opened)?;
-    let library = Library::load(&setup, &root, &mut opened);
-    let tools = tool_context(&setup, workspace, &mut opened);
-    let (mut policy, grants) = guarded(&setup, &root, &mut opened)?;
+    let mut opened = OpenedSession::open(&setup, &session)?;
+    opened.warn(std::mem::take(&mut configured.resolved.notices));
+    opened.warn(configured.notice().into_iter().collect());
+    let config = Arc::new(configured.resolved.config.clone());
+    opened.warn(idle_servers(&config).into_iter().collect());
+    let redactor = Arc::new(secrets::redactor(&config, &setup.env, &root)?);
+    let client = Client::new(config.timeouts);
+    let picker = Arc::new(ModelPicker::new(Arc::clone(&config), setup.env.clone())?);
+    let explicit_model = configured.explicit_model();
+    let chosen = picker.pick(&client, explicit_model.as_deref(), opened.transcript.model.as_deref()).await?;
+    let system = system_prompt(&setup, &config, &root, &mut opened)?;
+    let library = Library::load(&setup, &configured, &root, &mut opened);
+    let tools = tool_context(&setup, &config, &redactor, workspace, &mut opened);
+    let (mut policy, grants) = guarded(&setup, &config, &root, &mut opened)?;
     let rules = Rules::clone(&policy.rules);
     let personas = Arc::new(Personas { agents: library.agents, system, rules });
     let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);
@@ -137,7 +127,6 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
     policy.rules = Arc::clone(&persona.rules);
     policy.skills = opened.loaded_skills(&library.skills);
 
-    let (handle, end) = EngineHandle::pair();
     let approvals = Approvals::default();
     let mut registry = Registry::standard();
     let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
@@ -145,15 +134,15 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         registry.add(Arc::new(skill));
     }
     let subagents = Arc::new(Subagents {
-        config: Arc::clone(&setup.config),
+        config: Arc::clone(&config),
         client: client.clone(),
         picker: Arc::clone(&picker),
         personas: Arc::clone(&personas),
         store: opened.log.path().is_some().then(|| SessionStore::new(setup.paths.sessions())),
         grants: grants.clone(),
         approvals: approvals.clone(),
-        redactor: Arc::clone(&setup.redactor),
-        events: end.events.clone(),
+        redactor: Arc::clone(&redactor),
+        events: events.clone(),
         parent: opened.log.id(),
         registry: registry.clone(),
         tools: tools.clone(),
@@ -165,28 +154,48 @@ pub async fn start(setup: Setup) -> Result<EngineHandle, StartError> {
         registry.add(Arc::new(task));
     }
 
-    let announcement =
-        Announcement::new(&mut opened, root.clone(), chosen.endpoint.label(), setup.agent.clone());
-    let native = native(&setup, client, chosen, &persona, &registry, &root);
+    let at_work = AtWork { agent: persona.name.clone(), endpoint: chosen.endpoint.clone() };
+    let native = native(&setup, &config, client.clone(), chosen, &persona, &registry, &root);
+    let announcement = Announcement::new(&mut opened, &setup, &at_work, &policy, native.context_limit());
+    let saved = opened.log.path().is_some().then(|| opened.log.id());
+    let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
+    let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);
+    let (ruler, commands_known) = (Ruler::new(policy), Arc::new(library.commands));
+    let (frame, frame_now) = watch::channel(Frame::of(&native));
+    let queries = Arc::new(Queries {
+        asker: Asker { config, env: setup.env.clone(), explicit_model },
+        setup,
+        root,
+        resolved: configured.resolved,
+        emit: emit.clone(),
+        client,
+        personas: Arc::clone(&personas),
+        skills: library.skills,
+        commands: Arc::clone(&commands_known),
+        todos: Arc::clone(&tools.todos),
+        policy: ruler.in_force(),
+        grants: grants.clone(),
+        frame: frame_now,
+        saved,
+        now: Mutex::new(at_work),
+    });
     let engine = Engine {
-        emit: Emitter::new(opened.log, opened.transcript, setup.redactor, end.events)
-            .with_logbook(Logbook::beside(opened.spill_dir.as_deref(), &setup.config.logs)),
+        emit,
         backend: Backend::Native(Box::new(native)),
         registry,
         tools,
-        policy,
+        ruler,
         grants,
         approvals,
         picker,
         personas,
         persona,
         subagents,
-        commands_known: library.commands,
-        skills: library.skills,
-        commands: end.commands,
+        commands_known,
+        queries,
+        frame,
     };
-    tokio::spawn(announcement.then_run(engine));
-    Ok(handle)
+    Ok(Started { engine, announcement })
 }
 
 /// Nothing starts MCP servers yet; whoever configured one must not wait for its tools.
@@ -198,9 +207,14 @@ fn idle_servers(config: &Config) -> Option<String> {
     })
 }
 
-fn system_prompt(setup: &Setup, root: &Path, opened: &mut OpenedSession) -> Result<String, StartError> {
-    let project = context::load_project_context(&setup.paths, root, &setup.config.instructions);
-    let system = context::assemble(&setup.config, root, &project)?;
+fn system_prompt(
+    setup: &Setup,
+    config: &Config,
+    root: &Path,
+    opened: &mut OpenedSession,
+) -> Result<String, StartError> {
+    let project = context::load_project_context(&setup.paths, root, &config.instructions);
+    let system = context::assemble(config, root, &project)?;
     opened.warn(project.notices);
     for file in &project.loaded {
         opened.tell(format!("loaded {}", file.display()));
@@ -216,43 +230,51 @@ struct Library {
 }
 
 impl Library {
-    fn load(setup: &Setup, root: &Path, opened: &mut OpenedSession) -> Self {
-        let places = Places::new(root, &setup.paths).trusting(setup.trusted.clone());
-        let (agents, told) = Agents::load(&places, &setup.config.agent);
+    fn load(setup: &Setup, configured: &Configured, root: &Path, opened: &mut OpenedSession) -> Self {
+        let config = &configured.resolved.config;
+        let places = Places::new(root, &setup.paths).trusting(configured.trusted());
+        let (agents, told) = Agents::load(&places, &config.agent);
         opened.warn(told);
-        let (skills, told) = Skills::load(&places, &setup.config.skills);
+        let (skills, told) = Skills::load(&places, &config.skills);
         opened.warn(told);
-        let (commands, told) = Commands::load(&places, &RESERVED);
+        let (commands, told) = Commands::load(&places, &slash::names().collect::<Vec<_>>());
         opened.warn(told);
         Self { agents, skills, commands }
     }
 }
 
-fn tool_context(setup: &Setup, workspace: Workspace, opened: &mut OpenedSession) -> ToolContext {
+fn tool_context(
+    setup: &Setup,
+    config: &Config,
+    redactor: &Arc<Redactor>,
+    workspace: Workspace,
+    opened: &mut OpenedSession,
+) -> ToolContext {
     let shell = Shell::new(ShellSettings {
         supervisor: setup.executable.clone(),
         env: setup.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-        env_pass: setup.config.env.pass.clone(),
+        env_pass: config.env.pass.clone(),
         spill_dir: opened.spill_dir.clone(),
-        redactor: Arc::clone(&setup.redactor),
+        redactor: Arc::clone(redactor),
     });
     ToolContext {
         workspace: Arc::new(workspace.with_journal(Arc::new(std::mem::take(&mut opened.journal)))),
         shell: Arc::new(shell),
         todos: Arc::new(Todos::new(opened.transcript.todos.clone())),
-        timeout: setup.config.tool_timeout,
+        timeout: config.tool_timeout,
     }
 }
 
 /// What every decision depends on, and what was granted before.
 fn guarded(
     setup: &Setup,
+    config: &Config,
     root: &Path,
     opened: &mut OpenedSession,
 ) -> Result<(PolicyContext, Granted), StartError> {
     let store = GrantStore::new(setup.paths.grants_file());
     let (mut policy, warnings) = guard(GuardSetup {
-        config: &setup.config,
+        config,
         root,
         home: setup.env.home(),
         base: setup.paths.base(),
@@ -270,15 +292,16 @@ fn guarded(
 
 fn native(
     setup: &Setup,
+    config: &Arc<Config>,
     client: Client,
     chosen: Chosen,
     persona: &Persona,
     registry: &Registry,
     root: &Path,
 ) -> Native {
-    let mut native = Native::new(&setup.config, client, chosen, persona, registry);
-    let ttl = Duration::from_secs(u64::from(setup.config.cache.ttl_hours) * 3600);
-    native.cache = Some(Cache::new(setup.paths.cache(setup.config.cache.dir.as_deref()), ttl));
-    native.validation = Validation::choose(&setup.config, root, setup.person);
+    let mut native = Native::new(config, client, chosen, persona, registry);
+    let ttl = Duration::from_secs(u64::from(config.cache.ttl_hours) * 3600);
+    native.cache = Some(Cache::new(setup.paths.cache(config.cache.dir.as_deref()), ttl));
+    native.validation = Validation::choose(config, root, setup.person);
     native
 }

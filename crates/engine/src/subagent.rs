@@ -5,28 +5,29 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use zdx_models::Client;
 use zdx_protocol::display::labels;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
-    Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolCode, ToolError, ToolOutput, Transcript,
-    TurnSummary,
+    ApprovalRequest, CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolCode, ToolError,
+    ToolOutput, Transcript, TurnSummary,
 };
 
 use crate::backend::native::Native;
 use crate::config::Config;
+use crate::context::budget::Frame;
 use crate::emit::Emitter;
+use crate::in_force::InForce;
 use crate::models::{Chosen, ModelPicker};
 use crate::persona::{Persona, Personas};
-use crate::policy::PolicyContext;
 use crate::policy::grants::Granted;
 use crate::session::{SessionId, SessionLog, SessionStore};
-use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 use crate::tools::todo::Todos;
 use crate::tools::workspace::Workspace;
+use crate::tools::{RunContext, ToolContext};
 use crate::turn::{Approvals, TurnIo};
 
 /// What a parent reads of a report; the whole is in the child's session.
@@ -59,14 +60,14 @@ pub struct Subagents {
 #[derive(Clone)]
 pub struct ParentState {
     pub chosen: Chosen,
-    pub policy: PolicyContext,
+    pub policy: InForce,
 }
 
 /// One child at work.
 struct Child {
     native: Native,
     persona: Persona,
-    policy: PolicyContext,
+    policy: InForce,
     info: SessionInfo,
     log: SessionLog,
     workspace: Arc<Workspace>,
@@ -83,27 +84,24 @@ impl Subagents {
         self.denied.swap(0, Ordering::Relaxed)
     }
 
-    pub async fn run(
-        &self,
-        agent: &str,
-        prompt: String,
-        cancel: CancellationToken,
-        progress: mpsc::Sender<String>,
-    ) -> ToolOutput {
-        let child = match self.make(agent) {
+    /// `call` is the parent's call that this is done for.
+    pub async fn run(&self, agent: &str, prompt: String, call: RunContext) -> ToolOutput {
+        let child = match self.make(agent, &call.id) {
             Ok(child) => child,
             Err(error) => return ToolOutput::Err(error),
         };
         let session = child.info.session.clone();
         let name = child.persona.name.clone();
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
-        let (summary, error) =
-            tokio::join!(self.turn(child, prompt, cancel, events), self.forward(&name, inbox, progress));
+        let (summary, error) = tokio::join!(
+            self.turn(child, prompt, call.cancel, events),
+            self.forward(&name, inbox, &call.id, call.progress)
+        );
         self.denied.fetch_add(summary.denied, Ordering::Relaxed);
         report(&name, &session, &summary, error)
     }
 
-    fn make(&self, agent: &str) -> Result<Child, ToolError> {
+    fn make(&self, agent: &str, call: &str) -> Result<Child, ToolError> {
         let state = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(ParentState { chosen, policy }) = state else {
             return Err(ToolError::new(
@@ -111,7 +109,8 @@ impl Subagents {
                 "no agent can be launched before the session has begun",
             ));
         };
-        let persona = self.personas.subagent(agent, &policy.rules);
+        let now = policy.now();
+        let persona = self.personas.subagent(agent, &now.rules);
         let persona = persona.map_err(|error| ToolError::new(ToolCode::UnknownAgent, error.to_string()))?;
         let chosen = match &persona.model {
             Some(model) => self
@@ -122,20 +121,24 @@ impl Subagents {
         };
         let id = SessionId::random();
         let blobs = self.store.as_ref().map(|store| store.blobs(id));
-        let workspace = self.tools.workspace.for_child(blobs);
+        let workspace = self.tools.workspace.for_child(call, blobs);
         let workspace = workspace.map_err(|error| ToolError::new(ToolCode::Internal, error.to_string()))?;
+        let native = Native::new(&self.config, self.client.clone(), chosen, &persona, &self.registry);
         let info = SessionInfo {
             session: id.to_string(),
-            root: policy.root.clone(),
-            model: chosen.endpoint.label(),
+            root: now.root,
+            model: native.endpoint.label(),
+            agent: persona.name.clone(),
+            approval: now.approval,
+            context_limit: native.context_limit(),
             resumed: false,
             saved: self.store.is_some(),
             parent: Some(self.parent.to_string()),
             last: None,
         };
         Ok(Child {
-            native: Native::new(&self.config, self.client.clone(), chosen, &persona, &self.registry),
-            policy: PolicyContext { rules: Arc::clone(&persona.rules), ..policy },
+            native,
+            policy: policy.under(Arc::clone(&persona.rules)),
             persona,
             info,
             workspace: Arc::new(workspace),
@@ -150,55 +153,84 @@ impl Subagents {
         cancel: CancellationToken,
         events: mpsc::Sender<Event>,
     ) -> TurnSummary {
-        let mut emit = Emitter::new(child.log, Transcript::default(), Arc::clone(&self.redactor), events);
+        let redactor = Arc::clone(&self.redactor);
+        let emit = Emitter::new(child.log, Transcript::default(), redactor, events, None);
+        let frame = watch::Sender::new(Frame::of(&child.native));
         emit.emit(Event::SessionStarted(child.info)).await;
         emit.emit(Event::AgentChanged { agent: child.persona.name.clone() }).await;
         let todos = Arc::new(Todos::default());
         let tools = ToolContext { todos, workspace: child.workspace, ..self.tools.clone() };
-        let mut io = TurnIo {
-            emit: &mut emit,
+        let io = TurnIo {
+            emit: &emit,
             registry: &self.registry,
             persona: &child.persona,
             tools: &tools,
-            policy: &mut child.policy,
+            policy: child.policy,
             grants: &self.grants,
             approvals: &self.approvals,
+            frame: &frame,
             cancel,
         };
-        crate::turn::run::run(&mut child.native, Prompt::from(prompt), &mut io).await
+        crate::turn::run::run(&mut child.native, Prompt::from(prompt), &io).await
     }
 
-    /// Passes on what a person must see and keeps the rest in the child's own file. Gives back the last error.
+    /// Passes on what a front end must know of (questions, calls, warnings) and keeps the rest in the child's own file.
+    /// Gives back the last error.
     async fn forward(
         &self,
         agent: &str,
         mut inbox: mpsc::Receiver<Event>,
+        task: &str,
         progress: mpsc::Sender<String>,
     ) -> Option<String> {
         let mut last_error = None;
         while let Some(event) = inbox.recv().await {
-            match event {
-                Event::ApprovalRequested(mut question) => {
-                    question.agent = Some(agent.to_owned());
-                    let _ = self.events.send(Event::ApprovalRequested(question)).await;
-                }
-                Event::ApprovalResolved { .. } => {
-                    let _ = self.events.send(event).await;
-                }
-                Event::Notice { level: NoticeLevel::Warning, message } => {
-                    let message = format!("{agent}: {message}");
-                    let _ = self.events.send(Event::Notice { level: NoticeLevel::Warning, message }).await;
-                }
-                Event::Error { message, .. } => last_error = Some(message),
+            match &event {
+                Event::Error { message, .. } => last_error = Some(message.clone()),
                 Event::ToolRequested { name, input, .. } => {
                     // A full queue drops the line: progress is never waited for.
-                    let _ = progress.try_send(format!("{agent}: {}\n", labels::call(&name, &input)));
+                    let _ = progress.try_send(format!("{agent}: {}\n", labels::call(name, input)));
                 }
                 _ => {}
+            }
+            if let Some(event) = passed_on(event, agent, task) {
+                let _ = self.events.send(event).await;
             }
         }
         last_error
     }
+}
+
+/// A child's event as its parent's front end hears it: in the child's name, and under ids of its own.
+fn passed_on(event: Event, agent: &str, task: &str) -> Option<Event> {
+    let own = |id: String| format!("{task}/{id}");
+    let origin = CallOrigin::Subagent;
+    Some(match event {
+        Event::ApprovalRequested(question) => Event::ApprovalRequested(ApprovalRequest {
+            agent: Some(agent.to_owned()),
+            id: own(question.id),
+            ..question
+        }),
+        Event::ApprovalResolved { request, id, decision, grant } => {
+            Event::ApprovalResolved { request, id: own(id), decision, grant }
+        }
+        Event::ApprovalWithdrawn { request, id } => Event::ApprovalWithdrawn { request, id: own(id) },
+        Event::ToolRequested { id, name, input, raw, .. } => {
+            let parent = Some(task.to_owned());
+            Event::ToolRequested { id: own(id), name, input, raw, origin, parent }
+        }
+        Event::ToolStarted { id, name, kind, locations, preview, .. } => {
+            Event::ToolStarted { id: own(id), name, origin, kind, locations, preview }
+        }
+        Event::ToolProgress { id, chunk } => Event::ToolProgress { id: own(id), chunk },
+        Event::ToolFinished { id, name, result, diff, duration_ms, .. } => {
+            Event::ToolFinished { id: own(id), name, origin, result, diff, duration_ms }
+        }
+        Event::Notice { level: NoticeLevel::Warning, message } => {
+            Event::Notice { level: NoticeLevel::Warning, message: format!("{agent}: {message}") }
+        }
+        _ => return None,
+    })
 }
 
 fn report(agent: &str, session: &str, summary: &TurnSummary, error: Option<String>) -> ToolOutput {

@@ -48,7 +48,7 @@ pub(crate) fn answer(request: &ModelRequest) -> Vec<ModelEvent> {
             Value::Object(fields) => Arguments::Object(fields),
             _ => Arguments::Object(Map::new()),
         };
-        events.push(ModelEvent::ToolCallStarted { name: tool.to_owned() });
+        events.push(ModelEvent::ToolCallStarted { id: Some(id.clone()), name: tool.to_owned() });
         events.push(ModelEvent::ToolCall(ToolCall { id, name: tool.to_owned(), arguments }));
         StopReason::ToolUse
     } else {

@@ -13,8 +13,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::catalogue::Timeouts;
 use crate::endpoint::Endpoint;
 use crate::stream::{self, ModelStream};
-use crate::wire::problem;
-use crate::{ModelError, ModelRequest, TimeoutPhase, demo, dns, tls};
+use crate::wire::{Decode, HttpRequest, problem};
+use crate::{ModelError, ModelEvent, ModelRequest, TimeoutPhase, demo, dns, tls};
 
 const USER_AGENT: &str = concat!("zdx/", env!("CARGO_PKG_VERSION"));
 /// An error's words; the rest of a longer page is not read.
@@ -47,6 +47,27 @@ enum Security {
     Tls { ca_file: Option<PathBuf> },
 }
 
+/// A request made ready: nothing of the conversation is borrowed any more while it is carried.
+pub struct Outgoing(Ready);
+
+enum Ready {
+    Demo(Vec<ModelEvent>),
+    Encoded { request: HttpRequest, streamed: bool, decoder: Box<dyn Decode> },
+}
+
+impl Outgoing {
+    pub fn new(endpoint: &Endpoint, request: &ModelRequest<'_>) -> Result<Self, ModelError> {
+        if endpoint.is_demo() {
+            return Ok(Self(Ready::Demo(demo::answer(request))));
+        }
+        Ok(Self(Ready::Encoded {
+            request: endpoint.wire.encode(request)?,
+            streamed: request.stream,
+            decoder: endpoint.wire.decoder(request.model),
+        }))
+    }
+}
+
 impl Client {
     pub fn new(timeouts: Timeouts) -> Self {
         Self { inner: Arc::new(Inner { timeouts, clients: Mutex::default() }) }
@@ -58,18 +79,23 @@ impl Client {
         endpoint: &Endpoint,
         request: &ModelRequest<'_>,
     ) -> Result<ModelStream, ModelError> {
-        if endpoint.is_demo() {
-            return Ok(ModelStream::ready(demo::answer(request)));
-        }
-        let encoded = endpoint.wire.encode(request)?;
+        self.carry(endpoint, Outgoing::new(endpoint, request)?).await
+    }
+
+    /// [`start`](Self::start) for a request that was made ready before.
+    pub async fn carry(&self, endpoint: &Endpoint, outgoing: Outgoing) -> Result<ModelStream, ModelError> {
+        let (encoded, streamed, decoder) = match outgoing.0 {
+            Ready::Demo(events) => return Ok(ModelStream::ready(events)),
+            Ready::Encoded { request, streamed, decoder } => (request, streamed, decoder),
+        };
         let Timeouts { first_byte, idle, .. } = self.inner.timeouts;
-        let first_byte = if request.stream { first_byte } else { first_byte * WHOLE_ANSWER };
+        let first_byte = if streamed { first_byte } else { first_byte * WHOLE_ANSWER };
         let deadline = Instant::now() + first_byte;
         let url = endpoint.url(encoded.path)?;
         let response =
             self.send(endpoint, Method::POST, url, encoded.headers, Some(encoded.body), first_byte).await?;
         let waits = stream::Waits { deadline, first_byte, idle };
-        stream::begin(response, endpoint.wire.decoder(request.model), waits).await
+        stream::begin(response, decoder, waits).await
     }
 
     /// Asks for a small JSON document, as lists of models are.

@@ -20,7 +20,7 @@ pub use catalogue::{Catalogue, ProviderEntry, Timeouts};
 pub use discover::{Discovered, LOCAL_SERVERS, discover};
 pub use endpoint::{DEMO, Endpoint, Secret};
 pub use error::{ModelError, TimeoutPhase};
-pub use http::Client;
+pub use http::{Client, Outgoing};
 pub use listing::{ModelInfo, list_models};
 pub use request::{ModelEvent, ModelRequest, StopReason, Thinking};
 pub use stream::ModelStream;

@@ -31,6 +31,8 @@ pub enum ModelEvent {
     Reasoning(Reasoning),
     /// The server has begun to send a call: a sign of life while long arguments stream.
     ToolCallStarted {
+        /// As the server named it, where it did so at once.
+        id: Option<String>,
         name: String,
     },
     /// A whole call. Ids are never empty: a wire makes one up where the server sent none.

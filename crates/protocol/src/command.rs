@@ -1,6 +1,11 @@
 //! What a front end may ask of the engine.
 
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
 use crate::policy::{Approval, Decision, RequestId};
+use crate::query::Query;
 
 /// One thing the user said, with what the front end already resolved from it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,31 +66,61 @@ impl From<String> for Prompt {
     }
 }
 
-/// What a session can be asked to name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listing {
-    Agents,
-    Skills,
-    /// Slash commands of the user and the project.
-    Commands,
-    Todos,
+/// Names one command of a front end, so that what comes of it can be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommandId(pub u64);
+
+/// A command on its way. Each ends once: in `Event::Done`, a question in `Event::Reply`, and what could not be carried
+/// out in an `Event::Error`, all with this id.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    pub id: CommandId,
+    pub command: Command,
+}
+
+/// Which session to go on with. The one that is open stays open until the other one is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Open {
+    New,
+    Resume(SessionPick),
+    /// A copy of the open session: all of it, or what was before this turn.
+    Fork {
+        turn: Option<u32>,
+    },
+    /// A new session in another folder.
+    Root(PathBuf),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionPick {
+    /// A whole id, or the beginning of one that no other session shares.
+    Id(String),
+    /// The last one that was begun in this folder.
+    LatestHere,
+    Latest,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
+    /// Answered with `SessionStarted`. A running turn is interrupted first.
+    Open(Open),
     Prompt(Prompt),
     Answer {
         request: RequestId,
         decision: Decision,
     },
-    /// Stops the running turn: model and tools. Does nothing when idle.
+    /// The answer to `TrustRequested`.
+    AnswerTrust {
+        request: RequestId,
+        trust: bool,
+    },
+    /// Stops the running turn: model and tools. Whatever waits for its turn is not begun.
     Interrupt,
     /// A command line the user typed with `!`: run at once, through the guard, without the model.
     Shell(String),
     /// Makes room in the context now, whatever it holds.
     Compact,
-    /// Asks for a `ContextUsage` event.
-    Context,
     /// `name` or `provider/name`; takes effect with the next model call.
     SetModel(String),
     SetAgent(String),
@@ -95,9 +130,16 @@ pub enum Command {
     },
     /// Takes back the last revert, as long as nothing was said since.
     Redo,
+    /// Holds at once: open questions are judged anew.
     SetApproval(Approval),
-    /// Answered with `Event::Listed`.
-    List(Listing),
+    /// Asks about this folder's own files (again), and goes on with the session as they are trusted by then.
+    Trust,
+    /// Writes the session down as text, to a file that must not be there yet: this one, or one named after the session.
+    Export {
+        path: Option<PathBuf>,
+    },
+    /// Answered during a turn too.
+    Ask(Query),
     /// Ends the engine after the running turn was interrupted and the log is safe.
     Shutdown,
 }

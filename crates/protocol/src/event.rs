@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::change::{FileChange, lossy};
+use crate::command::CommandId;
 use crate::compaction::{Compacted, Compaction, ContextUsage};
 use crate::conversation::{Reasoning, Role, Usage};
-use crate::policy::{ApprovalRequest, Decision, RequestId};
+use crate::policy::{Approval, ApprovalRequest, Decision, Preview, RequestId};
+use crate::query::Reply;
 use crate::record::{self, Record, Shell};
 use crate::todo::Todo;
-use crate::tool::ToolOutput;
+use crate::tool::{CallKind, CallOrigin, Location, ToolOutput};
+use crate::trust::TrustRequest;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -38,6 +41,14 @@ pub enum Event {
         #[serde(skip_serializing_if = "is_false")]
         partial: bool,
     },
+    /// The model has begun a call: its arguments still stream. The call may never be requested, when the answer breaks
+    /// off or is asked for again.
+    ToolAnnounced {
+        id: String,
+        name: String,
+    },
+    /// A call begins its life. Every call has the same one, whoever asked for it: requested, perhaps asked about,
+    /// started unless it was refused, and finished, all under one id.
     ToolRequested {
         id: String,
         name: String,
@@ -45,8 +56,17 @@ pub enum Event {
         /// The arguments as they came, when they are no JSON object.
         #[serde(skip_serializing_if = "Option::is_none")]
         raw: Option<String>,
+        origin: CallOrigin,
+        /// The task that a subagent's call belongs to.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
     },
     ApprovalRequested(ApprovalRequest),
+    /// The question stands no longer: what holds now decides it, or the turn was interrupted.
+    ApprovalWithdrawn {
+        request: RequestId,
+        id: String,
+    },
     ApprovalResolved {
         request: RequestId,
         id: String,
@@ -58,6 +78,11 @@ pub enum Event {
     ToolStarted {
         id: String,
         name: String,
+        origin: CallOrigin,
+        kind: CallKind,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        locations: Vec<Location>,
+        preview: Preview,
     },
     ToolProgress {
         id: String,
@@ -66,7 +91,11 @@ pub enum Event {
     ToolFinished {
         id: String,
         name: String,
+        origin: CallOrigin,
         result: ToolOutput,
+        /// What it changed in files, line by line and bounded. Beside the result: no model reads it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
         duration_ms: u64,
     },
     /// The whole list as it is now.
@@ -95,9 +124,23 @@ pub enum Event {
     AgentChanged {
         agent: String,
     },
-    /// What was asked for with `Command::List`, a line each; a name may be followed by ` · ` and what it is.
-    Listed {
-        lines: Vec<String>,
+    ApprovalChanged {
+        approval: Approval,
+    },
+    /// Nothing of a folder's own files that needs trust is used before this is answered.
+    TrustRequested(TrustRequest),
+    TrustResolved {
+        request: RequestId,
+        trusted: bool,
+    },
+    /// What happened in a session before it was resumed, in order, as far as it is told again.
+    Replayed {
+        event: Box<Event>,
+    },
+    /// The session was written down as text.
+    Exported {
+        #[serde(serialize_with = "lossy")]
+        path: PathBuf,
     },
     /// Something the user mentioned, put before the prompt for the model to read.
     Attached {
@@ -107,10 +150,6 @@ pub enum Event {
     },
     /// A word to the model that the user need not read.
     Reminded {
-        text: String,
-    },
-    /// Output, as it comes, of a command that no model called for.
-    ShellOutput {
         text: String,
     },
     /// A command that the user ran with `!` has ended; `text` is what the model will read of it.
@@ -139,7 +178,12 @@ pub enum Event {
         level: NoticeLevel,
         message: String,
     },
+    /// The work of a turn was checked.
+    Checked(Checked),
     Error {
+        /// The command that could not be carried out, and ends with this.
+        #[serde(skip)]
+        command: Option<CommandId>,
         kind: ErrorKind,
         message: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,6 +191,15 @@ pub enum Event {
     },
     Interrupted,
     TurnFinished(TurnSummary),
+    /// A command was carried out.
+    Done {
+        id: CommandId,
+    },
+    /// The answer to a question, and its end.
+    Reply {
+        id: CommandId,
+        answer: Reply,
+    },
 }
 
 fn is_false(value: &bool) -> bool {
@@ -161,6 +214,12 @@ pub struct SessionInfo {
     pub root: PathBuf,
     /// `provider/name`.
     pub model: String,
+    /// Who is at work.
+    pub agent: String,
+    pub approval: Approval,
+    /// Tokens the model can hold, when somebody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_limit: Option<u64>,
     pub resumed: bool,
     /// False with `--no-save`, or when the session could not be opened for writing.
     pub saved: bool,
@@ -191,6 +250,33 @@ pub enum TurnState {
     Error,
 }
 
+/// What proved the work of a turn, or did not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// The call that ran it.
+    pub id: String,
+    pub command: String,
+    pub result: CheckResult,
+    /// How often the model was sent back to mend it in this turn, this time included.
+    pub attempt: u32,
+    /// How often that may be.
+    pub attempts: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckResult {
+    Passed,
+    /// The model is told, and goes on.
+    Failed,
+    /// It still fails, and the model had its attempts.
+    GivenUp,
+    /// Nothing was proved: why.
+    NotRun {
+        why: String,
+    },
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeLevel {
@@ -210,6 +296,8 @@ pub enum ErrorKind {
     Config,
     Limit,
     Internal,
+    /// It was not begun, because the user interrupted what it waited for.
+    Interrupted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,6 +323,15 @@ pub struct TurnSummary {
 }
 
 impl Event {
+    /// The command that is over with this event.
+    pub fn ends(&self) -> Option<CommandId> {
+        match self {
+            Self::Done { id } | Self::Reply { id, .. } => Some(*id),
+            Self::Error { command, .. } => *command,
+            _ => None,
+        }
+    }
+
     /// What of this event is saved: the one place that decides it.
     pub fn record(&self, ts: Timestamp) -> Option<Record> {
         Some(match self {
@@ -268,19 +365,22 @@ impl Event {
             Self::ReasoningFinal(reasoning) => {
                 Record::Reasoning(record::ReasoningRecord { reasoning: reasoning.clone(), ts })
             }
-            Self::ToolRequested { id, name, input, raw } => Record::ToolUse(record::ToolUse {
+            Self::ToolRequested { id, name, input, raw, origin: CallOrigin::Model, .. } => Record::ToolUse(record::ToolUse {
                 id: id.clone(),
                 name: name.clone(),
                 input: input.clone(),
                 raw: raw.clone(),
                 ts,
             }),
-            Self::ToolFinished { id, result, .. } => Record::ToolResult(record::ToolResult {
-                tool_use_id: id.clone(),
-                output: result.clone(),
-                ok: result.is_ok(),
-                ts,
-            }),
+            Self::ToolFinished { id, result, diff, origin: CallOrigin::Model, .. } => {
+                Record::ToolResult(record::ToolResult {
+                    tool_use_id: id.clone(),
+                    output: result.clone(),
+                    ok: result.is_ok(),
+                    diff: diff.clone(),
+                    ts,
+                })
+            }
             Self::ApprovalResolved { id, decision, grant, .. } => Record::Approval(record::ApprovalRecord {
                 tool_use_id: id.clone(),
                 decision: decision.clone(),
@@ -303,7 +403,7 @@ impl Event {
                 Record::Prune(record::Prune { calls: calls.clone(), bytes: *bytes, ts })
             }
             Self::UsageReported(usage) => Record::Usage(record::UsageRecord { usage: *usage, ts }),
-            Self::Error { kind, message, .. } => {
+            Self::Error { command: None, kind, message, .. } => {
                 Record::Error(record::ErrorRecord { kind: *kind, message: message.clone(), ts })
             }
             Self::Interrupted => Record::Interrupted(record::Interrupted::at(ts)),
@@ -312,10 +412,23 @@ impl Event {
             | Self::ReasoningDelta { .. }
             | Self::AssistantDelta { .. }
             | Self::ApprovalRequested(_)
+            // What nobody's model called for is no part of what models read; who asked keeps his own record of it.
+            | Self::ToolRequested { .. }
+            | Self::ToolFinished { .. }
+            | Self::ToolAnnounced { .. }
             | Self::ToolStarted { .. }
-            | Self::Listed { .. }
             | Self::ToolProgress { .. }
-            | Self::ShellOutput { .. }
+            | Self::ApprovalWithdrawn { .. }
+            | Self::ApprovalChanged { .. }
+            | Self::TrustRequested(_)
+            | Self::TrustResolved { .. }
+            | Self::Replayed { .. }
+            | Self::Exported { .. }
+            | Self::Checked(_)
+            | Self::Done { .. }
+            | Self::Reply { .. }
+            // What a front end asked for in vain is no part of the conversation.
+            | Self::Error { .. }
             | Self::ContextUsage(_)
             | Self::Retrying { .. }
             | Self::Notice { .. }

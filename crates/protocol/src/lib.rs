@@ -11,26 +11,34 @@ pub mod event;
 pub mod handle;
 pub mod packed;
 pub mod policy;
+pub mod query;
 pub mod record;
 pub mod redact;
+pub mod slash;
 pub mod todo;
 pub mod tool;
 pub mod transcript;
+pub mod trust;
 
 pub use change::{FileChange, FileState, Operation};
 pub use code::{ReasonCode, ToolCode};
-pub use command::{Command, Listing, Prompt};
+pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
-pub use event::{ErrorKind, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
-pub use handle::EngineHandle;
+pub use event::{
+    CheckResult, Checked, ErrorKind, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState,
+    TurnSummary,
+};
+pub use handle::{EngineEnd, EngineHandle};
 pub use packed::Packed;
 pub use policy::{
     Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Level, Origin, Preview, Reason,
     RequestId, Target, Verdict,
 };
+pub use query::{Query, Reply};
 pub use record::{Record, SCHEMA_VERSION};
 pub use redact::Redactor;
 pub use todo::{Todo, TodoStatus};
-pub use tool::{Arguments, ToolCall, ToolError, ToolOutput, ToolSpec};
+pub use tool::{Arguments, CallKind, CallOrigin, Location, ToolCall, ToolError, ToolOutput, ToolSpec};
 pub use transcript::Transcript;
+pub use trust::{Standing, TrustRequest, TrustState, Want};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::{Operation, lossy};
 use crate::code::ReasonCode;
+use crate::tool::{CallKind, Location};
 
 /// Who wants the command run. A floor that is final for a model is a question for a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +66,45 @@ impl Action {
     /// Calls that may run side by side: those without effect, and agents, who look after themselves.
     pub fn runs_alongside(&self) -> bool {
         self.is_read_only() || matches!(self, Self::Task { .. })
+    }
+
+    /// In an editor's words; a preview tells whether a change takes a file away.
+    pub fn kind(&self, preview: &Preview) -> CallKind {
+        match self {
+            Self::Read { tool, .. } if matches!(tool.as_str(), "grep" | "glob") => CallKind::Search,
+            Self::Read { .. } | Self::Skill { .. } => CallKind::Read,
+            Self::Write { .. } => match preview {
+                Preview::Change { operation: Operation::Deleted, .. } => CallKind::Delete,
+                Preview::Change { operation: Operation::Renamed, .. } => CallKind::Move,
+                Preview::None | Preview::Command { .. } | Preview::Change { .. } | Preview::Text { .. } => {
+                    CallKind::Edit
+                }
+            },
+            Self::Command { .. } => CallKind::Execute,
+            Self::Task { .. } | Self::Todo => CallKind::Think,
+            Self::Mcp { .. } => CallKind::Other,
+        }
+    }
+
+    /// The files it is about; where there is just one, `line` says where in it.
+    pub fn locations(&self, line: Option<u64>) -> Vec<Location> {
+        let targets = match self {
+            Self::Read { targets, .. } | Self::Write { targets, .. } => targets.as_slice(),
+            Self::Command { .. } | Self::Mcp { .. } | Self::Skill { .. } | Self::Task { .. } | Self::Todo => {
+                &[]
+            }
+        };
+        let line = line.filter(|_| targets.len() == 1);
+        targets.iter().map(|target| Location { path: target.path.clone(), line }).collect()
+    }
+
+    /// What will be different in files, line by line.
+    pub fn diff<'a>(&self, preview: &'a Preview) -> Option<&'a str> {
+        let shown = match (self, preview) {
+            (Self::Write { .. }, Preview::Change { diff: text, .. } | Preview::Text { text }) => text,
+            _ => return None,
+        };
+        Some(shown.as_str()).filter(|diff| !diff.is_empty())
     }
 
     /// Nothing is changed by it.
@@ -226,4 +266,26 @@ pub enum Approval {
     Yolo,
     Balanced,
     Paranoid,
+}
+
+impl Approval {
+    pub const NAMES: [&'static str; 3] = ["yolo", "balanced", "paranoid"];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Yolo => "yolo",
+            Self::Balanced => "balanced",
+            Self::Paranoid => "paranoid",
+        }
+    }
+
+    /// By its name, or by the one that Agent Zero has for it.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "yolo" | "god_mode" => Some(Self::Yolo),
+            "balanced" => Some(Self::Balanced),
+            "paranoid" => Some(Self::Paranoid),
+            _ => None,
+        }
+    }
 }

@@ -149,6 +149,9 @@ pub struct ToolResult {
     pub tool_use_id: String,
     pub output: ToolOutput,
     pub ok: bool,
+    /// What it changed in files: for people, and no part of what a model is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }

@@ -1,12 +1,14 @@
 //! Tool calls and the envelope every result wears.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::change::lossy;
 use crate::code::ToolCode;
 
 /// What a tool tells a model about itself.
@@ -26,6 +28,48 @@ pub struct ToolCall {
     pub id: String,
     pub name: String,
     pub arguments: Arguments,
+}
+
+/// Who asked for a call. Only a model's calls are part of the history that models read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOrigin {
+    Model,
+    /// Typed by the user: `!cmd`.
+    User,
+    /// A shell command inside a slash command.
+    Command,
+    /// What proves the work of a turn.
+    Check,
+    /// A model's call in a task, by the agent that was launched for it; kept in that agent's own session.
+    Subagent,
+    /// Run by another agent's program, not by us: shown, not guarded.
+    Remote,
+}
+
+/// What kind of thing a call does, in the words that editors use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Fetch,
+    Think,
+    Other,
+}
+
+/// A place that a call is about, for an editor to follow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    #[serde(serialize_with = "lossy")]
+    pub path: PathBuf,
+    /// From 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
 }
 
 /// Models send what they send: an object when all is well, else the text is kept as it came.

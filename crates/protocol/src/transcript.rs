@@ -4,10 +4,10 @@
 mod compacted;
 mod entry;
 mod history;
+mod retold;
 mod size;
 mod turns;
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -23,6 +23,7 @@ use crate::tool::{Arguments, ToolError, ToolOutput};
 pub use compacted::pruned_output;
 pub use entry::{Entries, Entry, Place};
 use history::History;
+pub use retold::Retold;
 pub use size::{ContextSize, Measured, of_output, of_value, weight};
 pub use turns::Turns;
 
@@ -143,6 +144,7 @@ impl Transcript {
                 tool_use_id: id.clone(),
                 output: interrupted_output(),
                 ok: false,
+                diff: None,
                 ts,
             })
         };
@@ -245,9 +247,9 @@ impl Transcript {
         &mut self.messages[last].parts
     }
 
-    /// Ids already used for calls, so that a repeated one can be refused.
-    pub fn call_ids(&self) -> HashSet<&str> {
-        calls(&self.messages).map(|call| call.id).collect()
+    /// Whether an id names a call already.
+    pub fn has_call(&self, wanted: &str) -> bool {
+        calls(&self.messages).any(|call| call.id == wanted)
     }
 }
 

@@ -11,10 +11,9 @@ use rustyline::{
     KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 use tokio::sync::mpsc;
-use zdx_protocol::redact::Redactor;
 
 use super::input::Entry;
-use super::tab::Tab;
+use super::tab::{Asked, Tab};
 use super::tty::Quiet;
 use crate::exit::reason;
 
@@ -24,40 +23,60 @@ const HISTORY_ENTRIES: usize = 1_000;
 const HISTORY_ENTRY_BYTES: usize = 16 << 10;
 
 pub struct Editor {
-    requests: thread_mpsc::Sender<Option<Arc<Redactor>>>,
+    orders: thread_mpsc::Sender<Order>,
     entries: mpsc::Receiver<Entry>,
+    completions: mpsc::Receiver<Asked>,
     /// A line was asked for and has not come yet.
     waiting: bool,
     pub quiet: Quiet,
-    /// Masks secrets in what the history keeps; without it nothing is kept.
-    pub redactor: Option<Arc<Redactor>>,
+}
+
+/// What the editor's thread is told.
+enum Order {
+    Read,
+    /// Keep a line for the next time.
+    Remember(String),
 }
 
 impl Editor {
     /// `history` is where lines are kept across restarts, or nowhere.
-    pub fn start(history: Option<PathBuf>, tab: Tab) -> std::io::Result<Self> {
+    pub fn start(history: Option<PathBuf>) -> std::io::Result<Self> {
         let quiet = Quiet::enter()?;
+        let (tab, completions) = Tab::new();
         let mut lines = LineEditor::new(history, tab).map_err(std::io::Error::other)?;
-        let (requests, wanted) = thread_mpsc::channel::<Option<Arc<Redactor>>>();
+        let (orders, wanted) = thread_mpsc::channel();
         let (send, entries) = mpsc::channel(1);
         std::thread::Builder::new().name("editor".into()).spawn(move || {
-            while let Ok(redactor) = wanted.recv() {
-                if send.blocking_send(lines.read(redactor.as_deref())).is_err() {
-                    return;
+            while let Ok(order) = wanted.recv() {
+                match order {
+                    Order::Remember(line) => lines.remember(&line),
+                    Order::Read if send.blocking_send(lines.read()).is_err() => return,
+                    Order::Read => {}
                 }
             }
         })?;
-        Ok(Self { requests, entries, waiting: false, quiet, redactor: None })
+        Ok(Self { orders, entries, completions, waiting: false, quiet })
+    }
+
+    /// Keeps a line for the next time. Whoever calls it sees to it that no secret is in it.
+    pub fn remember(&self, line: String) {
+        // An editor that is gone remembers nothing.
+        let _ = self.orders.send(Order::Remember(line));
     }
 
     /// The next line. Cancelled, it goes on in the background, and the next call gets what it brings.
     pub async fn line(&mut self) -> Entry {
-        if !std::mem::replace(&mut self.waiting, true) && self.requests.send(self.redactor.clone()).is_err() {
+        if !std::mem::replace(&mut self.waiting, true) && self.orders.send(Order::Read).is_err() {
             return Entry::End;
         }
-        let entry = self.entries.recv().await.unwrap_or(Entry::End);
-        self.waiting = false;
-        entry
+        tokio::select! {
+            biased;
+            Some(asked) = self.completions.recv() => Entry::Complete(asked),
+            entry = self.entries.recv() => {
+                self.waiting = false;
+                entry.unwrap_or(Entry::End)
+            }
+        }
     }
 }
 
@@ -94,15 +113,9 @@ impl LineEditor {
         Ok(this)
     }
 
-    fn read(&mut self, redactor: Option<&Redactor>) -> Entry {
+    fn read(&mut self) -> Entry {
         match self.editor.readline(PROMPT) {
-            Ok(line) => {
-                let line = self.folds.unfold(line);
-                if let Some(redactor) = redactor {
-                    self.remember(&redactor.redact(&line));
-                }
-                Entry::Line(line)
-            }
+            Ok(line) => Entry::Line(self.folds.unfold(line)),
             Err(ReadlineError::Interrupted) => Entry::Interrupt,
             Err(ReadlineError::Eof) => Entry::End,
             Err(ReadlineError::Io(error)) => {

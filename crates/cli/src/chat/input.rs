@@ -7,6 +7,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
 use super::editor::Editor;
+use super::tab::Asked;
 use crate::exit::reason;
 
 /// A line longer than this is not something a person typed, nor something a model can use.
@@ -19,6 +20,8 @@ pub enum Entry {
     Interrupt,
     End,
     Failed(String),
+    /// Tab was pressed, and the editor waits to be told what could stand there.
+    Complete(Asked),
 }
 
 pub enum Input {

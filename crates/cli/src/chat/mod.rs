@@ -1,46 +1,46 @@
 //! The conversation in line mode: read a line, run a turn, again. stdout carries the assistant's text only;
-//! the editor draws on the terminal itself and everything else goes to stderr.
+//! the editor draws on the terminal itself and everything else goes to stderr. Knows the engine by its channels alone.
 
 mod editor;
-mod history;
 mod input;
 mod keys;
+mod listing;
+mod open;
 mod person;
 mod slash;
 mod tab;
 mod trust;
 mod tty;
 
-use jiff::Timestamp;
-use zdx_engine::RESERVED;
-use zdx_engine::library::{Commands, Places};
-use zdx_engine::policy::trust::Digest;
-use zdx_protocol::{Approval, Command, EngineHandle, Event, Listing, NoticeLevel};
+use zdx_protocol::query::Completions;
+use zdx_protocol::slash::{Line, parse};
+use zdx_protocol::{Command, EngineHandle, Event, Open, Query, Reply};
 
 use crate::args::Format;
-use crate::commands::sessions::table;
 use crate::exit::{Ending, Failure};
 use crate::front::{Closing, Front};
 use crate::pump::{Cause, Stage, TurnEnd, unless_signalled};
-use crate::settings::{SessionPick, Settings};
+use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
-use crate::start::{self, Audience, Started};
-use crate::{terminal, words};
+use crate::start::{self, Audience};
 
 use editor::Editor;
 use input::{Entry, Input, Lines};
+use open::Opened;
 pub use person::Person;
-use slash::Line;
-use tab::Tab;
+use tab::Asked;
 
-const LISTED_SESSIONS: usize = 20;
-
-pub async fn chat(settings: &Settings, pick: SessionPick) -> Result<Ending, Failure> {
-    let mut signals = Signals::listen().map_err(Failure::runtime)?;
+pub async fn chat(settings: &Settings, open: Open) -> Result<Ending, Failure> {
+    let signals = Signals::listen().map_err(Failure::runtime)?;
     let stage = Stage::new(Front::new(settings)).map_err(Failure::runtime)?;
     let input = open_input(settings).map_err(Failure::runtime)?;
-    let mut chat = Chat { settings, stage, input, session: None, last: None, declined: None };
-    let left = chat.run(&pick, &mut signals).await;
+    let audience = match person::is_there(&input, settings) {
+        true => Audience::Person,
+        false => Audience::Nobody,
+    };
+    let engine = start::engine(settings, audience);
+    let mut chat = Chat { settings, stage, input, engine, signals, session: None, last: None };
+    let left = chat.run(open).await;
     let message = match &left {
         Ok(_) => chat.last.as_ref().and_then(TurnEnd::complaint),
         Err(failure) => failure.message(),
@@ -54,7 +54,7 @@ pub async fn chat(settings: &Settings, pick: SessionPick) -> Result<Ending, Fail
         interrupted: matches!(&left, Ok(Ending::Signalled(_))),
         error: message.as_deref(),
     };
-    let unwritten = chat.stage.close(&closing, &mut signals).await;
+    let unwritten = chat.stage.close(&closing, &mut chat.signals).await;
     match (left, unwritten) {
         (Ok(Ending::Completed), Some(error)) => Err(Failure::Output(error)),
         (Ok(ending), _) => Ok(ending),
@@ -66,15 +66,12 @@ pub async fn chat(settings: &Settings, pick: SessionPick) -> Result<Ending, Fail
 /// The editor where a person can use one, plain reading anywhere else.
 fn open_input(settings: &Settings) -> std::io::Result<Input> {
     let terminal = settings.terminal;
-    if terminal.stdin && terminal.smart && settings.format == Format::Text {
-        let history = (settings.session != SessionPick::Unsaved).then(|| settings.paths.history_file());
-        if let Some(folder) = history.as_deref().and_then(std::path::Path::parent) {
-            // Without the folder there is no history; the session itself will say what is wrong with it.
-            let _ = zdx_engine::paths::ensure_dir(folder);
-        }
-        if let Ok(editor) = Editor::start(history, Tab::new(settings.paths.clone(), settings.root.clone())) {
-            return Ok(Input::Editor(editor));
-        }
+    if terminal.stdin
+        && terminal.smart
+        && settings.format == Format::Text
+        && let Ok(editor) = Editor::start(settings.history_file())
+    {
+        return Ok(Input::Editor(editor));
     }
     Lines::start().map(Input::Lines)
 }
@@ -83,11 +80,11 @@ struct Chat<'a> {
     settings: &'a Settings,
     stage: Stage,
     input: Input,
+    engine: EngineHandle,
+    signals: Signals,
     /// The session to name when leaving: saved, and something was said in it.
     session: Option<Session>,
     last: Option<TurnEnd>,
-    /// What the person was asked to trust and would not: not asked about again.
-    declined: Option<Digest>,
 }
 
 struct Session {
@@ -99,127 +96,59 @@ struct Session {
 /// What a line leads to.
 enum Step {
     Stay,
-    /// Goes on with another session.
-    Restart(SessionPick),
     Leave(Ending),
 }
 
 impl Chat<'_> {
-    async fn run(&mut self, pick: &SessionPick, signals: &mut Signals) -> Result<Ending, Failure> {
-        let mut engine = match self.begin(pick, signals).await? {
-            Ok(engine) => engine,
-            Err(ending) => return Ok(ending),
-        };
+    async fn run(&mut self, open: Open) -> Result<Ending, Failure> {
+        match self.open(Command::Open(open)).await? {
+            Opened::Yes => {}
+            Opened::Refused(why) => return Err(Failure::Runtime(why)),
+            Opened::Leave(ending) => return Ok(self.leave(ending).await),
+        }
         if self.input.is_editor() {
             self.stage.say("/help lists commands · Ctrl-C interrupts · Ctrl-D leaves");
         }
         loop {
-            let step = match self.next_line(signals).await? {
-                Ok(line) => self.follow(line, &mut engine, signals).await?,
+            let step = match self.next_line().await? {
+                Ok(line) => self.follow(line).await?,
                 Err(ending) => Step::Leave(ending),
             };
-            match step {
-                Step::Stay => {}
-                Step::Leave(ending) => {
-                    self.stage.shut_down(engine, signals).await;
-                    return Ok(ending);
-                }
-                Step::Restart(pick) => {
-                    self.stage.shut_down(engine, signals).await;
-                    engine = match self.begin(&pick, signals).await? {
-                        Ok(engine) => engine,
-                        Err(ending) => return Ok(ending),
-                    };
-                }
+            if let Step::Leave(ending) = step {
+                return Ok(self.leave(ending).await);
             }
         }
     }
 
-    async fn begin(
-        &mut self,
-        pick: &SessionPick,
-        signals: &mut Signals,
-    ) -> Result<Result<EngineHandle, Ending>, Failure> {
-        if let Some(ending) = self.settle_trust(signals).await? {
-            return Ok(Err(ending));
-        }
-        let audience = match person::is_there(&self.input, self.settings) {
-            true => Audience::Person,
-            false => Audience::Nobody,
-        };
-        let starting = start::engine(self.settings, pick, audience);
-        let Started { mut engine, notices, redactor } = match unless_signalled(signals, starting).await {
-            Ok(started) => started?,
-            Err(caught) => return Ok(Err(Ending::Signalled(caught))),
-        };
-        if let Input::Editor(editor) = &mut self.input {
-            editor.redactor = Some(redactor);
-        }
-        match unless_signalled(signals, engine.events.recv()).await {
-            Ok(Some(event)) => {
-                self.stage.show(&event);
-                if let Event::SessionStarted(info) = event {
-                    if let Some(last) = info.last.as_ref().filter(|_| audience == Audience::Person) {
-                        words::left_at(last).iter().for_each(|line| self.stage.say(line));
-                    }
-                    self.session = Some(Session { id: info.session, saved: info.saved, turns: 0 });
-                }
-            }
-            Ok(None) => {
-                return Err(Failure::runtime("the engine stopped without a word; this is a bug in zdx"));
-            }
-            Err(caught) => return Ok(Err(Ending::Signalled(caught))),
-        }
-        for message in notices {
-            self.stage.show(&Event::Notice { level: NoticeLevel::Warning, message });
-        }
-        // What the session has to say about its start belongs before the first prompt.
-        tokio::task::yield_now().await;
-        while let Ok(event) = engine.events.try_recv() {
-            self.stage.show(&event);
-        }
-        Ok(Ok(engine))
-    }
-
-    /// Asks about a folder whose files want more than they get, before anything of them is used. Gives an ending when
-    /// the person would rather not be here.
-    async fn settle_trust(&mut self, signals: &mut Signals) -> Result<Option<Ending>, Failure> {
-        let Input::Editor(editor) = &mut self.input else { return Ok(None) };
-        let configured = start::configured(self.settings)?;
-        if configured.wants.is_empty() || self.declined == Some(configured.files.digest()) {
-            return Ok(None);
-        }
-        match trust::ask(&configured, self.settings, editor, &mut self.stage, signals).await {
-            Ok(trust::Answer::Trust) => {
-                let remembered = self.settings.trust_store().trust(&self.settings.root, &configured.files);
-                remembered.map_err(Failure::runtime)?;
-            }
-            Ok(trust::Answer::NotNow) => self.declined = Some(configured.files.digest()),
-            Ok(trust::Answer::Leave) => return Ok(Some(Ending::Completed)),
-            Err(caught) => return Ok(Some(Ending::Signalled(caught))),
-        }
-        Ok(None)
+    async fn leave(&mut self, ending: Ending) -> Ending {
+        self.stage.shut_down(&mut self.engine, &mut self.signals).await;
+        ending
     }
 
     /// The next line worth following, or how the conversation ends.
-    async fn next_line(&mut self, signals: &mut Signals) -> Result<Result<Line, Ending>, Failure> {
+    async fn next_line(&mut self) -> Result<Result<Line, Ending>, Failure> {
         let mut warned = false;
+        let mut asked = false;
         loop {
-            if !self.input.is_editor() && self.settings.terminal.stdin && self.settings.format == Format::Text
-            {
-                self.stage.ask("> ");
+            if !asked && !self.input.is_editor() && self.settings.terminal.stdin {
+                self.offer_line();
             }
             self.stage.settle().await;
-            let entry = match unless_signalled(signals, self.input.next()).await {
+            let entry = match unless_signalled(&mut self.signals, self.input.next()).await {
                 Ok(entry) => entry,
                 Err(Caught::Interrupt) if self.settings.terminal.stdin => Entry::Interrupt,
                 Err(caught) => return Ok(Err(Ending::Signalled(caught))),
             };
+            asked = matches!(entry, Entry::Complete(_));
             match entry {
-                Entry::Line(text) => match slash::parse(&text) {
-                    Line::Empty => warned = false,
-                    line => return Ok(Ok(line)),
-                },
+                Entry::Complete(asked) => self.complete(asked).await,
+                Entry::Line(text) => {
+                    self.remember(&text).await;
+                    match parse(&text) {
+                        Line::Empty => warned = false,
+                        line => return Ok(Ok(line)),
+                    }
+                }
                 Entry::Interrupt if warned => return Ok(Err(Ending::Signalled(Caught::Interrupt))),
                 Entry::Interrupt => {
                     warned = true;
@@ -231,103 +160,65 @@ impl Chat<'_> {
         }
     }
 
-    async fn follow(
-        &mut self,
-        line: Line,
-        engine: &mut EngineHandle,
-        signals: &mut Signals,
-    ) -> Result<Step, Failure> {
-        match line {
-            Line::Empty => {}
-            Line::Prompt(text) => {
-                return Ok(self.turn(Command::Prompt(text.into()), engine, signals).await);
-            }
-            Line::Shell(typed) => return Ok(self.turn(Command::Shell(typed), engine, signals).await),
-            Line::NoCommand => {
-                self.stage.say("nothing to run: a command goes behind the !, as in !git status")
-            }
-            Line::Compact => return Ok(self.turn(Command::Compact, engine, signals).await),
-            Line::Context => self.show_context(engine, signals).await,
-            Line::Help => self.stage.say(slash::HELP),
-            Line::New => {
-                return Ok(Step::Restart(match self.settings.session {
-                    SessionPick::Unsaved => SessionPick::Unsaved,
-                    _ => SessionPick::New,
-                }));
-            }
-            Line::Fork(turn) => {
-                if let Some(pick) = self.fork(turn) {
-                    return Ok(Step::Restart(pick));
-                }
-            }
-            Line::Revert(turn) => self.go(Command::Revert { turn }, engine, signals).await,
-            Line::Redo => self.go(Command::Redo, engine, signals).await,
-            Line::Summarize => self.summarize(signals).await,
-            Line::Misused(why) => self.stage.fail(&why),
-            Line::Model(Some(name)) => {
-                // A closed channel shows itself with the next turn.
-                let _ = engine.commands.send(Command::SetModel(name)).await;
-                self.show_answer(engine, signals).await;
-            }
-            Line::Model(None) => self.list_models(signals).await,
-            Line::Sessions => self.list_sessions(),
-            Line::Exit => return Ok(Step::Leave(self.ending())),
-            Line::Agent(Some(name)) => {
-                let _ = engine.commands.send(Command::SetAgent(name)).await;
-                self.show_answer(engine, signals).await;
-            }
-            Line::Agent(None) => self.list(Listing::Agents, engine, signals).await,
-            Line::List(what) => self.list(what, engine, signals).await,
-            Line::Approval(preset) => match approval(&preset) {
-                Some(approval) => {
-                    let _ = engine.commands.send(Command::SetApproval(approval)).await;
-                    self.stage.say(&format!("approval: {preset}"));
-                }
-                None => self.stage.fail("one of yolo, balanced, paranoid goes behind /approval"),
-            },
-            Line::Export(path) => self.export(path),
-            Line::Custom { name, text } if self.has_command(&name) => {
-                return Ok(self.turn(Command::Prompt(text.into()), engine, signals).await);
-            }
-            Line::Custom { name, .. } => {
-                self.stage.say(&format!("there is no command /{name}; these are there:\n{}", slash::HELP));
-            }
+    fn offer_line(&mut self) {
+        if self.settings.format == Format::Text {
+            self.stage.ask("> ");
         }
-        Ok(Step::Stay)
     }
 
-    /// One of the user's own or of this project, as it is on the disk now.
-    fn has_command(&self, name: &str) -> bool {
-        let places = Places::new(&self.settings.root, &self.settings.paths);
-        Commands::load(&places, &RESERVED).0.get(name).is_some()
-    }
-
-    async fn list(&mut self, what: Listing, engine: &mut EngineHandle, signals: &mut Signals) {
-        let _ = engine.commands.send(Command::List(what)).await;
-        self.show_answer(engine, signals).await;
-    }
-
-    /// Never over a file that is there.
-    fn export(&mut self, path: Option<String>) {
-        let Some(session) = self.session.as_ref().filter(|session| session.saved && session.turns > 0) else {
-            self.stage.fail("nothing is saved yet to write down");
-            return;
+    async fn complete(&mut self, asked: Asked) {
+        let query = Query::Completions { line: asked.line.clone(), cursor: asked.cursor };
+        let found = match self.ask(query).await {
+            Some(Reply::Completions(found)) => found,
+            _ => Completions::default(),
         };
-        let name = path.unwrap_or_else(|| format!("zdx-{}.txt", session.id.get(..8).unwrap_or(&session.id)));
-        let path = self.settings.root.join(&name);
-        match crate::commands::sessions::export(self.settings, &session.id, &path) {
-            Ok(()) => self.stage.say(&format!("written to {}", path.display())),
-            Err(failure) => {
-                self.stage.fail(&failure.message().unwrap_or_else(|| "it could not be written".to_owned()));
-            }
+        asked.answer(found);
+    }
+
+    /// What the history keeps of a line has no secret in it; what cannot be made sure of is not kept.
+    async fn remember(&mut self, line: &str) {
+        if line.trim().is_empty() || !self.input.is_editor() {
+            return;
+        }
+        let masked = self.ask(Query::Masked { text: line.to_owned() }).await;
+        if let (Some(Reply::Masked(line)), Input::Editor(editor)) = (masked, &self.input) {
+            editor.remember(line);
         }
     }
 
-    async fn turn(&mut self, work: Command, engine: &mut EngineHandle, signals: &mut Signals) -> Step {
-        // A closed channel shows itself as the end of the events.
-        let _ = engine.commands.send(work).await;
+    async fn follow(&mut self, line: Line) -> Result<Step, Failure> {
+        match line {
+            Line::Empty => Ok(Step::Stay),
+            Line::Prompt(text) => Ok(self.turn(Command::Prompt(text.into())).await),
+            Line::Shell(typed) => Ok(self.turn(Command::Shell(typed)).await),
+            Line::NoCommand => {
+                self.stage.say("nothing to run: a command goes behind the !, as in !git status");
+                Ok(Step::Stay)
+            }
+            Line::Misused(why) => {
+                self.stage.fail(&why);
+                Ok(Step::Stay)
+            }
+            Line::Slash(slash) => self.slash(slash).await,
+            Line::Custom { name, text } => Ok(self.custom(&name, text).await),
+        }
+    }
+
+    /// One of the user's own or of this project, if there is one of that name.
+    async fn custom(&mut self, name: &str, text: String) -> Step {
+        match self.ask(Query::Commands).await {
+            Some(Reply::Commands(known)) if known.iter().any(|command| command.name == name) => {
+                return self.turn(Command::Prompt(text.into())).await;
+            }
+            _ => self.stage.say(&format!("there is no command /{name}; these are there:\n{}", slash::help())),
+        }
+        Step::Stay
+    }
+
+    async fn turn(&mut self, work: Command) -> Step {
+        let command = self.engine.send(work).await;
         let mut person = Person::at(&mut self.input, self.settings);
-        let end = self.stage.turn(engine, signals, &mut person).await;
+        let end = self.stage.turn(command, &mut self.engine, &mut self.signals, &mut person).await;
         if let Some(session) = &mut self.session {
             session.turns += 1;
         }
@@ -341,53 +232,25 @@ impl Chat<'_> {
         leaves.map_or(Step::Stay, Step::Leave)
     }
 
-    /// What the engine says to a change of the model.
-    async fn show_answer(&mut self, engine: &mut EngineHandle, signals: &mut Signals) {
-        while let Ok(Some(event)) = unless_signalled(signals, engine.events.recv()).await {
+    /// Has something done that takes no turn, and shows what comes of it.
+    async fn carry_out(&mut self, command: Command) {
+        let id = self.engine.send(command).await;
+        // A signal, or an engine that is gone, shows itself with the next line.
+        if let Ok(Some(event)) = self.stage.until_over(id, &mut self.engine, &mut self.signals).await {
             self.stage.show(&event);
-            let answers = [
-                matches!(event, Event::ModelChanged { .. } | Event::AgentChanged { .. }),
-                matches!(event, Event::Listed { .. } | Event::Error { .. }),
-            ];
-            if answers.contains(&true) {
-                return;
-            }
         }
     }
 
-    async fn show_context(&mut self, engine: &mut EngineHandle, signals: &mut Signals) {
-        // A closed channel shows itself with the next turn.
-        let _ = engine.commands.send(Command::Context).await;
-        while let Ok(Some(event)) = unless_signalled(signals, engine.events.recv()).await {
-            self.stage.show(&event);
-            if let Event::ContextUsage(usage) = event {
-                self.stage.say(&zdx_protocol::display::context::usage(&usage));
-                return;
+    /// The answer to a question; without one the user has been told why.
+    async fn ask(&mut self, query: Query) -> Option<Reply> {
+        let id = self.engine.send(Command::Ask(query)).await;
+        match self.stage.until_over(id, &mut self.engine, &mut self.signals).await {
+            Ok(Some(Event::Reply { answer, .. })) => Some(answer),
+            Ok(Some(event)) => {
+                self.stage.show(&event);
+                None
             }
-        }
-    }
-
-    async fn list_models(&mut self, signals: &mut Signals) {
-        match unless_signalled(signals, start::models(self.settings)).await {
-            Ok(Ok((offered, _))) if offered.is_empty() => self.stage.say("the provider names no models"),
-            Ok(Ok((offered, _))) => {
-                let names: Vec<String> = offered.into_iter().map(|model| model.name).collect();
-                self.stage.say(&names.join("\n"));
-            }
-            Ok(Err(failure)) => self.stage.fail(&failure.message().unwrap_or_default()),
-            Err(_) => {}
-        }
-    }
-
-    fn list_sessions(&mut self) {
-        match self.settings.sessions().list(Some(LISTED_SESSIONS)) {
-            Ok(found) if found.is_empty() => self.stage.say("there is no saved session yet"),
-            Ok(found) => {
-                let home = self.settings.paths.home();
-                let text = table(&found, Timestamp::now(), home, Some(terminal::width()));
-                self.stage.say(text.trim_end());
-            }
-            Err(error) => self.stage.fail(&error.to_string()),
+            Ok(None) | Err(_) => None,
         }
     }
 
@@ -403,14 +266,5 @@ impl Chat<'_> {
         if let Some(Session { id, saved: true, turns: 1.. }) = &self.session {
             self.stage.say(&format!("resume with: zdx sessions resume {id}"));
         }
-    }
-}
-
-fn approval(preset: &str) -> Option<Approval> {
-    match preset {
-        "yolo" | "god_mode" => Some(Approval::Yolo),
-        "balanced" => Some(Approval::Balanced),
-        "paranoid" => Some(Approval::Paranoid),
-        _ => None,
     }
 }

@@ -46,7 +46,7 @@ impl<'a> Person<'a> {
         if !is_there(input, settings) {
             return Self::Nobody;
         }
-        let (style, home) = (settings.terminal.style, settings.paths.home());
+        let (style, home) = (settings.terminal.style, settings.home());
         Self::Typing(Typing { input, style, home, root: &settings.root })
     }
 
@@ -118,15 +118,21 @@ impl Typing<'_> {
     async fn word(&mut self, stage: &mut Stage) -> Option<Decision> {
         stage.ask("what the model should know:\n");
         stage.settle().await;
-        let entry = match &mut *self.input {
-            Input::Editor(editor) => editor.line().await,
-            Input::Lines(lines) => lines.answer().await,
+        let entry = loop {
+            let entry = match &mut *self.input {
+                Input::Editor(editor) => editor.line().await,
+                Input::Lines(lines) => lines.answer().await,
+            };
+            // There is nothing to complete in it: dropped, the question is answered with nothing.
+            if !matches!(entry, Entry::Complete(_)) {
+                break entry;
+            }
         };
         match entry {
             Entry::Line(word) => {
                 Some(Decision::Deny { word: Some(word).filter(|word| !word.trim().is_empty()) })
             }
-            Entry::End | Entry::Failed(_) => Some(Decision::Deny { word: None }),
+            Entry::End | Entry::Failed(_) | Entry::Complete(_) => Some(Decision::Deny { word: None }),
             Entry::Interrupt => None,
         }
     }
@@ -167,7 +173,7 @@ async fn by_line(lines: &mut Lines, question: &Question, keys: &str, stage: &mut
                     return answer;
                 }
             }
-            Entry::Interrupt | Entry::End | Entry::Failed(_) => return Answer::Deny,
+            Entry::Interrupt | Entry::End | Entry::Failed(_) | Entry::Complete(_) => return Answer::Deny,
         }
     }
 }

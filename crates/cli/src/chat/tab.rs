@@ -1,46 +1,52 @@
-//! What Tab offers in the line editor: files after `@`, agents after `@agent:`, commands after `/`.
-//! Runs on the editor's thread and never waits longer than the completer's patience.
+//! What Tab offers in the line editor. The engine knows; this carries the question there from the editor's thread, and
+//! never waits longer than a person would.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::mpsc as thread_mpsc;
+use std::time::Duration;
 
 use rustyline::completion::Completer as Complete;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
-use serde_json::Map;
-use zdx_engine::RESERVED;
-use zdx_engine::context::complete::{Completer, Completions, Names};
-use zdx_engine::library::{Agents, Commands, Mode, Places};
-use zdx_engine::paths::Paths;
+use tokio::sync::mpsc;
+use zdx_protocol::query::Completions;
+
+/// A little longer than the engine looks for an answer.
+const PATIENCE: Duration = Duration::from_millis(2_500);
 
 pub struct Tab {
-    completer: Completer,
-    paths: Paths,
-    root: PathBuf,
-    /// Looked up when Tab is first pressed: most people never need them.
-    names: OnceLock<Names>,
+    questions: mpsc::Sender<Asked>,
 }
 
-impl Tab {
-    pub fn new(paths: Paths, root: PathBuf) -> Self {
-        let completer = Completer::new(root.clone(), paths.home().map(PathBuf::from));
-        Self { completer, paths, root, names: OnceLock::new() }
-    }
+/// A line on which Tab was pressed, and where the answer goes.
+#[derive(Debug)]
+pub struct Asked {
+    pub line: String,
+    pub cursor: usize,
+    answer: thread_mpsc::SyncSender<Completions>,
+}
 
-    fn names(&self) -> &Names {
-        self.names.get_or_init(|| {
-            let places = Places::new(&self.root, &self.paths);
-            let (agents, _) = Agents::load(&places, &Map::new());
-            let (commands, _) = Commands::load(&places, &RESERVED);
-            let own = commands.iter().map(|command| command.name.clone());
-            Names {
-                agents: agents.names(Mode::Primary).into_iter().map(str::to_owned).collect(),
-                commands: RESERVED.iter().map(|name| (*name).to_owned()).chain(own).collect(),
-            }
-        })
+impl Asked {
+    pub fn answer(self, completions: Completions) {
+        // Nobody may be waiting any more.
+        let _ = self.answer.try_send(completions);
+    }
+}
+
+impl PartialEq for Asked {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.line, self.cursor) == (&other.line, other.cursor)
+    }
+}
+
+impl Eq for Asked {}
+
+impl Tab {
+    pub fn new() -> (Self, mpsc::Receiver<Asked>) {
+        let (questions, asked) = mpsc::channel(1);
+        (Self { questions }, asked)
     }
 }
 
@@ -53,8 +59,14 @@ impl Complete for Tab {
         cursor: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
-        let Completions { replace, candidates, .. } = self.completer.complete(line, cursor, self.names());
-        Ok((replace.start, candidates))
+        let (answer, answered) = thread_mpsc::sync_channel(1);
+        let asked = Asked { line: line.to_owned(), cursor, answer };
+        // Without an answer nothing is offered.
+        let found = match self.questions.try_send(asked) {
+            Ok(()) => answered.recv_timeout(PATIENCE).unwrap_or_default(),
+            Err(_) => Completions::default(),
+        };
+        Ok((found.replace.start, found.candidates))
     }
 }
 

@@ -1,16 +1,15 @@
 //! The question about a folder that nobody trusts yet: what its files want, and three answers.
 //! Only what is typed after the question was drawn counts.
 
-use zdx_engine::policy::trust::Standing;
 use zdx_protocol::display::format;
+use zdx_protocol::{Standing, TrustState};
 
 use super::editor::Editor;
 use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
-use crate::commands::trust::{changed_since, listed};
 use crate::pump::{Stage, unless_signalled};
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
-use crate::start::Configured;
+use crate::words::trust::{changed_since, listed};
 
 /// What fits on a screen together with the question.
 const TALL: usize = 15;
@@ -22,29 +21,26 @@ pub enum Answer {
 }
 
 pub async fn ask(
-    configured: &Configured,
+    asked: &TrustState,
     settings: &Settings,
     editor: &mut Editor,
     stage: &mut Stage,
     signals: &mut Signals,
 ) -> Result<Answer, Caught> {
     let terminal = settings.terminal;
-    let folder = format::path(&settings.root, settings.paths.home());
-    let title = match configured.standing {
+    let folder = format::path(&asked.root, settings.home());
+    let title = match asked.standing {
         Standing::Changed => {
-            // Should the store be unreadable by now, the question stands without the names.
-            let changed =
-                settings.trust_store().changed(&settings.root, &configured.files).unwrap_or_default();
-            format!("{folder}: {}. It wants to:", changed_since(&changed, "its files"))
+            format!("{folder}: {}. It wants to:", changed_since(&asked.changed, "its files"))
         }
         Standing::Unknown | Standing::Trusted => format!("{folder} is not trusted. It wants to:"),
     };
     // All of it: what is trusted must have been shown.
-    let wants = terminal.fit(&listed(&configured.wants));
+    let wants = terminal.fit(&listed(&asked.wants));
     let more = match wants.lines().count() {
         ..=TALL => String::new(),
         _ => {
-            let count = match configured.wants.len() {
+            let count = match asked.wants.len() {
                 1 => "1 wish".to_owned(),
                 count => format!("{count} wishes"),
             };

@@ -6,9 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use zdx_engine::Configured;
 use zdx_engine::config::{describe, find_config_file, init_text};
 use zdx_engine::paths::{Paths, ensure_dir};
-use zdx_engine::policy::trust::notice;
 use zdx_protocol::display::plain;
 
 use super::{json_line, print};
@@ -64,9 +64,11 @@ fn there_already(path: &Path) -> Failure {
 }
 
 fn show(settings: &Settings) -> Result<Ending, Failure> {
-    let start::Configured { resolved, wants, standing, .. } = start::configured(settings)?;
+    let configured = start::configured(settings)?;
+    let notice = configured.notice();
+    let Configured { resolved, wants, .. } = configured;
     super::warn(settings, &resolved.notices);
-    if let Some(notice) = notice(&wants, standing) {
+    if let Some(notice) = notice {
         super::warn(settings, &[notice]);
         super::warn(settings, &wants.iter().map(|want| format!("ignored: {want}")).collect::<Vec<_>>());
     }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use zdx_engine::history::Handoff;
 use zdx_protocol::display::plain;
+use zdx_protocol::{Open, SessionPick};
 
 use super::{print, warn};
 use crate::exit::{Ending, Failure, reason};
-use crate::settings::{SessionPick, Settings};
+use crate::settings::Settings;
 use crate::start;
 
 pub async fn run(
@@ -21,11 +22,13 @@ pub async fn run(
         return Err(Failure::usage("the goal is empty; say what the next session is to achieve with --goal"));
     }
     let store = settings.sessions();
-    let id = match (from, &settings.session) {
+    let id = match (from, &settings.open) {
         (Some(id), _) => store.find(id),
-        (None, SessionPick::Id(id)) => store.find(id),
-        (None, SessionPick::LatestHere) => store.latest(Some(&settings.root)),
-        (None, SessionPick::New | SessionPick::Unsaved | SessionPick::Latest) => store.latest(None),
+        (None, Open::Resume(SessionPick::Id(id))) => store.find(id),
+        (None, Open::Resume(SessionPick::LatestHere)) => store.latest(Some(&settings.root)),
+        (None, Open::Resume(SessionPick::Latest) | Open::New | Open::Fork { .. } | Open::Root(_)) => {
+            store.latest(None)
+        }
     };
     let account = start::account(settings, id.map_err(Failure::runtime)?)?;
     // A place that cannot be written to is better known before a model was asked.

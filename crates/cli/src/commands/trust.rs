@@ -1,22 +1,20 @@
 //! `zdx trust`: what this folder's own files want, and the user's word on it.
 
 use std::io::BufRead;
-use std::path::PathBuf;
 
 use serde_json::json;
-use zdx_engine::policy::trust::{Entry, Project, Standing, Want};
-use zdx_protocol::display::{format, plain, visible_line};
+use zdx_engine::Configured;
+use zdx_engine::policy::trust::{Entry, Project};
+use zdx_protocol::Standing;
+use zdx_protocol::display::{format, plain};
 
 use super::{json_line, print, warn};
 use crate::args::Format;
 use crate::exit::{Ending, Failure, reason};
 use crate::output::write_all;
 use crate::settings::Settings;
-use crate::start::{self, Configured};
-
-/// What is shown of a want that is longer than both together.
-const WANT_START: usize = 3_000;
-const WANT_END: usize = 1_000;
+use crate::start;
+use crate::words::trust::{changed_since, listed};
 
 pub enum Wish {
     Ask,
@@ -43,21 +41,6 @@ pub fn run(settings: &Settings, wish: Wish) -> Result<Ending, Failure> {
         Wish::Ask => trust(settings, false),
         Wish::Trust => trust(settings, true),
     }
-}
-
-/// One line a want, safe to look at. Whoever trusts must have seen what would run: only of what nobody reads to the end
-/// the middle is left out, and its end is always there.
-pub fn listed(wants: &[Want]) -> String {
-    let line = |want: &Want| {
-        let text: Vec<char> = visible_line(&want.to_string()).chars().collect();
-        let Some(hidden) = text.len().checked_sub(WANT_START + WANT_END).filter(|hidden| *hidden > 0) else {
-            return format!("  {}\n", String::from_iter(text));
-        };
-        let (start, end) = (&text[..WANT_START], &text[text.len() - WANT_END..]);
-        let note = format!("… {hidden} characters, see `zdx trust --format json` …");
-        format!("  {} {note} {}\n", String::from_iter(start), String::from_iter(end))
-    };
-    wants.iter().map(line).collect()
 }
 
 fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
@@ -95,13 +78,6 @@ fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
     store.trust(&settings.root, &files).map_err(Failure::runtime)?;
     say(settings, &format!("{folder} is trusted as it is now; a change asks again"));
     Ok(Ending::Completed)
-}
-
-/// What changed, by name where that is known.
-pub fn changed_since(changed: &[PathBuf], otherwise: &str) -> String {
-    let names: Vec<String> = changed.iter().map(|path| visible_line(&path.to_string_lossy())).collect();
-    let what = if names.is_empty() { otherwise.to_owned() } else { names.join(", ") };
-    format!("changed since you trusted it: {what}")
 }
 
 fn ask(settings: &Settings) -> Result<bool, Failure> {

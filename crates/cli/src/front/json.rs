@@ -50,8 +50,11 @@ impl Json {
     }
 
     pub fn show(&mut self, event: &Event, page: &mut Page) {
-        if let Event::SessionStarted(info) = event {
-            self.session = Some(info.session.clone());
+        match event {
+            // Answers to commands are for whoever sent them, and a reader of this stream sends none.
+            Event::Done { .. } | Event::Reply { .. } => return,
+            Event::SessionStarted(info) => self.session = Some(info.session.clone()),
+            _ => {}
         }
         self.line(event, page);
     }
@@ -130,6 +133,9 @@ mod tests {
                 session: "s1".into(),
                 root: "/w".into(),
                 model: "lab/m".into(),
+                agent: "build".into(),
+                approval: zdx_protocol::Approval::Yolo,
+                context_limit: None,
                 resumed: false,
                 saved: true,
                 parent: None,
@@ -151,7 +157,7 @@ mod tests {
             lines,
             [
                 json!({"v":1,"seq":0,"type":"session_started","session":"s1","root":"/w","model":"lab/m",
-                       "resumed":false,"saved":true}),
+                       "agent":"build","approval":"yolo","resumed":false,"saved":true}),
                 json!({"v":1,"seq":1,"type":"assistant_delta","text":"hi\n"}),
                 json!({"v":1,"seq":2,"type":"result","outcome":"max_steps","text":"hi\n",
                        "usage":{"input_tokens":3,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0,

@@ -33,7 +33,7 @@ pub enum Front {
 
 impl Front {
     pub fn new(settings: &Settings) -> Self {
-        let home = settings.paths.home().map(ToOwned::to_owned);
+        let home = settings.home().map(ToOwned::to_owned);
         match settings.format {
             Format::Text => Self::Plain(Box::new(Plain::new(settings.terminal, home))),
             Format::Json => Self::Json(Json::new(settings.terminal)),

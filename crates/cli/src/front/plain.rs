@@ -1,11 +1,15 @@
 //! The line renderer: assistant text on stdout as it streams, everything else on stderr.
 //! Text is never held back; foreign text is cleaned before it meets a terminal, and left alone in a pipe.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use zdx_protocol::display::{Colours, Sanitizer, context, labels, plain};
-use zdx_protocol::{Event, NoticeLevel, Outcome, Prompt, SessionInfo, TodoStatus, TurnSummary};
+use zdx_protocol::{
+    CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, TodoStatus, ToolCode, ToolOutput,
+    TurnSummary,
+};
 
 use super::activity::Activity;
 use crate::output::Page;
@@ -29,6 +33,13 @@ pub struct Plain {
     label: Option<Label>,
     /// Steps are open: what is said now is likely not the answer yet.
     planning: bool,
+    /// Commands that no model called for, by call: their output is shown as it comes.
+    commands: HashMap<String, String>,
+}
+
+/// Calls that are told step by step.
+fn shows_steps(origin: CallOrigin) -> bool {
+    matches!(origin, CallOrigin::Model | CallOrigin::Remote)
 }
 
 /// What the next lines are.
@@ -62,6 +73,7 @@ impl Plain {
             told: false,
             label: None,
             planning: false,
+            commands: HashMap::new(),
         }
     }
 
@@ -76,14 +88,32 @@ impl Plain {
             Event::StateChanged { state } => self.on_activity(|activity, now| activity.state(*state, now)),
             Event::AssistantDelta { text } => self.text(text, page),
             Event::AssistantFinal { text, .. } => self.message_done(text, page),
-            Event::ToolRequested { name, input, .. } => {
-                self.head(Label::Tool, page);
-                self.status(&labels::tool_requested(name, input), page);
+            Event::ToolRequested { id, name, input, origin, .. } => {
+                self.requested(id, name, input, *origin, page);
             }
-            Event::ToolStarted { name, .. } => self.on_activity(|activity, now| activity.tool(name, now)),
-            Event::ToolFinished { name, result, duration_ms, .. } => {
-                self.status(&labels::tool_finished(name, result), page);
-                self.status(&labels::done(*duration_ms), page);
+            Event::ToolStarted { name, origin, .. } if *origin != CallOrigin::Subagent => {
+                self.on_activity(|activity, now| activity.tool(name, now));
+            }
+            Event::ToolProgress { id, chunk } if self.commands.contains_key(id) => self.foreign(chunk, page),
+            Event::ToolFinished { id, name, result, duration_ms, origin, .. } => {
+                self.finished(id, name, result, *origin, page);
+                if shows_steps(*origin) {
+                    self.status(&labels::done(*duration_ms), page);
+                }
+            }
+            Event::ShellFinished { shell, .. } => {
+                if let Some(ending) = labels::bad_ending(&shell.end) {
+                    self.status(&ending, page);
+                }
+            }
+            Event::Checked(checked) => {
+                let (level, message) = labels::checked(checked);
+                self.notice(level, &message, page);
+            }
+            Event::Replayed { event } => self.past(event, page),
+            Event::Exported { path } => self.status(&format!("written to {}", path.display()), page),
+            Event::ApprovalChanged { approval } => {
+                self.status(&format!("approval: {}", approval.name()), page);
             }
             Event::ModelChanged { model } => {
                 self.on_activity(|activity, _| activity.model(model));
@@ -92,10 +122,7 @@ impl Plain {
             Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
             Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
             Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
-            Event::Listed { lines } if lines.is_empty() => self.status("none", page),
-            Event::Listed { lines } => lines.iter().for_each(|line| self.status(line, page)),
             Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
-            Event::ShellOutput { text } => self.foreign(text, page),
             Event::TodosChanged { items } => {
                 self.planning = items.iter().any(|item| item.status != TodoStatus::Completed);
                 for item in items {
@@ -118,18 +145,99 @@ impl Plain {
             }
             Event::TurnFinished(summary) => self.turn_done(summary, page),
             Event::Interrupted => self.status("interrupted", page),
-            // What a person decides is shown where it is asked; thinking and raw tool output are not for
-            // line mode; token counts come with the turn's end, the context's when asked for.
+            // What a person decides is shown where it is asked; thinking, raw tool output and what an agent does for
+            // another one are not for line mode; token counts come with the turn's end, the context's when asked for;
+            // what answers a command is for whoever sent it.
             Event::ReasoningDelta { .. }
             | Event::ReasoningFinal(_)
             | Event::ApprovalRequested(_)
             | Event::ApprovalResolved { .. }
+            | Event::ApprovalWithdrawn { .. }
+            | Event::TrustRequested(_)
+            | Event::TrustResolved { .. }
+            | Event::ToolAnnounced { .. }
+            | Event::ToolStarted { .. }
             | Event::ToolProgress { .. }
             | Event::FileChanged { .. }
             | Event::Reminded { .. }
-            | Event::ShellFinished { .. }
+            | Event::Done { .. }
+            | Event::Reply { .. }
             | Event::ContextUsage(_)
             | Event::UsageReported(_) => {}
+        }
+    }
+
+    fn requested(
+        &mut self,
+        id: &str,
+        name: &str,
+        input: &serde_json::Value,
+        origin: CallOrigin,
+        page: &mut Page,
+    ) {
+        let command = || input["command"].as_str().unwrap_or_default().to_owned();
+        match origin {
+            CallOrigin::Model | CallOrigin::Remote => {
+                self.head(Label::Tool, page);
+                self.status(&labels::tool_requested(name, input), page);
+            }
+            CallOrigin::Check => {
+                self.status(&format!("checking: {}", command()), page);
+                self.commands.insert(id.to_owned(), command());
+            }
+            CallOrigin::User | CallOrigin::Command => {
+                self.commands.insert(id.to_owned(), command());
+            }
+            CallOrigin::Subagent => {}
+        }
+    }
+
+    fn finished(&mut self, id: &str, name: &str, result: &ToolOutput, origin: CallOrigin, page: &mut Page) {
+        let command = self.commands.remove(id).unwrap_or_default();
+        match (origin, result) {
+            (CallOrigin::Model | CallOrigin::Remote, result) => {
+                self.status(&labels::tool_finished(name, result), page);
+            }
+            // Whoever said no himself, or stopped it, knows.
+            (CallOrigin::User | CallOrigin::Command, ToolOutput::Err(error))
+                if !matches!(error.code, ToolCode::Rejected | ToolCode::Interrupted) =>
+            {
+                let what = match origin {
+                    CallOrigin::Command => format!("`{command}` was "),
+                    _ => String::new(),
+                };
+                let message = format!("{what}not run: {}", error.message);
+                self.notice(NoticeLevel::Warning, &message, page);
+            }
+            // How a check went is told as such, what an agent did by that agent.
+            (CallOrigin::User | CallOrigin::Command | CallOrigin::Check | CallOrigin::Subagent, _) => {}
+        }
+    }
+
+    /// What happened before the session was resumed, for somebody who comes back. Nothing of it goes to stdout: that was
+    /// said then, not now.
+    fn past(&mut self, event: &Event, page: &mut Page) {
+        match event {
+            Event::TurnStarted { prompt, .. } => {
+                let prompt = format!("> {}", prompt.trim_end().replace('\n', "\n> "));
+                self.line(&self.terminal.fit(&prompt), page);
+            }
+            Event::AssistantFinal { text, .. } => {
+                self.line(&self.terminal.fit(text.trim_end()), page);
+            }
+            Event::ShellFinished { text, .. } => self.status(text.trim_end(), page),
+            // How long it took then is no news.
+            Event::ToolFinished { name, result, .. } => {
+                self.status(&labels::tool_finished(name, result), page)
+            }
+            Event::ToolRequested { name, input, .. } => {
+                self.status(&labels::tool_requested(name, input), page);
+            }
+            Event::Interrupted => self.status("interrupted", page),
+            Event::Error { message, .. } => self.status(&format!("error: {message}"), page),
+            Event::Notice { message, .. } => self.status(message, page),
+            Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
+            _ => {}
         }
     }
 

@@ -36,6 +36,7 @@ fn events_come_in_order_and_end_with_the_result() {
         [
             "session_started",
             "turn_started",
+            "tool_announced",
             "usage_reported",
             "tool_requested",
             "tool_started",

@@ -146,7 +146,8 @@ fn a_terminal_that_became_narrower_gets_narrower_lines() {
     pty.send("/help\r");
     pty.wait_for_text(last, SOON);
     wait_for_prompt(&pty);
-    let revert = "/revert [TURN]   take back the last turn, or all from TURN on, with what it did to files";
+    let revert =
+        "/revert [TURN]      take back the last turn, or all from TURN on, with what it did to files";
     assert!(rows(&pty).contains(&revert.to_owned()), "{}", pty.contents());
     pty.resize(60, 40);
     pty.send("/help\r");

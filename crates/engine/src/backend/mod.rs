@@ -2,9 +2,8 @@
 
 pub mod native;
 
-use zdx_protocol::{ContextUsage, Prompt, Transcript, TurnSummary};
+use zdx_protocol::{Prompt, TurnSummary};
 
-use crate::context::budget::Gauge;
 use crate::turn::TurnIo;
 
 /// A closed set of what we own, so an enum and not a trait with a dozen defaults.
@@ -13,21 +12,15 @@ pub enum Backend {
 }
 
 impl Backend {
-    pub async fn run_turn(&mut self, prompt: Prompt, io: &mut TurnIo<'_>) -> TurnSummary {
+    pub async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo<'_>) -> TurnSummary {
         match self {
             Self::Native(native) => crate::turn::run::run(native, prompt, io).await,
         }
     }
 
-    pub async fn compact(&mut self, io: &mut TurnIo<'_>) -> TurnSummary {
+    pub async fn compact(&mut self, io: &TurnIo<'_>) -> TurnSummary {
         match self {
             Self::Native(native) => crate::turn::room::run_compaction(native, io).await,
-        }
-    }
-
-    pub fn context_usage(&self, transcript: &Transcript) -> ContextUsage {
-        match self {
-            Self::Native(native) => Gauge::of(native, transcript).usage(),
         }
     }
 }

@@ -64,6 +64,11 @@ impl Native {
         Chosen { endpoint: self.endpoint.clone(), context_limit: self.context_limit }
     }
 
+    /// Tokens the model can hold, when somebody knows.
+    pub fn context_limit(&self) -> Option<u64> {
+        self.budget.limit()
+    }
+
     /// Points the next request at another model.
     pub fn switch(&mut self, chosen: Chosen) {
         self.budget = Budget::new(&self.config, &chosen);

@@ -61,6 +61,10 @@ impl Budget {
         wants
     }
 
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
     pub fn set_limit(&mut self, limit: u64) {
         self.limit = Some(limit);
     }
@@ -101,21 +105,38 @@ pub struct Gauge {
     ratio: f64,
 }
 
-impl Gauge {
-    pub fn of(native: &Native, transcript: &Transcript) -> Self {
-        Self::new(&native.budget, &native.system, &native.tools, transcript.size())
+/// What of the next request does not depend on the conversation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Frame {
+    limit: Option<u64>,
+    max_tokens: u32,
+    refused_ratio: Option<f64>,
+    system: u64,
+    tools: u64,
+}
+
+impl Frame {
+    pub fn of(native: &Native) -> Self {
+        Self::new(&native.budget, &native.system, &native.tools)
     }
 
-    pub fn new(budget: &Budget, system: &str, tools: &[ToolSpec], size: ContextSize) -> Self {
+    fn new(budget: &Budget, system: &str, tools: &[ToolSpec]) -> Self {
         let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + of_value(&tool.schema) + 60;
+        let Budget { limit, max_tokens, refused_ratio, .. } = *budget;
         let (system, tools) = (system.len() as u64, tools.iter().map(tool).sum::<usize>() as u64);
+        Self { limit, max_tokens, refused_ratio, system, tools }
+    }
+
+    /// With a conversation of this size in it.
+    pub fn gauge(self, size: ContextSize) -> Gauge {
+        let Self { limit, max_tokens, refused_ratio, system, tools } = self;
         let fixed = system + tools;
         let by_report = size.learnt.and_then(|Measured { bytes, tokens }| {
             let ratio = (fixed + bytes) as f64 / tokens.max(1) as f64;
             CREDIBLE.contains(&ratio).then_some(ratio)
         });
         let ratio = by_report.unwrap_or(BYTES_PER_TOKEN);
-        let ratio = budget.refused_ratio.map_or(ratio, |refused| ratio.min(refused));
+        let ratio = refused_ratio.map_or(ratio, |refused| ratio.min(refused));
         let used = match size.reported.filter(|_| by_report.is_some()) {
             Some(Measured { bytes, tokens }) => {
                 // Less than was reported when something left the context since.
@@ -124,16 +145,27 @@ impl Gauge {
             }
             None => (fixed + size.total()) as f64 / ratio,
         };
-        Self {
-            limit: budget.limit.unwrap_or(ASSUMED_LIMIT),
+        Gauge {
+            limit: limit.unwrap_or(ASSUMED_LIMIT),
             used: used.ceil() as u64,
-            assumed: budget.limit.is_none(),
-            max_tokens: budget.max_tokens,
+            assumed: limit.is_none(),
+            max_tokens,
             system,
             tools,
             size,
             ratio,
         }
+    }
+}
+
+impl Gauge {
+    pub fn of(native: &Native, transcript: &Transcript) -> Self {
+        Frame::of(native).gauge(transcript.size())
+    }
+
+    #[cfg(test)]
+    pub fn new(budget: &Budget, system: &str, tools: &[ToolSpec], size: ContextSize) -> Self {
+        Frame::new(budget, system, tools).gauge(size)
     }
 
     pub fn should_prune(&self) -> bool {

@@ -22,11 +22,44 @@ impl ResultRoom {
     pub fn new(quarter: usize) -> Self {
         Self { each: quarter, left: quarter * 2 }
     }
+}
 
-    pub fn fit(&mut self, output: ToolOutput, tool: &str) -> ToolOutput {
-        let output = fit(output, self.each.min(self.left).max(LEAST_RESULT), tool);
-        self.left = self.left.saturating_sub(of_output(&output));
+/// The room of calls that run side by side. What each may take does not depend on which of them ends first.
+#[derive(Clone, Debug)]
+pub struct Shares {
+    room: ResultRoom,
+    /// What each result weighs, once it is known.
+    fitted: Vec<Option<usize>>,
+}
+
+impl Shares {
+    pub fn new(room: ResultRoom, calls: usize) -> Self {
+        Self { room, fitted: vec![None; calls] }
+    }
+
+    /// Whether a result takes no more than its share, and so passes whole whatever the others take.
+    pub fn holds(&self, output: &ToolOutput) -> bool {
+        of_output(output) <= self.share()
+    }
+
+    fn share(&self) -> usize {
+        (self.room.left / self.fitted.len().max(1)).min(self.room.each)
+    }
+
+    /// A larger one may take what the calls before it left, less the shares of those behind it.
+    pub fn fit(&mut self, at: usize, output: ToolOutput, tool: &str) -> ToolOutput {
+        let before: usize = self.fitted[..at].iter().flatten().sum();
+        let behind = self.share().saturating_mul(self.fitted.len() - 1 - at);
+        let left = self.room.left.saturating_sub(before.saturating_add(behind)).max(self.share());
+        let output = fit(output, self.room.each.min(left).max(LEAST_RESULT), tool);
+        self.fitted[at] = Some(of_output(&output));
         output
+    }
+
+    /// What is left for the calls after these.
+    pub fn close(self) -> ResultRoom {
+        let taken: usize = self.fitted.iter().flatten().sum();
+        ResultRoom { left: self.room.left.saturating_sub(taken), ..self.room }
     }
 }
 
@@ -180,10 +213,21 @@ mod tests {
 
     #[test]
     fn results_of_one_answer_share_what_there_is() {
-        let mut room = ResultRoom::new(4_000);
         let output = || ToolOutput::Ok(json!({ "stdout": "y".repeat(50_000) }));
-        let sizes: Vec<usize> = (0..4).map(|_| of_output(&room.fit(output(), "bash"))).collect();
+        // One after another: whoever comes first takes what he may.
+        let mut room = ResultRoom::new(4_000);
+        let one = |_| {
+            let mut shares = Shares::new(room, 1);
+            let size = of_output(&shares.fit(0, output(), "bash"));
+            room = shares.close();
+            size
+        };
+        let sizes: Vec<usize> = (0..4).map(one).collect();
         assert!(sizes[0] > 3_000 && sizes[1] > 3_000 && sizes[3] <= 900, "{sizes:?}");
+        // Side by side: the same for all, whoever is the first to end.
+        let mut shares = Shares::new(ResultRoom::new(4_000), 4);
+        let sizes: Vec<usize> = (0..4).map(|at| of_output(&shares.fit(at, output(), "bash"))).collect();
+        assert!(sizes.iter().all(|size| (1_700..=2_100).contains(size)), "{sizes:?}");
         let spilled = json!({"stdout": "y".repeat(50_000), "stdout_file": "/s/1"});
         let ToolOutput::Ok(data) = fit(ToolOutput::Ok(spilled), 4_000, "bash") else { panic!() };
         assert!(data["stdout"].as_str().unwrap().contains("in the file named in this result"));

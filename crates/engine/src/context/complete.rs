@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use zdx_protocol::Approval;
+use zdx_protocol::query::Completions;
+use zdx_protocol::slash::{self, Argument};
+
 use super::mentions::may_start;
 
 /// The longest a person is kept waiting.
@@ -55,21 +59,13 @@ impl Lister for Disk {
 }
 
 /// What can be completed besides files.
-#[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct Names<'a> {
     pub agents: Vec<String>,
     /// Built-in and custom ones, without the slash.
     pub commands: Vec<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Completions {
-    /// The part of the line, in bytes, that a candidate takes the place of.
-    pub replace: Range<usize>,
-    /// Sorted. A folder ends with `/`, and inside a quote that it leaves open.
-    pub candidates: Vec<String>,
-    /// A folder did not answer in time.
-    pub timed_out: bool,
+    pub models: Vec<String>,
+    /// Ids; looked up only where one may stand.
+    pub sessions: &'a dyn Fn() -> Vec<String>,
 }
 
 pub struct Completer {
@@ -91,7 +87,7 @@ impl Completer {
     }
 
     /// `cursor` in bytes; what is right of it stays.
-    pub fn complete(&self, line: &str, cursor: usize, names: &Names) -> Completions {
+    pub fn complete(&self, line: &str, cursor: usize, names: &Names<'_>) -> Completions {
         let Some(before) = line.get(..cursor) else { return Completions::default() };
         let indent = before.len() - before.trim_start().len();
         let word = &before[indent..];
@@ -100,6 +96,9 @@ impl Completer {
         {
             let candidates = starting(&names.commands, prefix).map(|name| format!("/{name}"));
             return finished(indent..cursor, candidates.collect());
+        }
+        if let Some(completions) = self.argument(word, indent..cursor, names) {
+            return completions;
         }
         let Some(start) = token(before) else { return Completions::default() };
         let typed = &before[start + 1..];
@@ -111,6 +110,36 @@ impl Completer {
         let triggers = ["agent:", "file:"].iter().filter(|trigger| trigger.starts_with(typed));
         completions.candidates.extend(triggers.map(|trigger| format!("@{trigger}")));
         Completions { timed_out: completions.timed_out, ..finished(start..cursor, completions.candidates) }
+    }
+
+    /// What may stand behind one of our own commands; none when it is no such line.
+    fn argument(&self, word: &str, place: Range<usize>, names: &Names<'_>) -> Option<Completions> {
+        let (name, rest) = word.strip_prefix('/')?.split_once(char::is_whitespace)?;
+        let typed = rest.trim_start();
+        let replace = place.end - typed.len()..place.end;
+        let presets = || Approval::NAMES.map(str::to_owned).to_vec();
+        let known = match slash::find(name)?.argument {
+            Argument::Agent => names.agents.clone(),
+            Argument::Model => names.models.clone(),
+            Argument::Preset => presets(),
+            Argument::Session => (names.sessions)(),
+            Argument::File => return Some(self.files(typed, replace)),
+            Argument::None | Argument::Turn | Argument::Text(_) => Vec::new(),
+        };
+        Some(finished(replace, starting(&known, typed).cloned().collect()))
+    }
+
+    /// Plain paths, as a command takes them.
+    fn files(&self, typed: &str, replace: Range<usize>) -> Completions {
+        let (folder, prefix) = typed.rfind('/').map_or(("", typed), |at| typed.split_at(at + 1));
+        let entries = self.folder(folder).map(|place| self.list(place, prefix));
+        let timed_out = matches!(entries, Some(None));
+        let shown = |entry: Entry| {
+            let end = if entry.is_dir { "/" } else { "" };
+            format!("{folder}{}{end}", entry.name)
+        };
+        let candidates = entries.flatten().unwrap_or_default().into_iter().map(shown).collect();
+        Completions { timed_out, ..finished(replace, candidates) }
     }
 
     /// `typed` is what follows the `@`.

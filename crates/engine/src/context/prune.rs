@@ -65,7 +65,13 @@ mod tests {
             ts,
         }));
         let output = ToolOutput::Ok(json!({ "content": "x".repeat(bytes) }));
-        transcript.absorb(Record::ToolResult(record::ToolResult { tool_use_id: id, output, ok: true, ts }));
+        transcript.absorb(Record::ToolResult(record::ToolResult {
+            tool_use_id: id,
+            output,
+            ok: true,
+            diff: None,
+            ts,
+        }));
     }
 
     #[test]

@@ -1,32 +1,26 @@
 //! Taking turns back, and taking that back: files first, then the conversation.
 
-use zdx_protocol::{ErrorKind, Event};
+use zdx_protocol::Event;
 
 use super::Engine;
 use crate::history::revert::{Plan, RevertError, Way};
 use crate::tools::Workspace;
 
 impl Engine {
-    pub(super) async fn undo(&mut self, way: Way) {
-        match self.go(way).await {
-            Ok(event) => {
-                self.emit.emit(event).await;
-                self.emit.sync().await;
-                let todos = self.emit.transcript().todos.clone();
-                if self.tools.todos.items() != todos {
-                    self.tools.todos.reset(todos.clone());
-                    self.emit.emit(Event::TodosChanged { items: todos }).await;
-                }
-            }
-            Err(error) => {
-                let message = error.to_string();
-                self.emit.emit(Event::Error { kind: ErrorKind::Session, message, details: None }).await;
-            }
+    pub(super) async fn undo(&self, way: Way) -> Result<(), RevertError> {
+        let event = self.go(way).await?;
+        self.emit.emit(event).await;
+        self.emit.sync().await;
+        let todos = self.emit.transcript().todos.clone();
+        if self.tools.todos.items() != todos {
+            self.tools.todos.reset(todos.clone());
+            self.emit.emit(Event::TodosChanged { items: todos }).await;
         }
+        Ok(())
     }
 
-    async fn go(&mut self, way: Way) -> Result<Event, RevertError> {
-        let plan = Plan::new(self.emit.transcript(), way)?;
+    async fn go(&self, way: Way) -> Result<Event, RevertError> {
+        let plan = Plan::new(&self.emit.transcript(), way)?;
         let blobs = self.tools.workspace.journal().blobs().ok_or(RevertError::NotSaved)?.clone();
         let root = self.tools.workspace.root().to_owned();
         // A workspace of its own: going back is no change that a tool made.

@@ -15,14 +15,15 @@ pub const KEPT: u64 = 16 << 20;
 pub struct Journal {
     /// None: nothing is kept or remembered.
     blobs: Option<Blobs>,
-    /// Whatever is changed for this session is changed for that one too.
-    above: Option<Arc<Journal>>,
+    /// Whatever is changed for this session is changed for that one too, in the name of the call it works for.
+    above: Option<(Arc<Journal>, String)>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    changes: Vec<FileChange>,
+    /// With the call that a change was made for, where somebody else made it for that call.
+    changes: Vec<(Option<String>, FileChange)>,
     trouble: Trouble,
 }
 
@@ -48,9 +49,9 @@ impl Journal {
         Self { blobs: Some(blobs), ..Self::default() }
     }
 
-    /// For a session that works for another one: what it changes can be taken back from either.
-    pub fn below(above: Arc<Journal>, blobs: Option<Blobs>) -> Self {
-        Self { blobs, above: Some(above), ..Self::default() }
+    /// For a session that works for a call of another one: what it changes can be taken back from either.
+    pub fn below(above: Arc<Journal>, call: String, blobs: Option<Blobs>) -> Self {
+        Self { blobs, above: Some((above, call)), ..Self::default() }
     }
 
     pub fn blobs(&self) -> Option<&Blobs> {
@@ -58,7 +59,7 @@ impl Journal {
     }
 
     pub fn is_on(&self) -> bool {
-        self.blobs.is_some() || self.above.as_ref().is_some_and(|above| above.is_on())
+        self.blobs.is_some() || self.above.as_ref().is_some_and(|(above, _)| above.is_on())
     }
 
     /// `found` is the mode of the file that is there and, where it could be read, its content. The content is safe when
@@ -76,8 +77,9 @@ impl Journal {
         Draft { journal: Arc::clone(self), path: path.to_owned(), before, folders }
     }
 
-    /// Changes since this was last asked, and what the user should know of them: whoever asks must save and tell.
-    pub fn take(&self) -> (Vec<FileChange>, Option<String>) {
+    /// Changes since this was last asked, each with the call it was made for where that is not the one that asks, and what
+    /// the user should know of them: whoever asks must save and tell.
+    pub fn take(&self) -> (Vec<(Option<String>, FileChange)>, Option<String>) {
         let mut state = self.lock();
         let trouble = match std::mem::replace(&mut state.trouble, Trouble::Told) {
             Trouble::Untold(why) => Some(format!(
@@ -98,17 +100,17 @@ impl Journal {
             None => Some(Blobs::hash(content)),
         };
         match &self.above {
-            Some(above) => above.keep(content).and(kept),
+            Some((above, _)) => above.keep(content).and(kept),
             None => kept,
         }
     }
 
-    fn note(&self, change: FileChange) {
-        if let Some(above) = &self.above {
-            above.note(change.clone());
+    fn note(&self, owner: Option<String>, change: FileChange) {
+        if let Some((above, call)) = &self.above {
+            above.note(Some(call.clone()), change.clone());
         }
         if self.blobs.is_some() {
-            self.lock().changes.push(change);
+            self.lock().changes.push((owner, change));
         }
     }
 
@@ -137,6 +139,6 @@ impl Draft {
 
     fn done(self, after: Option<FileState>) {
         let Self { journal, path, before, folders } = self;
-        journal.note(FileChange { path, before, after, folders });
+        journal.note(None, FileChange { path, before, after, folders });
     }
 }

@@ -48,8 +48,8 @@ impl Place {
 
     /// As a turn does after each call.
     fn save(&mut self) {
-        for change in self.journal.take().0 {
-            let event = Event::FileChanged { id: "c".to_owned(), change };
+        for (owner, change) in self.journal.take().0 {
+            let event = Event::FileChanged { id: owner.unwrap_or_else(|| "c".to_owned()), change };
             self.transcript.apply(&event.record(record::now()).unwrap());
         }
     }
@@ -222,7 +222,7 @@ fn what_is_changed_for_another_session_can_be_taken_back_there() {
     place.put("a", "0", 0o644);
     place.turn();
     let blobs = Blobs::new(place.dir.path().join("below"));
-    let below = Arc::new(Journal::below(Arc::clone(&place.journal), Some(blobs)));
+    let below = Arc::new(Journal::below(Arc::clone(&place.journal), "task".to_owned(), Some(blobs)));
     let workspace = Workspace::open(place.workspace.root()).unwrap().with_journal(Arc::clone(&below));
     workspace.replace(&workspace.resolve("a").unwrap(), b"1").unwrap();
     assert_eq!(below.take().0.len(), 1);
@@ -243,7 +243,7 @@ fn content_that_cannot_be_kept_is_told_once_and_stops_nothing() {
     for (content, told) in [("1", true), ("2", false)] {
         workspace.replace(&workspace.resolve("b").unwrap(), content.as_bytes()).unwrap();
         let (changes, trouble) = journal.take();
-        assert_eq!(changes[0].before.as_ref().unwrap().sha256, None);
+        assert_eq!(changes[0].1.before.as_ref().unwrap().sha256, None);
         assert_eq!(trouble.is_some(), told);
     }
 }

@@ -128,6 +128,13 @@ impl Granted {
         granted
     }
 
+    /// What holds for the session alone, and what for every session here, in order.
+    pub fn by_scope(&self, root: &Path) -> (Vec<String>, Vec<String>) {
+        let mut session: Vec<String> = self.session().iter().cloned().collect();
+        session.sort_unstable();
+        (session, self.store.of(root).unwrap_or_default())
+    }
+
     /// For the session by the record of the answer; for the project in zdx's own home. What cannot be kept there holds
     /// for the session.
     pub fn remember(&self, root: &Path, grant: &str, scope: GrantScope) -> Result<(), GrantError> {

@@ -17,25 +17,8 @@ use crate::config::{ConfigBytes, ConfigError, read_project};
 use crate::library::Places;
 use crate::paths::Paths;
 
-pub use store::{Entry, Standing, TrustError, TrustStore};
-
-/// One thing that a project's file asks for and does not get before it is trusted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Want {
-    /// Relative to the project's folder.
-    pub file: PathBuf,
-    pub line: usize,
-    /// A short name for it: a key, a command, an agent.
-    pub key: String,
-    /// What it would do, for a person to judge. Foreign text: show it with control characters visible.
-    pub what: String,
-}
-
-impl fmt::Display for Want {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file.display(), self.line, self.what)
-    }
-}
+pub use store::{Entry, TrustError, TrustStore};
+pub use zdx_protocol::{Standing, Want};
 
 /// One line for somebody who was not asked.
 pub fn notice(wants: &[Want], standing: Standing) -> Option<String> {

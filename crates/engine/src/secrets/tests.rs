@@ -76,7 +76,14 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
         opaque: Some(json!({"signature": "s"})),
     };
     assert_eq!(masked(Event::ReasoningFinal(reasoning.clone())), Masked::Reasoning(reasoning));
-    let finished = |result| Event::ToolFinished { id: "i".into(), name: "n".into(), result, duration_ms: 1 };
+    let finished = |result| Event::ToolFinished {
+        id: "i".into(),
+        name: "n".into(),
+        origin: zdx_protocol::CallOrigin::Model,
+        result,
+        diff: Some(text()),
+        duration_ms: 1,
+    };
     for event in [
         Event::AssistantFinal { text: text(), partial: true },
         Event::ToolRequested {
@@ -84,10 +91,17 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
             name: "n".into(),
             input: json!({"a": [text()]}),
             raw: Some(text()),
+            origin: zdx_protocol::CallOrigin::Model,
+            parent: None,
         },
         finished(ToolOutput::Ok(json!({"stdout": text()}))),
         finished(ToolOutput::Err(ToolError::new("c".into(), text()))),
-        Event::Error { kind: zdx_protocol::ErrorKind::Provider, message: text(), details: Some(text()) },
+        Event::Error {
+            command: None,
+            kind: zdx_protocol::ErrorKind::Provider,
+            message: text(),
+            details: Some(text()),
+        },
     ] {
         assert_eq!(masked(event), Masked::Else);
     }

@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use zdx_protocol::query::SessionSummary;
 use zdx_protocol::{Record, Transcript};
 
 use super::file::{OpenFile, file_path};
@@ -24,19 +25,6 @@ const NAMED: usize = 5;
 #[derive(Clone, Debug)]
 pub struct SessionStore {
     dir: PathBuf,
-}
-
-/// One line of `sessions list`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionSummary {
-    pub id: SessionId,
-    /// When it was last written to.
-    pub when: Timestamp,
-    pub bytes: u64,
-    pub root: Option<PathBuf>,
-    pub model: Option<String>,
-    /// On one line and bounded; not yet cleaned for a terminal.
-    pub first_prompt: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,7 +83,12 @@ impl SessionStore {
     }
 
     pub fn open(&self, id: SessionId) -> Result<Opened, OpenError> {
-        load::open_existing(&self.dir, id)
+        self.open_retelling(id, 0)
+    }
+
+    /// The same, with so many of the last turns to be told again.
+    pub fn open_retelling(&self, id: SessionId, turns: usize) -> Result<Opened, OpenError> {
+        load::open_existing(&self.dir, id, turns)
     }
 
     pub fn read(&self, id: SessionId) -> Result<Loaded, OpenError> {
@@ -198,7 +191,14 @@ impl SessionStore {
     fn summary(&self, Entry { id, when, bytes }: Entry) -> SessionSummary {
         let Transcript { root, model, first_prompt, .. } =
             read_head(&file_path(&self.dir, id)).unwrap_or_default();
-        SessionSummary { id, when, bytes, root, model, first_prompt: first_prompt.as_deref().map(one_line) }
+        SessionSummary {
+            id: id.to_string(),
+            when,
+            bytes,
+            root,
+            model,
+            first_prompt: first_prompt.as_deref().map(one_line),
+        }
     }
 }
 

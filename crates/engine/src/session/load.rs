@@ -7,8 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde::Deserialize;
+use zdx_protocol::Event;
 use zdx_protocol::record::{self, Record, SCHEMA_VERSION};
-use zdx_protocol::transcript::Transcript;
+use zdx_protocol::transcript::{Retold, Transcript};
 
 use super::file::{OpenFile, file_path};
 use super::log::SessionLog;
@@ -42,6 +43,8 @@ pub enum OpenError {
 pub struct Opened {
     pub log: SessionLog,
     pub transcript: Transcript,
+    /// What happened in the last turns, to be told again.
+    pub past: Vec<Event>,
     /// What the user should know, a line each.
     pub notices: Vec<String>,
     pub bad_lines: u64,
@@ -93,8 +96,9 @@ impl Scan {
     }
 }
 
-/// Opens a session to go on with it: locked for this process, its tail mended, cut-off calls answered.
-pub fn open_existing(dir: &Path, id: SessionId) -> Result<Opened, OpenError> {
+/// Opens a session to go on with it: locked for this process, its tail mended, cut-off calls answered. So many of its last
+/// turns are kept to be told again.
+pub fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<Opened, OpenError> {
     let path = file_path(dir, id);
     let Some(open) = OpenFile::locked(open_for_append(&path, id)?, true) else {
         return Err(OpenError::InUse(id));
@@ -104,7 +108,8 @@ pub fn open_existing(dir: &Path, id: SessionId) -> Result<Opened, OpenError> {
     if std::fs::metadata(&path).map(key).ok() != open.file().metadata().map(key).ok() {
         return Err(OpenError::NotFound(id));
     }
-    let Loaded { mut transcript, scan, mut notices } = fold_tail(open.file(), id)?;
+    let mut retold = (retold > 0).then(|| Retold::of(retold));
+    let Loaded { mut transcript, scan, mut notices } = fold_tail(open.file(), id, &mut retold)?;
     if let Some(found) = scan.is_newer() {
         return Err(OpenError::Newer { id, found });
     }
@@ -118,15 +123,16 @@ pub fn open_existing(dir: &Path, id: SessionId) -> Result<Opened, OpenError> {
     }
     for result in cut_off {
         notices.extend(log.append(&result).notice());
-        transcript.absorb(result);
+        fold_one(&mut transcript, &mut retold, result);
     }
-    Ok(Opened { log, transcript, notices, bad_lines: scan.bad_lines })
+    let past = retold.map(Retold::events).unwrap_or_default();
+    Ok(Opened { log, transcript, past, notices, bad_lines: scan.bad_lines })
 }
 
 /// Reads a session without touching it: to show it, or when it cannot be continued.
 pub fn read_existing(dir: &Path, id: SessionId) -> Result<Loaded, OpenError> {
     let file = open_to_read(dir, id)?;
-    fold(&file, id)
+    fold(&file, id, &mut None)
 }
 
 /// Every readable record of a session, in order, one at a time.
@@ -135,19 +141,28 @@ pub fn scan(dir: &Path, id: SessionId, each: impl FnMut(Record)) -> Result<Scan,
     scan_lines(BufReader::with_capacity(READ_BUFFER, &file), each).map_err(|error| unreadable(id, &error))
 }
 
-fn fold(file: &File, id: SessionId) -> Result<Loaded, OpenError> {
+fn fold_one(transcript: &mut Transcript, retold: &mut Option<Retold>, record: Record) {
+    if let Some(retold) = retold {
+        retold.note(record.clone());
+    }
+    transcript.absorb(record);
+}
+
+fn fold(file: &File, id: SessionId, retold: &mut Option<Retold>) -> Result<Loaded, OpenError> {
     let mut transcript = Transcript::default();
     let reader = BufReader::with_capacity(READ_BUFFER, file);
-    let scan =
-        scan_lines(reader, |record| transcript.absorb(record)).map_err(|error| unreadable(id, &error))?;
+    let scan = scan_lines(reader, |record| fold_one(&mut transcript, retold, record))
+        .map_err(|error| unreadable(id, &error))?;
     let notices = scan.notices();
     Ok(Loaded { transcript, scan, notices })
 }
 
 /// What is needed to go on: all of a session, or its header and what follows its last compaction.
-fn fold_tail(file: &File, id: SessionId) -> Result<Loaded, OpenError> {
+fn fold_tail(file: &File, id: SessionId, retold: &mut Option<Retold>) -> Result<Loaded, OpenError> {
     let failed = |error: io::Error| unreadable(id, &error);
-    let Some(start) = tail::last_compaction(file).map_err(failed)? else { return fold(file, id) };
+    let Some(start) = tail::last_compaction(file).map_err(failed)? else {
+        return fold(file, id, retold);
+    };
     let mut transcript = Transcript::default();
     let head = scan_lines(BufReader::new(file).take(HEAD.min(start)), |record| {
         if let Record::Meta(_) = record {
@@ -158,7 +173,7 @@ fn fold_tail(file: &File, id: SessionId) -> Result<Loaded, OpenError> {
     let mut at_tail = file;
     at_tail.seek(SeekFrom::Start(start)).map_err(failed)?;
     let reader = BufReader::with_capacity(READ_BUFFER, file);
-    let mut scan = scan_lines(reader, |record| transcript.absorb(record)).map_err(failed)?;
+    let mut scan = scan_lines(reader, |record| fold_one(&mut transcript, retold, record)).map_err(failed)?;
     scan.schema_version = scan.schema_version.max(head.schema_version);
     let notices = scan.notices();
     Ok(Loaded { transcript, scan, notices })

@@ -1,6 +1,7 @@
 //! Session files: one JSONL file a session, appended to, recovered, listed and deleted here.
 //! Knows nothing of turns or models; what a line means is the protocol's `Record` and `Transcript`.
 
+mod export;
 mod file;
 mod fork;
 mod list;
@@ -14,9 +15,10 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
+pub use export::ExportError;
 pub use file::ignore_sigxfsz;
 pub use fork::ForkError;
-pub use list::{DeleteError, FindError, SessionStore, SessionSummary};
+pub use list::{DeleteError, FindError, SessionStore};
 pub use load::{Loaded, OpenError, Opened, Scan, open_existing, read_existing, scan};
 pub use log::{Saved, SessionLog};
 

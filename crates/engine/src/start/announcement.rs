@@ -1,11 +1,12 @@
 //! What a front end hears of a session before anything else.
 
-use std::path::PathBuf;
-
 use zdx_protocol::{Event, NoticeLevel, SessionInfo};
 
 use super::opened::OpenedSession;
 use crate::engine::Engine;
+use crate::host::Setup;
+use crate::policy::PolicyContext;
+use crate::queries::AtWork;
 
 pub struct Announcement {
     info: SessionInfo,
@@ -13,30 +14,47 @@ pub struct Announcement {
     /// Another model or agent than the session used before.
     model: Option<String>,
     agent: Option<String>,
+    /// What happened before, as far as it is told again.
+    past: Vec<Event>,
 }
 
 impl Announcement {
-    pub fn new(opened: &mut OpenedSession, root: PathBuf, model: String, agent: Option<String>) -> Self {
+    pub fn new(
+        opened: &mut OpenedSession,
+        setup: &Setup,
+        at_work: &AtWork,
+        policy: &PolicyContext,
+        context_limit: Option<u64>,
+    ) -> Self {
+        let model = at_work.endpoint.label();
         let changed = opened.resumed && opened.transcript.model.as_deref() != Some(model.as_str());
         let info = SessionInfo {
             session: opened.log.id().to_string(),
-            root,
+            root: policy.root.clone(),
             model: model.clone(),
+            agent: at_work.agent.clone(),
+            approval: policy.approval,
+            context_limit,
             resumed: opened.resumed,
             saved: opened.log.path().is_some(),
             parent: opened.transcript.parent.clone(),
             last: opened.resumed.then(|| opened.transcript.last_turn()).flatten(),
         };
+        let named = setup.agent.clone();
         Self {
             info,
             notices: std::mem::take(&mut opened.notices),
             model: changed.then_some(model),
-            agent: agent.filter(|agent| opened.transcript.agent.as_ref() != Some(agent)),
+            agent: named.filter(|agent| opened.transcript.agent.as_ref() != Some(agent)),
+            past: std::mem::take(&mut opened.past),
         }
     }
 
-    pub async fn then_run(self, mut engine: Engine) {
+    pub async fn announce(self, engine: &Engine) {
         engine.emit.emit(Event::SessionStarted(self.info)).await;
+        for event in self.past {
+            engine.emit.emit(Event::Replayed { event: Box::new(event) }).await;
+        }
         for (level, message) in self.notices {
             engine.emit.notice(level, message).await;
         }
@@ -46,6 +64,5 @@ impl Announcement {
         if let Some(model) = self.model {
             engine.emit.emit(Event::ModelChanged { model }).await;
         }
-        engine.run().await;
     }
 }

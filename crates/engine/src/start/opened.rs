@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use zdx_protocol::{Arguments, NoticeLevel, Part, Transcript};
+use zdx_protocol::{Arguments, Event, NoticeLevel, Part, Transcript};
 
-use super::{SessionChoice, Setup, StartError};
+use super::{SessionChoice, StartError};
 use crate::history::Journal;
+use crate::host::Setup;
 use crate::library::Skills;
 use crate::session::{SessionId, SessionLog, SessionStore};
 use crate::tools::skill::LoadedSkills;
@@ -17,10 +18,12 @@ pub struct OpenedSession {
     pub spill_dir: Option<PathBuf>,
     pub journal: Journal,
     pub resumed: bool,
+    /// What is told again of a resumed session.
+    pub past: Vec<Event>,
 }
 
 impl OpenedSession {
-    pub fn open(setup: &Setup) -> Result<Self, StartError> {
+    pub fn open(setup: &Setup, choice: &SessionChoice) -> Result<Self, StartError> {
         let store = SessionStore::new(setup.paths.sessions());
         let fresh = |log: SessionLog| Self {
             spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
@@ -29,12 +32,13 @@ impl OpenedSession {
             transcript: Transcript::default(),
             notices: Vec::new(),
             resumed: false,
+            past: Vec::new(),
         };
-        match &setup.session {
+        match choice {
             SessionChoice::New => Ok(fresh(store.create(SessionId::random()))),
             SessionChoice::Unsaved => Ok(fresh(SessionLog::disabled(SessionId::random()))),
             SessionChoice::Existing(id) => {
-                let opened = store.open(*id)?;
+                let opened = store.open_retelling(*id, setup.replay)?;
                 Ok(Self {
                     spill_dir: Some(store.companion_dir(*id)),
                     journal: Journal::new(store.blobs(*id)),
@@ -42,6 +46,7 @@ impl OpenedSession {
                     transcript: opened.transcript,
                     notices: opened.notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect(),
                     resumed: true,
+                    past: opened.past,
                 })
             }
         }

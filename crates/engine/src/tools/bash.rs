@@ -86,11 +86,12 @@ impl Tool for Bash {
             }
             .boxed()
         };
-        Ok(Prepared { action, preview, doomed: None, adds_mask: false, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
     }
 }
 
-fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput {
+/// How a command ended, as its result tells it.
+pub fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput {
     let output = match result {
         Ok(output) => output,
         Err(error) => {

@@ -95,7 +95,7 @@ impl Tool for Edit {
         let action = Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] };
         let workspace = Arc::clone(&cx.workspace);
         let run = move |run| off_thread(run, move || edit(&workspace, &target, before, &replacement)).boxed();
-        Ok(Prepared { action, preview, doomed, adds_mask: added, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
 

@@ -69,7 +69,14 @@ impl Tool for Glob {
             };
             walk::search(cx, run, work).boxed()
         };
-        Ok(Prepared { action, preview: Preview::None, doomed: None, adds_mask: false, run: Box::new(run) })
+        Ok(Prepared {
+            action,
+            preview: Preview::None,
+            doomed: None,
+            line: None,
+            adds_mask: false,
+            run: Box::new(run),
+        })
     }
 }
 

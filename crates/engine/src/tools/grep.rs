@@ -87,7 +87,14 @@ impl Tool for Grep {
         let run = move |run: RunContext| {
             walk::search(cx, run, move |workspace, stop| query.run(workspace, stop)).boxed()
         };
-        Ok(Prepared { action, preview: Preview::None, doomed: None, adds_mask: false, run: Box::new(run) })
+        Ok(Prepared {
+            action,
+            preview: Preview::None,
+            doomed: None,
+            line: None,
+            adds_mask: false,
+            run: Box::new(run),
+        })
     }
 }
 

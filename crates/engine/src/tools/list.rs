@@ -65,7 +65,14 @@ impl Tool for List {
             };
             walk::search(cx, run, work).boxed()
         };
-        Ok(Prepared { action, preview: Preview::None, doomed: None, adds_mask: false, run: Box::new(run) })
+        Ok(Prepared {
+            action,
+            preview: Preview::None,
+            doomed: None,
+            line: None,
+            adds_mask: false,
+            run: Box::new(run),
+        })
     }
 }
 

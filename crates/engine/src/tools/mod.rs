@@ -30,6 +30,7 @@ mod walk;
 pub(crate) mod workspace;
 mod write;
 
+pub use bash::envelope as command_result;
 pub use registry::Registry;
 pub use shell::{CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings};
 pub use todo::Todos;
@@ -53,6 +54,8 @@ pub struct Prepared {
     /// Set when the call cannot succeed (text to replace that is not there): answered instead of asking a person
     /// about it. Says nothing of the file's content; an allowed call may `run` and learn more.
     pub doomed: Option<ToolError>,
+    /// Where in its file a call begins to look, when it says so.
+    pub line: Option<u64>,
     /// A file would hold the mask of a secret where it holds none now, or text is looked for that only a mask makes
     /// different from the file.
     pub adds_mask: bool,

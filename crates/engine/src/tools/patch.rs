@@ -88,7 +88,7 @@ impl Tool for Patch {
             off_thread(run, work).boxed()
         };
         let action = Action::Write { tool: "patch".to_owned(), targets };
-        Ok(Prepared { action, preview, doomed, adds_mask: added, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
 

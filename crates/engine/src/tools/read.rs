@@ -57,11 +57,19 @@ impl Tool for Read {
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
         let mut input = Input::new(input);
         let target = cx.workspace.resolve(&input.text("path")?)?;
-        let lines = Lines { offset: input.count("offset")?.unwrap_or(1), limit: input.count("limit")? };
+        let offset = input.count("offset")?;
+        let lines = Lines { offset: offset.unwrap_or(1), limit: input.count("limit")? };
         let action = Action::Read { tool: "read".to_owned(), targets: vec![target.clone()] };
         let cx = cx.clone();
         let run = move |run: RunContext| run_read(cx, run, target, lines).boxed();
-        Ok(Prepared { action, preview: Preview::None, doomed: None, adds_mask: false, run: Box::new(run) })
+        Ok(Prepared {
+            action,
+            preview: Preview::None,
+            doomed: None,
+            line: offset,
+            adds_mask: false,
+            run: Box::new(run),
+        })
     }
 }
 

@@ -85,7 +85,14 @@ impl SkillTool {
         };
         // Names and descriptions only, which the model was told already: a look, not a load.
         let action = Action::Read { tool: "list".to_owned(), targets: Vec::new() };
-        Prepared { action, preview: Preview::None, doomed: None, adds_mask: false, run: Box::new(run) }
+        Prepared {
+            action,
+            preview: Preview::None,
+            doomed: None,
+            line: None,
+            adds_mask: false,
+            run: Box::new(run),
+        }
     }
 
     fn unknown(&self, name: &str) -> ToolError {
@@ -126,7 +133,7 @@ impl Tool for SkillTool {
             })
             .boxed()
         };
-        Ok(Prepared { action, preview, doomed: None, adds_mask: false, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
     }
 }
 

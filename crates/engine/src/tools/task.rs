@@ -71,9 +71,7 @@ impl Tool for Task {
         let action = Action::Task { agent: agent.clone() };
         let preview = Preview::Text { text: prompt.clone() };
         let subagents = Arc::clone(&self.subagents);
-        let run = move |run: RunContext| {
-            async move { subagents.run(&agent, prompt, run.cancel, run.progress).await }.boxed()
-        };
-        Ok(Prepared { action, preview, doomed: None, adds_mask: false, run: Box::new(run) })
+        let run = move |run: RunContext| async move { subagents.run(&agent, prompt, run).await }.boxed();
+        Ok(Prepared { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
     }
 }

@@ -89,6 +89,7 @@ impl Tool for TodoRead {
             action: Action::Todo,
             preview: Preview::None,
             doomed: None,
+            line: None,
             adds_mask: false,
             run: Box::new(run),
         })
@@ -146,6 +147,13 @@ impl Tool for TodoWrite {
             todos.set(items);
             std::future::ready(output).boxed()
         };
-        Ok(Prepared { action: Action::Todo, preview, doomed: None, adds_mask: false, run: Box::new(run) })
+        Ok(Prepared {
+            action: Action::Todo,
+            preview,
+            doomed: None,
+            line: None,
+            adds_mask: false,
+            run: Box::new(run),
+        })
     }
 }

@@ -149,12 +149,12 @@ impl Workspace {
     }
 
     /// The same folder for a session that works for this one: what it changes can be taken back from both.
-    pub fn for_child(&self, blobs: Option<Blobs>) -> io::Result<Self> {
+    pub fn for_child(&self, call: &str, blobs: Option<Blobs>) -> io::Result<Self> {
         Ok(Self {
             root: self.root.clone(),
             descriptor: self.descriptor.try_clone()?,
             home: self.home.clone(),
-            journal: Arc::new(Journal::below(Arc::clone(&self.journal), blobs)),
+            journal: Arc::new(Journal::below(Arc::clone(&self.journal), call.to_owned(), blobs)),
         })
     }
 

@@ -62,7 +62,7 @@ impl Tool for Write {
         };
         let workspace = Arc::clone(&cx.workspace);
         let run = move |run| off_thread(run, move || write(&workspace, &target, before, &content)).boxed();
-        Ok(Prepared { action, preview, doomed, adds_mask: added, run: Box::new(run) })
+        Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
 

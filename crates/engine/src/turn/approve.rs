@@ -1,13 +1,15 @@
 //! From a verdict to a yes or a no, asking a person where the verdict says so.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use zdx_protocol::{
     Action, ApprovalRequest, Danger, Decision, Event, Level, NoticeLevel, Preview, Reason, ReasonCode,
-    ToolCall, ToolCode, ToolError, TurnState, Verdict,
+    RequestId, ToolCall, ToolCode, ToolError, TurnState, Verdict,
 };
 
 use super::TurnIo;
+use crate::in_force::InForce;
 use crate::policy::{self, Explanation, PolicyContext};
 
 /// What is about to happen, without the part that does it.
@@ -20,23 +22,36 @@ pub struct Plan<'a> {
 
 pub enum Gate {
     Run,
-    /// The model hears why, and the turn goes on.
-    Refused(ToolError),
+    /// By the guard. The model hears why, and the turn goes on.
+    Denied(ToolError),
+    /// By a person. The model hears it, and the turn goes on.
+    Rejected(ToolError),
     /// It could not have worked, so it was not even asked about.
     Failed(ToolError),
     Interrupted,
 }
 
-pub async fn gate(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate {
+/// What came of a question.
+enum Asked {
+    Allowed,
+    Rejected(ToolError),
+    /// Other rules hold since it was asked.
+    Overtaken,
+    Interrupted,
+}
+
+pub async fn gate(io: &TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate {
+    let mut policy = io.policy.clone();
     let mut answered: Option<Explanation> = None;
     loop {
-        let judged = judge(io, plan.action).await;
+        let context = policy.seen();
+        let judged = judge(io, plan.action, context.clone()).await;
         if answered.is_some_and(|answered| answered.covers(&judged)) {
             return Gate::Run;
         }
         let (danger, reason) = match judged.verdict.clone() {
             Verdict::Allow => return Gate::Run,
-            Verdict::Deny(reason) => return Gate::Refused(refusal(reason)),
+            Verdict::Deny(reason) => return Gate::Denied(refusal(reason)),
             Verdict::Ask(reason) => (Danger::Ask, reason),
             Verdict::Confirm(reason) => (Danger::Confirm, reason),
         };
@@ -44,18 +59,21 @@ pub async fn gate(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate 
         if let Some(error) = plan.doomed {
             return Gate::Failed(error.clone());
         }
-        match ask(io, call, plan, danger, reason).await {
+        let question = Question { danger, reason, context };
+        match ask(io, call, plan, question, &mut policy).await {
             // A file may have come, gone or turned into a link while the question stood. What was answered is
             // what runs; anything else is a new question.
-            Gate::Run => answered = Some(judged),
-            other => return other,
+            Asked::Allowed => answered = Some(judged),
+            Asked::Overtaken => answered = None,
+            Asked::Rejected(error) => return Gate::Rejected(error),
+            Asked::Interrupted => return Gate::Interrupted,
         }
     }
 }
 
 /// The decision looks at files, which can hang on a dead mount: not on the thread that hears Ctrl-C.
-async fn judge(io: &TurnIo<'_>, action: &Action) -> Explanation {
-    let (action, context) = (action.clone(), io.policy.clone());
+async fn judge(io: &TurnIo<'_>, action: &Action, context: PolicyContext) -> Explanation {
+    let action = action.clone();
     let broken = || {
         let reason = Reason {
             code: ReasonCode::Internal,
@@ -78,15 +96,29 @@ async fn judge(io: &TurnIo<'_>, action: &Action) -> Explanation {
     tokio::task::spawn_blocking(weigh).await.unwrap_or_else(|_| broken())
 }
 
-async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Danger, reason: Reason) -> Gate {
+/// What is asked, and the rules by which it has to be.
+struct Question {
+    danger: Danger,
+    reason: Reason,
+    context: PolicyContext,
+}
+
+async fn ask(
+    io: &TurnIo<'_>,
+    call: &ToolCall,
+    plan: Plan<'_>,
+    question: Question,
+    policy: &mut InForce,
+) -> Asked {
+    let Question { danger, reason, context } = question;
     let (request, answer) = io.approvals.open();
     let grant = match danger {
         // What would be remembered is written to files, where no secret belongs.
-        Danger::Ask => policy::grant_key(plan.action, io.policy).filter(|key| !io.emit.holds_secret(key)),
+        Danger::Ask => policy::grant_key(plan.action, &context).filter(|key| !io.emit.holds_secret(key)),
         Danger::Confirm => None,
     };
     io.emit.emit(Event::StateChanged { state: TurnState::AwaitingPermission }).await;
-    let question = ApprovalRequest {
+    let asked = ApprovalRequest {
         request,
         agent: None,
         id: call.id.clone(),
@@ -97,13 +129,33 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
         reason,
         grant: grant.clone(),
     };
-    io.emit.emit(Event::ApprovalRequested(question)).await;
-    let decision = tokio::select! {
+    io.emit.emit(Event::ApprovalRequested(asked)).await;
+    let withdrawn = tokio::select! {
         biased;
-        () = io.cancel.cancelled() => return Gate::Interrupted,
+        () = io.cancel.cancelled() => Asked::Interrupted,
         // A front end that drops the question has gone: nothing runs without an answer.
-        decision = answer => decision.unwrap_or(Decision::Deny { word: None }),
+        decision = answer => {
+            let decision = decision.unwrap_or(Decision::Deny { word: None });
+            return settle(io, call, request, decision, grant, danger, &context.root).await;
+        }
+        () = policy.changed() => Asked::Overtaken,
     };
+    io.approvals.withdraw(request);
+    io.emit.emit(Event::ApprovalWithdrawn { request, id: call.id.clone() }).await;
+    io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+    withdrawn
+}
+
+/// Remembers what is to be remembered, and tells what was decided.
+async fn settle(
+    io: &TurnIo<'_>,
+    call: &ToolCall,
+    request: RequestId,
+    decision: Decision,
+    grant: Option<String>,
+    danger: Danger,
+    root: &Path,
+) -> Asked {
     let scope = match (&decision, danger) {
         (Decision::AllowAlways { scope }, Danger::Ask) => Some(*scope),
         // What must be confirmed is never remembered, whatever a front end answers.
@@ -113,7 +165,7 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
     let grant = grant.filter(|_| scope.is_some());
     if let (Some(grant), Some(scope)) = (&grant, scope) {
         // Another zdx may be writing the file: that is waited for elsewhere.
-        let (granted, root, grant) = (io.grants.clone(), io.policy.root.clone(), grant.clone());
+        let (granted, root, grant) = (io.grants.clone(), root.to_owned(), grant.clone());
         let kept = tokio::task::spawn_blocking(move || granted.remember(&root, &grant, scope)).await;
         if let Ok(Err(error)) = kept {
             io.emit.notice(NoticeLevel::Warning, error.to_string()).await;
@@ -124,13 +176,13 @@ async fn ask(io: &mut TurnIo<'_>, call: &ToolCall, plan: Plan<'_>, danger: Dange
         .await;
     io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     match decision {
-        Decision::AllowOnce | Decision::AllowAlways { .. } => Gate::Run,
+        Decision::AllowOnce | Decision::AllowAlways { .. } => Asked::Allowed,
         Decision::Deny { word } => {
             let said = word.map_or_else(
                 || "the user said no; go on without it, or ask what to do instead".to_owned(),
                 |word| format!("the user said no: {word}"),
             );
-            Gate::Refused(ToolError::new(ToolCode::Rejected, said))
+            Asked::Rejected(ToolError::new(ToolCode::Rejected, said))
         }
     }
 }

@@ -1,24 +1,27 @@
-//! The tool calls of one answer: prepared, judged, run, and their results put back in order.
-//! Calls without effect run side by side; all others one after another.
+//! The tool calls of one answer: prepared, judged, run, and told as they end.
+//! Calls without effect run side by side; all others one after another. The model reads results in the order of its
+//! calls, whichever ended first: that is the fold's business.
 
-use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, FutureExt};
-use futures_util::stream::{FuturesOrdered, StreamExt};
+use futures_util::stream::{self, FuturesUnordered, StreamExt};
 use serde_json::Map;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{
-    Action, Arguments, Event, NoticeLevel, ToolCall, ToolCode, ToolError, ToolOutput, TurnState,
+    Action, Arguments, CallOrigin, Event, ToolCall, ToolCode, ToolError, ToolOutput, TurnState,
 };
 
 use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
-use super::repeat::{Repeat, RepeatGuard};
+use super::call_ids::Identified;
+use super::life::{self, Finish, Start};
+use super::repeat::RepeatGuard;
+use super::wave::{Ended, Wave};
 use crate::context::cap::ResultRoom;
 use crate::secrets;
 use crate::tools::{Prepared, RunContext};
@@ -30,7 +33,6 @@ const PROGRESS_QUEUE: usize = 64;
 /// What a turn remembers of its calls.
 #[derive(Default)]
 pub struct Calls {
-    used_ids: HashSet<String>,
     guard: RepeatGuard,
     /// What the results of the running answer may weigh.
     pub room: ResultRoom,
@@ -48,11 +50,13 @@ struct Ready {
 
 impl Calls {
     /// Runs all calls of one answer. Every call gets a result, also when the turn is interrupted.
-    pub async fn run(&mut self, calls: Vec<ToolCall>, io: &mut TurnIo<'_>) {
-        let calls = self.request(calls, io).await;
+    pub async fn run(&mut self, calls: Vec<Identified>, io: &TurnIo<'_>) {
+        for Identified { call, .. } in &calls {
+            life::requested(call, CallOrigin::Model, io).await;
+        }
         io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
         let mut side_by_side: Vec<Ready> = Vec::new();
-        for (call, fault) in calls {
+        for Identified { call, fault } in calls {
             let ready = match fault {
                 Some(fault) => Err(fault),
                 None => self.admit(call.clone(), io).await,
@@ -60,59 +64,19 @@ impl Calls {
             match ready {
                 Ok(ready) if ready.prepared.action.runs_alongside() => side_by_side.push(ready),
                 Ok(ready) => {
-                    self.run_batch(std::mem::take(&mut side_by_side), io).await;
-                    self.run_batch(vec![ready], io).await;
+                    self.run_wave(std::mem::take(&mut side_by_side), io).await;
+                    self.run_wave(vec![ready], io).await;
                 }
                 Err(error) => {
-                    self.run_batch(std::mem::take(&mut side_by_side), io).await;
-                    self.finish(&call, ToolOutput::Err(error), Duration::ZERO, io).await;
+                    self.run_wave(std::mem::take(&mut side_by_side), io).await;
+                    self.refuse(call, error, io).await;
                 }
             }
         }
-        self.run_batch(side_by_side, io).await;
+        self.run_wave(side_by_side, io).await;
     }
 
-    /// Announces every call before the first one runs. An id may name one call a turn: a second one is refused,
-    /// under an id of its own, because no server accepts a history with two of the same.
-    async fn request(
-        &mut self,
-        calls: Vec<ToolCall>,
-        io: &mut TurnIo<'_>,
-    ) -> Vec<(ToolCall, Option<ToolError>)> {
-        let requested = self.name(calls, io);
-        for (call, _) in &requested {
-            let event = Event::ToolRequested {
-                id: call.id.clone(),
-                name: call.name.clone(),
-                input: call.arguments.input(),
-                raw: call.arguments.raw().map(str::to_owned),
-            };
-            io.emit.emit(event).await;
-        }
-        requested
-    }
-
-    fn name(&mut self, calls: Vec<ToolCall>, io: &TurnIo<'_>) -> Vec<(ToolCall, Option<ToolError>)> {
-        let mut requested = Vec::with_capacity(calls.len());
-        let (earlier, mut fresh) = (io.emit.transcript().call_ids(), HashSet::new());
-        for mut call in calls {
-            // Models have their own names for tools; everyone else hears ours.
-            if let Some(tool) = io.registry.find(&call.name) {
-                call.name = tool.spec().name.to_string();
-            }
-            let duplicate = !self.used_ids.insert(call.id.clone());
-            let fault = duplicate.then(|| {
-                let message =
-                    format!("the id {} was used before in this turn; the call was not run", call.id);
-                ToolError::new(ToolCode::DuplicateId, message)
-            });
-            call.id = unused(call.id, &earlier, &mut fresh);
-            requested.push((call, fault));
-        }
-        requested
-    }
-
-    async fn admit(&mut self, call: ToolCall, io: &mut TurnIo<'_>) -> Result<Ready, ToolError> {
+    async fn admit(&mut self, call: ToolCall, io: &TurnIo<'_>) -> Result<Ready, ToolError> {
         if io.cancel.is_cancelled() {
             return Err(interrupted());
         }
@@ -122,7 +86,7 @@ impl Calls {
         let masked = masked.then(masked_text);
         match gate(io, &call, Plan { action, preview, doomed: masked.as_ref().or(doomed.as_ref()) }).await {
             Gate::Run => masked.map_or(Ok(Ready { call, prepared }), Err),
-            Gate::Refused(error) => {
+            Gate::Denied(error) | Gate::Rejected(error) => {
                 self.denied += 1;
                 Err(error)
             }
@@ -131,68 +95,75 @@ impl Calls {
         }
     }
 
-    async fn run_batch(&mut self, batch: Vec<Ready>, io: &mut TurnIo<'_>) {
-        if batch.iter().any(|ready| !ready.prepared.action.is_read_only()) {
+    /// A call that is not run is answered all the same.
+    async fn refuse(&mut self, call: ToolCall, error: ToolError, io: &TurnIo<'_>) {
+        let mut wave = Wave::new(std::slice::from_ref(&call), &self.guard, self.room);
+        let ended = Ended { at: 0, output: ToolOutput::Err(error), took: Duration::ZERO, diff: None };
+        self.tell(ended, &mut wave, io).await;
+        self.close(wave);
+    }
+
+    async fn run_wave(&mut self, ready: Vec<Ready>, io: &TurnIo<'_>) {
+        if ready.iter().any(|ready| !ready.prepared.action.is_read_only()) {
             io.emit.sync().await;
         }
-        let (progress, mut chunks) = mpsc::channel(PROGRESS_QUEUE);
-        let only = (batch.len() == 1).then(|| batch.first().map(|ready| ready.call.id.clone())).flatten();
-        let mut running = FuturesOrdered::new();
-        for Ready { call, prepared } in batch {
+        let calls: Vec<ToolCall> = ready.iter().map(|ready| ready.call.clone()).collect();
+        let mut wave = Wave::new(&calls, &self.guard, self.room);
+        let (mut running, mut progress) = (FuturesUnordered::new(), Vec::new());
+        for (at, Ready { call, prepared }) in ready.into_iter().enumerate() {
+            let Prepared { action, preview, line, .. } = &prepared;
+            life::started(&call, CallOrigin::Model, Start { action, preview, line: *line }, io).await;
             let edits = edits_code(&prepared.action);
-            io.emit.emit(Event::ToolStarted { id: call.id.clone(), name: call.name.clone() }).await;
-            let context =
-                RunContext { id: call.id.clone(), cancel: io.cancel.clone(), progress: progress.clone() };
-            running.push_back(
-                guarded(call, (prepared.run)(context), io.cancel.clone()).map(move |done| (done, edits)),
-            );
+            let diff = prepared.action.diff(&prepared.preview).map(str::to_owned);
+            let (chunks_in, chunks) = mpsc::channel(PROGRESS_QUEUE);
+            let context = RunContext { id: call.id.clone(), cancel: io.cancel.clone(), progress: chunks_in };
+            let run = guarded((prepared.run)(context), io.cancel.clone());
+            running.push(run.map(move |(output, took)| (Ended { at, output, took, diff }, edits)));
+            progress.push(chunks_of(call.id, chunks));
         }
-        drop(progress);
+        let mut progress = stream::select_all(progress);
         loop {
             tokio::select! {
                 biased;
-                Some(chunk) = chunks.recv() => {
-                    if let Some(id) = &only {
-                        io.emit.emit(Event::ToolProgress { id: id.clone(), chunk }).await;
-                    }
-                }
-                finished = running.next() => match finished {
-                    Some(((call, output, took), edits)) => {
-                        self.edited_code |= edits && output.is_ok();
-                        self.finish(&call, output, took, io).await;
+                Some((id, chunk)) = progress.next() => io.emit.emit(Event::ToolProgress { id, chunk }).await,
+                ended = running.next() => match ended {
+                    Some((ended, edits)) => {
+                        self.edited_code |= edits && ended.output.is_ok();
+                        self.tell(ended, &mut wave, io).await;
                     }
                     None => break,
                 },
             }
         }
+        self.close(wave);
     }
 
-    async fn finish(&mut self, call: &ToolCall, output: ToolOutput, took: Duration, io: &mut TurnIo<'_>) {
-        let output = self.room.fit(output, &call.name);
-        let output = match self.guard.note(call, &output) {
-            Repeat::Fine => output,
-            Repeat::Tell => self.guard.annotate(output),
-            Repeat::Stop => {
-                self.repeated = true;
-                self.guard.annotate(output)
-            }
-        };
-        // Saved before the model hears of it: a list that was changed is never lost to a crash.
-        if let Some(items) = io.tools.todos.take_change() {
-            io.emit.emit(Event::TodosChanged { items }).await;
+    /// Tells of a call that ended, and of those that waited for it.
+    async fn tell(&mut self, ended: Ended, wave: &mut Wave<'_>, io: &TurnIo<'_>) {
+        wave.end(ended);
+        while let Some((call, Ended { output, took, diff, .. }, stop)) = wave.next() {
+            self.repeated |= stop;
+            let diff = diff.filter(|_| output.is_ok());
+            life::finished(call, CallOrigin::Model, Finish { output, diff, took }, io).await;
         }
-        let (changes, trouble) = io.tools.workspace.journal().take();
-        for change in changes {
-            io.emit.emit(Event::FileChanged { id: call.id.clone(), change }).await;
-        }
-        if let Some(trouble) = trouble {
-            io.emit.notice(NoticeLevel::Warning, trouble).await;
-        }
-        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let event =
-            Event::ToolFinished { id: call.id.clone(), name: call.name.clone(), result: output, duration_ms };
-        io.emit.emit(event).await;
     }
+
+    fn close(&mut self, wave: Wave<'_>) {
+        let (last, room) = wave.close();
+        self.room = room;
+        if let Some(last) = last {
+            self.guard.go_on_from(last);
+        }
+    }
+}
+
+/// What a call says while it runs, under its id.
+fn chunks_of(id: String, chunks: mpsc::Receiver<String>) -> stream::BoxStream<'static, (String, String)> {
+    stream::unfold((id, chunks), |(id, mut chunks)| async move {
+        let chunk = chunks.recv().await?;
+        Some(((id.clone(), chunk), (id, chunks)))
+    })
+    .boxed()
 }
 
 async fn prepare(call: &ToolCall, io: &TurnIo<'_>) -> Result<Prepared, ToolError> {
@@ -236,11 +207,7 @@ fn not_an_object(text: &str) -> ToolError {
 }
 
 /// A call that panics or ignores a cancel must not take the session with it.
-async fn guarded(
-    call: ToolCall,
-    run: BoxFuture<'static, ToolOutput>,
-    cancel: CancellationToken,
-) -> (ToolCall, ToolOutput, Duration) {
+async fn guarded(run: BoxFuture<'static, ToolOutput>, cancel: CancellationToken) -> (ToolOutput, Duration) {
     let start = Instant::now();
     let run = AssertUnwindSafe(run).catch_unwind();
     let overdue = async {
@@ -251,7 +218,7 @@ async fn guarded(
         output = run => output.unwrap_or_else(|_| broken_tool()),
         () = overdue => ToolOutput::Err(interrupted()),
     };
-    (call, output, start.elapsed())
+    (output, start.elapsed())
 }
 
 fn masked_text() -> ToolError {
@@ -269,14 +236,4 @@ fn broken_tool() -> ToolOutput {
 
 fn interrupted() -> ToolError {
     ToolError::new(ToolCode::Interrupted, "the user interrupted the turn")
-}
-
-fn unused(id: String, earlier: &HashSet<&str>, fresh: &mut HashSet<String>) -> String {
-    let mut candidate = id.clone();
-    let mut n = 1;
-    while earlier.contains(candidate.as_str()) || !fresh.insert(candidate.clone()) {
-        n += 1;
-        candidate = format!("{id}-{n}");
-    }
-    candidate
 }

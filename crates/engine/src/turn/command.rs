@@ -1,37 +1,80 @@
 //! Commands that no model called for: what a user typed with `!`, what a slash command wants, what checks the work.
-//! They pass the same gate and are shown live.
+//! They pass the same gate and live the same life as a model's calls; only who asked differs.
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use zdx_protocol::record::{Shell, ShellEnd};
 use zdx_protocol::{
-    Action, Arguments, Event, NoticeLevel, Origin, Outcome, Preview, ToolCall, ToolCode, ToolError,
-    TurnState, TurnSummary, Usage,
+    Action, Arguments, CallOrigin, Event, Origin, Outcome, Preview, ToolCall, ToolCode, ToolError,
+    ToolOutput, TurnState, TurnSummary, Usage,
 };
 
 use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
-use crate::tools::{CommandOutput, End, RunOptions, ShellError};
+use super::life::{self, Finish, Start};
+use crate::tools::{CommandOutput, End, RunOptions, ShellError, command_result};
 
 const PROGRESS_QUEUE: usize = 64;
 
+/// A command and who wants it.
+pub struct Wanted<'a> {
+    pub id: String,
+    pub command: &'a str,
+    pub by: CallOrigin,
+    /// Whose word it is to the guard: what a user configured or typed counts as his own.
+    pub word: Origin,
+    pub timeout: Option<Duration>,
+}
+
+/// Why a command did not run.
+pub enum NotRun {
+    /// The guard, or a fault on the way: the user has to be told why.
+    Denied(ToolError),
+    Failed(ToolError),
+    /// Whoever said no himself, or stopped it, knows.
+    Rejected(ToolError),
+    Interrupted,
+}
+
+impl NotRun {
+    fn error(&self) -> ToolError {
+        match self {
+            Self::Denied(error) | Self::Failed(error) | Self::Rejected(error) => error.clone(),
+            Self::Interrupted => ToolError::new(ToolCode::Interrupted, "interrupted"),
+        }
+    }
+
+    /// Counts among what was refused.
+    fn is_denied(&self) -> bool {
+        matches!(self, Self::Denied(_) | Self::Failed(_))
+    }
+
+    pub fn message(&self) -> String {
+        self.error().message
+    }
+}
+
 /// `!command`: one user message with what was typed, one assistant message with what came of it.
-pub async fn run_for_user(typed: &str, command: &str, io: &mut TurnIo<'_>) -> TurnSummary {
+pub async fn run_for_user(typed: &str, command: &str, io: &TurnIo<'_>) -> TurnSummary {
     let start = Instant::now();
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
-    let id = format!("shell-{turn}");
-    let (text, end, denied) = match run_gated(&id, command, Origin::User, io.tools.timeout, io).await {
-        Ok(output) => {
-            tell_ending(&output.end, io).await;
-            (report(command, &output), shell_end(&output.end), 0)
-        }
-        Err(error) => {
-            let denied = tell_refusal(None, &error, io).await;
-            let text = format!("$ {command}\nnot run: {}", error.message);
-            (text, ShellEnd::NotRun { why: error.message }, u32::from(denied))
+    let wanted = Wanted {
+        id: format!("shell-{turn}"),
+        command,
+        by: CallOrigin::User,
+        word: Origin::User,
+        timeout: io.tools.timeout,
+    };
+    let (text, end, denied) = match run_gated(wanted, io).await {
+        Ok(output) => (report(command, &output), shell_end(&output.end), 0),
+        Err(not_run) => {
+            let why = not_run.message();
+            let text = format!("$ {command}\nnot run: {why}");
+            (text, ShellEnd::NotRun { why }, u32::from(not_run.is_denied()))
         }
     };
     let shell = Shell { command: command.to_owned(), end };
@@ -55,79 +98,76 @@ pub struct Refused {
 }
 
 /// What a slash command's own command says, to be put in its place.
-pub async fn output_of(id: &str, command: &str, io: &mut TurnIo<'_>) -> Result<String, Refused> {
-    match run_gated(id, command, Origin::Model, io.tools.timeout, io).await {
+pub async fn output_of(id: String, command: &str, io: &TurnIo<'_>) -> Result<String, Refused> {
+    let timeout = io.tools.timeout;
+    let wanted = Wanted { id, command, by: CallOrigin::Command, word: Origin::Model, timeout };
+    match run_gated(wanted, io).await {
         Ok(output) if output.end == End::Exited(0) => Ok(output.stdout.text),
         Ok(output) => Ok(report(command, &output)),
-        Err(error) => {
-            let denied = tell_refusal(Some(command), &error, io).await;
-            Err(Refused { text: format!("(`{command}` was not run: {})", error.message), denied })
+        Err(not_run) => {
+            let text = format!("(`{command}` was not run: {})", not_run.message());
+            Err(Refused { text, denied: not_run.is_denied() })
         }
     }
 }
 
-/// Says why a command was not run, and whether it was denied: whoever said no himself, or stopped it, knows.
-async fn tell_refusal(command: Option<&str>, error: &ToolError, io: &mut TurnIo<'_>) -> bool {
-    let known = matches!(error.code, ToolCode::Rejected | ToolCode::Interrupted);
-    if !known {
-        let what = command.map(|command| format!("`{command}` was ")).unwrap_or_default();
-        io.emit.notice(NoticeLevel::Warning, format!("{what}not run: {}", error.message)).await;
-    }
-    !known
-}
-
-/// The output was shown as it came; how it ended is told when it did not end well.
-async fn tell_ending(end: &End, io: &mut TurnIo<'_>) {
-    if !matches!(end, End::Exited(0) | End::Cancelled) {
-        io.emit.notice(NoticeLevel::Info, ending(end)).await;
-    }
-}
-
-/// Judged, asked about where needed, run with its output shown as it comes.
-pub async fn run_gated(
-    id: &str,
-    command: &str,
-    origin: Origin,
-    timeout: Option<Duration>,
-    io: &mut TurnIo<'_>,
-) -> Result<CommandOutput, ToolError> {
-    let cwd = io.tools.workspace.root().to_owned();
-    let action = Action::Command { command: command.to_owned(), cwd: cwd.clone(), origin };
-    let preview = Preview::Command { command: command.to_owned() };
-    // What a question names; there is no call of a model behind it.
+/// Judged, asked about where needed, run with its output told as it comes.
+pub async fn run_gated(wanted: Wanted<'_>, io: &TurnIo<'_>) -> Result<CommandOutput, NotRun> {
+    let begun = Instant::now();
+    let by = wanted.by;
+    let command = Value::String(wanted.command.to_owned());
     let call = ToolCall {
-        id: id.to_owned(),
+        id: wanted.id.clone(),
         name: "bash".to_owned(),
-        arguments: Arguments::Object(serde_json::Map::new()),
+        arguments: Arguments::Object(Map::from_iter([("command".to_owned(), command)])),
     };
-    match gate(io, &call, Plan { action: &action, preview: &preview, doomed: None }).await {
+    life::requested(&call, by, io).await;
+    let result = admitted(wanted, &call, io).await;
+    let output = match &result {
+        Ok(output) => command_result(Ok(output.clone())),
+        Err(not_run) => ToolOutput::Err(not_run.error()),
+    };
+    life::finished(&call, by, Finish { output, diff: None, took: begun.elapsed() }, io).await;
+    result
+}
+
+async fn admitted(wanted: Wanted<'_>, call: &ToolCall, io: &TurnIo<'_>) -> Result<CommandOutput, NotRun> {
+    let Wanted { id, command, by, word, timeout } = wanted;
+    let cwd = io.tools.workspace.root().to_owned();
+    let action = Action::Command { command: command.to_owned(), cwd: cwd.clone(), origin: word };
+    let preview = Preview::Command { command: command.to_owned() };
+    match gate(io, call, Plan { action: &action, preview: &preview, doomed: None }).await {
         Gate::Run => {}
-        Gate::Refused(error) | Gate::Failed(error) => return Err(error),
-        Gate::Interrupted => return Err(ToolError::new(ToolCode::Interrupted, "interrupted")),
+        Gate::Denied(error) => return Err(NotRun::Denied(error)),
+        Gate::Rejected(error) => return Err(NotRun::Rejected(error)),
+        Gate::Failed(error) => return Err(NotRun::Failed(error)),
+        Gate::Interrupted => return Err(NotRun::Interrupted),
     }
+    let failed = |error: ShellError| NotRun::Failed(ToolError::new(ToolCode::ExecError, error.to_string()));
     if !io.tools.workspace.is_in_place() {
-        return Err(ToolError::new(ToolCode::ExecError, ShellError::Moved(cwd).to_string()));
+        return Err(failed(ShellError::Moved(cwd)));
     }
     io.emit.sync().await;
-    io.emit.emit(Event::ToolStarted { id: id.to_owned(), name: "bash".to_owned() }).await;
+    life::started(call, by, Start { action: &action, preview: &preview, line: None }, io).await;
     let (progress, mut chunks) = mpsc::channel(PROGRESS_QUEUE);
     let shell = std::sync::Arc::clone(&io.tools.shell);
     let options =
-        RunOptions { id: id.to_owned(), cwd, timeout, cancel: io.cancel.clone(), progress: Some(progress) };
+        RunOptions { id: id.clone(), cwd, timeout, cancel: io.cancel.clone(), progress: Some(progress) };
     let run = shell.run(command, options);
     tokio::pin!(run);
+    let tell = |chunk: String| io.emit.emit(Event::ToolProgress { id: id.clone(), chunk });
     let output = loop {
         tokio::select! {
             biased;
-            Some(text) = chunks.recv() => io.emit.emit(Event::ShellOutput { text }).await,
+            Some(chunk) = chunks.recv() => tell(chunk).await,
             output = &mut run => break output,
         }
     };
     // What came with the end is shown too.
-    while let Ok(text) = chunks.try_recv() {
-        io.emit.emit(Event::ShellOutput { text }).await;
+    while let Ok(chunk) = chunks.try_recv() {
+        tell(chunk).await;
     }
-    output.map_err(|error| ToolError::new(ToolCode::ExecError, error.to_string()))
+    output.map_err(failed)
 }
 
 /// Command, exit code and output as one text, for a model to read.

@@ -2,40 +2,53 @@
 
 mod approve;
 mod call;
+mod call_ids;
 pub mod command;
 mod fault;
+mod life;
 mod remind;
 mod repeat;
 pub mod room;
 pub mod run;
 mod stream;
 pub mod validate;
+mod wave;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Decision, RequestId};
 
+use crate::context::budget::Frame;
 use crate::emit::Emitter;
+use crate::in_force::InForce;
 use crate::persona::Persona;
-use crate::policy::PolicyContext;
 use crate::policy::grants::Granted;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 
 /// What a turn may touch: the way out, the tools, the rules, and the word to stop.
 pub struct TurnIo<'a> {
-    pub emit: &'a mut Emitter,
+    pub emit: &'a Emitter,
     pub registry: &'a Registry,
     /// Who is at work: it may not use every tool there is.
     pub persona: &'a Persona,
     pub tools: &'a ToolContext,
-    pub policy: &'a mut PolicyContext,
+    pub policy: InForce,
     pub grants: &'a Granted,
     pub approvals: &'a Approvals,
+    /// What a request weighs besides the conversation, for whoever asks meanwhile.
+    pub frame: &'a watch::Sender<Frame>,
     pub cancel: CancellationToken,
+}
+
+impl TurnIo<'_> {
+    /// Our own name for a tool that a model names.
+    fn tool_name(&self, name: String) -> String {
+        self.registry.find(&name).map_or(name, |tool| tool.spec().name.to_string())
+    }
 }
 
 /// Questions waiting for a person. The command loop answers while the turn waits.
@@ -60,11 +73,14 @@ impl Approvals {
         (request, receiver)
     }
 
-    /// An answer to a question that is no longer open changes nothing.
-    pub fn answer(&self, request: RequestId, decision: Decision) {
+    /// Whether the question was still open. An answer to one that is not changes nothing.
+    pub fn answer(&self, request: RequestId, decision: Decision) -> bool {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = waiting.answers.remove(&request) {
-            let _ = sender.send(decision);
-        }
+        waiting.answers.remove(&request).is_some_and(|sender| sender.send(decision).is_ok())
+    }
+
+    /// Nobody waits for the answer any more.
+    fn withdraw(&self, request: RequestId) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).answers.remove(&request);
     }
 }

@@ -8,14 +8,16 @@ use super::TurnIo;
 const EVERY: u32 = 10;
 const TITLE: usize = 120;
 
-pub async fn remind(prompt: &Prompt, io: &mut TurnIo<'_>) {
+pub async fn remind(prompt: &Prompt, io: &TurnIo<'_>) {
     let multi_step = prompt.is_multi_step();
-    let transcript = io.emit.transcript();
-    let Some(text) = reminder(multi_step, transcript) else { return };
-    let starts_list = multi_step && transcript.todos.is_empty() && io.persona.has("todowrite");
+    let (reminder, listless) = {
+        let transcript = io.emit.transcript();
+        (reminder(multi_step, &transcript), transcript.todos.is_empty())
+    };
+    let Some(text) = reminder else { return };
     // First, because a turn begins with it: going back takes the list along that came with the prompt.
     io.emit.emit(Event::Reminded { text }).await;
-    if starts_list {
+    if multi_step && listless && io.persona.has("todowrite") {
         io.tools.todos.set(vec![starter(prompt)]);
         if let Some(items) = io.tools.todos.take_change() {
             io.emit.emit(Event::TodosChanged { items }).await;

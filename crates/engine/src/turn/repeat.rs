@@ -6,12 +6,32 @@ use zdx_protocol::{Arguments, ToolCall, ToolOutput};
 const TELL_AT: u32 = 3;
 const STOP_AT: u32 = 5;
 
+/// What the last call of a turn was, and how often in a row.
 #[derive(Default)]
 pub struct RepeatGuard {
-    last: Option<(String, Arguments, ToolOutput)>,
+    last: Option<Streak>,
+}
+
+impl RepeatGuard {
+    pub fn last(&self) -> Option<&Streak> {
+        self.last.as_ref()
+    }
+
+    pub fn go_on_from(&mut self, last: Streak) {
+        self.last = Some(last);
+    }
+}
+
+/// A call, what came of it, and how often that happened in a row.
+#[derive(Clone)]
+pub struct Streak {
+    name: String,
+    arguments: Arguments,
+    output: ToolOutput,
     count: u32,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
     Fine,
     /// The model should hear of it with this result.
@@ -20,20 +40,20 @@ pub enum Repeat {
     Stop,
 }
 
-impl RepeatGuard {
-    pub fn note(&mut self, call: &ToolCall, output: &ToolOutput) -> Repeat {
-        let same = self.last.as_ref().is_some_and(|(name, arguments, result)| {
-            *name == call.name && *arguments == call.arguments && result == output
+impl Streak {
+    /// What a call makes of the one before it.
+    pub fn after(before: Option<&Self>, call: &ToolCall, output: &ToolOutput) -> (Self, Repeat) {
+        let same = before.filter(|before| {
+            before.name == call.name && before.arguments == call.arguments && before.output == *output
         });
-        self.count = if same { self.count + 1 } else { 1 };
-        if !same {
-            self.last = Some((call.name.clone(), call.arguments.clone(), output.clone()));
-        }
-        match self.count {
+        let count = same.map_or(0, |before| before.count) + 1;
+        let (name, arguments, output) = (call.name.clone(), call.arguments.clone(), output.clone());
+        let repeat = match count {
             STOP_AT.. => Repeat::Stop,
             TELL_AT.. => Repeat::Tell,
             _ => Repeat::Fine,
-        }
+        };
+        (Self { name, arguments, output, count }, repeat)
     }
 
     /// The result with a word about the repetition, for the model to read.
@@ -67,31 +87,37 @@ mod tests {
         ToolCall { id: "x".to_owned(), name: "bash".to_owned(), arguments }
     }
 
+    fn repeats(command: &str, outputs: impl Iterator<Item = ToolOutput>) -> Vec<Repeat> {
+        let mut last: Option<Streak> = None;
+        let repeat = |output| {
+            let (streak, repeat) = Streak::after(last.as_ref(), &call(command), &output);
+            last = Some(streak);
+            repeat
+        };
+        outputs.map(repeat).collect()
+    }
+
     #[test]
     fn tells_at_three_and_stops_at_five() {
-        let mut guard = RepeatGuard::default();
-        let output = ToolOutput::Ok(json!({ "exit_code": 0 }));
-        let seen: Vec<_> = (0..5).map(|_| guard.note(&call("true"), &output)).collect();
-        assert!(matches!(seen[..], [Repeat::Fine, Repeat::Fine, Repeat::Tell, Repeat::Tell, Repeat::Stop]));
+        let same = std::iter::repeat_n(ToolOutput::Ok(json!({ "exit_code": 0 })), 5);
+        let expected = [Repeat::Fine, Repeat::Fine, Repeat::Tell, Repeat::Tell, Repeat::Stop];
+        assert_eq!(repeats("true", same), expected);
     }
 
     #[test]
     fn a_different_result_starts_over() {
-        let mut guard = RepeatGuard::default();
-        for n in 0..20 {
-            let output = ToolOutput::Ok(json!({ "stdout": n }));
-            assert!(matches!(guard.note(&call("date"), &output), Repeat::Fine));
-        }
+        let outputs = (0..20).map(|n| ToolOutput::Ok(json!({ "stdout": n })));
+        assert!(repeats("date", outputs).iter().all(|repeat| *repeat == Repeat::Fine));
     }
 
     #[test]
     fn the_note_is_part_of_the_result() {
-        let mut guard = RepeatGuard::default();
         let output = ToolOutput::error(zdx_protocol::ToolCode::Enoent, "File not found");
+        let mut last = None;
         for _ in 0..3 {
-            guard.note(&call("x"), &output);
+            last = Some(Streak::after(last.as_ref(), &call("x"), &output).0);
         }
-        let ToolOutput::Err(error) = guard.annotate(output) else { panic!("still an error") };
+        let ToolOutput::Err(error) = last.unwrap().annotate(output) else { panic!("still an error") };
         assert!(error.message.starts_with("File not found (this is call 3 in a row"), "{}", error.message);
     }
 }

@@ -12,7 +12,7 @@ use zdx_protocol::{
 use super::TurnIo;
 use super::stream::{self, Broken};
 use crate::backend::native::Native;
-use crate::context::budget::{Gauge, Lesson};
+use crate::context::budget::{Frame, Gauge, Lesson};
 use crate::context::compact::{self, Plan, summary};
 use crate::context::prune;
 
@@ -22,30 +22,32 @@ const LEAST_ASKED: u64 = 200;
 const MOST_ASKED: u64 = 4_096;
 
 /// Before a request. Returns what asking for a summary has used.
-pub async fn make(native: &mut Native, io: &mut TurnIo<'_>) -> Result<Usage, Broken> {
+pub async fn make(native: &mut Native, io: &TurnIo<'_>) -> Result<Usage, Broken> {
     ask_for_limit(native, io).await?;
-    let gauge = Gauge::of(native, io.emit.transcript());
-    if native.config.compaction.prune
-        && gauge.should_prune()
-        && let Some(prune) = prune::plan(io.emit.transcript().messages(), &gauge)
-    {
+    io.frame.send_replace(Frame::of(native));
+    let gauge = Gauge::of(native, &io.emit.transcript());
+    let prune = (native.config.compaction.prune && gauge.should_prune())
+        .then(|| prune::plan(io.emit.transcript().messages(), &gauge))
+        .flatten();
+    if let Some(prune) = prune {
         io.emit.emit(Event::Pruned { calls: prune.calls, bytes: prune.bytes }).await;
     }
-    let gauge = Gauge::of(native, io.emit.transcript());
-    if native.config.compaction.auto
-        && gauge.should_compact()
-        && let Some(plan) = compact::plan(io.emit.transcript(), &gauge, Trigger::Auto)
-    {
+    let gauge = Gauge::of(native, &io.emit.transcript());
+    let plan = (native.config.compaction.auto && gauge.should_compact())
+        .then(|| compact::plan(&io.emit.transcript(), &gauge, Trigger::Auto))
+        .flatten();
+    if let Some(plan) = plan {
         return compact(native, io, plan, &gauge).await;
     }
     Ok(Usage::default())
 }
 
 /// `/compact`: a turn of its own, so that it can be interrupted like any other.
-pub async fn run_compaction(native: &mut Native, io: &mut TurnIo<'_>) -> TurnSummary {
+pub async fn run_compaction(native: &mut Native, io: &TurnIo<'_>) -> TurnSummary {
     let start = std::time::Instant::now();
-    let gauge = Gauge::of(native, io.emit.transcript());
-    let result = match compact::plan(io.emit.transcript(), &gauge, Trigger::Asked) {
+    let gauge = Gauge::of(native, &io.emit.transcript());
+    let plan = compact::plan(&io.emit.transcript(), &gauge, Trigger::Asked);
+    let result = match plan {
         Some(plan) => compact(native, io, plan, &gauge).await,
         None => {
             io.emit
@@ -68,8 +70,9 @@ pub async fn run_compaction(native: &mut Native, io: &mut TurnIo<'_>) -> TurnSum
     TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms }
 }
 
-pub async fn tell_usage(native: &Native, io: &mut TurnIo<'_>) {
-    let usage = Gauge::of(native, io.emit.transcript()).usage();
+pub async fn tell_usage(native: &Native, io: &TurnIo<'_>) {
+    io.frame.send_replace(Frame::of(native));
+    let usage = Gauge::of(native, &io.emit.transcript()).usage();
     io.emit.emit(Event::ContextUsage(usage)).await;
 }
 
@@ -83,8 +86,8 @@ pub struct Overflow {
 
 impl Overflow {
     /// True when the request is worth sending again.
-    pub async fn remedy(&mut self, native: &mut Native, io: &mut TurnIo<'_>, message: &str) -> bool {
-        let gauge = Gauge::of(native, io.emit.transcript());
+    pub async fn remedy(&mut self, native: &mut Native, io: &TurnIo<'_>, message: &str) -> bool {
+        let gauge = Gauge::of(native, &io.emit.transcript());
         match native.budget.learn(message, &gauge) {
             Lesson::AskForLess(cap) if self.cap.is_none() => {
                 self.cap = Some(cap);
@@ -97,19 +100,20 @@ impl Overflow {
     }
 
     /// Without the model: what it refused as too long it would refuse again.
-    async fn compact(&mut self, native: &Native, io: &mut TurnIo<'_>) -> bool {
+    async fn compact(&mut self, native: &Native, io: &TurnIo<'_>) -> bool {
         if std::mem::replace(&mut self.compacted, true) || !native.config.compaction.auto {
             return false;
         }
-        let gauge = Gauge::of(native, io.emit.transcript());
-        let Some(plan) = compact::plan(io.emit.transcript(), &gauge, Trigger::Refused) else { return false };
+        let gauge = Gauge::of(native, &io.emit.transcript());
+        let plan = compact::plan(&io.emit.transcript(), &gauge, Trigger::Refused);
+        let Some(plan) = plan else { return false };
         self.cap = None;
         record(plan, None, io).await;
         true
     }
 }
 
-async fn compact(native: &Native, io: &mut TurnIo<'_>, plan: Plan, gauge: &Gauge) -> Result<Usage, Broken> {
+async fn compact(native: &Native, io: &TurnIo<'_>, plan: Plan, gauge: &Gauge) -> Result<Usage, Broken> {
     io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
     let (said, usage) = ask_for_summary(native, io, plan.summary_bytes, gauge).await?;
     if usage != Usage::default() {
@@ -119,8 +123,8 @@ async fn compact(native: &Native, io: &mut TurnIo<'_>, plan: Plan, gauge: &Gauge
     Ok(usage)
 }
 
-async fn record(plan: Plan, said: Option<String>, io: &mut TurnIo<'_>) {
-    let compaction = plan.finish(said, io.emit.transcript());
+async fn record(plan: Plan, said: Option<String>, io: &TurnIo<'_>) {
+    let compaction = plan.finish(said, &io.emit.transcript());
     io.emit.emit(Event::Compacted(Compacted(Box::new(compaction)))).await;
     io.emit.sync().await;
 }
@@ -185,7 +189,7 @@ async fn listen(
 
 /// Once a session, and only when it matters: no connection is made that a turn does not need.
 async fn ask_for_limit(native: &mut Native, io: &TurnIo<'_>) -> Result<(), Broken> {
-    let gauge = Gauge::of(native, io.emit.transcript());
+    let gauge = Gauge::of(native, &io.emit.transcript());
     if !native.budget.wants_limit(&gauge) {
         return Ok(());
     }

@@ -7,6 +7,7 @@ use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnState, Tu
 
 use super::TurnIo;
 use super::call::Calls;
+use super::call_ids::CallIds;
 use super::fault;
 use super::remind::remind;
 use super::room;
@@ -16,15 +17,20 @@ use crate::backend::native::Native;
 use crate::context::budget::Gauge;
 use crate::context::cap::ResultRoom;
 
-pub async fn run(native: &mut Native, prompt: Prompt, io: &mut TurnIo<'_>) -> TurnSummary {
+pub async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo<'_>) -> TurnSummary {
     let start = Instant::now();
     remind(&prompt, io).await;
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::Planning }).await;
 
-    let mut turn =
-        Turn { calls: Calls::default(), text: String::new(), usage: Usage::default(), failed_checks: 0 };
+    let mut turn = Turn {
+        ids: CallIds::default(),
+        calls: Calls::default(),
+        text: String::new(),
+        usage: Usage::default(),
+        failed_checks: 0,
+    };
     let outcome = turn.steps(native, io).await;
 
     if outcome == Outcome::Interrupted {
@@ -44,6 +50,7 @@ pub async fn run(native: &mut Native, prompt: Prompt, io: &mut TurnIo<'_>) -> Tu
 }
 
 struct Turn {
+    ids: CallIds,
     calls: Calls,
     text: String,
     usage: Usage,
@@ -52,14 +59,14 @@ struct Turn {
 }
 
 impl Turn {
-    async fn steps(&mut self, native: &mut Native, io: &mut TurnIo<'_>) -> Outcome {
+    async fn steps(&mut self, native: &mut Native, io: &TurnIo<'_>) -> Outcome {
         let max_steps = native.max_steps;
         for step in 1.. {
             match room::make(native, io).await {
                 Ok(usage) => self.usage.add(usage),
                 Err(_) => return Outcome::Interrupted,
             }
-            let (answer, result) = stream::answer(native, io).await;
+            let (answer, result) = stream::answer(native, &mut self.ids, io).await;
             self.usage.add(answer.usage);
             if !answer.text.is_empty() {
                 self.text = answer.text;
@@ -69,7 +76,7 @@ impl Turn {
                 Err(Broken::Interrupted) => return Outcome::Interrupted,
                 Err(Broken::Failed(error, why)) => {
                     let (kind, message) = fault::explain(&error, why, &native.endpoint);
-                    io.emit.emit(Event::Error { kind, message, details: None }).await;
+                    io.emit.emit(Event::Error { command: None, kind, message, details: None }).await;
                     return Outcome::Error;
                 }
             }
@@ -81,7 +88,7 @@ impl Turn {
                     Check::Passed | Check::GivenUp | Check::Skipped => return Outcome::Completed,
                 }
             }
-            let gauge = Gauge::of(native, io.emit.transcript());
+            let gauge = Gauge::of(native, &io.emit.transcript());
             self.calls.room = ResultRoom::new(gauge.result_bytes());
             self.calls.run(answer.calls, io).await;
             if io.cancel.is_cancelled() {
@@ -107,7 +114,7 @@ impl Turn {
 
 impl Turn {
     /// Skipped when nothing was edited or there is no check to make.
-    async fn check(&mut self, native: &Native, io: &mut TurnIo<'_>) -> Check {
+    async fn check(&mut self, native: &Native, io: &TurnIo<'_>) -> Check {
         let edited = std::mem::take(&mut self.calls.edited_code);
         let Some(validation) = native.validation.as_ref().filter(|_| edited) else { return Check::Skipped };
         let check = validation.check(self.failed_checks, io).await;
@@ -116,12 +123,12 @@ impl Turn {
     }
 }
 
-async fn limit(message: String, io: &mut TurnIo<'_>) {
-    io.emit.emit(Event::Error { kind: ErrorKind::Limit, message, details: None }).await;
+async fn limit(message: String, io: &TurnIo<'_>) {
+    io.emit.emit(Event::Error { command: None, kind: ErrorKind::Limit, message, details: None }).await;
 }
 
 /// An answer that ended for another reason than being done must not look finished.
-async fn tell_stop(stop: Option<&StopReason>, text: &str, io: &mut TurnIo<'_>) {
+async fn tell_stop(stop: Option<&StopReason>, text: &str, io: &TurnIo<'_>) {
     let message = match stop {
         Some(StopReason::Length) => {
             "the answer was cut off at max_tokens; raise it, or ask to go on".to_owned()

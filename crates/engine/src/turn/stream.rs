@@ -4,10 +4,11 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use zdx_models::retry::{self, NoRetry, Retry};
-use zdx_models::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason};
-use zdx_protocol::{Event, Message, ToolCall, TurnState, Usage};
+use zdx_models::{ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
+use zdx_protocol::{Event, Message, TurnState, Usage};
 
 use super::TurnIo;
+use super::call_ids::{AnswerIds, CallIds, Identified};
 use super::room::Overflow;
 use crate::backend::native::Native;
 use crate::context::budget::Gauge;
@@ -17,9 +18,10 @@ use crate::context::budget::Gauge;
 pub struct Answer {
     /// The last text message of the answer.
     pub text: String,
-    pub calls: Vec<ToolCall>,
+    pub calls: Vec<Identified>,
     pub stop: Option<StopReason>,
     pub usage: Usage,
+    ids: AnswerIds,
     open_text: String,
     /// Something reached the user: from here on a retry would show it twice.
     shown: bool,
@@ -32,13 +34,13 @@ pub enum Broken {
     Failed(ModelError, Option<NoRetry>),
 }
 
-pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result<(), Broken>) {
+pub async fn answer(native: &mut Native, ids: &mut CallIds, io: &TurnIo<'_>) -> (Answer, Result<(), Broken>) {
     let mut attempt = 0;
     let mut overflow = Overflow::default();
     loop {
         io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
         let mut answer = Answer::default();
-        let result = ask_once(native, io, overflow.cap, &mut answer).await;
+        let result = ask_once(native, io, overflow.cap, ids, &mut answer).await;
         let error = match result {
             Ok(()) => return (answer, Ok(())),
             Err(Broken::Interrupted) => {
@@ -51,6 +53,7 @@ pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result
             && !answer.shown
             && overflow.remedy(native, io, message).await
         {
+            ids.forget(answer.ids);
             continue;
         }
         let (delay, of) = match retry_delay(native, &error, attempt, answer.shown) {
@@ -61,6 +64,7 @@ pub async fn answer(native: &mut Native, io: &mut TurnIo<'_>) -> (Answer, Result
             }
         };
         attempt += 1;
+        ids.forget(std::mem::take(&mut answer.ids));
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         io.emit.emit(Event::Retrying { attempt, of, delay_ms, reason: error.to_string() }).await;
         tokio::select! {
@@ -95,8 +99,9 @@ fn dice() -> f64 {
 
 async fn ask_once(
     native: &Native,
-    io: &mut TurnIo<'_>,
+    io: &TurnIo<'_>,
     cap: Option<u32>,
+    ids: &mut CallIds,
     answer: &mut Answer,
 ) -> Result<(), Broken> {
     let mut stream = start(native, io, cap).await?;
@@ -107,7 +112,7 @@ async fn ask_once(
             event = stream.next() => event.map_err(|error| Broken::Failed(error, None))?,
         };
         match event {
-            Some(event) => take(event, answer, io).await,
+            Some(event) => take(event, ids, answer, io).await,
             None => break,
         }
     }
@@ -119,14 +124,19 @@ async fn ask_once(
 }
 
 async fn start(native: &Native, io: &TurnIo<'_>, cap: Option<u32>) -> Result<ModelStream, Broken> {
-    let transcript = io.emit.transcript();
-    let max_tokens = Gauge::of(native, transcript).max_tokens();
-    let request = request(native, transcript.messages(), cap.unwrap_or(max_tokens).min(max_tokens));
+    let outgoing = outgoing(native, io, cap).map_err(|error| Broken::Failed(error, None))?;
     tokio::select! {
         biased;
         () = io.cancel.cancelled() => Err(Broken::Interrupted),
-        stream = native.client.start(&native.endpoint, &request) => stream.map_err(|error| Broken::Failed(error, None)),
+        stream = native.client.carry(&native.endpoint, outgoing) => stream.map_err(|error| Broken::Failed(error, None)),
     }
+}
+
+fn outgoing(native: &Native, io: &TurnIo<'_>, cap: Option<u32>) -> Result<Outgoing, ModelError> {
+    let transcript = io.emit.transcript();
+    let max_tokens = Gauge::of(native, &transcript).max_tokens();
+    let request = request(native, transcript.messages(), cap.unwrap_or(max_tokens).min(max_tokens));
+    Outgoing::new(&native.endpoint, &request)
 }
 
 pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_tokens: u32) -> ModelRequest<'a> {
@@ -143,7 +153,7 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
     }
 }
 
-async fn take(event: ModelEvent, answer: &mut Answer, io: &mut TurnIo<'_>) {
+async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut Answer, io: &TurnIo<'_>) {
     match event {
         ModelEvent::Text(text) => {
             answer.shown = true;
@@ -158,20 +168,25 @@ async fn take(event: ModelEvent, answer: &mut Answer, io: &mut TurnIo<'_>) {
             close_text(answer, io, false).await;
             io.emit.emit(Event::ReasoningFinal(reasoning)).await;
         }
-        ModelEvent::ToolCallStarted { .. } => {}
-        ModelEvent::ToolCall(call) => answer.calls.push(call),
+        ModelEvent::ToolCallStarted { id: Some(id), name } => {
+            let id = ids.announce(&id, &mut answer.ids, io);
+            io.emit.emit(Event::ToolAnnounced { id, name: io.tool_name(name) }).await;
+        }
+        // What has no id yet cannot be told apart from other calls.
+        ModelEvent::ToolCallStarted { id: None, .. } => {}
+        ModelEvent::ToolCall(call) => answer.calls.push(ids.identify(call, &mut answer.ids, io)),
         ModelEvent::Usage(usage) => answer.usage = usage,
         ModelEvent::Stop(reason) => answer.stop = Some(reason),
     }
 }
 
-async fn keep_partial(answer: &mut Answer, io: &mut TurnIo<'_>) {
+async fn keep_partial(answer: &mut Answer, io: &TurnIo<'_>) {
     close_text(answer, io, true).await;
     // A call that came before the break was never run and is not part of the history.
     answer.calls.clear();
 }
 
-async fn close_text(answer: &mut Answer, io: &mut TurnIo<'_>, partial: bool) {
+async fn close_text(answer: &mut Answer, io: &TurnIo<'_>, partial: bool) {
     if answer.open_text.is_empty() {
         return;
     }

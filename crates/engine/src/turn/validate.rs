@@ -4,11 +4,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use zdx_protocol::display::format::count;
-use zdx_protocol::{Event, NoticeLevel, Origin};
+use zdx_protocol::{CallOrigin, CheckResult, Checked, Event, Origin};
 
 use super::TurnIo;
-use super::command::{report, run_gated};
+use super::command::{Wanted, report, run_gated};
 use crate::config::Config;
 use crate::tools::End;
 
@@ -54,38 +53,45 @@ impl Validation {
 
     /// `failures`: how many checks of this turn went back to the model before. The last repair is checked too, so
     /// that nobody is left to guess whether it helped.
-    pub async fn check(&self, failures: u32, io: &mut TurnIo<'_>) -> Check {
-        io.emit.notice(NoticeLevel::Info, format!("checking: {}", self.command)).await;
+    pub async fn check(&self, failures: u32, io: &TurnIo<'_>) -> Check {
         let id = format!("check-{}-{}", io.emit.transcript().turns, failures + 1);
-        let output = match run_gated(&id, &self.command, self.origin, self.timeout, io).await {
+        let wanted = Wanted {
+            id: id.clone(),
+            command: &self.command,
+            by: CallOrigin::Check,
+            word: self.origin,
+            timeout: self.timeout,
+        };
+        let tell = |result: CheckResult| {
+            let (command, attempts) = (self.command.clone(), self.attempts);
+            let attempt = failures + u32::from(result == CheckResult::Failed);
+            io.emit.emit(Event::Checked(Checked { id, command, result, attempt, attempts }))
+        };
+        let output = match run_gated(wanted, io).await {
             Ok(output) => output,
             Err(_) if io.cancel.is_cancelled() => return Check::Interrupted,
-            Err(error) => {
-                let message = format!("not checked: {}", error.message);
-                io.emit.notice(NoticeLevel::Warning, message).await;
+            Err(not_run) => {
+                tell(CheckResult::NotRun { why: not_run.message() }).await;
                 return Check::Skipped;
             }
         };
         match output.end {
             End::Exited(0) => {
-                io.emit.notice(NoticeLevel::Info, format!("check passed: {}", self.command)).await;
+                tell(CheckResult::Passed).await;
                 Check::Passed
             }
             End::Cancelled => Check::Interrupted,
             // Neither the command nor the program behind it is there: nothing a model should mend.
             End::Exited(126 | 127) => {
-                let message = format!("not checked: {} cannot be run here", self.command);
-                io.emit.notice(NoticeLevel::Warning, message).await;
+                tell(CheckResult::NotRun { why: format!("{} cannot be run here", self.command) }).await;
                 Check::Skipped
             }
             End::Exited(_) | End::Signalled(_) | End::TimedOut(_) if failures >= self.attempts => {
-                let attempts = count(self.attempts as usize, "attempt");
-                let message = format!("check still fails after {attempts}: {}", self.command);
-                io.emit.notice(NoticeLevel::Warning, message).await;
+                tell(CheckResult::GivenUp).await;
                 Check::GivenUp
             }
             End::Exited(_) | End::Signalled(_) | End::TimedOut(_) => {
-                io.emit.notice(NoticeLevel::Warning, format!("check failed: {}", self.command)).await;
+                tell(CheckResult::Failed).await;
                 let text = format!(
                     "Your changes were checked and the check failed. Mend what is wrong, then finish.\n{}",
                     tail(&report(&self.command, &output))

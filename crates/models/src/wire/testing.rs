@@ -92,8 +92,8 @@ pub fn thought(wire: Wire, text: &str, opaque: Option<Value>) -> ModelEvent {
     })
 }
 
-pub fn begun(name: &str) -> ModelEvent {
-    ModelEvent::ToolCallStarted { name: name.to_owned() }
+pub fn begun(id: &str, name: &str) -> ModelEvent {
+    ModelEvent::ToolCallStarted { id: Some(id.to_owned()), name: name.to_owned() }
 }
 
 pub fn call(id: &str, name: &str, input: Value) -> ModelEvent {

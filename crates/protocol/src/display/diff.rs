@@ -79,6 +79,16 @@ fn wrapped(diff: &str, bounds: Bounds, reader: Reader) -> Vec<Line> {
     bounded(rows.collect(), bounds, diff)
 }
 
+/// The first line, from 1, that a diff changes: where somebody who follows along would look.
+pub fn first_changed_line(diff: &str) -> Option<u64> {
+    let mut lines = diff.lines().skip_while(|line| !line.starts_with("@@ "));
+    let head = lines.next()?;
+    let new = head.split(' ').find_map(|word| word.strip_prefix('+'))?;
+    let start: u64 = new.split(',').next()?.parse().ok()?;
+    let before = lines.take_while(|line| line.starts_with(' ')).count() as u64;
+    Some((start + before).max(1))
+}
+
 fn added_rows(text: &str, bounds: Bounds) -> Vec<Line> {
     let most = if bounds.lines == WHOLE { WHOLE } else { LINE_ROWS };
     let mut pieces = wrap_exact(text, bounds.columns.saturating_sub(1)).into_iter();

@@ -70,6 +70,7 @@ mod tests {
             tool_use_id: id.into(),
             output: ToolOutput::Ok(json!({"exit_code": 0})),
             ok: true,
+            diff: None,
             ts,
         };
         let hidden = Message { hidden: true, ..Message::new(Role::User, "keep a list", ts) };

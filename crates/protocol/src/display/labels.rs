@@ -8,6 +8,8 @@ use super::format::{count, size};
 use super::sanitize::{plain, visible_line};
 use super::text::{one_line, one_line_ends, truncate_width};
 use crate::change::{FileChange, Operation};
+use crate::event::{CheckResult, Checked, NoticeLevel};
+use crate::record::ShellEnd;
 use crate::tool::ToolOutput;
 
 /// A command is shown whole; only an absurd one is cut.
@@ -26,6 +28,35 @@ pub fn tool_requested(name: &str, input: &Value) -> String {
 /// `Tool finished: bash exit=0`.
 pub fn tool_finished(name: &str, result: &ToolOutput) -> String {
     format!("Tool finished: {}", outcome(name, result))
+}
+
+/// How a command of the user's ended, when it did not end well and somebody has to say so.
+pub fn bad_ending(end: &ShellEnd) -> Option<String> {
+    match end {
+        ShellEnd::Exited { exit_code: 0 }
+        | ShellEnd::Interrupted
+        | ShellEnd::NotRun { .. }
+        | ShellEnd::Unknown => None,
+        ShellEnd::Exited { exit_code } => Some(format!("exit code {exit_code}")),
+        ShellEnd::Signalled { signal } => Some(format!("killed by signal {signal}")),
+        ShellEnd::TimedOut { after_ms } => {
+            Some(format!("stopped after {} s, the time limit", after_ms / 1000))
+        }
+    }
+}
+
+/// What came of checking a turn's work.
+pub fn checked(checked: &Checked) -> (NoticeLevel, String) {
+    let Checked { command, result, attempts, .. } = checked;
+    match result {
+        CheckResult::Passed => (NoticeLevel::Info, format!("check passed: {command}")),
+        CheckResult::Failed => (NoticeLevel::Warning, format!("check failed: {command}")),
+        CheckResult::GivenUp => {
+            let attempts = count(*attempts as usize, "attempt");
+            (NoticeLevel::Warning, format!("check still fails after {attempts}: {command}"))
+        }
+        CheckResult::NotRun { why } => (NoticeLevel::Warning, format!("not checked: {why}")),
+    }
 }
 
 /// `Done. (0.02s)`.

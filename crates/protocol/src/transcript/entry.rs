@@ -208,7 +208,13 @@ mod tests {
         };
         let result = |id: &str| {
             let output = ToolOutput::Ok(json!(1));
-            Record::ToolResult(record::ToolResult { tool_use_id: id.to_owned(), output, ok: true, ts: now() })
+            Record::ToolResult(record::ToolResult {
+                tool_use_id: id.to_owned(),
+                output,
+                ok: true,
+                diff: None,
+                ts: now(),
+            })
         };
         let mut entries = Entries::default();
         let mut answered = |record: Record| match entries.read(record) {

@@ -27,7 +27,13 @@ fn call(id: &str) -> Record {
 
 fn done(id: &str) -> Record {
     let output = ToolOutput::Ok(json!(id));
-    Record::ToolResult(record::ToolResult { tool_use_id: id.to_owned(), output, ok: true, ts: ts() })
+    Record::ToolResult(record::ToolResult {
+        tool_use_id: id.to_owned(),
+        output,
+        ok: true,
+        diff: None,
+        ts: ts(),
+    })
 }
 
 fn fold(records: &[Record]) -> Transcript {

@@ -26,8 +26,22 @@ fn call(command: &str) -> [Event; 2] {
     let input = json!({"command": command});
     let result = ToolOutput::Ok(json!({"stdout":"","stderr":"","exit_code":0,"timed_out":false}));
     [
-        Event::ToolRequested { id: "1".into(), name: "bash".into(), input, raw: None },
-        Event::ToolFinished { id: "1".into(), name: "bash".into(), result, duration_ms: 20 },
+        Event::ToolRequested {
+            id: "1".into(),
+            name: "bash".into(),
+            input,
+            raw: None,
+            origin: CallOrigin::Model,
+            parent: None,
+        },
+        Event::ToolFinished {
+            id: "1".into(),
+            name: "bash".into(),
+            origin: CallOrigin::Model,
+            result,
+            diff: None,
+            duration_ms: 20,
+        },
     ]
 }
 
@@ -100,7 +114,8 @@ fn the_end_counts_denials_and_explains_itself_once() {
     assert_eq!(page.text(Channel::Err), "2 tool calls denied\n");
     let page = show(PIPE, &[finished(Outcome::MaxSteps, 0)]);
     assert!(page.text(Channel::Err).contains("--max-steps"));
-    let error = Event::Error { kind: ErrorKind::Limit, message: "200 steps".into(), details: None };
+    let error =
+        Event::Error { command: None, kind: ErrorKind::Limit, message: "200 steps".into(), details: None };
     let page = show(PIPE, &[error, finished(Outcome::MaxSteps, 0)]);
     assert_eq!(page.text(Channel::Err), "zdx: 200 steps\n");
 }
@@ -108,7 +123,12 @@ fn the_end_counts_denials_and_explains_itself_once() {
 #[test]
 fn colour_dresses_stderr_only() {
     let terminal = Terminal { style: crate::style::Style { colour: true }, stderr: true, ..PIPE };
-    let error = Event::Error { kind: ErrorKind::Provider, message: "gone\x1b[0m".into(), details: None };
+    let error = Event::Error {
+        command: None,
+        kind: ErrorKind::Provider,
+        message: "gone\x1b[0m".into(),
+        details: None,
+    };
     let page = show(terminal, &[delta("text"), error]);
     assert_eq!(page.text(Channel::Out), "text");
     assert_eq!(page.text(Channel::Err), "\x1b[2mANSWER\x1b[0m\n\x1b[31mzdx: gone\x1b[0m\n");

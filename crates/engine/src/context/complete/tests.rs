@@ -24,9 +24,14 @@ impl Lister for Hanging {
     }
 }
 
-fn names() -> Names {
+fn names() -> Names<'static> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Names { agents: owned(&["plan", "build", "play"]), commands: owned(&["help", "new", "a:b", "agent"]) }
+    Names {
+        agents: owned(&["plan", "build", "play"]),
+        commands: owned(&["help", "new", "a:b", "agent"]),
+        models: owned(&["lab/big", "lab/small"]),
+        sessions: &|| vec!["550e8400-e29b-41d4-a716-446655440000".to_owned()],
+    }
 }
 
 fn desk() -> (tempfile::TempDir, Completer) {
@@ -57,6 +62,11 @@ fn names_are_offered_by_prefix_and_sorted() {
         ("/a", &["/a:b", "/agent"]),
         ("/x", &[]),
         ("/help x", &[]),
+        ("/agent pl", &["plan", "play"]),
+        ("/approval ", &["balanced", "paranoid", "yolo"]),
+        ("/model lab/b", &["lab/big"]),
+        ("/resume 55", &["550e8400-e29b-41d4-a716-446655440000"]),
+        ("/export src/ma", &["src/main.rs", "src/map.rs"]),
         ("/usr/b", &[]),
         ("say /h", &[]),
         ("@agent:", &["@agent:build", "@agent:plan", "@agent:play"]),

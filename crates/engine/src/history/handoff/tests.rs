@@ -30,6 +30,7 @@ fn called(id: &str, name: &str, input: serde_json::Value, data: serde_json::Valu
             tool_use_id: id.to_owned(),
             output: ToolOutput::Ok(data),
             ok: true,
+            diff: None,
             ts,
         }),
     ]

@@ -9,19 +9,11 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, TrustedFiles};
+use super::{Digest, Standing, TrustedFiles};
 use crate::paths::{ensure_dir, lock_beside, read_regular};
 
 const VERSION: u32 = 1;
 const LARGEST_FILE: usize = 8 << 20;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    Trusted,
-    /// It was trusted, with other content.
-    Changed,
-    Unknown,
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {

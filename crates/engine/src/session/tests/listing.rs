@@ -25,9 +25,12 @@ fn newest_first_with_what_a_user_knows_it_by() {
     set_age(&store, old, 100);
     set_age(&store, new, 50);
     let list = store.list(None).unwrap();
-    assert_eq!(list.iter().map(|summary| summary.id).collect::<Vec<_>>(), [new, old]);
-    let expected = SessionSummary {
-        id: old,
+    assert_eq!(
+        list.iter().map(|summary| summary.id.clone()).collect::<Vec<_>>(),
+        [new.to_string(), old.to_string()]
+    );
+    let expected = zdx_protocol::query::SessionSummary {
+        id: old.to_string(),
         when: Timestamp::from_second(2_000_000_000 - 100).unwrap(),
         bytes: std::fs::metadata(path_of(&store, old)).unwrap().len(),
         root: Some("/project".into()),
@@ -60,7 +63,10 @@ fn long_and_damaged_beginnings_are_listed_too() {
     assert_eq!(shown.chars().count(), 201, "200 and a mark that there is more");
     std::fs::write(path_of(&store, long), [0xff; 100]).unwrap();
     let summary = store.list(None).unwrap().remove(0);
-    assert_eq!((summary.id, summary.bytes, summary.first_prompt, summary.root), (long, 100, None, None));
+    assert_eq!(
+        (summary.id, summary.bytes, summary.first_prompt, summary.root),
+        (long.to_string(), 100, None, None)
+    );
 }
 
 /// The head of a file is folded like the whole of it.
@@ -82,7 +88,8 @@ fn a_session_is_known_by_the_first_prompt_that_stands() {
         (vec![user("slip"), revert(), user(&"long ".repeat(10_000))], Some("long long")),
     ] {
         let id = saved(&store, &records);
-        let listed = store.list(None).unwrap().into_iter().find(|summary| summary.id == id).unwrap();
+        let listed =
+            store.list(None).unwrap().into_iter().find(|summary| summary.id == id.to_string()).unwrap();
         let shown = listed.first_prompt.as_deref();
         let whole = store.read(id).unwrap().transcript.first_prompt;
         assert_eq!(shown.is_some(), whole.is_some());
@@ -96,7 +103,8 @@ fn a_prompt_cut_inside_an_escape_is_still_shown() {
     for shift in 0..13 {
         let text = format!("{}{}", "x".repeat(shift), "\u{1}\u{1F600}\\\"é ".repeat(9000));
         let id = saved(&store, &[user(&text)]);
-        let summary = store.list(None).unwrap().into_iter().find(|summary| summary.id == id).unwrap();
+        let summary =
+            store.list(None).unwrap().into_iter().find(|summary| summary.id == id.to_string()).unwrap();
         let shown = summary.first_prompt.unwrap();
         assert!(text.starts_with(shown.trim_end_matches('…')), "{shown}");
         assert_eq!(shown.chars().count(), 201);

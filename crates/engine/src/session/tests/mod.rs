@@ -54,7 +54,13 @@ fn call(id: &str) -> Record {
 
 fn done(id: &str) -> Record {
     let output = ToolOutput::Ok(json!({"bytes": 3}));
-    Record::ToolResult(record::ToolResult { tool_use_id: id.to_owned(), output, ok: true, ts: ts() })
+    Record::ToolResult(record::ToolResult {
+        tool_use_id: id.to_owned(),
+        output,
+        ok: true,
+        diff: None,
+        ts: ts(),
+    })
 }
 
 /// A saved session with these records after its header; closed again.

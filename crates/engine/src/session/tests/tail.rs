@@ -59,7 +59,8 @@ fn conversation(random: &mut Random, records: usize) -> Vec<Record> {
             })],
             9 => vec![Record::Model(record::Model { model: format!("lab/m{n}"), ts: ts() })],
             10 => {
-                let pruned = transcript.call_ids().into_iter().map(str::to_owned).take(3).collect();
+                let calls = zdx_protocol::conversation::calls(transcript.messages());
+                let pruned = calls.map(|call| call.id.to_owned()).take(3).collect();
                 vec![Record::Prune(record::Prune { calls: pruned, bytes: 1, ts: ts() })]
             }
             _ if transcript.open_calls().is_empty() && random.below(3) == 0 => {

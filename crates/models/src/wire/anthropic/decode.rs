@@ -213,9 +213,10 @@ impl Decoder {
                 Open::Text
             }
             "tool_use" => {
-                let name = text("name");
-                out.push(ModelEvent::ToolCallStarted { name: name.clone() });
-                Open::Call { id: text("id"), name, given: block["input"].clone(), streamed: String::new() }
+                let (id, name) = (text("id"), text("name"));
+                let known = Some(id.clone()).filter(|id| !id.is_empty());
+                out.push(ModelEvent::ToolCallStarted { id: known, name: name.clone() });
+                Open::Call { id, name, given: block["input"].clone(), streamed: String::new() }
             }
             "thinking" => {
                 emit(text("thinking"), ModelEvent::ReasoningDelta, out);

@@ -5,6 +5,7 @@ use serde_json::Value;
 use zdx_protocol::{Arguments, ToolCall};
 
 use super::super::Ids;
+use crate::ModelEvent;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -35,8 +36,8 @@ struct Open {
 }
 
 impl Calls {
-    /// Returns the name when it became known with this delta.
-    pub fn push(&mut self, delta: CallDelta) -> Option<String> {
+    /// Says so when the name became known with this delta.
+    pub fn push(&mut self, delta: CallDelta) -> Option<ModelEvent> {
         let CallDelta { index, id, function } = delta;
         let id = id.unwrap_or_default();
         let FunctionDelta { name, arguments } = function.unwrap_or_default();
@@ -57,7 +58,8 @@ impl Calls {
         call.arguments.push_str(&arguments);
         if call.name.is_empty() && !name.is_empty() {
             call.name = name;
-            return Some(call.name.clone());
+            let id = Some(call.id.clone()).filter(|id| !id.is_empty());
+            return Some(ModelEvent::ToolCallStarted { id, name: call.name.clone() });
         }
         None
     }

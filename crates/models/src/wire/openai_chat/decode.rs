@@ -192,9 +192,7 @@ impl Decoder {
         });
         for call in delta.tool_calls.into_iter().flatten().chain(old_style) {
             self.end_plain_thinking(out);
-            if let Some(name) = self.calls.push(call) {
-                out.push(ModelEvent::ToolCallStarted { name });
-            }
+            out.extend(self.calls.push(call));
         }
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             self.stop = Some(stop_reason(reason));

@@ -108,9 +108,9 @@ fn thinking_keeps_its_signature_and_calls_their_arguments() {
             thinking("see"),
             thought(Anthropic, "let me see", Some(json!({"signature":"c2ln"}))),
             thought(Anthropic, "", Some(json!({"redacted":"hidden"}))),
-            begun("read"),
+            begun("toolu_1", "read"),
             call("toolu_1", "read", json!({"path":"a.txt"})),
-            begun("read"),
+            begun("toolu_2", "read"),
             call("toolu_2", "read", json!({})),
             counted(),
             stop(StopReason::ToolUse),
@@ -226,7 +226,7 @@ fn a_cut_stream_gives_what_it_had_and_says_so() {
     let body = answer(&[open(0, text_block()), words(0, "so far"), open(1, tool_block("a"))], "tool_use");
     let cut = &body[..body.find("event: message_delta").unwrap()];
     let (events, error) = decode(Anthropic, &[cut.as_bytes()]);
-    assert_eq!(events, [text("so far"), begun("read")], "half a call is no call");
+    assert_eq!(events, [text("so far"), begun("a", "read")], "half a call is no call");
     assert!(matches!(error, Some(ModelError::Cut(_))));
     // Only the last marker is missing: the answer is whole.
     let nearly = &body[..body.find("event: message_stop").unwrap()];
@@ -256,7 +256,7 @@ fn whole_answers_are_read_too() {
             thinking("hm"),
             thought(Anthropic, "hm", Some(json!({"signature":"s"}))),
             text("hi"),
-            begun("read"),
+            begun("t", "read"),
             call("t", "read", json!({"path":"a"})),
             usage(2, 3),
             stop(StopReason::ToolUse),

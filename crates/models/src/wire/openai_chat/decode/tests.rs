@@ -55,7 +55,7 @@ fn a_call_in_pieces() {
     ];
     assert_eq!(
         answered(&deltas, "tool_calls"),
-        [begun("read"), call("call_1", "read", json!({"path":"a"})), stop(StopReason::ToolUse)]
+        [begun("call_1", "read"), call("call_1", "read", json!({"path":"a"})), stop(StopReason::ToolUse)]
     );
 }
 
@@ -325,7 +325,7 @@ fn half_a_call_is_no_call() {
     )]);
     let cut = body.replace("data: [DONE]\n\n", "");
     let (events, error) = decode(OpenaiChat, &[cut.as_bytes()]);
-    assert_eq!(events, [begun("bash")]);
+    assert_eq!(events, [begun("a", "bash")]);
     assert!(matches!(error, Some(ModelError::Cut(_))));
 }
 
@@ -350,8 +350,8 @@ fn whole_answers_are_read_too() {
         events[2..],
         [
             text("hi"),
-            begun("read"),
-            begun("read"),
+            begun("a", "read"),
+            begun("b", "read"),
             call("a", "read", json!({})),
             call("b", "read", json!({})),
             usage(1, 2),

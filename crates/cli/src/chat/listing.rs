@@ -1,0 +1,91 @@
+//! Answers of the engine as lines for a person.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use zdx_protocol::display::{context, format, visible_line};
+use zdx_protocol::query::{AgentInfo, Drafted, Grants, Named, Setting};
+use zdx_protocol::{FileChange, Reply, Standing, TrustState};
+
+use crate::terminal;
+use crate::words::sessions::table;
+use crate::words::trust::listed;
+
+pub fn lines(reply: &Reply, home: Option<&Path>) -> Vec<String> {
+    let lines = match reply {
+        Reply::Agents(agents) => agents.iter().map(agent).collect(),
+        Reply::Skills(skills) => skills.iter().map(|skill| named("", skill)).collect(),
+        Reply::Commands(commands) => commands.iter().map(|command| named("/", command)).collect(),
+        Reply::Models(models) => models.iter().map(|model| model.name.clone()).collect(),
+        Reply::Todos(todos) => todos.iter().map(ToString::to_string).collect(),
+        Reply::Sessions(sessions) if sessions.is_empty() => vec!["there is no saved session yet".to_owned()],
+        Reply::Sessions(sessions) => {
+            let text = table(sessions, Timestamp::now(), home, Some(terminal::width()));
+            text.lines().map(str::to_owned).collect()
+        }
+        Reply::FilesChanged(files) => files.iter().map(|file| changed(file, home)).collect(),
+        Reply::Config(settings) => config(settings),
+        Reply::Context(usage) => vec![context::usage(usage)],
+        Reply::Trust(state) => trust(state, home),
+        Reply::Grants(grants) => granted(grants),
+        Reply::Summary(drafted) | Reply::Handoff(drafted) => self::drafted(drafted),
+        Reply::GitBranch(branch) => branch.clone().into_iter().collect(),
+        Reply::Completions(found) => found.candidates.clone(),
+        Reply::Masked(text) => vec![text.clone()],
+    };
+    if lines.is_empty() { vec!["none".to_owned()] } else { lines }
+}
+
+fn agent(agent: &AgentInfo) -> String {
+    let mark = if agent.in_use { " (in use)" } else { "" };
+    format!("{} · {}{mark}", agent.name, agent.description)
+}
+
+fn named(mark: &str, named: &Named) -> String {
+    format!("{mark}{} · {}", named.name, named.description)
+}
+
+fn changed(file: &FileChange, home: Option<&Path>) -> String {
+    let what = match (&file.before, &file.after) {
+        (None, Some(_)) => "created",
+        (Some(_), None) => "deleted",
+        (Some(_), Some(_)) | (None, None) => "changed",
+    };
+    format!("{what} {}", visible_line(&format::path(&file.path, home)))
+}
+
+fn config(settings: &[Setting]) -> Vec<String> {
+    let widest = settings.iter().map(|setting| setting.key.chars().count()).max().unwrap_or_default();
+    let line =
+        |setting: &Setting| format!("{:widest$}  {}  ({})", setting.key, setting.value, setting.source);
+    settings.iter().map(line).collect()
+}
+
+fn trust(state: &TrustState, home: Option<&Path>) -> Vec<String> {
+    let folder = format::path(&state.root, home);
+    if state.wants.is_empty() {
+        return vec![format!("{folder} wants nothing that needs trust")];
+    }
+    let standing = match state.standing {
+        Standing::Trusted => "is trusted as it is, and may",
+        Standing::Changed => "changed since it was trusted, and wants to",
+        Standing::Unknown => "is not trusted, and wants to",
+    };
+    let wants = listed(&state.wants);
+    std::iter::once(format!("{folder} {standing}:")).chain(wants.lines().map(str::to_owned)).collect()
+}
+
+fn granted(grants: &Grants) -> Vec<String> {
+    let mut lines = vec![format!("approval: {}", grants.approval.name())];
+    for (scope, granted) in [("this session", &grants.session), ("this project", &grants.project)] {
+        lines.extend(granted.iter().map(|grant| format!("allowed for {scope}: {}", visible_line(grant))));
+    }
+    if lines.len() == 1 {
+        lines.push("nothing was allowed for good here".to_owned());
+    }
+    lines
+}
+
+fn drafted(drafted: &Drafted) -> Vec<String> {
+    drafted.note.iter().chain([&drafted.text]).cloned().collect()
+}

@@ -1,0 +1,80 @@
+//! A list of sessions, in columns.
+
+use jiff::Timestamp;
+use zdx_protocol::display::format;
+use zdx_protocol::display::text::{one_line, truncate_width, width as columns};
+use zdx_protocol::query::SessionSummary;
+
+use super::short_id;
+
+/// With a width, lines are cut to fit a screen and ids are short; without one everything is there.
+pub fn table(
+    sessions: &[SessionSummary],
+    now: Timestamp,
+    home: Option<&std::path::Path>,
+    width: Option<usize>,
+) -> String {
+    let row = |session: &SessionSummary| {
+        let clean = |text: &str| one_line(text, usize::MAX);
+        [
+            if width.is_some() { short_id(&session.id) } else { &session.id }.to_owned(),
+            format::ago(session.when, now),
+            format::size(session.bytes),
+            session.root.as_deref().map_or("-".to_owned(), |root| format::path(root, home)),
+            session.model.as_deref().map_or("-".to_owned(), clean),
+            session.first_prompt.as_deref().map_or(String::new(), clean),
+        ]
+    };
+    let rows: Vec<_> = sessions.iter().map(row).collect();
+    let mut widths = [0; 5];
+    for row in &rows {
+        for (widest, cell) in widths.iter_mut().zip(row) {
+            *widest = columns(cell).max(*widest);
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            line.push_str(cell);
+            line.extend(std::iter::repeat_n(' ', width - columns(cell) + 2));
+        }
+        line.push_str(&row[5]);
+        text.push_str(&truncate_width(line.trim_end(), width.unwrap_or(usize::MAX)));
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn session(prompt: &str) -> SessionSummary {
+        SessionSummary {
+            id: "550e8400-e29b-41d4-a716-446655440000".to_owned(),
+            when: Timestamp::from_second(1_000).unwrap(),
+            bytes: 2_048,
+            root: Some("/home/me/项目".into()),
+            model: None,
+            first_prompt: Some(prompt.into()),
+        }
+    }
+
+    #[test]
+    fn a_screen_gets_short_lines_and_a_pipe_gets_everything() {
+        let sessions = [session("hello\x1b[2J world"), session("x")];
+        let now = Timestamp::from_second(1_000 + 7_200).unwrap();
+        let home = Some(Path::new("/home/me"));
+        assert_eq!(
+            table(&sessions[..1], now, home, Some(42)),
+            "550e8400  2 h ago  2.0 kB  ~/项目  -  hel…\n"
+        );
+        let piped = table(&sessions, now, home, None);
+        assert!(piped.starts_with("550e8400-e29b-41d4-a716-446655440000  2 h ago  2.0 kB  ~/项目  -  hello"));
+        assert!(!piped.contains('\x1b'));
+        assert!(piped.lines().nth(1).unwrap().ends_with("-  x"));
+    }
+}

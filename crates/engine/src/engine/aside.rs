@@ -1,0 +1,103 @@
+//! What goes on beside a turn: questions being answered and words on their way out. It is polled together with the turn,
+//! because the way out is taken one at a time: to wait for it alone would wait for a turn that nobody drives.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio_util::sync::CancellationToken;
+use zdx_protocol::{CommandId, ErrorKind, Event, Query};
+
+use crate::emit::Emitter;
+use crate::queries::Queries;
+
+/// More questions than any front end has at a time.
+const MOST: usize = 64;
+
+#[derive(Default)]
+pub struct Aside {
+    running: FuturesUnordered<BoxFuture<'static, ()>>,
+    /// The session is being left: what is not answered by now gets no answer.
+    closing: CancellationToken,
+}
+
+/// How a command ends that could not be carried out.
+pub fn failed(id: CommandId, kind: ErrorKind, message: impl Into<String>) -> Event {
+    Event::Error { command: Some(id), kind, message: message.into(), details: None }
+}
+
+impl Aside {
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// Until one more of it is over.
+    pub async fn next(&mut self) {
+        self.running.next().await;
+    }
+
+    /// Gives up what takes time, and tells all that is left to tell.
+    pub async fn close(&mut self) {
+        self.closing.cancel();
+        while self.running.next().await.is_some() {}
+    }
+
+    pub fn tell(&mut self, emit: &Emitter, events: Vec<Event>) {
+        if events.is_empty() {
+            return;
+        }
+        let emit = emit.clone();
+        self.running.push(
+            async move {
+                for event in events {
+                    emit.emit(event).await;
+                }
+            }
+            .boxed(),
+        );
+    }
+
+    pub fn ask(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, query: Query) {
+        let queries = Arc::clone(queries);
+        let answer = async move {
+            match queries.answer(query).await {
+                Ok(answer) => vec![Event::Reply { id, answer }],
+                Err(none) => vec![failed(id, none.kind, none.message)],
+            }
+        };
+        self.run(emit, id, answer.boxed());
+    }
+
+    pub fn export(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, path: Option<PathBuf>) {
+        let queries = Arc::clone(queries);
+        let work = async move {
+            match queries.export(path).await {
+                Ok(path) => vec![Event::Exported { path }, Event::Done { id }],
+                Err(none) => vec![failed(id, none.kind, none.message)],
+            }
+        };
+        self.run(emit, id, work.boxed());
+    }
+
+    /// Something that takes time, and what is to be told of it.
+    fn run(&mut self, emit: &Emitter, id: CommandId, work: BoxFuture<'static, Vec<Event>>) {
+        if self.running.len() >= MOST {
+            let end = failed(id, ErrorKind::Limit, "too many questions at once; wait for an answer first");
+            return self.tell(emit, vec![end]);
+        }
+        let (emit, closing) = (emit.clone(), self.closing.clone());
+        let told = async move {
+            let events = tokio::select! {
+                events = work => events,
+                () = closing.cancelled() => {
+                    vec![failed(id, ErrorKind::Interrupted, "the session was left before this was done")]
+                }
+            };
+            for event in events {
+                emit.emit(event).await;
+            }
+        };
+        self.running.push(told.boxed());
+    }
+}

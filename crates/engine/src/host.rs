@@ -1,0 +1,366 @@
+//! One engine for a front end's whole life: which session is open, and how the next one is opened. The open one stays
+//! until the other is there, so that a wish that cannot be met loses nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use zdx_protocol::{
+    Command, CommandId, EngineHandle, ErrorKind, Event, Open, RequestId, Sent, SessionPick, TrustRequest,
+};
+
+use crate::config::{ConfigError, Flags};
+use crate::configured::{Configured, Place};
+use crate::engine::{Engine, Inbox, Leave, failed};
+use crate::paths::{Env, Paths};
+use crate::policy::trust::{Digest, TrustError, TrustStore};
+use crate::session::{FindError, ForkError, SessionId, SessionStore};
+use crate::start::{self, Beginning, SessionChoice, StartError, Started};
+
+/// Everything a front end decides once.
+pub struct Setup {
+    pub paths: Paths,
+    pub env: Env,
+    /// Canonical. `Open::Root` leaves it for another.
+    pub root: PathBuf,
+    pub flags: Flags,
+    /// `--agent`.
+    pub agent: Option<String>,
+    /// The folder's own files are trusted for this run.
+    pub trust: bool,
+    /// False: sessions are kept in memory alone.
+    pub save: bool,
+    /// Somebody can answer questions.
+    pub person: bool,
+    pub allow_dangerous: bool,
+    /// So many of the last turns of a resumed session are told again.
+    pub replay: usize,
+    /// This program, re-executed to supervise commands.
+    pub executable: PathBuf,
+}
+
+impl Setup {
+    pub fn place<'a>(&'a self, root: &'a Path) -> Place<'a> {
+        Place { paths: &self.paths, env: &self.env, root, flags: &self.flags, trust: self.trust }
+    }
+}
+
+/// Starts an engine. It has no session before one is opened.
+pub fn spawn(setup: Setup) -> EngineHandle {
+    let (handle, end) = EngineHandle::pair();
+    let host = Host {
+        root: setup.root.clone(),
+        setup: Arc::new(setup),
+        events: end.events,
+        inbox: Inbox::new(end.commands),
+        session: None,
+        declined: None,
+        asked: 0,
+    };
+    tokio::spawn(host.run());
+    handle
+}
+
+struct Host {
+    setup: Arc<Setup>,
+    root: PathBuf,
+    events: mpsc::Sender<Event>,
+    inbox: Inbox,
+    session: Option<Engine>,
+    /// What the person was asked to trust and would not: not asked about again.
+    declined: Option<Digest>,
+    /// Questions about trust so far.
+    asked: u64,
+}
+
+/// Why no session was opened.
+#[derive(Debug, thiserror::Error)]
+enum OpenError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    #[error(transparent)]
+    Find(#[from] FindError),
+    #[error(transparent)]
+    Fork(#[from] ForkError),
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error("{0}")]
+    NothingToFork(String),
+    #[error("cannot work in {}: {why}", path.display())]
+    Root { path: PathBuf, why: String },
+    #[error("interrupted before a session was open")]
+    Abandoned(Instead),
+}
+
+/// What was wanted instead of the session that was being opened.
+#[derive(Debug)]
+enum Instead {
+    Nothing { interrupt: CommandId },
+    Else(Leave),
+}
+
+impl OpenError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Config(_) | Self::Trust(_) | Self::Root { .. } => ErrorKind::Config,
+            Self::Find(_) | Self::Fork(_) | Self::NothingToFork(_) => ErrorKind::Session,
+            Self::Start(error) => error.kind(),
+            Self::Abandoned(_) => ErrorKind::Interrupted,
+        }
+    }
+}
+
+/// Which session, and where.
+struct Target {
+    root: PathBuf,
+    choice: SessionChoice,
+}
+
+impl Host {
+    async fn run(mut self) {
+        let mut next = None;
+        loop {
+            let leave = match (next.take(), &mut self.session) {
+                (Some(leave), _) => leave,
+                (None, Some(engine)) => engine.run(&mut self.inbox).await,
+                (None, None) => self.wait().await,
+            };
+            match leave {
+                Leave::Open { id, open } => {
+                    let opened = self.open(open).await;
+                    next = self.tell(id, opened).await;
+                }
+                Leave::Trust { id } => {
+                    let decided = self.decide_trust().await;
+                    next = self.tell(id, decided).await;
+                }
+                Leave::Shutdown { id } => return self.end(id).await,
+            }
+        }
+    }
+
+    async fn end(mut self, id: Option<CommandId>) {
+        if let Some(mut engine) = self.session.take() {
+            engine.close().await;
+        }
+        for Sent { id, .. } in self.inbox.held() {
+            let _ = self.events.send(failed(id, ErrorKind::Interrupted, "zdx is leaving")).await;
+        }
+        if let Some(id) = id {
+            let _ = self.events.send(Event::Done { id }).await;
+        }
+    }
+
+    /// Commands before there is a session.
+    async fn wait(&mut self) -> Leave {
+        loop {
+            let Some(Sent { id, command }) = self.inbox.next().await else {
+                return Leave::Shutdown { id: None };
+            };
+            let end = match command {
+                Command::Open(open) => return Leave::Open { id, open },
+                Command::Shutdown => return Leave::Shutdown { id: Some(id) },
+                Command::Interrupt => Event::Done { id },
+                Command::Prompt(_)
+                | Command::Answer { .. }
+                | Command::AnswerTrust { .. }
+                | Command::Shell(_)
+                | Command::Compact
+                | Command::SetModel(_)
+                | Command::SetAgent(_)
+                | Command::Revert { .. }
+                | Command::Redo
+                | Command::SetApproval(_)
+                | Command::Trust
+                | Command::Export { .. }
+                | Command::Ask(_) => failed(id, ErrorKind::Session, "no session is open"),
+            };
+            let _ = self.events.send(end).await;
+        }
+    }
+
+    /// How a command ended; what else was wanted meanwhile comes next.
+    async fn tell(&mut self, id: CommandId, result: Result<(), OpenError>) -> Option<Leave> {
+        let (end, instead) = match result {
+            Ok(()) => (Event::Done { id }, None),
+            Err(error) => {
+                let end = failed(id, error.kind(), error.to_string());
+                let instead = match error {
+                    OpenError::Abandoned(instead) => Some(instead),
+                    _ => None,
+                };
+                (end, instead)
+            }
+        };
+        let _ = self.events.send(end).await;
+        match instead? {
+            Instead::Else(leave) => Some(leave),
+            Instead::Nothing { interrupt } => {
+                let _ = self.events.send(Event::Done { id: interrupt }).await;
+                None
+            }
+        }
+    }
+
+    async fn open(&mut self, open: Open) -> Result<(), OpenError> {
+        let target = self.target(open)?;
+        let configured = self.configured(&target.root).await?;
+        self.begin(target, configured).await
+    }
+
+    /// Asks about the folder's own files again, and goes on with the session by what holds then.
+    async fn decide_trust(&mut self) -> Result<(), OpenError> {
+        self.declined = None;
+        let before = Configured::read(self.setup.place(&self.root))?.standing;
+        let configured = self.configured(&self.root.clone()).await?;
+        if configured.standing == before {
+            return Ok(());
+        }
+        let choice = match self.session.as_ref().map(|engine| engine.queries.said()) {
+            Some(Ok(id)) => SessionChoice::Existing(id),
+            Some(Err(_)) | None => self.new_session(),
+        };
+        self.begin(Target { root: self.root.clone(), choice }, configured).await
+    }
+
+    fn store(&self) -> SessionStore {
+        SessionStore::new(self.setup.paths.sessions())
+    }
+
+    fn new_session(&self) -> SessionChoice {
+        if self.setup.save { SessionChoice::New } else { SessionChoice::Unsaved }
+    }
+
+    fn target(&self, open: Open) -> Result<Target, OpenError> {
+        let store = self.store();
+        let root = self.root.clone();
+        let choice = match open {
+            Open::New => self.new_session(),
+            Open::Resume(pick) => SessionChoice::Existing(match pick {
+                SessionPick::Id(prefix) => store.find(&prefix)?,
+                SessionPick::LatestHere => store.latest(Some(&root))?,
+                SessionPick::Latest => store.latest(None)?,
+            }),
+            Open::Fork { turn } => {
+                let open = self.session.as_ref().map(|engine| engine.queries.said());
+                let none = || OpenError::NothingToFork("no session is open".to_owned());
+                let id = open.ok_or_else(none)?.map_err(|why| OpenError::NothingToFork(why.message))?;
+                SessionChoice::Existing(store.fork(id, turn)?)
+            }
+            Open::Root(path) => {
+                let root = folder(&self.root.join(path))?;
+                return Ok(Target { root, choice: self.new_session() });
+            }
+        };
+        Ok(Target { root, choice })
+    }
+
+    /// What holds in a folder, after a person was asked about files that want more than they get.
+    async fn configured(&mut self, root: &Path) -> Result<Configured, OpenError> {
+        let setup = Arc::clone(&self.setup);
+        let place = setup.place(root);
+        let configured = Configured::read(place)?;
+        let digest = configured.files.digest();
+        if !setup.person || configured.wants.is_empty() || self.declined == Some(digest) {
+            return Ok(configured);
+        }
+        self.asked += 1;
+        let request = RequestId(self.asked);
+        let question = TrustRequest { request, state: configured.state(place) };
+        let _ = self.events.send(Event::TrustRequested(question)).await;
+        let trusted = self.trust_answer(request).await?;
+        if trusted {
+            TrustStore::new(setup.paths.trust_file()).trust(root, &configured.files)?;
+        } else {
+            self.declined = Some(digest);
+        }
+        let _ = self.events.send(Event::TrustResolved { request, trusted }).await;
+        if !trusted {
+            return Ok(configured);
+        }
+        // By the store again: files that changed while the question stood are not those that were shown.
+        Ok(Configured::read(place)?)
+    }
+
+    async fn trust_answer(&mut self, asked: RequestId) -> Result<bool, OpenError> {
+        loop {
+            match self.inbox.fresh().await {
+                Some(Sent { id, command: Command::AnswerTrust { request, trust } }) => {
+                    let mine = request == asked;
+                    let end = match mine {
+                        true => Event::Done { id },
+                        false => failed(id, ErrorKind::Session, "that question is no longer open"),
+                    };
+                    let _ = self.events.send(end).await;
+                    if mine {
+                        return Ok(trust);
+                    }
+                }
+                sent => self.meanwhile(sent)?,
+            }
+        }
+    }
+
+    /// What comes while a session is being opened: a way out, or something for that session.
+    fn meanwhile(&mut self, sent: Option<Sent>) -> Result<(), OpenError> {
+        let instead = match sent {
+            None => Instead::Else(Leave::Shutdown { id: None }),
+            Some(Sent { id, command: Command::Shutdown }) => Instead::Else(Leave::Shutdown { id: Some(id) }),
+            Some(Sent { id, command: Command::Open(open) }) => Instead::Else(Leave::Open { id, open }),
+            Some(Sent { id, command: Command::Interrupt }) => Instead::Nothing { interrupt: id },
+            Some(sent) => {
+                self.inbox.hold(sent);
+                return Ok(());
+            }
+        };
+        Err(OpenError::Abandoned(instead))
+    }
+
+    async fn begin(&mut self, target: Target, configured: Configured) -> Result<(), OpenError> {
+        let Target { root, choice } = target;
+        // It cannot be opened a second time while it is open.
+        let is_open =
+            |id: SessionId| self.session.as_ref().is_some_and(|open| open.queries.saved == Some(id));
+        if matches!(choice, SessionChoice::Existing(id) if is_open(id)) {
+            self.leave_session().await;
+        }
+        let beginning = Beginning {
+            setup: Arc::clone(&self.setup),
+            root: root.clone(),
+            configured,
+            session: choice,
+            events: self.events.clone(),
+        };
+        let opening = start::start(beginning);
+        tokio::pin!(opening);
+        let Started { engine, announcement } = loop {
+            tokio::select! {
+                biased;
+                started = &mut opening => break started?,
+                sent = self.inbox.fresh() => self.meanwhile(sent)?,
+            }
+        };
+        self.leave_session().await;
+        self.root = root;
+        announcement.announce(&engine).await;
+        self.session = Some(engine);
+        Ok(())
+    }
+
+    async fn leave_session(&mut self) {
+        if let Some(mut engine) = self.session.take() {
+            engine.close().await;
+        }
+    }
+}
+
+fn folder(path: &Path) -> Result<PathBuf, OpenError> {
+    let cannot = |why: String| OpenError::Root { path: path.to_owned(), why };
+    let root = std::fs::canonicalize(path).map_err(|error| {
+        let text = error.to_string();
+        cannot(text.split(" (os error").next().unwrap_or_default().to_lowercase())
+    })?;
+    if root.is_dir() { Ok(root) } else { Err(cannot("it is not a folder".to_owned())) }
+}

@@ -1,0 +1,270 @@
+//! What a front end may ask of a session (completions, agents, models, sessions, context …), answered beside a turn:
+//! nothing here waits for one, and nothing here changes anything.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+use zdx_models::{Client, Endpoint, list_models};
+use zdx_protocol::query::{
+    AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting,
+};
+use zdx_protocol::{ErrorKind, FileChange, Query, Reply, Todo, Transcript};
+
+use crate::config::{Resolved, describe};
+use crate::configured::Configured;
+use crate::context::budget::Frame;
+use crate::context::complete::{Completer, Names};
+use crate::emit::Emitter;
+use crate::git;
+use crate::history::{Asker, Digest, Handoff, summarize};
+use crate::host::Setup;
+use crate::in_force::InForce;
+use crate::library::{Commands, Mode, Skills};
+use crate::persona::Personas;
+use crate::policy::grants::Granted;
+use crate::session::{SessionId, SessionStore};
+use crate::tools::Todos;
+
+/// What a session knows of itself, shared with whoever answers for it.
+pub struct Queries {
+    pub setup: Arc<Setup>,
+    pub root: PathBuf,
+    pub resolved: Resolved,
+    pub emit: Emitter,
+    pub client: Client,
+    pub personas: Arc<Personas>,
+    pub skills: Skills,
+    pub commands: Arc<Commands>,
+    pub todos: Arc<Todos>,
+    pub policy: InForce,
+    pub grants: Granted,
+    pub frame: watch::Receiver<Frame>,
+    /// None when it is not saved.
+    pub saved: Option<SessionId>,
+    pub asker: Asker,
+    pub now: Mutex<AtWork>,
+}
+
+/// What changes while a session goes on.
+#[derive(Clone)]
+pub struct AtWork {
+    pub agent: String,
+    pub endpoint: Endpoint,
+}
+
+/// Why there is no answer.
+pub struct NoAnswer {
+    pub kind: ErrorKind,
+    pub message: String,
+}
+
+impl NoAnswer {
+    fn new(kind: ErrorKind, why: impl ToString) -> Self {
+        Self { kind, message: why.to_string() }
+    }
+}
+
+impl Queries {
+    pub fn at_work(&self) -> AtWork {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn set_agent(&self, agent: &str) {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).agent = agent.to_owned();
+    }
+
+    pub fn set_endpoint(&self, endpoint: Endpoint) {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).endpoint = endpoint;
+    }
+
+    pub async fn answer(self: Arc<Self>, query: Query) -> Result<Reply, NoAnswer> {
+        match query {
+            Query::Agents => Ok(Reply::Agents(self.agents())),
+            Query::Skills => Ok(Reply::Skills(named(
+                self.skills.iter().map(|skill| (skill.name.as_str(), skill.description.as_str())),
+            ))),
+            Query::Commands => {
+                let commands = self.commands.iter();
+                let commands = commands.map(|command| (command.name.as_str(), command.description.as_str()));
+                Ok(Reply::Commands(named(commands)))
+            }
+            Query::Models => self.models().await.map(Reply::Models),
+            Query::Context => {
+                let frame = *self.frame.borrow();
+                Ok(Reply::Context(frame.gauge(self.emit.transcript().size()).usage()))
+            }
+            Query::Todos => Ok(Reply::Todos(self.todos())),
+            Query::Config => Ok(Reply::Config(self.config())),
+            Query::FilesChanged => Ok(Reply::FilesChanged(files_changed(&self.emit.transcript()))),
+            Query::Masked { text } => Ok(Reply::Masked(self.emit.redactor().redact(&text).into_owned())),
+            Query::Summary => self.summary().await.map(Reply::Summary),
+            Query::Handoff { goal } => self.handoff(&goal).await.map(Reply::Handoff),
+            // These look at files, which can hang on a dead mount.
+            Query::Completions { line, cursor } => {
+                let complete = move || Ok(Reply::Completions(self.completions(&line, cursor)));
+                off_thread(complete).await
+            }
+            Query::Sessions { limit } => off_thread(move || self.sessions(limit).map(Reply::Sessions)).await,
+            Query::Trust => off_thread(move || self.trust()).await,
+            Query::Grants => off_thread(move || Ok(Reply::Grants(self.granted()))).await,
+            Query::GitBranch => off_thread(move || Ok(Reply::GitBranch(git::branch(&self.root)))).await,
+        }
+    }
+
+    fn agents(&self) -> Vec<AgentInfo> {
+        let at_work = self.at_work().agent;
+        let agents = self.personas.agents.iter().filter(|agent| !agent.hidden);
+        let info = agents.map(|agent| AgentInfo {
+            name: agent.name.clone(),
+            description: agent.description.clone(),
+            in_use: agent.name == at_work,
+            primary: agent.mode.serves(Mode::Primary),
+        });
+        info.collect()
+    }
+
+    fn todos(&self) -> Vec<Todo> {
+        self.todos.items().clone()
+    }
+
+    async fn models(&self) -> Result<Vec<ModelOffer>, NoAnswer> {
+        let AtWork { endpoint, .. } = self.at_work();
+        // Servers like to quote the key that they refuse.
+        let refused = |error: zdx_models::ModelError| {
+            NoAnswer::new(ErrorKind::Provider, self.emit.redactor().redact(&error.to_string()))
+        };
+        let offered = list_models(&self.client, &endpoint).await.map_err(refused)?;
+        let offer = |model: zdx_models::ModelInfo| ModelOffer {
+            name: Endpoint { model: model.id, ..endpoint.clone() }.label(),
+            context_limit: model.context_limit,
+        };
+        Ok(offered.into_iter().map(offer).collect())
+    }
+
+    fn completions(&self, line: &str, cursor: usize) -> Completions {
+        let completer = Completer::new(self.root.clone(), self.setup.paths.home().map(PathBuf::from));
+        let agents = self.personas.agents.names(Mode::Primary);
+        let own = self.commands.iter().map(|command| command.name.clone());
+        let mut models: Vec<String> = self.resolved.config.models.keys().cloned().collect();
+        models.push(self.at_work().endpoint.label());
+        let names = Names {
+            agents: agents.into_iter().map(str::to_owned).collect(),
+            commands: zdx_protocol::slash::names().map(str::to_owned).chain(own).collect(),
+            models,
+            sessions: &|| {
+                let sessions = self.sessions(MOST_SESSIONS).unwrap_or_default();
+                sessions.into_iter().map(|session| session.id).collect()
+            },
+        };
+        completer.complete(line, cursor, &names)
+    }
+
+    fn store(&self) -> SessionStore {
+        SessionStore::new(self.setup.paths.sessions())
+    }
+
+    fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {
+        let failed = |error| NoAnswer::new(ErrorKind::Session, error);
+        self.store().list((limit > 0).then_some(limit)).map_err(failed)
+    }
+
+    fn trust(&self) -> Result<Reply, NoAnswer> {
+        let place = self.setup.place(&self.root);
+        let configured = Configured::read(place).map_err(|error| NoAnswer::new(ErrorKind::Config, error))?;
+        Ok(Reply::Trust(configured.state(place)))
+    }
+
+    fn granted(&self) -> Grants {
+        let (session, project) = self.grants.by_scope(&self.root);
+        Grants { approval: self.policy.now().approval, session, project }
+    }
+
+    fn config(&self) -> Vec<Setting> {
+        let setting = |setting: crate::config::Setting| Setting {
+            key: setting.key,
+            value: setting.value,
+            source: setting.source.to_string(),
+        };
+        describe(&self.resolved).into_iter().map(setting).collect()
+    }
+
+    async fn summary(self: Arc<Self>) -> Result<Drafted, NoAnswer> {
+        let digest = self.digest().await?;
+        let summary = summarize(&digest, &self.asker).await;
+        let note = summary.fallback.map(|why| format!("{why}; this summary is made from the session itself"));
+        Ok(self.masked(Drafted { text: summary.text, note }))
+    }
+
+    async fn handoff(self: Arc<Self>, goal: &str) -> Result<Drafted, NoAnswer> {
+        let digest = self.digest().await?;
+        let handoff = Handoff { goal, root: &self.root, digest: &digest, redactor: self.emit.redactor() };
+        let bundle = handoff.prepare(&self.asker).await;
+        Ok(self.masked(Drafted { text: bundle.markdown, note: bundle.notice }))
+    }
+
+    fn masked(&self, drafted: Drafted) -> Drafted {
+        let mask = |text: String| self.emit.redactor().redact(&text).into_owned();
+        Drafted { text: mask(drafted.text), note: drafted.note.map(mask) }
+    }
+
+    /// What the session's file says of it.
+    async fn digest(self: &Arc<Self>) -> Result<Digest, NoAnswer> {
+        let id = self.said()?;
+        let store = self.store();
+        off_thread(move || {
+            let mut digest = Digest::new();
+            let read = store.scan(id, |record| digest.note(record));
+            read.map(|_| digest).map_err(|error| NoAnswer::new(ErrorKind::Session, error))
+        })
+        .await
+    }
+
+    /// The session, if there is a file of it.
+    pub fn said(&self) -> Result<SessionId, NoAnswer> {
+        let id = self.saved.ok_or_else(|| NoAnswer::new(ErrorKind::Session, "this session is not saved"))?;
+        let nothing = || NoAnswer::new(ErrorKind::Session, "nothing was said yet in this session");
+        if self.emit.transcript().turns == 0 { Err(nothing()) } else { Ok(id) }
+    }
+}
+
+impl Queries {
+    /// Writes the session down as text; never over a file that is there.
+    pub async fn export(self: Arc<Self>, path: Option<PathBuf>) -> Result<PathBuf, NoAnswer> {
+        let id = self.said()?;
+        let path = match path {
+            Some(path) => self.root.join(path),
+            None => named_after(&self.root, id),
+        };
+        off_thread(move || {
+            let failed = |error| NoAnswer::new(ErrorKind::Session, error);
+            self.store().export(id, &path).map(|()| path).map_err(failed)
+        })
+        .await
+    }
+}
+
+/// Of those that could be meant by the beginning of an id.
+const MOST_SESSIONS: usize = 200;
+
+fn named<'a>(items: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Named> {
+    items.map(|(name, about)| Named { name: name.to_owned(), description: about.to_owned() }).collect()
+}
+
+/// From what each file was before the session, as far back as it can be gone, to what tools left.
+fn files_changed(transcript: &Transcript) -> Vec<FileChange> {
+    let undo = (1..=transcript.turns).find_map(|turn| transcript.undo_since(turn)).unwrap_or_default();
+    undo.into_iter().map(|undo| undo.change.inverse()).collect()
+}
+
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, NoAnswer> + Send + 'static,
+) -> Result<T, NoAnswer> {
+    let broken = || NoAnswer::new(ErrorKind::Internal, "looking it up broke down; this is a defect of zdx");
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broken()))
+}
+
+fn named_after(root: &Path, id: SessionId) -> PathBuf {
+    let id = id.to_string();
+    root.join(format!("zdx-{}.txt", id.get(..8).unwrap_or(&id)))
+}

@@ -1,0 +1,39 @@
+//! A session written down as text, for somebody to keep or pass on.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use zdx_protocol::display::history;
+use zdx_protocol::transcript::Entries;
+
+use super::{OpenError, SessionId, SessionStore, reason};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error(transparent)]
+    Source(#[from] OpenError),
+    #[error("cannot write {}: {why}", path.display())]
+    Unwritable { path: PathBuf, why: String },
+}
+
+impl SessionStore {
+    /// Writes a session down as text, as `sessions show` prints it, into a file that must not be there yet.
+    pub fn export(&self, id: SessionId, path: &Path) -> Result<(), ExportError> {
+        let cannot =
+            |error: io::Error| ExportError::Unwritable { path: path.to_owned(), why: reason(&error) };
+        let file = File::options().write(true).create_new(true).mode(0o600).open(path).map_err(cannot)?;
+        let (mut out, mut entries, mut failed) = (io::BufWriter::new(file), Entries::default(), None);
+        self.scan(id, |record| {
+            if failed.is_none() {
+                let text = history::text(&entries.read(record));
+                failed = out.write_all(text.as_bytes()).err();
+            }
+        })?;
+        match failed {
+            Some(error) => Err(cannot(error)),
+            None => out.flush().map_err(cannot),
+        }
+    }
+}

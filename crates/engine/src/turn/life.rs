@@ -1,0 +1,77 @@
+//! The life of a call as everybody is told it: requested, started, finished, under one id, whoever asked for it.
+
+use std::time::Duration;
+
+use zdx_protocol::display::diff::first_changed_line;
+use zdx_protocol::{Action, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolOutput};
+
+use super::TurnIo;
+
+/// How a call ended.
+pub struct Finish {
+    pub output: ToolOutput,
+    /// What it changed in files.
+    pub diff: Option<String>,
+    pub took: Duration,
+}
+
+pub async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo<'_>) {
+    let event = Event::ToolRequested {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        input: call.arguments.input(),
+        raw: call.arguments.raw().map(str::to_owned),
+        origin,
+        parent: None,
+    };
+    io.emit.emit(event).await;
+}
+
+/// What a call is about to do.
+pub struct Start<'a> {
+    pub action: &'a Action,
+    pub preview: &'a Preview,
+    /// Where in its file it begins to look.
+    pub line: Option<u64>,
+}
+
+pub async fn started(call: &ToolCall, origin: CallOrigin, start: Start<'_>, io: &TurnIo<'_>) {
+    let Start { action, preview, line } = start;
+    let line = line.or_else(|| action.diff(preview).and_then(first_changed_line));
+    let event = Event::ToolStarted {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        origin,
+        kind: action.kind(preview),
+        locations: action.locations(line),
+        preview: preview.clone(),
+    };
+    io.emit.emit(event).await;
+}
+
+/// Effects come before the result, and are saved before anybody hears of it: neither a list that was changed nor the way
+/// back from a changed file is ever lost to a crash.
+pub async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish, io: &TurnIo<'_>) {
+    if let Some(items) = io.tools.todos.take_change() {
+        io.emit.emit(Event::TodosChanged { items }).await;
+    }
+    let (changes, trouble) = io.tools.workspace.journal().take();
+    for (owner, change) in changes {
+        // Whoever works for a call does it in that call's name; all else was done by the only one that ran.
+        let id = owner.unwrap_or_else(|| call.id.clone());
+        io.emit.emit(Event::FileChanged { id, change }).await;
+    }
+    if let Some(trouble) = trouble {
+        io.emit.notice(NoticeLevel::Warning, trouble).await;
+    }
+    let Finish { output, diff, took } = finish;
+    let event = Event::ToolFinished {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        origin,
+        result: output,
+        diff,
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    };
+    io.emit.emit(event).await;
+}

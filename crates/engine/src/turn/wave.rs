@@ -1,0 +1,143 @@
+//! Calls that run side by side, told as they end. What the model reads must not depend on which ended first: a result
+//! larger than its share of the room, and one that may repeat the call before it, wait for the calls before them.
+
+use std::time::Duration;
+
+use zdx_protocol::{ToolCall, ToolOutput};
+
+use super::repeat::{Repeat, RepeatGuard, Streak};
+use crate::context::cap::{ResultRoom, Shares};
+
+pub struct Ended {
+    /// Which call of the wave.
+    pub at: usize,
+    pub output: ToolOutput,
+    pub took: Duration,
+    pub diff: Option<String>,
+}
+
+pub struct Wave<'a> {
+    calls: &'a [ToolCall],
+    before: Option<Streak>,
+    shares: Shares,
+    /// Of each call that was told.
+    streaks: Vec<Option<Streak>>,
+    waiting: Vec<Ended>,
+}
+
+impl<'a> Wave<'a> {
+    pub fn new(calls: &'a [ToolCall], guard: &RepeatGuard, room: ResultRoom) -> Self {
+        Self {
+            calls,
+            before: guard.last().cloned(),
+            shares: Shares::new(room, calls.len()),
+            streaks: calls.iter().map(|_| None).collect(),
+            waiting: Vec::new(),
+        }
+    }
+
+    pub fn end(&mut self, ended: Ended) {
+        self.waiting.push(ended);
+    }
+
+    /// The next one that may be told, fitted into the room, and whether the turn has gone in circles with it.
+    pub fn next(&mut self) -> Option<(&'a ToolCall, Ended, bool)> {
+        let ready = self.waiting.iter().position(|ended| self.may_tell(ended))?;
+        let Ended { at, output, took, diff } = self.waiting.swap_remove(ready);
+        let call = &self.calls[at];
+        let output = self.shares.fit(at, output, &call.name);
+        let before = match at.checked_sub(1) {
+            None => self.before.as_ref(),
+            Some(before) => self.streaks[before].as_ref().filter(|_| self.repeats(at)),
+        };
+        let (streak, repeat) = Streak::after(before, call, &output);
+        let output = match repeat {
+            Repeat::Fine => output,
+            Repeat::Tell | Repeat::Stop => streak.annotate(output),
+        };
+        self.streaks[at] = Some(streak);
+        Some((call, Ended { at, output, took, diff }, repeat == Repeat::Stop))
+    }
+
+    fn may_tell(&self, ended: &Ended) -> bool {
+        let told = |at: usize| self.streaks[at].is_some();
+        let follows = match ended.at.checked_sub(1) {
+            Some(before) => told(before) || !self.repeats(ended.at),
+            None => true,
+        };
+        follows && (self.shares.holds(&ended.output) || (0..ended.at).all(told))
+    }
+
+    /// Whether this call is the one before it once more.
+    fn repeats(&self, at: usize) -> bool {
+        let [before, this] = [at.wrapping_sub(1), at].map(|at| self.calls.get(at));
+        before
+            .zip(this)
+            .is_some_and(|(one, other)| one.name == other.name && one.arguments == other.arguments)
+    }
+
+    /// What the next wave goes on from.
+    pub fn close(self) -> (Option<Streak>, ResultRoom) {
+        (self.streaks.into_iter().next_back().flatten(), self.shares.close())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use zdx_protocol::Arguments;
+
+    use super::*;
+
+    fn call(id: &str, path: &str) -> ToolCall {
+        let arguments = Arguments::parse(&json!({ "path": path }).to_string());
+        ToolCall { id: id.to_owned(), name: "read".to_owned(), arguments }
+    }
+
+    fn ended(at: usize, bytes: usize) -> Ended {
+        let output = ToolOutput::Ok(json!({ "content": "x".repeat(bytes) }));
+        Ended { at, output, took: Duration::ZERO, diff: None }
+    }
+
+    /// The calls in the order in which they are told, and what the model reads, by call.
+    fn told(calls: &[ToolCall], order: &[(usize, usize)], quarter: usize) -> (Vec<usize>, Vec<String>) {
+        let guard = RepeatGuard::default();
+        let mut wave = Wave::new(calls, &guard, ResultRoom::new(quarter));
+        let (mut order_told, mut outputs) = (Vec::new(), vec![String::new(); calls.len()]);
+        for (at, bytes) in order {
+            wave.end(ended(*at, *bytes));
+            while let Some((_, Ended { at, output, .. }, _)) = wave.next() {
+                order_told.push(at);
+                outputs[at] = serde_json::to_string(&output).unwrap();
+            }
+        }
+        (order_told, outputs)
+    }
+
+    #[test]
+    fn whoever_ends_first_is_told_first() {
+        let calls = [call("a", "a"), call("b", "b"), call("c", "c")];
+        assert_eq!(told(&calls, &[(2, 10), (0, 10), (1, 10)], 10_000).0, [2, 0, 1]);
+    }
+
+    #[test]
+    fn what_the_model_reads_does_not_depend_on_who_ended_first() {
+        let calls = [call("a", "a"), call("b", "b"), call("c", "c"), call("d", "c"), call("e", "c")];
+        let sizes = [6_000, 200, 9_000, 300, 300];
+        let orders = [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 1, 0, 3]];
+        let outcomes = orders.map(|order| told(&calls, &order.map(|at| (at, sizes[at])), 4_000));
+        assert!(outcomes.iter().all(|(told, _)| told.len() == calls.len()), "{:?}", outcomes.map(|o| o.0));
+        assert_eq!(outcomes[0].1, outcomes[1].1);
+        assert_eq!(outcomes[0].1, outcomes[2].1);
+        let all: usize = outcomes[0].1.iter().map(String::len).sum();
+        assert!(all < 2 * 4_000 + 5 * 900, "{all}");
+    }
+
+    #[test]
+    fn a_repeated_call_waits_for_the_one_it_repeats() {
+        let calls = [call("a", "x"), call("b", "x"), call("c", "x")];
+        let (order, outputs) = told(&calls, &[(2, 10), (1, 10), (0, 10)], 10_000);
+        assert_eq!(order, [0, 1, 2]);
+        assert!(outputs[2].contains("call 3 in a row"), "{}", outputs[2]);
+    }
+}

@@ -1,0 +1,158 @@
+//! What a front end may want to know, and the answers: plain data, so that each can show them its own way.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+
+use crate::change::{FileChange, lossy};
+use crate::compaction::ContextUsage;
+use crate::policy::Approval;
+use crate::record;
+use crate::todo::Todo;
+use crate::trust::TrustState;
+
+/// A question to the open session. Answered at once or when the answer is found, also while a turn runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Query {
+    /// Those a user can talk to.
+    Agents,
+    Skills,
+    /// Slash commands of the user and the project; our own are in [`slash`](crate::slash).
+    Commands,
+    /// What could stand at the cursor, a byte of the line.
+    Completions {
+        line: String,
+        cursor: usize,
+    },
+    /// Newest first, at most so many.
+    Sessions {
+        limit: usize,
+    },
+    /// What the provider in use offers.
+    Models,
+    Context,
+    Todos,
+    /// What this folder's own files want, and whether they get it.
+    Trust,
+    /// The preset in force, and what was allowed for good.
+    Grants,
+    /// Every setting with where it came from.
+    Config,
+    GitBranch,
+    /// What tools did to files in this session.
+    FilesChanged,
+    /// The session in a few lines, by the model or from the session itself.
+    Summary,
+    /// A draft to start the next session from.
+    Handoff {
+        goal: String,
+    },
+    /// A text as it may be written to a file: secrets masked.
+    Masked {
+        text: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    Agents(Vec<AgentInfo>),
+    Skills(Vec<Named>),
+    Commands(Vec<Named>),
+    Completions(Completions),
+    Sessions(Vec<SessionSummary>),
+    Models(Vec<ModelOffer>),
+    Context(ContextUsage),
+    Todos(Vec<Todo>),
+    Trust(TrustState),
+    Grants(Grants),
+    Config(Vec<Setting>),
+    /// Nothing outside of a repository.
+    GitBranch(Option<String>),
+    FilesChanged(Vec<FileChange>),
+    Summary(Drafted),
+    Handoff(Drafted),
+    Masked(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    pub name: String,
+    pub description: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AgentInfo {
+    pub name: String,
+    pub description: String,
+    /// The one at work.
+    pub in_use: bool,
+    /// A user can talk to it; others are launched by the model.
+    pub primary: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Completions {
+    /// The part of the line, in bytes, that a candidate takes the place of.
+    pub replace: Range<usize>,
+    /// Sorted. A folder ends with `/`, and inside a quote that it leaves open.
+    pub candidates: Vec<String>,
+    /// A folder did not answer in time.
+    pub timed_out: bool,
+}
+
+/// One line of a list of sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionSummary {
+    pub id: String,
+    /// When it was last written to.
+    #[serde(serialize_with = "record::stamp")]
+    pub when: Timestamp,
+    #[serde(serialize_with = "lossy_root")]
+    pub root: Option<PathBuf>,
+    pub model: Option<String>,
+    pub bytes: u64,
+    /// On one line and bounded; not yet cleaned for a terminal.
+    pub first_prompt: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ModelOffer {
+    /// `provider/name`: what a model is chosen by.
+    pub name: String,
+    pub context_limit: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Grants {
+    pub approval: Approval,
+    /// For this session alone.
+    pub session: Vec<String>,
+    /// For every session in this folder.
+    pub project: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    pub key: String,
+    /// JSON, or `unset`; never a secret.
+    pub value: String,
+    pub source: String,
+}
+
+/// A text that a model was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Drafted {
+    pub text: String,
+    /// What of it is not the model's, and why.
+    pub note: Option<String>,
+}
+
+fn lossy_root<S: Serializer>(root: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    match root {
+        Some(root) => lossy(root, serializer),
+        None => serializer.serialize_none(),
+    }
+}

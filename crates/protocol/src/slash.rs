@@ -1,0 +1,268 @@
+//! The commands that begin with a slash: one table with their help and what may stand behind them, and the one reading
+//! of a line that a person typed. Carries nothing out; every front end shows and completes the same table.
+
+use std::path::PathBuf;
+
+use crate::command::{Open, SessionPick};
+use crate::policy::Approval;
+
+/// What may stand behind a command, and so what can be completed there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    None,
+    Agent,
+    Model,
+    Preset,
+    Session,
+    /// The number of a turn.
+    Turn,
+    File,
+    /// Words for which nothing can be offered.
+    Text(&'static str),
+}
+
+impl Argument {
+    /// How help names it.
+    fn shown(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Agent | Self::Model => " [NAME]",
+            Self::Preset => " [PRESET]",
+            Self::Session => " [ID]",
+            Self::Turn => " [TURN]",
+            Self::File => " [FILE]",
+            Self::Text(shown) => shown,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct SlashCommand {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    pub argument: Argument,
+    pub help: &'static str,
+    read: fn(&str) -> Result<Slash, String>,
+}
+
+/// What such a command asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Slash {
+    Help,
+    Open(Open),
+    /// Without a name: list what there is.
+    Model(Option<String>),
+    /// Without a name: list who there is.
+    Agent(Option<String>),
+    /// Without one: say which holds.
+    Approval(Option<Approval>),
+    Todos,
+    Skills,
+    Commands,
+    Sessions,
+    Files,
+    Export(Option<PathBuf>),
+    Revert(Option<u32>),
+    Redo,
+    Summarize,
+    Handoff(String),
+    Context,
+    Compact,
+    Trust,
+    Policy,
+    Config,
+    Exit,
+}
+
+const fn row(
+    name: &'static str,
+    argument: Argument,
+    help: &'static str,
+    read: fn(&str) -> Result<Slash, String>,
+) -> SlashCommand {
+    SlashCommand { name, aliases: &[], argument, help, read }
+}
+
+const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand {
+    SlashCommand { aliases, ..row }
+}
+
+/// In the order help shows them.
+pub static COMMANDS: [SlashCommand; 23] = [
+    row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
+    row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))),
+    row(
+        "resume",
+        Argument::Session,
+        "go on with another session, or with the last one of this folder",
+        |rest| {
+            let pick = given(rest).map_or(SessionPick::LatestHere, SessionPick::Id);
+            Ok(Slash::Open(Open::Resume(pick)))
+        },
+    ),
+    row("sessions", Argument::None, "list the saved sessions", |_| Ok(Slash::Sessions)),
+    or(
+        row("model", Argument::Model, "list the models, or switch to one", |rest| {
+            Ok(Slash::Model(given(rest)))
+        }),
+        &["models"],
+    ),
+    or(
+        row("agent", Argument::Agent, "list the agents, or work as one", |rest| {
+            Ok(Slash::Agent(given(rest)))
+        }),
+        &["agents"],
+    ),
+    row(
+        "approval",
+        Argument::Preset,
+        "how much may happen without asking: yolo, balanced, paranoid",
+        approval,
+    ),
+    row("policy", Argument::None, "what may happen without asking, and what was allowed for good", |_| {
+        Ok(Slash::Policy)
+    }),
+    row("trust", Argument::None, "what this folder's own files want, and whether they get it", |_| {
+        Ok(Slash::Trust)
+    }),
+    row("config", Argument::None, "every setting and where it came from", |_| Ok(Slash::Config)),
+    or(row("todo", Argument::None, "the list of steps", |_| Ok(Slash::Todos)), &["todos"]),
+    row("files", Argument::None, "the files changed in this session", |_| Ok(Slash::Files)),
+    row("skills", Argument::None, "list the skills", |_| Ok(Slash::Skills)),
+    row("commands", Argument::None, "list your own commands and this project's", |_| Ok(Slash::Commands)),
+    row("export", Argument::File, "write this session to a text file", |rest| {
+        Ok(Slash::Export(given(rest).map(PathBuf::from)))
+    }),
+    row(
+        "revert",
+        Argument::Turn,
+        "take back the last turn, or all from TURN on, with what it did to files",
+        |rest| turn(rest).map(Slash::Revert),
+    ),
+    row("redo", Argument::None, "take back the last revert", |_| Ok(Slash::Redo)),
+    row("fork", Argument::Turn, "go on in a copy of this session, or of what was before TURN", |rest| {
+        turn(rest).map(|turn| Slash::Open(Open::Fork { turn }))
+    }),
+    or(row("summarize", Argument::None, "sum this session up", |_| Ok(Slash::Summarize)), &["summary"]),
+    row("handoff", Argument::Text(" GOAL"), "a draft to start the next session from", |rest| {
+        given(rest)
+            .map(Slash::Handoff)
+            .ok_or_else(|| "say behind /handoff what the next session is to achieve".to_owned())
+    }),
+    row("context", Argument::None, "how full the model's context is", |_| Ok(Slash::Context)),
+    row("compact", Argument::None, "replace the conversation so far by a summary", |_| Ok(Slash::Compact)),
+    or(row("exit", Argument::None, "leave (Ctrl-D does too)", |_| Ok(Slash::Exit)), &["quit"]),
+];
+
+fn given(rest: &str) -> Option<String> {
+    Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty())
+}
+
+fn turn(rest: &str) -> Result<Option<u32>, String> {
+    let number = |text: String| text.parse().map_err(|_| format!("{text} is no number of a turn"));
+    given(rest).map(number).transpose()
+}
+
+fn approval(rest: &str) -> Result<Slash, String> {
+    let preset = |text: String| {
+        Approval::named(&text)
+            .ok_or_else(|| "one of yolo, balanced, paranoid goes behind /approval".to_owned())
+    };
+    given(rest).map(preset).transpose().map(Slash::Approval)
+}
+
+/// The row of a command, by its name or another one for it.
+pub fn find(name: &str) -> Option<&'static SlashCommand> {
+    COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))
+}
+
+/// Every name that is taken, so that nobody's own command hides behind one.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().flat_map(|command| std::iter::once(command.name).chain(command.aliases.iter().copied()))
+}
+
+/// A line for each command.
+pub fn help() -> String {
+    let usage = |command: &SlashCommand| format!("/{}{}", command.name, command.argument.shown());
+    let widest = COMMANDS.iter().map(|command| usage(command).len()).max().unwrap_or_default();
+    COMMANDS.iter().map(|command| format!("{:widest$}  {}\n", usage(command), command.help)).collect()
+}
+
+/// What a line that a person typed asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    Empty,
+    Prompt(String),
+    /// A command that the user wants run, as typed: `!ls`.
+    Shell(String),
+    /// The mark of a command, and no command behind it.
+    NoCommand,
+    Slash(Slash),
+    /// One of ours, with something that makes no sense.
+    Misused(String),
+    /// Looks like a command and is none of ours: perhaps one of the user's own.
+    Custom {
+        name: String,
+        text: String,
+    },
+}
+
+pub fn parse(text: &str) -> Line {
+    let trimmed = text.trim();
+    if let Some(command) = trimmed.strip_prefix('!').or_else(|| trimmed.strip_prefix("@!")) {
+        return if command.trim().is_empty() { Line::NoCommand } else { Line::Shell(trimmed.to_owned()) };
+    }
+    let Some(command) = trimmed.strip_prefix('/') else {
+        return if trimmed.is_empty() { Line::Empty } else { Line::Prompt(text.to_owned()) };
+    };
+    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    // A path such as /etc/hosts is the beginning of a question, not a command.
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':')) {
+        return Line::Prompt(text.to_owned());
+    }
+    if name.is_empty() {
+        return Line::Slash(Slash::Help);
+    }
+    match find(name) {
+        Some(command) => (command.read)(rest).map_or_else(Line::Misused, Line::Slash),
+        None => Line::Custom { name: name.to_owned(), text: text.to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_told_from_prompts() {
+        assert_eq!(parse("  "), Line::Empty);
+        assert_eq!(parse(" hi "), Line::Prompt(" hi ".into()));
+        assert_eq!(parse(" !ls -l"), Line::Shell("!ls -l".into()));
+        assert_eq!(parse("@!ls"), Line::Shell("@!ls".into()));
+        assert_eq!([parse("!"), parse("@! ")], [Line::NoCommand, Line::NoCommand]);
+        assert_eq!(parse("no! really"), Line::Prompt("no! really".into()));
+        assert_eq!([parse("/help"), parse("/")], [Line::Slash(Slash::Help), Line::Slash(Slash::Help)]);
+        assert_eq!(parse("/model"), Line::Slash(Slash::Model(None)));
+        assert_eq!(parse(" /models  lab/qwen "), Line::Slash(Slash::Model(Some("lab/qwen".into()))));
+        assert_eq!(parse("/nwe x"), Line::Custom { name: "nwe".into(), text: "/nwe x".into() });
+        assert_eq!(parse("/revert"), Line::Slash(Slash::Revert(None)));
+        assert_eq!(parse("/fork 3"), Line::Slash(Slash::Open(Open::Fork { turn: Some(3) })));
+        assert_eq!(parse("/revert x"), Line::Misused("x is no number of a turn".into()));
+        assert_eq!(parse("/approval yolo"), Line::Slash(Slash::Approval(Some(Approval::Yolo))));
+        assert!(matches!(parse("/approval all"), Line::Misused(_)));
+        assert!(matches!(parse("/handoff"), Line::Misused(_)));
+        assert_eq!(parse("/etc/hosts: what is it?"), Line::Prompt("/etc/hosts: what is it?".into()));
+    }
+
+    #[test]
+    fn every_name_is_taken_once_and_does_what_its_row_says() {
+        let mut seen = std::collections::HashSet::new();
+        for name in names() {
+            assert!(seen.insert(name), "{name} stands twice");
+            assert!(!matches!(parse(&format!("/{name} x")), Line::Custom { .. } | Line::Prompt(_)), "{name}");
+        }
+        let help = help();
+        assert_eq!(help.lines().count(), COMMANDS.len());
+        assert!(help.contains("/handoff GOAL") && help.contains("/model [NAME]"), "{help}");
+    }
+}

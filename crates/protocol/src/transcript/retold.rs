@@ -1,0 +1,232 @@
+//! What happened in a session, told again to a front end: the events of its last turns, as far as they still count.
+//! The way back from `Event::record`; what was never saved (deltas, progress, questions) is not told again.
+
+use super::entry::{Entries, Entry};
+use super::size::of_output;
+use super::turns::Turns;
+use crate::event::{Event, NoticeLevel};
+use crate::record::{Record, ToolResult, ToolUse};
+use crate::tool::CallOrigin;
+
+/// What is kept to be told again, in bytes; beyond it the earliest turns go.
+const MOST_BYTES: usize = 8 << 20;
+
+/// The last turns of a session that is being read.
+#[derive(Debug)]
+pub struct Retold {
+    entries: Entries,
+    turns: Turns<Told>,
+    /// Came before the prompt that it belongs to.
+    lead_in: Vec<Event>,
+    most: usize,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    events: Vec<Event>,
+    bytes: usize,
+}
+
+impl Retold {
+    /// Of so many turns at most.
+    pub fn of(turns: usize) -> Self {
+        Self { entries: Entries::default(), turns: Turns::default(), lead_in: Vec::new(), most: turns }
+    }
+
+    pub fn note(&mut self, record: Record) {
+        let entry = self.entries.read(record);
+        self.turns.fold(&entry, Told::default);
+        let begins = matches!(entry, Entry::Prompt { .. });
+        let leads_in = matches!(entry, Entry::Attached { .. } | Entry::Reminder { .. });
+        let Some((event, bytes)) = event(entry, self.turns.count()) else { return };
+        if leads_in {
+            self.lead_in.push(event);
+            return;
+        }
+        let Some(turn) = self.turns.last_mut() else { return };
+        if begins {
+            turn.events.append(&mut self.lead_in);
+        }
+        turn.events.push(event);
+        turn.bytes += bytes;
+        if begins {
+            self.forget_early();
+        }
+    }
+
+    /// Only what may still be told again is worth its memory.
+    fn forget_early(&mut self) {
+        let (mut kept, mut back, mut bytes) = (true, 0, 0);
+        while let Some(turn) = self.turns.before_last_mut(back) {
+            bytes += turn.bytes;
+            back += 1;
+            kept &= back <= self.most && (bytes <= MOST_BYTES || back == 1);
+            if !kept {
+                if turn.events.is_empty() {
+                    return;
+                }
+                *turn = Told::default();
+            }
+        }
+    }
+
+    /// In order; earlier turns than these are still in the file.
+    pub fn events(self) -> Vec<Event> {
+        let skipped = self.turns.iter().len().saturating_sub(self.most);
+        self.turns.iter().skip(skipped).flat_map(|turn| turn.events.iter().cloned()).collect()
+    }
+}
+
+/// How an entry was told when it happened, and about what it weighs.
+fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
+    let weighed = |event: Event, bytes: usize| Some((event, bytes));
+    match entry {
+        Entry::Prompt { text } => {
+            let bytes = text.len();
+            weighed(Event::TurnStarted { turn, prompt: text }, bytes)
+        }
+        Entry::Attached { text } => {
+            let (label, bytes) = (text.lines().next().unwrap_or_default().to_owned(), text.len());
+            weighed(Event::Attached { label, text }, bytes)
+        }
+        Entry::Reminder { text } => {
+            let bytes = text.len();
+            weighed(Event::Reminded { text }, bytes)
+        }
+        Entry::Said { text, partial } => {
+            let bytes = text.len();
+            weighed(Event::AssistantFinal { text, partial }, bytes)
+        }
+        Entry::Ran { shell, text } => {
+            let bytes = text.len();
+            weighed(Event::ShellFinished { text, shell }, bytes)
+        }
+        Entry::Thought(reasoning) => {
+            let bytes = reasoning.text.len();
+            weighed(Event::ReasoningFinal(reasoning), bytes)
+        }
+        Entry::Call(ToolUse { id, name, input, raw, .. }) => {
+            let event =
+                Event::ToolRequested { id, name, input, raw, origin: CallOrigin::Model, parent: None };
+            weighed(event, 200)
+        }
+        Entry::Result { call, result } => {
+            let bytes = of_output(&result.output) + result.diff.as_ref().map_or(0, String::len);
+            weighed(finished(call, result), bytes)
+        }
+        Entry::Interrupted => weighed(Event::Interrupted, 0),
+        Entry::Error(error) => {
+            let (kind, message) = (error.kind, error.message);
+            weighed(Event::Error { command: None, kind, message, details: None }, 0)
+        }
+        Entry::Model(model) => weighed(Event::ModelChanged { model }, 0),
+        Entry::Agent(agent) => weighed(Event::AgentChanged { agent }, 0),
+        Entry::Todos(items) => weighed(Event::TodosChanged { items }, 0),
+        Entry::Compacted(compaction) => {
+            let message = crate::display::context::compacted(&compaction);
+            weighed(Event::Notice { level: NoticeLevel::Info, message }, 0)
+        }
+        Entry::Pruned(prune) => weighed(Event::Pruned { calls: prune.calls, bytes: prune.bytes }, 0),
+        Entry::Meta(_)
+        | Entry::Approval(_)
+        | Entry::FileChanged(_)
+        | Entry::Reverted(_)
+        | Entry::Redone(_)
+        | Entry::Usage(_)
+        | Entry::Unknown(_) => None,
+    }
+}
+
+fn finished(call: Option<ToolUse>, result: ToolResult) -> Event {
+    let took = call.as_ref().map_or(0, |call| result.ts.as_millisecond() - call.ts.as_millisecond());
+    Event::ToolFinished {
+        id: result.tool_use_id,
+        name: call.map_or_else(|| "tool".to_owned(), |call| call.name),
+        origin: CallOrigin::Model,
+        result: result.output,
+        diff: result.diff,
+        duration_ms: u64::try_from(took).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conversation::Role;
+    use crate::record::{self, Message, now};
+    use crate::tool::ToolOutput;
+
+    fn said(role: Role, text: &str) -> Record {
+        Record::Message(Message::new(role, text, now()))
+    }
+
+    fn turn(n: u32) -> Vec<Record> {
+        let id = format!("c{n}");
+        let call = ToolUse {
+            id: id.clone(),
+            name: "bash".into(),
+            input: json!({"command": "ls"}),
+            raw: None,
+            ts: now(),
+        };
+        let output = ToolOutput::Ok(json!({"exit_code": 0}));
+        let result = ToolResult { tool_use_id: id, output, ok: true, diff: Some("@@".into()), ts: now() };
+        vec![
+            said(Role::User, &format!("prompt {n}")),
+            Record::ToolUse(call),
+            Record::ToolResult(result),
+            said(Role::Assistant, &format!("answer {n}")),
+        ]
+    }
+
+    fn told(records: Vec<Record>, most: usize) -> Vec<String> {
+        let mut retold = Retold::of(most);
+        records.into_iter().for_each(|record| retold.note(record));
+        let word = |event: Event| match event {
+            Event::TurnStarted { turn, prompt } => format!("{turn} {prompt}"),
+            Event::AssistantFinal { text, .. } => text,
+            Event::ToolRequested { id, .. } => format!("{id}?"),
+            Event::ToolFinished { id, name, diff, .. } => format!("{id} {name} {}", diff.unwrap_or_default()),
+            other => format!("{other:?}"),
+        };
+        retold.events().into_iter().map(word).collect()
+    }
+
+    #[test]
+    fn the_last_turns_are_told_in_order_with_their_numbers() {
+        let records: Vec<Record> = (1..=5).flat_map(turn).collect();
+        assert_eq!(
+            told(records.clone(), 2),
+            ["4 prompt 4", "c4?", "c4 bash @@", "answer 4", "5 prompt 5", "c5?", "c5 bash @@", "answer 5"]
+        );
+        assert_eq!(told(records, 100).len(), 20);
+        assert_eq!(told(turn(1), 0).len(), 0);
+    }
+
+    #[test]
+    fn what_was_taken_back_is_not_told() {
+        let mut records: Vec<Record> = (1..=3).flat_map(turn).collect();
+        records.push(Record::Revert(record::Revert { turn: 2, files: Vec::new(), ts: now() }));
+        assert_eq!(told(records.clone(), 10), ["1 prompt 1", "c1?", "c1 bash @@", "answer 1"]);
+        records.push(Record::Redo(record::Redo { files: Vec::new(), ts: now() }));
+        assert_eq!(told(records, 10).len(), 12);
+    }
+
+    #[test]
+    fn what_leads_in_to_a_prompt_comes_with_its_turn_and_memory_stays_bounded() {
+        let mut records = vec![said(Role::System, "@file:a\ntext")];
+        records.extend(turn(1));
+        assert!(told(records, 1)[0].contains("@file:a"));
+        let large = "x".repeat(MOST_BYTES);
+        let mut retold = Retold::of(10);
+        for _ in 0..3 {
+            retold.note(said(Role::User, "p"));
+            retold.note(said(Role::Assistant, &large));
+        }
+        retold.note(said(Role::User, "last"));
+        let kept: usize = retold.turns.iter().map(|turn| turn.bytes).sum();
+        assert!(kept < 2 * MOST_BYTES, "{kept}");
+    }
+}
