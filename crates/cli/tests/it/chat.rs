@@ -317,3 +317,51 @@ fn tab_completes_files_agents_and_commands() {
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
 }
+
+/// A wish that changes nothing must be answered like any other: nobody may wait for it for ever.
+#[test]
+fn to_work_as_whoever_is_at_work_is_answered() {
+    let server = ModelServer::start_with([Reply::chat().text("hello")]);
+    let zdx = with_model(&server);
+    let lines = "/agent build\n/agent plan\n/agent plan\n/agent nobody\nhi\n";
+    let out = zdx.command().stdin(lines).timeout(SOON).run().success();
+    assert_eq!(out.stdout, "hello\n");
+    assert!(
+        out.stderr.contains("agent: plan\n") && out.stderr.contains("no agent named nobody"),
+        "{}",
+        out.stderr
+    );
+}
+
+/// What Tab offers and help lists is there.
+#[test]
+fn every_command_of_the_table_answers() {
+    let server = ModelServer::start();
+    server.models(Reply::status(200).json(json!({"data": [{"id": "scripted"}]})));
+    server.always(|_| Reply::chat().text("said"));
+    let zdx = with_model(&server);
+    zdx.run(["exec", "-p", "before"]).success();
+    let rest = |name: &str| if name == "handoff" { " go on" } else { "" };
+    for name in zdx_protocol::slash::names() {
+        let line = format!("hello\n/{name}{}\nand then\n", rest(name));
+        let out = zdx.command().stdin(line).timeout(SOON).run();
+        assert!(!out.stderr.contains("there is no command"), "/{name}: {}", out.stderr);
+        let answered = out.stderr.lines().count() > 0;
+        assert!(answered && out.code == Some(0), "/{name}: {:?} {}", out.code, out.stderr);
+    }
+    let told = |line: &str| zdx.command().stdin(format!("{line}\n")).run().success().stderr;
+    assert!(told("/trust").contains("wants nothing that needs trust"));
+    assert!(
+        told("/policy").contains("approval: yolo\nnothing was allowed for good here"),
+        "{}",
+        told("/policy")
+    );
+    assert!(
+        told("/config").contains("model") && told("/config").contains("config.toml"),
+        "{}",
+        told("/config")
+    );
+    assert!(told("/approval paranoid").contains("approval: paranoid"));
+    let handoff = zdx.command().args(["-c"]).stdin("/handoff ship it\n").run().success().stderr;
+    assert!(handoff.contains("## Goal") && handoff.contains("ship it"), "{handoff}");
+}

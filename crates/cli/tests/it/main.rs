@@ -5,11 +5,13 @@
 
 mod agents;
 mod approvals;
+mod calls;
 mod case_rows;
 mod chat;
 mod checks;
 mod config;
 mod context;
+mod conversation;
 mod doors;
 mod exec;
 mod faults;
@@ -30,6 +32,7 @@ mod stdin;
 mod trust;
 mod turns;
 mod usage;
+mod walls;
 mod workbench;
 
 use std::time::Duration;
