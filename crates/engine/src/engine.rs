@@ -212,6 +212,7 @@ impl Engine {
     /// Says what is wrong when there is no such agent. The one at work goes on as before.
     pub async fn set_agent(&mut self, name: &str) -> Result<(), String> {
         if self.persona.name == name {
+            self.emit.notice(NoticeLevel::Info, format!("{name} is at work already")).await;
             return Ok(());
         }
         let persona = self.personas.primary(name).map_err(|error| error.to_string())?;

@@ -9,7 +9,7 @@ use zdx_models::{Client, Endpoint, list_models};
 use zdx_protocol::query::{
     AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting,
 };
-use zdx_protocol::{ErrorKind, FileChange, Query, Reply, Todo, Transcript};
+use zdx_protocol::{ErrorKind, FileChange, Query, Reply, Todo, Transcript, TrustState};
 
 use crate::config::{Resolved, describe};
 use crate::configured::Configured;
@@ -171,8 +171,11 @@ impl Queries {
 
     fn trust(&self) -> Result<Reply, NoAnswer> {
         let place = self.setup.place(&self.root);
-        let configured = Configured::read(place).map_err(|error| NoAnswer::new(ErrorKind::Config, error))?;
-        Ok(Reply::Trust(configured.state(place)))
+        let failed = |error| NoAnswer::new(ErrorKind::Config, error);
+        let state = Configured::read(place).map_err(failed)?.state(place);
+        // What they want is worth knowing when they get it, too.
+        let wants = Configured::untrusted(place).map_err(failed)?.wants;
+        Ok(Reply::Trust(TrustState { wants, ..state }))
     }
 
     fn granted(&self) -> Grants {

@@ -91,15 +91,10 @@ const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand
 pub static COMMANDS: [SlashCommand; 23] = [
     row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
     row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))),
-    row(
-        "resume",
-        Argument::Session,
-        "go on with another session, or with the last one of this folder",
-        |rest| {
-            let pick = given(rest).map_or(SessionPick::LatestHere, SessionPick::Id);
-            Ok(Slash::Open(Open::Resume(pick)))
-        },
-    ),
+    row("resume", Argument::Session, "go on with another session; without an ID, list them", |rest| {
+        let pick = given(rest).map(|id| Slash::Open(Open::Resume(SessionPick::Id(id))));
+        Ok(pick.unwrap_or(Slash::Sessions))
+    }),
     row("sessions", Argument::None, "list the saved sessions", |_| Ok(Slash::Sessions)),
     or(
         row("model", Argument::Model, "list the models, or switch to one", |rest| {
@@ -181,11 +176,14 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().flat_map(|command| std::iter::once(command.name).chain(command.aliases.iter().copied()))
 }
 
-/// A line for each command.
-pub fn help() -> String {
+/// A line for each command, and for what else a front end lets people type.
+pub fn help(more: &[(&str, &str)]) -> String {
     let usage = |command: &SlashCommand| format!("/{}{}", command.name, command.argument.shown());
-    let widest = COMMANDS.iter().map(|command| usage(command).len()).max().unwrap_or_default();
-    COMMANDS.iter().map(|command| format!("{:widest$}  {}\n", usage(command), command.help)).collect()
+    let own = COMMANDS.iter().map(|command| (usage(command), command.help));
+    let rows: Vec<(String, &str)> =
+        own.chain(more.iter().map(|(typed, help)| ((*typed).to_owned(), *help))).collect();
+    let widest = rows.iter().map(|(usage, _)| usage.chars().count()).max().unwrap_or_default();
+    rows.iter().map(|(usage, help)| format!("{usage:widest$}  {help}\n")).collect()
 }
 
 /// What a line that a person typed asks for.
@@ -261,8 +259,8 @@ mod tests {
             assert!(seen.insert(name), "{name} stands twice");
             assert!(!matches!(parse(&format!("/{name} x")), Line::Custom { .. } | Line::Prompt(_)), "{name}");
         }
-        let help = help();
-        assert_eq!(help.lines().count(), COMMANDS.len());
+        let help = help(&[("!x", "run it")]);
+        assert_eq!(help.lines().count(), COMMANDS.len() + 1);
         assert!(help.contains("/handoff GOAL") && help.contains("/model [NAME]"), "{help}");
     }
 }

@@ -9,15 +9,17 @@ use crate::exit::Failure;
 
 const LISTED_SESSIONS: usize = 20;
 
-const BEYOND: &str = "\
-!COMMAND         run a command yourself; the model reads along
-@FILE            put a file before the prompt; Tab completes it
+const MARKS: [(&str, &str); 2] = [
+    ("!COMMAND", "run a command yourself; the model reads along"),
+    ("@FILE", "put a file before the prompt; Tab completes it"),
+];
+const KEYS: &str = "\
 A line that ends with \\ goes on in the next one; Alt-Enter and Ctrl-J begin a new line.
 Ctrl-C interrupts a turn or clears the line; twice on an empty line it leaves.";
 
 /// The table of commands, and what else can be typed.
 pub fn help() -> String {
-    format!("{}{BEYOND}", zdx_protocol::slash::help())
+    format!("{}{KEYS}", zdx_protocol::slash::help(&MARKS))
 }
 
 impl Chat<'_> {

@@ -390,7 +390,9 @@ fn nothing_of_a_folder_is_used_before_the_question_about_it_is_answered() {
         talk.over(deciding).await;
         assert!(started(&talk.told[from..]).is_some() && !warned(&talk, from), "it goes on as trusted");
         match talk.ask(Query::Trust).await {
-            Told::Trust(state) => assert_eq!(state.standing, Standing::Trusted),
+            Told::Trust(state) => {
+                assert_eq!((state.standing, state.wants.is_empty()), (Standing::Trusted, false));
+            }
             other => panic!("{other:?}"),
         }
     });
