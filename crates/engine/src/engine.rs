@@ -4,51 +4,48 @@
 
 mod aside;
 mod inbox;
+mod intake;
 mod undo;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{
-    Command, CommandId, ErrorKind, Event, NoticeLevel, Open, Prompt, Sent, TurnState, TurnSummary,
+    Command, CommandId, ErrorKind, Event, NoticeLevel, Open, Outcome, Prompt, Sent, TurnState, TurnSummary,
 };
 
-use crate::backend::Backend;
-use crate::context::budget::Frame;
+use crate::backend::{Backend, TurnIo};
+use crate::call::{Approvals, CallContext, command};
 use crate::emit::Emitter;
 use crate::history::revert::Way;
 use crate::in_force::Ruler;
-use crate::intake::Work;
 use crate::library::{Commands, Expanded};
-use crate::models::ModelPicker;
 use crate::persona::{Persona, Personas};
-use crate::policy::grants::Granted;
 use crate::queries::Queries;
 use crate::subagent::{ParentState, Subagents};
-use crate::tools::ToolContext;
-use crate::tools::registry::Registry;
-use crate::turn::{Approvals, TurnIo, command};
 pub use aside::{Aside, failed};
 pub use inbox::Inbox;
+use intake::Work;
 
 pub struct Engine {
-    pub emit: Emitter,
-    pub backend: Backend,
-    pub registry: Registry,
-    pub tools: ToolContext,
-    pub ruler: Ruler,
-    pub grants: Granted,
-    pub approvals: Approvals,
-    pub picker: Arc<ModelPicker>,
+    emit: Emitter,
+    backend: Backend,
+    calls: CallContext,
+    ruler: Ruler,
+    personas: Arc<Personas>,
+    persona: Arc<Persona>,
+    subagents: Arc<Subagents>,
+    /// Slash commands of the user and the project.
+    commands_known: Arc<Commands>,
+    queries: Arc<Queries>,
+}
+
+/// Who can be at work, and who is.
+pub struct Cast {
     pub personas: Arc<Personas>,
     pub persona: Persona,
     pub subagents: Arc<Subagents>,
-    /// Slash commands of the user and the project.
-    pub commands_known: Arc<Commands>,
-    pub queries: Arc<Queries>,
-    pub frame: watch::Sender<Frame>,
 }
 
 /// Why a session is left.
@@ -84,6 +81,28 @@ struct Queue {
 }
 
 impl Engine {
+    pub fn new(
+        emit: Emitter,
+        backend: Backend,
+        calls: CallContext,
+        ruler: Ruler,
+        cast: Cast,
+        queries: Arc<Queries>,
+    ) -> Self {
+        let Cast { personas, persona, subagents } = cast;
+        let commands_known = Arc::clone(&queries.commands);
+        let persona = Arc::new(persona);
+        Self { emit, backend, calls, ruler, personas, persona, subagents, commands_known, queries }
+    }
+
+    pub fn emit(&self) -> &Emitter {
+        &self.emit
+    }
+
+    pub fn queries(&self) -> &Queries {
+        &self.queries
+    }
+
     /// Until something else than this session is wanted.
     pub async fn run(&mut self, inbox: &mut Inbox) -> Leave {
         let mut queue = Queue::default();
@@ -107,13 +126,13 @@ impl Engine {
 
     /// Leaves nothing behind: no child, no unsaved word.
     pub async fn close(&mut self) {
-        self.tools.shell.stop_background().await;
+        self.calls.tools.shell.stop_background().await;
         self.emit.sync().await;
     }
 
     fn desk(&self) -> Desk<'_> {
-        let Self { emit, ruler, approvals, queries, .. } = self;
-        Desk { emit, ruler, approvals, queries }
+        let Self { emit, ruler, calls, queries, .. } = self;
+        Desk { emit, ruler, approvals: &calls.approvals, queries }
     }
 
     async fn carry_out(
@@ -148,19 +167,10 @@ impl Engine {
     async fn turn(&mut self, work: Work, queue: &mut Queue, aside: &mut Aside, inbox: &mut Inbox) {
         let cancel = CancellationToken::new();
         self.tell_subagents();
-        let Self { emit, ruler, approvals, queries, backend, .. } = self;
-        let desk = Desk { emit, ruler, approvals, queries };
-        let io = TurnIo {
-            emit,
-            registry: &self.registry,
-            persona: &self.persona,
-            tools: &self.tools,
-            policy: ruler.in_force(),
-            grants: &self.grants,
-            approvals,
-            frame: &self.frame,
-            cancel: cancel.clone(),
-        };
+        let (persona, policy) = (Arc::clone(&self.persona), self.ruler.in_force());
+        let io = TurnIo::new(self.emit.clone(), &self.calls, persona, policy, cancel.clone());
+        let Self { emit, ruler, calls, queries, backend, .. } = self;
+        let desk = Desk { emit, ruler, approvals: &calls.approvals, queries };
         let mut summary = {
             let turn = answer(backend, work, &io);
             tokio::pin!(turn);
@@ -174,7 +184,7 @@ impl Engine {
             }
         };
         if cancel.is_cancelled() {
-            self.tools.shell.stop_background().await;
+            self.calls.tools.shell.stop_background().await;
         }
         summary.denied += self.subagents.take_denied();
         self.tell_background().await;
@@ -184,7 +194,7 @@ impl Engine {
 
     /// Children that outlive their call are the user's business: they live until zdx leaves.
     async fn tell_background(&self) {
-        let running = self.tools.shell.background();
+        let running = self.calls.tools.shell.background();
         if !running.is_empty() {
             let commands: Vec<String> = running.into_iter().map(|child| child.command).collect();
             let message = format!("still running until zdx exits: {}", commands.join("; "));
@@ -194,35 +204,31 @@ impl Engine {
 
     /// Whoever is launched works with the model and the rules of this moment.
     fn tell_subagents(&self) {
-        let Backend::Native(native) = &self.backend;
-        self.subagents.set_parent(ParentState { chosen: native.chosen(), policy: self.ruler.in_force() });
+        let policy = self.ruler.in_force();
+        self.subagents.set_parent(self.backend.seed().map(|seed| ParentState { seed, policy }));
     }
 
-    pub async fn set_model(&mut self, model: &str) -> Result<(), String> {
-        let chosen = self.picker.resolve(model).map_err(|error| error.to_string())?;
-        let name = chosen.endpoint.label();
-        self.queries.set_endpoint(chosen.endpoint.clone());
-        let Backend::Native(native) = &mut self.backend;
-        native.switch(chosen);
-        self.frame.send_replace(Frame::of(native));
-        self.emit.emit(Event::ModelChanged { model: name }).await;
+    async fn set_model(&mut self, model: &str) -> Result<(), String> {
+        let switched =
+            self.backend.set_model(model).ok_or("which model answers is not zdx's to choose here")?;
+        let model = switched.map_err(|error| error.to_string())?;
+        self.emit.emit(Event::ModelChanged { model }).await;
         Ok(())
     }
 
     /// Says what is wrong when there is no such agent. The one at work goes on as before.
-    pub async fn set_agent(&mut self, name: &str) -> Result<(), String> {
+    async fn set_agent(&mut self, name: &str) -> Result<(), String> {
         if self.persona.name == name {
             self.emit.notice(NoticeLevel::Info, format!("{name} is at work already")).await;
             return Ok(());
         }
         let persona = self.personas.primary(name).map_err(|error| error.to_string())?;
-        let Backend::Native(native) = &mut self.backend;
-        native.play(&persona, &self.registry);
-        self.frame.send_replace(Frame::of(native));
+        let plays = self.backend.play(&persona, &self.calls.registry);
+        plays.ok_or("who answers here has agents of its own")?;
         self.ruler.set_rules(Arc::clone(&persona.rules));
         self.queries.set_agent(name);
         let model = persona.model.clone();
-        self.persona = persona;
+        self.persona = Arc::new(persona);
         self.emit.emit(Event::AgentChanged { agent: name.to_owned() }).await;
         match model {
             Some(model) => self.set_model(&model).await,
@@ -231,7 +237,7 @@ impl Engine {
     }
 }
 
-async fn answer(backend: &mut Backend, work: Work, io: &TurnIo<'_>) -> TurnSummary {
+async fn answer(backend: &mut Backend, work: Work, io: &TurnIo) -> TurnSummary {
     match work {
         Work::Prompt(prompt) => backend.run_turn(prompt, io).await,
         Work::Shell { typed, command } => command::run_for_user(&typed, &command, io).await,
@@ -241,14 +247,21 @@ async fn answer(backend: &mut Backend, work: Work, io: &TurnIo<'_>) -> TurnSumma
             summary.denied += denied;
             summary
         }
-        Work::Compact => backend.compact(io).await,
+        Work::Compact => match backend.compact(io).await {
+            Some(summary) => summary,
+            None => {
+                let message = "nothing to compact: who answers here looks after its context itself";
+                io.emit.notice(NoticeLevel::Info, message).await;
+                intake::empty_summary(Outcome::Completed)
+            }
+        },
         Work::Done(summary) => summary,
     }
 }
 
 /// Runs the commands inside a slash command, each through the guard; what is refused says so in its place. The text, and
 /// how many were denied.
-async fn fill(expanded: &Expanded, io: &TurnIo<'_>) -> (String, u32) {
+async fn fill(expanded: &Expanded, io: &TurnIo) -> (String, u32) {
     let (mut outputs, mut denied) = (Vec::new(), 0);
     for (n, command) in expanded.shells().enumerate() {
         let id = format!("slash-{}-{n}", io.emit.transcript().turns);

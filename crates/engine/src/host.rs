@@ -9,6 +9,7 @@ use zdx_protocol::{
     Command, CommandId, EngineHandle, ErrorKind, Event, Open, RequestId, Sent, SessionPick, TrustRequest,
 };
 
+use crate::backend::Backend;
 use crate::config::{ConfigError, Flags};
 use crate::configured::{Configured, Place};
 use crate::engine::{Engine, Inbox, Leave, failed};
@@ -47,8 +48,22 @@ impl Setup {
 
 /// Starts an engine. It has no session before one is opened.
 pub fn spawn(setup: Setup) -> EngineHandle {
+    launch(setup, Box::new(|| None))
+}
+
+/// The same with a backend that follows a script, in every session.
+#[cfg(feature = "testing")]
+pub fn spawn_scripted(setup: Setup, factory: crate::backend::scripted::Factory) -> EngineHandle {
+    launch(setup, Box::new(move || Some(Backend::Test(factory()))))
+}
+
+/// Who answers instead of a model, if somebody does.
+type Instance = Box<dyn Fn() -> Option<Backend> + Send + Sync>;
+
+fn launch(setup: Setup, scripted: Instance) -> EngineHandle {
     let (handle, end) = EngineHandle::pair();
     let host = Host {
+        scripted,
         root: setup.root.clone(),
         setup: Arc::new(setup),
         events: end.events,
@@ -62,6 +77,7 @@ pub fn spawn(setup: Setup) -> EngineHandle {
 }
 
 struct Host {
+    scripted: Instance,
     setup: Arc<Setup>,
     root: PathBuf,
     events: mpsc::Sender<Event>,
@@ -218,7 +234,7 @@ impl Host {
         if configured.standing == before {
             return Ok(());
         }
-        let choice = match self.session.as_ref().map(|engine| engine.queries.said()) {
+        let choice = match self.session.as_ref().map(|engine| engine.queries().said()) {
             Some(Ok(id)) => SessionChoice::Existing(id),
             Some(Err(_)) | None => self.new_session(),
         };
@@ -244,7 +260,7 @@ impl Host {
                 SessionPick::Latest => store.latest(None)?,
             }),
             Open::Fork { turn } => {
-                let open = self.session.as_ref().map(|engine| engine.queries.said());
+                let open = self.session.as_ref().map(|engine| engine.queries().said());
                 let none = || OpenError::NothingToFork("no session is open".to_owned());
                 let id = open.ok_or_else(none)?.map_err(|why| OpenError::NothingToFork(why.message))?;
                 SessionChoice::Existing(store.fork(id, turn)?)
@@ -322,7 +338,7 @@ impl Host {
         let Target { root, choice } = target;
         // It cannot be opened a second time while it is open.
         let is_open =
-            |id: SessionId| self.session.as_ref().is_some_and(|open| open.queries.saved == Some(id));
+            |id: SessionId| self.session.as_ref().is_some_and(|open| open.queries().saved == Some(id));
         if matches!(choice, SessionChoice::Existing(id) if is_open(id)) {
             self.leave_session().await;
         }
@@ -332,6 +348,7 @@ impl Host {
             configured,
             session: choice,
             events: self.events.clone(),
+            scripted: (self.scripted)(),
         };
         let opening = start::start(beginning);
         tokio::pin!(opening);

@@ -3,6 +3,7 @@
 
 mod backend;
 mod cache;
+mod call;
 pub mod config;
 mod configured;
 pub mod context;
@@ -13,7 +14,6 @@ mod guard;
 pub mod history;
 mod host;
 mod in_force;
-mod intake;
 pub mod library;
 mod logbook;
 mod models;
@@ -26,9 +26,16 @@ pub mod session;
 mod start;
 mod subagent;
 pub mod tools;
-mod turn;
 
 pub use configured::{Configured, Place};
 pub use guard::{GuardSetup, guard, guard_as};
 pub use host::{Setup, spawn};
 pub use models::ModelPicker;
+
+/// A backend that follows a script: what every backend relies on is tested with it.
+#[cfg(feature = "testing")]
+pub mod testing {
+    pub use crate::backend::TurnIo;
+    pub use crate::backend::scripted::{Factory, Permission, Scripted};
+    pub use crate::host::spawn_scripted;
+}

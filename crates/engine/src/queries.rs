@@ -4,16 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::watch;
-use zdx_models::{Client, Endpoint, list_models};
 use zdx_protocol::query::{
     AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting,
 };
 use zdx_protocol::{ErrorKind, FileChange, Query, Reply, Todo, Transcript, TrustState};
 
+use crate::backend::View;
 use crate::config::{Resolved, describe};
 use crate::configured::Configured;
-use crate::context::budget::Frame;
 use crate::context::complete::{Completer, Names};
 use crate::emit::Emitter;
 use crate::git;
@@ -32,25 +30,18 @@ pub struct Queries {
     pub root: PathBuf,
     pub resolved: Resolved,
     pub emit: Emitter,
-    pub client: Client,
+    pub backend: View,
     pub personas: Arc<Personas>,
     pub skills: Skills,
     pub commands: Arc<Commands>,
     pub todos: Arc<Todos>,
     pub policy: InForce,
     pub grants: Granted,
-    pub frame: watch::Receiver<Frame>,
     /// None when it is not saved.
     pub saved: Option<SessionId>,
     pub asker: Asker,
-    pub now: Mutex<AtWork>,
-}
-
-/// What changes while a session goes on.
-#[derive(Clone)]
-pub struct AtWork {
-    pub agent: String,
-    pub endpoint: Endpoint,
+    /// The agent at work.
+    pub agent: Mutex<String>,
 }
 
 /// Why there is no answer.
@@ -66,16 +57,8 @@ impl NoAnswer {
 }
 
 impl Queries {
-    pub fn at_work(&self) -> AtWork {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     pub fn set_agent(&self, agent: &str) {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).agent = agent.to_owned();
-    }
-
-    pub fn set_endpoint(&self, endpoint: Endpoint) {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).endpoint = endpoint;
+        *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = agent.to_owned();
     }
 
     pub async fn answer(self: Arc<Self>, query: Query) -> Result<Reply, NoAnswer> {
@@ -91,8 +74,8 @@ impl Queries {
             }
             Query::Models => self.models().await.map(Reply::Models),
             Query::Context => {
-                let frame = *self.frame.borrow();
-                Ok(Reply::Context(frame.gauge(self.emit.transcript().size()).usage()))
+                let usage = self.backend.usage(self.emit.transcript().size());
+                usage.map(Reply::Context).ok_or_else(|| not_ours("how full its context is"))
             }
             Query::Todos => Ok(Reply::Todos(self.todos())),
             Query::Config => Ok(Reply::Config(self.config())),
@@ -113,7 +96,7 @@ impl Queries {
     }
 
     fn agents(&self) -> Vec<AgentInfo> {
-        let at_work = self.at_work().agent;
+        let at_work = self.agent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let agents = self.personas.agents.iter().filter(|agent| !agent.hidden);
         let info = agents.map(|agent| AgentInfo {
             name: agent.name.clone(),
@@ -129,17 +112,11 @@ impl Queries {
     }
 
     async fn models(&self) -> Result<Vec<ModelOffer>, NoAnswer> {
-        let AtWork { endpoint, .. } = self.at_work();
+        let offered = self.backend.models().await.ok_or_else(|| not_ours("which models it could use"))?;
         // Servers like to quote the key that they refuse.
-        let refused = |error: zdx_models::ModelError| {
+        offered.map_err(|error| {
             NoAnswer::new(ErrorKind::Provider, self.emit.redactor().redact(&error.to_string()))
-        };
-        let offered = list_models(&self.client, &endpoint).await.map_err(refused)?;
-        let offer = |model: zdx_models::ModelInfo| ModelOffer {
-            name: Endpoint { model: model.id, ..endpoint.clone() }.label(),
-            context_limit: model.context_limit,
-        };
-        Ok(offered.into_iter().map(offer).collect())
+        })
     }
 
     fn completions(&self, line: &str, cursor: usize) -> Completions {
@@ -147,7 +124,7 @@ impl Queries {
         let agents = self.personas.agents.names(Mode::Primary);
         let own = self.commands.iter().map(|command| command.name.clone());
         let mut models: Vec<String> = self.resolved.config.models.keys().cloned().collect();
-        models.push(self.at_work().endpoint.label());
+        models.push(self.backend.model());
         let names = Names {
             agents: agents.into_iter().map(str::to_owned).collect(),
             commands: zdx_protocol::slash::names().map(str::to_owned).chain(own).collect(),
@@ -249,6 +226,10 @@ impl Queries {
 
 /// Of those that could be meant by the beginning of an id.
 const MOST_SESSIONS: usize = 200;
+
+fn not_ours(what: &str) -> NoAnswer {
+    NoAnswer::new(ErrorKind::Provider, format!("who answers here does not say {what}"))
+}
 
 fn named<'a>(items: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Named> {
     items.map(|(name, about)| Named { name: name.to_owned(), description: about.to_owned() }).collect()

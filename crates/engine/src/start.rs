@@ -8,31 +8,31 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use zdx_models::{Client, ModelError};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, ErrorKind, Event, Level, slash};
 
 use crate::backend::Backend;
-use crate::backend::native::Native;
+use crate::backend::native::{self, Native, Validation};
 use crate::cache::Cache;
+use crate::call::{Approvals, CallContext};
 use crate::config::Config;
 use crate::configured::Configured;
-use crate::context::budget::Frame;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
-use crate::engine::Engine;
+use crate::engine::{Cast, Engine};
 use crate::guard::{GuardSetup, guard};
 use crate::history::Asker;
 use crate::host::Setup;
 use crate::in_force::Ruler;
 use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
-use crate::models::{Chosen, ModelPicker};
+use crate::models::ModelPicker;
 use crate::persona::{self, Persona, PersonaError, Personas};
 use crate::policy::grants::{GrantStore, Granted};
 use crate::policy::{Disk, PolicyContext, RuleError, Rules};
-use crate::queries::{AtWork, Queries};
+use crate::queries::Queries;
 use crate::secrets::{self, SecretsError};
 use crate::session::{OpenError, SessionId, SessionStore};
 use crate::subagent::Subagents;
@@ -42,8 +42,6 @@ use crate::tools::skill::SkillTool;
 use crate::tools::task::Task;
 use crate::tools::workspace::Workspace;
 use crate::tools::{Todos, ToolContext};
-use crate::turn::Approvals;
-use crate::turn::validate::Validation;
 pub use announcement::Announcement;
 use opened::OpenedSession;
 
@@ -54,6 +52,8 @@ pub struct Beginning {
     pub configured: Configured,
     pub session: SessionChoice,
     pub events: mpsc::Sender<Event>,
+    /// Who answers instead of a model; tests have one that follows a script.
+    pub scripted: Option<Backend>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl StartError {
 
 /// Puts a session together. It does nothing before it is run.
 pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
-    let Beginning { setup, root, mut configured, session, events } = beginning;
+    let Beginning { setup, root, mut configured, session, events, scripted } = beginning;
     let workspace = Workspace::open(&root)
         .map(|workspace| workspace.with_home(setup.env.home()))
         .map_err(|source| StartError::Root { path: root.clone(), source })?;
@@ -127,25 +127,24 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     policy.rules = Arc::clone(&persona.rules);
     policy.skills = opened.loaded_skills(&library.skills);
 
-    let approvals = Approvals::default();
     let mut registry = Registry::standard();
     let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
     if let Some(skill) = SkillTool::new(&library.skills, allowed, policy.skills.clone()) {
         registry.add(Arc::new(skill));
     }
+    let calls = CallContext {
+        registry: Arc::new(registry.clone()),
+        tools,
+        grants: grants.clone(),
+        approvals: Approvals::default(),
+    };
     let subagents = Arc::new(Subagents {
-        config: Arc::clone(&config),
-        client: client.clone(),
-        picker: Arc::clone(&picker),
         personas: Arc::clone(&personas),
         store: opened.log.path().is_some().then(|| SessionStore::new(setup.paths.sessions())),
-        grants: grants.clone(),
-        approvals: approvals.clone(),
+        calls: calls.clone(),
         redactor: Arc::clone(&redactor),
         events: events.clone(),
         parent: opened.log.id(),
-        registry: registry.clone(),
-        tools: tools.clone(),
         now: Mutex::default(),
         denied: AtomicU32::default(),
     });
@@ -153,48 +152,36 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     if let Some(task) = Task::new(Arc::clone(&subagents), allowed) {
         registry.add(Arc::new(task));
     }
+    let calls = CallContext { registry: Arc::new(registry), ..calls };
+    let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen };
+    let backend = match scripted {
+        Some(scripted) => scripted,
+        None => Backend::Native(Box::new(native(&setup, seed, &persona, &calls.registry, &root))),
+    };
 
-    let at_work = AtWork { agent: persona.name.clone(), endpoint: chosen.endpoint.clone() };
-    let native = native(&setup, &config, client.clone(), chosen, &persona, &registry, &root);
-    let announcement = Announcement::new(&mut opened, &setup, &at_work, &policy, native.context_limit());
+    let announcement = Announcement::new(&mut opened, &setup, &persona, &policy, &backend.view());
     let saved = opened.log.path().is_some().then(|| opened.log.id());
     let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
     let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);
-    let (ruler, commands_known) = (Ruler::new(policy), Arc::new(library.commands));
-    let (frame, frame_now) = watch::channel(Frame::of(&native));
+    let ruler = Ruler::new(policy);
     let queries = Arc::new(Queries {
         asker: Asker { config, env: setup.env.clone(), explicit_model },
         setup,
         root,
         resolved: configured.resolved,
         emit: emit.clone(),
-        client,
+        backend: backend.view(),
         personas: Arc::clone(&personas),
         skills: library.skills,
-        commands: Arc::clone(&commands_known),
-        todos: Arc::clone(&tools.todos),
+        commands: Arc::new(library.commands),
+        todos: Arc::clone(&calls.tools.todos),
         policy: ruler.in_force(),
-        grants: grants.clone(),
-        frame: frame_now,
-        saved,
-        now: Mutex::new(at_work),
-    });
-    let engine = Engine {
-        emit,
-        backend: Backend::Native(Box::new(native)),
-        registry,
-        tools,
-        ruler,
         grants,
-        approvals,
-        picker,
-        personas,
-        persona,
-        subagents,
-        commands_known,
-        queries,
-        frame,
-    };
+        saved,
+        agent: Mutex::new(persona.name.clone()),
+    });
+    let cast = Cast { personas, persona, subagents };
+    let engine = Engine::new(emit, backend, calls, ruler, cast, queries);
     Ok(Started { engine, announcement })
 }
 
@@ -290,18 +277,10 @@ fn guarded(
     Ok((policy, Granted::new(opened.grants(root), store)))
 }
 
-fn native(
-    setup: &Setup,
-    config: &Arc<Config>,
-    client: Client,
-    chosen: Chosen,
-    persona: &Persona,
-    registry: &Registry,
-    root: &Path,
-) -> Native {
-    let mut native = Native::new(config, client, chosen, persona, registry);
+fn native(setup: &Setup, seed: native::Seed, persona: &Persona, registry: &Registry, root: &Path) -> Native {
+    let config = Arc::clone(&seed.config);
     let ttl = Duration::from_secs(u64::from(config.cache.ttl_hours) * 3600);
-    native.cache = Some(Cache::new(setup.paths.cache(config.cache.dir.as_deref()), ttl));
-    native.validation = Validation::choose(config, root, setup.person);
-    native
+    let cache = Cache::new(setup.paths.cache(config.cache.dir.as_deref()), ttl);
+    let validation = Validation::choose(&config, root, setup.person);
+    Native::new(seed, persona, registry).with(validation, cache)
 }

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zdx_models::Client;
 use zdx_protocol::display::labels;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
@@ -15,42 +14,31 @@ use zdx_protocol::{
     ToolOutput, Transcript, TurnSummary,
 };
 
-use crate::backend::native::Native;
-use crate::config::Config;
-use crate::context::budget::Frame;
+use crate::backend::{Backend, Seed, TurnIo};
+use crate::call::CallContext;
 use crate::emit::Emitter;
 use crate::in_force::InForce;
-use crate::models::{Chosen, ModelPicker};
 use crate::persona::{Persona, Personas};
-use crate::policy::grants::Granted;
 use crate::session::{SessionId, SessionLog, SessionStore};
-use crate::tools::registry::Registry;
 use crate::tools::todo::Todos;
 use crate::tools::workspace::Workspace;
 use crate::tools::{RunContext, ToolContext};
-use crate::turn::{Approvals, TurnIo};
 
 /// What a parent reads of a report; the whole is in the child's session.
 const REPORT_LIMIT: usize = 16 << 10;
 const EVENT_QUEUE: usize = 64;
 
-/// What children are made from. The parent's model and rules change while it runs: they are read at each launch.
+/// What children are made from. The parent's backend and rules change while it runs: they are read at each launch.
 pub struct Subagents {
-    pub config: Arc<Config>,
-    pub client: Client,
-    pub picker: Arc<ModelPicker>,
     pub personas: Arc<Personas>,
     /// None: the parent is not saved, so neither are its children.
     pub store: Option<SessionStore>,
-    pub grants: Granted,
-    pub approvals: Approvals,
+    /// With a registry without `task`: children have no children.
+    pub calls: CallContext,
     pub redactor: Arc<Redactor>,
     /// The parent's way to its front end, for questions and warnings.
     pub events: mpsc::Sender<Event>,
     pub parent: SessionId,
-    /// Without `task`: children have no children.
-    pub registry: Registry,
-    pub tools: ToolContext,
     pub now: Mutex<Option<ParentState>>,
     /// Calls that children were denied in the parent's turn.
     pub denied: AtomicU32,
@@ -59,14 +47,14 @@ pub struct Subagents {
 /// The parent as it is at this moment.
 #[derive(Clone)]
 pub struct ParentState {
-    pub chosen: Chosen,
+    pub seed: Seed,
     pub policy: InForce,
 }
 
 /// One child at work.
 struct Child {
-    native: Native,
-    persona: Persona,
+    backend: Backend,
+    persona: Arc<Persona>,
     policy: InForce,
     info: SessionInfo,
     log: SessionLog,
@@ -74,9 +62,9 @@ struct Child {
 }
 
 impl Subagents {
-    /// The parent's model and rules, for children launched from now on.
-    pub fn set_parent(&self, state: ParentState) {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+    /// The parent's backend and rules, for children launched from now on. None: it launches no agents of ours.
+    pub fn set_parent(&self, state: Option<ParentState>) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
     /// What was denied to children since this was last asked: the parent's turn answers for them.
@@ -103,43 +91,34 @@ impl Subagents {
 
     fn make(&self, agent: &str, call: &str) -> Result<Child, ToolError> {
         let state = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(ParentState { chosen, policy }) = state else {
-            return Err(ToolError::new(
-                ToolCode::Internal,
-                "no agent can be launched before the session has begun",
-            ));
+        let Some(ParentState { seed, policy }) = state else {
+            return Err(ToolError::new(ToolCode::Internal, "no agent can be launched here"));
         };
         let now = policy.now();
         let persona = self.personas.subagent(agent, &now.rules);
         let persona = persona.map_err(|error| ToolError::new(ToolCode::UnknownAgent, error.to_string()))?;
-        let chosen = match &persona.model {
-            Some(model) => self
-                .picker
-                .resolve(model)
-                .map_err(|error| ToolError::new(ToolCode::ModelError, error.to_string()))?,
-            None => chosen,
-        };
+        let backend = seed.grow(&persona, &self.calls.registry)?;
         let id = SessionId::random();
         let blobs = self.store.as_ref().map(|store| store.blobs(id));
-        let workspace = self.tools.workspace.for_child(call, blobs);
+        let workspace = self.calls.tools.workspace.for_child(call, blobs);
         let workspace = workspace.map_err(|error| ToolError::new(ToolCode::Internal, error.to_string()))?;
-        let native = Native::new(&self.config, self.client.clone(), chosen, &persona, &self.registry);
+        let view = backend.view();
         let info = SessionInfo {
             session: id.to_string(),
             root: now.root,
-            model: native.endpoint.label(),
+            model: view.model(),
             agent: persona.name.clone(),
             approval: now.approval,
-            context_limit: native.context_limit(),
+            context_limit: view.context_limit(),
             resumed: false,
             saved: self.store.is_some(),
             parent: Some(self.parent.to_string()),
             last: None,
         };
         Ok(Child {
-            native,
+            backend,
             policy: policy.under(Arc::clone(&persona.rules)),
-            persona,
+            persona: Arc::new(persona),
             info,
             workspace: Arc::new(workspace),
             log: self.store.as_ref().map_or_else(|| SessionLog::disabled(id), |store| store.create(id)),
@@ -155,23 +134,13 @@ impl Subagents {
     ) -> TurnSummary {
         let redactor = Arc::clone(&self.redactor);
         let emit = Emitter::new(child.log, Transcript::default(), redactor, events, None);
-        let frame = watch::Sender::new(Frame::of(&child.native));
         emit.emit(Event::SessionStarted(child.info)).await;
         emit.emit(Event::AgentChanged { agent: child.persona.name.clone() }).await;
         let todos = Arc::new(Todos::default());
-        let tools = ToolContext { todos, workspace: child.workspace, ..self.tools.clone() };
-        let io = TurnIo {
-            emit: &emit,
-            registry: &self.registry,
-            persona: &child.persona,
-            tools: &tools,
-            policy: child.policy,
-            grants: &self.grants,
-            approvals: &self.approvals,
-            frame: &frame,
-            cancel,
-        };
-        crate::turn::run::run(&mut child.native, Prompt::from(prompt), &io).await
+        let tools = ToolContext { todos, workspace: child.workspace, ..self.calls.tools.clone() };
+        let calls = CallContext { tools, ..self.calls.clone() };
+        let io = TurnIo::new(emit, &calls, child.persona, child.policy, cancel);
+        child.backend.run_turn(Prompt::from(prompt), &io).await
     }
 
     /// Passes on what a front end must know of (questions, calls, warnings) and keeps the rest in the child's own file.

@@ -1,26 +1,141 @@
-//! Who answers a turn: a model that we drive (`native`); other agents join this enum.
+//! Who answers a turn: a model that we drive (`native`); other agents join this enum. What a backend may do meanwhile is
+//! `TurnIo`; what can be asked of it beside a turn is its `View`.
 
-pub mod native;
+mod io;
+pub(crate) mod native;
+#[cfg(feature = "testing")]
+pub mod scripted;
 
-use zdx_protocol::{Prompt, TurnSummary};
+use zdx_models::ModelError;
+use zdx_protocol::query::ModelOffer;
+use zdx_protocol::transcript::ContextSize;
+use zdx_protocol::{ContextUsage, Prompt, ToolError, TurnSummary};
 
-use crate::turn::TurnIo;
+use crate::persona::Persona;
+use crate::tools::registry::Registry;
+pub use io::TurnIo;
 
-/// A closed set of what we own, so an enum and not a trait with a dozen defaults.
+/// A closed set of what we own, so an enum and not a trait with a dozen defaults. What one of them cannot do is `None`.
 pub enum Backend {
     Native(Box<native::Native>),
+    #[cfg(feature = "testing")]
+    Test(Box<dyn scripted::Scripted>),
 }
 
 impl Backend {
-    pub async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo<'_>) -> TurnSummary {
+    pub async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
         match self {
-            Self::Native(native) => crate::turn::run::run(native, prompt, io).await,
+            Self::Native(native) => native.run_turn(prompt, io).await,
+            #[cfg(feature = "testing")]
+            Self::Test(scripted) => scripted.run_turn(prompt, io.clone()).await,
         }
     }
 
-    pub async fn compact(&mut self, io: &TurnIo<'_>) -> TurnSummary {
+    /// `None`: it looks after its context itself.
+    pub async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
         match self {
-            Self::Native(native) => crate::turn::room::run_compaction(native, io).await,
+            Self::Native(native) => Some(native.compact(io).await),
+            #[cfg(feature = "testing")]
+            Self::Test(_) => None,
+        }
+    }
+
+    /// The name of the model that answers from the next request on, or why not. `None`: which model answers is not ours to
+    /// choose.
+    pub fn set_model(&mut self, model: &str) -> Option<Result<String, ModelError>> {
+        match self {
+            Self::Native(native) => Some(native.set_model(model)),
+            #[cfg(feature = "testing")]
+            Self::Test(_) => None,
+        }
+    }
+
+    /// Works as somebody else from the next request on. `None`: it has no agents of ours.
+    pub fn play(&mut self, persona: &Persona, registry: &Registry) -> Option<()> {
+        match self {
+            Self::Native(native) => {
+                native.play(persona, registry);
+                Some(())
+            }
+            #[cfg(feature = "testing")]
+            Self::Test(_) => None,
+        }
+    }
+
+    /// What agents are made from that work for this one. `None`: it launches its own.
+    pub fn seed(&self) -> Option<Seed> {
+        match self {
+            Self::Native(native) => Some(Seed::Native(native.seed())),
+            #[cfg(feature = "testing")]
+            Self::Test(_) => None,
+        }
+    }
+
+    pub fn view(&self) -> View {
+        match self {
+            Self::Native(native) => View::Native(native.view()),
+            #[cfg(feature = "testing")]
+            Self::Test(_) => View::Test,
+        }
+    }
+}
+
+/// A backend that another one can be made from, as its parent was at this moment.
+#[derive(Clone)]
+pub enum Seed {
+    Native(native::Seed),
+}
+
+impl Seed {
+    pub fn grow(&self, persona: &Persona, registry: &Registry) -> Result<Backend, ToolError> {
+        match self {
+            Self::Native(seed) => Ok(Backend::Native(Box::new(seed.grow(persona, registry)?))),
+        }
+    }
+}
+
+/// What is known of a backend without disturbing it.
+#[derive(Clone)]
+pub enum View {
+    Native(native::View),
+    #[cfg(feature = "testing")]
+    Test,
+}
+
+impl View {
+    /// Who answers, as a person names it.
+    pub fn model(&self) -> String {
+        match self {
+            Self::Native(view) => view.model(),
+            #[cfg(feature = "testing")]
+            Self::Test => "scripted".to_owned(),
+        }
+    }
+
+    /// Tokens the model can hold, when somebody knows.
+    pub fn context_limit(&self) -> Option<u64> {
+        match self {
+            Self::Native(view) => view.context_limit(),
+            #[cfg(feature = "testing")]
+            Self::Test => None,
+        }
+    }
+
+    /// With a conversation of this size. `None`: nobody knows what it keeps of it.
+    pub fn usage(&self, size: ContextSize) -> Option<ContextUsage> {
+        match self {
+            Self::Native(view) => Some(view.usage(size)),
+            #[cfg(feature = "testing")]
+            Self::Test => None,
+        }
+    }
+
+    /// What else could answer. `None`: nobody can say.
+    pub async fn models(&self) -> Option<Result<Vec<ModelOffer>, ModelError>> {
+        match self {
+            Self::Native(view) => Some(view.models().await),
+            #[cfg(feature = "testing")]
+            Self::Test => None,
         }
     }
 }

@@ -2,10 +2,9 @@
 //! Measures nothing itself: the transcript keeps its size, servers say what a token weighs.
 
 use zdx_protocol::transcript::{ContextSize, Measured, of_value};
-use zdx_protocol::{Breakdown, ContextUsage, ToolSpec, Transcript};
+use zdx_protocol::{Breakdown, ContextUsage, ToolSpec};
 
 use super::refusal;
-use crate::backend::native::Native;
 use crate::config::Config;
 use crate::models::Chosen;
 
@@ -61,10 +60,6 @@ impl Budget {
         wants
     }
 
-    pub fn limit(&self) -> Option<u64> {
-        self.limit
-    }
-
     pub fn set_limit(&mut self, limit: u64) {
         self.limit = Some(limit);
     }
@@ -116,11 +111,11 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn of(native: &Native) -> Self {
-        Self::new(&native.budget, &native.system, &native.tools)
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
     }
 
-    fn new(budget: &Budget, system: &str, tools: &[ToolSpec]) -> Self {
+    pub fn new(budget: &Budget, system: &str, tools: &[ToolSpec]) -> Self {
         let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + of_value(&tool.schema) + 60;
         let Budget { limit, max_tokens, refused_ratio, .. } = *budget;
         let (system, tools) = (system.len() as u64, tools.iter().map(tool).sum::<usize>() as u64);
@@ -159,10 +154,6 @@ impl Frame {
 }
 
 impl Gauge {
-    pub fn of(native: &Native, transcript: &Transcript) -> Self {
-        Frame::of(native).gauge(transcript.size())
-    }
-
     #[cfg(test)]
     pub fn new(budget: &Budget, system: &str, tools: &[ToolSpec], size: ContextSize) -> Self {
         Frame::new(budget, system, tools).gauge(size)
@@ -233,7 +224,7 @@ pub(super) fn limited(limit: u64) -> Budget {
 #[cfg(test)]
 mod tests {
     use zdx_protocol::record::{self, Record, UsageRecord};
-    use zdx_protocol::{Role, Usage};
+    use zdx_protocol::{Role, Transcript, Usage};
 
     use super::*;
 

@@ -12,8 +12,8 @@ impl Engine {
         self.emit.emit(event).await;
         self.emit.sync().await;
         let todos = self.emit.transcript().todos.clone();
-        if self.tools.todos.items() != todos {
-            self.tools.todos.reset(todos.clone());
+        if self.calls.tools.todos.items() != todos {
+            self.calls.tools.todos.reset(todos.clone());
             self.emit.emit(Event::TodosChanged { items: todos }).await;
         }
         Ok(())
@@ -21,8 +21,8 @@ impl Engine {
 
     async fn go(&self, way: Way) -> Result<Event, RevertError> {
         let plan = Plan::new(&self.emit.transcript(), way)?;
-        let blobs = self.tools.workspace.journal().blobs().ok_or(RevertError::NotSaved)?.clone();
-        let root = self.tools.workspace.root().to_owned();
+        let blobs = self.calls.tools.workspace.journal().blobs().ok_or(RevertError::NotSaved)?.clone();
+        let root = self.calls.tools.workspace.root().to_owned();
         // A workspace of its own: going back is no change that a tool made.
         let work = tokio::task::spawn_blocking(move || {
             let workspace = Workspace::open(&root)
@@ -32,7 +32,7 @@ impl Engine {
         match work.await {
             Ok(done) => done,
             Err(_) => Err(RevertError::Failed {
-                path: self.tools.workspace.root().to_owned(),
+                path: self.calls.tools.workspace.root().to_owned(),
                 why: "the work broke down; this is a defect of zdx".to_owned(),
             }),
         }

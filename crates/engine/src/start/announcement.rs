@@ -3,10 +3,11 @@
 use zdx_protocol::{Event, NoticeLevel, SessionInfo};
 
 use super::opened::OpenedSession;
+use crate::backend::View;
 use crate::engine::Engine;
 use crate::host::Setup;
+use crate::persona::Persona;
 use crate::policy::PolicyContext;
-use crate::queries::AtWork;
 
 pub struct Announcement {
     info: SessionInfo,
@@ -22,19 +23,19 @@ impl Announcement {
     pub fn new(
         opened: &mut OpenedSession,
         setup: &Setup,
-        at_work: &AtWork,
+        persona: &Persona,
         policy: &PolicyContext,
-        context_limit: Option<u64>,
+        backend: &View,
     ) -> Self {
-        let model = at_work.endpoint.label();
+        let model = backend.model();
         let changed = opened.resumed && opened.transcript.model.as_deref() != Some(model.as_str());
         let info = SessionInfo {
             session: opened.log.id().to_string(),
             root: policy.root.clone(),
             model: model.clone(),
-            agent: at_work.agent.clone(),
+            agent: persona.name.clone(),
             approval: policy.approval,
-            context_limit,
+            context_limit: backend.context_limit(),
             resumed: opened.resumed,
             saved: opened.log.path().is_some(),
             parent: opened.transcript.parent.clone(),
@@ -51,18 +52,18 @@ impl Announcement {
     }
 
     pub async fn announce(self, engine: &Engine) {
-        engine.emit.emit(Event::SessionStarted(self.info)).await;
+        engine.emit().emit(Event::SessionStarted(self.info)).await;
         for event in self.past {
-            engine.emit.emit(Event::Replayed { event: Box::new(event) }).await;
+            engine.emit().emit(Event::Replayed { event: Box::new(event) }).await;
         }
         for (level, message) in self.notices {
-            engine.emit.notice(level, message).await;
+            engine.emit().notice(level, message).await;
         }
         if let Some(agent) = self.agent {
-            engine.emit.emit(Event::AgentChanged { agent }).await;
+            engine.emit().emit(Event::AgentChanged { agent }).await;
         }
         if let Some(model) = self.model {
-            engine.emit.emit(Event::ModelChanged { model }).await;
+            engine.emit().emit(Event::ModelChanged { model }).await;
         }
     }
 }

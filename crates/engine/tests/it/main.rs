@@ -7,3 +7,4 @@ mod policy_fuzz;
 mod policy_odd;
 mod policy_properties;
 mod policy_scripts;
+mod seam;

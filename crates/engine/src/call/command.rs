@@ -11,9 +11,9 @@ use zdx_protocol::{
     ToolOutput, TurnState, TurnSummary, Usage,
 };
 
-use super::TurnIo;
 use super::approve::{Gate, Plan, gate};
 use super::life::{self, Finish, Start};
+use crate::backend::TurnIo;
 use crate::tools::{CommandOutput, End, RunOptions, ShellError, command_result};
 
 const PROGRESS_QUEUE: usize = 64;
@@ -57,7 +57,7 @@ impl NotRun {
 }
 
 /// `!command`: one user message with what was typed, one assistant message with what came of it.
-pub async fn run_for_user(typed: &str, command: &str, io: &TurnIo<'_>) -> TurnSummary {
+pub async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> TurnSummary {
     let start = Instant::now();
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
@@ -98,7 +98,7 @@ pub struct Refused {
 }
 
 /// What a slash command's own command says, to be put in its place.
-pub async fn output_of(id: String, command: &str, io: &TurnIo<'_>) -> Result<String, Refused> {
+pub async fn output_of(id: String, command: &str, io: &TurnIo) -> Result<String, Refused> {
     let timeout = io.tools.timeout;
     let wanted = Wanted { id, command, by: CallOrigin::Command, word: Origin::Model, timeout };
     match run_gated(wanted, io).await {
@@ -112,7 +112,7 @@ pub async fn output_of(id: String, command: &str, io: &TurnIo<'_>) -> Result<Str
 }
 
 /// Judged, asked about where needed, run with its output told as it comes.
-pub async fn run_gated(wanted: Wanted<'_>, io: &TurnIo<'_>) -> Result<CommandOutput, NotRun> {
+pub async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<CommandOutput, NotRun> {
     let begun = Instant::now();
     let by = wanted.by;
     let command = Value::String(wanted.command.to_owned());
@@ -131,7 +131,7 @@ pub async fn run_gated(wanted: Wanted<'_>, io: &TurnIo<'_>) -> Result<CommandOut
     result
 }
 
-async fn admitted(wanted: Wanted<'_>, call: &ToolCall, io: &TurnIo<'_>) -> Result<CommandOutput, NotRun> {
+async fn admitted(wanted: Wanted<'_>, call: &ToolCall, io: &TurnIo) -> Result<CommandOutput, NotRun> {
     let Wanted { id, command, by, word, timeout } = wanted;
     let cwd = io.tools.workspace.root().to_owned();
     let action = Action::Command { command: command.to_owned(), cwd: cwd.clone(), origin: word };

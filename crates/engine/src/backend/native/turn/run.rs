@@ -5,19 +5,18 @@ use std::time::Instant;
 use zdx_models::StopReason;
 use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnState, TurnSummary, Usage};
 
-use super::TurnIo;
-use super::call::Calls;
+use super::super::Native;
 use super::call_ids::CallIds;
+use super::calls::Calls;
 use super::fault;
 use super::remind::remind;
 use super::room;
 use super::stream::{self, Broken};
 use super::validate::Check;
-use crate::backend::native::Native;
-use crate::context::budget::Gauge;
+use crate::backend::TurnIo;
 use crate::context::cap::ResultRoom;
 
-pub async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo<'_>) -> TurnSummary {
+pub async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> TurnSummary {
     let start = Instant::now();
     remind(&prompt, io).await;
     let turn = io.emit.transcript().turns + 1;
@@ -59,7 +58,7 @@ struct Turn {
 }
 
 impl Turn {
-    async fn steps(&mut self, native: &mut Native, io: &TurnIo<'_>) -> Outcome {
+    async fn steps(&mut self, native: &mut Native, io: &TurnIo) -> Outcome {
         let max_steps = native.max_steps;
         for step in 1.. {
             match room::make(native, io).await {
@@ -75,7 +74,7 @@ impl Turn {
                 Ok(()) => {}
                 Err(Broken::Interrupted) => return Outcome::Interrupted,
                 Err(Broken::Failed(error, why)) => {
-                    let (kind, message) = fault::explain(&error, why, &native.endpoint);
+                    let (kind, message) = fault::explain(&error, why, native.endpoint());
                     io.emit.emit(Event::Error { command: None, kind, message, details: None }).await;
                     return Outcome::Error;
                 }
@@ -88,7 +87,7 @@ impl Turn {
                     Check::Passed | Check::GivenUp | Check::Skipped => return Outcome::Completed,
                 }
             }
-            let gauge = Gauge::of(native, &io.emit.transcript());
+            let gauge = native.gauge(&io.emit.transcript());
             self.calls.room = ResultRoom::new(gauge.result_bytes());
             self.calls.run(answer.calls, io).await;
             if io.cancel.is_cancelled() {
@@ -114,7 +113,7 @@ impl Turn {
 
 impl Turn {
     /// Skipped when nothing was edited or there is no check to make.
-    async fn check(&mut self, native: &Native, io: &TurnIo<'_>) -> Check {
+    async fn check(&mut self, native: &Native, io: &TurnIo) -> Check {
         let edited = std::mem::take(&mut self.calls.edited_code);
         let Some(validation) = native.validation.as_ref().filter(|_| edited) else { return Check::Skipped };
         let check = validation.check(self.failed_checks, io).await;
@@ -123,12 +122,12 @@ impl Turn {
     }
 }
 
-async fn limit(message: String, io: &TurnIo<'_>) {
+async fn limit(message: String, io: &TurnIo) {
     io.emit.emit(Event::Error { command: None, kind: ErrorKind::Limit, message, details: None }).await;
 }
 
 /// An answer that ended for another reason than being done must not look finished.
-async fn tell_stop(stop: Option<&StopReason>, text: &str, io: &TurnIo<'_>) {
+async fn tell_stop(stop: Option<&StopReason>, text: &str, io: &TurnIo) {
     let message = match stop {
         Some(StopReason::Length) => {
             "the answer was cut off at max_tokens; raise it, or ask to go on".to_owned()

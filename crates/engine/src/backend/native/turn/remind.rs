@@ -3,12 +3,12 @@
 
 use zdx_protocol::{Event, Prompt, Todo, TodoStatus, Transcript};
 
-use super::TurnIo;
+use crate::backend::TurnIo;
 
 const EVERY: u32 = 10;
 const TITLE: usize = 120;
 
-pub async fn remind(prompt: &Prompt, io: &TurnIo<'_>) {
+pub async fn remind(prompt: &Prompt, io: &TurnIo) {
     let multi_step = prompt.is_multi_step();
     let (reminder, listless) = {
         let transcript = io.emit.transcript();

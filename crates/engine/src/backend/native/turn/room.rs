@@ -9,10 +9,10 @@ use zdx_protocol::{
     Compacted, Event, Message, NoticeLevel, Outcome, Part, Role, TurnState, TurnSummary, Usage,
 };
 
-use super::TurnIo;
+use super::super::Native;
 use super::stream::{self, Broken};
-use crate::backend::native::Native;
-use crate::context::budget::{Frame, Gauge, Lesson};
+use crate::backend::TurnIo;
+use crate::context::budget::{Gauge, Lesson};
 use crate::context::compact::{self, Plan, summary};
 use crate::context::prune;
 
@@ -22,18 +22,18 @@ const LEAST_ASKED: u64 = 200;
 const MOST_ASKED: u64 = 4_096;
 
 /// Before a request. Returns what asking for a summary has used.
-pub async fn make(native: &mut Native, io: &TurnIo<'_>) -> Result<Usage, Broken> {
+pub async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, Broken> {
     ask_for_limit(native, io).await?;
-    io.frame.send_replace(Frame::of(native));
-    let gauge = Gauge::of(native, &io.emit.transcript());
-    let prune = (native.config.compaction.prune && gauge.should_prune())
+    native.tell_view();
+    let gauge = native.gauge(&io.emit.transcript());
+    let prune = (native.config().compaction.prune && gauge.should_prune())
         .then(|| prune::plan(io.emit.transcript().messages(), &gauge))
         .flatten();
     if let Some(prune) = prune {
         io.emit.emit(Event::Pruned { calls: prune.calls, bytes: prune.bytes }).await;
     }
-    let gauge = Gauge::of(native, &io.emit.transcript());
-    let plan = (native.config.compaction.auto && gauge.should_compact())
+    let gauge = native.gauge(&io.emit.transcript());
+    let plan = (native.config().compaction.auto && gauge.should_compact())
         .then(|| compact::plan(&io.emit.transcript(), &gauge, Trigger::Auto))
         .flatten();
     if let Some(plan) = plan {
@@ -43,9 +43,9 @@ pub async fn make(native: &mut Native, io: &TurnIo<'_>) -> Result<Usage, Broken>
 }
 
 /// `/compact`: a turn of its own, so that it can be interrupted like any other.
-pub async fn run_compaction(native: &mut Native, io: &TurnIo<'_>) -> TurnSummary {
+pub async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSummary {
     let start = std::time::Instant::now();
-    let gauge = Gauge::of(native, &io.emit.transcript());
+    let gauge = native.gauge(&io.emit.transcript());
     let plan = compact::plan(&io.emit.transcript(), &gauge, Trigger::Asked);
     let result = match plan {
         Some(plan) => compact(native, io, plan, &gauge).await,
@@ -70,9 +70,9 @@ pub async fn run_compaction(native: &mut Native, io: &TurnIo<'_>) -> TurnSummary
     TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms }
 }
 
-pub async fn tell_usage(native: &Native, io: &TurnIo<'_>) {
-    io.frame.send_replace(Frame::of(native));
-    let usage = Gauge::of(native, &io.emit.transcript()).usage();
+pub async fn tell_usage(native: &mut Native, io: &TurnIo) {
+    native.tell_view();
+    let usage = native.gauge(&io.emit.transcript()).usage();
     io.emit.emit(Event::ContextUsage(usage)).await;
 }
 
@@ -86,8 +86,8 @@ pub struct Overflow {
 
 impl Overflow {
     /// True when the request is worth sending again.
-    pub async fn remedy(&mut self, native: &mut Native, io: &TurnIo<'_>, message: &str) -> bool {
-        let gauge = Gauge::of(native, &io.emit.transcript());
+    pub async fn remedy(&mut self, native: &mut Native, io: &TurnIo, message: &str) -> bool {
+        let gauge = native.gauge(&io.emit.transcript());
         match native.budget.learn(message, &gauge) {
             Lesson::AskForLess(cap) if self.cap.is_none() => {
                 self.cap = Some(cap);
@@ -100,11 +100,11 @@ impl Overflow {
     }
 
     /// Without the model: what it refused as too long it would refuse again.
-    async fn compact(&mut self, native: &Native, io: &TurnIo<'_>) -> bool {
-        if std::mem::replace(&mut self.compacted, true) || !native.config.compaction.auto {
+    async fn compact(&mut self, native: &Native, io: &TurnIo) -> bool {
+        if std::mem::replace(&mut self.compacted, true) || !native.config().compaction.auto {
             return false;
         }
-        let gauge = Gauge::of(native, &io.emit.transcript());
+        let gauge = native.gauge(&io.emit.transcript());
         let plan = compact::plan(&io.emit.transcript(), &gauge, Trigger::Refused);
         let Some(plan) = plan else { return false };
         self.cap = None;
@@ -113,7 +113,7 @@ impl Overflow {
     }
 }
 
-async fn compact(native: &Native, io: &TurnIo<'_>, plan: Plan, gauge: &Gauge) -> Result<Usage, Broken> {
+async fn compact(native: &Native, io: &TurnIo, plan: Plan, gauge: &Gauge) -> Result<Usage, Broken> {
     io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
     let (said, usage) = ask_for_summary(native, io, plan.summary_bytes, gauge).await?;
     if usage != Usage::default() {
@@ -123,7 +123,7 @@ async fn compact(native: &Native, io: &TurnIo<'_>, plan: Plan, gauge: &Gauge) ->
     Ok(usage)
 }
 
-async fn record(plan: Plan, said: Option<String>, io: &TurnIo<'_>) {
+async fn record(plan: Plan, said: Option<String>, io: &TurnIo) {
     let compaction = plan.finish(said, &io.emit.transcript());
     io.emit.emit(Event::Compacted(Compacted(Box::new(compaction)))).await;
     io.emit.sync().await;
@@ -132,7 +132,7 @@ async fn record(plan: Plan, said: Option<String>, io: &TurnIo<'_>) {
 /// Nothing when there is no room to ask, the server fails, or the answer is no summary.
 async fn ask_for_summary(
     native: &Native,
-    io: &TurnIo<'_>,
+    io: &TurnIo,
     bytes: usize,
     gauge: &Gauge,
 ) -> Result<(Option<String>, Usage), Broken> {
@@ -171,7 +171,7 @@ async fn listen(
     let mut request = stream::request(native, messages, max_tokens);
     // Thinking has a budget of its own that would not fit into so short an answer.
     request.thinking = None;
-    let mut stream = native.client.start(&native.endpoint, &request).await?;
+    let mut stream = native.seed.client.start(native.endpoint(), &request).await?;
     while let Some(event) = stream.next().await? {
         match event {
             ModelEvent::Text(text) => answer.text.push_str(&text),
@@ -188,24 +188,24 @@ async fn listen(
 }
 
 /// Once a session, and only when it matters: no connection is made that a turn does not need.
-async fn ask_for_limit(native: &mut Native, io: &TurnIo<'_>) -> Result<(), Broken> {
-    let gauge = Gauge::of(native, &io.emit.transcript());
+async fn ask_for_limit(native: &mut Native, io: &TurnIo) -> Result<(), Broken> {
+    let gauge = native.gauge(&io.emit.transcript());
     if !native.budget.wants_limit(&gauge) {
         return Ok(());
     }
-    let key = format!("context-limit {} {}", native.endpoint.base_url, native.endpoint.label());
+    let key = format!("context-limit {} {}", native.endpoint().base_url, native.endpoint().label());
     if let Some(limit) = native.cache.as_ref().and_then(|cache| cache.get(&key)) {
         native.budget.set_limit(limit);
         return Ok(());
     }
-    let asking = tokio::time::timeout(ASK_LIMIT, list_models(&native.client, &native.endpoint));
+    let asking = tokio::time::timeout(ASK_LIMIT, list_models(&native.seed.client, native.endpoint()));
     let listed = tokio::select! {
         biased;
         () = io.cancel.cancelled() => return Err(Broken::Interrupted),
         listed = asking => listed,
     };
     let Ok(Ok(models)) = listed else { return Ok(()) };
-    let model = models.into_iter().find(|model| model.id == native.endpoint.model);
+    let model = models.into_iter().find(|model| model.id == native.endpoint().model);
     if let Some(limit) = model.and_then(|model| model.context_limit) {
         native.budget.set_limit(limit);
         if let Some(cache) = &native.cache {

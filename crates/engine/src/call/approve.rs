@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Map;
 use zdx_protocol::{
-    Action, ApprovalRequest, Danger, Decision, Event, Level, NoticeLevel, Preview, Reason, ReasonCode,
-    RequestId, ToolCall, ToolCode, ToolError, TurnState, Verdict,
+    Action, Approval, ApprovalRequest, Arguments, Danger, Decision, Event, Level, NoticeLevel, Preview,
+    Reason, ReasonCode, RequestId, ToolCall, ToolCode, ToolError, TurnState, Verdict,
 };
 
-use super::TurnIo;
+use crate::backend::TurnIo;
 use crate::in_force::InForce;
 use crate::policy::{self, Explanation, PolicyContext};
 
@@ -40,7 +41,7 @@ enum Asked {
     Interrupted,
 }
 
-pub async fn gate(io: &TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate {
+pub async fn gate(io: &TurnIo, call: &ToolCall, plan: Plan<'_>) -> Gate {
     let mut policy = io.policy.clone();
     let mut answered: Option<Explanation> = None;
     loop {
@@ -72,7 +73,7 @@ pub async fn gate(io: &TurnIo<'_>, call: &ToolCall, plan: Plan<'_>) -> Gate {
 }
 
 /// The decision looks at files, which can hang on a dead mount: not on the thread that hears Ctrl-C.
-async fn judge(io: &TurnIo<'_>, action: &Action, context: PolicyContext) -> Explanation {
+async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Explanation {
     let action = action.clone();
     let broken = || {
         let reason = Reason {
@@ -103,8 +104,49 @@ struct Question {
     context: PolicyContext,
 }
 
+/// Something that another agent will do itself, if it may. Its own program runs it: our rules can ask, not guard.
+#[cfg_attr(not(feature = "testing"), allow(dead_code))]
+pub struct Permission {
+    /// The call it is about, as that agent names it.
+    pub id: String,
+    pub tool: String,
+    pub action: Action,
+    pub preview: Preview,
+    /// Why it is asked about, in that agent's words.
+    pub reason: String,
+}
+
+/// What the person says, or the preset in his place. Nothing when the turn was interrupted.
+#[cfg_attr(not(feature = "testing"), allow(dead_code))]
+pub async fn permit(io: &TurnIo, permission: Permission) -> Option<Decision> {
+    let Permission { id, tool, action, preview, reason } = permission;
+    let call = ToolCall { id, name: tool, arguments: Arguments::Object(Map::new()) };
+    let plan = Plan { action: &action, preview: &preview, doomed: None };
+    let mut policy = io.policy.clone();
+    loop {
+        let context = policy.seen();
+        match context.approval {
+            Approval::Yolo => return Some(Decision::AllowOnce),
+            Approval::Balanced | Approval::Paranoid if !context.person => {
+                let word = "nobody is there to be asked".to_owned();
+                return Some(Decision::Deny { word: Some(word) });
+            }
+            Approval::Balanced | Approval::Paranoid => {}
+        }
+        let reason = Reason { code: ReasonCode::ApprovalRequired, message: reason.clone(), rule: None };
+        // What it does is not ours to guard, so it cannot be ours to remember either.
+        let question = Question { danger: Danger::Confirm, reason, context };
+        match ask(io, &call, plan, question, &mut policy).await {
+            Asked::Allowed => return Some(Decision::AllowOnce),
+            Asked::Rejected(error) => return Some(Decision::Deny { word: Some(error.message) }),
+            Asked::Interrupted => return None,
+            Asked::Overtaken => {}
+        }
+    }
+}
+
 async fn ask(
-    io: &TurnIo<'_>,
+    io: &TurnIo,
     call: &ToolCall,
     plan: Plan<'_>,
     question: Question,
@@ -148,7 +190,7 @@ async fn ask(
 
 /// Remembers what is to be remembered, and tells what was decided.
 async fn settle(
-    io: &TurnIo<'_>,
+    io: &TurnIo,
     call: &ToolCall,
     request: RequestId,
     decision: Decision,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use zdx_protocol::display::diff::first_changed_line;
 use zdx_protocol::{Action, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolOutput};
 
-use super::TurnIo;
+use crate::backend::TurnIo;
 
 /// How a call ended.
 pub struct Finish {
@@ -15,7 +15,7 @@ pub struct Finish {
     pub took: Duration,
 }
 
-pub async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo<'_>) {
+pub async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo) {
     let event = Event::ToolRequested {
         id: call.id.clone(),
         name: call.name.clone(),
@@ -35,7 +35,7 @@ pub struct Start<'a> {
     pub line: Option<u64>,
 }
 
-pub async fn started(call: &ToolCall, origin: CallOrigin, start: Start<'_>, io: &TurnIo<'_>) {
+pub async fn started(call: &ToolCall, origin: CallOrigin, start: Start<'_>, io: &TurnIo) {
     let Start { action, preview, line } = start;
     let line = line.or_else(|| action.diff(preview).and_then(first_changed_line));
     let event = Event::ToolStarted {
@@ -51,7 +51,7 @@ pub async fn started(call: &ToolCall, origin: CallOrigin, start: Start<'_>, io: 
 
 /// Effects come before the result, and are saved before anybody hears of it: neither a list that was changed nor the way
 /// back from a changed file is ever lost to a crash.
-pub async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish, io: &TurnIo<'_>) {
+pub async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish, io: &TurnIo) {
     if let Some(items) = io.tools.todos.take_change() {
         io.emit.emit(Event::TodosChanged { items }).await;
     }

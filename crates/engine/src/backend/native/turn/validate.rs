@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use zdx_protocol::{CallOrigin, CheckResult, Checked, Event, Origin};
 
-use super::TurnIo;
-use super::command::{Wanted, report, run_gated};
+use crate::backend::TurnIo;
+use crate::call::command::{Wanted, report, run_gated};
 use crate::config::Config;
 use crate::tools::End;
 
@@ -53,7 +53,7 @@ impl Validation {
 
     /// `failures`: how many checks of this turn went back to the model before. The last repair is checked too, so
     /// that nobody is left to guess whether it helped.
-    pub async fn check(&self, failures: u32, io: &TurnIo<'_>) -> Check {
+    pub async fn check(&self, failures: u32, io: &TurnIo) -> Check {
         let id = format!("check-{}-{}", io.emit.transcript().turns, failures + 1);
         let wanted = Wanted {
             id: id.clone(),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use zdx_protocol::display::format::count;
 use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnSummary, Usage};
 
+use super::Engine;
 use crate::context::mentions::{self, Attached, Input, Mention};
-use crate::engine::Engine;
 use crate::library::Expanded;
 
 /// What is left to do for a turn.
@@ -94,7 +94,7 @@ impl Engine {
         if mentions.is_empty() {
             return;
         }
-        let (mentions, workspace) = (mentions.to_vec(), Arc::clone(&self.tools.workspace));
+        let (mentions, workspace) = (mentions.to_vec(), Arc::clone(&self.calls.tools.workspace));
         let work = tokio::task::spawn_blocking(move || mentions::attach(&mentions, &workspace));
         let Attached { attachments, agent, notices, .. } = work.await.unwrap_or_default();
         for notice in notices {
@@ -131,6 +131,6 @@ impl Engine {
     }
 }
 
-fn empty_summary(outcome: Outcome) -> TurnSummary {
+pub fn empty_summary(outcome: Outcome) -> TurnSummary {
     TurnSummary { outcome, text: String::new(), usage: Usage::default(), denied: 0, duration_ms: 0 }
 }

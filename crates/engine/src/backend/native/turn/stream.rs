@@ -7,11 +7,10 @@ use zdx_models::retry::{self, NoRetry, Retry};
 use zdx_models::{ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
 use zdx_protocol::{Event, Message, TurnState, Usage};
 
-use super::TurnIo;
+use super::super::Native;
 use super::call_ids::{AnswerIds, CallIds, Identified};
 use super::room::Overflow;
-use crate::backend::native::Native;
-use crate::context::budget::Gauge;
+use crate::backend::TurnIo;
 
 /// What the model said in one answer.
 #[derive(Default)]
@@ -34,7 +33,7 @@ pub enum Broken {
     Failed(ModelError, Option<NoRetry>),
 }
 
-pub async fn answer(native: &mut Native, ids: &mut CallIds, io: &TurnIo<'_>) -> (Answer, Result<(), Broken>) {
+pub async fn answer(native: &mut Native, ids: &mut CallIds, io: &TurnIo) -> (Answer, Result<(), Broken>) {
     let mut attempt = 0;
     let mut overflow = Overflow::default();
     loop {
@@ -85,7 +84,7 @@ fn retry_delay(
     if let ModelError::ContextTooLong { .. } = error {
         return Err(None);
     }
-    let of = native.config.retries;
+    let of = native.config().retries;
     match retry::decide(error, attempt, of, shown, dice()) {
         Retry::After(delay) => Ok((delay, of)),
         Retry::No { why } => Err(Some(why)),
@@ -99,7 +98,7 @@ fn dice() -> f64 {
 
 async fn ask_once(
     native: &Native,
-    io: &TurnIo<'_>,
+    io: &TurnIo,
     cap: Option<u32>,
     ids: &mut CallIds,
     answer: &mut Answer,
@@ -123,25 +122,25 @@ async fn ask_once(
     Ok(())
 }
 
-async fn start(native: &Native, io: &TurnIo<'_>, cap: Option<u32>) -> Result<ModelStream, Broken> {
+async fn start(native: &Native, io: &TurnIo, cap: Option<u32>) -> Result<ModelStream, Broken> {
     let outgoing = outgoing(native, io, cap).map_err(|error| Broken::Failed(error, None))?;
     tokio::select! {
         biased;
         () = io.cancel.cancelled() => Err(Broken::Interrupted),
-        stream = native.client.carry(&native.endpoint, outgoing) => stream.map_err(|error| Broken::Failed(error, None)),
+        stream = native.seed.client.carry(native.endpoint(), outgoing) => stream.map_err(|error| Broken::Failed(error, None)),
     }
 }
 
-fn outgoing(native: &Native, io: &TurnIo<'_>, cap: Option<u32>) -> Result<Outgoing, ModelError> {
+fn outgoing(native: &Native, io: &TurnIo, cap: Option<u32>) -> Result<Outgoing, ModelError> {
     let transcript = io.emit.transcript();
-    let max_tokens = Gauge::of(native, &transcript).max_tokens();
+    let max_tokens = native.gauge(&transcript).max_tokens();
     let request = request(native, transcript.messages(), cap.unwrap_or(max_tokens).min(max_tokens));
-    Outgoing::new(&native.endpoint, &request)
+    Outgoing::new(native.endpoint(), &request)
 }
 
 pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_tokens: u32) -> ModelRequest<'a> {
     ModelRequest {
-        model: &native.endpoint.model,
+        model: &native.endpoint().model,
         system: &native.system,
         messages,
         tools: &native.tools,
@@ -149,11 +148,11 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
         temperature: native.temperature,
         top_p: native.top_p,
         thinking: native.thinking(),
-        stream: native.config.stream,
+        stream: native.config().stream,
     }
 }
 
-async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut Answer, io: &TurnIo<'_>) {
+async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut Answer, io: &TurnIo) {
     match event {
         ModelEvent::Text(text) => {
             answer.shown = true;
@@ -180,13 +179,13 @@ async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut Answer, io: &Tu
     }
 }
 
-async fn keep_partial(answer: &mut Answer, io: &TurnIo<'_>) {
+async fn keep_partial(answer: &mut Answer, io: &TurnIo) {
     close_text(answer, io, true).await;
     // A call that came before the break was never run and is not part of the history.
     answer.calls.clear();
 }
 
-async fn close_text(answer: &mut Answer, io: &TurnIo<'_>, partial: bool) {
+async fn close_text(answer: &mut Answer, io: &TurnIo, partial: bool) {
     if answer.open_text.is_empty() {
         return;
     }

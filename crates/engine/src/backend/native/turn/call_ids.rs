@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use zdx_protocol::{ToolCall, ToolCode, ToolError};
 
-use super::TurnIo;
+use crate::backend::TurnIo;
 
 /// A call under the id it keeps. With a fault it is answered, not run.
 pub struct Identified {
@@ -37,7 +37,7 @@ struct Given {
 
 impl CallIds {
     /// The id of a call that is just beginning.
-    pub fn announce(&mut self, wanted: &str, answer: &mut AnswerIds, io: &TurnIo<'_>) -> String {
+    pub fn announce(&mut self, wanted: &str, answer: &mut AnswerIds, io: &TurnIo) -> String {
         let again = !self.used.insert(wanted.to_owned());
         let transcript = io.emit.transcript();
         let is_free = |id: &str| !transcript.has_call(id) && answer.given.iter().all(|given| given.id != id);
@@ -47,7 +47,7 @@ impl CallIds {
         id
     }
 
-    pub fn identify(&mut self, mut call: ToolCall, answer: &mut AnswerIds, io: &TurnIo<'_>) -> Identified {
+    pub fn identify(&mut self, mut call: ToolCall, answer: &mut AnswerIds, io: &TurnIo) -> Identified {
         // Models have their own names for tools; everyone else hears ours.
         call.name = io.tool_name(call.name);
         let known = |given: &Given| !given.taken && given.wanted == call.id;

@@ -1,0 +1,66 @@
+//! What a backend may do while it answers a turn: tell what happens, have a call run here, ask the person. Shared: it may be
+//! cloned into as many tasks as a backend has, so that an agent's process can call back while its answer streams.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use zdx_protocol::{Decision, Event, ToolCall, ToolOutput};
+
+use crate::call::approve::{self, Permission};
+use crate::call::{self, Approvals, CallContext};
+use crate::emit::Emitter;
+use crate::in_force::InForce;
+use crate::persona::Persona;
+use crate::policy::grants::Granted;
+use crate::tools::ToolContext;
+use crate::tools::registry::Registry;
+
+#[derive(Clone)]
+pub struct TurnIo {
+    pub(crate) emit: Emitter,
+    pub(crate) registry: Arc<Registry>,
+    /// Who is at work: it may not use every tool there is.
+    pub(crate) persona: Arc<Persona>,
+    pub(crate) tools: ToolContext,
+    pub(crate) policy: InForce,
+    pub(crate) grants: Granted,
+    pub(crate) approvals: Approvals,
+    /// The user wants it stopped.
+    pub cancel: CancellationToken,
+}
+
+// Whoever drives a model itself runs calls in waves; these are for backends that are other agents.
+#[cfg_attr(not(feature = "testing"), allow(dead_code))]
+impl TurnIo {
+    pub async fn emit(&self, event: Event) {
+        self.emit.emit(event).await;
+    }
+
+    /// Has one call run here, by our tools and under our rules: its whole life is told, and its result comes back.
+    pub async fn call(&self, call: ToolCall) -> ToolOutput {
+        call::single(call, self).await
+    }
+
+    /// What the person says to something that another agent will do itself. Nothing: the turn was interrupted.
+    pub async fn ask(&self, permission: Permission) -> Option<Decision> {
+        approve::permit(self, permission).await
+    }
+}
+
+impl TurnIo {
+    pub(crate) fn new(
+        emit: Emitter,
+        calls: &CallContext,
+        persona: Arc<Persona>,
+        policy: InForce,
+        cancel: CancellationToken,
+    ) -> Self {
+        let CallContext { registry, tools, grants, approvals } = calls.clone();
+        Self { emit, registry, persona, tools, policy, grants, approvals, cancel }
+    }
+
+    /// Our own name for a tool that a model names.
+    pub(crate) fn tool_name(&self, name: String) -> String {
+        self.registry.find(&name).map_or(name, |tool| tool.spec().name.to_string())
+    }
+}

@@ -1,0 +1,146 @@
+//! A model behind an API: where it is, what it is told, how much it may use, and (in `turn`) how it is driven.
+
+mod turn;
+mod view;
+
+use std::sync::Arc;
+
+use zdx_models::{Client, Endpoint, ModelError, Thinking};
+use zdx_protocol::{Prompt, ToolCode, ToolError, ToolSpec, Transcript, TurnSummary};
+
+use super::TurnIo;
+use crate::cache::Cache;
+use crate::config::Config;
+use crate::context::budget::{Budget, Frame, Gauge};
+use crate::models::{Chosen, ModelPicker};
+use crate::persona::Persona;
+use crate::tools::registry::Registry;
+pub use turn::validate::Validation;
+pub use view::View;
+use view::Watched;
+
+pub struct Native {
+    seed: Seed,
+    /// The same bytes in every request until the agent changes: servers cache by prefix.
+    system: String,
+    tools: Vec<ToolSpec>,
+    budget: Budget,
+    max_steps: Option<u32>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    /// What must hold before a turn that edited code is done.
+    validation: Option<Validation>,
+    /// Where what servers said of themselves is kept for a while.
+    cache: Option<Cache>,
+    watched: Watched,
+}
+
+/// What models are reached with, and the one in use.
+#[derive(Clone)]
+pub struct Seed {
+    pub config: Arc<Config>,
+    pub client: Client,
+    pub picker: Arc<ModelPicker>,
+    pub chosen: Chosen,
+}
+
+impl Seed {
+    /// For an agent that works for another one: with that one's model, unless it has its own.
+    pub fn grow(&self, persona: &Persona, registry: &Registry) -> Result<Native, ToolError> {
+        let mut seed = self.clone();
+        if let Some(model) = &persona.model {
+            let resolved = self.picker.resolve(model);
+            seed.chosen =
+                resolved.map_err(|error| ToolError::new(ToolCode::ModelError, error.to_string()))?;
+        }
+        Ok(Native::new(seed, persona, registry))
+    }
+}
+
+impl Native {
+    pub fn new(seed: Seed, persona: &Persona, registry: &Registry) -> Self {
+        let Seed { config, chosen, .. } = &seed;
+        let mut native = Self {
+            budget: Budget::new(config, chosen),
+            system: persona.system.clone(),
+            tools: persona.tools(registry),
+            max_steps: persona.max_steps.or(config.max_steps),
+            temperature: persona.temperature.or(config.temperature),
+            top_p: persona.top_p.or(config.top_p),
+            validation: None,
+            cache: None,
+            watched: Watched::new(&seed),
+            seed,
+        };
+        native.tell_view();
+        native
+    }
+
+    /// The session's own: it checks its work, and keeps what it learns of servers.
+    pub fn with(mut self, validation: Option<Validation>, cache: Cache) -> Self {
+        self.validation = validation;
+        self.cache = Some(cache);
+        self
+    }
+
+    pub async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
+        turn::run::run(self, prompt, io).await
+    }
+
+    pub async fn compact(&mut self, io: &TurnIo) -> TurnSummary {
+        turn::room::run_compaction(self, io).await
+    }
+
+    pub fn seed(&self) -> Seed {
+        self.seed.clone()
+    }
+
+    pub fn view(&self) -> View {
+        self.watched.view(&self.seed)
+    }
+
+    /// Points the next request at another model.
+    pub fn set_model(&mut self, model: &str) -> Result<String, ModelError> {
+        let chosen = self.seed.picker.resolve(model)?;
+        let name = chosen.endpoint.label();
+        self.budget = Budget::new(&self.seed.config, &chosen);
+        self.seed.chosen = chosen;
+        self.tell_view();
+        Ok(name)
+    }
+
+    /// Works as somebody else from the next request on: the prefix that servers have cached ends here.
+    pub fn play(&mut self, persona: &Persona, registry: &Registry) {
+        let fresh = Self::new(self.seed(), persona, registry);
+        let Self { system, tools, max_steps, temperature, top_p, .. } = fresh;
+        (self.system, self.tools) = (system, tools);
+        (self.max_steps, self.temperature, self.top_p) = (max_steps, temperature, top_p);
+        self.tell_view();
+    }
+
+    fn config(&self) -> &Config {
+        &self.seed.config
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        &self.seed.chosen.endpoint
+    }
+
+    fn thinking(&self) -> Option<Thinking> {
+        self.config().thinking_budget.map(|budget_tokens| Thinking { budget_tokens })
+    }
+
+    fn frame(&self) -> Frame {
+        Frame::new(&self.budget, &self.system, &self.tools)
+    }
+
+    /// How full the next request is.
+    fn gauge(&self, transcript: &Transcript) -> Gauge {
+        self.frame().gauge(transcript.size())
+    }
+
+    /// Whoever asks beside a turn hears of what was learnt in it.
+    fn tell_view(&mut self) {
+        self.watched.tell(&self.seed.chosen.endpoint, self.frame());
+    }
+}

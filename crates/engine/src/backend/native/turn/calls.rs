@@ -1,0 +1,132 @@
+//! The tool calls of one answer: prepared, judged, run, and told as they end.
+//! Calls without effect run side by side; all others one after another. The model reads results in the order of its
+//! calls, whichever ended first: that is the fold's business.
+
+use std::path::Path;
+use std::time::Duration;
+
+use futures_util::future::FutureExt;
+use futures_util::stream::{self, FuturesUnordered, StreamExt};
+use zdx_protocol::{Action, CallOrigin, Event, ToolCall, ToolError, ToolOutput, TurnState};
+
+use super::call_ids::Identified;
+use super::repeat::RepeatGuard;
+use super::wave::{Ended, Wave};
+use crate::backend::TurnIo;
+use crate::call::life::{self, Finish};
+use crate::call::{self, Ready, Refused};
+use crate::context::cap::ResultRoom;
+
+/// What a turn remembers of its calls.
+#[derive(Default)]
+pub struct Calls {
+    guard: RepeatGuard,
+    /// What the results of the running answer may weigh.
+    pub room: ResultRoom,
+    pub denied: u32,
+    pub repeated: bool,
+    /// A file that is likely code was changed since this was last looked at.
+    pub edited_code: bool,
+}
+
+impl Calls {
+    /// Runs all calls of one answer. Every call gets a result, also when the turn is interrupted.
+    pub async fn run(&mut self, calls: Vec<Identified>, io: &TurnIo) {
+        for Identified { call, .. } in &calls {
+            life::requested(call, CallOrigin::Model, io).await;
+        }
+        io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+        let mut side_by_side: Vec<Ready> = Vec::new();
+        for Identified { call, fault } in calls {
+            let ready = match fault {
+                Some(fault) => Err(fault),
+                None => self.admit(call.clone(), io).await,
+            };
+            match ready {
+                Ok(ready) if ready.prepared.action.runs_alongside() => side_by_side.push(ready),
+                Ok(ready) => {
+                    self.run_wave(std::mem::take(&mut side_by_side), io).await;
+                    self.run_wave(vec![ready], io).await;
+                }
+                Err(error) => {
+                    self.run_wave(std::mem::take(&mut side_by_side), io).await;
+                    self.refuse(call, error, io).await;
+                }
+            }
+        }
+        self.run_wave(side_by_side, io).await;
+    }
+
+    async fn admit(&mut self, call: ToolCall, io: &TurnIo) -> Result<Ready, ToolError> {
+        call::admit(call, io).await.map_err(|Refused { error, denied }| {
+            self.denied += u32::from(denied);
+            error
+        })
+    }
+
+    /// A call that is not run is answered all the same.
+    async fn refuse(&mut self, call: ToolCall, error: ToolError, io: &TurnIo) {
+        let mut wave = Wave::new(std::slice::from_ref(&call), &self.guard, self.room);
+        let ended = Ended { at: 0, output: ToolOutput::Err(error), took: Duration::ZERO, diff: None };
+        self.tell(ended, &mut wave, io).await;
+        self.close(wave);
+    }
+
+    async fn run_wave(&mut self, ready: Vec<Ready>, io: &TurnIo) {
+        if ready.iter().any(|ready| !ready.prepared.action.is_read_only()) {
+            io.emit.sync().await;
+        }
+        let calls: Vec<ToolCall> = ready.iter().map(|ready| ready.call.clone()).collect();
+        let mut wave = Wave::new(&calls, &self.guard, self.room);
+        let (mut running, mut progress) = (FuturesUnordered::new(), Vec::new());
+        for (at, ready) in ready.into_iter().enumerate() {
+            let action = &ready.prepared.action;
+            let (edits, diff) = (edits_code(action), action.diff(&ready.prepared.preview).map(str::to_owned));
+            let (run, chunks) = call::run(ready, io).await;
+            running.push(run.map(move |(output, took)| (Ended { at, output, took, diff }, edits)));
+            progress.push(chunks);
+        }
+        let mut progress = stream::select_all(progress);
+        loop {
+            tokio::select! {
+                biased;
+                Some((id, chunk)) = progress.next() => io.emit.emit(Event::ToolProgress { id, chunk }).await,
+                ended = running.next() => match ended {
+                    Some((ended, edits)) => {
+                        self.edited_code |= edits && ended.output.is_ok();
+                        self.tell(ended, &mut wave, io).await;
+                    }
+                    None => break,
+                },
+            }
+        }
+        self.close(wave);
+    }
+
+    /// Tells of a call that ended, and of those that waited for it.
+    async fn tell(&mut self, ended: Ended, wave: &mut Wave<'_>, io: &TurnIo) {
+        wave.end(ended);
+        while let Some((call, Ended { output, took, diff, .. }, stop)) = wave.next() {
+            self.repeated |= stop;
+            let diff = diff.filter(|_| output.is_ok());
+            life::finished(call, CallOrigin::Model, Finish { output, diff, took }, io).await;
+        }
+    }
+
+    fn close(&mut self, wave: Wave<'_>) {
+        let (last, room) = wave.close();
+        self.room = room;
+        if let Some(last) = last {
+            self.guard.go_on_from(last);
+        }
+    }
+}
+
+/// Prose and notes need no compiler.
+fn edits_code(action: &Action) -> bool {
+    let is_prose = |path: &Path| {
+        let prose = ["md", "markdown", "txt", "rst", "adoc", "log"];
+        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| prose.contains(&ending))
+    };
+    matches!(action, Action::Write { targets, .. } if targets.iter().any(|target| !is_prose(&target.path)))
+}

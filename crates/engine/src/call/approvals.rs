@@ -1,0 +1,40 @@
+//! Questions that wait for a person. The command loop answers while the turn waits.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+use zdx_protocol::{Decision, RequestId};
+
+#[derive(Clone, Default)]
+pub struct Approvals {
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    last: u64,
+    answers: HashMap<RequestId, oneshot::Sender<Decision>>,
+}
+
+impl Approvals {
+    pub(super) fn open(&self) -> (RequestId, oneshot::Receiver<Decision>) {
+        let (sender, receiver) = oneshot::channel();
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.last += 1;
+        let request = RequestId(waiting.last);
+        waiting.answers.insert(request, sender);
+        (request, receiver)
+    }
+
+    /// Whether the question was still open. An answer to one that is not changes nothing.
+    pub fn answer(&self, request: RequestId, decision: Decision) -> bool {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.answers.remove(&request).is_some_and(|sender| sender.send(decision).is_ok())
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn withdraw(&self, request: RequestId) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).answers.remove(&request);
+    }
+}

@@ -1,0 +1,26 @@
+//! A call that is run here, whoever wants it: prepared, judged, asked about, run, and told (`life`). Backends of every kind
+//! have their calls run through this; how many run at a time is theirs to decide.
+
+mod approvals;
+pub(crate) mod approve;
+pub(crate) mod command;
+pub(crate) mod life;
+mod run;
+
+use std::sync::Arc;
+
+use crate::policy::grants::Granted;
+use crate::tools::ToolContext;
+use crate::tools::registry::Registry;
+
+pub use approvals::Approvals;
+pub use run::{Ready, Refused, admit, run, single};
+
+/// What calls of one session share. Cheap to clone.
+#[derive(Clone)]
+pub struct CallContext {
+    pub registry: Arc<Registry>,
+    pub tools: ToolContext,
+    pub grants: Granted,
+    pub approvals: Approvals,
+}

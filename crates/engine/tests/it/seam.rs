@@ -1,0 +1,306 @@
+//! The seam that every backend sits behind, with one that follows a script: it tells of its own tools, asks for permission,
+//! has calls run here from another task while it speaks, and is interrupted.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::json;
+use tokio::time::timeout;
+use zdx_engine::Setup;
+use zdx_engine::config::Flags;
+use zdx_engine::paths::{Env, Paths};
+use zdx_engine::testing::{Permission, Scripted, TurnIo, spawn_scripted};
+use zdx_protocol::{
+    Action, Approval, Arguments, CallKind, CallOrigin, Command, CommandId, Decision, EngineHandle, ErrorKind,
+    Event, Open, Origin, Outcome, Preview, Prompt, Query, ToolCall, ToolOutput, TurnSummary, Usage,
+};
+
+const SOON: Duration = Duration::from_secs(20);
+
+type Script = Arc<dyn Fn(Prompt, TurnIo) -> BoxFuture<'static, Outcome> + Send + Sync>;
+
+struct Agent(Script);
+
+impl Scripted for Agent {
+    fn run_turn(&mut self, prompt: Prompt, io: TurnIo) -> BoxFuture<'_, TurnSummary> {
+        let script = Arc::clone(&self.0);
+        async move {
+            let turn = 1;
+            io.emit(Event::TurnStarted { turn, prompt: prompt.text.clone() }).await;
+            let outcome = script(prompt, io).await;
+            TurnSummary { outcome, text: String::new(), usage: Usage::default(), denied: 0, duration_ms: 0 }
+        }
+        .boxed()
+    }
+}
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["home", "zdx", "root"] {
+            std::fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        Self { dir }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("root").canonicalize().unwrap()
+    }
+
+    fn records(&self) -> String {
+        let files = std::fs::read_dir(self.dir.path().join("zdx/sessions")).unwrap().flatten();
+        let file =
+            files.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "jsonl"));
+        std::fs::read_to_string(file.expect("a session file")).unwrap()
+    }
+
+    /// An engine behind which this script answers, with its session open.
+    async fn talk<F>(&self, script: impl Fn(Prompt, TurnIo) -> F + Send + Sync + 'static) -> Talk
+    where
+        F: Future<Output = Outcome> + Send + 'static,
+    {
+        let script: Script = Arc::new(move |prompt, io| script(prompt, io).boxed());
+        let env = Env::from_pairs([
+            ("HOME", self.dir.path().join("home").into_os_string()),
+            ("ZDX_HOME", self.dir.path().join("zdx").into_os_string()),
+        ]);
+        let setup = Setup {
+            paths: Paths::from_env(&env).unwrap(),
+            env,
+            root: self.root(),
+            flags: Flags { model: Some("demo".to_owned()), ..Flags::default() },
+            agent: None,
+            trust: false,
+            save: true,
+            person: true,
+            allow_dangerous: false,
+            replay: 0,
+            executable: PathBuf::from("/nonexistent"),
+        };
+        let engine = spawn_scripted(setup, Box::new(move || Box::new(Agent(Arc::clone(&script)))));
+        let mut talk = Talk { engine, told: Vec::new() };
+        let opened = talk.carry_out(Command::Open(Open::New)).await;
+        assert!(matches!(opened, Event::Done { .. }), "{opened:?}");
+        talk
+    }
+}
+
+struct Talk {
+    engine: EngineHandle,
+    told: Vec<Event>,
+}
+
+impl Talk {
+    async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
+        loop {
+            let event = timeout(SOON, self.engine.events.recv()).await.expect("in time").expect("it lives");
+            self.told.push(event.clone());
+            if wanted(&event) {
+                return event;
+            }
+        }
+    }
+
+    async fn over(&mut self, id: CommandId) -> Event {
+        self.until(|event| event.ends() == Some(id)).await
+    }
+
+    async fn carry_out(&mut self, command: Command) -> Event {
+        let id = self.engine.send(command).await;
+        self.over(id).await
+    }
+
+    /// The first question that comes up.
+    async fn question(&mut self) -> zdx_protocol::ApprovalRequest {
+        match self.until(|event| matches!(event, Event::ApprovalRequested(_))).await {
+            Event::ApprovalRequested(question) => question,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let finished = self.told.iter().rev().find_map(|event| match event {
+            Event::TurnFinished(summary) => Some(summary.outcome),
+            _ => None,
+        });
+        finished.expect("a turn")
+    }
+}
+
+fn write(path: &str) -> ToolCall {
+    let arguments = Arguments::parse(&json!({"path": path, "content": "made\n"}).to_string());
+    ToolCall { id: "call_1".to_owned(), name: "write_file".to_owned(), arguments }
+}
+
+fn permission() -> Permission {
+    let command = "make deploy".to_owned();
+    Permission {
+        id: "remote_1".to_owned(),
+        tool: "shell".to_owned(),
+        preview: Preview::Command { command: command.clone() },
+        action: Action::Command { command, cwd: "/remote".into(), origin: Origin::Model },
+        reason: "the agent asks".to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn what_a_backend_runs_itself_is_told_as_its_own_and_not_kept_as_ours() {
+    let place = Place::new();
+    let script = |_: Prompt, io: TurnIo| async move {
+        let (id, name, origin) = ("r1".to_owned(), "search".to_owned(), CallOrigin::Remote);
+        let input = json!({"q": "x"});
+        io.emit(Event::ToolRequested {
+            id: id.clone(),
+            name: name.clone(),
+            input,
+            raw: None,
+            origin,
+            parent: None,
+        })
+        .await;
+        let kind = CallKind::Search;
+        let started = Event::ToolStarted {
+            id: id.clone(),
+            name: name.clone(),
+            origin,
+            kind,
+            locations: vec![],
+            preview: Preview::None,
+        };
+        io.emit(started).await;
+        let result = ToolOutput::Ok(json!({"found": 1}));
+        io.emit(Event::ToolFinished { id, name, origin, result, diff: None, duration_ms: 1 }).await;
+        io.emit(Event::AssistantFinal { text: "found it".to_owned(), partial: false }).await;
+        Outcome::Completed
+    };
+    let mut talk = place.talk(script).await;
+    talk.carry_out(Command::Prompt("look".into())).await;
+    assert!(
+        talk.told.iter().any(|event| matches!(event, Event::ToolFinished { origin: CallOrigin::Remote, .. }))
+    );
+    let records = place.records();
+    assert!(records.contains("found it") && !records.contains("tool_use"), "{records}");
+}
+
+#[tokio::test]
+async fn a_call_from_a_second_task_is_judged_run_and_told_while_the_answer_streams() {
+    let place = Place::new();
+    let script = |_: Prompt, io: TurnIo| async move {
+        let calling = io.clone();
+        let second = tokio::spawn(async move { calling.call(write("a.txt")).await });
+        // It goes on speaking until its call is answered.
+        while !second.is_finished() {
+            io.emit(Event::AssistantDelta { text: "…".to_owned() }).await;
+            tokio::task::yield_now().await;
+        }
+        let output = second.await.unwrap();
+        assert!(output.is_ok(), "{output:?}");
+        Outcome::Completed
+    };
+    let mut talk = place.talk(script).await;
+    let prompt = talk.engine.send(Command::Prompt("write it".into())).await;
+    let question = talk.question().await;
+    assert!(!place.root().join("a.txt").exists(), "nothing runs before the answer");
+    let before = talk.told.len();
+    talk.carry_out(Command::Answer { request: question.request, decision: Decision::AllowOnce }).await;
+    talk.over(prompt).await;
+    assert!(talk.told[before..].iter().any(|event| matches!(event, Event::AssistantDelta { .. })));
+    assert_eq!(std::fs::read_to_string(place.root().join("a.txt")).unwrap(), "made\n");
+    let life: Vec<&str> = talk
+        .told
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolRequested { name, .. } if name == "write" => Some("requested"),
+            Event::ApprovalRequested(_) => Some("asked"),
+            Event::ToolStarted { .. } => Some("started"),
+            Event::FileChanged { id, .. } if id == "call_1" => Some("changed"),
+            Event::ToolFinished { .. } => Some("finished"),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(life, ["requested", "asked", "started", "changed", "finished"]);
+    // What was done here can be taken back here, whoever asked for it.
+    let reverted = talk.carry_out(Command::Revert { turn: None }).await;
+    assert!(matches!(reverted, Event::Done { .. }), "{reverted:?}");
+    assert!(!place.root().join("a.txt").exists());
+}
+
+#[tokio::test]
+async fn a_permission_is_a_question_to_the_person_and_the_presets_to_answer() {
+    let place = Place::new();
+    let script = |_: Prompt, io: TurnIo| async move {
+        let said = io.ask(permission()).await;
+        io.emit(Event::AssistantFinal { text: format!("{said:?}"), partial: false }).await;
+        if said.is_some() { Outcome::Completed } else { Outcome::Interrupted }
+    };
+    let mut talk = place.talk(script).await;
+    let said = |talk: &Talk| {
+        talk.told.iter().rev().find_map(|event| match event {
+            Event::AssistantFinal { text, .. } => Some(text.clone()),
+            _ => None,
+        })
+    };
+    let prompt = talk.engine.send(Command::Prompt("ask".into())).await;
+    let question = talk.question().await;
+    assert_eq!((question.tool.as_str(), question.grant), ("shell", None));
+    let decision = Decision::Deny { word: Some("not on a Friday".to_owned()) };
+    talk.engine.send(Command::Answer { request: question.request, decision }).await;
+    talk.over(prompt).await;
+    assert!(said(&talk).unwrap().contains("not on a Friday"));
+    // A preset that lets everything pass answers in the person's place, also while the question stands.
+    let prompt = talk.engine.send(Command::Prompt("ask again".into())).await;
+    talk.question().await;
+    talk.engine.send(Command::SetApproval(Approval::Yolo)).await;
+    talk.over(prompt).await;
+    assert!(said(&talk).unwrap().contains("AllowOnce"), "{:?}", said(&talk));
+}
+
+#[tokio::test]
+async fn an_interrupt_reaches_every_task_of_a_backend() {
+    let place = Place::new();
+    let script = |_: Prompt, io: TurnIo| async move {
+        let (asking, waiting) = (io.clone(), io.clone());
+        let asked = tokio::spawn(async move { asking.ask(permission()).await });
+        let waited = tokio::spawn(async move { waiting.cancel.cancelled().await });
+        assert!(asked.await.unwrap().is_none());
+        waited.await.unwrap();
+        let late = io.call(write("late.txt")).await;
+        assert!(!late.is_ok(), "{late:?}");
+        Outcome::Interrupted
+    };
+    let mut talk = place.talk(script).await;
+    let prompt = talk.engine.send(Command::Prompt("go".into())).await;
+    let question = talk.question().await;
+    talk.engine.send(Command::Interrupt).await;
+    talk.over(prompt).await;
+    assert_eq!(talk.outcome(), Outcome::Interrupted);
+    assert!(!place.root().join("late.txt").exists());
+    let withdrawn = |event: &Event| matches!(event, Event::ApprovalWithdrawn { request, .. } if *request == question.request);
+    assert!(talk.told.iter().any(withdrawn));
+}
+
+#[tokio::test]
+async fn what_a_backend_cannot_do_is_said_and_harms_nothing() {
+    let place = Place::new();
+    let mut talk = place.talk(|_: Prompt, _: TurnIo| async { Outcome::Completed }).await;
+    let commands = [
+        Command::SetModel("test/other".into()),
+        Command::SetAgent("plan".into()),
+        Command::Ask(Query::Context),
+        Command::Ask(Query::Models),
+    ];
+    for command in commands {
+        let end = talk.carry_out(command.clone()).await;
+        let refused = matches!(&end, Event::Error { kind: ErrorKind::Config | ErrorKind::Provider, .. });
+        assert!(refused, "{command:?}: {end:?}");
+    }
+    assert!(matches!(talk.carry_out(Command::Compact).await, Event::Done { .. }));
+    assert_eq!(talk.outcome(), Outcome::Completed);
+    talk.carry_out(Command::Prompt("still there?".into())).await;
+}
