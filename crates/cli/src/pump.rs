@@ -96,6 +96,8 @@ impl Stage {
         loop {
             match unless_signalled(signals, engine.events.recv()).await? {
                 Some(event) if event.ends() == Some(command) => return Ok(Some(event)),
+                // How something else ended that nobody waits for any more is no news.
+                Some(event) if event.ends().is_some() => {}
                 Some(event) => self.show(&event),
                 None => return Ok(None),
             }
@@ -186,8 +188,11 @@ impl Stage {
     ) -> Next {
         let Some(mut event) = event else { return Next::Gone };
         loop {
-            self.show(&event);
-            if event.ends() == Some(command) {
+            let over = event.ends();
+            if over.is_none_or(|over| over == command) {
+                self.show(&event);
+            }
+            if over == Some(command) {
                 return Next::Over;
             }
             match event {
@@ -208,11 +213,13 @@ impl Stage {
     /// Ends the engine and shows its last words; gives up after a while or at the next signal.
     pub async fn shut_down(&mut self, engine: &mut EngineHandle, signals: &mut Signals) {
         let last_words = async {
-            engine.send(Command::Shutdown).await;
+            let shutdown = engine.send(Command::Shutdown).await;
             while let Some(event) = engine.events.recv().await {
-                // What becomes of a command is of no interest to somebody who leaves.
-                if event.ends().is_none() {
-                    self.show(&event);
+                match event.ends() {
+                    None => self.show(&event),
+                    Some(over) if over == shutdown => return,
+                    // What becomes of a command is of no interest to somebody who leaves.
+                    Some(_) => {}
                 }
             }
         };

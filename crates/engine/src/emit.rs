@@ -3,13 +3,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::mpsc;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Event, NoticeLevel, Record, Transcript, record};
 
 use crate::logbook::Logbook;
 use crate::secrets::{self, Masked};
-use crate::session::{Saved, SessionLog};
+use crate::session::SessionLog;
 
 /// Shared by everything that works for a session: whoever holds one may tell what happens, also while a turn streams.
 #[derive(Clone)]
@@ -20,15 +20,19 @@ pub struct Emitter {
 struct Shared {
     redactor: Arc<Redactor>,
     transcript: Mutex<Transcript>,
-    /// Taken for the whole way out, so that what is saved first is folded and told first.
-    out: AsyncMutex<Out>,
+    /// Held while an event is saved, folded and put into the queue: what is saved first is told first. Never held while
+    /// anything is waited for: somebody may have to be driven by whoever waits.
+    books: Mutex<Books>,
+    events: mpsc::Sender<Event>,
 }
 
-struct Out {
+struct Books {
     log: SessionLog,
-    events: mpsc::Sender<Event>,
     logbook: Option<Logbook>,
 }
+
+/// What is still to be said after an event.
+type Remarks = Vec<Event>;
 
 impl Emitter {
     pub fn new(
@@ -38,8 +42,8 @@ impl Emitter {
         events: mpsc::Sender<Event>,
         logbook: Option<Logbook>,
     ) -> Self {
-        let out = AsyncMutex::new(Out { log, events, logbook });
-        Self { shared: Arc::new(Shared { redactor, transcript: Mutex::new(transcript), out }) }
+        let (transcript, books) = (Mutex::new(transcript), Mutex::new(Books { log, logbook }));
+        Self { shared: Arc::new(Shared { redactor, transcript, books, events }) }
     }
 
     /// Whether a text holds something that must not be written.
@@ -56,12 +60,24 @@ impl Emitter {
         self.shared.transcript.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub async fn emit(&self, mut event: Event) {
-        let mut out = self.shared.out.lock().await;
+    pub async fn emit(&self, event: Event) {
+        // A place in the queue first. A front end that is gone has also closed its commands: the engine ends by that, not
+        // here, and what is to be saved is saved.
+        let place = self.shared.events.reserve().await.ok();
+        for remark in self.settle(event, place) {
+            let place = self.shared.events.reserve().await.ok();
+            self.settle(remark, place);
+        }
+    }
+
+    /// Masked, saved, folded and told, as one step.
+    fn settle(&self, mut event: Event, place: Option<mpsc::Permit<'_, Event>>) -> Remarks {
+        let mut remarks = Vec::new();
+        let mut books = self.books();
         let masked = secrets::mask(&self.shared.redactor, &mut event);
         let ts = record::now();
         if let Some(record) = event.record(ts) {
-            let saved = out.log.append(&record);
+            remarks.extend(books.log.append(&record).notice().map(warning));
             match &masked {
                 // The one case in which context and file differ: until the turn is over, its maker wants it unchanged.
                 Masked::Reasoning(exact) => {
@@ -70,14 +86,19 @@ impl Emitter {
                 }
                 Masked::Nothing | Masked::Prompt | Masked::Else => self.transcript().absorb(record),
             }
-            out.tell(saved).await;
         }
-        out.publish(event).await;
+        if let Some(logbook) = &mut books.logbook {
+            logbook.note(&event);
+        }
+        if let Some(place) = place {
+            place.send(event);
+        }
         if masked == Masked::Prompt {
             let message = "what looks like a secret in your prompt was masked, for the model too; name the variable or \
                            file that holds it instead";
-            out.publish(Event::Notice { level: NoticeLevel::Warning, message: message.to_owned() }).await;
+            remarks.push(warning(message.to_owned()));
         }
+        remarks
     }
 
     pub async fn notice(&self, level: NoticeLevel, message: impl Into<String>) {
@@ -86,24 +107,29 @@ impl Emitter {
 
     /// What was emitted so far survives a power cut. Called before side effects and at the end of a turn.
     pub async fn sync(&self) {
-        let mut out = self.shared.out.lock().await;
-        let saved = out.log.sync();
-        out.tell(saved).await;
+        let saved = self.books().log.sync();
+        if let Some(message) = saved.notice() {
+            self.emit(warning(message)).await;
+        }
+    }
+
+    /// Takes the log away, for a session that goes on under other rules. What is told here from now on is not saved.
+    pub fn hand_over(&self) -> (SessionLog, Transcript) {
+        let mut books = self.books();
+        let nothing = SessionLog::disabled(books.log.id());
+        (std::mem::replace(&mut books.log, nothing), self.transcript().clone())
+    }
+
+    /// Gives it back.
+    pub fn take_back(&self, log: SessionLog) {
+        self.books().log = log;
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.shared.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Out {
-    async fn tell(&mut self, saved: Saved) {
-        if let Some(message) = saved.notice() {
-            self.publish(Event::Notice { level: NoticeLevel::Warning, message }).await;
-        }
-    }
-
-    async fn publish(&mut self, event: Event) {
-        if let Some(logbook) = &mut self.logbook {
-            logbook.note(&event);
-        }
-        // A front end that is gone has also closed its commands: the engine ends by that, not here.
-        let _ = self.events.send(event).await;
-    }
+fn warning(message: String) -> Event {
+    Event::Notice { level: NoticeLevel::Warning, message }
 }

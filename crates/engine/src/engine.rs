@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{
-    Command, CommandId, ErrorKind, Event, NoticeLevel, Open, Outcome, Prompt, Sent, TurnState, TurnSummary,
+    Approval, Command, CommandId, ErrorKind, Event, NoticeLevel, Open, Outcome, Prompt, Sent, TurnState,
+    TurnSummary,
 };
 
 use crate::backend::{Backend, TurnIo};
@@ -39,6 +40,8 @@ pub struct Engine {
     /// Slash commands of the user and the project.
     commands_known: Arc<Commands>,
     queries: Arc<Queries>,
+    /// The preset, if the user chose one in this session.
+    approval: Option<Approval>,
 }
 
 /// Who can be at work, and who is.
@@ -78,6 +81,10 @@ enum Task {
 struct Queue {
     work: VecDeque<(CommandId, Task)>,
     leave: Option<Leave>,
+    /// Came after the wish to leave: for the session that is opened next.
+    later: Vec<Sent>,
+    /// The preset that was last chosen.
+    approval: Option<Approval>,
 }
 
 impl Engine {
@@ -92,7 +99,30 @@ impl Engine {
         let Cast { personas, persona, subagents } = cast;
         let commands_known = Arc::clone(&queries.commands);
         let persona = Arc::new(persona);
-        Self { emit, backend, calls, ruler, personas, persona, subagents, commands_known, queries }
+        Self {
+            emit,
+            backend,
+            calls,
+            ruler,
+            personas,
+            persona,
+            subagents,
+            commands_known,
+            queries,
+            approval: None,
+        }
+    }
+
+    /// The preset that the user chose here, above what configuration says.
+    pub fn chosen_approval(&self) -> Option<Approval> {
+        self.approval
+    }
+
+    pub fn choose_approval(&mut self, approval: Option<Approval>) {
+        self.approval = approval;
+        if let Some(approval) = approval {
+            self.ruler.set_approval(approval);
+        }
     }
 
     pub fn emit(&self) -> &Emitter {
@@ -110,6 +140,7 @@ impl Engine {
         loop {
             if let Some(leave) = queue.leave.take() {
                 aside.close().await;
+                self.approval = queue.approval.or(self.approval);
                 return leave;
             }
             if let Some((id, task)) = queue.work.pop_front() {
@@ -119,8 +150,9 @@ impl Engine {
             tokio::select! {
                 biased;
                 () = aside.next(), if !aside.is_empty() => {}
-                sent = inbox.next() => queue.take(sent, None, &self.desk(), &mut aside),
+                sent = inbox.next(), if !aside.is_full() => queue.take(sent, None, &self.desk(), &mut aside),
             }
+            queue.pass_on(inbox);
         }
     }
 
@@ -177,12 +209,13 @@ impl Engine {
             loop {
                 tokio::select! {
                     biased;
-                    sent = inbox.next(), if !inbox.is_closed() => queue.take(sent, Some(&cancel), &desk, aside),
+                    sent = inbox.next(), if !inbox.is_closed() && !aside.is_full() => queue.take(sent, Some(&cancel), &desk, aside),
                     () = aside.next(), if !aside.is_empty() => {}
                     summary = &mut turn => break summary,
                 }
             }
         };
+        queue.pass_on(inbox);
         if cancel.is_cancelled() {
             self.calls.tools.shell.stop_background().await;
         }
@@ -297,6 +330,9 @@ impl Queue {
         let Some(Sent { id, command }) = sent else {
             return self.leave(Leave::Shutdown { id: None }, turn, desk, aside);
         };
+        if self.leave.is_some() && !command.is_for_now() {
+            return self.later.push(Sent { id, command });
+        }
         match command {
             Command::Prompt(prompt) => self.work.push_back((id, Task::Prompt(prompt))),
             Command::Shell(typed) => self.work.push_back((id, Task::Prompt(Prompt::from(typed)))),
@@ -318,15 +354,23 @@ impl Queue {
             }
             Command::SetApproval(approval) => {
                 desk.ruler.set_approval(approval);
+                self.approval = Some(approval);
                 aside.tell(desk.emit, vec![Event::ApprovalChanged { approval }, Event::Done { id }]);
             }
             Command::Ask(query) => aside.ask(desk.emit, desk.queries, id, query),
             Command::Export { path } => aside.export(desk.emit, desk.queries, id, path),
             Command::Interrupt => {
                 self.interrupt(turn, desk, aside);
+                if turn.is_none() {
+                    aside.interrupt();
+                }
                 aside.tell(desk.emit, vec![Event::Done { id }]);
             }
-            Command::Open(open) => self.leave(Leave::Open { id, open }, turn, desk, aside),
+            // What cannot be opened costs nothing that is going on.
+            Command::Open(open) => match desk.queries.may_open(&open) {
+                Ok(()) => self.leave(Leave::Open { id, open }, turn, desk, aside),
+                Err(why) => aside.tell(desk.emit, vec![failed(id, why.kind, why.message)]),
+            },
             Command::Trust => self.leave(Leave::Trust { id }, turn, desk, aside),
             Command::Shutdown => self.leave(Leave::Shutdown { id: Some(id) }, turn, desk, aside),
         }
@@ -345,6 +389,18 @@ impl Queue {
 
     fn leave(&mut self, leave: Leave, turn: Option<&CancellationToken>, desk: &Desk<'_>, aside: &mut Aside) {
         self.interrupt(turn, desk, aside);
-        self.leave = Some(leave);
+        if let Some(Leave::Open { id, .. } | Leave::Trust { id } | Leave::Shutdown { id: Some(id) }) =
+            self.leave.replace(leave)
+        {
+            aside.tell(
+                desk.emit,
+                vec![failed(id, ErrorKind::Interrupted, "something else was wanted instead")],
+            );
+        }
+    }
+
+    /// What came too late for this session.
+    fn pass_on(&mut self, inbox: &mut Inbox) {
+        self.later.drain(..).for_each(|sent| inbox.hold(sent));
     }
 }

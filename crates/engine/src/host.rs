@@ -10,13 +10,14 @@ use zdx_protocol::{
 };
 
 use crate::backend::Backend;
+use crate::call::Approvals;
 use crate::config::{ConfigError, Flags};
 use crate::configured::{Configured, Place};
 use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::paths::{Env, Paths};
 use crate::policy::trust::{Digest, TrustError, TrustStore};
-use crate::session::{FindError, ForkError, SessionId, SessionStore};
-use crate::start::{self, Beginning, SessionChoice, StartError, Started};
+use crate::session::{FindError, ForkError, SessionStore};
+use crate::start::{self, Beginning, Handed, SessionChoice, StartError, Started};
 
 /// Everything a front end decides once.
 pub struct Setup {
@@ -70,7 +71,7 @@ fn launch(setup: Setup, scripted: Instance) -> EngineHandle {
         inbox: Inbox::new(end.commands),
         session: None,
         declined: None,
-        asked: 0,
+        approvals: Approvals::default(),
     };
     tokio::spawn(host.run());
     handle
@@ -85,8 +86,8 @@ struct Host {
     session: Option<Engine>,
     /// What the person was asked to trust and would not: not asked about again.
     declined: Option<Digest>,
-    /// Questions about trust so far.
-    asked: u64,
+    /// Questions of all sessions: an answer that comes late must not meet another question of the same number.
+    approvals: Approvals,
 }
 
 /// Why no session was opened.
@@ -104,6 +105,8 @@ enum OpenError {
     Start(#[from] StartError),
     #[error("{0}")]
     NothingToFork(String),
+    #[error("nothing is kept in this run (--no-save), so it cannot go on with a saved session")]
+    NotSaving,
     #[error("cannot work in {}: {why}", path.display())]
     Root { path: PathBuf, why: String },
     #[error("interrupted before a session was open")]
@@ -121,7 +124,7 @@ impl OpenError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Config(_) | Self::Trust(_) | Self::Root { .. } => ErrorKind::Config,
-            Self::Find(_) | Self::Fork(_) | Self::NothingToFork(_) => ErrorKind::Session,
+            Self::Find(_) | Self::Fork(_) | Self::NothingToFork(_) | Self::NotSaving => ErrorKind::Session,
             Self::Start(error) => error.kind(),
             Self::Abandoned(_) => ErrorKind::Interrupted,
         }
@@ -199,6 +202,7 @@ impl Host {
 
     /// How a command ended; what else was wanted meanwhile comes next.
     async fn tell(&mut self, id: CommandId, result: Result<(), OpenError>) -> Option<Leave> {
+        let failed_to_open = result.is_err();
         let (end, instead) = match result {
             Ok(()) => (Event::Done { id }, None),
             Err(error) => {
@@ -211,6 +215,13 @@ impl Host {
             }
         };
         let _ = self.events.send(end).await;
+        // What was sent for a session that is not there must not be carried out in another one.
+        if failed_to_open && !matches!(instead, Some(Instead::Else(Leave::Open { .. }))) {
+            for Sent { id, .. } in self.inbox.held().collect::<Vec<_>>() {
+                let end = failed(id, ErrorKind::Interrupted, "the session that this was for was not opened");
+                let _ = self.events.send(end).await;
+            }
+        }
         match instead? {
             Instead::Else(leave) => Some(leave),
             Instead::Nothing { interrupt } => {
@@ -234,11 +245,41 @@ impl Host {
         if configured.standing == before {
             return Ok(());
         }
-        let choice = match self.session.as_ref().map(|engine| engine.queries().said()) {
-            Some(Ok(id)) => SessionChoice::Existing(id),
-            Some(Err(_)) | None => self.new_session(),
-        };
-        self.begin(Target { root: self.root.clone(), choice }, configured).await
+        match &self.session {
+            Some(_) => self.go_on(configured, Vec::new()).await,
+            None => {
+                let target = Target { root: self.root.clone(), choice: self.new_session() };
+                self.begin(target, configured).await
+            }
+        }
+    }
+
+    /// The open session under another configuration: nothing of the conversation is lost, whether it is saved or not, and
+    /// what the user chose in it stays chosen. Should it not come up again, it goes on as it was.
+    async fn go_on(&mut self, configured: Configured, past: Vec<Event>) -> Result<(), OpenError> {
+        let Some(mut before) = self.session.take() else { return Ok(()) };
+        let (log, transcript) = before.emit().hand_over();
+        let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
+        let started = self.start(Target { root: self.root.clone(), choice }, configured).await;
+        match started {
+            Ok(Started { mut engine, announcement }) => {
+                engine.choose_approval(before.chosen_approval());
+                before.close().await;
+                announcement.announce(&engine).await;
+                self.session = Some(engine);
+                Ok(())
+            }
+            Err(error) => {
+                // The file was let go of when it did not come up; before anything was said there was none.
+                if let Some(id) = before.queries().saved {
+                    let log =
+                        self.store().open(id).map_or_else(|_| self.store().create(id), |opened| opened.log);
+                    before.emit().take_back(log);
+                }
+                self.session = Some(before);
+                Err(error)
+            }
+        }
     }
 
     fn store(&self) -> SessionStore {
@@ -254,6 +295,7 @@ impl Host {
         let root = self.root.clone();
         let choice = match open {
             Open::New => self.new_session(),
+            Open::Resume(_) if !self.setup.save => return Err(OpenError::NotSaving),
             Open::Resume(pick) => SessionChoice::Existing(match pick {
                 SessionPick::Id(prefix) => store.find(&prefix)?,
                 SessionPick::LatestHere => store.latest(Some(&root))?,
@@ -282,8 +324,7 @@ impl Host {
         if !setup.person || configured.wants.is_empty() || self.declined == Some(digest) {
             return Ok(configured);
         }
-        self.asked += 1;
-        let request = RequestId(self.asked);
+        let request = self.approvals.number();
         let question = TrustRequest { request, state: configured.state(place) };
         let _ = self.events.send(Event::TrustRequested(question)).await;
         let trusted = self.trust_answer(request).await?;
@@ -335,35 +376,41 @@ impl Host {
     }
 
     async fn begin(&mut self, target: Target, configured: Configured) -> Result<(), OpenError> {
-        let Target { root, choice } = target;
-        // It cannot be opened a second time while it is open.
-        let is_open =
-            |id: SessionId| self.session.as_ref().is_some_and(|open| open.queries().saved == Some(id));
-        if matches!(choice, SessionChoice::Existing(id) if is_open(id)) {
-            self.leave_session().await;
+        if let SessionChoice::Existing(id) = target.choice
+            && self.session.as_ref().is_some_and(|open| open.queries().saved == Some(id))
+        {
+            // It is open: told again, it goes on.
+            let past = self.store().retold(id, self.setup.replay).unwrap_or_default();
+            return self.go_on(configured, past).await;
         }
-        let beginning = Beginning {
-            setup: Arc::clone(&self.setup),
-            root: root.clone(),
-            configured,
-            session: choice,
-            events: self.events.clone(),
-            scripted: (self.scripted)(),
-        };
-        let opening = start::start(beginning);
-        tokio::pin!(opening);
-        let Started { engine, announcement } = loop {
-            tokio::select! {
-                biased;
-                started = &mut opening => break started?,
-                sent = self.inbox.fresh() => self.meanwhile(sent)?,
-            }
-        };
+        let root = target.root.clone();
+        let Started { engine, announcement } = self.start(target, configured).await?;
         self.leave_session().await;
         self.root = root;
         announcement.announce(&engine).await;
         self.session = Some(engine);
         Ok(())
+    }
+
+    /// A session put together, while a way out stays open.
+    async fn start(&mut self, target: Target, configured: Configured) -> Result<Started, OpenError> {
+        let opening = start::start(Beginning {
+            setup: Arc::clone(&self.setup),
+            root: target.root,
+            configured,
+            session: target.choice,
+            events: self.events.clone(),
+            approvals: self.approvals.clone(),
+            scripted: (self.scripted)(),
+        });
+        tokio::pin!(opening);
+        loop {
+            tokio::select! {
+                biased;
+                started = &mut opening => return Ok(started?),
+                sent = self.inbox.fresh() => self.meanwhile(sent)?,
+            }
+        }
     }
 
     async fn leave_session(&mut self) {

@@ -120,6 +120,10 @@ fn line(event: &Event) -> Option<(Level, String)> {
         Event::TurnStarted { turn, prompt } => {
             (Level::Info, format!("turn {turn} prompt_bytes={}", prompt.len()))
         }
+        Event::Checked(checked) => {
+            let (level, message) = zdx_protocol::display::labels::checked(checked);
+            (if level == NoticeLevel::Warning { Level::Warn } else { Level::Info }, message)
+        }
         Event::ToolFinished { id, name, result, duration_ms, .. } => {
             let outcome = match result {
                 zdx_protocol::ToolOutput::Ok(_) => "ok",

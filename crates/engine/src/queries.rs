@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zdx_protocol::query::{
     AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting,
 };
-use zdx_protocol::{ErrorKind, FileChange, Query, Reply, Todo, Transcript, TrustState};
+use zdx_protocol::{ErrorKind, FileChange, Open, Query, Reply, SessionPick, Todo, Transcript, TrustState};
 
 use crate::backend::View;
 use crate::config::{Resolved, describe};
@@ -21,7 +21,7 @@ use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::persona::Personas;
 use crate::policy::grants::Granted;
-use crate::session::{SessionId, SessionStore};
+use crate::session::{FindError, SessionId, SessionStore};
 use crate::tools::Todos;
 
 /// What a session knows of itself, shared with whoever answers for it.
@@ -40,6 +40,8 @@ pub struct Queries {
     /// None when it is not saved.
     pub saved: Option<SessionId>,
     pub asker: Asker,
+    /// One for all questions: it knows which folders hang.
+    pub completer: Completer,
     /// The agent at work.
     pub agent: Mutex<String>,
 }
@@ -108,7 +110,9 @@ impl Queries {
     }
 
     fn todos(&self) -> Vec<Todo> {
-        self.todos.items().clone()
+        let masked =
+            |todo: Todo| Todo { content: self.emit.redactor().redact(&todo.content).into_owned(), ..todo };
+        self.todos.items().into_iter().map(masked).collect()
     }
 
     async fn models(&self) -> Result<Vec<ModelOffer>, NoAnswer> {
@@ -120,7 +124,6 @@ impl Queries {
     }
 
     fn completions(&self, line: &str, cursor: usize) -> Completions {
-        let completer = Completer::new(self.root.clone(), self.setup.paths.home().map(PathBuf::from));
         let agents = self.personas.agents.names(Mode::Primary);
         let own = self.commands.iter().map(|command| command.name.clone());
         let mut models: Vec<String> = self.resolved.config.models.keys().cloned().collect();
@@ -134,7 +137,7 @@ impl Queries {
                 sessions.into_iter().map(|session| session.id).collect()
             },
         };
-        completer.complete(line, cursor, &names)
+        self.completer.complete(line, cursor, &names)
     }
 
     fn store(&self) -> SessionStore {
@@ -198,6 +201,22 @@ impl Queries {
             read.map(|_| digest).map_err(|error| NoAnswer::new(ErrorKind::Session, error))
         })
         .await
+    }
+
+    /// Whether it is worth leaving this session for what is wanted. What can be told by a look at names is told here, before
+    /// anything is interrupted.
+    pub fn may_open(&self, open: &Open) -> Result<(), NoAnswer> {
+        let failed = |error: FindError| NoAnswer::new(ErrorKind::Session, error);
+        match open {
+            Open::New | Open::Resume(SessionPick::Latest | SessionPick::LatestHere) => Ok(()),
+            Open::Resume(SessionPick::Id(prefix)) => self.store().find(prefix).map(drop).map_err(failed),
+            Open::Fork { .. } => self.said().map(drop),
+            Open::Root(path) if self.root.join(path).is_dir() => Ok(()),
+            Open::Root(path) => {
+                let why = format!("cannot work in {}: it is no folder", path.display());
+                Err(NoAnswer::new(ErrorKind::Config, why))
+            }
+        }
     }
 
     /// The session, if there is a file of it.

@@ -156,8 +156,8 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             };
             text(&mut checked.command) || why
         }
-        // Masked when it was saved.
-        Event::Replayed { .. } => false,
+        // Masked when it was saved; but more may be known for a secret by now.
+        Event::Replayed { event } => mask(redactor, event) != Masked::Nothing,
         Event::TodosChanged { items } => {
             // All of them: counting does not stop at the first.
             items.iter_mut().filter_map(|item| text(&mut item.content).then_some(())).count() > 0

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use zdx_models::{Client, ModelError};
 use zdx_protocol::redact::Redactor;
-use zdx_protocol::{Approval, ErrorKind, Event, Level, slash};
+use zdx_protocol::{Approval, ErrorKind, Event, Level, Transcript, slash};
 
 use crate::backend::Backend;
 use crate::backend::native::{self, Native, Validation};
@@ -19,6 +19,7 @@ use crate::cache::Cache;
 use crate::call::{Approvals, CallContext};
 use crate::config::Config;
 use crate::configured::Configured;
+use crate::context::complete::Completer;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::{Cast, Engine};
@@ -34,7 +35,7 @@ use crate::policy::grants::{GrantStore, Granted};
 use crate::policy::{Disk, PolicyContext, RuleError, Rules};
 use crate::queries::Queries;
 use crate::secrets::{self, SecretsError};
-use crate::session::{OpenError, SessionId, SessionStore};
+use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
 use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
@@ -52,15 +53,25 @@ pub struct Beginning {
     pub configured: Configured,
     pub session: SessionChoice,
     pub events: mpsc::Sender<Event>,
+    pub approvals: Approvals,
     /// Who answers instead of a model; tests have one that follows a script.
     pub scripted: Option<Backend>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionChoice {
     New,
     Existing(SessionId),
     Unsaved,
+    /// One that was open until now.
+    Handed(Box<Handed>),
+}
+
+/// A session that changes hands.
+pub struct Handed {
+    pub log: SessionLog,
+    pub transcript: Transcript,
+    /// What is told again of it.
+    pub past: Vec<Event>,
 }
 
 /// A session that nobody has heard of yet.
@@ -101,12 +112,12 @@ impl StartError {
 
 /// Puts a session together. It does nothing before it is run.
 pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
-    let Beginning { setup, root, mut configured, session, events, scripted } = beginning;
+    let Beginning { setup, root, mut configured, session, events, approvals, scripted } = beginning;
     let workspace = Workspace::open(&root)
         .map(|workspace| workspace.with_home(setup.env.home()))
         .map_err(|source| StartError::Root { path: root.clone(), source })?;
     let root = workspace.root().to_owned();
-    let mut opened = OpenedSession::open(&setup, &session)?;
+    let mut opened = OpenedSession::open(&setup, session)?;
     opened.warn(std::mem::take(&mut configured.resolved.notices));
     opened.warn(configured.notice().into_iter().collect());
     let config = Arc::new(configured.resolved.config.clone());
@@ -132,12 +143,8 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     if let Some(skill) = SkillTool::new(&library.skills, allowed, policy.skills.clone()) {
         registry.add(Arc::new(skill));
     }
-    let calls = CallContext {
-        registry: Arc::new(registry.clone()),
-        tools,
-        grants: grants.clone(),
-        approvals: Approvals::default(),
-    };
+    let calls =
+        CallContext { registry: Arc::new(registry.clone()), tools, grants: grants.clone(), approvals };
     let subagents = Arc::new(Subagents {
         personas: Arc::clone(&personas),
         store: opened.log.path().is_some().then(|| SessionStore::new(setup.paths.sessions())),
@@ -166,6 +173,7 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let ruler = Ruler::new(policy);
     let queries = Arc::new(Queries {
         asker: Asker { config, env: setup.env.clone(), explicit_model },
+        completer: Completer::new(root.clone(), setup.paths.home().map(PathBuf::from)),
         setup,
         root,
         resolved: configured.resolved,

@@ -79,7 +79,7 @@ pub struct Sent {
     pub command: Command,
 }
 
-/// Which session to go on with. The one that is open stays open until the other one is.
+/// Which session to go on with. The one that is open stays open until the other one is, and goes on where there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Open {
     New,
@@ -132,7 +132,8 @@ pub enum Command {
     Redo,
     /// Holds at once: open questions are judged anew.
     SetApproval(Approval),
-    /// Asks about this folder's own files (again), and goes on with the session as they are trusted by then.
+    /// Asks about this folder's own files (again), and goes on with the session as they are trusted by then. A running turn
+    /// is interrupted first.
     Trust,
     /// Writes the session down as text, to a file that must not be there yet: this one, or one named after the session.
     Export {
@@ -142,6 +143,31 @@ pub enum Command {
     Ask(Query),
     /// Ends the engine after the running turn was interrupted and the log is safe.
     Shutdown,
+}
+
+impl Command {
+    /// Means the session that is open, or the engine itself, at this very moment; all else is work that can wait for the
+    /// next session.
+    pub fn is_for_now(&self) -> bool {
+        match self {
+            Self::Open(_)
+            | Self::Trust
+            | Self::Shutdown
+            | Self::Interrupt
+            | Self::Answer { .. }
+            | Self::AnswerTrust { .. } => true,
+            Self::Prompt(_)
+            | Self::Shell(_)
+            | Self::Compact
+            | Self::SetModel(_)
+            | Self::SetAgent(_)
+            | Self::Revert { .. }
+            | Self::Redo
+            | Self::SetApproval(_)
+            | Self::Export { .. }
+            | Self::Ask(_) => false,
+        }
+    }
 }
 
 #[cfg(test)]

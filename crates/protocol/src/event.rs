@@ -164,7 +164,7 @@ pub enum Event {
         calls: Vec<String>,
         bytes: u64,
     },
-    /// After each turn, and when asked for.
+    /// After each turn.
     ContextUsage(ContextUsage),
     /// Tokens of one model call.
     UsageReported(Usage),

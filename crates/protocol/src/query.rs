@@ -16,7 +16,7 @@ use crate::trust::TrustState;
 /// A question to the open session. Answered at once or when the answer is found, also while a turn runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Query {
-    /// Those a user can talk to.
+    /// Those a user can talk to, and those that are launched.
     Agents,
     Skills,
     /// Slash commands of the user and the project; our own are in [`slash`](crate::slash).
@@ -26,7 +26,7 @@ pub enum Query {
         line: String,
         cursor: usize,
     },
-    /// Newest first, at most so many.
+    /// Newest first, at most so many; with 0 all of them.
     Sessions {
         limit: usize,
     },

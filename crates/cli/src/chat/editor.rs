@@ -20,7 +20,7 @@ use crate::exit::reason;
 const PROMPT: &str = "> ";
 const HISTORY_ENTRIES: usize = 1_000;
 /// Longer texts are pasted, not typed: nobody looks for them in a history.
-const HISTORY_ENTRY_BYTES: usize = 16 << 10;
+pub const LONGEST_KEPT: usize = 16 << 10;
 
 pub struct Editor {
     orders: thread_mpsc::Sender<Order>,
@@ -137,7 +137,7 @@ impl LineEditor {
 
     /// History is a convenience: when it cannot be kept, the conversation goes on without.
     fn remember(&mut self, line: &str) {
-        if line.trim().is_empty() || line.len() > HISTORY_ENTRY_BYTES {
+        if line.trim().is_empty() || line.len() > LONGEST_KEPT {
             return;
         }
         let _ = self.editor.add_history_entry(line);

@@ -39,7 +39,7 @@ pub async fn chat(settings: &Settings, open: Open) -> Result<Ending, Failure> {
         false => Audience::Nobody,
     };
     let engine = start::engine(settings, audience);
-    let mut chat = Chat { settings, stage, input, engine, signals, session: None, last: None };
+    let mut chat = Chat { settings, stage, input, engine, signals, session: None, last: None, caught: None };
     let left = chat.run(open).await;
     let message = match &left {
         Ok(_) => chat.last.as_ref().and_then(TurnEnd::complaint),
@@ -85,6 +85,8 @@ struct Chat<'a> {
     /// The session to name when leaving: saved, and something was said in it.
     session: Option<Session>,
     last: Option<TurnEnd>,
+    /// Zdx is told to go, while it waited for an answer of the engine.
+    caught: Option<Caught>,
 }
 
 struct Session {
@@ -114,6 +116,7 @@ impl Chat<'_> {
                 Ok(line) => self.follow(line).await?,
                 Err(ending) => Step::Leave(ending),
             };
+            let step = self.caught.take().map_or(step, |caught| Step::Leave(Ending::Signalled(caught)));
             if let Step::Leave(ending) = step {
                 return Ok(self.leave(ending).await);
             }
@@ -140,6 +143,9 @@ impl Chat<'_> {
                 Err(caught) => return Ok(Err(Ending::Signalled(caught))),
             };
             asked = matches!(entry, Entry::Complete(_));
+            if let Some(caught) = self.caught.take() {
+                return Ok(Err(Ending::Signalled(caught)));
+            }
             match entry {
                 Entry::Complete(asked) => self.complete(asked).await,
                 Entry::Line(text) => {
@@ -177,7 +183,7 @@ impl Chat<'_> {
 
     /// What the history keeps of a line has no secret in it; what cannot be made sure of is not kept.
     async fn remember(&mut self, line: &str) {
-        if line.trim().is_empty() || !self.input.is_editor() {
+        if line.trim().is_empty() || line.len() > editor::LONGEST_KEPT || !self.input.is_editor() {
             return;
         }
         let masked = self.ask(Query::Masked { text: line.to_owned() }).await;
@@ -234,23 +240,37 @@ impl Chat<'_> {
 
     /// Has something done that takes no turn, and shows what comes of it.
     async fn carry_out(&mut self, command: Command) {
-        let id = self.engine.send(command).await;
-        // A signal, or an engine that is gone, shows itself with the next line.
-        if let Ok(Some(event)) = self.stage.until_over(id, &mut self.engine, &mut self.signals).await {
+        if let Some(event) = self.end_of(command).await {
             self.stage.show(&event);
+        }
+    }
+
+    /// How a command ended; nothing when it was not waited for to the end.
+    async fn end_of(&mut self, command: Command) -> Option<Event> {
+        let id = self.engine.send(command).await;
+        match self.stage.until_over(id, &mut self.engine, &mut self.signals).await {
+            // An engine that is gone shows itself with the next turn.
+            Ok(end) => end,
+            Err(Caught::Interrupt) => {
+                self.engine.send(Command::Interrupt).await;
+                self.stage.say("interrupted");
+                None
+            }
+            Err(caught) => {
+                self.caught = Some(caught);
+                None
+            }
         }
     }
 
     /// The answer to a question; without one the user has been told why.
     async fn ask(&mut self, query: Query) -> Option<Reply> {
-        let id = self.engine.send(Command::Ask(query)).await;
-        match self.stage.until_over(id, &mut self.engine, &mut self.signals).await {
-            Ok(Some(Event::Reply { answer, .. })) => Some(answer),
-            Ok(Some(event)) => {
+        match self.end_of(Command::Ask(query)).await? {
+            Event::Reply { answer, .. } => Some(answer),
+            event => {
                 self.stage.show(&event);
                 None
             }
-            Ok(None) | Err(_) => None,
         }
     }
 

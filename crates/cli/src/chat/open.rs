@@ -32,13 +32,16 @@ impl Chat<'_> {
                     return Ok(Opened::Refused(message));
                 }
                 event if event.ends() == Some(id) => return Ok(Opened::Yes),
+                event if event.ends().is_some() => {}
                 Event::TrustRequested(request) => {
                     if let Some(ending) = self.settle_trust(&request).await {
                         return Ok(Opened::Leave(ending));
                     }
                 }
                 Event::SessionStarted(info) => {
-                    self.session = Some(Session { id: info.session.clone(), saved: info.saved, turns: 0 });
+                    let same = self.session.as_ref().filter(|open| open.id == info.session);
+                    let turns = same.map_or(0, |open| open.turns);
+                    self.session = Some(Session { id: info.session.clone(), saved: info.saved, turns });
                     self.stage.show(&Event::SessionStarted(info));
                 }
                 event => self.stage.show(&event),

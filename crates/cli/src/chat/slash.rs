@@ -38,7 +38,12 @@ impl Chat<'_> {
             Slash::Export(path) => self.carry_out(Command::Export { path }).await,
             Slash::Model(None) => self.tell(Query::Models).await,
             Slash::Agent(None) => self.tell(Query::Agents).await,
-            Slash::Approval(None) | Slash::Policy => self.tell(Query::Grants).await,
+            Slash::Approval(None) => {
+                if let Some(Reply::Grants(grants)) = self.ask(Query::Grants).await {
+                    self.stage.say(&format!("approval: {}", grants.approval.name()));
+                }
+            }
+            Slash::Policy => self.tell(Query::Grants).await,
             Slash::Todos => self.tell(Query::Todos).await,
             Slash::Skills => self.tell(Query::Skills).await,
             Slash::Commands => self.tell(Query::Commands).await,

@@ -365,3 +365,40 @@ fn every_command_of_the_table_answers() {
     let handoff = zdx.command().args(["-c"]).stdin("/handoff ship it\n").run().success().stderr;
     assert!(handoff.contains("## Goal") && handoff.contains("ship it"), "{handoff}");
 }
+
+/// Nothing is kept in such a run, least of all in a session that is.
+#[test]
+fn a_run_that_keeps_nothing_goes_on_with_no_saved_session() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().text("said"));
+    let zdx = with_model(&server);
+    zdx.run(["exec", "-p", "kept"]).success();
+    let file = zdx.session_files().pop().unwrap();
+    let before = std::fs::read(&file).unwrap();
+    let id = file.file_stem().unwrap().to_str().unwrap().to_owned();
+    let out = zdx.command().args(["--no-save"]).stdin(format!("/resume {id}\nhello\n")).run().success();
+    assert!(out.stderr.contains("--no-save"), "{}", out.stderr);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+/// A server that never answers must not keep zdx from leaving when it is told to.
+#[test]
+fn a_question_that_takes_for_ever_can_be_left() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().text("said"));
+    let zdx = with_model(&server);
+    zdx.run(["exec", "-p", "before"]).success();
+    server.push(Reply::stream([zdx_testkit::Step::Stall]));
+    server.push(Reply::stream([zdx_testkit::Step::Stall]));
+    let mut pty = zdx.command().args(["-c"]).pty(40, 100);
+    wait_for_prompt(&pty);
+    pty.send("/summarize\r");
+    server.wait_for_call(2, SOON);
+    pty.send("\x03");
+    pty.wait_for_text("interrupted", SOON);
+    wait_for_prompt(&pty);
+    pty.send("/summarize\r");
+    server.wait_for_call(3, SOON);
+    pty.signal(Signal::TERM);
+    assert_eq!(pty.wait_exit(SOON), 143);
+}

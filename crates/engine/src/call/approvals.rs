@@ -18,12 +18,17 @@ struct Waiting {
 }
 
 impl Approvals {
-    pub(super) fn open(&self) -> (RequestId, oneshot::Receiver<Decision>) {
-        let (sender, receiver) = oneshot::channel();
+    /// A number that no other question has.
+    pub fn number(&self) -> RequestId {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.last += 1;
-        let request = RequestId(waiting.last);
-        waiting.answers.insert(request, sender);
+        RequestId(waiting.last)
+    }
+
+    pub(super) fn open(&self) -> (RequestId, oneshot::Receiver<Decision>) {
+        let (sender, receiver) = oneshot::channel();
+        let request = self.number();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).answers.insert(request, sender);
         (request, receiver)
     }
 

@@ -11,12 +11,11 @@ use zdx_protocol::{
     ToolOutput, TurnState, TurnSummary, Usage,
 };
 
+use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Plan, gate};
 use super::life::{self, Finish, Start};
 use crate::backend::TurnIo;
 use crate::tools::{CommandOutput, End, RunOptions, ShellError, command_result};
-
-const PROGRESS_QUEUE: usize = 64;
 
 /// A command and who wants it.
 pub struct Wanted<'a> {

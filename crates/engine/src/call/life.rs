@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use zdx_protocol::display::diff::first_changed_line;
+use zdx_protocol::display::diff::{CUT, first_changed_line};
 use zdx_protocol::{Action, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolOutput};
 
 use crate::backend::TurnIo;
+
+const DIFF_LIMIT: usize = 32 << 10;
 
 /// How a call ended.
 pub struct Finish {
@@ -65,6 +67,7 @@ pub async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish, io: &
         io.emit.notice(NoticeLevel::Warning, trouble).await;
     }
     let Finish { output, diff, took } = finish;
+    let diff = diff.map(bounded);
     let event = Event::ToolFinished {
         id: call.id.clone(),
         name: call.name.clone(),
@@ -74,4 +77,13 @@ pub async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish, io: &
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     };
     io.emit.emit(event).await;
+}
+
+/// It is saved with every change: enough of it to be looked at again, not another copy of the file.
+fn bounded(mut diff: String) -> String {
+    if diff.len() > DIFF_LIMIT {
+        diff.truncate(diff.floor_char_boundary(DIFF_LIMIT));
+        diff.push_str(&format!("\n{CUT}\n"));
+    }
+    diff
 }

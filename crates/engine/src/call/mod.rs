@@ -16,6 +16,9 @@ use crate::tools::registry::Registry;
 pub use approvals::Approvals;
 pub use run::{Ready, Refused, admit, run, single};
 
+/// What a running call may say before somebody listens; the rest is dropped.
+const PROGRESS_QUEUE: usize = 64;
+
 /// What calls of one session share. Cheap to clone.
 #[derive(Clone)]
 pub struct CallContext {

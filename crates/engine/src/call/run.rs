@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Arguments, CallOrigin, Event, ToolCall, ToolCode, ToolError, ToolOutput};
 
+use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Plan, gate};
 use super::life::{self, Finish, Start};
 use crate::backend::TurnIo;
@@ -19,7 +20,6 @@ use crate::tools::{Prepared, RunContext};
 
 /// Tools clean up on cancel by themselves; one that does not is left behind after this long.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
-const PROGRESS_QUEUE: usize = 64;
 
 /// A call that passed the gate.
 pub struct Ready {

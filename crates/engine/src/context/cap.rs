@@ -24,42 +24,34 @@ impl ResultRoom {
     }
 }
 
-/// The room of calls that run side by side. What each may take does not depend on which of them ends first.
+/// The room of calls that run side by side. A result within its share passes whole, whenever it comes; a larger one is
+/// fitted when all have ended, into what the others left. So nothing depends on which of them ends first.
 #[derive(Clone, Debug)]
 pub struct Shares {
     room: ResultRoom,
-    /// What each result weighs, once it is known.
-    fitted: Vec<Option<usize>>,
+    share: usize,
 }
 
 impl Shares {
     pub fn new(room: ResultRoom, calls: usize) -> Self {
-        Self { room, fitted: vec![None; calls] }
+        Self { room, share: (room.left / calls.max(1)).min(room.each) }
     }
 
-    /// Whether a result takes no more than its share, and so passes whole whatever the others take.
+    /// Whether a result takes no more than its share.
     pub fn holds(&self, output: &ToolOutput) -> bool {
-        of_output(output) <= self.share()
+        of_output(output) <= self.share
     }
 
-    fn share(&self) -> usize {
-        (self.room.left / self.fitted.len().max(1)).min(self.room.each)
-    }
-
-    /// A larger one may take what the calls before it left, less the shares of those behind it.
-    pub fn fit(&mut self, at: usize, output: ToolOutput, tool: &str) -> ToolOutput {
-        let before: usize = self.fitted[..at].iter().flatten().sum();
-        let behind = self.share().saturating_mul(self.fitted.len() - 1 - at);
-        let left = self.room.left.saturating_sub(before.saturating_add(behind)).max(self.share());
-        let output = fit(output, self.room.each.min(left).max(LEAST_RESULT), tool);
-        self.fitted[at] = Some(of_output(&output));
+    /// To be called for those within their share as they come, then for the larger ones in the order of the calls.
+    pub fn fit(&mut self, output: ToolOutput, tool: &str) -> ToolOutput {
+        let output = fit(output, self.room.each.min(self.room.left).max(LEAST_RESULT).max(self.share), tool);
+        self.room.left = self.room.left.saturating_sub(of_output(&output));
         output
     }
 
     /// What is left for the calls after these.
     pub fn close(self) -> ResultRoom {
-        let taken: usize = self.fitted.iter().flatten().sum();
-        ResultRoom { left: self.room.left.saturating_sub(taken), ..self.room }
+        self.room
     }
 }
 
@@ -218,16 +210,19 @@ mod tests {
         let mut room = ResultRoom::new(4_000);
         let one = |_| {
             let mut shares = Shares::new(room, 1);
-            let size = of_output(&shares.fit(0, output(), "bash"));
+            let size = of_output(&shares.fit(output(), "bash"));
             room = shares.close();
             size
         };
         let sizes: Vec<usize> = (0..4).map(one).collect();
         assert!(sizes[0] > 3_000 && sizes[1] > 3_000 && sizes[3] <= 900, "{sizes:?}");
-        // Side by side: the same for all, whoever is the first to end.
-        let mut shares = Shares::new(ResultRoom::new(4_000), 4);
-        let sizes: Vec<usize> = (0..4).map(|at| of_output(&shares.fit(at, output(), "bash"))).collect();
-        assert!(sizes.iter().all(|size| (1_700..=2_100).contains(size)), "{sizes:?}");
+        // Side by side: what the small ones leave is there for a large one.
+        let mut shares = Shares::new(ResultRoom::new(4_000), 8);
+        let small = || ToolOutput::Ok(json!({ "stdout": "y" }));
+        assert!(shares.holds(&small()) && !shares.holds(&output()));
+        (0..7).for_each(|_| drop(shares.fit(small(), "bash")));
+        let large = of_output(&shares.fit(output(), "bash"));
+        assert!(large > 3_500, "{large}");
         let spilled = json!({"stdout": "y".repeat(50_000), "stdout_file": "/s/1"});
         let ToolOutput::Ok(data) = fit(ToolOutput::Ok(spilled), 4_000, "bash") else { panic!() };
         assert!(data["stdout"].as_str().unwrap().contains("in the file named in this result"));

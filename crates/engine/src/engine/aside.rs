@@ -1,5 +1,4 @@
-//! What goes on beside a turn: questions being answered and words on their way out. It is polled together with the turn,
-//! because the way out is taken one at a time: to wait for it alone would wait for a turn that nobody drives.
+//! What goes on beside a turn: questions being answered and words on their way out, driven together with it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +13,9 @@ use crate::queries::Queries;
 
 /// More questions than any front end has at a time.
 const MOST: usize = 64;
+
+/// More than waits to be told while anybody reads.
+const FULL: usize = 512;
 
 #[derive(Default)]
 pub struct Aside {
@@ -32,9 +34,19 @@ impl Aside {
         self.running.is_empty()
     }
 
+    /// Nobody reads what is told: no more commands are taken until somebody does.
+    pub fn is_full(&self) -> bool {
+        self.running.len() >= FULL
+    }
+
     /// Until one more of it is over.
     pub async fn next(&mut self) {
         self.running.next().await;
+    }
+
+    /// Gives up what takes time.
+    pub fn interrupt(&mut self) {
+        std::mem::take(&mut self.closing).cancel();
     }
 
     /// Gives up what takes time, and tells all that is left to tell.
@@ -91,7 +103,7 @@ impl Aside {
             let events = tokio::select! {
                 events = work => events,
                 () = closing.cancelled() => {
-                    vec![failed(id, ErrorKind::Interrupted, "the session was left before this was done")]
+                    vec![failed(id, ErrorKind::Interrupted, "interrupted before it was done")]
                 }
             };
             for event in events {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use zdx_protocol::query::SessionSummary;
-use zdx_protocol::{Record, Transcript};
+use zdx_protocol::{Event, Record, Transcript};
 
 use super::file::{OpenFile, file_path};
 use super::load::{Loaded, OpenError, Opened, Scan};
@@ -89,6 +89,11 @@ impl SessionStore {
     /// The same, with so many of the last turns to be told again.
     pub fn open_retelling(&self, id: SessionId, turns: usize) -> Result<Opened, OpenError> {
         load::open_existing(&self.dir, id, turns)
+    }
+
+    /// What happened in so many of its last turns.
+    pub fn retold(&self, id: SessionId, turns: usize) -> Result<Vec<Event>, OpenError> {
+        load::retold(&self.dir, id, turns)
     }
 
     pub fn read(&self, id: SessionId) -> Result<Loaded, OpenError> {

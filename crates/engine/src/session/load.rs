@@ -135,6 +135,14 @@ pub fn read_existing(dir: &Path, id: SessionId) -> Result<Loaded, OpenError> {
     fold(&file, id, &mut None)
 }
 
+/// What happened in the last turns of a session, without touching it.
+pub fn retold(dir: &Path, id: SessionId, turns: usize) -> Result<Vec<Event>, OpenError> {
+    let file = open_to_read(dir, id)?;
+    let mut retold = Some(Retold::of(turns));
+    fold_tail(&file, id, &mut retold)?;
+    Ok(retold.map(Retold::events).unwrap_or_default())
+}
+
 /// Every readable record of a session, in order, one at a time.
 pub fn scan(dir: &Path, id: SessionId, each: impl FnMut(Record)) -> Result<Scan, OpenError> {
     let file = open_to_read(dir, id)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use zdx_protocol::{Arguments, Event, NoticeLevel, Part, Transcript};
 
-use super::{SessionChoice, StartError};
+use super::{Handed, SessionChoice, StartError};
 use crate::history::Journal;
 use crate::host::Setup;
 use crate::library::Skills;
@@ -23,7 +23,7 @@ pub struct OpenedSession {
 }
 
 impl OpenedSession {
-    pub fn open(setup: &Setup, choice: &SessionChoice) -> Result<Self, StartError> {
+    pub fn open(setup: &Setup, choice: SessionChoice) -> Result<Self, StartError> {
         let store = SessionStore::new(setup.paths.sessions());
         let fresh = |log: SessionLog| Self {
             spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
@@ -37,11 +37,15 @@ impl OpenedSession {
         match choice {
             SessionChoice::New => Ok(fresh(store.create(SessionId::random()))),
             SessionChoice::Unsaved => Ok(fresh(SessionLog::disabled(SessionId::random()))),
+            SessionChoice::Handed(handed) => {
+                let Handed { log, transcript, past } = *handed;
+                Ok(Self { transcript, resumed: true, past, ..fresh(log) })
+            }
             SessionChoice::Existing(id) => {
-                let opened = store.open_retelling(*id, setup.replay)?;
+                let opened = store.open_retelling(id, setup.replay)?;
                 Ok(Self {
-                    spill_dir: Some(store.companion_dir(*id)),
-                    journal: Journal::new(store.blobs(*id)),
+                    spill_dir: Some(store.companion_dir(id)),
+                    journal: Journal::new(store.blobs(id)),
                     log: opened.log,
                     transcript: opened.transcript,
                     notices: opened.notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect(),

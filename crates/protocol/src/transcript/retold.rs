@@ -1,9 +1,11 @@
 //! What happened in a session, told again to a front end: the events of its last turns, as far as they still count.
 //! The way back from `Event::record`; what was never saved (deltas, progress, questions) is not told again.
 
-use super::entry::{Entries, Entry};
-use super::size::of_output;
+use super::entry::{Entries, Entry, Place};
+use super::size::{of_output, of_value};
 use super::turns::Turns;
+use crate::compaction::Compaction;
+use crate::conversation::{Part, Role};
 use crate::event::{Event, NoticeLevel};
 use crate::record::{Record, ToolResult, ToolUse};
 use crate::tool::CallOrigin;
@@ -16,8 +18,10 @@ const MOST_BYTES: usize = 8 << 20;
 pub struct Retold {
     entries: Entries,
     turns: Turns<Told>,
+    /// What a compaction kept of the turns before those that are known.
+    before: Told,
     /// Came before the prompt that it belongs to.
-    lead_in: Vec<Event>,
+    lead_in: Told,
     most: usize,
 }
 
@@ -27,29 +31,53 @@ struct Told {
     bytes: usize,
 }
 
+impl Told {
+    fn add(&mut self, (event, bytes): (Event, usize)) {
+        self.events.push(event);
+        self.bytes += bytes;
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        self.events.append(&mut other.events);
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+}
+
 impl Retold {
     /// Of so many turns at most.
     pub fn of(turns: usize) -> Self {
-        Self { entries: Entries::default(), turns: Turns::default(), lead_in: Vec::new(), most: turns }
+        Self {
+            entries: Entries::default(),
+            turns: Turns::default(),
+            before: Told::default(),
+            lead_in: Told::default(),
+            most: turns,
+        }
     }
 
     pub fn note(&mut self, record: Record) {
         let entry = self.entries.read(record);
         self.turns.fold(&entry, Told::default);
-        let begins = matches!(entry, Entry::Prompt { .. });
-        let leads_in = matches!(entry, Entry::Attached { .. } | Entry::Reminder { .. });
-        let Some((event, bytes)) = event(entry, self.turns.count()) else { return };
-        if leads_in {
-            self.lead_in.push(event);
+        let place = entry.place();
+        if let Entry::Compacted(compaction) = &entry
+            && self.turns.iter().len() == 0
+        {
+            self.before = Told::default();
+            kept(compaction, self.turns.count()).into_iter().for_each(|told| self.before.add(told));
             return;
         }
-        let Some(turn) = self.turns.last_mut() else { return };
-        if begins {
-            turn.events.append(&mut self.lead_in);
+        let told = event(entry, self.turns.count());
+        match place {
+            Place::LeadIn => told.into_iter().for_each(|told| self.lead_in.add(told)),
+            Place::Prompt | Place::Within | Place::Beside => {
+                let turn = self.turns.last_mut().unwrap_or(&mut self.before);
+                if place != Place::Beside {
+                    turn.append(&mut self.lead_in);
+                }
+                told.into_iter().for_each(|told| turn.add(told));
+            }
         }
-        turn.events.push(event);
-        turn.bytes += bytes;
-        if begins {
+        if place == Place::Prompt {
             self.forget_early();
         }
     }
@@ -72,8 +100,10 @@ impl Retold {
 
     /// In order; earlier turns than these are still in the file.
     pub fn events(self) -> Vec<Event> {
-        let skipped = self.turns.iter().len().saturating_sub(self.most);
-        self.turns.iter().skip(skipped).flat_map(|turn| turn.events.iter().cloned()).collect()
+        let known = self.turns.iter().len();
+        let before = if known < self.most { self.before.events } else { Vec::new() };
+        let turns = self.turns.iter().skip(known.saturating_sub(self.most));
+        before.into_iter().chain(turns.flat_map(|turn| turn.events.iter().cloned())).collect()
     }
 }
 
@@ -86,7 +116,8 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             weighed(Event::TurnStarted { turn, prompt: text }, bytes)
         }
         Entry::Attached { text } => {
-            let (label, bytes) = (text.lines().next().unwrap_or_default().to_owned(), text.len());
+            let (first, bytes) = (text.lines().next().unwrap_or_default(), text.len());
+            let label = first.strip_prefix("@file:").unwrap_or(first).to_owned();
             weighed(Event::Attached { label, text }, bytes)
         }
         Entry::Reminder { text } => {
@@ -106,9 +137,10 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             weighed(Event::ReasoningFinal(reasoning), bytes)
         }
         Entry::Call(ToolUse { id, name, input, raw, .. }) => {
+            let bytes = of_value(&input) + raw.as_ref().map_or(0, String::len);
             let event =
                 Event::ToolRequested { id, name, input, raw, origin: CallOrigin::Model, parent: None };
-            weighed(event, 200)
+            weighed(event, bytes)
         }
         Entry::Result { call, result } => {
             let bytes = of_output(&result.output) + result.diff.as_ref().map_or(0, String::len);
@@ -137,6 +169,26 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
     }
 }
 
+/// What is still there of turns that became a summary.
+fn kept(compaction: &Compaction, turn: u32) -> Vec<(Event, usize)> {
+    let message = crate::display::context::compacted(compaction);
+    let mut told = vec![(Event::Notice { level: NoticeLevel::Info, message }, 0)];
+    for message in &compaction.kept {
+        let said = message.parts.iter().filter_map(|part| match (message.role, part) {
+            (Role::User, Part::Text(text)) if compaction.instructions.contains(text) => {
+                Some(Event::TurnStarted { turn, prompt: text.clone() })
+            }
+            (Role::Assistant, Part::Text(text)) => {
+                Some(Event::AssistantFinal { text: text.clone(), partial: false })
+            }
+            // A reminder's or an attachment's words are for the model; calls are in the file.
+            _ => None,
+        });
+        told.extend(said.map(|event| (event, 0)));
+    }
+    told
+}
+
 fn finished(call: Option<ToolUse>, result: ToolResult) -> Event {
     let took = call.as_ref().map_or(0, |call| result.ts.as_millisecond() - call.ts.as_millisecond());
     Event::ToolFinished {
@@ -154,7 +206,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::conversation::Role;
     use crate::record::{self, Message, now};
     use crate::tool::ToolOutput;
 
@@ -218,7 +269,7 @@ mod tests {
     fn what_leads_in_to_a_prompt_comes_with_its_turn_and_memory_stays_bounded() {
         let mut records = vec![said(Role::System, "@file:a\ntext")];
         records.extend(turn(1));
-        assert!(told(records, 1)[0].contains("@file:a"));
+        assert!(told(records, 1)[0].contains("Attached { label: \"a\""));
         let large = "x".repeat(MOST_BYTES);
         let mut retold = Retold::of(10);
         for _ in 0..3 {

@@ -1,5 +1,6 @@
 //! Calls that run side by side, told as they end. What the model reads must not depend on which ended first: a result
-//! larger than its share of the room, and one that may repeat the call before it, wait for the calls before them.
+//! larger than its share of the room waits until it is known what the others leave, and one that may repeat the call
+//! before it for that one.
 
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ impl<'a> Wave<'a> {
         let ready = self.waiting.iter().position(|ended| self.may_tell(ended))?;
         let Ended { at, output, took, diff } = self.waiting.swap_remove(ready);
         let call = &self.calls[at];
-        let output = self.shares.fit(at, output, &call.name);
+        let output = self.shares.fit(output, &call.name);
         let before = match at.checked_sub(1) {
             None => self.before.as_ref(),
             Some(before) => self.streaks[before].as_ref().filter(|_| self.repeats(at)),
@@ -65,7 +66,16 @@ impl<'a> Wave<'a> {
             Some(before) => told(before) || !self.repeats(ended.at),
             None => true,
         };
-        follows && (self.shares.holds(&ended.output) || (0..ended.at).all(told))
+        follows && (self.shares.holds(&ended.output) || self.comes_next(ended.at))
+    }
+
+    /// All have ended, and nothing else is left to be told before this one.
+    fn comes_next(&self, at: usize) -> bool {
+        let told = self.streaks.iter().flatten().count();
+        let all_ended = told + self.waiting.len() == self.calls.len();
+        // A small one that waits follows a large one that it repeats: it does not stand in the way.
+        let large = |other: &&Ended| !self.shares.holds(&other.output);
+        all_ended && self.waiting.iter().filter(large).all(|other| other.at >= at)
     }
 
     /// Whether this call is the one before it once more.
