@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use reqwest::Url;
+use zdx_net::Url;
 
 use crate::ModelError;
 use crate::wire::Wire;
