@@ -10,7 +10,7 @@ use zdx_net::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, Http, Method, Re
 use crate::catalogue::Timeouts;
 use crate::endpoint::Endpoint;
 use crate::stream::{self, ModelStream};
-use crate::wire::{Decode, HttpRequest, problem};
+use crate::wire::{Decode, HttpRequest, Target, problem};
 use crate::{ModelError, ModelEvent, ModelRequest, demo};
 
 /// An error's words; the rest of a longer page is not read.
@@ -73,7 +73,7 @@ impl Client {
         let Timeouts { first_byte, idle, .. } = self.inner.timeouts;
         let first_byte = if streamed { first_byte } else { first_byte * WHOLE_ANSWER };
         let deadline = Instant::now() + first_byte;
-        let url = endpoint.url(encoded.path)?;
+        let url = endpoint.url(&encoded.target)?;
         let response =
             self.send(endpoint, Method::POST, url, encoded.headers, Some(encoded.body), first_byte).await?;
         let waits = stream::Waits { deadline, first_byte, idle };
@@ -84,11 +84,11 @@ impl Client {
     pub(crate) async fn get(
         &self,
         endpoint: &Endpoint,
-        path: &str,
+        target: &Target,
         limit: usize,
     ) -> Result<Vec<u8>, ModelError> {
         let Timeouts { first_byte, idle, .. } = self.inner.timeouts;
-        let url = endpoint.url(path)?;
+        let url = endpoint.url(target)?;
         let headers = endpoint.wire.headers();
         let mut response = self.send(endpoint, Method::GET, url, headers, None, first_byte).await?;
         let mut body = Vec::new();

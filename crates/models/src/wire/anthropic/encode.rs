@@ -130,7 +130,7 @@ pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, Mod
         stream: request.stream,
     };
     let body = write_body(&body, request)?;
-    Ok(HttpRequest { path: "/v1/messages", headers: Wire::Anthropic.headers(), body })
+    Ok(HttpRequest { target: super::MESSAGES, headers: Wire::Anthropic.headers(), body })
 }
 
 fn tools(specs: &[ToolSpec]) -> Vec<Tool<'_>> {
