@@ -106,8 +106,8 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             weighed(Event::ReasoningFinal(reasoning), bytes)
         }
         Entry::Call(ToolUse { id, name, input, raw, .. }) => {
-            let event =
-                Event::ToolRequested { id, name, input, raw, origin: CallOrigin::Model, parent: None };
+            let (signature, origin, parent) = (None, CallOrigin::Model, None);
+            let event = Event::ToolRequested { id, name, input, raw, signature, origin, parent };
             weighed(event, 200)
         }
         Entry::Result { call, result } => {
@@ -169,6 +169,7 @@ mod tests {
             name: "bash".into(),
             input: json!({"command": "ls"}),
             raw: None,
+            signature: None,
             ts: now(),
         };
         let output = ToolOutput::Ok(json!({"exit_code": 0}));

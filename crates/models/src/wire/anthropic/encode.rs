@@ -188,7 +188,9 @@ fn block(block: history::Block<'_>) -> Option<Block<'_>> {
                 (None, None) => return None,
             }
         }
-        history::Block::Call { id, name, arguments } => Kind::ToolUse { id, name, input: Object(arguments) },
+        history::Block::Call { id, name, arguments, .. } => {
+            Kind::ToolUse { id, name, input: Object(arguments) }
+        }
         history::Block::Result { id, output } => {
             Kind::ToolResult { tool_use_id: id, content: output.text(), is_error: !output.is_ok() }
         }

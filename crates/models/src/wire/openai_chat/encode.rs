@@ -166,7 +166,7 @@ fn assistant<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
                 }
                 _ => {}
             },
-            Block::Call { id, name, arguments } => {
+            Block::Call { id, name, arguments, .. } => {
                 let function = CalledFunction { name, arguments: object_text(arguments) };
                 tool_calls.push(Call { id, r#type: "function", function });
             }
