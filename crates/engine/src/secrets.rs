@@ -109,9 +109,14 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             false
         }
         Event::AssistantFinal { text: said, .. } => text(said),
-        Event::ToolRequested { input, raw, .. } => {
+        Event::ToolRequested { input, raw, signature, .. } => {
             let raw = raw.as_mut().is_some_and(text);
-            redactor.redact_value(input) || raw
+            // With a hole in it a signature is worth nothing.
+            let sealed = signature.as_mut().is_some_and(|sealed| redactor.redact_value(&mut sealed.opaque));
+            if sealed {
+                *signature = None;
+            }
+            redactor.redact_value(input) || raw || sealed
         }
         Event::ToolFinished { result, diff, .. } => {
             let diff = diff.as_mut().is_some_and(text);

@@ -186,7 +186,7 @@ fn passed_on(event: Event, agent: &str, task: &str) -> Option<Event> {
         Event::ApprovalWithdrawn { request, id } => Event::ApprovalWithdrawn { request, id: own(id) },
         Event::ToolRequested { id, name, input, raw, .. } => {
             let parent = Some(task.to_owned());
-            Event::ToolRequested { id: own(id), name, input, raw, origin, parent }
+            Event::ToolRequested { id: own(id), name, input, raw, signature: None, origin, parent }
         }
         Event::ToolStarted { id, name, kind, locations, preview, .. } => {
             Event::ToolStarted { id: own(id), name, origin, kind, locations, preview }

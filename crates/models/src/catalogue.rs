@@ -144,7 +144,7 @@ impl Catalogue {
         }
         let endpoint = self.endpoint(provider, name, env)?;
         // A base URL that cannot be read is better refused now than at the first request.
-        endpoint.url("/")?;
+        endpoint.base()?;
         Ok(endpoint)
     }
 

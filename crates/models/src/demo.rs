@@ -49,7 +49,7 @@ pub(crate) fn answer(request: &ModelRequest) -> Vec<ModelEvent> {
             _ => Arguments::Object(Map::new()),
         };
         events.push(ModelEvent::ToolCallStarted { id: Some(id.clone()), name: tool.to_owned() });
-        events.push(ModelEvent::ToolCall(ToolCall { id, name: tool.to_owned(), arguments }));
+        events.push(ModelEvent::ToolCall(ToolCall { id, name: tool.to_owned(), arguments, signature: None }));
         StopReason::ToolUse
     } else {
         StopReason::EndTurn
@@ -67,7 +67,7 @@ fn so_far(messages: &[Message]) -> (&str, Vec<Step<'_>>) {
     let parts = || since.iter().flat_map(|message| &message.parts);
     let mut steps = Vec::new();
     for part in parts() {
-        let Part::ToolUse { id, name, arguments } = part else { continue };
+        let Part::ToolUse { id, name, arguments, .. } = part else { continue };
         let result = parts().find_map(|part| match part {
             Part::ToolResult { tool_use_id, output } if tool_use_id == id => Some(output),
             Part::ToolResult { .. } | Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,

@@ -1,14 +1,14 @@
 //! Where a model lives and what opens the door: the resolved form of a provider entry.
-//! Knows how a base URL and a path join; never connects.
+//! Knows what a base URL must be; what hangs below it is its wire's to say. Never connects.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use reqwest::Url;
+use zdx_net::Url;
 
 use crate::ModelError;
-use crate::wire::Wire;
+use crate::wire::{Target, Wire};
 
 /// The built-in model's provider name; reserved.
 pub const DEMO: &str = "demo";
@@ -85,28 +85,21 @@ impl Endpoint {
         if self.is_demo() { DEMO.to_owned() } else { format!("{}/{}", self.provider, self.model) }
     }
 
-    /// The address of `path` (as the wire names it) under the base URL, however the base was written: with or
-    /// without `/v1`, with a trailing slash, even with the path itself.
-    pub fn url(&self, path: &str) -> Result<Url, ModelError> {
+    /// The address of what its wire asks for.
+    pub(crate) fn url(&self, target: &Target) -> Result<Url, ModelError> {
+        Ok(target.under(&self.base()?, self.wire))
+    }
+
+    /// The base URL, if it is one that requests can be sent to.
+    pub(crate) fn base(&self) -> Result<Url, ModelError> {
         let bad = |why: &str| {
             ModelError::Setup(format!("the base URL `{}` of {} {why}", self.base_url, self.provider))
         };
-        let mut url = Url::parse(self.base_url.trim())
+        let url = Url::parse(self.base_url.trim())
             .map_err(|_| bad("cannot be read; write it like http://127.0.0.1:8000/v1"))?;
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
             return Err(bad("must begin with http:// or https:// and name a host"));
         }
-        let base = url.path().trim_end_matches('/');
-        let base =
-            base.strip_suffix("/chat/completions").or_else(|| base.strip_suffix("/messages")).unwrap_or(base);
-        let base = match self.wire {
-            Wire::Anthropic => base.strip_suffix("/v1").unwrap_or(base),
-            // A bare host: every server of this dialect keeps it under /v1.
-            Wire::OpenaiChat if base.is_empty() => "/v1",
-            Wire::OpenaiChat => base,
-        };
-        let joined = format!("{base}{path}");
-        url.set_path(&joined);
         Ok(url)
     }
 }
@@ -130,43 +123,16 @@ impl fmt::Debug for Endpoint {
 mod tests {
     use super::*;
 
-    fn url(wire: Wire, base: &str, path: &str) -> String {
-        Endpoint::new("lab", wire, base, "m").url(path).unwrap().to_string()
-    }
-
     #[test]
-    fn base_urls_are_tolerated_in_every_spelling() {
-        for base in [
-            "http://h:8000/v1",
-            "http://h:8000/v1/",
-            "http://h:8000",
-            " http://h:8000/ ",
-            "http://h:8000/v1/chat/completions",
-        ] {
-            assert_eq!(url(Wire::OpenaiChat, base, "/chat/completions"), "http://h:8000/v1/chat/completions");
-        }
-        for base in [
-            "https://a.example",
-            "https://a.example/",
-            "https://a.example/v1",
-            "https://a.example/v1/messages/",
-        ] {
-            assert_eq!(url(Wire::Anthropic, base, "/v1/messages"), "https://a.example/v1/messages");
-        }
-        assert_eq!(
-            url(Wire::OpenaiChat, "https://d.example/compatible-mode/v1", "/models"),
-            "https://d.example/compatible-mode/v1/models"
-        );
-        assert_eq!(
-            url(Wire::OpenaiChat, "https://z.example/x?api-version=1", "/models"),
-            "https://z.example/x/models?api-version=1"
-        );
+    fn a_base_url_may_have_white_space_around_it() {
+        let endpoint = Endpoint::new("lab", Wire::OpenaiChat, " http://h:8000/ ", "m");
+        assert_eq!(endpoint.url(&Wire::OpenaiChat.models()).unwrap().as_str(), "http://h:8000/v1/models");
     }
 
     #[test]
     fn a_base_url_that_is_none_is_named() {
         for base in ["", "localhost:8000", "ftp://h/", "127.0.0.1:8000/v1", "http://"] {
-            let error = Endpoint::new("lab", Wire::OpenaiChat, base, "m").url("/models").unwrap_err();
+            let error = Endpoint::new("lab", Wire::OpenaiChat, base, "m").base().unwrap_err();
             assert!(matches!(&error, ModelError::Setup(text) if text.contains("lab")), "{base}: {error}");
         }
     }

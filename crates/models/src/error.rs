@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use zdx_net::NetError;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutPhase {
     Connect,
@@ -44,6 +46,27 @@ pub enum ModelError {
     Setup(String),
 }
 
+/// The way to a server failed: said as it is for a provider, whose entry has a `ca_file`.
+impl From<NetError> for ModelError {
+    fn from(error: NetError) -> Self {
+        match error {
+            NetError::Unreachable { origin: url, why: message } => Self::Connect { url, message },
+            NetError::Untrusted { origin: url, why } => {
+                let message = format!("{why}; for a certificate of your own set ca_file for this provider");
+                Self::Connect { url, message }
+            }
+            NetError::NoConnection { after } => Self::Timeout { phase: TimeoutPhase::Connect, after },
+            NetError::NoAnswer { after } => Self::Timeout { phase: TimeoutPhase::FirstByte, after },
+            NetError::Silent { after } => Self::Timeout { phase: TimeoutPhase::Idle, after },
+            NetError::Broken(why) => Self::Cut(why),
+            NetError::NoAuthorities => {
+                Self::Setup(format!("{error}; install ca-certificates or set ca_file for this provider"))
+            }
+            NetError::CaFile { .. } | NetError::Setup(_) => Self::Setup(error.to_string()),
+        }
+    }
+}
+
 fn timeout_text(phase: TimeoutPhase, after: Duration) -> String {
     let seconds = after.as_secs_f32();
     match phase {
@@ -52,5 +75,40 @@ fn timeout_text(phase: TimeoutPhase, after: Duration) -> String {
             format!("the server accepted the request but sent nothing for {seconds:.0} s")
         }
         TimeoutPhase::Idle => format!("the stream fell silent for {seconds:.0} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a user reads when the way to a server fails.
+    #[test]
+    fn what_went_wrong_on_the_way_says_what_to_do() {
+        let (origin, why) = ("https://lab:1".to_owned(), "it broke".to_owned());
+        let after = Duration::from_secs(7);
+        for (error, text) in [
+            (
+                NetError::Unreachable { origin: origin.clone(), why: why.clone() },
+                "cannot reach https://lab:1: it broke",
+            ),
+            (
+                NetError::Untrusted { origin, why: why.clone() },
+                "cannot reach https://lab:1: it broke; for a certificate of your own set ca_file for this provider",
+            ),
+            (NetError::NoConnection { after }, "no connection after 7 s"),
+            (NetError::NoAnswer { after }, "the server accepted the request but sent nothing for 7 s"),
+            (NetError::Silent { after }, "the stream fell silent for 7 s"),
+            (NetError::Broken(why.clone()), "the stream broke off: it broke"),
+            (
+                NetError::NoAuthorities,
+                "no certificate authorities found, so no https server can be trusted; install ca-certificates or set \
+                 ca_file for this provider",
+            ),
+            (NetError::CaFile { path: "/ca.pem".into(), why }, "ca_file /ca.pem: it broke"),
+            (NetError::Setup("no TLS".to_owned()), "no TLS"),
+        ] {
+            assert_eq!(ModelError::from(error).to_string(), text);
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! How to speak to a model. `wire/` is pure (request to bytes, frames to events); `http` and `stream` carry the
-//! bytes; `retry` decides; `catalogue` knows the vendors as data; `demo` is the built-in model that needs nothing.
+//! bytes, on the way that `zdx-net` makes; `retry` decides; `catalogue` knows the vendors as data; `demo` is the
+//! built-in model that needs nothing.
 
 mod catalogue;
 mod demo;
 mod discover;
-mod dns;
 mod endpoint;
 mod error;
 mod http;
@@ -13,7 +13,6 @@ mod request;
 pub mod retry;
 mod sniff;
 mod stream;
-mod tls;
 pub mod wire;
 
 pub use catalogue::{Catalogue, ProviderEntry, Timeouts};

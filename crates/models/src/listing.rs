@@ -25,7 +25,7 @@ pub async fn list_models(client: &Client, endpoint: &Endpoint) -> Result<Vec<Mod
     if endpoint.is_demo() {
         return Ok(vec![ModelInfo { id: DEMO.to_owned(), context_limit: None }]);
     }
-    match timeout(LIMIT, client.get(endpoint, endpoint.wire.models_path(), MAX_LIST)).await {
+    match timeout(LIMIT, client.get(endpoint, &endpoint.wire.models(), MAX_LIST)).await {
         Ok(body) => parse(&body?),
         Err(_) => Err(ModelError::Timeout { phase: TimeoutPhase::FirstByte, after: LIMIT }),
     }

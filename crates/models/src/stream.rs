@@ -2,16 +2,13 @@
 //! before something broke is always delivered first.
 
 use std::collections::VecDeque;
-use std::error::Error;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
-use reqwest::Response;
 use tokio::time::{Instant, timeout, timeout_at};
+use zdx_net::{Bytes, NetError, Response};
 
-use crate::http::read_into;
 use crate::sniff::{Shape, shape_of};
 use crate::wire::problem::page_summary;
 use crate::wire::sse::{Framer, MAX_EVENT};
@@ -71,11 +68,10 @@ pub(crate) async fn begin(
     decoder: Box<dyn Decode>,
     waits: Waits,
 ) -> Result<ModelStream, ModelError> {
-    let content_type = response.headers().get(reqwest::header::CONTENT_TYPE);
-    let content_type = content_type.and_then(|v| v.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
+    let content_type = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
     if content_type.starts_with("text/html") {
         let mut page = Vec::new();
-        let _ = read_into(&mut page, &mut response, PAGE, waits.idle).await;
+        let _ = response.read_into(&mut page, PAGE, waits.idle).await;
         return Err(ModelError::Protocol(page_summary(&String::from_utf8_lossy(&page))));
     }
     let answer = Answer {
@@ -225,11 +221,11 @@ impl Answer {
     }
 }
 
-fn one_chunk(chunk: reqwest::Result<Option<Bytes>>) -> Result<Bytes, End> {
+fn one_chunk(chunk: Result<Option<Bytes>, NetError>) -> Result<Bytes, End> {
     match chunk {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err(End::Clean),
-        Err(error) => Err(End::Broken(root_cause(&error))),
+        Err(error) => Err(End::Broken(error.to_string())),
     }
 }
 
@@ -248,13 +244,4 @@ fn enqueue(events: &mut Vec<ModelEvent>, queue: &mut VecDeque<ModelEvent>) {
             (_, event) => queue.push_back(event),
         }
     }
-}
-
-/// The innermost cause: the layers above it only repeat that something failed.
-pub(crate) fn root_cause(error: &(dyn Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }

@@ -32,8 +32,17 @@ impl Message {
 pub enum Part {
     Text(String),
     Reasoning(Box<Reasoning>),
-    ToolUse { id: String, name: String, arguments: Packed<Arguments> },
-    ToolResult { tool_use_id: String, output: Packed<ToolOutput> },
+    ToolUse {
+        id: String,
+        name: Box<str>,
+        arguments: Packed<Arguments>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<Box<Signature>>,
+    },
+    ToolResult {
+        tool_use_id: String,
+        output: Packed<ToolOutput>,
+    },
 }
 
 /// A call of a model, with its result where there is one.
@@ -50,7 +59,7 @@ pub fn calls(messages: &[Message]) -> impl Iterator<Item = Called<'_>> {
     messages.iter().enumerate().flat_map(move |(at, message)| {
         let next = messages.get(at + 1).map_or(&[][..], |next| &next.parts);
         message.parts.iter().filter_map(move |part| match part {
-            Part::ToolUse { id, name, arguments } => {
+            Part::ToolUse { id, name, arguments, .. } => {
                 Some(Called { id, name, arguments, output: result_of(id, next) })
             }
             Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
@@ -75,6 +84,17 @@ pub struct Reasoning {
     /// What must go back unchanged: a signature, redacted data, `reasoning_details`. Meaning is the wire's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Value>,
+}
+
+/// What came with a call and must go back with that very call, unchanged (Gemini's `thoughtSignature`). Nobody but its
+/// maker can use it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Signature {
+    /// The wire that made it; only the same wire and model get it back.
+    pub wire: String,
+    pub model: String,
+    /// Meaning is the wire's own.
+    pub opaque: Value,
 }
 
 /// Tokens of one model call, or of several added up. Input counts include what the cache served.
@@ -117,16 +137,18 @@ mod tests {
     fn messages_are_saved_as_values_and_read_back() {
         let thought =
             Reasoning { text: "hm".into(), wire: "w".into(), model: "m".into(), opaque: Some(json!("s")) };
-        let call = |arguments: &str| Part::ToolUse {
+        let signed = || Some(Box::new(Signature { wire: "w".into(), model: "m".into(), opaque: json!("s") }));
+        let call = |arguments: &str, signature: Option<Box<Signature>>| Part::ToolUse {
             id: "a".into(),
             name: "read".into(),
             arguments: Arguments::parse(arguments).into(),
+            signature,
         };
         let done = |output: ToolOutput| Part::ToolResult { tool_use_id: "a".into(), output: output.into() };
         let parts = vec![
             Part::Reasoning(Box::new(thought)),
-            call(r#"{"path":"x","n":1}"#),
-            call("{broken"),
+            call(r#"{"path":"x","n":1}"#, None),
+            call("{broken", signed()),
             done(ToolOutput::Ok(json!({"content": "\"y\""}))),
             done(ToolOutput::error("E".into(), "no")),
         ];
@@ -134,7 +156,7 @@ mod tests {
         let saved = concat!(
             r#"{"role":"assistant","parts":[{"reasoning":{"text":"hm","wire":"w","model":"m","opaque":"s"}},"#,
             r#"{"tool_use":{"id":"a","name":"read","arguments":{"path":"x","n":1}}},"#,
-            r#"{"tool_use":{"id":"a","name":"read","arguments":"{broken"}},"#,
+            r#"{"tool_use":{"id":"a","name":"read","arguments":"{broken","signature":{"wire":"w","model":"m","opaque":"s"}}},"#,
             r#"{"tool_result":{"tool_use_id":"a","output":{"ok":true,"data":{"content":"\"y\""}}}},"#,
             r#"{"tool_result":{"tool_use_id":"a","output":{"ok":false,"error":{"code":"E","message":"no"}}}}]}"#,
         );

@@ -9,12 +9,12 @@ use serde_json::Value;
 use crate::change::{FileChange, lossy};
 use crate::command::CommandId;
 use crate::compaction::{Compacted, Compaction, ContextUsage};
-use crate::conversation::{Reasoning, Role, Usage};
+use crate::conversation::{Reasoning, Role, Signature, Usage};
 use crate::policy::{Approval, ApprovalRequest, Decision, Preview, RequestId};
 use crate::query::Reply;
 use crate::record::{self, Record, Shell};
 use crate::todo::Todo;
-use crate::tool::{CallKind, CallOrigin, Location, ToolOutput};
+use crate::tool::{CallKind, CallOrigin, Location, ToolCall, ToolOutput};
 use crate::trust::TrustRequest;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,6 +56,9 @@ pub enum Event {
         /// The arguments as they came, when they are no JSON object.
         #[serde(skip_serializing_if = "Option::is_none")]
         raw: Option<String>,
+        /// For the record and the model's server; it means nothing to a front end.
+        #[serde(skip)]
+        signature: Option<Box<Signature>>,
         origin: CallOrigin,
         /// The task that a subagent's call belongs to.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -323,6 +326,19 @@ pub struct TurnSummary {
 }
 
 impl Event {
+    /// A call begins its life.
+    pub fn requested(call: &ToolCall, origin: CallOrigin) -> Self {
+        Self::ToolRequested {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input: call.arguments.input(),
+            raw: call.arguments.raw().map(str::to_owned),
+            signature: call.signature.clone(),
+            origin,
+            parent: None,
+        }
+    }
+
     /// The command that is over with this event.
     pub fn ends(&self) -> Option<CommandId> {
         match self {
@@ -365,13 +381,16 @@ impl Event {
             Self::ReasoningFinal(reasoning) => {
                 Record::Reasoning(record::ReasoningRecord { reasoning: reasoning.clone(), ts })
             }
-            Self::ToolRequested { id, name, input, raw, origin: CallOrigin::Model, .. } => Record::ToolUse(record::ToolUse {
-                id: id.clone(),
-                name: name.clone(),
-                input: input.clone(),
-                raw: raw.clone(),
-                ts,
-            }),
+            Self::ToolRequested { id, name, input, raw, signature, origin: CallOrigin::Model, .. } => {
+                Record::ToolUse(record::ToolUse {
+                    id: id.clone(),
+                    name: name.clone(),
+                    input: input.clone(),
+                    raw: raw.clone(),
+                    signature: signature.clone(),
+                    ts,
+                })
+            }
             Self::ToolFinished { id, result, diff, origin: CallOrigin::Model, .. } => {
                 Record::ToolResult(record::ToolResult {
                     tool_use_id: id.clone(),

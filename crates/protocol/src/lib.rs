@@ -24,7 +24,7 @@ pub use change::{FileChange, FileState, Operation};
 pub use code::{ReasonCode, ToolCode};
 pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
-pub use conversation::{Message, Part, Reasoning, Role, Usage};
+pub use conversation::{Message, Part, Reasoning, Role, Signature, Usage};
 pub use event::{
     CheckResult, Checked, ErrorKind, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState,
     TurnSummary,

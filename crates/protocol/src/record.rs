@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::change::FileChange;
 use crate::compaction::Compaction;
-use crate::conversation::{Reasoning, Role, Usage};
+use crate::conversation::{Reasoning, Role, Signature, Usage};
 use crate::event::ErrorKind;
 use crate::policy::Decision;
 use crate::todo::Todo;
@@ -140,6 +140,9 @@ pub struct ToolUse {
     /// The arguments as the model sent them, when they are no JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
+    /// What the model's server wants back with this call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Box<Signature>>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }

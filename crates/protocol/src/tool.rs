@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::change::lossy;
 use crate::code::ToolCode;
+use crate::conversation::Signature;
 
 /// What a tool tells a model about itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub struct ToolCall {
     pub id: String,
     pub name: String,
     pub arguments: Arguments,
+    /// What the model's server wants back with this call.
+    pub signature: Option<Box<Signature>>,
 }
 
 /// Who asked for a call. Only a model's calls are part of the history that models read.

@@ -188,7 +188,12 @@ impl Transcript {
             (None, other) => Arguments::Raw(other.to_string()),
         };
         let open = call.id.clone();
-        self.push_answer(Part::ToolUse { id: call.id, name: call.name, arguments: arguments.into() });
+        self.push_answer(Part::ToolUse {
+            id: call.id,
+            name: call.name.into(),
+            arguments: arguments.into(),
+            signature: call.signature,
+        });
         self.open_calls.push(open);
     }
 

@@ -120,7 +120,7 @@ pub struct Permission {
 #[cfg_attr(not(feature = "testing"), allow(dead_code))]
 pub async fn permit(io: &TurnIo, permission: Permission) -> Option<Decision> {
     let Permission { id, tool, action, preview, reason } = permission;
-    let call = ToolCall { id, name: tool, arguments: Arguments::Object(Map::new()) };
+    let call = ToolCall { id, name: tool, arguments: Arguments::Object(Map::new()), signature: None };
     let plan = Plan { action: &action, preview: &preview, doomed: None };
     let mut policy = io.policy.clone();
     loop {

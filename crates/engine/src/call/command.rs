@@ -119,6 +119,7 @@ pub async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<CommandOutput,
         id: wanted.id.clone(),
         name: "bash".to_owned(),
         arguments: Arguments::Object(Map::from_iter([("command".to_owned(), command)])),
+        signature: None,
     };
     life::requested(&call, by, io).await;
     let result = admitted(wanted, &call, io).await;

@@ -18,15 +18,7 @@ pub struct Finish {
 }
 
 pub async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo) {
-    let event = Event::ToolRequested {
-        id: call.id.clone(),
-        name: call.name.clone(),
-        input: call.arguments.input(),
-        raw: call.arguments.raw().map(str::to_owned),
-        origin,
-        parent: None,
-    };
-    io.emit.emit(event).await;
+    io.emit.emit(Event::requested(call, origin)).await;
 }
 
 /// What a call is about to do.

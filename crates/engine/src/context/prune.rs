@@ -62,6 +62,7 @@ mod tests {
             name: name.to_owned(),
             input,
             raw: None,
+            signature: None,
             ts,
         }));
         let output = ToolOutput::Ok(json!({ "content": "x".repeat(bytes) }));

@@ -1,7 +1,7 @@
 use std::fs;
 
 use serde_json::json;
-use zdx_protocol::ToolError;
+use zdx_protocol::{Signature, ToolError};
 
 use super::*;
 use crate::config::{Flags, ResolveInput, resolve};
@@ -91,6 +91,7 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
             name: "n".into(),
             input: json!({"a": [text()]}),
             raw: Some(text()),
+            signature: Some(signature(text())),
             origin: zdx_protocol::CallOrigin::Model,
             parent: None,
         },
@@ -108,6 +109,34 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
     let mut delta = Event::AssistantDelta { text: text() };
     assert_eq!(mask(&redactor, &mut delta), Masked::Nothing);
     assert_eq!(delta, Event::AssistantDelta { text: text() });
+}
+
+fn signature(opaque: String) -> Box<Signature> {
+    Box::new(Signature { wire: "gemini".into(), model: "m".into(), opaque: json!(opaque) })
+}
+
+/// A call without the signature it came with is refused: what is masked in its input does not take it away.
+#[test]
+fn a_signature_stays_whole_or_goes() {
+    let redactor = Redactor::new(["planted-secret"]).unwrap();
+    let signature_after = |opaque: &str| {
+        let mut event = Event::ToolRequested {
+            id: "i".into(),
+            name: "n".into(),
+            input: json!({"a": "planted-secret"}),
+            raw: None,
+            signature: Some(signature(opaque.into())),
+            origin: zdx_protocol::CallOrigin::Model,
+            parent: None,
+        };
+        assert_eq!(mask(&redactor, &mut event), Masked::Else);
+        match event {
+            Event::ToolRequested { signature, .. } => signature,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(signature_after("CpcBAdHtim+/=="), Some(signature("CpcBAdHtim+/==".into())));
+    assert_eq!(signature_after("of planted-secret"), None);
 }
 
 #[test]

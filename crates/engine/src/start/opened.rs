@@ -75,7 +75,7 @@ impl OpenedSession {
         let parts = self.transcript.messages().iter().flat_map(|message| &message.parts);
         for part in parts {
             if let Part::ToolUse { name, arguments, .. } = part
-                && name == "skill"
+                && name.as_ref() == "skill"
                 && let Arguments::Object(input) = arguments.unpack()
                 && let Some(skill) =
                     input.get("name").and_then(|name| name.as_str()).and_then(|name| skills.get(name))

@@ -135,7 +135,7 @@ impl Talk {
 
 fn write(path: &str) -> ToolCall {
     let arguments = Arguments::parse(&json!({"path": path, "content": "made\n"}).to_string());
-    ToolCall { id: "call_1".to_owned(), name: "write_file".to_owned(), arguments }
+    ToolCall { id: "call_1".to_owned(), name: "write_file".to_owned(), arguments, signature: None }
 }
 
 fn permission() -> Permission {
@@ -160,6 +160,7 @@ async fn what_a_backend_runs_itself_is_told_as_its_own_and_not_kept_as_ours() {
             name: name.clone(),
             input,
             raw: None,
+            signature: None,
             origin,
             parent: None,
         })

@@ -55,7 +55,12 @@ fn play(prompt: &str, tool: impl Fn(&ToolCall) -> ToolOutput) -> (Vec<String>, V
             role: Role::Assistant,
             parts: vec![
                 Part::Text(text),
-                Part::ToolUse { id: call.id, name: call.name, arguments: call.arguments.into() },
+                Part::ToolUse {
+                    id: call.id,
+                    name: call.name.into(),
+                    arguments: call.arguments.into(),
+                    signature: None,
+                },
             ],
         });
         messages.push(Message {
@@ -143,6 +148,7 @@ fn a_later_turn_begins_anew_with_new_ids() {
         id: id.into(),
         name: "read".into(),
         arguments: Arguments::Object(Map::new()).into(),
+        signature: None,
     };
     let messages = [
         Message::text(Role::User, "read a.txt"),

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::{Serialize, Serializer};
-use zdx_protocol::{Arguments, Message, Packed, Part, Reasoning, Role, ToolCode, ToolOutput};
+use serde_json::Value;
+use zdx_protocol::{Arguments, Message, Packed, Part, Reasoning, Role, Signature, ToolCode, ToolOutput};
 
 use super::Wire;
 
@@ -26,6 +27,9 @@ pub(super) enum Block<'a> {
         id: Cow<'a, str>,
         name: Cow<'a, str>,
         arguments: &'a Packed<Arguments>,
+        /// What the server wants back with it: only from the same wire and model.
+        #[cfg_attr(not(test), expect(dead_code, reason = "no wire so far gets its calls signed"))]
+        signature: Option<&'a Value>,
     },
     Result {
         id: Cow<'a, str>,
@@ -74,10 +78,12 @@ impl<'a> Builder<'a> {
                 {
                     blocks.push(Block::Reasoning(thought));
                 }
-                Part::ToolUse { id, name, arguments } => {
+                Part::ToolUse { id, name, arguments, signature } => {
                     let sent = self.unique(id);
                     self.open.push((id, sent.clone()));
-                    blocks.push(Block::Call { id: sent, name: fit_name(name), arguments });
+                    let own = |made: &&Signature| made.wire == wire.name() && made.model == model;
+                    let signature = signature.as_deref().filter(own).map(|made| &made.opaque);
+                    blocks.push(Block::Call { id: sent, name: fit_name(name), arguments, signature });
                 }
                 Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => {}
             }

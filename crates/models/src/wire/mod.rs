@@ -12,8 +12,11 @@ mod history;
 mod openai_chat;
 pub(crate) mod problem;
 pub mod sse;
+mod target;
 #[cfg(test)]
 mod testing;
+
+pub use target::Target;
 
 /// The dialects zdx speaks. A closed set: a vendor is data, a wire is code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -26,8 +29,7 @@ pub enum Wire {
 /// A request ready for the HTTP driver, which adds the base URL and the vendor's own headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpRequest {
-    /// Appended to the base URL.
-    pub path: &'static str,
+    pub target: Target,
     pub headers: &'static [(&'static str, &'static str)],
     pub body: Vec<u8>,
 }
@@ -84,11 +86,22 @@ impl Wire {
         }
     }
 
-    /// Where a server lists its models, below the base URL.
-    pub fn models_path(self) -> &'static str {
+    /// Where a server lists its models.
+    pub fn models(self) -> Target {
         match self {
-            Self::Anthropic => "/v1/models",
-            Self::OpenaiChat => "/models",
+            Self::Anthropic => anthropic::MODELS,
+            Self::OpenaiChat => openai_chat::MODELS,
+        }
+    }
+
+    /// What targets hang below, of the path of a base URL: with or without `/v1`, with a trailing slash, even with the
+    /// path of some wire's own answers, which is what people copy.
+    fn root(self, path: &str) -> &str {
+        let path = path.trim_end_matches('/');
+        let pasted = anthropic::without_target(path).or_else(|| openai_chat::without_target(path));
+        match self {
+            Self::Anthropic => anthropic::root(pasted.unwrap_or(path)),
+            Self::OpenaiChat => openai_chat::root(pasted.unwrap_or(path)),
         }
     }
 

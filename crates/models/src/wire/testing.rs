@@ -102,7 +102,7 @@ pub fn call(id: &str, name: &str, input: Value) -> ModelEvent {
         Value::String(raw) => Arguments::Raw(raw),
         other => panic!("{other}"),
     };
-    ModelEvent::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), arguments })
+    ModelEvent::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), arguments, signature: None })
 }
 
 pub fn usage(input: u64, output: u64) -> ModelEvent {
@@ -165,7 +165,7 @@ pub fn used(id: &str, name: &str, input: Value) -> Part {
         Value::String(raw) => Arguments::Raw(raw),
         _ => Arguments::Object(Map::new()),
     };
-    Part::ToolUse { id: id.to_owned(), name: name.to_owned(), arguments: arguments.into() }
+    Part::ToolUse { id: id.to_owned(), name: name.into(), arguments: arguments.into(), signature: None }
 }
 
 pub fn result(id: &str, output: Result<Value, &str>) -> Part {

@@ -1,7 +1,6 @@
 //! What goes out, how connections are kept, and how a request ends early.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -194,53 +193,4 @@ async fn models_are_listed() {
 async fn the_demo_needs_no_server() {
     let heard = ask(&Client::new(PATIENT), &Endpoint::demo()).await;
     assert!(heard.text.contains("not a language model") || heard.text.contains("`bash`"), "{heard:?}");
-}
-
-/// Set in the process that a test starts to run itself once more, with a proxy in its environment.
-const PROXIED: &str = "ZDX_TEST_PROXIED";
-
-fn is_proxied() -> bool {
-    std::env::var_os(PROXIED).is_some()
-}
-
-/// Runs the test of that name, in this file, in a process of its own with these variables.
-fn with_proxy(test: &str, variables: &[(&str, &str)]) {
-    let module = module_path!().split_once("::").unwrap().1;
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", &format!("{module}::{test}"), "--nocapture"]).env(PROXIED, "1");
-    for name in
-        ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "REQUEST_METHOD"]
-    {
-        command.env_remove(name);
-    }
-    command.envs(variables.iter().copied());
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
-}
-
-#[tokio::test]
-async fn proxies_of_the_environment_never_catch_loopback() {
-    if !is_proxied() {
-        return with_proxy(
-            "proxies_of_the_environment_never_catch_loopback",
-            &[("http_proxy", "http://127.0.0.1:9"), ("ALL_PROXY", "http://127.0.0.1:9")],
-        );
-    }
-    let server = ModelServer::start_with([saying(Wire::OpenaiChat, "direct")]);
-    assert_eq!(ask(&Client::new(PATIENT), &endpoint(Wire::OpenaiChat, &server.url())).await.text, "direct");
-}
-
-#[tokio::test]
-async fn proxies_of_the_environment_carry_the_rest() {
-    if is_proxied() {
-        let heard = ask(&Client::new(PATIENT), &endpoint(Wire::OpenaiChat, "http://lab.invalid")).await;
-        assert_eq!(heard.text, "proxied");
-        return;
-    }
-    let proxy = ModelServer::start_with([saying(Wire::OpenaiChat, "proxied")]);
-    with_proxy("proxies_of_the_environment_carry_the_rest", &[("http_proxy", &proxy.url())]);
-    let [request] = proxy.calls().try_into().unwrap();
-    assert!(request.path.ends_with("/v1/chat/completions"), "{}", request.path);
-    assert_eq!(request.header("host"), Some("lab.invalid"));
 }

@@ -8,5 +8,4 @@ mod driver;
 mod faults;
 mod splits;
 mod talk;
-mod tls;
 mod transport;

@@ -64,8 +64,14 @@ mod tests {
     fn a_session_reads_as_it_went_without_what_was_for_the_model_alone() {
         let ts = now();
         let said = |role, text: &str| Record::Message(Message::new(role, text, ts));
-        let call =
-            ToolUse { id: "a".into(), name: "bash".into(), input: json!({"command": "ls"}), raw: None, ts };
+        let call = ToolUse {
+            id: "a".into(),
+            name: "bash".into(),
+            input: json!({"command": "ls"}),
+            raw: None,
+            signature: None,
+            ts,
+        };
         let done = |id: &str| ToolResult {
             tool_use_id: id.into(),
             output: ToolOutput::Ok(json!({"exit_code": 0})),

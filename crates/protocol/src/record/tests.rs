@@ -25,7 +25,7 @@ fn meta() -> Meta {
 
 fn tool_use(input: Value, raw: Option<&str>) -> Record {
     let (id, name, raw) = ("call_1".to_owned(), "read".to_owned(), raw.map(str::to_owned));
-    Record::ToolUse(ToolUse { id, name, input, raw, ts: ts() })
+    Record::ToolUse(ToolUse { id, name, input, raw, signature: None, ts: ts() })
 }
 
 fn tool_result(output: ToolOutput) -> Record {
@@ -107,6 +107,21 @@ fn shapes() -> Vec<(Record, &'static str)> {
         (
             tool_use(json!({}), Some("{\"path\":")),
             r#"{"type":"tool_use","id":"call_1","name":"read","input":{},"raw":"{\"path\":","ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
+            Record::ToolUse(ToolUse {
+                id: "call_1".to_owned(),
+                name: "read".to_owned(),
+                input: json!({}),
+                raw: None,
+                signature: Some(Box::new(Signature {
+                    wire: "gemini".to_owned(),
+                    model: "m".to_owned(),
+                    opaque: json!("s"),
+                })),
+                ts: ts(),
+            }),
+            r#"{"type":"tool_use","id":"call_1","name":"read","input":{},"signature":{"wire":"gemini","model":"m","opaque":"s"},"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             tool_result(ToolOutput::Ok(json!({"bytes": 3}))),

@@ -204,6 +204,7 @@ mod tests {
             name: name.to_owned(),
             input: json!({}),
             raw: None,
+            signature: None,
             ts: now(),
         };
         let result = |id: &str| {

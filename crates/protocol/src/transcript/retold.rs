@@ -138,9 +138,8 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
         }
         Entry::Call(ToolUse { id, name, input, raw, .. }) => {
             let bytes = of_value(&input) + raw.as_ref().map_or(0, String::len);
-            let event =
-                Event::ToolRequested { id, name, input, raw, origin: CallOrigin::Model, parent: None };
-            weighed(event, bytes)
+            let (signature, origin, parent) = (None, CallOrigin::Model, None);
+            weighed(Event::ToolRequested { id, name, input, raw, signature, origin, parent }, bytes)
         }
         Entry::Result { call, result } => {
             let bytes = of_output(&result.output) + result.diff.as_ref().map_or(0, String::len);
@@ -220,6 +219,7 @@ mod tests {
             name: "bash".into(),
             input: json!({"command": "ls"}),
             raw: None,
+            signature: None,
             ts: now(),
         };
         let output = ToolOutput::Ok(json!({"exit_code": 0}));

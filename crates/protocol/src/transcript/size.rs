@@ -93,10 +93,11 @@ pub fn weight(part: &Part) -> u64 {
         Part::Reasoning(thought) => {
             thought.opaque.as_ref().map_or(0, |opaque| thought.text.len() + of_value(opaque))
         }
-        Part::ToolUse { id, name, arguments } => {
+        Part::ToolUse { id, name, arguments, signature } => {
             // Anything but an object goes out as an empty one.
             let arguments = if arguments.is_object() { arguments.text().len() } else { 2 };
-            id.len() + name.len() + arguments + AROUND
+            let signature = signature.as_ref().map_or(0, |signature| of_value(&signature.opaque) + AROUND);
+            id.len() + name.len() + arguments + signature + AROUND
         }
         Part::ToolResult { tool_use_id, output } => tool_use_id.len() + output.text().len(),
     };

@@ -22,7 +22,14 @@ fn assistant(text: &str) -> Record {
 
 fn call(id: &str) -> Record {
     let (id, name) = (id.to_owned(), "read".to_owned());
-    Record::ToolUse(record::ToolUse { id, name, input: json!({"path": "a"}), raw: None, ts: ts() })
+    Record::ToolUse(record::ToolUse {
+        id,
+        name,
+        input: json!({"path": "a"}),
+        raw: None,
+        signature: None,
+        ts: ts(),
+    })
 }
 
 fn done(id: &str) -> Record {
@@ -159,6 +166,7 @@ fn arguments_that_are_no_object_stay_as_they_came() {
             name: "read".to_owned(),
             input,
             raw: raw.map(str::to_owned),
+            signature: None,
             ts: ts(),
         };
         let transcript = fold(&[Record::ToolUse(call)]);

@@ -31,6 +31,7 @@ fn call(command: &str) -> [Event; 2] {
             name: "bash".into(),
             input,
             raw: None,
+            signature: None,
             origin: CallOrigin::Model,
             parent: None,
         },

@@ -12,7 +12,7 @@ fn said(transcript: &mut Transcript, role: Role, text: &str) {
 
 fn call(transcript: &mut Transcript, id: &str, name: &str, input: serde_json::Value) {
     let (id, name, ts) = (id.to_owned(), name.to_owned(), record::now());
-    transcript.absorb(Record::ToolUse(record::ToolUse { id, name, input, raw: None, ts }));
+    transcript.absorb(Record::ToolUse(record::ToolUse { id, name, input, raw: None, signature: None, ts }));
 }
 
 fn result(transcript: &mut Transcript, id: &str, output: ToolOutput) {

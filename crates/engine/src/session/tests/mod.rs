@@ -49,7 +49,14 @@ fn assistant(text: &str) -> Record {
 
 fn call(id: &str) -> Record {
     let (id, name) = (id.to_owned(), "read".to_owned());
-    Record::ToolUse(record::ToolUse { id, name, input: json!({"path": "a"}), raw: None, ts: ts() })
+    Record::ToolUse(record::ToolUse {
+        id,
+        name,
+        input: json!({"path": "a"}),
+        raw: None,
+        signature: None,
+        ts: ts(),
+    })
 }
 
 fn done(id: &str) -> Record {

@@ -263,7 +263,7 @@ impl Decoder {
                 };
                 let id = if id.is_empty() { self.ids.make() } else { id };
                 self.called = true;
-                out.push(ModelEvent::ToolCall(ToolCall { id, name, arguments }));
+                out.push(ModelEvent::ToolCall(ToolCall { id, name, arguments, signature: None }));
             }
             Some(Open::Thinking { text, signature }) => {
                 let opaque = (!signature.is_empty()).then(|| json!({ "signature": signature }));

@@ -130,7 +130,7 @@ pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, Mod
         stream: request.stream,
     };
     let body = write_body(&body, request)?;
-    Ok(HttpRequest { path: "/v1/messages", headers: Wire::Anthropic.headers(), body })
+    Ok(HttpRequest { target: super::MESSAGES, headers: Wire::Anthropic.headers(), body })
 }
 
 fn tools(specs: &[ToolSpec]) -> Vec<Tool<'_>> {
@@ -188,7 +188,9 @@ fn block(block: history::Block<'_>) -> Option<Block<'_>> {
                 (None, None) => return None,
             }
         }
-        history::Block::Call { id, name, arguments } => Kind::ToolUse { id, name, input: Object(arguments) },
+        history::Block::Call { id, name, arguments, .. } => {
+            Kind::ToolUse { id, name, input: Object(arguments) }
+        }
         history::Block::Result { id, output } => {
             Kind::ToolResult { tool_use_id: id, content: output.text(), is_error: !output.is_ok() }
         }

@@ -1,4 +1,6 @@
 use serde_json::json;
+use zdx_protocol::record::now;
+use zdx_protocol::{CallOrigin, Event, Record, ToolCall, Transcript};
 
 use super::*;
 use crate::wire::testing::*;
@@ -93,4 +95,56 @@ fn neighbours_of_one_role_are_joined_and_blanks_dropped() {
         ]),
         ["User: a, b, c", "Assistant: d, e"]
     );
+}
+
+/// A call as a decoder gives it, after it was told, saved, read back and folded.
+fn remembered(calls: &[ToolCall]) -> Vec<Message> {
+    let mut transcript = Transcript::default();
+    for call in calls {
+        let record = Event::requested(call, CallOrigin::Model).record(now()).unwrap();
+        transcript.absorb(Record::parse(&record.to_line().unwrap()).unwrap());
+    }
+    transcript.messages().to_vec()
+}
+
+fn signed(id: &str, signature: Option<Value>) -> ToolCall {
+    let made_by = |opaque| {
+        Box::new(Signature { wire: Wire::OpenaiChat.name().to_owned(), model: MODEL.to_owned(), opaque })
+    };
+    ToolCall {
+        id: id.to_owned(),
+        name: "read".to_owned(),
+        arguments: Arguments::parse("{}"),
+        signature: signature.map(made_by),
+    }
+}
+
+#[test]
+fn a_signature_goes_back_with_its_own_call_to_its_own_model_alone() {
+    let opaque = json!({"thoughtSignature": "CpcBAdHtim+/=="});
+    let messages = remembered(&[signed("a", None), signed("b", Some(opaque.clone())), signed("c", None)]);
+    let signatures = |wire: Wire, model: &str| -> Vec<(String, Option<Value>)> {
+        let turns = turns(&messages, wire, model);
+        let signature = |block: &Block| match block {
+            Block::Call { id, signature, .. } => Some((id.to_string(), signature.cloned())),
+            Block::Text(_) | Block::Reasoning(_) | Block::Result { .. } => None,
+        };
+        turns.iter().flat_map(|turn| &turn.blocks).filter_map(signature).collect()
+    };
+    let expected = |b: Option<Value>| vec![("a".into(), None), ("b".into(), b), ("c".into(), None)];
+    assert_eq!(signatures(Wire::OpenaiChat, MODEL), expected(Some(opaque)));
+    assert_eq!(signatures(Wire::OpenaiChat, "other"), expected(None));
+    assert_eq!(signatures(Wire::Anthropic, MODEL), expected(None));
+}
+
+/// The wires so far know no place for one: what they send is the same to the byte.
+#[test]
+fn a_wire_that_signs_no_calls_ignores_a_signature() {
+    let with = remembered(&[signed("a", Some(json!("s")))]);
+    let without = remembered(&[signed("a", None)]);
+    assert_ne!(with, without);
+    for wire in [Wire::Anthropic, Wire::OpenaiChat] {
+        let bytes = |messages: &[Message]| wire.encode(&request(messages, &[])).unwrap();
+        assert_eq!(bytes(&with), bytes(&without));
+    }
 }

@@ -95,6 +95,7 @@ impl Calls {
             id: if call.id.is_empty() { ids.make() } else { call.id },
             name: call.name,
             arguments: Arguments::parse(&call.arguments),
+            signature: None,
         };
         std::mem::take(&mut self.open).into_iter().filter(real).map(whole).collect()
     }

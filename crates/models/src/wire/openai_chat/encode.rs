@@ -116,7 +116,7 @@ pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, Mod
         stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
     };
     let body = write_body(&body, request)?;
-    Ok(HttpRequest { path: "/chat/completions", headers: Wire::OpenaiChat.headers(), body })
+    Ok(HttpRequest { target: super::CHAT, headers: Wire::OpenaiChat.headers(), body })
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
@@ -166,7 +166,7 @@ fn assistant<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
                 }
                 _ => {}
             },
-            Block::Call { id, name, arguments } => {
+            Block::Call { id, name, arguments, .. } => {
                 let function = CalledFunction { name, arguments: object_text(arguments) };
                 tool_calls.push(Call { id, r#type: "function", function });
             }

@@ -84,7 +84,7 @@ mod tests {
 
     fn call(command: &str) -> ToolCall {
         let arguments = Arguments::parse(&json!({ "command": command }).to_string());
-        ToolCall { id: "x".to_owned(), name: "bash".to_owned(), arguments }
+        ToolCall { id: "x".to_owned(), name: "bash".to_owned(), arguments, signature: None }
     }
 
     fn repeats(command: &str, outputs: impl Iterator<Item = ToolOutput>) -> Vec<Repeat> {

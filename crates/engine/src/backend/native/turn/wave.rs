@@ -101,7 +101,7 @@ mod tests {
 
     fn call(id: &str, path: &str) -> ToolCall {
         let arguments = Arguments::parse(&json!({ "path": path }).to_string());
-        ToolCall { id: id.to_owned(), name: "read".to_owned(), arguments }
+        ToolCall { id: id.to_owned(), name: "read".to_owned(), arguments, signature: None }
     }
 
     fn ended(at: usize, bytes: usize) -> Ended {

@@ -40,7 +40,10 @@ fn a_request_says_all_and_marks_four_ends() {
         })
     );
     let sent = Anthropic.encode(&request(&messages, &tools)).unwrap();
-    assert_eq!((sent.path, sent.headers), ("/v1/messages", &[("anthropic-version", "2023-06-01")][..]));
+    assert_eq!(
+        (sent.target.path.as_ref(), sent.headers),
+        ("/v1/messages", &[("anthropic-version", "2023-06-01")][..])
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 use zdx_protocol::{Message, Part, Reasoning, Role};
 
+use crate::ModelEvent;
 use crate::wire::Wire::OpenaiChat;
 use crate::wire::testing::*;
 
@@ -84,6 +85,31 @@ fn thinking_goes_back_where_it_is_wanted() {
         reasoning.model = "other".into();
     }
     assert!(sent(vec![other, said("a")]).get("reasoning_details").is_none());
+}
+
+/// The message of a server that thought under this name and then made a call, as the next request shows it again.
+fn returned(name: &str) -> Value {
+    let call = json!({"index": 0, "id": "t", "function": {"name": "read", "arguments": "{}"}});
+    let chunks = [
+        json!({"choices": [{"index": 0, "delta": {name: "hm"}}]}),
+        json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}),
+    ];
+    let stream: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    let part = |event: ModelEvent| match event {
+        ModelEvent::Reasoning(thought) => Some(Part::Reasoning(Box::new(thought))),
+        ModelEvent::ToolCall(call) => Some(used(&call.id, &call.name, call.arguments.input())),
+        _ => None,
+    };
+    let parts = events(OpenaiChat, &stream).into_iter().filter_map(part).collect();
+    let messages = [user("q"), assistant(parts), user("r")];
+    encoded(OpenaiChat, &request(&messages, &[]))["messages"][2].clone()
+}
+
+#[test]
+fn reasoning_content_comes_and_goes_under_one_name() {
+    let message = returned("reasoning_content");
+    assert_eq!(message["reasoning_content"], "hm");
+    assert!(message.get("reasoning").is_none(), "{message}");
 }
 
 #[test]

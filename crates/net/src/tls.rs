@@ -8,32 +8,28 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::ModelError;
+use crate::NetError;
 
 /// Trusts nobody: for clients that only speak plain http, where reqwest wants a configuration all the same.
-pub(crate) fn unused() -> Result<ClientConfig, ModelError> {
+pub(crate) fn unused() -> Result<ClientConfig, NetError> {
     config(RootCertStore::empty())
 }
 
 /// Trusts the system's authorities and those in `ca_file`.
-pub(crate) fn trusting(ca_file: Option<&Path>) -> Result<ClientConfig, ModelError> {
+pub(crate) fn trusting(ca_file: Option<&Path>) -> Result<ClientConfig, NetError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = ca_file {
         add_file(&mut roots, path)?;
     }
     if roots.is_empty() {
-        return Err(ModelError::Setup(
-            "no certificate authorities found, so no https server can be trusted; install ca-certificates or set \
-             ca_file for this provider"
-                .to_owned(),
-        ));
+        return Err(NetError::NoAuthorities);
     }
     config(roots)
 }
 
-fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), ModelError> {
-    let bad = |why: String| ModelError::Setup(format!("ca_file {}: {why}", path.display()));
+fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), NetError> {
+    let bad = |why: String| NetError::CaFile { path: path.to_owned(), why };
     let pem = std::fs::read(path).map_err(|e| bad(e.to_string()))?;
     let mut added = 0;
     for certificate in CertificateDer::pem_slice_iter(&pem) {
@@ -47,11 +43,11 @@ fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), ModelError> {
     Ok(())
 }
 
-fn config(roots: RootCertStore) -> Result<ClientConfig, ModelError> {
+fn config(roots: RootCertStore) -> Result<ClientConfig, NetError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|e| ModelError::Setup(format!("TLS cannot be set up: {e}")))?;
+        .map_err(|e| NetError::Setup(format!("TLS cannot be set up: {e}")))?;
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 

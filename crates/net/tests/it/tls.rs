@@ -7,20 +7,18 @@ use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use zdx_models::wire::Wire;
-use zdx_models::{Client, ModelError};
+use zdx_net::{Http, NetError};
 
-use crate::talk::{PATIENT, ask, endpoint, saying};
+use crate::talk::{PATIENT, post, said};
 
-/// Answers every connection with the same stream.
+/// Answers every connection with the same words.
 async fn serve(listener: TcpListener, acceptor: TlsAcceptor) {
-    let body = saying(Wire::OpenaiChat, "in private").body_bytes();
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let answer = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\nin private";
     while let Ok((tcp, _)) = listener.accept().await {
         let Ok(mut tls) = acceptor.accept(tcp).await else { continue };
         let mut request = vec![0; 64 * 1024];
         let _ = tls.read(&mut request).await;
-        let _ = tls.write_all(&[head.as_bytes(), &body].concat()).await;
+        let _ = tls.write_all(answer).await;
         let _ = tls.shutdown().await;
     }
 }
@@ -43,16 +41,19 @@ async fn a_certificate_of_ones_own_is_trusted_by_ca_file_alone() {
 
     let ca_file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(ca_file.path(), cert.pem()).unwrap();
-    let client = Client::new(PATIENT);
-    let mut endpoint = endpoint(Wire::OpenaiChat, &format!("https://localhost:{port}/v1"));
-    endpoint.ca_file = Some(ca_file.path().to_owned());
-    let heard = ask(&client, &endpoint).await;
-    assert_eq!((heard.text.as_str(), heard.error), ("in private", None));
+    let http = Http::new(PATIENT);
+    let url = format!("https://localhost:{port}/v1");
+    assert_eq!(said(&http, post(&url, Some(ca_file.path()))).await.unwrap(), "in private");
 
-    // Without it: refused in words that name the way out, or no authority is known on this machine at all.
-    endpoint.ca_file = None;
-    let error = ask(&client, &endpoint).await.error.unwrap();
-    assert!(matches!(error, ModelError::Connect { .. } | ModelError::Setup(_)), "{error:?}");
-    assert!(error.to_string().contains("ca_file"), "{error}");
+    // Without it: refused, unless no authority is known on this machine at all. The client that trusts the file is
+    // another one, so what it trusts is not trusted by the way.
+    match said(&http, post(&url, None)).await {
+        Err(NetError::Untrusted { origin, .. }) => assert_eq!(origin, format!("https://localhost:{port}")),
+        Err(NetError::NoAuthorities) => {}
+        other => panic!("{other:?}"),
+    }
+    let nowhere = std::path::Path::new("/nowhere/ca.pem");
+    let answer = said(&http, post(&url, Some(nowhere))).await;
+    assert!(matches!(&answer, Err(NetError::CaFile { path, .. }) if path == nowhere), "{answer:?}");
     server.abort();
 }
