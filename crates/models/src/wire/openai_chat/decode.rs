@@ -10,7 +10,7 @@ use super::super::problem::{Problem, brief};
 use super::super::{Decode, Frame, Ids, unreadable, was_told_to_stop};
 use super::calls::{CallDelta, Calls, FunctionDelta};
 use super::content::{Content, Parts};
-use super::reasoning::{self, Thinking};
+use super::reasoning::{self, REASONING, REASONING_CONTENT, Thinking};
 use crate::{ModelError, ModelEvent, StopReason};
 
 #[cfg(test)]
@@ -209,14 +209,13 @@ impl Decoder {
         out: Out,
     ) {
         let details = details.unwrap_or_default();
-        let plain = reasoning.unwrap_or_default();
-        let content = reasoning_content.unwrap_or_default();
-        let as_content = plain.is_empty() && !content.is_empty();
-        let text = [plain, content, part]
+        let fields = [(REASONING, reasoning), (REASONING_CONTENT, reasoning_content)];
+        let named = |(field, text): (_, Option<String>)| Some((Some(field), text.filter(|t| !t.is_empty())?));
+        let (field, text) = fields
             .into_iter()
-            .find(|text| !text.is_empty())
-            .unwrap_or_else(|| reasoning::words(&details));
-        self.thinking.add_text(&text, as_content);
+            .find_map(named)
+            .unwrap_or_else(|| (None, if part.is_empty() { reasoning::words(&details) } else { part }));
+        self.thinking.add_text(&text, field);
         self.thinking.add_details(details);
         if !text.is_empty() {
             out.push(ModelEvent::ReasoningDelta(text));

@@ -9,6 +9,7 @@ use zdx_protocol::{Reasoning, Role, ToolSpec};
 
 use super::super::history::{self, Block, Turn, object_text};
 use super::super::{HttpRequest, Wire, write_body};
+use super::reasoning::{REASONING, REASONING_CONTENT};
 use crate::{ModelError, ModelRequest};
 
 #[cfg(test)]
@@ -71,6 +72,8 @@ enum Message<'a> {
         content: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         reasoning_details: Vec<&'a Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<&'a str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -156,12 +159,14 @@ impl Serialize for Messages<'_> {
 
 fn assistant<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
     let content = joined(blocks);
-    let (mut reasoning_details, mut reasoning_content, mut tool_calls) = (Vec::new(), None, Vec::new());
+    let (mut reasoning_details, mut tool_calls) = (Vec::new(), Vec::new());
+    let (mut reasoning, mut reasoning_content) = (None, None);
     for block in blocks {
         match block {
             Block::Reasoning(Reasoning { text, opaque, .. }) => match opaque {
                 Some(Value::Array(details)) => reasoning_details.extend(details),
-                Some(Value::String(field)) if field == "reasoning_content" => {
+                Some(Value::String(field)) if field == REASONING => reasoning = Some(text.as_str()),
+                Some(Value::String(field)) if field == REASONING_CONTENT => {
                     reasoning_content = Some(text.as_str());
                 }
                 _ => {}
@@ -173,9 +178,10 @@ fn assistant<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
             Block::Text(_) | Block::Result { .. } => {}
         }
     }
-    // Servers that think between calls (DeepSeek) want it back with the calls, and only there.
+    // Servers that think between calls (DeepSeek, vLLM) want it back with the calls, and only there.
+    let reasoning = reasoning.filter(|_| !tool_calls.is_empty());
     let reasoning_content = reasoning_content.filter(|_| !tool_calls.is_empty());
-    Message::Assistant { content, reasoning_details, reasoning_content, tool_calls }
+    Message::Assistant { content, reasoning_details, reasoning, reasoning_content, tool_calls }
 }
 
 /// All text as one string: many chat templates know no other content, and none knows two messages of one role.

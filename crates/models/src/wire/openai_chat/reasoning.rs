@@ -5,18 +5,22 @@ use zdx_protocol::Reasoning;
 
 use super::super::Wire;
 
+/// The two names of plain text.
+pub(super) const REASONING: &str = "reasoning";
+pub(super) const REASONING_CONTENT: &str = "reasoning_content";
+
 #[derive(Default)]
 pub(super) struct Thinking {
     text: String,
     details: Vec<Value>,
-    /// The servers that call it so want it back under that name.
-    as_reasoning_content: bool,
+    /// What the server calls it, and wants it back as: vLLM reads no other name than its own.
+    field: Option<&'static str>,
 }
 
 impl Thinking {
-    pub fn add_text(&mut self, text: &str, as_reasoning_content: bool) {
+    pub fn add_text(&mut self, text: &str, field: Option<&'static str>) {
         self.text.push_str(text);
-        self.as_reasoning_content |= as_reasoning_content;
+        self.field = self.field.or(field);
     }
 
     /// Adds details; pieces of one detail (same kind and index, one after the other) are joined.
@@ -37,17 +41,11 @@ impl Thinking {
     }
 
     pub fn take(&mut self, model: &str) -> Option<Reasoning> {
-        let Self { text, details, as_reasoning_content } = std::mem::take(self);
+        let Self { text, details, field } = std::mem::take(self);
         if text.is_empty() && details.is_empty() {
             return None;
         }
-        let opaque = if !details.is_empty() {
-            Some(Value::Array(details))
-        } else if as_reasoning_content {
-            Some(Value::from("reasoning_content"))
-        } else {
-            None
-        };
+        let opaque = if !details.is_empty() { Some(Value::Array(details)) } else { field.map(Value::from) };
         Some(Reasoning { text, wire: Wire::OpenaiChat.name().to_owned(), model: model.to_owned(), opaque })
     }
 }

@@ -191,7 +191,16 @@ fn calls_count_more_than_the_reason() {
 fn reasoning_under_each_name() {
     let found =
         answered(&[json!({"reasoning":"a"}), json!({"reasoning":"b"}), json!({"content":"c"})], "stop");
-    assert_eq!(found, [thinking("a"), thinking("b"), thought(OpenaiChat, "ab", None), text("c"), stop(END)]);
+    assert_eq!(
+        found,
+        [
+            thinking("a"),
+            thinking("b"),
+            thought(OpenaiChat, "ab", Some(json!("reasoning"))),
+            text("c"),
+            stop(END)
+        ]
+    );
     let deepseek = answered(
         &[json!({"content":null,"reasoning_content":"a"}), json!({"content":"c","reasoning_content":null})],
         "stop",
@@ -199,7 +208,7 @@ fn reasoning_under_each_name() {
     assert_eq!(deepseek[1], thought(OpenaiChat, "a", Some(json!("reasoning_content"))));
     // Both names at once say the same thing once.
     let both = answered(&[json!({"reasoning":"a","reasoning_content":"a"})], "stop");
-    assert_eq!(both[..2], [thinking("a"), thought(OpenaiChat, "a", None)]);
+    assert_eq!(both[..2], [thinking("a"), thought(OpenaiChat, "a", Some(json!("reasoning")))]);
 }
 
 #[test]

@@ -76,10 +76,11 @@ fn thinking_goes_back_where_it_is_wanted() {
         encoded(OpenaiChat, &request(&messages, &[]))["messages"][2].clone()
     };
     assert_eq!(sent(vec![thought(details.clone()), said("a")])["reasoning_details"], details);
-    let content = json!("reasoning_content");
-    let with_call = sent(vec![thought(content.clone()), used("t", "read", json!({}))]);
-    assert_eq!(with_call["reasoning_content"], "hm");
-    assert!(sent(vec![thought(content), said("a")]).get("reasoning_content").is_none());
+    for name in ["reasoning", "reasoning_content"] {
+        let with_call = sent(vec![thought(json!(name)), used("t", "read", json!({}))]);
+        assert_eq!(with_call[name], "hm");
+        assert!(sent(vec![thought(json!(name)), said("a")]).get(name).is_none());
+    }
     let mut other = thought(details);
     if let Part::Reasoning(reasoning) = &mut other {
         reasoning.model = "other".into();
@@ -106,10 +107,12 @@ fn returned(name: &str) -> Value {
 }
 
 #[test]
-fn reasoning_content_comes_and_goes_under_one_name() {
-    let message = returned("reasoning_content");
-    assert_eq!(message["reasoning_content"], "hm");
-    assert!(message.get("reasoning").is_none(), "{message}");
+fn thinking_goes_back_under_the_name_it_came() {
+    for (name, other) in [("reasoning", "reasoning_content"), ("reasoning_content", "reasoning")] {
+        let message = returned(name);
+        assert_eq!(message[name], "hm", "{message}");
+        assert!(message.get(other).is_none(), "{message}");
+    }
 }
 
 #[test]
