@@ -4,18 +4,21 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use zdx_guard::{PolicyContext, Rules};
 use zdx_protocol::Approval;
 
-use crate::policy::{PolicyContext, Rules};
+use crate::tools::skill::LoadedSkills;
 
 /// The session's own hand on it.
 pub struct Ruler {
     now: watch::Sender<PolicyContext>,
+    skills: LoadedSkills,
 }
 
 impl Ruler {
-    pub fn new(context: PolicyContext) -> Self {
-        Self { now: watch::Sender::new(context) }
+    /// Where `skills` lie may be read from the moment they are loaded.
+    pub fn new(context: PolicyContext, skills: LoadedSkills) -> Self {
+        Self { now: watch::Sender::new(context), skills }
     }
 
     pub fn set_approval(&self, approval: Approval) {
@@ -31,7 +34,7 @@ impl Ruler {
     }
 
     pub fn in_force(&self) -> InForce {
-        InForce { now: self.now.subscribe(), rules: None }
+        InForce { now: self.now.subscribe(), rules: None, skills: self.skills.clone() }
     }
 }
 
@@ -41,12 +44,13 @@ pub struct InForce {
     now: watch::Receiver<PolicyContext>,
     /// An agent's own, where it works under stricter ones than the session.
     rules: Option<Arc<Rules>>,
+    skills: LoadedSkills,
 }
 
 impl InForce {
     /// The same for somebody with rules of his own.
     pub fn under(&self, rules: Arc<Rules>) -> Self {
-        Self { now: self.now.clone(), rules: Some(rules) }
+        Self { rules: Some(rules), ..self.clone() }
     }
 
     pub fn now(&self) -> PolicyContext {
@@ -67,9 +71,7 @@ impl InForce {
     }
 
     fn with_own(&self, context: PolicyContext) -> PolicyContext {
-        match &self.rules {
-            Some(rules) => PolicyContext { rules: Arc::clone(rules), ..context },
-            None => context,
-        }
+        let rules = self.rules.as_ref().unwrap_or(&context.rules);
+        PolicyContext { rules: Arc::clone(rules), lent: self.skills.folders(), ..context }
     }
 }

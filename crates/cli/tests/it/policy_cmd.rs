@@ -8,7 +8,7 @@ use zdx_testkit::Zdx;
 use crate::{SOON, place};
 
 fn case_table(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/cases").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guard/tests/cases").join(name);
     path.to_str().unwrap().to_owned()
 }
 

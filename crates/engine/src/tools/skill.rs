@@ -2,7 +2,7 @@
 //! Gives text and nothing else; which skills a model may know of was decided before this tool was made.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
@@ -24,15 +24,10 @@ const MOST_NAMES: usize = 64;
 pub struct LoadedSkills(Arc<Mutex<Vec<Skill>>>);
 
 impl LoadedSkills {
-    /// Whether a resolved path lies in the folder of a loaded skill.
-    pub fn cover(&self, path: &Path) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|skill| skill.covers(path))
-    }
-
-    /// In the order in which they were first loaded, for a summary that must not lose them.
-    pub fn names(&self) -> Vec<String> {
+    /// Those of their folders that are theirs alone.
+    pub fn folders(&self) -> Arc<[PathBuf]> {
         let loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        loaded.iter().map(|skill| skill.name.clone()).collect()
+        loaded.iter().filter_map(Skill::own_folder).map(Path::to_owned).collect()
     }
 
     /// Also for a resumed session, whose records name what it had loaded.

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Read};
 
 use serde_json::json;
-use zdx_engine::policy::PolicyContext;
-use zdx_engine::policy::check::check_line;
+use zdx_engine::check::check_line;
+use zdx_guard::PolicyContext;
 use zdx_protocol::ToolCode;
 
 use crate::commands::json_line;
