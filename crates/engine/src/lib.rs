@@ -21,6 +21,7 @@ mod logbook;
 mod models;
 pub mod paths;
 mod persona;
+pub mod project;
 mod queries;
 pub mod secrets;
 pub mod session;

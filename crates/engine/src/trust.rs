@@ -1,24 +1,16 @@
-//! What may a project's files change? Nothing but to tighten, until the user trusts their exact content.
-//! Reads those files once, says what they want, and remembers what was trusted; runs and grants nothing itself.
+//! Which contents of a project's files the user trusts: their hashes, the file that remembers them, and the words for
+//! what is left out meanwhile. Reads no project's file and grants nothing itself.
 
-mod library;
 mod store;
-
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
-
-use crate::config::{ConfigBytes, ConfigError, read_project};
-use crate::library::Places;
-use crate::paths::Paths;
+use zdx_protocol::{Standing, Want};
 
 pub use store::{Entry, TrustError, TrustStore};
-pub use zdx_protocol::{Standing, Want};
 
 /// One line for somebody who was not asked.
 pub fn notice(wants: &[Want], standing: Standing) -> Option<String> {
@@ -65,95 +57,64 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A project's files as far as trust is concerned: its configuration, and what of its commands and agents asks for
-/// more than to be read. Read once; what was hashed is what is handed on.
-#[derive(Debug)]
-pub struct Project {
-    root: PathBuf,
-    config: Option<ConfigBytes>,
-    /// By path relative to the root.
-    files: BTreeMap<PathBuf, Digest>,
-    wants: Vec<Want>,
-    notices: Vec<String>,
-}
-
-impl Project {
-    /// `root` is canonical. A file that a link leads to from outside is left out, with a notice.
-    pub fn read(paths: &Paths, root: &Path) -> Result<Self, ConfigError> {
-        let mut notices = Vec::new();
-        let config = match read_project(paths, root) {
-            Err(error @ ConfigError::Outside { .. }) => {
-                notices.push(format!("ignored: {error}"));
-                None
-            }
-            config => config?,
-        };
-        let mut files = BTreeMap::new();
-        if let Some(config) = &config {
-            files.insert(relative(root, &config.file), Digest::of(&config.bytes));
-        }
-        let mut project = Self { root: root.to_owned(), config, files, wants: Vec::new(), notices };
-        library::scan(&mut project, &Places::new(root, paths).of_the_project());
-        Ok(project)
-    }
-
-    /// The configuration file, for `config::resolve`.
-    pub fn config(&self) -> Option<&ConfigBytes> {
-        self.config.as_ref()
-    }
-
-    /// What commands and agents want; what the configuration wants is known once it is resolved.
-    pub fn wants(&self) -> &[Want] {
-        &self.wants
-    }
-
-    pub fn notices(&self) -> &[String] {
-        &self.notices
-    }
-
-    /// Over the sorted paths and contents of all files concerned.
-    pub fn digest(&self) -> Digest {
-        digest_of(&self.files)
-    }
-
-    /// What is trusted when the user trusts this project as it is.
-    pub fn trusted_files(&self) -> TrustedFiles {
-        TrustedFiles { root: self.root.clone(), files: self.files.clone() }
-    }
-}
-
-fn digest_of(files: &BTreeMap<PathBuf, Digest>) -> Digest {
-    let mut hash = Sha256::new();
-    for (path, digest) in files {
-        let path = path.as_os_str().as_encoded_bytes();
-        // The length keeps a path from running into what follows it.
-        hash.update((path.len() as u64).to_le_bytes());
-        hash.update(path);
-        hash.update(digest.0);
-    }
-    Digest(hash.finalize().into())
-}
-
-fn relative(root: &Path, path: &Path) -> PathBuf {
-    path.strip_prefix(root).unwrap_or(path).to_owned()
-}
-
 /// Which contents the user trusts. Empty where nothing is trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedFiles {
     root: PathBuf,
+    /// By path relative to the root.
     files: BTreeMap<PathBuf, Digest>,
 }
 
 impl TrustedFiles {
-    /// Of all of them together.
+    pub fn none_of(root: &Path) -> Self {
+        Self { root: root.to_owned(), files: BTreeMap::new() }
+    }
+
+    /// The file's path from the root.
+    pub fn add(&mut self, path: &Path, content: Digest) -> PathBuf {
+        let relative = self.relative(path).to_owned();
+        self.files.insert(relative.clone(), content);
+        relative
+    }
+
+    /// Over the sorted paths and contents of all of them.
     pub fn digest(&self) -> Digest {
-        digest_of(&self.files)
+        let mut hash = Sha256::new();
+        for (path, digest) in &self.files {
+            let path = path.as_os_str().as_encoded_bytes();
+            // The length keeps a path from running into what follows it.
+            hash.update((path.len() as u64).to_le_bytes());
+            hash.update(path);
+            hash.update(digest.0);
+        }
+        Digest(hash.finalize().into())
     }
 
     /// Whether this exact content of this file is trusted. To be asked about the very bytes that will be used: the file
     /// may have changed since the user was asked.
     pub fn covers(&self, path: &Path, content: &Digest) -> bool {
-        self.files.get(&relative(&self.root, path)) == Some(content)
+        self.files.get(self.relative(path)) == Some(content)
+    }
+
+    fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.root).unwrap_or(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_notice_is_one_line_and_bounded() {
+        assert_eq!(notice(&[], Standing::Unknown), None);
+        let want = |n: usize| Want { file: "f".into(), line: n, key: format!("k{n}"), what: "w".into() };
+        let wants: Vec<Want> = (0..100).map(want).collect();
+        let text = notice(&wants, Standing::Changed).unwrap();
+        assert!(
+            text.contains("k0 (f:0)") && text.contains("and 94 more") && text.contains("zdx trust"),
+            "{text}"
+        );
+        assert!(text.contains("changed") && !text.contains('\n'), "{text}");
     }
 }

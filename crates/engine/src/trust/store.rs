@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use zdx_protocol::Standing;
 
-use super::{Digest, Standing, TrustedFiles};
+use super::{Digest, TrustedFiles};
 use crate::paths::{ensure_dir, lock_beside, read_regular};
 
 const VERSION: u32 = 1;

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Project, Want, relative};
+use super::{Project, Want};
 use crate::context::mentions::{What, mentions_in, trimmed};
 use crate::library::places::{Found, Kind, Places};
 use crate::library::{AgentProfile, SlashCommand, agents};
@@ -32,8 +32,7 @@ fn note(project: &mut Project, found: &Found, key: &str, mut wanted: Wanted) {
         return;
     }
     wanted.sort_by_key(|(line, _)| *line);
-    let file = relative(&project.root, &found.document.path);
-    project.files.insert(file.clone(), found.document.digest);
+    let file = project.files.add(&found.document.path, found.document.digest);
     project.wants.extend(wanted.into_iter().map(|(line, what)| Want {
         file: file.clone(),
         line,

@@ -1,9 +1,13 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+use zdx_protocol::Standing;
 
 use super::*;
-use crate::library::{Agents, Commands, Places};
+use crate::library::{Agents, Commands};
 use crate::paths::Env;
+use crate::trust::{TrustError, TrustStore};
 
 struct World {
     _dir: tempfile::TempDir,
@@ -193,17 +197,4 @@ fn two_that_trust_at_once_are_both_remembered() {
         }
     });
     assert_eq!(world.store().list().unwrap().len(), 8);
-}
-
-#[test]
-fn the_notice_is_one_line_and_bounded() {
-    assert_eq!(notice(&[], Standing::Unknown), None);
-    let want = |n: usize| Want { file: "f".into(), line: n, key: format!("k{n}"), what: "w".into() };
-    let wants: Vec<Want> = (0..100).map(want).collect();
-    let text = notice(&wants, Standing::Changed).unwrap();
-    assert!(
-        text.contains("k0 (f:0)") && text.contains("and 94 more") && text.contains("zdx trust"),
-        "{text}"
-    );
-    assert!(text.contains("changed") && !text.contains('\n'), "{text}");
 }
