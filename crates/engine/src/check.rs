@@ -1,14 +1,17 @@
-//! One JSON line in, one decision out: how scripts and tests ask what would happen. Never runs anything.
+//! One JSON line in, one decision out: how scripts and tests ask what would happen. What is judged is what the tool
+//! itself makes of the call, on the files that the context shows. Never runs anything.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Serialize;
-use serde_json::Value;
-use zdx_guard::{PolicyContext, Report, RowError, judge, locate};
-use zdx_protocol::{Action, Level, Origin, ReasonCode, Target, Verdict};
+use serde_json::{Map, Value};
+use zdx_guard::{PolicyContext, Report, RowError, judge};
+use zdx_protocol::redact::{RedactError, Redactor};
+use zdx_protocol::{Action, Level, Reason, ReasonCode, ToolCode, ToolError, Verdict};
 
 use crate::tools::registry::Registry;
+use crate::tools::{Shell, ShellSettings, Todos, ToolContext, Workspace, skill, task};
 
 static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
 
@@ -43,6 +46,95 @@ pub enum CheckError {
     Json(String),
     #[error("`{0}` is missing or is no text")]
     Missing(&'static str),
+    /// The tool turns the call down, whatever the guard would say.
+    #[error("{}", .0.message)]
+    Refused(ToolError),
+}
+
+impl CheckError {
+    pub fn code(&self) -> ToolCode {
+        match self {
+            Self::Json(_) | Self::Missing(_) => ToolCode::InvalidInput,
+            Self::Refused(error) => error.code.clone(),
+        }
+    }
+}
+
+/// Answers for one place and its rules.
+pub struct Checker {
+    cx: PolicyContext,
+    tools: ToolContext,
+}
+
+impl Checker {
+    pub fn new(cx: PolicyContext) -> Result<Self, RedactError> {
+        // There to be complete: what is only prepared starts nothing.
+        let shell = Shell::new(ShellSettings {
+            supervisor: PathBuf::new(),
+            env: Vec::new(),
+            env_pass: Vec::new(),
+            spill_dir: None,
+            redactor: Arc::new(Redactor::new::<&str>([])?),
+        });
+        let tools = ToolContext {
+            workspace: seen(&cx),
+            shell: Arc::new(shell),
+            todos: Arc::new(Todos::new(Vec::new())),
+            timeout: None,
+        };
+        Ok(Self { cx, tools })
+    }
+
+    /// The same elsewhere, or on other files.
+    fn within(&self, cx: &PolicyContext) -> Self {
+        Self { cx: cx.clone(), tools: ToolContext { workspace: seen(cx), ..self.tools.clone() } }
+    }
+
+    /// Judges `{"tool":"bash","input":{"command":"…"}}`.
+    pub fn line(&self, line: &str) -> Result<Answer, CheckError> {
+        let call: Value = serde_json::from_str(line).map_err(|error| CheckError::Json(error.to_string()))?;
+        Ok(judge(&self.action(&call)?, &self.cx).into())
+    }
+
+    /// The action that a session would judge.
+    fn action(&self, call: &Value) -> Result<Action, CheckError> {
+        let name = call.get("tool").and_then(Value::as_str).ok_or(CheckError::Missing("tool"))?;
+        let input = arguments(call.get("input"));
+        if let Some(tool) = TOOLS.find(name) {
+            let prepared = tool.prepare(input, &self.tools).map_err(CheckError::Refused)?;
+            return Ok(prepared.action);
+        }
+        match (name, name.split_once("__")) {
+            // These two exist in a session that has skills and agents for them.
+            ("skill", _) => skill::action(input).map_err(CheckError::Refused),
+            ("task", _) => task::action(input).map_err(CheckError::Refused),
+            (_, Some((server, tool))) => Ok(Action::Mcp { server: server.to_owned(), tool: tool.to_owned() }),
+            (other, None) => Ok(Action::Mcp { server: String::new(), tool: other.to_owned() }),
+        }
+    }
+}
+
+fn seen(cx: &PolicyContext) -> Arc<Workspace> {
+    Arc::new(Workspace::seen(&cx.root, Arc::clone(&cx.files)).with_home(cx.home.clone()))
+}
+
+/// What a tool is given. Other agents send a command as the list of its words, which a shell must see quoted.
+fn arguments(input: Option<&Value>) -> Map<String, Value> {
+    let mut input = input.and_then(Value::as_object).cloned().unwrap_or_default();
+    if let Some(Value::Array(words)) = input.get("command") {
+        let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(quote)).collect();
+        if let Some(words) = words {
+            input.insert("command".to_owned(), words.join(" ").into());
+        }
+    }
+    input
+}
+
+/// One word that a shell reads back as itself.
+fn quote(word: &str) -> String {
+    let plain =
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c));
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -51,122 +143,30 @@ pub enum TableError {
     Read { path: PathBuf, source: std::io::Error },
     #[error("{path}:{source}")]
     Row { path: PathBuf, source: RowError },
+    #[error(transparent)]
+    Redact(#[from] RedactError),
 }
 
 /// Runs a case table, calls of tools included.
 pub fn run_table(path: &Path, cx: &PolicyContext) -> Result<Report, TableError> {
     let text =
         std::fs::read_to_string(path).map_err(|source| TableError::Read { path: path.to_owned(), source })?;
-    let call = |call: &Value, cx: &PolicyContext| Some(judge(&action_of(call, cx).ok()?, cx));
+    let checker = Checker::new(cx.clone())?;
+    let call = |call: &Value, cx: &PolicyContext| match checker.within(cx).action(call) {
+        Ok(action) => Some(judge(&action, cx)),
+        Err(CheckError::Refused(error)) => Some(refused(error)),
+        Err(CheckError::Json(_) | CheckError::Missing(_)) => None,
+    };
     zdx_guard::run_table(&text, cx, call).map_err(|source| TableError::Row { path: path.to_owned(), source })
 }
 
-/// Judges `{"tool":"bash","input":{"command":"…"}}`.
-pub fn check_line(line: &str, cx: &PolicyContext) -> Result<Answer, CheckError> {
-    let value: Value = serde_json::from_str(line).map_err(|error| CheckError::Json(error.to_string()))?;
-    Ok(judge(&action_of(&value, cx)?, cx).into())
-}
-
-/// The action that a call of this tool would be.
-pub fn action_of(call: &Value, cx: &PolicyContext) -> Result<Action, CheckError> {
-    let tool = call.get("tool").and_then(Value::as_str).ok_or(CheckError::Missing("tool"))?;
-    let input = call.get("input").unwrap_or(&Value::Null);
-    let text = |keys: &[&'static str]| keys.iter().find_map(|key| input.get(key).and_then(Value::as_str));
-    // By the names that a model may use, as a session takes them.
-    let known = TOOLS.find(tool);
-    let tool = known.as_ref().map_or(tool, |known| known.spec().name.as_ref());
-    Ok(match tool {
-        "bash" => Action::Command {
-            command: command_text(input).ok_or(CheckError::Missing("input.command"))?,
-            cwd: cx.root.clone(),
-            origin: Origin::Model,
-        },
-        "write" | "edit" => {
-            let path = text(&["path", "file_path", "filePath"]).ok_or(CheckError::Missing("input.path"))?;
-            Action::Write { tool: "write".to_owned(), targets: vec![target(path, cx)] }
-        }
-        "patch" => {
-            let patch = text(&["patch", "diff", "input"]).ok_or(CheckError::Missing("input.patch"))?;
-            Action::Write { tool: "patch".to_owned(), targets: patch_targets(patch, cx) }
-        }
-        "read" | "list" | "grep" | "glob" => {
-            let path = text(&["path", "file_path", "filePath"]).unwrap_or(".");
-            Action::Read { tool: tool.to_owned(), targets: vec![target(path, cx)] }
-        }
-        "todo" | "todoread" | "todowrite" => Action::Todo,
-        "skill" => {
-            Action::Skill { name: text(&["name"]).ok_or(CheckError::Missing("input.name"))?.to_owned() }
-        }
-        "task" => Action::Task {
-            agent: text(&["agent", "subagent_type"]).ok_or(CheckError::Missing("input.agent"))?.to_owned(),
-        },
-        other => match other.split_once("__") {
-            Some((server, tool)) => Action::Mcp { server: server.to_owned(), tool: tool.to_owned() },
-            None => Action::Mcp { server: String::new(), tool: other.to_owned() },
-        },
-    })
-}
-
-/// A command as text, or as a list of words that a shell must see quoted.
-pub fn command_text(input: &Value) -> Option<String> {
-    match input.get("command")? {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(words) => {
-            let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(quote)).collect();
-            words.map(|words| words.join(" "))
-        }
-        _ => None,
-    }
-}
-
-/// One word that a shell reads back as itself.
-pub fn quote(word: &str) -> String {
-    let plain =
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
-
-fn target(path: &str, cx: &PolicyContext) -> Target {
-    if path.contains('\0') {
-        // No file can have this name: it leads nowhere inside.
-        return Target { path: PathBuf::from(path.replace('\0', "\u{fffd}")), inside: false, exists: false };
-    }
-    // File tools expand nothing: a variable in a path is somebody's mistake or trick.
-    let expands = path.starts_with('$') || path.starts_with('~');
-    let located = locate(cx.files.as_ref(), &cx.root, &cx.root, Path::new(path));
-    let inside = located.path.starts_with(&cx.root) && !expands;
-    Target { exists: located.exists(), path: located.path, inside }
-}
-
-/// Every file a unified diff names, old and new, renames too.
-fn patch_targets(patch: &str, cx: &PolicyContext) -> Vec<Target> {
-    let mut targets: Vec<Target> = Vec::new();
-    for line in patch.lines() {
-        let name = ["+++ ", "--- ", "rename from ", "rename to ", "copy from ", "copy to "]
-            .iter()
-            .find_map(|prefix| line.strip_prefix(prefix));
-        let Some(name) = name.map(|name| name.split('\t').next().unwrap_or(name).trim()) else { continue };
-        if name == "/dev/null" {
-            continue;
-        }
-        let headers = line.starts_with("+++") || line.starts_with("---");
-        let name = if headers {
-            name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name)
-        } else {
-            name
-        };
-        let target = target(name, cx);
-        if !targets.contains(&target) {
-            targets.push(target);
-        }
-    }
-    targets
+/// What the tool turns down does not run either.
+fn refused(error: ToolError) -> Verdict {
+    Verdict::Deny(Reason { code: ReasonCode::Denied, message: error.message, rule: None })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use zdx_guard::{Entry, MapView};
     use zdx_protocol::Approval;
 
@@ -179,8 +179,8 @@ mod tests {
         PolicyContext { files: Arc::new(disk), ..PolicyContext::new("/w", Approval::Balanced) }
     }
 
-    fn level(line: &str) -> Level {
-        check_line(line, &cx()).unwrap().verdict
+    fn checked(line: &str) -> Result<Answer, CheckError> {
+        Checker::new(cx()).unwrap().line(line)
     }
 
     #[test]
@@ -191,27 +191,45 @@ mod tests {
             (r#"{"tool":"read","input":{"path":"sub/a"}}"#, Level::Allow),
             (r#"{"tool":"read","input":{"path":"escape/passwd"}}"#, Level::Deny),
             (r#"{"tool":"grep","input":{"pattern":"x"}}"#, Level::Allow),
-            (r#"{"tool":"write","input":{"path":"new"}}"#, Level::Ask),
-            (r#"{"tool":"edit","input":{"file_path":"../x"}}"#, Level::Deny),
-            (r#"{"tool":"write","input":{"path":"a\u0000b"}}"#, Level::Deny),
-            (r#"{"tool":"patch","input":{"patch":"--- a/sub/a\n+++ b/sub/a\n"}}"#, Level::Ask),
-            (r#"{"tool":"patch","input":{"patch":"rename from sub/a\nrename to ../b\n"}}"#, Level::Deny),
-            (r#"{"tool":"todowrite","input":{}}"#, Level::Allow),
+            (r#"{"tool":"glob","input":{"pattern":"/etc/*"}}"#, Level::Deny),
+            (r#"{"tool":"write","input":{"path":"new","content":""}}"#, Level::Ask),
+            (r#"{"tool":"edit","input":{"file_path":"../x","old":"a","new":"b"}}"#, Level::Deny),
+            (
+                r#"{"tool":"patch","input":{"patch":"--- a/sub/a\n+++ b/sub/a\n@@ -1 +1 @@\n-a\n+b\n"}}"#,
+                Level::Ask,
+            ),
+            (
+                r#"{"tool":"patch","input":{"patch":"*** Begin Patch\n*** Add File: ../../etc/x\n+x\n*** End Patch"}}"#,
+                Level::Deny,
+            ),
+            (r#"{"tool":"todowrite","input":{"todos":[]}}"#, Level::Allow),
+            (r#"{"tool":"skill","input":{"skill":"/x"}}"#, Level::Ask),
+            (r#"{"tool":"task","input":{"agent":"a","prompt":"b"}}"#, Level::Ask),
             (r#"{"tool":"github__search","input":{}}"#, Level::Ask),
         ] {
-            assert_eq!(level(line), expected, "{line}");
+            assert_eq!(checked(line).map(|answer| answer.verdict), Ok(expected), "{line}");
         }
     }
 
     #[test]
     fn an_answer_is_one_object_and_a_mistake_is_told() {
-        let answer = check_line(r#"{"tool":"bash","input":{"command":"rm x"}}"#, &cx()).unwrap();
+        let answer = checked(r#"{"tool":"bash","input":{"command":"rm x"}}"#).unwrap();
         let json = serde_json::to_value(answer).unwrap();
         assert_eq!((&json["verdict"], &json["code"]), (&"confirm".into(), &"listed_command".into()));
         assert!(json["reason"].is_string());
-        assert_eq!(check_line("{}", &cx()), Err(CheckError::Missing("tool")));
-        assert_eq!(check_line(r#"{"tool":"bash"}"#, &cx()), Err(CheckError::Missing("input.command")));
-        assert!(matches!(check_line("rm x", &cx()), Err(CheckError::Json(_))));
+        assert_eq!(checked("{}"), Err(CheckError::Missing("tool")));
+        assert!(matches!(checked("rm x"), Err(CheckError::Json(_))));
+        for line in [
+            r#"{"tool":"bash"}"#,
+            r#"{"tool":"write","input":{"path":"a"}}"#,
+            r#"{"tool":"write","input":{"path":"a\u0000b","content":""}}"#,
+        ] {
+            let error = checked(line).unwrap_err();
+            assert!(
+                matches!(error, CheckError::Refused(_)) && error.code() == ToolCode::InvalidInput,
+                "{line}"
+            );
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn run(settings: &Settings, command: &PolicyCommand) -> Result<Ending, Failu
     super::warn(settings, &warnings);
     match command {
         PolicyCommand::Explain { command } => explained(settings, command, &context),
-        PolicyCommand::Check => check::run(&context),
+        PolicyCommand::Check => check::run(context),
         PolicyCommand::Test { file } => test(settings, file, &context),
         PolicyCommand::Grants { .. } => Ok(Ending::Completed),
     }

@@ -78,10 +78,8 @@ impl SkillTool {
             let data = json!({"count": skills.iter().count(), "skills": skills.catalogue(LIMIT)});
             async move { Ok(data).into() }.boxed()
         };
-        // Names and descriptions only, which the model was told already: a look, not a load.
-        let action = Action::Read { tool: "list".to_owned(), targets: Vec::new() };
         Prepared {
-            action,
+            action: look(),
             preview: Preview::None,
             doomed: None,
             line: None,
@@ -100,21 +98,34 @@ impl SkillTool {
     }
 }
 
+/// What a call of this tool is, whichever skills there are.
+pub fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
+    Ok(named(input)?.map_or_else(look, |name| Action::Skill { name }))
+}
+
+/// Names and descriptions only, which the model was told already: a look, not a load.
+fn look() -> Action {
+    Action::Read { tool: "list".to_owned(), targets: Vec::new() }
+}
+
+/// The skill that is wanted; none when all are to be listed.
+fn named(input: Map<String, Value>) -> Result<Option<String>, ToolError> {
+    let name = Input::new(input).optional_text("name")?.unwrap_or_default();
+    let name = name.trim().trim_start_matches('/');
+    if name.len() > 256 {
+        return Err(invalid("`name` is no skill's name"));
+    }
+    Ok(Some(name.to_owned()).filter(|name| !name.is_empty()))
+}
+
 impl Tool for SkillTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<Prepared, ToolError> {
-        let name = Input::new(input).optional_text("name")?.unwrap_or_default();
-        let name = name.trim().trim_start_matches('/');
-        if name.is_empty() {
-            return Ok(self.list());
-        }
-        if name.len() > 256 {
-            return Err(invalid("`name` is no skill's name"));
-        }
-        let skill = self.skills.get(name).ok_or_else(|| self.unknown(name))?.clone();
+        let Some(name) = named(input)? else { return Ok(self.list()) };
+        let skill = self.skills.get(&name).ok_or_else(|| self.unknown(&name))?.clone();
         let action = Action::Skill { name: skill.name.clone() };
         let preview = Preview::Text { text: format!("{}\n{}", skill.description, skill.file.display()) };
         let loaded = self.loaded.clone();
