@@ -1,5 +1,5 @@
-//! What the policy may know of the disk: which entry a path names and where it really leads.
-//! Only looks; opening anything is `tools::workspace`'s business.
+//! What the guard may know of the disk: which entry a path names and where it really leads.
+//! Only looks; opening anything is the business of the tools.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ pub enum Entry {
     Other,
 }
 
-/// The disk as the policy sees it. Tests give a map, the product gives [`Disk`].
+/// The disk as the guard sees it. Tests give a map, the product gives [`Disk`].
 pub trait FileView: Send + Sync {
     fn entry(&self, path: &Path) -> Option<Entry>;
 }
