@@ -42,7 +42,7 @@ impl FileView for Disk {
 
 /// A disk made of a map, for tests and case tables.
 #[derive(Clone, Debug, Default)]
-pub struct MapView(pub HashMap<PathBuf, Entry>);
+pub struct MapView(HashMap<PathBuf, Entry>);
 
 impl MapView {
     /// Adds an entry and the folders above it.
