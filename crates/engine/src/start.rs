@@ -125,11 +125,11 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);
     let persona = personas.primary(name)?;
     policy.rules = Arc::clone(&persona.rules);
-    let loaded = opened.loaded_skills(&library.skills);
+    let lent = opened.lent(&library.skills);
 
     let mut registry = Registry::standard();
     let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
-    if let Some(skill) = SkillTool::new(&library.skills, allowed, loaded.clone()) {
+    if let Some(skill) = SkillTool::new(&library.skills, allowed, lent.clone()) {
         registry.add(Arc::new(skill));
     }
     let calls = CallContext {
@@ -163,7 +163,7 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let saved = opened.log.path().is_some().then(|| opened.log.id());
     let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
     let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);
-    let ruler = Ruler::new(policy, loaded);
+    let ruler = Ruler::new(policy, lent);
     let queries = Arc::new(Queries {
         asker: Asker { config, env: setup.env.clone(), explicit_model },
         setup,
