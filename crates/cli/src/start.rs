@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use zdx_engine::config::Resolved;
 use zdx_engine::context::{assemble, load_project_context};
+use zdx_engine::grants::GrantStore;
 use zdx_engine::history::{self, Asker};
 use zdx_engine::library::{Agents, Places};
-use zdx_engine::policy::PolicyContext;
-use zdx_engine::policy::grants::GrantStore;
 use zdx_engine::secrets;
 use zdx_engine::session::SessionId;
 use zdx_engine::tools::supervisor;
 use zdx_engine::{Configured, GuardSetup, ModelPicker, Place, Setup, spawn};
+use zdx_guard::PolicyContext;
 use zdx_models::{Client, Endpoint, ModelError, list_models};
 use zdx_protocol::query::ModelOffer;
 use zdx_protocol::redact::Redactor;

@@ -7,7 +7,8 @@ use zdx_protocol::{Standing, TrustState, Want};
 
 use crate::config::{ConfigError, Flags, ResolveInput, Resolved, Source, resolve};
 use crate::paths::{Env, Paths};
-use crate::policy::trust::{self, Project, TrustStore, TrustedFiles};
+use crate::project::Project;
+use crate::trust::{self, TrustStore, TrustedFiles};
 
 /// Where configuration is looked for, and what stands above it.
 #[derive(Clone, Copy)]

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use zdx_guard::{Disk, LayerSource, PolicyContext, RuleError, Rules, locate};
 use zdx_protocol::Approval;
 
 use crate::config::{Config, Layer};
+use crate::grants::GrantStore;
 use crate::library::Agents;
 use crate::persona::{PersonaError, Personas};
-use crate::policy::grants::GrantStore;
-use crate::policy::{LayerSource, PolicyContext, RuleError, Rules};
 
 /// Where decisions are made, and for whom.
 pub struct GuardSetup<'a> {
@@ -65,7 +65,7 @@ pub fn guard(setup: GuardSetup<'_>) -> Result<(PolicyContext, Vec<String>), Rule
     }
     let context = PolicyContext {
         home: setup.home,
-        own: Some(crate::policy::locate(&crate::policy::Disk, root, root, setup.base).path),
+        own: Some(locate(&Disk, root, root, setup.base).path),
         rules: Arc::new(rules),
         person: setup.person,
         allow_dangerous: setup.allow_dangerous,

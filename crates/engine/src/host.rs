@@ -15,9 +15,9 @@ use crate::config::{ConfigError, Flags};
 use crate::configured::{Configured, Place};
 use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::paths::{Env, Paths};
-use crate::policy::trust::{Digest, TrustError, TrustStore};
 use crate::session::{FindError, ForkError, SessionStore};
 use crate::start::{self, Beginning, Handed, SessionChoice, StartError, Started};
+use crate::trust::{Digest, TrustError, TrustStore};
 
 /// Everything a front end decides once.
 pub struct Setup {

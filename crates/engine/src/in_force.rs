@@ -1,21 +1,41 @@
 //! The rules and the preset that hold at this moment. A preset that changes holds at once: for the next call, for
 //! questions that are open, and for agents at work.
 
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
+use zdx_guard::{PolicyContext, Rules};
 use zdx_protocol::Approval;
 
-use crate::policy::{PolicyContext, Rules};
+/// Folders that were lent for reading in this session, wherever they lie: those of the skills it loaded.
+#[derive(Clone, Default)]
+pub struct Lent(Arc<Mutex<Vec<PathBuf>>>);
+
+impl Lent {
+    pub fn extend<'a>(&self, folders: impl IntoIterator<Item = &'a Path>) {
+        let mut lent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for folder in folders {
+            if !lent.iter().any(|known| known == folder) {
+                lent.push(folder.to_owned());
+            }
+        }
+    }
+
+    pub fn folders(&self) -> Arc<[PathBuf]> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_slice().into()
+    }
+}
 
 /// The session's own hand on it.
 pub struct Ruler {
     now: watch::Sender<PolicyContext>,
+    lent: Lent,
 }
 
 impl Ruler {
-    pub fn new(context: PolicyContext) -> Self {
-        Self { now: watch::Sender::new(context) }
+    pub fn new(context: PolicyContext, lent: Lent) -> Self {
+        Self { now: watch::Sender::new(context), lent }
     }
 
     pub fn set_approval(&self, approval: Approval) {
@@ -31,7 +51,7 @@ impl Ruler {
     }
 
     pub fn in_force(&self) -> InForce {
-        InForce { now: self.now.subscribe(), rules: None }
+        InForce { now: self.now.subscribe(), rules: None, lent: self.lent.clone() }
     }
 }
 
@@ -41,12 +61,13 @@ pub struct InForce {
     now: watch::Receiver<PolicyContext>,
     /// An agent's own, where it works under stricter ones than the session.
     rules: Option<Arc<Rules>>,
+    lent: Lent,
 }
 
 impl InForce {
     /// The same for somebody with rules of his own.
     pub fn under(&self, rules: Arc<Rules>) -> Self {
-        Self { now: self.now.clone(), rules: Some(rules) }
+        Self { rules: Some(rules), ..self.clone() }
     }
 
     pub fn now(&self) -> PolicyContext {
@@ -67,9 +88,7 @@ impl InForce {
     }
 
     fn with_own(&self, context: PolicyContext) -> PolicyContext {
-        match &self.rules {
-            Some(rules) => PolicyContext { rules: Arc::clone(rules), ..context },
-            None => context,
-        }
+        let rules = self.rules.as_ref().unwrap_or(&context.rules);
+        PolicyContext { rules: Arc::clone(rules), lent: self.lent.folders(), ..context }
     }
 }

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use zdx_guard::{LayerSource, RuleError, Rules};
 use zdx_protocol::ToolSpec;
 
 use crate::library::agents::ToolSet;
 use crate::library::{AgentProfile, Agents, Mode};
-use crate::policy::{LayerSource, RuleError, Rules};
 use crate::tools::registry::Registry;
 
 /// The agent a session starts with when nobody names one.

@@ -15,12 +15,12 @@ use crate::configured::Configured;
 use crate::context::complete::{Completer, Names};
 use crate::emit::Emitter;
 use crate::git;
+use crate::grants::Granted;
 use crate::history::{Asker, Digest, Handoff, summarize};
 use crate::host::Setup;
 use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::persona::Personas;
-use crate::policy::grants::Granted;
 use crate::session::{FindError, SessionId, SessionStore};
 use crate::tools::Todos;
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use zdx_guard::{Disk, PolicyContext, RuleError, Rules, locate};
 use zdx_models::{Client, ModelError};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, ErrorKind, Event, Level, Transcript, slash};
@@ -23,6 +24,7 @@ use crate::context::complete::Completer;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::{Cast, Engine};
+use crate::grants::{GrantStore, Granted};
 use crate::guard::{GuardSetup, guard};
 use crate::history::Asker;
 use crate::host::Setup;
@@ -31,8 +33,6 @@ use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
 use crate::models::ModelPicker;
 use crate::persona::{self, Persona, PersonaError, Personas};
-use crate::policy::grants::{GrantStore, Granted};
-use crate::policy::{Disk, PolicyContext, RuleError, Rules};
 use crate::queries::Queries;
 use crate::secrets::{self, SecretsError};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
@@ -136,11 +136,11 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);
     let persona = personas.primary(name)?;
     policy.rules = Arc::clone(&persona.rules);
-    policy.skills = opened.loaded_skills(&library.skills);
+    let lent = opened.lent(&library.skills);
 
     let mut registry = Registry::standard();
     let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
-    if let Some(skill) = SkillTool::new(&library.skills, allowed, policy.skills.clone()) {
+    if let Some(skill) = SkillTool::new(&library.skills, allowed, lent.clone()) {
         registry.add(Arc::new(skill));
     }
     let calls =
@@ -170,7 +170,7 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let saved = opened.log.path().is_some().then(|| opened.log.id());
     let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
     let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);
-    let ruler = Ruler::new(policy);
+    let ruler = Ruler::new(policy, lent);
     let queries = Arc::new(Queries {
         asker: Asker { config, env: setup.env.clone(), explicit_model },
         completer: Completer::new(root.clone(), setup.paths.home().map(PathBuf::from)),
@@ -280,8 +280,7 @@ fn guarded(
         allow_dangerous: setup.allow_dangerous,
     })?;
     opened.warn(warnings);
-    policy.outputs =
-        opened.spill_dir.as_deref().map(|folder| crate::policy::locate(&Disk, root, root, folder).path);
+    policy.outputs = opened.spill_dir.as_deref().map(|folder| locate(&Disk, root, root, folder).path);
     Ok((policy, Granted::new(opened.grants(root), store)))
 }
 

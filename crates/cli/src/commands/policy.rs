@@ -6,8 +6,8 @@ mod grants;
 use std::path::Path;
 
 use serde_json::json;
-use zdx_engine::policy::table::run_table;
-use zdx_engine::policy::{Explanation, PartFinding, PolicyContext, explain};
+use zdx_engine::check::run_table;
+use zdx_guard::{Explanation, PartFinding, PolicyContext, explain};
 use zdx_protocol::display::text::wrap;
 use zdx_protocol::display::{format, visible, visible_line};
 use zdx_protocol::{Approval, Level, Origin, Verdict};
@@ -26,7 +26,7 @@ pub fn run(settings: &Settings, command: &PolicyCommand) -> Result<Ending, Failu
     super::warn(settings, &warnings);
     match command {
         PolicyCommand::Explain { command } => explained(settings, command, &context),
-        PolicyCommand::Check => check::run(&context),
+        PolicyCommand::Check => check::run(context),
         PolicyCommand::Test { file } => test(settings, file, &context),
         PolicyCommand::Grants { .. } => Ok(Ending::Completed),
     }

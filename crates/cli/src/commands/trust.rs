@@ -4,7 +4,8 @@ use std::io::BufRead;
 
 use serde_json::json;
 use zdx_engine::Configured;
-use zdx_engine::policy::trust::{Entry, Project};
+use zdx_engine::project::Project;
+use zdx_engine::trust::Entry;
 use zdx_protocol::Standing;
 use zdx_protocol::display::{format, plain};
 

@@ -8,7 +8,7 @@ use zdx_testkit::{ModelServer, Output, Reply, Zdx};
 use crate::turns::chat_results;
 use crate::{place, with_model};
 
-pub const TABLE: &str = include_str!("../../../engine/tests/cases/attack.jsonl");
+pub const TABLE: &str = include_str!("../../../guard/tests/cases/attack.jsonl");
 
 /// Has the model make these calls at once and says how the run ended and what the model was told.
 pub fn told(zdx: &Zdx, server: &ModelServer, calls: &[(&str, Value)], args: &[&str]) -> (Output, Vec<Value>) {

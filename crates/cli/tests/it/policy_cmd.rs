@@ -8,7 +8,7 @@ use zdx_testkit::Zdx;
 use crate::{SOON, place};
 
 fn case_table(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/cases").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guard/tests/cases").join(name);
     path.to_str().unwrap().to_owned()
 }
 
@@ -73,7 +73,7 @@ fn check_answers_line_by_line_in_order_and_runs_nothing() {
         call("touch made"),
         call("rm kept"),
         call("sudo id"),
-        format!("{}\n", json!({"tool": "write", "input": {"path": "../x"}})),
+        format!("{}\n", json!({"tool": "write", "input": {"path": "../x", "content": ""}})),
         format!("{}\n", json!({"tool": "read", "input": {"path": "kept"}})),
     ];
     let output = zdx.command().args(["policy", "check"]).stdin(input.concat()).run().success();
@@ -119,6 +119,50 @@ fn whoever_asks_line_by_line_is_answered_line_by_line() {
     check.wait_for_stdout("\"confirm\"", SOON);
     check.close_stdin();
     check.finish(SOON).success();
+}
+
+/// Each of these once had a verdict here and another one in a session: what is judged is what the tool makes of its call.
+#[test]
+fn check_judges_the_action_that_the_tool_would_prepare() {
+    let zdx = place();
+    zdx.write("sub/a", "one\n");
+    let begin_patch = "*** Begin Patch\n*** Add File: ../../etc/x\n+x\n*** End Patch\n";
+    let moved = "*** Begin Patch\n*** Update File: sub/a\n*** Move to: ../b\n@@\n-one\n+two\n*** End Patch\n";
+    let unified = "--- a/sub/a\n+++ b/sub/a\n@@ -1 +1 @@\n-one\n+two\n";
+    let calls = [
+        json!({"tool": "patch", "input": {"patch": begin_patch}}),
+        json!({"tool": "apply_patch", "input": {"patch_text": moved}}),
+        json!({"tool": "patch", "input": {"patch": unified}}),
+        json!({"tool": "glob", "input": {"pattern": "/etc/*"}}),
+        json!({"tool": "write", "input": {"filename": "../x", "contents": ""}}),
+        json!({"tool": "read", "input": {"path": "~/x"}}),
+    ];
+    let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    let answers = zdx.command().args(["policy", "check"]).stdin(lines).run().success().json_lines();
+    let told: Vec<_> = answers.iter().map(|line| (line["verdict"].clone(), line["code"].clone())).collect();
+    let (out, asked) = (("deny", "path_escape"), ("ask", "approval_required"));
+    assert_eq!(told, [out, out, asked, out, out, out].map(|(verdict, code)| (json!(verdict), json!(code))));
+    let home = format!("{} lies outside", zdx.home().join("x").display());
+    assert!(answers[5]["reason"].as_str().unwrap().contains(&home), "{}", answers[5]);
+    assert_eq!(zdx.read("sub/a"), "one\n");
+}
+
+/// A call that the tool itself turns down never gets to the guard: the answer is the tool's.
+#[test]
+fn a_call_that_no_tool_takes_is_denied_in_the_words_of_the_tool() {
+    let calls = [
+        json!({"tool": "write", "input": {"path": "a"}}),
+        json!({"tool": "read", "input": {"path": "$HOME/x"}}),
+        json!({"tool": "patch", "input": {"patch": "no patch"}}),
+    ];
+    let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    let output = place().command().args(["policy", "check"]).stdin(lines).run().expect_code(1);
+    let answers = output.json_lines();
+    assert!(answers.iter().all(|line| line["verdict"] == "deny" && line["rule"].is_null()), "{answers:?}");
+    for (answer, word) in answers.iter().zip(["`content` is missing", "variable", "patch"]) {
+        assert_eq!(answer["code"], "invalid_input", "{answer}");
+        assert!(answer["reason"].as_str().unwrap().contains(word), "{answer}");
+    }
 }
 
 /// Commands of the table that need no particular files, judged by the binary one a line.

@@ -23,8 +23,16 @@ const FRONT_END: [&str; 9] =
 const MAY: [&str; 2] = ["start::engine", "start::{self, Audience}"];
 
 /// Ways around the channels, besides naming the engine itself.
-const AROUND: [&str; 7] =
-    ["zdx_engine", "zdx_models", ".sessions()", ".trust_store()", ".paths", "crate::commands", "start::"];
+const AROUND: [&str; 8] = [
+    "zdx_engine",
+    "zdx_guard",
+    "zdx_models",
+    ".sessions()",
+    ".trust_store()",
+    ".paths",
+    "crate::commands",
+    "start::",
+];
 
 #[test]
 fn the_line_front_end_knows_the_engine_by_its_channels_alone() {

@@ -9,9 +9,9 @@ use zdx_protocol::{Decision, Event, ToolCall, ToolOutput};
 use crate::call::approve::{self, Permission};
 use crate::call::{self, Approvals, CallContext};
 use crate::emit::Emitter;
+use crate::grants::Granted;
 use crate::in_force::InForce;
 use crate::persona::Persona;
-use crate::policy::grants::Granted;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 

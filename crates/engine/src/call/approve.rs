@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Map;
+use zdx_guard::{Explanation, PolicyContext, grant_key, weigh};
 use zdx_protocol::{
     Action, Approval, ApprovalRequest, Arguments, Danger, Decision, Event, Level, NoticeLevel, Preview,
     Reason, ReasonCode, RequestId, ToolCall, ToolCode, ToolError, TurnState, Verdict,
@@ -11,7 +12,6 @@ use zdx_protocol::{
 
 use crate::backend::TurnIo;
 use crate::in_force::InForce;
-use crate::policy::{self, Explanation, PolicyContext};
 
 /// What is about to happen, without the part that does it.
 #[derive(Clone, Copy)]
@@ -84,17 +84,17 @@ async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Explanat
         Explanation { verdict: Verdict::Deny(reason), parts: Vec::new() }
     };
     let granted = io.grants.clone();
-    let weigh = move || {
+    let weighing = move || {
         let mut context = PolicyContext { grants: Arc::default(), ..context };
-        let judged = policy::weigh(&action, &context);
+        let judged = weigh(&action, &context);
         if judged.strictest() != Level::Ask {
             return judged;
         }
         // Only here do grants count: they are looked up when they do.
         context.grants = Arc::new(granted.now(&context.root));
-        policy::weigh(&action, &context)
+        weigh(&action, &context)
     };
-    tokio::task::spawn_blocking(weigh).await.unwrap_or_else(|_| broken())
+    tokio::task::spawn_blocking(weighing).await.unwrap_or_else(|_| broken())
 }
 
 /// What is asked, and the rules by which it has to be.
@@ -156,7 +156,7 @@ async fn ask(
     let (request, answer) = io.approvals.open();
     let grant = match danger {
         // What would be remembered is written to files, where no secret belongs.
-        Danger::Ask => policy::grant_key(plan.action, &context).filter(|key| !io.emit.holds_secret(key)),
+        Danger::Ask => grant_key(plan.action, &context).filter(|key| !io.emit.holds_secret(key)),
         Danger::Confirm => None,
     };
     io.emit.emit(Event::StateChanged { state: TurnState::AwaitingPermission }).await;

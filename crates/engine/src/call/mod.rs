@@ -9,7 +9,7 @@ mod run;
 
 use std::sync::Arc;
 
-use crate::policy::grants::Granted;
+use crate::grants::Granted;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use zdx_protocol::Want;
 
 use super::check::{self, Places};
 use super::error::ConfigError;
@@ -14,7 +15,6 @@ use super::tree::Node;
 use super::untrusted;
 use super::value::{Config, Flags, LayerList, LayerRules};
 use crate::paths::{Env, Paths};
-use crate::policy::trust::Want;
 
 pub struct ResolveInput<'a> {
     pub paths: &'a Paths,

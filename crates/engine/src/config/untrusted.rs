@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use zdx_protocol::Want;
 
 use super::layer::{FileLayer, Found, shown};
 use super::merge::Merged;
 use super::schema::{Kind, Setter};
 use super::show::public;
 use super::source::{FileRef, Instruction, Layer, Source};
-use crate::policy::trust::Want;
 
 pub struct Filtered {
     pub found: Vec<Found>,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::yaml::{Entry, Fault, table};
-use crate::policy::trust::Digest;
 use crate::tools::workspace::{FileError, Workspace};
+use crate::trust::Digest;
 
 mod repair;
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::frontmatter::Document;
 use crate::paths::Paths;
-use crate::policy::trust::TrustedFiles;
 use crate::tools::workspace::Workspace;
+use crate::trust::TrustedFiles;
 
 /// Ours first, then the others', as they stand in a project and under home.
 pub const FOLDERS: [&str; 5] = [".zdx", ".agents", ".claude", ".opencode", ".eidolon"];

@@ -149,9 +149,9 @@ impl Skill {
         Ok(text)
     }
 
-    /// Whether a resolved path lies in the skill's own folder.
-    pub fn covers(&self, path: &Path) -> bool {
-        self.dir_is_its_own && path.starts_with(&self.dir)
+    /// The folder that is the skill's alone, if it has one.
+    pub fn own_folder(&self) -> Option<&Path> {
+        self.dir_is_its_own.then_some(&self.dir)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a front end hears of a session before anything else.
 
+use zdx_guard::PolicyContext;
 use zdx_protocol::{Event, NoticeLevel, SessionInfo};
 
 use super::opened::OpenedSession;
@@ -7,7 +8,6 @@ use crate::backend::View;
 use crate::engine::Engine;
 use crate::host::Setup;
 use crate::persona::Persona;
-use crate::policy::PolicyContext;
 
 pub struct Announcement {
     info: SessionInfo,

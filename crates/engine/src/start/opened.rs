@@ -7,9 +7,9 @@ use zdx_protocol::{Arguments, Event, NoticeLevel, Part, Transcript};
 use super::{Handed, SessionChoice, StartError};
 use crate::history::Journal;
 use crate::host::Setup;
+use crate::in_force::Lent;
 use crate::library::Skills;
 use crate::session::{SessionId, SessionLog, SessionStore};
-use crate::tools::skill::LoadedSkills;
 
 pub struct OpenedSession {
     pub log: SessionLog,
@@ -69,9 +69,9 @@ impl OpenedSession {
         if self.transcript.root.as_deref() == Some(root) { &self.transcript.grants } else { &[] }
     }
 
-    /// The skills that a resumed session has in its context.
-    pub fn loaded_skills(&self, skills: &Skills) -> LoadedSkills {
-        let loaded = LoadedSkills::default();
+    /// Where the skills lie that a resumed session has in its context.
+    pub fn lent(&self, skills: &Skills) -> Lent {
+        let lent = Lent::default();
         let parts = self.transcript.messages().iter().flat_map(|message| &message.parts);
         for part in parts {
             if let Part::ToolUse { name, arguments, .. } = part
@@ -80,9 +80,9 @@ impl OpenedSession {
                 && let Some(skill) =
                     input.get("name").and_then(|name| name.as_str()).and_then(|name| skills.get(name))
             {
-                loaded.add(skill);
+                lent.extend(skill.own_folder());
             }
         }
-        loaded
+        lent
     }
 }

@@ -2,8 +2,7 @@
 //! Gives text and nothing else; which skills a model may know of was decided before this tool was made.
 
 use std::borrow::Cow;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
@@ -12,48 +11,24 @@ use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolSpec};
 use super::input::{Input, invalid};
 use super::text::LIMIT;
 use super::{Prepared, RunContext, Tool, ToolContext, off_thread};
-use crate::library::{Skill, Skills};
+use crate::in_force::Lent;
+use crate::library::Skills;
 
 /// Of the catalogue in the tool's description, which every request carries.
 const CATALOGUE: usize = 6 * 1024;
 /// With more, the list of names would cost as much as the catalogue.
 const MOST_NAMES: usize = 64;
 
-/// The skills that were loaded in this session: reading their folders needs no further leave.
-#[derive(Clone, Default)]
-pub struct LoadedSkills(Arc<Mutex<Vec<Skill>>>);
-
-impl LoadedSkills {
-    /// Whether a resolved path lies in the folder of a loaded skill.
-    pub fn cover(&self, path: &Path) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|skill| skill.covers(path))
-    }
-
-    /// In the order in which they were first loaded, for a summary that must not lose them.
-    pub fn names(&self) -> Vec<String> {
-        let loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        loaded.iter().map(|skill| skill.name.clone()).collect()
-    }
-
-    /// Also for a resumed session, whose records name what it had loaded.
-    pub fn add(&self, skill: &Skill) {
-        let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if loaded.iter().all(|known| known.name != skill.name) {
-            loaded.push(skill.clone());
-        }
-    }
-}
-
 pub struct SkillTool {
     spec: ToolSpec,
     skills: Arc<Skills>,
-    loaded: LoadedSkills,
+    lent: Lent,
 }
 
 impl SkillTool {
     /// None when there is no skill that a model may load: then there is no such tool. `allowed` is what
     /// `permission.skill` does not deny.
-    pub fn new(skills: &Skills, allowed: impl Fn(&str) -> bool, loaded: LoadedSkills) -> Option<Self> {
+    pub fn new(skills: &Skills, allowed: impl Fn(&str) -> bool, lent: Lent) -> Option<Self> {
         let skills = skills.for_model(allowed);
         if skills.is_empty() {
             return None;
@@ -74,7 +49,7 @@ impl SkillTool {
             description: Cow::Owned(description),
             schema: json!({"type": "object", "properties": {"name": name}, "additionalProperties": false}),
         };
-        Some(Self { spec, skills: Arc::new(skills), loaded })
+        Some(Self { spec, skills: Arc::new(skills), lent })
     }
 
     fn list(&self) -> Prepared {
@@ -83,10 +58,8 @@ impl SkillTool {
             let data = json!({"count": skills.iter().count(), "skills": skills.catalogue(LIMIT)});
             async move { Ok(data).into() }.boxed()
         };
-        // Names and descriptions only, which the model was told already: a look, not a load.
-        let action = Action::Read { tool: "list".to_owned(), targets: Vec::new() };
         Prepared {
-            action,
+            action: look(),
             preview: Preview::None,
             doomed: None,
             line: None,
@@ -105,30 +78,44 @@ impl SkillTool {
     }
 }
 
+/// What a call of this tool is, whichever skills there are.
+pub fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
+    Ok(named(input)?.map_or_else(look, |name| Action::Skill { name }))
+}
+
+/// Names and descriptions only, which the model was told already: a look, not a load.
+fn look() -> Action {
+    Action::Read { tool: "list".to_owned(), targets: Vec::new() }
+}
+
+/// The skill that is wanted; none when all are to be listed.
+fn named(input: Map<String, Value>) -> Result<Option<String>, ToolError> {
+    let name = Input::new(input).optional_text("name")?.unwrap_or_default();
+    let name = name.trim().trim_start_matches('/');
+    if name.len() > 256 {
+        return Err(invalid("`name` is no skill's name"));
+    }
+    Ok(Some(name.to_owned()).filter(|name| !name.is_empty()))
+}
+
 impl Tool for SkillTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<Prepared, ToolError> {
-        let name = Input::new(input).optional_text("name")?.unwrap_or_default();
-        let name = name.trim().trim_start_matches('/');
-        if name.is_empty() {
-            return Ok(self.list());
-        }
-        if name.len() > 256 {
-            return Err(invalid("`name` is no skill's name"));
-        }
-        let skill = self.skills.get(name).ok_or_else(|| self.unknown(name))?.clone();
+        let Some(name) = named(input)? else { return Ok(self.list()) };
+        let skill = self.skills.get(&name).ok_or_else(|| self.unknown(&name))?.clone();
         let action = Action::Skill { name: skill.name.clone() };
         let preview = Preview::Text { text: format!("{}\n{}", skill.description, skill.file.display()) };
-        let loaded = self.loaded.clone();
+        let lent = self.lent.clone();
         let run = move |run: RunContext| {
             off_thread(run, move || {
                 let content = skill
                     .content()
                     .map_err(|error| ToolError::new(ToolCode::SkillError, error.to_string()))?;
-                loaded.add(&skill);
+                // From here on its files may be read without further leave.
+                lent.extend(skill.own_folder());
                 Ok(json!({"name": skill.name, "directory": skill.dir, "content": content}))
             })
             .boxed()

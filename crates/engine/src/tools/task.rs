@@ -56,18 +56,28 @@ impl Task {
     }
 }
 
+/// What a call of this tool is, whoever can be launched.
+pub fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
+    asked(input).map(|(agent, _)| Action::Task { agent })
+}
+
+/// Who is to work, and on what.
+fn asked(input: Map<String, Value>) -> Result<(String, String), ToolError> {
+    let mut input = Input::new(input);
+    let (agent, prompt) = (input.text("agent")?, input.text("prompt")?);
+    if prompt.trim().is_empty() {
+        return Err(invalid("`prompt` is empty"));
+    }
+    Ok((agent, prompt))
+}
+
 impl Tool for Task {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(input);
-        let agent = input.text("agent")?;
-        let prompt = input.text("prompt")?;
-        if prompt.trim().is_empty() {
-            return Err(invalid("`prompt` is empty"));
-        }
+        let (agent, prompt) = asked(input)?;
         let action = Action::Task { agent: agent.clone() };
         let preview = Preview::Text { text: prompt.clone() };
         let subagents = Arc::clone(&self.subagents);

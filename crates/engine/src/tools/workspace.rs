@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use zdx_guard::{Entry, FileView};
 use zdx_protocol::{Target, ToolCode, ToolError};
 
 use crate::history::{Blobs, Journal};
@@ -28,12 +29,41 @@ pub use replace::{Aside, Permissions, Staged};
 /// As many as the kernel follows.
 const MAX_LINKS: usize = 40;
 
-/// The folder a session works in, held by descriptor.
+/// The folder a session works in.
 pub struct Workspace {
     root: PathBuf,
-    descriptor: OwnedFd,
+    files: Files,
     home: Option<PathBuf>,
     journal: Arc<Journal>,
+}
+
+/// How far what lies there is reached.
+enum Files {
+    /// The root is held by descriptor, and files are opened from there.
+    Held(OwnedFd),
+    /// Paths are resolved as this view has them, and nothing can be opened.
+    Seen(Arc<dyn FileView>),
+}
+
+impl Files {
+    fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Held(descriptor) => Self::Held(descriptor.try_clone()?),
+            Self::Seen(view) => Self::Seen(Arc::clone(view)),
+        })
+    }
+
+    /// Where a link leads; none for what is no link.
+    fn link(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+        match self {
+            Self::Held(_) if !path.symlink_metadata()?.is_symlink() => Ok(None),
+            Self::Held(_) => path.read_link().map(Some),
+            Self::Seen(view) => match view.entry(path).ok_or(io::ErrorKind::NotFound)? {
+                Entry::Link(to) => Ok(Some(to)),
+                Entry::File | Entry::Dir | Entry::Other => Ok(None),
+            },
+        }
+    }
 }
 
 /// Why a file could not be had; each tool gives it the code its contract names.
@@ -133,7 +163,13 @@ impl Workspace {
         if !folder.metadata()?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { root, descriptor: folder.into(), home: None, journal: Arc::default() })
+        Ok(Self { root, files: Files::Held(folder.into()), home: None, journal: Arc::default() })
+    }
+
+    /// For whoever wants to know what calls would be: tools prepare here, and can neither read nor write. `root` is
+    /// resolved.
+    pub fn seen(root: &Path, view: Arc<dyn FileView>) -> Self {
+        Self { root: root.to_owned(), files: Files::Seen(view), home: None, journal: Arc::default() }
     }
 
     /// Where `~` leads; without it a tilde is an ordinary character.
@@ -152,7 +188,7 @@ impl Workspace {
     pub fn for_child(&self, call: &str, blobs: Option<Blobs>) -> io::Result<Self> {
         Ok(Self {
             root: self.root.clone(),
-            descriptor: self.descriptor.try_clone()?,
+            files: self.files.try_clone()?,
             home: self.home.clone(),
             journal: Arc::new(Journal::below(Arc::clone(&self.journal), call.to_owned(), blobs)),
         })
@@ -164,8 +200,9 @@ impl Workspace {
 
     /// Whether nothing else lies where the folder was opened: commands begin there by name.
     pub fn is_in_place(&self) -> bool {
+        let Files::Held(descriptor) = &self.files else { return false };
         let identity = |found: rustix::fs::Stat| (found.st_dev, found.st_ino);
-        match (rustix::fs::fstat(&self.descriptor), rustix::fs::stat(&self.root)) {
+        match (rustix::fs::fstat(descriptor), rustix::fs::stat(&self.root)) {
             (Ok(opened), Ok(named)) => identity(opened) == identity(named),
             // Where nothing is, nothing can begin.
             (Ok(_), Err(rustix::io::Errno::NOENT)) => true,
@@ -198,7 +235,7 @@ impl Workspace {
 
     /// The same for a path of our own making, which need not be text.
     pub fn locate(&self, path: &Path) -> Result<Target, FileError> {
-        let (path, exists) = follow(&self.root.join(path))?;
+        let (path, exists) = follow(&self.files, &self.root.join(path))?;
         let inside = path.starts_with(&self.root);
         Ok(Target { path, inside, exists })
     }
@@ -239,7 +276,7 @@ fn steps(path: &Path) -> impl DoubleEndedIterator<Item = Step> {
 }
 
 /// The link-free path and whether it exists. `..` leaves the folder a link led to, not the one the link lies in.
-fn follow(path: &Path) -> Result<(PathBuf, bool), FileError> {
+fn follow(files: &Files, path: &Path) -> Result<(PathBuf, bool), FileError> {
     let mut resolved = PathBuf::from("/");
     let mut ahead: VecDeque<Step> = steps(path).collect();
     let mut links = 0;
@@ -248,14 +285,18 @@ fn follow(path: &Path) -> Result<(PathBuf, bool), FileError> {
         let name = match step {
             Step::Up => {
                 resolved.pop();
-                exists = resolved.symlink_metadata().is_ok();
+                exists = files.link(&resolved).is_ok();
                 continue;
             }
             Step::Down(name) => name,
         };
         let here = resolved.join(&name);
-        let found = match here.symlink_metadata() {
-            Ok(found) => found,
+        let to = match files.link(&here) {
+            Ok(Some(to)) => to,
+            Ok(None) => {
+                resolved = here;
+                continue;
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 exists = false;
                 resolved = here;
@@ -263,16 +304,11 @@ fn follow(path: &Path) -> Result<(PathBuf, bool), FileError> {
             }
             Err(source) => return Err(FileError::Io { path: here, source }),
         };
-        if !found.is_symlink() {
-            resolved = here;
-            continue;
-        }
         links += 1;
         if links > MAX_LINKS {
             let source = rustix::io::Errno::LOOP.into();
             return Err(FileError::Io { path: path.to_owned(), source });
         }
-        let to = here.read_link().map_err(|source| FileError::io(&here, source))?;
         if to.is_absolute() {
             resolved = PathBuf::from("/");
         }

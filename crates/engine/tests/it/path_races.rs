@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use zdx_engine::policy::{LayerSource, PolicyContext, Rules, judge};
 use zdx_engine::tools::{Registry, RunContext, Shell, ShellSettings, Todos, ToolContext, Workspace};
+use zdx_guard::{LayerSource, PolicyContext, Rules, judge};
 use zdx_protocol::{Approval, ToolOutput, Verdict};
 
 /// Calls of each kind that reach a file; `ZDX_STRESS` makes it as many as that.

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Read};
 
 use serde_json::json;
-use zdx_engine::policy::PolicyContext;
-use zdx_engine::policy::check::check_line;
+use zdx_engine::check::Checker;
+use zdx_guard::PolicyContext;
 use zdx_protocol::ToolCode;
 
 use crate::commands::json_line;
@@ -16,14 +16,15 @@ const LINE_LIMIT: usize = 1 << 20;
 const BUFFER: usize = 64 << 10;
 
 /// A line that cannot be read is answered with a denial, so that whoever looks at verdicts alone fails safe.
-pub fn run(context: &PolicyContext) -> Result<Ending, Failure> {
+pub fn run(context: PolicyContext) -> Result<Ending, Failure> {
+    let checker = Checker::new(context).map_err(Failure::runtime)?;
     let mut input = BufReader::with_capacity(BUFFER, std::io::stdin());
     let mut answers = Vec::new();
     let mut ending = Ending::Completed;
     let mut line = Vec::new();
     while read_line(&mut input, &mut line)? {
         let answer = match readable(&line)
-            .and_then(|line| check_line(line, context).map_err(|error| error.to_string()))
+            .and_then(|line| checker.line(line).map_err(|error| (error.code(), error.to_string())))
         {
             Ok(answer) => json!({
                 "verdict": answer.verdict,
@@ -31,9 +32,9 @@ pub fn run(context: &PolicyContext) -> Result<Ending, Failure> {
                 "reason": answer.reason,
                 "rule": answer.rule,
             }),
-            Err(why) => {
+            Err((code, why)) => {
                 ending = Ending::Failed;
-                json!({"verdict": "deny", "code": ToolCode::InvalidInput, "reason": why, "rule": null})
+                json!({"verdict": "deny", "code": code, "reason": why, "rule": null})
             }
         };
         answers.extend(json_line(&answer).into_bytes());
@@ -61,9 +62,10 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, Failu
     Ok(true)
 }
 
-fn readable(line: &[u8]) -> Result<&str, String> {
+fn readable(line: &[u8]) -> Result<&str, (ToolCode, String)> {
+    let invalid = |why: String| (ToolCode::InvalidInput, why);
     if line.len() > LINE_LIMIT {
-        return Err(format!("the line is longer than {} MiB", LINE_LIMIT >> 20));
+        return Err(invalid(format!("the line is longer than {} MiB", LINE_LIMIT >> 20)));
     }
-    std::str::from_utf8(line).map(str::trim).map_err(|_| "the line is no UTF-8 text".to_owned())
+    std::str::from_utf8(line).map(str::trim).map_err(|_| invalid("the line is no UTF-8 text".to_owned()))
 }

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use zdx_protocol::Standing;
+
 use super::*;
 use crate::paths::{Env, Paths};
-use crate::policy::trust::{self, Standing};
+use crate::trust;
 
 mod files;
 mod layers;

@@ -124,9 +124,8 @@ fn configured_folders_are_searched_too_and_weakest() {
 fn a_skill_at_home_does_not_open_home() {
     let desk = Desk::with(&[("home/SKILL.md", "x"), ("home/s/a/SKILL.md", "x")]);
     let (skills, _) = load(&desk, json!({"paths": ["~"]}));
-    assert!(!skills.get("home").unwrap().covers(&desk.path("home/.ssh/id")));
-    assert!(skills.get("a").unwrap().covers(&desk.path("home/s/a/x/y")));
-    assert!(!skills.get("a").unwrap().covers(&desk.path("home/s/ab")));
+    assert_eq!(skills.get("home").unwrap().own_folder(), None);
+    assert_eq!(skills.get("a").unwrap().own_folder(), Some(&*desk.path("home/s/a")));
 }
 
 #[test]

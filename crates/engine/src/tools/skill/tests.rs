@@ -50,8 +50,8 @@ impl Desk {
         Self { _dir: dir, home, skills, cx }
     }
 
-    fn tool(&self, loaded: &LoadedSkills) -> SkillTool {
-        SkillTool::new(&self.skills, |_| true, loaded.clone()).unwrap()
+    fn tool(&self, lent: &Lent) -> SkillTool {
+        SkillTool::new(&self.skills, |_| true, lent.clone()).unwrap()
     }
 
     fn prepare(&self, tool: &SkillTool, input: Value) -> Result<Prepared, ToolError> {
@@ -69,12 +69,12 @@ fn run(prepared: Prepared) -> ToolOutput {
 #[test]
 fn a_model_is_told_what_there_is_and_no_more() {
     let desk = Desk::new();
-    let tool = desk.tool(&LoadedSkills::default());
+    let tool = desk.tool(&Lent::default());
     assert!(
         tool.spec().description.ends_with("Skills:\n- release: Makes a release\n- review: Reviews code\n")
     );
     assert_eq!(tool.spec().schema["properties"]["name"]["enum"], json!(["release", "review"]));
-    let tool = SkillTool::new(&desk.skills, |name| name != "review", LoadedSkills::default()).unwrap();
+    let tool = SkillTool::new(&desk.skills, |name| name != "review", Lent::default()).unwrap();
     assert!(!tool.spec().description.contains("review"));
     assert!(desk.prepare(&tool, json!({"name": "review"})).is_err(), "what is denied is not there");
 }
@@ -82,22 +82,22 @@ fn a_model_is_told_what_there_is_and_no_more() {
 #[test]
 fn without_skills_there_is_no_tool() {
     let desk = Desk::new();
-    assert!(SkillTool::new(&desk.skills, |_| false, LoadedSkills::default()).is_none());
-    assert!(SkillTool::new(&Skills::default(), |_| true, LoadedSkills::default()).is_none());
+    assert!(SkillTool::new(&desk.skills, |_| false, Lent::default()).is_none());
+    assert!(SkillTool::new(&Skills::default(), |_| true, Lent::default()).is_none());
 }
 
 #[test]
 fn a_skill_is_judged_by_its_name_and_read_only_when_run() {
     let desk = Desk::new();
-    let loaded = LoadedSkills::default();
-    let tool = desk.tool(&loaded);
+    let lent = Lent::default();
+    let tool = desk.tool(&lent);
     let folder = desk.home.join(".zdx/skills/review");
     for input in [json!({"name": "review"}), json!({"skill": " review "}), json!({"name": "/review"})] {
         let prepared = desk.prepare(&tool, input).unwrap();
         assert_eq!(prepared.action, Action::Skill { name: "review".to_owned() });
         assert!(matches!(prepared.preview, Preview::Text { ref text } if !text.contains("Look closely")));
     }
-    assert!(!loaded.cover(&folder.join("x")), "nothing was loaded yet");
+    assert!(lent.folders().is_empty(), "nothing was lent yet");
     let output = run(desk.prepare(&tool, json!({"name": "review"})).unwrap());
     let ToolOutput::Ok(data) = output else { panic!("{output:?}") };
     assert_eq!(data["name"], "review");
@@ -105,16 +105,15 @@ fn a_skill_is_judged_by_its_name_and_read_only_when_run() {
     assert!(
         data["content"].as_str().unwrap().starts_with("<skill_content name=\"review\">\nLook closely.\n")
     );
-    assert!(loaded.cover(&folder.join("scripts/x.sh")));
-    assert!(!loaded.cover(&desk.home.join(".zdx/skills/release/SKILL.md")));
+    assert_eq!(*lent.folders(), *std::slice::from_ref(&folder));
     run(desk.prepare(&tool, json!({"name": "review"})).unwrap());
-    assert_eq!(loaded.names(), ["review"]);
+    assert_eq!(*lent.folders(), [folder]);
 }
 
 #[test]
 fn without_a_name_all_are_listed() {
     let desk = Desk::new();
-    let tool = desk.tool(&LoadedSkills::default());
+    let tool = desk.tool(&Lent::default());
     for input in [json!({}), json!({"name": null}), json!({"name": ""})] {
         let prepared = desk.prepare(&tool, input).unwrap();
         assert_eq!(prepared.action, Action::Read { tool: "list".to_owned(), targets: vec![] });
@@ -129,7 +128,7 @@ fn without_a_name_all_are_listed() {
 #[test]
 fn an_unknown_name_is_answered_with_near_ones() {
     let desk = Desk::new();
-    let tool = desk.tool(&LoadedSkills::default());
+    let tool = desk.tool(&Lent::default());
     let error = |input: Value| desk.prepare(&tool, input).err().unwrap();
     let reviews = error(json!({"name": "reviews"}));
     assert_eq!(reviews.code, ToolCode::UnknownSkill);
@@ -143,7 +142,7 @@ fn an_unknown_name_is_answered_with_near_ones() {
 #[test]
 fn a_file_that_went_away_is_an_error() {
     let desk = Desk::new();
-    let tool = desk.tool(&LoadedSkills::default());
+    let tool = desk.tool(&Lent::default());
     let prepared = desk.prepare(&tool, json!({"name": "review"})).unwrap();
     fs::remove_file(desk.home.join(".zdx/skills/review/SKILL.md")).unwrap();
     let ToolOutput::Err(error) = run(prepared) else { panic!() };

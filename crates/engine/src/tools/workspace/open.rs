@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat
 use rustix::io::Errno;
 use zdx_protocol::Target;
 
-use super::{FileError, Workspace};
+use super::{FileError, Files, Workspace};
 
 /// A folder on the way needs to be passed through only.
 #[cfg(target_os = "linux")]
@@ -87,9 +87,13 @@ impl Workspace {
 
     /// Where the way to a target begins: the workspace for what is inside, else the root of the system.
     pub(super) fn root_of(&self, target: &Target) -> Result<OwnedFd, FileError> {
-        match target.inside {
-            true => duplicate(self.descriptor.as_fd(), &target.path),
-            false => system_root(&target.path),
+        match &self.files {
+            Files::Held(descriptor) if target.inside => duplicate(descriptor.as_fd(), &target.path),
+            Files::Held(_) => system_root(&target.path),
+            Files::Seen(_) => {
+                let source = std::io::ErrorKind::Unsupported.into();
+                Err(FileError::Io { path: target.path.clone(), source })
+            }
         }
     }
 }

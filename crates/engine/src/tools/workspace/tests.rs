@@ -232,3 +232,25 @@ fn near_names_are_those_a_person_would_mean() {
     assert_eq!(near_names(&place.root.join("mian.rs")), ["main.rs"]);
     assert_eq!(near_names(&place.root.join("qqqqqq")), [""; 0]);
 }
+
+/// Whoever only asks what a call would be resolves as a session does, and touches nothing.
+#[test]
+fn a_workspace_that_is_seen_resolves_and_opens_nothing() {
+    let place = place();
+    symlink(&place.outside, place.root.join("outer")).unwrap();
+    let seen =
+        Workspace::seen(&place.root, Arc::new(zdx_guard::Disk)).with_home(place.workspace.home.clone());
+    for named in ["sub/file", "sub/../new", "outer/secret", "../outside/new", "~/x", "outer/../root/sub"] {
+        assert_eq!(seen.resolve(named).unwrap(), place.workspace.resolve(named).unwrap(), "{named}");
+    }
+    let target = seen.resolve("sub/file").unwrap();
+    assert_eq!(seen.read_file(&target, 100).unwrap_err().code(), ToolCode::Eio);
+    assert!(seen.replace(&target, b"other").is_err() && !seen.is_in_place());
+    assert_eq!(fs::read(place.root.join("sub/file")).unwrap(), b"content");
+
+    let mut view = zdx_guard::MapView::default();
+    view.insert("/w/link", Entry::Link("/etc/x".into()));
+    let seen = Workspace::seen(Path::new("/w"), Arc::new(view));
+    let target = seen.resolve("link").unwrap();
+    assert_eq!((target.path, target.inside, target.exists), (PathBuf::from("/etc/x"), false, false));
+}

@@ -15,7 +15,7 @@ const DECISIONS: u32 = 50_000;
 const A_SECOND: u32 = 10_000;
 const ROUNDS: usize = 5;
 /// What the guard is tested with, everyday commands and tricks: a verdict, a tab, the command.
-const COMMANDS: &str = include_str!("../../../../engine/tests/cases/verdicts.tsv");
+const COMMANDS: &str = include_str!("../../../../guard/tests/cases/verdicts.tsv");
 
 pub fn measure(place: &Place) -> Rows {
     let folder = place.folder("calls")?;

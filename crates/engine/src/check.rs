@@ -1,0 +1,242 @@
+//! One JSON line in, one decision out: how scripts and tests ask what would happen. What is judged is what the tool
+//! itself makes of the call, on the files that the context shows. Never runs anything.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use zdx_guard::{PolicyContext, Report, RowError, judge};
+use zdx_protocol::redact::{RedactError, Redactor};
+use zdx_protocol::{Action, Level, Reason, ReasonCode, ToolCode, ToolError, Verdict};
+
+use crate::tools::registry::Registry;
+use crate::tools::{Shell, ShellSettings, Todos, ToolContext, Workspace, skill, task};
+
+static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
+
+/// The answer to one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Answer {
+    pub verdict: Level,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<ReasonCode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+impl From<Verdict> for Answer {
+    fn from(verdict: Verdict) -> Self {
+        let level = verdict.level();
+        let (code, reason, rule) = match verdict {
+            Verdict::Allow => (None, None, None),
+            Verdict::Ask(why) | Verdict::Confirm(why) | Verdict::Deny(why) => {
+                (Some(why.code), Some(why.message), why.rule)
+            }
+        };
+        Self { verdict: level, code, reason, rule }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CheckError {
+    #[error("not a JSON object: {0}")]
+    Json(String),
+    #[error("`{0}` is missing or is no text")]
+    Missing(&'static str),
+    /// The tool turns the call down, whatever the guard would say.
+    #[error("{}", .0.message)]
+    Refused(ToolError),
+}
+
+impl CheckError {
+    pub fn code(&self) -> ToolCode {
+        match self {
+            Self::Json(_) | Self::Missing(_) => ToolCode::InvalidInput,
+            Self::Refused(error) => error.code.clone(),
+        }
+    }
+}
+
+/// Answers for one place and its rules.
+pub struct Checker {
+    cx: PolicyContext,
+    tools: ToolContext,
+}
+
+impl Checker {
+    pub fn new(cx: PolicyContext) -> Result<Self, RedactError> {
+        // There to be complete: what is only prepared starts nothing.
+        let shell = Shell::new(ShellSettings {
+            supervisor: PathBuf::new(),
+            env: Vec::new(),
+            env_pass: Vec::new(),
+            spill_dir: None,
+            redactor: Arc::new(Redactor::new::<&str>([])?),
+        });
+        let tools = ToolContext {
+            workspace: seen(&cx),
+            shell: Arc::new(shell),
+            todos: Arc::new(Todos::new(Vec::new())),
+            timeout: None,
+        };
+        Ok(Self { cx, tools })
+    }
+
+    /// The same elsewhere, or on other files.
+    fn within(&self, cx: &PolicyContext) -> Self {
+        Self { cx: cx.clone(), tools: ToolContext { workspace: seen(cx), ..self.tools.clone() } }
+    }
+
+    /// Judges `{"tool":"bash","input":{"command":"…"}}`.
+    pub fn line(&self, line: &str) -> Result<Answer, CheckError> {
+        let call: Value = serde_json::from_str(line).map_err(|error| CheckError::Json(error.to_string()))?;
+        Ok(judge(&self.action(&call)?, &self.cx).into())
+    }
+
+    /// The action that a session would judge.
+    fn action(&self, call: &Value) -> Result<Action, CheckError> {
+        let name = call.get("tool").and_then(Value::as_str).ok_or(CheckError::Missing("tool"))?;
+        let input = arguments(call.get("input"));
+        if let Some(tool) = TOOLS.find(name) {
+            let prepared = tool.prepare(input, &self.tools).map_err(CheckError::Refused)?;
+            return Ok(prepared.action);
+        }
+        match (name, name.split_once("__")) {
+            // These two exist in a session that has skills and agents for them.
+            ("skill", _) => skill::action(input).map_err(CheckError::Refused),
+            ("task", _) => task::action(input).map_err(CheckError::Refused),
+            (_, Some((server, tool))) => Ok(Action::Mcp { server: server.to_owned(), tool: tool.to_owned() }),
+            (other, None) => Ok(Action::Mcp { server: String::new(), tool: other.to_owned() }),
+        }
+    }
+}
+
+fn seen(cx: &PolicyContext) -> Arc<Workspace> {
+    Arc::new(Workspace::seen(&cx.root, Arc::clone(&cx.files)).with_home(cx.home.clone()))
+}
+
+/// What a tool is given. Other agents send a command as the list of its words, which a shell must see quoted.
+fn arguments(input: Option<&Value>) -> Map<String, Value> {
+    let mut input = input.and_then(Value::as_object).cloned().unwrap_or_default();
+    if let Some(Value::Array(words)) = input.get("command") {
+        let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(quote)).collect();
+        if let Some(words) = words {
+            input.insert("command".to_owned(), words.join(" ").into());
+        }
+    }
+    input
+}
+
+/// One word that a shell reads back as itself.
+fn quote(word: &str) -> String {
+    let plain =
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c));
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}:{source}")]
+    Row { path: PathBuf, source: RowError },
+    #[error(transparent)]
+    Redact(#[from] RedactError),
+}
+
+/// Runs a case table, calls of tools included.
+pub fn run_table(path: &Path, cx: &PolicyContext) -> Result<Report, TableError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| TableError::Read { path: path.to_owned(), source })?;
+    let checker = Checker::new(cx.clone())?;
+    let call = |call: &Value, cx: &PolicyContext| match checker.within(cx).action(call) {
+        Ok(action) => Some(judge(&action, cx)),
+        Err(CheckError::Refused(error)) => Some(refused(error)),
+        Err(CheckError::Json(_) | CheckError::Missing(_)) => None,
+    };
+    zdx_guard::run_table(&text, cx, call).map_err(|source| TableError::Row { path: path.to_owned(), source })
+}
+
+/// What the tool turns down does not run either.
+fn refused(error: ToolError) -> Verdict {
+    Verdict::Deny(Reason { code: ReasonCode::Denied, message: error.message, rule: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use zdx_guard::{Entry, MapView};
+    use zdx_protocol::Approval;
+
+    use super::*;
+
+    fn cx() -> PolicyContext {
+        let mut disk = MapView::default();
+        disk.insert("/w/sub/a", Entry::File);
+        disk.insert("/w/escape", Entry::Link("/etc".into()));
+        PolicyContext { files: Arc::new(disk), ..PolicyContext::new("/w", Approval::Balanced) }
+    }
+
+    fn checked(line: &str) -> Result<Answer, CheckError> {
+        Checker::new(cx()).unwrap().line(line)
+    }
+
+    #[test]
+    fn every_tool_has_its_action() {
+        for (line, expected) in [
+            (r#"{"tool":"bash","input":{"command":"ls"}}"#, Level::Allow),
+            (r#"{"tool":"bash","input":{"command":["rm","a b"]}}"#, Level::Confirm),
+            (r#"{"tool":"read","input":{"path":"sub/a"}}"#, Level::Allow),
+            (r#"{"tool":"read","input":{"path":"escape/passwd"}}"#, Level::Deny),
+            (r#"{"tool":"grep","input":{"pattern":"x"}}"#, Level::Allow),
+            (r#"{"tool":"glob","input":{"pattern":"/etc/*"}}"#, Level::Deny),
+            (r#"{"tool":"write","input":{"path":"new","content":""}}"#, Level::Ask),
+            (r#"{"tool":"edit","input":{"file_path":"../x","old":"a","new":"b"}}"#, Level::Deny),
+            (
+                r#"{"tool":"patch","input":{"patch":"--- a/sub/a\n+++ b/sub/a\n@@ -1 +1 @@\n-a\n+b\n"}}"#,
+                Level::Ask,
+            ),
+            (
+                r#"{"tool":"patch","input":{"patch":"*** Begin Patch\n*** Add File: ../../etc/x\n+x\n*** End Patch"}}"#,
+                Level::Deny,
+            ),
+            (r#"{"tool":"todowrite","input":{"todos":[]}}"#, Level::Allow),
+            (r#"{"tool":"skill","input":{"skill":"/x"}}"#, Level::Ask),
+            (r#"{"tool":"task","input":{"agent":"a","prompt":"b"}}"#, Level::Ask),
+            (r#"{"tool":"github__search","input":{}}"#, Level::Ask),
+        ] {
+            assert_eq!(checked(line).map(|answer| answer.verdict), Ok(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_one_object_and_a_mistake_is_told() {
+        let answer = checked(r#"{"tool":"bash","input":{"command":"rm x"}}"#).unwrap();
+        let json = serde_json::to_value(answer).unwrap();
+        assert_eq!((&json["verdict"], &json["code"]), (&"confirm".into(), &"listed_command".into()));
+        assert!(json["reason"].is_string());
+        assert_eq!(checked("{}"), Err(CheckError::Missing("tool")));
+        assert!(matches!(checked("rm x"), Err(CheckError::Json(_))));
+        for line in [
+            r#"{"tool":"bash"}"#,
+            r#"{"tool":"write","input":{"path":"a"}}"#,
+            r#"{"tool":"write","input":{"path":"a\u0000b","content":""}}"#,
+        ] {
+            let error = checked(line).unwrap_err();
+            assert!(
+                matches!(error, CheckError::Refused(_)) && error.code() == ToolCode::InvalidInput,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn words_are_quoted_so_that_a_shell_reads_them_back() {
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's"), "'it'\\''s'");
+        assert_eq!(quote("plain-1.txt"), "plain-1.txt");
+        assert_eq!(quote(""), "''");
+    }
+}

@@ -1,0 +1,72 @@
+//! What may a project's files change? Nothing but to tighten, until the user trusts their exact content.
+//! Reads those files once and says what they want; runs and grants nothing itself.
+
+mod library;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use zdx_protocol::Want;
+
+use crate::config::{ConfigBytes, ConfigError, read_project};
+use crate::library::Places;
+use crate::paths::Paths;
+use crate::trust::{Digest, TrustedFiles};
+
+/// A project's files as far as trust is concerned: its configuration, and what of its commands and agents asks for
+/// more than to be read. Read once; what was hashed is what is handed on.
+#[derive(Debug)]
+pub struct Project {
+    config: Option<ConfigBytes>,
+    /// What is trusted when the user trusts this project as it is.
+    files: TrustedFiles,
+    wants: Vec<Want>,
+    notices: Vec<String>,
+}
+
+impl Project {
+    /// `root` is canonical. A file that a link leads to from outside is left out, with a notice.
+    pub fn read(paths: &Paths, root: &Path) -> Result<Self, ConfigError> {
+        let mut notices = Vec::new();
+        let config = match read_project(paths, root) {
+            Err(error @ ConfigError::Outside { .. }) => {
+                notices.push(format!("ignored: {error}"));
+                None
+            }
+            config => config?,
+        };
+        let mut files = TrustedFiles::none_of(root);
+        if let Some(config) = &config {
+            files.add(&config.file, Digest::of(&config.bytes));
+        }
+        let mut project = Self { config, files, wants: Vec::new(), notices };
+        library::scan(&mut project, &Places::new(root, paths).of_the_project());
+        Ok(project)
+    }
+
+    /// The configuration file, for `config::resolve`.
+    pub fn config(&self) -> Option<&ConfigBytes> {
+        self.config.as_ref()
+    }
+
+    /// What commands and agents want; what the configuration wants is known once it is resolved.
+    pub fn wants(&self) -> &[Want] {
+        &self.wants
+    }
+
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// Over the sorted paths and contents of all files concerned.
+    pub fn digest(&self) -> Digest {
+        self.files.digest()
+    }
+
+    /// What is trusted when the user trusts this project as it is.
+    pub fn trusted_files(&self) -> TrustedFiles {
+        self.files.clone()
+    }
+}

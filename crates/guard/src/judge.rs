@@ -1,0 +1,369 @@
+//! Rules, then the preset, then the floors, then whether anybody can be asked: in this order, for every door.
+//! Pure: the disk is only seen through the context's file view.
+
+use std::path::Path;
+
+use serde::Serialize;
+use zdx_protocol::{Action, Approval, Level, Origin, ReasonCode, Target, Verdict};
+
+use super::PolicyContext;
+use super::pattern::UNKNOWN;
+use super::protected::{is_instruction, is_protected, is_raw_device};
+use super::rules::{EXTERNAL, Ruling};
+use super::shell::syntax::text::Raw;
+use super::shell::{self, Concern, Part, Surroundings};
+use super::words;
+
+/// One thing that was weighed: a part of a command line, or the action as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartFinding {
+    pub text: String,
+    pub verdict: Level,
+    pub code: ReasonCode,
+    pub reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// A verdict with everything that led to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    pub verdict: Verdict,
+    pub parts: Vec<PartFinding>,
+}
+
+impl Explanation {
+    /// What rules, preset and floors say, before grants and whether anybody can be asked.
+    pub fn strictest(&self) -> Level {
+        self.parts.iter().map(|part| part.verdict).max().unwrap_or(Level::Allow)
+    }
+
+    /// Whether a yes to what was asked here also says yes to what the same action would mean `now`.
+    pub fn covers(&self, now: &Explanation) -> bool {
+        let asked = |part: &PartFinding| part.verdict == Level::Allow || self.parts.contains(part);
+        now.verdict.level() < self.verdict.level()
+            || (now.verdict.level() == self.verdict.level() && now.parts.iter().all(asked))
+    }
+}
+
+pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
+    weigh(action, cx).verdict
+}
+
+/// The same decision, part by part.
+pub fn weigh(action: &Action, cx: &PolicyContext) -> Explanation {
+    let parts = Weigher { cx, lenient: is_lenient(action, cx) }.findings(action);
+    Explanation { verdict: conclude(action, &parts, cx), parts }
+}
+
+/// The same decision about a command line in the root.
+pub fn explain(command: &str, origin: Origin, cx: &PolicyContext) -> Explanation {
+    weigh(&Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin }, cx)
+}
+
+/// Exactly what "always" would remember for this action: this command, this path, nothing wider.
+pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
+    let paths = |tool: &str, targets: &[Target]| {
+        // A name that text cannot tell from another one is not remembered.
+        let plain =
+            |target: &Target| target.path.to_str().filter(|name| !name.contains('\n')).map(str::to_owned);
+        let names: Option<Vec<String>> = targets.iter().map(plain).collect();
+        names.map(|names| format!("{tool} {}", names.join("\n")))
+    };
+    match action {
+        Action::Command { command, cwd, .. } if *cwd == cx.root => {
+            Some(format!("bash {}", shell::normalise(command)))
+        }
+        Action::Command { command, cwd, .. } => {
+            Some(format!("bash {} (in {})", shell::normalise(command), cwd.display()))
+        }
+        Action::Read { tool, targets } | Action::Write { tool, targets } => paths(tool, targets),
+        Action::Mcp { server, tool } => Some(format!("mcp {server}__{tool}")),
+        Action::Skill { name } => Some(format!("skill {name}")),
+        Action::Task { agent } => Some(format!("task {agent}")),
+        Action::Todo => None,
+    }
+}
+
+/// Who typed a command wants it run: only floors and written denials stand against it.
+fn is_lenient(action: &Action, cx: &PolicyContext) -> bool {
+    cx.approval == Approval::Yolo || matches!(action, Action::Command { origin: Origin::User, .. })
+}
+
+/// The strictest findings, then grants, then nobody to ask.
+fn conclude(action: &Action, findings: &[PartFinding], cx: &PolicyContext) -> Verdict {
+    let Some(level) = findings.iter().map(|finding| finding.verdict).max() else {
+        return Verdict::Allow;
+    };
+    let Some(reason) = words::reason(findings, level) else { return Verdict::Allow };
+    match level {
+        Level::Allow => Verdict::Allow,
+        Level::Deny => Verdict::Deny(words::denied(reason, cx)),
+        Level::Ask if grant_key(action, cx).is_some_and(|key| cx.grants.contains(&key)) => Verdict::Allow,
+        Level::Ask if cx.person => Verdict::Ask(reason),
+        Level::Confirm if cx.person => Verdict::Confirm(reason),
+        Level::Confirm if cx.allow_dangerous => Verdict::Allow,
+        Level::Ask if cx.allow_dangerous && only_instructions(findings) => Verdict::Allow,
+        Level::Ask | Level::Confirm => Verdict::Deny(words::unanswered(reason, findings, level)),
+    }
+}
+
+/// What agents are told is at least asked about, in every preset.
+pub(crate) const STEERS_AGENTS: &str =
+    "it changes what agents are told, which is at least asked about, whatever rules say";
+
+/// Nothing but that floor asks.
+fn only_instructions(findings: &[PartFinding]) -> bool {
+    findings
+        .iter()
+        .filter(|finding| finding.verdict == Level::Ask)
+        .all(|asks| asks.code == ReasonCode::Instructions)
+}
+
+struct Weigher<'a> {
+    cx: &'a PolicyContext,
+    lenient: bool,
+}
+
+impl Weigher<'_> {
+    fn findings(&self, action: &Action) -> Vec<PartFinding> {
+        match action {
+            Action::Read { tool, targets } => self.files(tool, targets, false),
+            Action::Write { tool, targets } => self.files(tool, targets, true),
+            Action::Command { command, cwd, origin } => self.command(command, cwd, *origin),
+            Action::Mcp { server, tool } => {
+                let name = format!("{server}__{tool}");
+                let by_server = format!("{server}/{tool}");
+                let ruling = self.strictest(&self.cx.rules.named("mcp", &[&name, &by_server]), &name);
+                vec![self.by_rule(&name, &ruling, "it calls a tool of another program")]
+            }
+            Action::Skill { name } => {
+                vec![self.by_rule(name, &self.cx.rules.named("skill", &[name]), "it loads a skill")]
+            }
+            Action::Task { agent } => {
+                vec![self.by_rule(agent, &self.cx.rules.named("task", &[agent]), "it starts another agent")]
+            }
+            Action::Todo => {
+                let ruling = self.cx.rules.tool("todo");
+                let level =
+                    if self.lenient && ruling.level == Level::Ask { Level::Allow } else { ruling.level };
+                vec![finding("todo", level, code(level), "it changes the todo list", ruling.rule)]
+            }
+        }
+    }
+
+    /// An MCP tool may also be named as a tool of its own (`server__tool = "deny"`): the stricter word holds.
+    fn strictest(&self, ruling: &Ruling, name: &str) -> Ruling {
+        let own = self.cx.rules.tool(name);
+        if own.written && own.level > ruling.level { own } else { ruling.clone() }
+    }
+
+    /// The preset, on a level that rules gave.
+    fn preset(&self, level: Level) -> Level {
+        match (level, self.cx.approval) {
+            (Level::Ask, _) if self.lenient => Level::Allow,
+            (Level::Allow, Approval::Paranoid) if !self.lenient => Level::Ask,
+            (other, _) => other,
+        }
+    }
+
+    fn by_rule(&self, text: &str, ruling: &Ruling, what: &str) -> PartFinding {
+        let level = self.preset(ruling.level);
+        let reason = match level {
+            Level::Allow if ruling.level == Level::Allow => "a rule allows it".to_owned(),
+            Level::Allow if self.cx.approval == Approval::Yolo => "the preset yolo allows it".to_owned(),
+            Level::Allow => "who typed it wants it run".to_owned(),
+            Level::Ask | Level::Confirm if ruling.level == Level::Allow => {
+                format!("{what}{}", words::PRESET_ASKS)
+            }
+            Level::Ask | Level::Confirm => format!("{what}{}", words::RULES_ASK),
+            Level::Deny => "a rule denies it".to_owned(),
+        };
+        finding(text, level, code(level), &reason, ruling.rule.clone())
+    }
+
+    fn files(&self, tool: &str, targets: &[Target], write: bool) -> Vec<PartFinding> {
+        let key = if tool == "edit" { "write" } else { tool };
+        let ruling = self.cx.rules.tool(key);
+        let mut findings = Vec::new();
+        let what = if write { "it changes a file" } else { "it looks at files" };
+        if targets.is_empty() {
+            findings.push(self.by_rule(tool, &ruling, what));
+        }
+        for target in targets {
+            let shown = target.path.display().to_string();
+            findings.push(self.by_rule(&shown, &ruling, what));
+            if write && is_instruction(&target.path) {
+                findings.push(finding(&shown, Level::Ask, ReasonCode::Instructions, STEERS_AGENTS, None));
+            }
+            let lent = !write && (self.is_lent(&target.path) || self.is_output(&target.path));
+            if !target.inside && !lent && !super::protected::is_harmless_device(&target.path) {
+                findings.push(self.outside(&shown, &target.path));
+            }
+            if write && is_raw_device(&target.path) {
+                findings.push(finding(
+                    &shown,
+                    Level::Deny,
+                    ReasonCode::Forbidden,
+                    "it writes to a device",
+                    None,
+                ));
+            } else if write && is_protected(&target.path, &self.cx.root, self.cx.own.as_deref()) {
+                let reason = format!(
+                    "{shown} is a protected path: what is written there runs or steers something later"
+                );
+                findings.push(finding(&shown, Level::Confirm, ReasonCode::ProtectedPath, &reason, None));
+            }
+        }
+        findings
+    }
+
+    fn is_lent(&self, path: &Path) -> bool {
+        self.cx.lent.iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// What a command of this session printed, kept whole; nothing else that lies there.
+    fn is_output(&self, path: &Path) -> bool {
+        self.cx.outputs.as_deref().is_some_and(|folder| path.parent() == Some(folder))
+            && path.extension().is_some_and(|kind| kind == "stdout" || kind == "stderr")
+    }
+
+    fn outside(&self, text: &str, path: &Path) -> PartFinding {
+        let full = path.display().to_string();
+        let from_home = self.cx.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        let from_home = from_home.map(|rest| format!("~/{}", rest.display()));
+        let below = format!("{full}/");
+        let mut spellings = vec![full.as_str(), below.as_str()];
+        spellings.extend(from_home.as_deref());
+        let ruling = self.cx.rules.named(EXTERNAL, &spellings);
+        let level = match ruling.level {
+            Level::Deny if self.lenient && !ruling.written => Level::Allow,
+            other => self.preset(other),
+        };
+        let reason = format!("{full} lies outside the workspace");
+        finding(text, level, ReasonCode::PathEscape, &reason, ruling.rule)
+    }
+
+    fn command(&self, command: &str, cwd: &Path, origin: Origin) -> Vec<PartFinding> {
+        let home = self.cx.home.as_ref().map(|home| home.to_string_lossy().into_owned());
+        let around = Surroundings {
+            root: &self.cx.root,
+            own: self.cx.own.as_deref(),
+            cwd,
+            home: home.as_deref(),
+            files: self.cx.files.as_ref(),
+        };
+        let mut findings = Vec::new();
+        self.patterns(command, command, &mut findings);
+        let inspection = shell::inspect(command, &around);
+        findings.extend(inspection.raw.map(|raw| unread(command, raw)));
+        for part in &inspection.parts {
+            self.part(part, origin, &mut findings);
+        }
+        findings
+    }
+
+    /// Regular expressions of the configuration, on the text as given and on each part as it would run.
+    fn patterns(&self, text: &str, shown: &str, findings: &mut Vec<PartFinding>) {
+        if let Some(rule) = self.cx.rules.blacklisted(text) {
+            findings.push(finding(
+                shown,
+                Level::Deny,
+                ReasonCode::Denied,
+                "a blacklist pattern covers it",
+                Some(rule),
+            ));
+        }
+        if let Some(rule) = self.cx.rules.dangerous(text) {
+            findings.push(finding(
+                shown,
+                Level::Confirm,
+                ReasonCode::ListedCommand,
+                "a dangerous pattern covers it",
+                Some(rule),
+            ));
+        }
+    }
+
+    fn part(&self, part: &Part, origin: Origin, findings: &mut Vec<PartFinding>) {
+        let text = part.text.as_str();
+        for view in &part.views {
+            self.patterns(&view.join(" ").replace(UNKNOWN, "…"), text, findings);
+        }
+        for concern in &part.concerns {
+            match concern {
+                Concern::Forbidden { why } => findings.push(match origin {
+                    Origin::Model => finding(text, Level::Deny, ReasonCode::Forbidden, why, None),
+                    Origin::User => finding(text, Level::Confirm, ReasonCode::Forbidden, why, None),
+                }),
+                Concern::Confirm { code, why } => {
+                    findings.push(finding(text, Level::Confirm, *code, why, None))
+                }
+                Concern::Outside { path, write: false } if self.is_output(path) => {}
+                Concern::Outside { path, .. } => findings.push(self.outside(text, path)),
+                // Who types a command himself knows what he tells his agents.
+                Concern::Instructions if origin == Origin::Model => {
+                    findings.push(finding(text, Level::Ask, ReasonCode::Instructions, STEERS_AGENTS, None));
+                }
+                Concern::Instructions | Concern::Ask { .. } => {}
+            }
+        }
+        let ruling = self.cx.rules.command(&part.views, part.plain);
+        let whys = part.concerns.iter().filter_map(|concern| match concern {
+            Concern::Ask { why } => Some(why.as_str()),
+            Concern::Instructions => Some(STEERS_AGENTS),
+            Concern::Forbidden { .. } | Concern::Confirm { .. } | Concern::Outside { .. } => None,
+        });
+        let why = words::several(whys, "; ");
+        let why = if why.is_empty() { self.plain_words(part, &ruling) } else { why };
+        findings.push(self.by_rule(text, &ruling, &why));
+    }
+
+    /// What a part does about which nothing else is known.
+    fn plain_words(&self, part: &Part, ruling: &Ruling) -> String {
+        let name = part.views.first().and_then(|view| view.first());
+        let name = name.filter(|name| name.chars().count() <= 40 && !name.contains(UNKNOWN));
+        let Some(name) = name else { return "it runs a command".to_owned() };
+        if !part.plain && ruling.level == Level::Ask {
+            let plainly = self.cx.rules.command(&part.views, true);
+            if plainly.level == Level::Allow {
+                return format!(
+                    "it runs {name} with words that are not literal, which no allowing rule covers"
+                );
+            }
+        }
+        format!("{}{name}", words::RUNS)
+    }
+}
+
+fn unread(command: &str, raw: Raw) -> PartFinding {
+    let text: String = command.chars().take(200).collect();
+    match raw {
+        Raw::Nul => {
+            finding(&text, Level::Deny, ReasonCode::Denied, "the command holds a NUL character", None)
+        }
+        Raw::TooLong => {
+            finding(&text, Level::Confirm, ReasonCode::TooLarge, "the command is too long to be judged", None)
+        }
+        Raw::Hidden(c) => {
+            let reason =
+                format!("the command holds the invisible or control character U+{:04X}", u32::from(c));
+            finding(&text, Level::Confirm, ReasonCode::HiddenCharacters, &reason, None)
+        }
+    }
+}
+
+fn code(level: Level) -> ReasonCode {
+    match level {
+        Level::Allow => ReasonCode::Allowed,
+        Level::Ask | Level::Confirm => ReasonCode::ApprovalRequired,
+        Level::Deny => ReasonCode::Denied,
+    }
+}
+
+fn finding(text: &str, verdict: Level, code: ReasonCode, reason: &str, rule: Option<String>) -> PartFinding {
+    PartFinding { text: text.to_owned(), verdict, code, reason: reason.to_owned(), rule }
+}
+
+#[cfg(test)]
+mod tests;

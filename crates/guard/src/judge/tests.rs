@@ -1,0 +1,257 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::*;
+use crate::{LayerSource, MapView, Rules};
+
+fn cx(approval: Approval) -> PolicyContext {
+    let mut disk = MapView::default();
+    for path in ["/w", "/etc", "/tmp", "/home/me"] {
+        disk.insert(path, crate::Entry::Dir);
+    }
+    disk.insert("/w/existing.txt", crate::Entry::File);
+    disk.insert("/w/sub/other.txt", crate::Entry::File);
+    PolicyContext {
+        home: Some("/home/me".into()),
+        files: Arc::new(disk),
+        ..PolicyContext::new("/w", approval)
+    }
+}
+
+fn run(command: &str, cx: &PolicyContext) -> Verdict {
+    judge(&Action::Command { command: command.to_owned(), cwd: "/w".into(), origin: Origin::Model }, cx)
+}
+
+fn write(path: &str, cx: &PolicyContext) -> Verdict {
+    let path = PathBuf::from(path);
+    let target = Target { inside: path.starts_with("/w"), exists: false, path };
+    judge(&Action::Write { tool: "write".to_owned(), targets: vec![target] }, cx)
+}
+
+fn code(verdict: &Verdict) -> Option<ReasonCode> {
+    verdict.reason().map(|reason| reason.code)
+}
+
+/// The base table with one layer of the user's above it.
+fn global(permission: &serde_json::Value) -> Arc<Rules> {
+    let mut rules = Rules::base();
+    rules
+        .add(&LayerSource {
+            origin: "global".into(),
+            trusted: true,
+            permission: Some(permission),
+            ..LayerSource::default()
+        })
+        .unwrap();
+    Arc::new(rules)
+}
+
+#[test]
+fn presets_move_what_rules_ask_and_never_a_floor() {
+    let (yolo, balanced, paranoid) = (cx(Approval::Yolo), cx(Approval::Balanced), cx(Approval::Paranoid));
+    for (command, expected) in [
+        ("cargo test", [Level::Allow, Level::Ask, Level::Ask]),
+        ("ls", [Level::Allow, Level::Allow, Level::Ask]),
+        ("cat /etc/passwd", [Level::Allow, Level::Deny, Level::Deny]),
+        ("rm x", [Level::Confirm; 3]),
+        ("echo hi > existing.txt", [Level::Confirm; 3]),
+        ("sudo ls", [Level::Deny; 3]),
+        ("rm -rf ~", [Level::Deny; 3]),
+        ("rm -rf ..", [Level::Deny; 3]),
+        ("rm -rf /*", [Level::Deny; 3]),
+    ] {
+        let got = [&yolo, &balanced, &paranoid].map(|cx| run(command, cx).level());
+        assert_eq!(got, expected, "{command}");
+    }
+    assert_eq!(judge(&Action::Todo, &paranoid), Verdict::Allow);
+    assert_eq!(write("/w/.git/config", &yolo).level(), Level::Confirm);
+    assert_eq!(write("/w/AGENTS.md", &balanced).level(), Level::Ask);
+    assert_eq!(write("/home/me/x", &balanced).level(), Level::Deny);
+    assert_eq!(write("/home/me/x", &yolo).level(), Level::Allow);
+    assert_eq!(code(&write("/dev/sda", &yolo)), Some(ReasonCode::Forbidden));
+}
+
+#[test]
+fn what_a_person_typed_is_only_confirmed_or_refused_by_rules() {
+    let mut cx = cx(Approval::Balanced);
+    let typed = |command: &str, cx: &PolicyContext| {
+        judge(&Action::Command { command: command.to_owned(), cwd: "/w".into(), origin: Origin::User }, cx)
+            .level()
+    };
+    assert_eq!(typed("cargo test", &cx), Level::Allow);
+    assert_eq!(typed("cat /etc/passwd", &cx), Level::Allow);
+    assert_eq!(typed("rm x", &cx), Level::Confirm);
+    assert_eq!(typed("sudo ls", &cx), Level::Confirm);
+    let permission = serde_json::json!({"bash": {"curl *": "deny"}});
+    cx.rules = global(&permission);
+    assert_eq!(typed("curl x", &cx), Level::Deny);
+}
+
+#[test]
+fn nobody_to_ask_means_a_denial_that_names_the_way_out() {
+    let mut cx = cx(Approval::Yolo);
+    cx.person = false;
+    assert_eq!(run("cargo test", &cx), Verdict::Allow);
+    let refused = run("echo hi > existing.txt", &cx);
+    assert_eq!((refused.level(), code(&refused)), (Level::Deny, Some(ReasonCode::ApprovalRequired)));
+    assert!(refused.reason().unwrap().message.contains("use the write tool"), "{refused:?}");
+    assert!(run("rm x", &cx).reason().unwrap().message.contains("--allow-dangerous"));
+    cx.allow_dangerous = true;
+    assert_eq!(run("rm x", &cx), Verdict::Allow);
+    assert_eq!(code(&run("sudo rm x", &cx)), Some(ReasonCode::Forbidden));
+    cx.approval = Approval::Balanced;
+    assert_eq!(code(&run("cargo test", &cx)), Some(ReasonCode::ApprovalRequired));
+}
+
+#[test]
+fn every_reason_for_a_verdict_is_named_once_and_not_too_many() {
+    let cx = cx(Approval::Balanced);
+    for (command, message) in [
+        ("rm -rf build && mv a b; rm -rf build", "rm removes build; mv moves or replaces 2 files"),
+        (
+            "echo x > existing.txt; find . -exec rm {} +; cargo test",
+            "it overwrites existing.txt; rm removes files that are not known before it runs",
+        ),
+        (
+            "rm a; rm b; rm c; rm d; rm e; rm f",
+            "rm removes a; rm removes b; rm removes c; rm removes d; and 2 more",
+        ),
+        ("git status && cargo test | tail; ls", "it runs git, cargo, tail; the rules ask first"),
+        ("touch a b > c", "it creates c; it changes a; it changes b; the rules ask first"),
+        (
+            "cat *.rs",
+            "it runs cat with words that are not literal, which no allowing rule covers; the rules ask first",
+        ),
+        (
+            "sudo ls; cat /etc/passwd",
+            "sudo acts as another user; /etc/passwd lies outside the workspace; no setting lifts this for a model: find another way, or have a person run it",
+        ),
+        (
+            "cat /etc/passwd",
+            "/etc/passwd lies outside the workspace; stay inside /w, or allow the path with `external_directory` in the configuration",
+        ),
+    ] {
+        assert_eq!(run(command, &cx).reason().unwrap().message, message, "{command}");
+    }
+    assert_eq!(
+        run("touch a && cargo b", &cx).reason().unwrap().rule.as_deref(),
+        Some("bash = ask (built-in)")
+    );
+}
+
+#[test]
+fn who_allows_or_asks_is_named() {
+    let of = |command: &str, approval| explain(command, Origin::Model, &cx(approval)).parts[0].reason.clone();
+    assert_eq!(of("ls", Approval::Balanced), "a rule allows it");
+    assert_eq!(of("git log", Approval::Yolo), "the preset yolo allows it");
+    assert_eq!(of("ls", Approval::Paranoid), "it runs ls; the preset paranoid asks about what rules allow");
+    let both = run("ls; git log", &cx(Approval::Paranoid)).reason().unwrap().message.clone();
+    assert_eq!(both, "it runs ls, git; the rules ask first; the preset paranoid asks about what rules allow");
+}
+
+#[test]
+fn the_way_out_fits_all_the_reasons() {
+    let cx = PolicyContext { person: false, ..cx(Approval::Yolo) };
+    for (command, way_out) in [
+        ("echo x > existing.txt; echo y > sub/other.txt", "use the write tool"),
+        ("echo x > existing.txt; rm x", "a person must confirm it"),
+        ("eval \"$X\"", "write the command out plainly"),
+        ("eval \"$X\"; rm x", "a person must confirm it"),
+    ] {
+        let message = run(command, &cx).reason().unwrap().message.clone();
+        assert!(message.contains(way_out), "{command}: {message}");
+    }
+}
+
+#[test]
+fn a_grant_covers_exactly_what_was_shown() {
+    let mut cx = cx(Approval::Balanced);
+    let action = |command: &str| Action::Command {
+        command: command.to_owned(),
+        cwd: "/w".into(),
+        origin: Origin::Model,
+    };
+    let key = grant_key(&action("cargo   test"), &cx).unwrap();
+    cx.grants = Arc::new([key, grant_key(&action("rm x"), &cx).unwrap()].into_iter().collect());
+    assert_eq!(run("cargo test", &cx), Verdict::Allow);
+    assert_eq!(run("cargo test -p x", &cx).level(), Level::Ask);
+    assert_eq!(run("cargo test && rm y", &cx).level(), Level::Confirm);
+    assert_eq!(run("rm x", &cx).level(), Level::Confirm);
+}
+
+#[test]
+fn user_rules_cover_words_and_never_what_hides_in_them() {
+    let mut cx = cx(Approval::Balanced);
+    let permission =
+        serde_json::json!({"bash": {"git log *": "allow", "cargo *": "allow", "./run.sh *": "allow"}});
+    cx.rules = global(&permission);
+    for (command, expected) in [
+        ("git log -3", Level::Allow),
+        ("timeout 5 cargo test", Level::Allow),
+        ("./run.sh a", Level::Allow),
+        ("git logout", Level::Ask),
+        ("git log --output=x", Level::Ask),
+        ("git log $X", Level::Ask),
+        ("FOO=1 cargo test", Level::Ask),
+        ("cargo test > new.txt", Level::Ask),
+        ("cargo() { :; }; cargo test", Level::Ask),
+        ("git log; git status", Level::Ask),
+        ("xargs cargo test", Level::Ask),
+    ] {
+        assert_eq!(run(command, &cx).level(), expected, "{command}");
+    }
+    let all = serde_json::json!({"bash": "allow"});
+    cx.rules = global(&all);
+    assert_eq!(run("FOO=1 make > new.txt", &cx), Verdict::Allow);
+    assert_eq!(run("rm x", &cx).level(), Level::Confirm);
+}
+
+#[test]
+fn findings_name_part_reason_and_rule() {
+    let explanation = explain("ls; rm x", Origin::Model, &cx(Approval::Balanced));
+    assert_eq!(explanation.verdict.level(), Level::Confirm);
+    assert_eq!(code(&explanation.verdict), Some(ReasonCode::ListedCommand));
+    assert!(explanation.parts.iter().any(|part| part.text == "ls" && part.rule.as_deref() == Some("bash \"ls *\" = allow (built-in)")));
+    assert!(explanation.parts.iter().any(|part| part.text == "rm x" && part.verdict == Level::Confirm));
+}
+
+/// The way around anything else would not help with what nothing lifts.
+#[test]
+fn what_is_forbidden_is_said_before_other_denials() {
+    let cx = cx(Approval::Balanced);
+    for command in ["dd if=/dev/zero of=/dev/sda", "cat /etc/passwd; sudo ls", "cat /etc/passwd; rm -rf /"] {
+        let verdict = run(command, &cx);
+        let reason = verdict.reason().unwrap();
+        assert_eq!((verdict.level(), reason.code), (Level::Deny, ReasonCode::Forbidden), "{command}");
+        assert!(!reason.message.contains("external_directory"), "{command}: {}", reason.message);
+    }
+}
+
+#[test]
+fn what_agents_are_told_is_asked_about_in_every_preset() {
+    for approval in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
+        let cx = PolicyContext { rules: global(&serde_json::json!("allow")), ..cx(approval) };
+        for command in ["echo x >> AGENTS.md", "echo x > sub/AGENTS.md", "touch AGENTS.md"] {
+            assert_eq!(run(command, &cx).level(), Level::Ask, "{approval:?} {command}");
+        }
+        let nobody = PolicyContext { person: false, ..cx.clone() };
+        assert_eq!(run("touch AGENTS.md", &nobody).level(), Level::Deny);
+    }
+    let agreed = PolicyContext { person: false, allow_dangerous: true, ..cx(Approval::Yolo) };
+    assert_eq!(run("touch AGENTS.md", &agreed), Verdict::Allow);
+    let asking = PolicyContext { approval: Approval::Balanced, ..agreed };
+    assert_eq!(run("touch AGENTS.md other", &asking).level(), Level::Deny, "the rules ask too");
+}
+
+#[test]
+fn what_lies_in_a_lent_folder_may_be_read_and_nothing_more() {
+    let cx = PolicyContext { lent: Arc::from(["/home/me/skills/a".into()]), ..cx(Approval::Balanced) };
+    let target = |path: &str| Target { path: path.into(), inside: false, exists: true };
+    let read =
+        |path: &str| judge(&Action::Read { tool: "read".to_owned(), targets: vec![target(path)] }, &cx);
+    assert_eq!(read("/home/me/skills/a/scripts/x.sh"), Verdict::Allow);
+    assert_eq!(read("/home/me/skills/ab").level(), Level::Deny);
+    let write =
+        Action::Write { tool: "write".to_owned(), targets: vec![target("/home/me/skills/a/SKILL.md")] };
+    assert_eq!(judge(&write, &cx).level(), Level::Deny);
+}

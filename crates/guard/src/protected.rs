@@ -1,0 +1,226 @@
+//! Names that run or steer something later: writing them always needs a person.
+//! Only names are judged here, present or not; where a path leads is `files`' answer.
+
+use std::path::Path;
+
+/// Folders whose whole content steers git, an editor or an agent.
+const FOLDERS: &[&str] =
+    &[".git", ".zdx", ".claude", ".opencode", ".eidolon", ".codex", ".cursor", ".agents", ".vscode", ".idea"];
+
+/// Outside the workspace also what opens other machines, and what belongs to the system.
+const OUTSIDE_FOLDERS: &[&str] = &[".ssh", ".gnupg"];
+const SYSTEM: &[&str] = &[
+    "/etc",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/boot",
+    "/proc",
+    "/sys",
+    "/libx32",
+    "/libexec",
+    "/var/spool/cron",
+    "/var/spool/at",
+    "/var/at",
+    "/System",
+    "/Library",
+    "/private/etc",
+];
+
+/// Folders in folders that shells, git and desktops read of their own accord.
+const PAIRS: &[(&str, &str)] = &[
+    (".config", "zdx"),
+    (".config", "fish"),
+    (".config", "nushell"),
+    (".config", "git"),
+    (".config", "systemd"),
+    (".config", "autostart"),
+    (".config", "opencode"),
+    ("Library", "LaunchAgents"),
+];
+
+/// Files that are run or believed without being named: shells, direnv, MCP clients.
+const FILES: &[&str] = &[
+    ".mcp.json",
+    ".envrc",
+    ".profile",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".mkshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".logout",
+    ".inputrc",
+    "config.fish",
+    ".bash_completion",
+    ".xprofile",
+    ".xsessionrc",
+    ".xinitrc",
+    ".gitconfig",
+    ".claude.json",
+];
+
+/// Device files that take or give bytes and keep none.
+const HARMLESS_DEVICES: &[&str] =
+    &["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "ptmx"];
+
+/// Is this path one whose writing is always confirmed? `own` is zdx's own folder.
+pub(crate) fn is_protected(path: &Path, root: &Path, own: Option<&Path>) -> bool {
+    let outside = !path.starts_with(root);
+    let of_zdx = own.is_some_and(|own| path.starts_with(own) && !root.starts_with(own));
+    of_zdx || (outside && SYSTEM.iter().any(|folder| path.starts_with(folder))) || steers(path, root)
+}
+
+/// Is it protected by its name: does it run or steer something later, whatever it is written by?
+pub(crate) fn steers(path: &Path, root: &Path) -> bool {
+    let (below, outside) = match path.strip_prefix(root) {
+        Ok(below) => (below, false),
+        Err(_) => (path, true),
+    };
+    let named = |name: &str| {
+        FOLDERS.iter().any(|folder| same(name, folder))
+            || (outside && OUTSIDE_FOLDERS.iter().any(|folder| same(name, folder)))
+    };
+    has_pair(below)
+        || below.components().any(|component| named(&component.as_os_str().to_string_lossy()))
+        || below.file_name().is_some_and(|name| {
+            let name = name.to_string_lossy();
+            FILES.iter().any(|file| same(&name, file))
+        })
+}
+
+/// Does a wildcard cover one of the protected names?
+pub(crate) fn may_name(pattern: &str) -> bool {
+    FOLDERS.iter().chain(OUTSIDE_FOLDERS).chain(FILES).any(|name| super::pattern::glob(pattern, name))
+}
+
+fn has_pair(path: &Path) -> bool {
+    let names: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    names.windows(2).any(|two| PAIRS.iter().any(|pair| same(&two[0], pair.0) && same(&two[1], pair.1)))
+}
+
+/// Files that instruct agents: a change is at least asked for.
+pub(crate) fn is_instruction(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| same(&name.to_string_lossy(), "AGENTS.md"))
+}
+
+/// File systems that fold case, drop trailing dots and ignore invisible characters must not hide a name.
+fn same(name: &str, wanted: &str) -> bool {
+    if name.eq_ignore_ascii_case(wanted) {
+        return true;
+    }
+    let plain: String = name
+        .trim_end_matches(['.', ' '])
+        .chars()
+        .filter(|c| !crate::shell::syntax::text::is_invisible(*c))
+        .flat_map(char::to_lowercase)
+        .collect();
+    plain == wanted.to_lowercase()
+}
+
+/// `/dev/null` and its like: neither outside nor overwritten.
+pub(crate) fn is_harmless_device(path: &Path) -> bool {
+    let named = |name: &str| HARMLESS_DEVICES.contains(&name) || name == PIPE;
+    descriptor(path).is_some()
+        || path.strip_prefix("/dev").is_ok_and(|below| below.to_str().is_some_and(named))
+}
+
+/// What the shell puts in place of `<(…)`: no such entry exists, so nobody else's words can mean it.
+const PIPE: &str = "fd/pipe";
+
+/// The open file that a name in `/dev` or `/proc/self` stands for. Opening it again opens whatever file that is.
+pub(crate) fn descriptor(path: &Path) -> Option<i32> {
+    let below = path.strip_prefix("/dev").or_else(|_| path.strip_prefix("/proc/self")).ok()?;
+    match below.to_str()? {
+        "stdin" => Some(0),
+        "stdout" => Some(1),
+        "stderr" => Some(2),
+        text => text.strip_prefix("fd/").filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?.parse().ok(),
+    }
+}
+
+/// Writing here stops or suspends the machine, or changes its memory.
+fn is_kernel_lever(path: &Path) -> bool {
+    path == Path::new("/proc/sysrq-trigger")
+        || path == Path::new("/proc/kcore")
+        || path.starts_with("/sys/power")
+        || (path.starts_with("/proc") && path.file_name().is_some_and(|name| name == "mem"))
+}
+
+/// Anything else in `/dev` is a raw device (or pretends to be one), and so are the kernel's own levers.
+pub(crate) fn is_raw_device(path: &Path) -> bool {
+    if is_kernel_lever(path) {
+        return true;
+    }
+    path.starts_with("/dev")
+        && path != Path::new("/dev")
+        && !is_harmless_device(path)
+        && !path.starts_with("/dev/shm")
+        && !path.starts_with("/dev/pts")
+}
+
+/// A device that holds a file system: what is written there is gone for good.
+pub(crate) fn is_disk(path: &Path) -> bool {
+    const DISKS: &[&str] =
+        &["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "md", "dm-", "sr", "mapper"];
+    is_raw_device(path)
+        && path.strip_prefix("/dev").is_ok_and(|below| {
+            let name = below.to_string_lossy();
+            DISKS.iter().any(|disk| name.starts_with(disk))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protected_names_are_found_in_any_case_and_depth() {
+        let root = Path::new("/w");
+        for path in
+            ["/w/.git/config", "/w/sub/.GIT/hooks/x", "/w/.zdx", "/w/.Mcp.json", "/w/a/.bashrc", "/w/.git./x"]
+        {
+            assert!(is_protected(Path::new(path), root, None), "{path}");
+        }
+        for path in
+            ["/etc/passwd", "/usr/local/bin/x", "/home/me/.ssh/config", "/home/me/.bashrc", "/proc/1/mem"]
+        {
+            assert!(is_protected(Path::new(path), root, None), "{path}");
+        }
+        // Who works in a folder of the system's works on his own files there.
+        assert!(!is_protected(Path::new("/usr/src/app/x.rs"), Path::new("/usr/src/app"), None));
+        let own = Some(Path::new("/home/me/zh"));
+        assert!(is_protected(Path::new("/home/me/zh/config.toml"), root, own));
+        assert!(!is_protected(Path::new("/home/me/zh/w/x"), Path::new("/home/me/zh/w"), own));
+        assert!(is_protected(Path::new("/home/me/.config/zdx/config.toml"), root, None));
+        for path in ["/tmp/x", "/home/me/other/x", "/w/.ssh/config"] {
+            assert!(!is_protected(Path::new(path), root, None), "{path}");
+        }
+        for path in ["/w/git/config", "/w/.github/workflows/x.yml", "/w/.gitignore", "/w/zdx"] {
+            assert!(!is_protected(Path::new(path), root, None), "{path}");
+        }
+    }
+
+    #[test]
+    fn devices_are_told_apart() {
+        assert!(is_harmless_device(Path::new("/dev/null")) && is_harmless_device(Path::new("/dev/fd/3")));
+        assert!(is_raw_device(Path::new("/dev/sda")) && is_raw_device(Path::new("/dev/tcp/h/80")));
+        assert!(!is_raw_device(Path::new("/dev/shm/x")) && !is_raw_device(Path::new("/dev/null")));
+        assert!(
+            is_raw_device(Path::new("/proc/sysrq-trigger")) && is_raw_device(Path::new("/sys/power/state"))
+        );
+    }
+}

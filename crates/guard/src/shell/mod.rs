@@ -1,0 +1,108 @@
+//! What a command line does, read from its text: every command in it, what each would touch, and what
+//! cannot be known. Decides nothing; `judge` weighs the concerns named here.
+//!
+//! `syntax` reads the text into a tree, `walk` visits every command in it and knows where it would run and what feeds it,
+//! `programs` says what each does with its words.
+
+mod programs;
+pub(crate) mod syntax;
+mod walk;
+
+use std::path::{Path, PathBuf};
+
+use zdx_protocol::ReasonCode;
+
+use super::files::FileView;
+use syntax::text;
+
+pub(crate) use syntax::normal::normalise;
+
+/// Where the command would run.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub root: &'a Path,
+    /// zdx's own folder.
+    pub own: Option<&'a Path>,
+    pub cwd: &'a Path,
+    pub home: Option<&'a str>,
+    pub files: &'a dyn FileView,
+}
+
+/// Something about a part that a rule alone would not tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Concern {
+    /// Never for a model.
+    Forbidden { why: String },
+    /// A person's word every time.
+    Confirm { code: ReasonCode, why: String },
+    /// Touches a path outside the workspace.
+    Outside { path: PathBuf, write: bool },
+    /// Keeps an allowing pattern from covering the part.
+    Ask { why: String },
+    /// Changes what agents are told, which is at least asked about.
+    Instructions,
+}
+
+/// One simple command of the script, or one construct that has an effect of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub text: String,
+    /// The ways to read its words: itself without transparent wrappers first, then the outer forms.
+    pub views: Vec<Vec<String>>,
+    /// An allowing pattern may cover it: its words are literal and nothing is hidden in it.
+    pub plain: bool,
+    pub concerns: Vec<Concern>,
+}
+
+impl Part {
+    fn of(text: impl Into<String>) -> Self {
+        Self { text: text.into(), plain: true, ..Self::default() }
+    }
+
+    fn confirm(&mut self, code: ReasonCode, why: impl Into<String>) {
+        self.add(Concern::Confirm { code, why: why.into() });
+    }
+
+    fn ask(&mut self, why: impl Into<String>) {
+        self.add(Concern::Ask { why: why.into() });
+    }
+
+    fn forbid(&mut self, why: impl Into<String>) {
+        self.add(Concern::Forbidden { why: why.into() });
+    }
+
+    fn add(&mut self, concern: Concern) {
+        if !self.concerns.contains(&concern) {
+            self.concerns.push(concern);
+        }
+    }
+}
+
+/// A command line as far as it can be read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inspection {
+    /// What is wrong with the text as such.
+    pub raw: Option<text::Raw>,
+    pub parts: Vec<Part>,
+}
+
+/// Reads a command line. Text that is too long or no text at all has no parts; anything else has all of them,
+/// hidden characters or not: they must not hide what is worse.
+pub(crate) fn inspect(command: &str, around: &Surroundings<'_>) -> Inspection {
+    let raw = text::check(command);
+    if matches!(raw, Some(text::Raw::Nul | text::Raw::TooLong)) {
+        return Inspection { raw, parts: Vec::new() };
+    }
+    let mut facts = walk::Facts::default();
+    let (mut parts, mut found) = walk::Walker::new(around, &facts).script(command);
+    // Aliases, functions and changes of folder reach back and forth: what the first reading found is known to
+    // the second, and a script may define them in text that only the second reads.
+    for _ in 0..3 {
+        if found == facts {
+            break;
+        }
+        facts = found;
+        (parts, found) = walk::Walker::new(around, &facts).script(command);
+    }
+    Inspection { raw, parts }
+}

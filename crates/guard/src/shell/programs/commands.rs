@@ -1,0 +1,365 @@
+//! What each command does with its arguments: what runs another command, what is listed or forbidden, what changes
+//! the folder. Unknown commands are left to the rules.
+
+use std::path::Path;
+
+use zdx_protocol::ReasonCode;
+
+use crate::shell::programs::by_options;
+use crate::shell::programs::dangers::{
+    STOPPING_UNITS, copies_raw, destructive_effect, is_destructive, is_forbidden, is_listed, listed_effect,
+    plain_name, without_g,
+};
+use crate::shell::programs::options::operands;
+use crate::shell::syntax::word::Arg;
+use crate::shell::walk::feed::Stdin;
+use crate::shell::walk::files::{Change, Place};
+use crate::shell::walk::{Folders, Walker};
+use crate::shell::{Concern, Part};
+
+/// Folders of programs that came with the machine.
+const PROGRAM_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/lib", "/lib64"];
+
+/// Programs found here are the ones a bare name finds.
+const BIN_FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"];
+
+/// What these write is made from a source, and run as the source would be.
+const COMPILERS: &[&str] = &[
+    "gcc",
+    "g++",
+    "cc",
+    "c++",
+    "clang",
+    "clang++",
+    "rustc",
+    "go",
+    "ld",
+    "tcc",
+    "gfortran",
+    "ghc",
+    "nim",
+    "zig",
+    "javac",
+    "swiftc",
+    "ocamlfind",
+    "ocamlopt",
+    "dmd",
+    "crystal",
+    "fpc",
+    "cargo",
+    "make",
+    "cmake",
+    "ninja",
+];
+
+/// Commands that run commands that run commands.
+const MAX_WRAPPED: usize = 16;
+
+pub(crate) fn basename(text: &str) -> &str {
+    text.rsplit('/').next().unwrap_or(text)
+}
+
+impl Walker<'_> {
+    /// Looks at one command. `transparent`: the words are what the outer command would run unchanged.
+    pub(crate) fn argv(&mut self, argv: &[Arg], part: &mut Part, transparent: bool) {
+        let Some(first) = argv.first() else { return };
+        if self.wrapped >= MAX_WRAPPED {
+            part.confirm(
+                ReasonCode::TooDeep,
+                "it wraps commands in commands more often than can be followed",
+            );
+            part.plain = false;
+            return;
+        }
+        self.wrapped += 1;
+        self.one_command(first, argv, part, transparent);
+        self.wrapped -= 1;
+    }
+
+    fn one_command(&mut self, first: &Arg, argv: &[Arg], part: &mut Part, transparent: bool) {
+        let view = view(argv);
+        if transparent {
+            part.views.insert(0, view);
+        } else {
+            part.plain = false;
+            part.views.push(view);
+        }
+        if argv.iter().any(|arg| arg.known().is_none() || arg.braced) {
+            part.plain = false;
+        }
+        let Some(text) = first.known().filter(|_| !first.braced) else {
+            part.confirm(ReasonCode::Opaque, "which command it runs is not known before it runs");
+            return;
+        };
+        // Some file systems do not tell RM from rm.
+        let name = plain_name(&basename(text).to_ascii_lowercase()).to_owned();
+        if text.contains('/') {
+            self.program_path(first, part);
+        }
+        if self.alias(first, argv, part) {
+            return;
+        }
+        let before = self.written.clone();
+        self.named(&name, argv, part);
+        if !COMPILERS.contains(&name.as_str()) {
+            let made: Vec<_> = self.written.difference(&before).cloned().collect();
+            self.authored.extend(made);
+        }
+        // Inside a substitution or a pipe, what is printed may become a number.
+        let printed = matches!(name.as_str(), "echo" | "printf") && (self.depth > 1 || self.beside > 0);
+        if printed || self.is_function(&name) || matches!(name.as_str(), "shift" | "exit" | "return") {
+            self.numbers_later(argv.iter().skip(1).map(|arg| arg.text.as_str()), part);
+        }
+        self.call_function(&name, part);
+    }
+
+    /// A program given by path: one of the machine's, one of the workspace, or a stranger.
+    fn program_path(&mut self, program: &Arg, part: &mut Part) {
+        let text = program.text.as_str();
+        if BIN_FOLDERS.iter().any(|folder| text.strip_prefix(folder).is_some_and(|rest| !rest.contains('/')))
+        {
+            return;
+        }
+        part.views.push(vec![basename(text).to_owned()]);
+        let of_the_system = |path: &Path| PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder));
+        let files = self.place(program).paths();
+        let link = program.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path)));
+        if link || files.iter().any(|path| self.authored.contains(path) || self.was_fetched(path)) {
+            part.confirm(ReasonCode::Opaque, "it runs a file that this very script makes");
+        }
+        for path in &files {
+            if self.is_outside(path) && !of_the_system(path) {
+                part.add(Concern::Outside { path: path.clone(), write: false });
+            }
+        }
+        if files.is_empty() || files.iter().any(|path| !self.is_outside(path)) {
+            part.ask("it runs a file of the workspace");
+        }
+    }
+
+    /// dash replaces aliases in scripts too, from the line after the definition on.
+    fn alias(&mut self, first: &Arg, argv: &[Arg], part: &mut Part) -> bool {
+        let Some(value) = self.facts.aliases.get(&first.text).cloned() else { return false };
+        part.plain = false;
+        part.ask(format!("{} is an alias here", first.text));
+        if matches!(first.text.as_str(), "cd" | "pushd" | "popd") {
+            part.confirm(ReasonCode::Opaque, "an alias changes where the rest runs");
+        }
+        if !first.bare || self.inside.iter().any(|name| name == &first.text) {
+            return false;
+        }
+        let words: Option<Vec<&str>> =
+            value.as_deref().filter(|text| simple_words(text)).map(|text| text.split_whitespace().collect());
+        match words {
+            Some(words)
+                if !words.is_empty() && !value.as_deref().is_some_and(|text| text.ends_with([' ', '\t'])) =>
+            {
+                let mut inner: Vec<Arg> = words.into_iter().map(Arg::literal).collect();
+                inner.extend_from_slice(&argv[1..]);
+                self.inside.push(first.text.clone());
+                self.argv(&inner, part, false);
+                self.inside.pop();
+                // The name itself still means its own command where aliases are off.
+                false
+            }
+            _ => {
+                part.confirm(ReasonCode::Opaque, "an alias changes what this runs");
+                true
+            }
+        }
+    }
+
+    fn is_function(&self, name: &str) -> bool {
+        self.facts.functions.contains(name) || self.found.functions.contains(name)
+    }
+
+    fn call_function(&mut self, name: &str, part: &mut Part) {
+        if !self.is_function(name) {
+            return;
+        }
+        part.plain = false;
+        part.ask(format!("{name} is a function here"));
+        self.found.calls.extend(self.inside.last().map(|outer| (outer.clone(), name.to_owned())));
+        if self.beside > 0 && self.inside.iter().any(|outer| self.leads_back(name, outer)) {
+            part.forbid("it starts itself again and again (a fork bomb)");
+        }
+        if self.facts.function_changes_folder || matches!(name, "cd" | "pushd" | "popd") {
+            self.found.changes_folder = true;
+            self.folders = Folders::unknown();
+        }
+    }
+
+    /// Does calling this function end in calling that one?
+    fn leads_back(&self, from: &str, to: &str) -> bool {
+        let mut seen = vec![from];
+        let mut at = 0;
+        while let Some(&name) = seen.get(at) {
+            if name == to {
+                return true;
+            }
+            for (_, callee) in self.facts.calls.iter().filter(|(caller, _)| caller == name) {
+                if !seen.contains(&callee.as_str()) {
+                    seen.push(callee);
+                }
+            }
+            at += 1;
+        }
+        false
+    }
+
+    fn named(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        if is_forbidden(name) {
+            part.forbid(match name {
+                "shutdown" | "reboot" | "halt" | "poweroff" => format!("{name} stops the machine"),
+                _ => format!("{name} acts as another user"),
+            });
+            return;
+        }
+        if self.builtin(name, argv, part) || self.wrapper(name, argv, part) {
+            return;
+        }
+        if is_listed(name) {
+            self.listed(name, argv, part);
+            return;
+        }
+        if is_destructive(name, argv) {
+            part.confirm(ReasonCode::Destructive, destructive_effect(name));
+            if let ("at" | "batch", Stdin::Text(text)) = (name, self.stdin.clone()) {
+                self.only_listed(&text, part);
+            }
+            for file in operands(argv) {
+                if !matches!(name, "mount" | "umount" | "swapon" | "swapoff" | "losetup")
+                    && self.is_device(file)
+                {
+                    part.forbid(format!("it writes to the device {}", file.text));
+                }
+                self.loose_path(file, true, part);
+            }
+            return;
+        }
+        if self.stops_machine(name, argv, part) || by_options::program(self, name, argv, part) {
+            return;
+        }
+        self.files_of(name, argv, part);
+    }
+
+    fn stops_machine(&mut self, name: &str, argv: &[Arg], part: &mut Part) -> bool {
+        let words: Vec<&str> = operands(argv).iter().map(|arg| arg.text.as_str()).collect();
+        let stops = match name {
+            "systemctl" | "loginctl" => words.iter().any(|word| {
+                matches!(
+                    *word,
+                    "reboot"
+                        | "poweroff"
+                        | "halt"
+                        | "kexec"
+                        | "suspend"
+                        | "hibernate"
+                        | "rescue"
+                        | "emergency"
+                        | "soft-reboot"
+                ) || STOPPING_UNITS.iter().any(|unit| {
+                    let plain = word.strip_suffix(".target").or_else(|| word.strip_suffix(".service"));
+                    plain.unwrap_or(word) == *unit
+                })
+            }),
+            "busctl" | "dbus-send" | "gdbus" | "qdbus" => words.iter().any(|word| {
+                let method = word.rsplit('.').next().unwrap_or(word);
+                matches!(method, "Reboot" | "PowerOff" | "Halt" | "Suspend" | "Hibernate" | "KExec")
+            }),
+            "init" | "telinit" => words.iter().any(|word| matches!(*word, "0" | "6" | "1" | "s" | "S")),
+            _ => return false,
+        };
+        if stops {
+            part.forbid("it stops the machine");
+        }
+        true
+    }
+
+    fn listed(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        part.confirm(ReasonCode::ListedCommand, listed_effect(name, argv));
+        if copies_raw(name) {
+            for arg in argv.iter().skip(1) {
+                let path = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
+                if let Some(output) = arg.text.strip_prefix("of=") {
+                    self.changes(&path(output), Change::Overwrite, part);
+                } else if let Some(input) = arg.text.strip_prefix("if=") {
+                    self.reads(&path(input), part);
+                }
+            }
+            return;
+        }
+        let name = without_g(name);
+        // An option that is not known may be this one, and long ones may be cut short.
+        let recursive = argv.iter().skip(1).any(|arg| {
+            arg.splits
+                || (arg.text.len() > 4 && "--recursive".starts_with(arg.text.as_str()))
+                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['r', 'R']))
+        });
+        for (index, file) in operands(argv).into_iter().enumerate() {
+            // The first word of chmod and chown is a mode or an owner.
+            if index == 0 && matches!(name, "chmod" | "chown") {
+                continue;
+            }
+            let ancestor =
+                self.is_ancestor(file) || self.readings(file).iter().any(|file| self.is_ancestor(file));
+            if name == "rm" && recursive && ancestor {
+                part.forbid(
+                    "it removes the home folder, the machine's files or a folder around the workspace",
+                );
+            }
+            self.changes(file, Change::Alter, part);
+        }
+    }
+
+    /// `cd`, `pushd`, `env -C`, `git -C`: later paths are read from there.
+    pub(crate) fn change_folder(&mut self, target: &Arg, part: &mut Part) {
+        self.move_stayed(target);
+        if target.known().is_none() {
+            part.ask("which folder it changes to is not known before it runs");
+            self.folders = Folders::unknown();
+            return;
+        }
+        match self.place(target) {
+            Place::Below(_) | Place::Unknown => self.folders = Folders::unknown(),
+            Place::At(all) => {
+                let certain = all.iter().all(crate::files::Located::is_dir) && self.written.is_empty();
+                self.maybe_moved |= !certain;
+                for located in all.iter().filter(|located| self.is_outside(&located.path)) {
+                    part.add(Concern::Outside { path: located.path.clone(), write: false });
+                }
+                self.folders = Folders(all.into_iter().map(|located| located.path).collect());
+            }
+        }
+    }
+
+    /// A shell that reads its script: known text is judged, anything else is a confirmation.
+    pub(crate) fn stdin_script(&mut self, part: &mut Part) {
+        part.plain = false;
+        match self.stdin.clone() {
+            Stdin::Nothing => part.ask("it starts a shell"),
+            Stdin::Text(text) => self.fed(Stdin::Nothing, |walker| walker.apart(&text)),
+            Stdin::Unknown => part.confirm(ReasonCode::Opaque, "it runs whatever it reads"),
+        }
+    }
+}
+
+/// The words as rules see them.
+fn view(argv: &[Arg]) -> Vec<String> {
+    argv.iter()
+        .enumerate()
+        .map(|(index, arg)| {
+            let text = arg.text.as_str();
+            let bare = BIN_FOLDERS
+                .iter()
+                .find_map(|folder| text.strip_prefix(folder))
+                .filter(|rest| !rest.contains('/'));
+            if index == 0 { bare.unwrap_or(text).to_owned() } else { text.to_owned() }
+        })
+        .collect()
+}
+
+/// Words without any character a shell would look at twice.
+fn simple_words(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || " _-./=:,+@%".contains(c))
+}

@@ -1,0 +1,28 @@
+//! From text to syntax tree: our tokens, brush-parser's grammar.
+//! Everything that could overflow, hang or panic in there is refused before or caught here.
+
+use brush_parser::{ParserOptions, ast};
+
+use crate::shell::syntax::lexer::{self, LexError};
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unreadable {
+    #[error("{0}")]
+    Lex(#[from] LexError),
+    #[error("it is not valid shell syntax")]
+    Syntax,
+}
+
+/// Aliases and extended patterns are off in the shells we start, so the grammar must not know them either.
+fn options() -> ParserOptions {
+    ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() }
+}
+
+pub(crate) fn program(source: &str) -> Result<ast::Program, Unreadable> {
+    let tokens = lexer::tokens(source)?;
+    let parsed = std::panic::catch_unwind(|| brush_parser::parse_tokens(&tokens, &options()));
+    match parsed {
+        Ok(Ok(program)) => Ok(program),
+        Ok(Err(_)) | Err(_) => Err(Unreadable::Syntax),
+    }
+}

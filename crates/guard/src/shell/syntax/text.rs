@@ -1,0 +1,50 @@
+//! What can be said of a command before it is read: its size and the characters in it.
+//! Never looks at syntax.
+
+/// Longest command that is read at all.
+pub(crate) const MAX_BYTES: usize = 64 * 1024;
+
+/// Why a text is not even read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Raw {
+    /// A NUL ends the text for the shell but not for us.
+    Nul,
+    TooLong,
+    /// A character that a person would not see, or that moves the cursor.
+    Hidden(char),
+}
+
+pub(crate) fn check(text: &str) -> Option<Raw> {
+    if text.contains('\0') {
+        return Some(Raw::Nul);
+    }
+    if text.len() > MAX_BYTES {
+        return Some(Raw::TooLong);
+    }
+    let hidden = |c: &char| (c.is_control() && *c != '\n' && *c != '\t') || is_invisible(*c);
+    text.chars().find(hidden).map(Raw::Hidden)
+}
+
+/// Bidirectional controls, zero-width characters, tags, fillers: what a dialog cannot show as it is.
+pub(crate) fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
+        | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+        | '\u{3164}' | '\u{FE00}'..='\u{FE0D}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_characters_are_seen() {
+        assert_eq!(check("ls\0"), Some(Raw::Nul));
+        assert_eq!(check("ls \u{1b}[2K"), Some(Raw::Hidden('\u{1b}')));
+        assert_eq!(check("r\u{200b}m"), Some(Raw::Hidden('\u{200b}')));
+        assert_eq!(check("cat x\r\nrm y"), Some(Raw::Hidden('\r')));
+        assert_eq!(check(&"a".repeat(MAX_BYTES + 1)), Some(Raw::TooLong));
+        assert_eq!(check("echo 'héllo ✓ 日本'\n\tls"), None);
+    }
+}

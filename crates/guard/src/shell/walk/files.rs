@@ -1,0 +1,395 @@
+//! Which file an argument means, and what touching it would do.
+//! Looks at the disk through the file view only.
+
+use std::path::{Component, Path, PathBuf};
+
+use zdx_protocol::ReasonCode;
+
+use crate::files::{Entry, Located, locate};
+use crate::pattern::UNKNOWN;
+use crate::protected;
+use crate::shell::syntax::word::Arg;
+use crate::shell::walk::Walker;
+use crate::shell::{Concern, Part};
+
+/// How a file is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Opened by `>`: its target must be known.
+    Redirect,
+    Append,
+    /// A command replaces its content.
+    Overwrite,
+    /// A command changes it in place, creates it or removes it.
+    Alter,
+}
+
+/// Longer paths are not followed through new links.
+const MAX_COMPONENTS: usize = 256;
+
+/// Where an argument leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// One of these, in the workspace or not.
+    At(Vec<Located>),
+    /// Somewhere below this folder, which is outside the workspace.
+    Below(PathBuf),
+    Unknown,
+}
+
+impl Place {
+    /// Every path it may be, or lie below.
+    pub(crate) fn paths(self) -> Vec<PathBuf> {
+        match self {
+            Self::At(all) => all.into_iter().map(|located| located.path).collect(),
+            Self::Below(folder) => vec![folder],
+            Self::Unknown => Vec::new(),
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// Resolves an argument in every folder the command may run in.
+    pub(crate) fn place(&self, arg: &Arg) -> Place {
+        let text = arg.text.as_str();
+        let lexical = if let Some(at) = text.find(UNKNOWN) {
+            // Known up to some folder: `/etc/$x` is outside whatever x is.
+            match text[..at].rfind('/') {
+                Some(slash) => Some(&text[..=slash]),
+                None => return Place::Unknown,
+            }
+        } else {
+            None
+        };
+        let path = Path::new(lexical.unwrap_or(text));
+        if path.is_absolute() || !self.folders.is_unknown() {
+            let nowhere = [PathBuf::from("/")];
+            let folders = if self.folders.is_unknown() { &nowhere[..] } else { &self.folders.0[..] };
+            let mut all = Vec::new();
+            for folder in folders {
+                // A descriptor or `/dev/null` is what its name says; where its link leads now, in our own
+                // process, is nothing to the command.
+                let named = flatten(&folder.join(path));
+                if protected::is_harmless_device(&named) {
+                    all.push(Located { path: named, entry: Some(Entry::Other) });
+                    continue;
+                }
+                // Where these lead is a matter of the process that asks.
+                if ["/proc/self", "/proc/thread-self"].iter().any(|own| named.starts_with(own)) {
+                    return Place::Below(PathBuf::from("/proc/self"));
+                }
+                if self.goes_through_new_link(folder, path) {
+                    return Place::Unknown;
+                }
+                let located = if arg.glob {
+                    Located { path: flatten(&folder.join(path)), entry: None }
+                } else {
+                    locate(self.around.files, self.around.root, folder, path)
+                };
+                all.push(located);
+            }
+            if lexical.is_none() {
+                return Place::At(all);
+            }
+            let outside = all.into_iter().map(|located| located.path).find(|path| self.is_outside(path));
+            outside.map_or(Place::Unknown, Place::Below)
+        } else {
+            Place::Unknown
+        }
+    }
+
+    /// Pseudo-files that keep nothing are nobody's outside.
+    pub(crate) fn is_outside(&self, path: &Path) -> bool {
+        !path.starts_with(self.around.root) && !protected::is_harmless_device(path)
+    }
+
+    pub(crate) fn is_protected(&self, path: &Path) -> bool {
+        protected::is_protected(path, self.around.root, self.around.own)
+    }
+
+    /// Every place outside that an argument may be.
+    fn note_outside(&self, place: &Place, write: bool, part: &mut Part) {
+        for path in place.clone().paths().into_iter().filter(|path| self.is_outside(path)) {
+            part.add(Concern::Outside { path, write });
+        }
+    }
+
+    /// `ln -s . d; cat d/../x`: the disk does not show yet what the script will have made of it.
+    fn goes_through_new_link(&self, folder: &Path, path: &Path) -> bool {
+        if self.linked.is_empty() {
+            return false;
+        }
+        if path.components().count() > MAX_COMPONENTS {
+            return true;
+        }
+        let mut at = folder.to_path_buf();
+        path.components().any(|component| {
+            at = flatten(&at.join(component));
+            self.linked.contains(&at)
+        })
+    }
+
+    pub(crate) fn is_harmless(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::At(all) => all.iter().all(|located| {
+                protected::is_harmless_device(&located.path) && !self.is_open_file(&located.path)
+            }),
+            Place::Below(_) | Place::Unknown => false,
+        }
+    }
+
+    pub(crate) fn is_device(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::At(all) => all.iter().any(|located| protected::is_raw_device(&located.path)),
+            Place::Below(path) => protected::is_raw_device(&path),
+            Place::Unknown => false,
+        }
+    }
+
+    pub(crate) fn reads(&mut self, arg: &Arg, part: &mut Part) {
+        let place = self.place(arg);
+        self.note_outside(&place, false, part);
+        if place == Place::Unknown {
+            part.ask("which file it reads is not known before it runs");
+        }
+    }
+
+    /// For files that are changed in a way that is asked about anyway: only a protected one says more.
+    pub(crate) fn protected_only(&mut self, arg: &Arg, part: &mut Part) {
+        let found = match self.place(arg) {
+            Place::At(all) => all.iter().any(|located| self.is_protected(&located.path)),
+            Place::Below(path) => self.is_protected(&path),
+            Place::Unknown => false,
+        };
+        if found {
+            part.confirm(ReasonCode::ProtectedPath, format!("{} is a protected path", arg.text));
+        }
+        if matches!(self.place(arg), Place::At(all) if all.iter().any(|located| protected::is_instruction(&located.path)))
+        {
+            part.add(Concern::Instructions);
+        }
+    }
+
+    /// Did this script fetch the file from another machine?
+    pub(crate) fn is_fetched(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::At(all) => all.iter().any(|located| self.was_fetched(&located.path)),
+            Place::Below(_) | Place::Unknown => false,
+        }
+    }
+
+    /// By itself, or with the folder it lies in.
+    pub(crate) fn was_fetched(&self, path: &Path) -> bool {
+        self.fetched.iter().any(|fetched| path.starts_with(fetched))
+    }
+
+    /// Something is unpacked into the folder we are in.
+    pub(crate) fn unpacks_here(&mut self, part: &mut Part) {
+        for folder in self.folders.0.clone() {
+            if self.is_protected(&folder.join("file")) {
+                let shown = folder.display();
+                part.confirm(
+                    ReasonCode::ProtectedPath,
+                    format!("it writes into {shown}, which is a protected path"),
+                );
+            }
+            if self.is_outside(&folder) {
+                part.add(Concern::Outside { path: folder, write: true });
+            }
+        }
+    }
+
+    pub(crate) fn fetches(&mut self, arg: &Arg) {
+        if let Place::At(all) = self.place(arg) {
+            for located in all {
+                self.authored.insert(located.path.clone());
+                self.written.insert(located.path.clone());
+                self.fetched.insert(located.path);
+            }
+        }
+    }
+
+    pub(crate) fn changes(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+        if arg.glob && names_protected(&arg.text) {
+            part.confirm(ReasonCode::ProtectedPath, format!("{} may name a protected path", arg.text));
+        }
+        if arg.glob && change == Change::Overwrite {
+            part.confirm(ReasonCode::Overwrite, "the pattern may name files that are there");
+        }
+        self.changes_where_stayed(arg, change, part);
+        self.changes_by_reading(arg, change, part);
+        let place = self.place(arg);
+        self.note_outside(&place, true, part);
+        if let Place::At(all) = place {
+            for located in all {
+                self.change_at(located, change, part);
+            }
+            return;
+        }
+        // It may be one of the folders that were made, and be something else from now on.
+        self.made.clear();
+        if let Place::Below(folder) = place
+            && self.is_protected(&folder.join("file"))
+        {
+            let folder = folder.display();
+            part.confirm(
+                ReasonCode::ProtectedPath,
+                format!("what lies in {folder} runs or steers something later"),
+            );
+        }
+        match change {
+            Change::Redirect | Change::Append => {
+                part.confirm(ReasonCode::Opaque, "which file it writes is not known before it runs");
+            }
+            Change::Overwrite if arg.known().is_some() => {
+                part.confirm(
+                    ReasonCode::Opaque,
+                    "in which folder it overwrites a file is not known before it runs",
+                );
+            }
+            Change::Overwrite if !arg.glob => {
+                part.confirm(ReasonCode::Opaque, "which file it overwrites is not known before it runs");
+            }
+            Change::Alter
+                if arg.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path))) =>
+            {
+                part.confirm(ReasonCode::Opaque, "it changes what a new link leads to");
+            }
+            Change::Overwrite | Change::Alter => {
+                part.ask("which file it changes is not known before it runs")
+            }
+        }
+    }
+
+    /// A device, a protected path or a file that is there stays what it is by way of a variable.
+    fn changes_by_reading(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+        for reading in self.readings(arg) {
+            if self.is_device(&reading) {
+                part.forbid("it writes to a device");
+            }
+            let Place::At(all) = self.place(&reading) else { continue };
+            for Located { path, entry } in all {
+                let there = entry.is_some_and(|entry| entry != Entry::Dir);
+                if self.is_protected(&path) {
+                    let shown = path.display();
+                    part.confirm(
+                        ReasonCode::ProtectedPath,
+                        format!("it may write {shown}, which is a protected path"),
+                    );
+                } else if there && matches!(change, Change::Redirect | Change::Overwrite) {
+                    part.confirm(ReasonCode::Overwrite, format!("it may overwrite {}", path.display()));
+                }
+                if protected::is_instruction(&path) {
+                    part.add(Concern::Instructions);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn goes_through_any_new_link(&self, path: &Path) -> bool {
+        self.folders.0.iter().any(|folder| self.goes_through_new_link(folder, path))
+    }
+
+    fn change_at(&mut self, located: Located, change: Change, part: &mut Part) {
+        let Located { path, entry } = located;
+        if protected::is_raw_device(&path) {
+            part.forbid(format!("it writes to the device {}", path.display()));
+            return;
+        }
+        if protected::is_harmless_device(&path) {
+            if self.is_open_file(&path) {
+                part.confirm(
+                    ReasonCode::Overwrite,
+                    format!("{} is a file that this script opened", path.display()),
+                );
+            }
+            return;
+        }
+        let shown = path.strip_prefix(self.around.root).unwrap_or(&path).display().to_string();
+        if self.is_protected(&path) {
+            part.confirm(
+                ReasonCode::ProtectedPath,
+                format!("{shown} is a protected path: what is written there runs or steers something later"),
+            );
+        }
+        if protected::is_instruction(&path) {
+            part.add(Concern::Instructions);
+        }
+        let there = entry.is_some_and(|entry| entry != Entry::Dir) || self.written.contains(&path);
+        match change {
+            Change::Redirect | Change::Overwrite if there => {
+                part.confirm(ReasonCode::Overwrite, format!("it overwrites {shown}"));
+            }
+            Change::Redirect | Change::Overwrite => part.ask(format!("it creates {shown}")),
+            Change::Append => part.ask(format!("it appends to {shown}")),
+            Change::Alter => part.ask(format!("it changes {shown}")),
+        }
+        self.made.retain(|made| !made.starts_with(&path));
+        if matches!(change, Change::Redirect | Change::Append) {
+            self.authored.insert(path.clone());
+        }
+        self.written.insert(path);
+    }
+
+    /// Does a name like `/dev/stdin` stand for a file, in some part of the script?
+    /// Writing to it would empty a file that was only opened to be read or appended to.
+    fn is_open_file(&self, path: &Path) -> bool {
+        let Some(first) = protected::descriptor(path) else { return false };
+        self.names_open_files.set(true);
+        let (opened, copies) = (&self.facts.opened, &self.facts.copies);
+        let mut todo = vec![first];
+        let mut seen = Vec::new();
+        while let Some(descriptor) = todo.pop() {
+            // Higher numbers can be given out by the shell itself: `{name}>file`.
+            let unnamed = descriptor > 2 && !opened.is_empty();
+            if unnamed || opened.contains(&descriptor) {
+                return true;
+            }
+            if !seen.contains(&descriptor) {
+                seen.push(descriptor);
+                todo.extend(copies.iter().filter(|(to, _)| *to == descriptor).map(|(_, from)| *from));
+            }
+        }
+        false
+    }
+
+    /// Is this argument a folder that exists, whichever folder we are in?
+    pub(crate) fn is_dir(&self, arg: &Arg) -> bool {
+        match self.place(arg) {
+            Place::At(all) => all.iter().all(|located| {
+                let made = || self.made.iter().any(|made| made.starts_with(&located.path));
+                located.is_dir() || (located.entry.is_none() && made())
+            }),
+            Place::Below(_) | Place::Unknown => false,
+        }
+    }
+
+    /// `mkdir`: what is copied there later lies in it and does not replace it.
+    pub(crate) fn makes_folder(&mut self, arg: &Arg) {
+        if let Place::At(all) = self.place(arg) {
+            let absent = all.into_iter().filter(|located| located.entry.is_none());
+            self.made.extend(absent.map(|located| located.path));
+        }
+    }
+}
+
+/// `.g*/config`: a pattern that begins with a dot finds hidden names, and the protected ones are hidden.
+fn names_protected(pattern: &str) -> bool {
+    let hidden = pattern.split('/').filter(|part| part.starts_with('.') && part.contains(['*', '?']));
+    hidden.into_iter().any(protected::may_name)
+}
+
+/// `a/../b` without asking the disk: what a wildcard matches cannot be asked.
+pub(crate) fn flatten(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            other => out.push(other),
+        }
+    }
+    out
+}

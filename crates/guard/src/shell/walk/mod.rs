@@ -1,0 +1,454 @@
+//! Visits every command of a script: lists, pipes, groups, functions, substitutions, nested scripts.
+//! Follows the working folder and what feeds each command; judges no single command itself.
+
+pub(super) mod ancestors;
+pub(super) mod conditions;
+pub(super) mod facts;
+pub(super) mod feed;
+pub(super) mod files;
+pub(super) mod folders;
+pub(super) mod readings;
+pub(super) mod redirect;
+pub(super) mod simple;
+pub(super) mod variables;
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use brush_parser::ast;
+use zdx_protocol::ReasonCode;
+
+use crate::shell::syntax::parse;
+use crate::shell::syntax::word::{self, Effects, Known};
+pub(super) use crate::shell::walk::facts::Facts;
+use crate::shell::walk::feed::Stdin;
+pub(super) use crate::shell::walk::folders::Folders;
+use crate::shell::{Part, Surroundings};
+
+/// Scripts inside scripts, and simple commands in all of them.
+const MAX_DEPTH: usize = 8;
+const MAX_COMMANDS: usize = 200;
+
+pub(super) struct Walker<'a> {
+    pub around: &'a Surroundings<'a>,
+    /// The script whose tree is being visited; locations in the tree point into it.
+    source: Rc<str>,
+    pub facts: &'a Facts,
+    pub found: Facts,
+    pub parts: Vec<Part>,
+    pub folders: Folders,
+    /// A `cd` whose success is not certain happened in this list.
+    pub maybe_moved: bool,
+    /// Folders we are still in if a `cd` was never reached, or not understood: writes mind these too.
+    pub stayed: Vec<PathBuf>,
+    pub stdin: Stdin,
+    /// A name like `/dev/stdout` was met: what is open counts.
+    pub names_open_files: Cell<bool>,
+    /// Folders that this script makes where nothing was.
+    pub made: HashSet<PathBuf>,
+    /// Files that this script writes.
+    pub written: HashSet<PathBuf>,
+    /// Of these, the files whose text this script makes or fetches.
+    pub authored: HashSet<PathBuf>,
+    pub fetched: HashSet<PathBuf>,
+    /// Links that this script makes: where a path through one of them leads is not known.
+    pub linked: HashSet<PathBuf>,
+    pub depth: usize,
+    pub commands: usize,
+    /// Names of the functions whose bodies we are in.
+    pub inside: Vec<String>,
+    /// Commands here run beside others: in a pipe or in the background.
+    pub beside: usize,
+    /// The next simple command stands behind `time`.
+    pub timed: bool,
+    /// How many commands deep we are in wrappers of one part.
+    pub wrapped: usize,
+}
+
+impl<'a> Walker<'a> {
+    pub(super) fn new(around: &'a Surroundings<'a>, facts: &'a Facts) -> Self {
+        Self {
+            around,
+            source: Rc::from(""),
+            facts,
+            found: Facts { input_replaced: facts.input_replaced, ..Facts::default() },
+            parts: Vec::new(),
+            folders: Folders(vec![around.cwd.to_path_buf()]),
+            maybe_moved: false,
+            stayed: Vec::new(),
+            stdin: if facts.input_replaced { Stdin::Unknown } else { Stdin::Nothing },
+            written: HashSet::new(),
+            names_open_files: Cell::new(false),
+            made: HashSet::new(),
+            authored: HashSet::new(),
+            fetched: HashSet::new(),
+            linked: HashSet::new(),
+            depth: 0,
+            commands: 0,
+            inside: Vec::new(),
+            beside: 0,
+            timed: false,
+            wrapped: 0,
+        }
+    }
+
+    pub(super) fn script(mut self, text: &str) -> (Vec<Part>, Facts) {
+        self.text(text);
+        if !self.names_open_files.get() {
+            self.found.opened.clear();
+            self.found.copies.clear();
+        }
+        // Counted over all of it and said once at the end: a part that was only probed must not swallow it.
+        if self.commands > MAX_COMMANDS {
+            self.refuse(text, ReasonCode::TooLarge, "it holds more commands than can be judged");
+        }
+        (self.parts, self.found)
+    }
+
+    /// A script given as text: the whole command, a substitution, the argument of `eval` or `sh -c`.
+    pub(super) fn text(&mut self, text: &str) {
+        if self.depth >= MAX_DEPTH {
+            self.refuse(text, ReasonCode::TooDeep, "it nests more scripts in scripts than can be read");
+            return;
+        }
+        match parse::program(text) {
+            Ok(program) => {
+                self.depth += 1;
+                let outer = std::mem::replace(&mut self.source, Rc::from(text));
+                for list in &program.complete_commands {
+                    self.list(list);
+                }
+                self.source = outer;
+                self.depth -= 1;
+            }
+            Err(error) => self.refuse(text, ReasonCode::Unreadable, &error.to_string()),
+        }
+    }
+
+    /// A script that runs apart: its `cd` does not reach the rest.
+    pub(super) fn apart(&mut self, text: &str) {
+        self.isolated(|walker| walker.text(text));
+    }
+
+    pub(super) fn isolated(&mut self, visit: impl FnOnce(&mut Self)) {
+        let (folders, maybe_moved) = (self.folders.clone(), self.maybe_moved);
+        let stayed = self.stayed.clone();
+        visit(self);
+        self.folders = folders;
+        self.maybe_moved = maybe_moved;
+        self.stayed = stayed;
+    }
+
+    /// With another standard input.
+    pub(super) fn fed(&mut self, stdin: Stdin, visit: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.stdin, stdin);
+        visit(self);
+        self.stdin = before;
+    }
+
+    /// Text that runs at another time: a trap, a function body. The folder may be another one by then.
+    pub(super) fn later(&mut self, visit: impl FnOnce(&mut Self)) {
+        self.isolated(|walker| {
+            if walker.facts.changes_folder {
+                walker.folders = Folders::unknown();
+            }
+            walker.fed(Stdin::Unknown, visit);
+        });
+    }
+
+    pub(super) fn refuse(&mut self, text: &str, code: ReasonCode, why: &str) {
+        let mut part = Part::of(shorten(text));
+        part.confirm(code, why);
+        part.plain = false;
+        self.parts.push(part);
+    }
+
+    pub(super) fn known_pwd(&self) -> Option<String> {
+        match self.folders.0.as_slice() {
+            [only] => Some(only.to_string_lossy().into_owned()),
+            _ => None,
+        }
+    }
+
+    /// Variables with a value we know, unless the script sets them itself.
+    pub(super) fn known<'k>(&self, pwd: &'k Option<String>) -> Known<'k>
+    where
+        'a: 'k,
+    {
+        let set = |name: &str| self.facts.assigned.contains(name) || self.found.assigned.contains(name);
+        Known { home: self.around.home.filter(|_| !set("HOME")), pwd: pwd.as_deref().filter(|_| !set("PWD")) }
+    }
+
+    pub(super) fn list(&mut self, list: &ast::CompoundList) {
+        for ast::CompoundListItem(and_or, separator) in &list.0 {
+            let beside = matches!(separator, ast::SeparatorOperator::Async);
+            if beside {
+                self.beside += 1;
+                self.isolated(|walker| walker.and_or(and_or));
+                self.beside -= 1;
+            } else {
+                self.and_or(and_or);
+            }
+        }
+    }
+
+    fn and_or(&mut self, list: &ast::AndOrList) {
+        let before = self.folders.clone();
+        let moved_before = std::mem::replace(&mut self.maybe_moved, false);
+        self.pipeline(&list.first);
+        let mut skipped = Vec::new();
+        for next in &list.additional {
+            let here = self.folders.clone();
+            match next {
+                ast::AndOr::And(pipeline) => self.pipeline(pipeline),
+                ast::AndOr::Or(pipeline) => {
+                    if self.maybe_moved {
+                        self.folders = self.folders.or(&before);
+                    }
+                    self.pipeline(pipeline);
+                    // What follows an alternative that was not needed runs without it.
+                    if self.folders != here {
+                        self.may_have_stayed(&here);
+                    }
+                }
+            }
+            if self.folders != here {
+                skipped.push(here);
+            }
+        }
+        for here in skipped {
+            self.may_have_stayed(&here);
+        }
+        if self.maybe_moved {
+            self.folders = self.folders.or(&before);
+        }
+        self.maybe_moved |= moved_before;
+    }
+
+    fn pipeline(&mut self, pipeline: &ast::Pipeline) {
+        // To bash `time` is a word of the language, to dash a program with options, which cannot change our folder.
+        self.timed = pipeline.timed.is_some();
+        let before = self.folders.clone();
+        if self.timed {
+            self.branches(|walker| walker.stages(pipeline));
+        } else {
+            self.stages(pipeline);
+        }
+        // `! cd x && y`: y runs where x could not be entered.
+        if pipeline.bang {
+            self.folders = self.folders.or(&before);
+        }
+    }
+
+    fn stages(&mut self, pipeline: &ast::Pipeline) {
+        if let [only] = pipeline.seq.as_slice() {
+            self.command(only);
+            return;
+        }
+        self.beside += 1;
+        let mut stdin: Option<Stdin> = None;
+        for command in &pipeline.seq {
+            let feed = stdin.take().unwrap_or_else(|| self.stdin.clone());
+            self.isolated(|walker| walker.fed(feed, |walker| walker.command(command)));
+            stdin = Some(self.output_of(command));
+        }
+        self.beside -= 1;
+    }
+
+    fn command(&mut self, command: &ast::Command) {
+        if self.commands > MAX_COMMANDS {
+            return;
+        }
+        match command {
+            ast::Command::Simple(simple) => {
+                self.commands += 1;
+                self.simple(simple);
+            }
+            ast::Command::Compound(compound, redirects) => {
+                let feed = self.compound_redirects(redirects.as_ref());
+                self.fed(feed, |walker| walker.compound(compound));
+            }
+            ast::Command::Function(function) => self.function(function),
+            ast::Command::ExtendedTest(test, redirects) => {
+                self.compound_redirects(redirects.as_ref());
+                let mut part = Part::of("[[ … ]]");
+                part.views.push(vec!["[[".to_owned()]);
+                part.plain = false;
+                self.test(&test.expr, &mut part);
+                self.parts.push(part);
+            }
+        }
+    }
+
+    fn function(&mut self, function: &ast::FunctionDefinition) {
+        let name = function.fname.value.clone();
+        self.found.functions.insert(name.clone());
+        let mut part = Part::of(format!("{name}()"));
+        part.plain = false;
+        part.ask("it defines a function");
+        // To dash `function` is a command and the name its argument.
+        self.word_effects(&name, &mut part);
+        self.parts.push(part);
+        self.inside.push(name);
+        let moved = self.found.changes_folder;
+        self.found.changes_folder = false;
+        self.later(|walker| {
+            let feed = walker.compound_redirects(function.body.1.as_ref());
+            walker.fed(if matches!(feed, Stdin::Nothing) { Stdin::Unknown } else { feed }, |walker| {
+                walker.compound(&function.body.0);
+            });
+        });
+        self.found.function_changes_folder |= self.found.changes_folder;
+        self.found.changes_folder |= moved;
+        self.inside.pop();
+    }
+
+    fn compound(&mut self, compound: &ast::CompoundCommand) {
+        match compound {
+            ast::CompoundCommand::BraceGroup(group) => self.list(&group.list),
+            ast::CompoundCommand::Subshell(shell) => {
+                self.isolated(|walker| walker.list(&shell.list));
+            }
+            ast::CompoundCommand::Arithmetic(arithmetic) => {
+                let location = &arithmetic.loc;
+                let whole =
+                    self.source.get(location.start.index..location.end.index).unwrap_or_default().to_owned();
+                self.arithmetic(&whole);
+            }
+            ast::CompoundCommand::ForClause(clause) => {
+                let mut part = Part::of(format!("for {}", clause.variable_name));
+                part.plain = false;
+                self.set_variable(&clause.variable_name, None, &mut part);
+                for value in clause.values.iter().flatten() {
+                    let words = self.word_effects(&value.value, &mut part);
+                    self.found.literals.extend(words.iter().filter_map(word::Arg::known).map(str::to_owned));
+                    self.suspicious_value(&value.value, &mut part);
+                }
+                self.parts.push(part);
+                self.looped(|walker| walker.list(&clause.body.list));
+            }
+            ast::CompoundCommand::ArithmeticForClause(clause) => {
+                let mut part = Part::of("for ((…))");
+                part.plain = false;
+                for expression in
+                    [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten()
+                {
+                    self.expansion_effects(&expression.value, &mut part);
+                }
+                self.parts.push(part);
+                self.looped(|walker| walker.list(&clause.body.list));
+            }
+            ast::CompoundCommand::CaseClause(case) => self.case(case),
+            ast::CompoundCommand::IfClause(clause) => self.branches(|walker| {
+                walker.list(&clause.condition);
+                walker.list(&clause.then);
+                for alternative in clause.elses.iter().flatten() {
+                    if let Some(condition) = &alternative.condition {
+                        walker.list(condition);
+                    }
+                    walker.list(&alternative.body);
+                }
+            }),
+            ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
+                self.looped(|walker| {
+                    walker.list(&clause.0);
+                    walker.list(&clause.1.list);
+                });
+            }
+            ast::CompoundCommand::Coprocess(coprocess) => {
+                self.beside += 1;
+                self.isolated(|walker| {
+                    walker.fed(Stdin::Unknown, |walker| walker.command(&coprocess.body));
+                });
+                self.beside -= 1;
+            }
+        }
+    }
+
+    fn case(&mut self, case: &ast::CaseClauseCommand) {
+        let mut part = Part::of("case");
+        part.plain = false;
+        self.word_effects(&case.value.value, &mut part);
+        for pattern in case.cases.iter().flat_map(|item| &item.patterns) {
+            self.word_effects(&pattern.value, &mut part);
+        }
+        self.parts.push(part);
+        self.branches(|walker| {
+            for body in case.cases.iter().filter_map(|item| item.cmd.as_ref()) {
+                walker.list(body);
+            }
+        });
+    }
+
+    /// Only some of it may run: afterwards the folder is the old or the new one.
+    fn branches(&mut self, visit: impl FnOnce(&mut Self)) {
+        let before = self.folders.clone();
+        visit(self);
+        self.folders = self.folders.or(&before);
+    }
+
+    /// A body that moves runs the second time somewhere else.
+    fn looped(&mut self, visit: impl Fn(&mut Self)) {
+        let before = self.folders.clone();
+        visit(self);
+        if self.folders != before {
+            self.folders = Folders::unknown();
+            visit(self);
+            self.folders = Folders::unknown();
+        }
+    }
+
+    /// Visits what runs while a word is expanded; an unreadable word is a confirmation.
+    pub(super) fn word_effects(&mut self, raw: &str, part: &mut Part) -> Vec<word::Arg> {
+        let pwd = self.known_pwd();
+        let mut effects = Effects::default();
+        let args = word::evaluate(raw, self.known(&pwd), &mut effects);
+        self.apply_effects(effects, part);
+        args.unwrap_or_else(|error| {
+            part.confirm(ReasonCode::Unreadable, error.to_string());
+            vec![word::Arg::unknown()]
+        })
+    }
+
+    pub(super) fn body_effects(&mut self, raw: &str, part: &mut Part) -> Option<String> {
+        let pwd = self.known_pwd();
+        let mut effects = Effects::default();
+        let text = word::evaluate_body(raw, self.known(&pwd), &mut effects);
+        self.apply_effects(effects, part);
+        match text {
+            Ok(text) => Some(text),
+            Err(error) => {
+                part.confirm(ReasonCode::Unreadable, error.to_string());
+                None
+            }
+        }
+    }
+
+    pub(super) fn apply_effects(&mut self, effects: Effects, part: &mut Part) {
+        for name in &effects.assigns {
+            self.set_variable(name, None, part);
+        }
+        if effects.hidden_process {
+            part.confirm(ReasonCode::Unreadable, "a command hides inside ${…}");
+        }
+        if effects.prompt {
+            part.confirm(ReasonCode::Opaque, "${…@P} runs whatever the variable holds");
+        }
+        for script in effects.scripts {
+            part.plain = false;
+            part.ask("it runs a command to make its arguments");
+            self.apart(&script);
+        }
+    }
+}
+
+/// Enough of a text to recognise it.
+pub(super) fn shorten(text: &str) -> String {
+    const MOST: usize = 400;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    text.chars().take(MOST).chain("…".chars()).collect()
+}

@@ -1,0 +1,65 @@
+//! Words that are only partly known: what they may still turn out to be.
+//! Looks for what must not happen whatever the unknown part is, or with the literals that the script itself holds.
+
+use zdx_protocol::ReasonCode;
+
+use crate::pattern::UNKNOWN;
+use crate::shell::syntax::word::Arg;
+use crate::shell::walk::Walker;
+use crate::shell::{Concern, Part};
+
+/// More literals than this are not tried.
+const MAX_LITERALS: usize = 32;
+
+impl Walker<'_> {
+    /// A script text with holes in it: what is forbidden in the rest of it is forbidden.
+    pub(crate) fn partly_known(&mut self, words: &[Arg], part: &mut Part) {
+        let text = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+        let text = text.replace(UNKNOWN, "$_");
+        let from = self.parts.len();
+        self.apart(&text);
+        let inner: Vec<Part> = self.parts.split_off(from);
+        for concern in inner.into_iter().flat_map(|part| part.concerns) {
+            if matches!(concern, Concern::Forbidden { .. }) {
+                part.add(concern);
+            }
+        }
+    }
+
+    /// What a word may be when each literal of the script is put in place of what is not known.
+    pub(crate) fn readings(&self, arg: &Arg) -> Vec<Arg> {
+        if !arg.has_unknown() {
+            return Vec::new();
+        }
+        let literals = self.facts.literals.iter().take(MAX_LITERALS);
+        literals.map(|literal| Arg::literal(arg.text.replace(UNKNOWN, literal))).collect()
+    }
+
+    /// Judges every reading of a word, and keeps only what would have to be confirmed or refused.
+    pub(crate) fn each_reading(
+        &mut self,
+        arg: &Arg,
+        part: &mut Part,
+        mut judge: impl FnMut(&mut Self, &Arg, &mut Part),
+    ) {
+        for reading in self.readings(arg) {
+            let from = self.parts.len();
+            let mut probe = Part::of("");
+            judge(self, &reading, &mut probe);
+            let nested: Vec<Part> = self.parts.split_off(from);
+            for concern in nested.into_iter().flat_map(|part| part.concerns).chain(probe.concerns) {
+                let counts = match &concern {
+                    Concern::Forbidden { .. } => true,
+                    // That a reading makes no sense says nothing.
+                    Concern::Confirm { code, .. } => {
+                        !matches!(code, ReasonCode::Opaque | ReasonCode::Unreadable)
+                    }
+                    Concern::Outside { .. } | Concern::Ask { .. } | Concern::Instructions => false,
+                };
+                if counts {
+                    part.add(concern);
+                }
+            }
+        }
+    }
+}

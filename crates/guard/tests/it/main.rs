@@ -1,0 +1,8 @@
+//! Integration tests of the guard: one binary.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod cases;
+mod fuzz;
+mod odd;
+mod properties;
+mod scripts;
