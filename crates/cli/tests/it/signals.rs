@@ -115,6 +115,8 @@ fn a_stalled_reader_does_not_keep_a_second_ctrl_c_from_ending_it() {
             std::thread::yield_now();
         }
     };
+    // Only when the pipe is full does anybody wait for its reader.
+    wait("the pipe is not filled", Box::new(|| rustix::io::ioctl_fionread(&reader).unwrap() > 60_000));
     rustix::process::kill_process(pid, Signal::INT).unwrap();
     let recorded = || zdx.records().iter().any(|record| record["type"] == "interrupted");
     wait("the interruption is not recorded", Box::new(recorded));
