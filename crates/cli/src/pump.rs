@@ -14,6 +14,8 @@ use crate::signals::{Caught, Signals};
 
 /// How long an interrupted engine may take to stop and save.
 const GRACE: Duration = Duration::from_secs(3);
+/// What a reader who does listen needs to take the rest.
+const A_LAST_WORD: Duration = Duration::from_millis(200);
 /// While this much waits to be written, the engine waits too.
 const PAGE_LIMIT: usize = 64 << 10;
 
@@ -25,6 +27,8 @@ pub struct Stage {
     tick: Interval,
     /// Whoever read our stdout has left: to say any more would be noise.
     silent: bool,
+    /// Somebody asked twice to leave: nobody is waited for any more.
+    hurried: bool,
 }
 
 /// Why a turn is over.
@@ -48,7 +52,14 @@ impl Stage {
     pub fn new(front: Front) -> io::Result<Self> {
         let mut tick = tokio::time::interval(Duration::from_secs(1));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Ok(Self { front, page: Page::default(), output: Output::start()?, tick, silent: false })
+        Ok(Self {
+            front,
+            page: Page::default(),
+            output: Output::start()?,
+            tick,
+            silent: false,
+            hurried: false,
+        })
     }
 
     pub fn show(&mut self, event: &Event) {
@@ -78,9 +89,11 @@ impl Stage {
     /// The last words. A signal meanwhile means that the reader is not worth waiting for.
     pub async fn close(&mut self, closing: &Closing<'_>, signals: &mut Signals) -> Option<io::Error> {
         self.front.close(closing, &mut self.page);
+        let hurried = self.hurried;
         tokio::select! {
             () = self.output.pages.settle(&mut self.page) => {}
             _ = signals.next() => {}
+            () = tokio::time::sleep(A_LAST_WORD), if hurried => {}
         }
         self.output.failures.take()
     }
@@ -143,6 +156,7 @@ impl Stage {
             };
             // Whoever asks twice, or waits too long, is not made to wait any longer.
             if let Some((first, _)) = stop {
+                self.hurried = true;
                 return TurnEnd { cause: first, summary };
             }
             self.silent |=
@@ -223,11 +237,12 @@ impl Stage {
                 }
             }
         };
-        tokio::select! {
-            () = last_words => {}
-            () = tokio::time::sleep(GRACE) => {}
-            _ = signals.next() => {}
-        }
+        let hurried = tokio::select! {
+            () = last_words => false,
+            () = tokio::time::sleep(GRACE) => false,
+            _ = signals.next() => true,
+        };
+        self.hurried |= hurried;
     }
 }
 
