@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use crate::code::ToolCode;
 use crate::compaction::Compaction;
-use crate::conversation::{Message, Part, Role, Usage, calls};
+use crate::conversation::{Message, Part, Role, Usage};
 use crate::policy::{Decision, GrantScope};
 use crate::record::{self, Record};
 use crate::todo::Todo;
@@ -252,9 +252,10 @@ impl Transcript {
         &mut self.messages[last].parts
     }
 
-    /// Whether an id names a call already.
+    /// Whether an id names a call already. Asked for every call: nothing is put together for it.
     pub fn has_call(&self, wanted: &str) -> bool {
-        calls(&self.messages).any(|call| call.id == wanted)
+        let mut parts = self.messages.iter().rev().flat_map(|message| &message.parts);
+        parts.any(|part| matches!(part, Part::ToolUse { id, .. } if id == wanted))
     }
 }
 
