@@ -5,19 +5,44 @@ use std::io;
 use std::time::Duration;
 
 use tokio::time::{Instant, Interval, MissedTickBehavior};
-use zdx_protocol::{Command, CommandId, EngineHandle, Event, TurnSummary};
+use zdx_protocol::{ApprovalRequest, Command, CommandId, Decision, EngineHandle, Event, TurnSummary};
 
-use crate::chat::Person;
 use crate::front::{Closing, Front};
 use crate::output::{Output, Page};
 use crate::signals::{Caught, Signals};
 
+pub const ENGINE_GONE: &str = "the engine stopped without a word; this is a bug in zdx";
 /// How long an interrupted engine may take to stop and save.
 const GRACE: Duration = Duration::from_secs(3);
 /// What a reader who does listen needs to take the rest.
 const A_LAST_WORD: Duration = Duration::from_millis(200);
 /// While this much waits to be written, the engine waits too.
 const PAGE_LIMIT: usize = 64 << 10;
+
+/// Who answers when the engine asks.
+pub trait Answers {
+    /// The answer, or the signal that came instead.
+    async fn answer(
+        &mut self,
+        request: &ApprovalRequest,
+        stage: &mut Stage,
+        signals: &mut Signals,
+    ) -> Result<Command, Caught>;
+}
+
+/// The engine does not ask when nobody is there; should it ever, silence must not pass for a yes.
+pub struct Nobody;
+
+impl Answers for Nobody {
+    async fn answer(
+        &mut self,
+        request: &ApprovalRequest,
+        _: &mut Stage,
+        _: &mut Signals,
+    ) -> Result<Command, Caught> {
+        Ok(Command::Answer { request: request.request, decision: Decision::Deny { word: None } })
+    }
+}
 
 /// A renderer and what carries its bytes away.
 pub struct Stage {
@@ -124,7 +149,7 @@ impl Stage {
         command: CommandId,
         engine: &mut EngineHandle,
         signals: &mut Signals,
-        person: &mut Person<'_>,
+        person: &mut impl Answers,
     ) -> TurnEnd {
         let mut stop: Option<(Cause, Instant)> = None;
         let mut summary = None;
@@ -257,7 +282,7 @@ enum Woke {
 
 enum Next {
     More,
-    Ask(Box<zdx_protocol::ApprovalRequest>),
+    Ask(Box<ApprovalRequest>),
     Over,
     Gone,
 }

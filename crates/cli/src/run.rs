@@ -2,16 +2,13 @@
 
 use zdx_protocol::{Command, Event, NoticeLevel};
 
-use crate::chat::Person;
 use crate::exit::{Ending, Failure};
 use crate::front::{Closing, Front};
-use crate::pump::{Cause, Stage, TurnEnd, unless_signalled};
+use crate::pump::{Cause, ENGINE_GONE, Nobody, Stage, TurnEnd, unless_signalled};
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
 use crate::start::{self, Audience};
 use crate::stdin::{self, Asked};
-
-pub const ENGINE_GONE: &str = "the engine stopped without a word; this is a bug in zdx";
 
 pub async fn exec(settings: &Settings, asked: Result<Asked, Failure>) -> Result<Ending, Failure> {
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
@@ -80,7 +77,7 @@ async fn one_turn(
         stage.show(&Event::Notice { level: NoticeLevel::Warning, message });
     }
     let prompt = engine.send(Command::Prompt(gathered.prompt)).await;
-    let end = stage.turn(prompt, &mut engine, signals, &mut Person::Nobody).await;
+    let end = stage.turn(prompt, &mut engine, signals, &mut Nobody).await;
     if end.summary.is_some() {
         stage.shut_down(&mut engine, signals).await;
     }

@@ -10,8 +10,9 @@ use zdx_guard::{PolicyContext, Report, RowError, judge};
 use zdx_protocol::redact::{RedactError, Redactor};
 use zdx_protocol::{Action, Level, Reason, ReasonCode, ToolCode, ToolError, Verdict};
 
+use crate::files::Workspace;
 use crate::tools::registry::Registry;
-use crate::tools::{Shell, ShellSettings, Todos, ToolContext, Workspace, skill, task};
+use crate::tools::{Shell, ShellSettings, Todos, ToolContext, skill, task};
 
 static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
 

@@ -16,8 +16,8 @@ use zdx_protocol::{
     TurnSummary,
 };
 
-use crate::backend::{Backend, TurnIo};
-use crate::call::{Approvals, CallContext, command};
+use crate::backend::Backend;
+use crate::call::{Approvals, CallContext, TurnIo, command};
 use crate::emit::Emitter;
 use crate::history::revert::Way;
 use crate::in_force::Ruler;

@@ -11,41 +11,13 @@ use zdx_protocol::{
 
 use crate::backend::Backend;
 use crate::call::Approvals;
-use crate::config::{ConfigError, Flags};
-use crate::configured::{Configured, Place};
+use crate::config::ConfigError;
+use crate::configured::Configured;
 use crate::engine::{Engine, Inbox, Leave, failed};
-use crate::paths::{Env, Paths};
 use crate::session::{FindError, ForkError, SessionStore};
+use crate::setup::Setup;
 use crate::start::{self, Beginning, Handed, SessionChoice, StartError, Started};
 use crate::trust::{Digest, TrustError, TrustStore};
-
-/// Everything a front end decides once.
-pub struct Setup {
-    pub paths: Paths,
-    pub env: Env,
-    /// Canonical. `Open::Root` leaves it for another.
-    pub root: PathBuf,
-    pub flags: Flags,
-    /// `--agent`.
-    pub agent: Option<String>,
-    /// The folder's own files are trusted for this run.
-    pub trust: bool,
-    /// False: sessions are kept in memory alone.
-    pub save: bool,
-    /// Somebody can answer questions.
-    pub person: bool,
-    pub allow_dangerous: bool,
-    /// So many of the last turns of a resumed session are told again.
-    pub replay: usize,
-    /// This program, re-executed to supervise commands.
-    pub executable: PathBuf,
-}
-
-impl Setup {
-    pub fn place<'a>(&'a self, root: &'a Path) -> Place<'a> {
-        Place { paths: &self.paths, env: &self.env, root, flags: &self.flags, trust: self.trust }
-    }
-}
 
 /// Starts an engine. It has no session before one is opened.
 pub fn spawn(setup: Setup) -> EngineHandle {

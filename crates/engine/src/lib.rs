@@ -10,6 +10,7 @@ mod configured;
 pub mod context;
 mod emit;
 mod engine;
+pub mod files;
 mod git;
 pub mod grants;
 mod guard;
@@ -25,6 +26,7 @@ pub mod project;
 mod queries;
 pub mod secrets;
 pub mod session;
+mod setup;
 mod start;
 mod subagent;
 pub mod tools;
@@ -32,13 +34,14 @@ pub mod trust;
 
 pub use configured::{Configured, Place};
 pub use guard::{GuardSetup, guard, guard_as};
-pub use host::{Setup, spawn};
+pub use host::spawn;
 pub use models::ModelPicker;
+pub use setup::Setup;
 
 /// A backend that follows a script: what every backend relies on is tested with it.
 #[cfg(feature = "testing")]
 pub mod testing {
-    pub use crate::backend::TurnIo;
     pub use crate::backend::scripted::{Factory, Permission, Scripted};
+    pub use crate::call::TurnIo;
     pub use crate::host::spawn_scripted;
 }

@@ -17,11 +17,11 @@ use crate::emit::Emitter;
 use crate::git;
 use crate::grants::Granted;
 use crate::history::{Asker, Digest, Handoff, summarize};
-use crate::host::Setup;
 use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::persona::Personas;
 use crate::session::{FindError, SessionId, SessionStore};
+use crate::setup::Setup;
 use crate::tools::Todos;
 
 /// What a session knows of itself, shared with whoever answers for it.

@@ -24,10 +24,10 @@ use crate::context::complete::Completer;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 use crate::engine::{Cast, Engine};
+use crate::files::workspace::Workspace;
 use crate::grants::{GrantStore, Granted};
 use crate::guard::{GuardSetup, guard};
 use crate::history::Asker;
-use crate::host::Setup;
 use crate::in_force::Ruler;
 use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
@@ -36,12 +36,12 @@ use crate::persona::{self, Persona, PersonaError, Personas};
 use crate::queries::Queries;
 use crate::secrets::{self, SecretsError};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
+use crate::setup::Setup;
 use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
 use crate::tools::skill::SkillTool;
-use crate::tools::task::Task;
-use crate::tools::workspace::Workspace;
+use crate::tools::task::{Launcher, Task};
 use crate::tools::{Todos, ToolContext};
 pub use announcement::Announcement;
 use opened::OpenedSession;
@@ -156,7 +156,7 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
         denied: AtomicU32::default(),
     });
     let allowed = |agent: &str| policy.rules.named("task", &[agent]).level != Level::Deny;
-    if let Some(task) = Task::new(Arc::clone(&subagents), allowed) {
+    if let Some(task) = Task::new(Arc::clone(&subagents) as Arc<dyn Launcher>, allowed) {
         registry.add(Arc::new(task));
     }
     let calls = CallContext { registry: Arc::new(registry), ..calls };

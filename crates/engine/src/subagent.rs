@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -14,14 +15,15 @@ use zdx_protocol::{
     ToolOutput, Transcript, TurnSummary,
 };
 
-use crate::backend::{Backend, Seed, TurnIo};
-use crate::call::CallContext;
+use crate::backend::{Backend, Seed};
+use crate::call::{CallContext, TurnIo};
 use crate::emit::Emitter;
+use crate::files::workspace::Workspace;
 use crate::in_force::InForce;
 use crate::persona::{Persona, Personas};
 use crate::session::{SessionId, SessionLog, SessionStore};
+use crate::tools::task::Launcher;
 use crate::tools::todo::Todos;
-use crate::tools::workspace::Workspace;
 use crate::tools::{RunContext, ToolContext};
 
 /// What a parent reads of a report; the whole is in the child's session.
@@ -73,7 +75,7 @@ impl Subagents {
     }
 
     /// `call` is the parent's call that this is done for.
-    pub async fn run(&self, agent: &str, prompt: String, call: RunContext) -> ToolOutput {
+    async fn run(&self, agent: &str, prompt: String, call: RunContext) -> ToolOutput {
         let child = match self.make(agent, &call.id) {
             Ok(child) => child,
             Err(error) => return ToolOutput::Err(error),
@@ -167,6 +169,17 @@ impl Subagents {
             }
         }
         last_error
+    }
+}
+
+impl Launcher for Subagents {
+    fn launchable(&self) -> Vec<(String, String)> {
+        let known = self.personas.launchable().into_iter();
+        known.map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
+    }
+
+    fn launch(&self, agent: String, prompt: String, call: RunContext) -> BoxFuture<'_, ToolOutput> {
+        async move { self.run(&agent, prompt, call).await }.boxed()
     }
 }
 

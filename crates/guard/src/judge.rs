@@ -1,6 +1,8 @@
 //! Rules, then the preset, then the floors, then whether anybody can be asked: in this order, for every door.
 //! Pure: the disk is only seen through the context's file view.
 
+mod words;
+
 use std::path::Path;
 
 use serde::Serialize;
@@ -12,7 +14,6 @@ use super::protected::{is_instruction, is_protected, is_raw_device};
 use super::rules::{EXTERNAL, Ruling};
 use super::shell::syntax::text::Raw;
 use super::shell::{self, Concern, Part, Surroundings};
-use super::words;
 
 /// One thing that was weighed: a part of a command line, or the action as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

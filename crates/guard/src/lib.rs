@@ -4,13 +4,13 @@
 #![warn(unreachable_pub)]
 
 mod files;
+mod invisible;
 mod judge;
 mod pattern;
 mod protected;
 mod rules;
 mod shell;
 mod table;
-mod words;
 
 use std::collections::HashSet;
 use std::path::PathBuf;

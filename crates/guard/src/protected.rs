@@ -125,7 +125,7 @@ fn same(name: &str, wanted: &str) -> bool {
     let plain: String = name
         .trim_end_matches(['.', ' '])
         .chars()
-        .filter(|c| !crate::shell::syntax::text::is_invisible(*c))
+        .filter(|c| !crate::invisible::is_invisible(*c))
         .flat_map(char::to_lowercase)
         .collect();
     plain == wanted.to_lowercase()

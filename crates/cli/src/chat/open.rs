@@ -6,8 +6,7 @@ use zdx_protocol::{Command, Event, TrustRequest};
 use super::input::Input;
 use super::{Chat, Session, trust};
 use crate::exit::{Ending, Failure};
-use crate::pump::unless_signalled;
-use crate::run::ENGINE_GONE;
+use crate::pump::{ENGINE_GONE, unless_signalled};
 
 pub enum Opened {
     Yes,

@@ -12,7 +12,7 @@ use super::input::{Entry, Input, Lines};
 use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
 use crate::args::Format;
 use crate::front::{dressed, offered};
-use crate::pump::Stage;
+use crate::pump::{Answers, Nobody, Stage};
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
 use crate::{style::Style, terminal};
@@ -49,17 +49,17 @@ impl<'a> Person<'a> {
         let (style, home) = (settings.terminal.style, settings.home());
         Self::Typing(Typing { input, style, home, root: &settings.root })
     }
+}
 
-    /// The answer, or the signal that came instead.
-    pub async fn answer(
+impl Answers for Person<'_> {
+    async fn answer(
         &mut self,
         request: &ApprovalRequest,
         stage: &mut Stage,
         signals: &mut Signals,
     ) -> Result<Command, Caught> {
         let decision = match self {
-            // The engine does not ask when nobody is there; should it ever, silence must not pass for a yes.
-            Self::Nobody => Decision::Deny { word: None },
+            Self::Nobody => return Nobody.answer(request, stage, signals).await,
             Self::Typing(typing) => {
                 let decision = tokio::select! {
                     caught = signals.next() => Err(caught),

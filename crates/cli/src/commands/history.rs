@@ -1,10 +1,10 @@
 //! `zdx sessions fork`, `revert`, `redo` and `summarize`: what can be made of a session that is over.
 
 use serde_json::json;
+use zdx_engine::files::Workspace;
 use zdx_engine::history::revert::{Plan, Way};
 use zdx_engine::history::summarize;
 use zdx_engine::session::Opened;
-use zdx_engine::tools::Workspace;
 use zdx_protocol::display::{labels, plain};
 use zdx_protocol::{Event, record};
 

@@ -1,7 +1,6 @@
 //! Who answers a turn: a model that we drive (`native`); other agents join this enum. What a backend may do meanwhile is
 //! `TurnIo`; what can be asked of it beside a turn is its `View`.
 
-mod io;
 pub(crate) mod native;
 #[cfg(feature = "testing")]
 pub mod scripted;
@@ -11,9 +10,9 @@ use zdx_protocol::query::ModelOffer;
 use zdx_protocol::transcript::ContextSize;
 use zdx_protocol::{ContextUsage, Prompt, ToolError, TurnSummary};
 
+use crate::call::TurnIo;
 use crate::persona::Persona;
 use crate::tools::registry::Registry;
-pub use io::TurnIo;
 
 /// A closed set of what we own, so an enum and not a trait with a dozen defaults. What one of them cannot do is `None`.
 pub enum Backend {

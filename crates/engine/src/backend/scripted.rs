@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use zdx_protocol::{Prompt, TurnSummary};
 
-use super::TurnIo;
+use crate::call::TurnIo;
 pub use crate::call::approve::Permission;
 
 pub trait Scripted: Send + Sync {

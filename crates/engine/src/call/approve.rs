@@ -10,7 +10,7 @@ use zdx_protocol::{
     Reason, ReasonCode, RequestId, ToolCall, ToolCode, ToolError, TurnState, Verdict,
 };
 
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 use crate::in_force::InForce;
 
 /// What is about to happen, without the part that does it.

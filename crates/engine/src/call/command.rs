@@ -14,7 +14,7 @@ use zdx_protocol::{
 use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Plan, gate};
 use super::life::{self, Finish, Start};
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 use crate::tools::{CommandOutput, End, RunOptions, ShellError, command_result};
 
 /// A command and who wants it.

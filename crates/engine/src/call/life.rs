@@ -5,7 +5,7 @@ use std::time::Duration;
 use zdx_protocol::display::diff::{CUT, first_changed_line};
 use zdx_protocol::{Action, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolOutput};
 
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 
 const DIFF_LIMIT: usize = 32 << 10;
 

@@ -4,6 +4,7 @@
 mod approvals;
 pub(crate) mod approve;
 pub(crate) mod command;
+mod io;
 pub(crate) mod life;
 mod run;
 
@@ -14,6 +15,7 @@ use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 
 pub use approvals::Approvals;
+pub use io::TurnIo;
 pub use run::{Ready, Refused, admit, run, single};
 
 /// What a running call may say before somebody listens; the rest is dropped.

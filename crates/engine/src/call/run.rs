@@ -14,7 +14,7 @@ use zdx_protocol::{Arguments, CallOrigin, Event, ToolCall, ToolCode, ToolError, 
 use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Plan, gate};
 use super::life::{self, Finish, Start};
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 use crate::secrets;
 use crate::tools::{Prepared, RunContext};
 

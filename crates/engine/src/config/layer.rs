@@ -9,8 +9,8 @@ use super::error::ConfigError;
 use super::provider;
 use super::schema::{self, Key, Match};
 use super::tree::{self, Format, Node, Shape, Table};
+use crate::files::workspace::{FileError, Workspace};
 use crate::paths::{Paths, read_regular};
-use crate::tools::workspace::{FileError, Workspace};
 
 const LARGEST_FILE: usize = 1 << 20;
 /// A file full of unknown keys must not flood the screen.

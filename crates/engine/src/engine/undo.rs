@@ -3,8 +3,8 @@
 use zdx_protocol::Event;
 
 use super::Engine;
+use crate::files::Workspace;
 use crate::history::revert::{Plan, RevertError, Way};
-use crate::tools::Workspace;
 
 impl Engine {
     pub(super) async fn undo(&self, way: Way) -> Result<(), RevertError> {

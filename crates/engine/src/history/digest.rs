@@ -7,7 +7,7 @@ use zdx_protocol::record::{Shell, ShellEnd, ToolUse};
 use zdx_protocol::transcript::{Entries, Entry, Turns};
 use zdx_protocol::{Record, Todo, TodoStatus, ToolOutput};
 
-use crate::tools::text::first;
+use crate::files::text::first;
 use crate::tools::{Registry, called_command};
 
 /// What is kept of one prompt or answer.

@@ -2,10 +2,8 @@
 //! Contents are kept while tools work (`journal`), and used when a user goes back (`revert`).
 
 mod ask;
-mod blobs;
 mod digest;
 mod handoff;
-mod journal;
 pub mod revert;
 mod summary;
 
@@ -13,8 +11,6 @@ mod summary;
 mod tests;
 
 pub use ask::{Asker, NoAnswer};
-pub use blobs::Blobs;
 pub use digest::Digest;
 pub use handoff::{Bundle, Handoff};
-pub use journal::{Draft, Journal, KEPT};
 pub use summary::{Summary, summarize};

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use zdx_protocol::{Event, FileChange, FileState, Target, Transcript};
 
-use super::Blobs;
-use crate::tools::workspace::{FileError, Permissions, Workspace};
+use crate::files::Blobs;
+use crate::files::workspace::{FileError, Permissions, Workspace};
 
 /// A file longer than this was not written by a tool of ours.
 const MOST: u64 = 64 << 20;

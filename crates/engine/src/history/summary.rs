@@ -7,7 +7,7 @@ use zdx_protocol::todo::checklist;
 
 use super::ask::{Asker, NoAnswer};
 use super::digest::Digest;
-use crate::tools::text::first;
+use crate::files::text::first;
 
 /// What the model is shown of a session: it must fit a small context.
 const SHOWN: usize = 10 << 10;

@@ -7,8 +7,8 @@ use zdx_protocol::record::{self, Record};
 use zdx_protocol::{Event, Role, Transcript};
 
 use super::revert::{Conflict, Plan, RevertError, Way, Why};
-use super::{Blobs, Journal};
-use crate::tools::Workspace;
+use crate::files::Workspace;
+use crate::files::{Blobs, Journal, KEPT};
 
 struct Place {
     dir: tempfile::TempDir,
@@ -153,7 +153,7 @@ fn a_change_by_hand_between_two_of_ours_is_not_lost() {
 #[test]
 fn what_was_not_kept_is_not_touched() {
     let mut place = Place::new();
-    place.put("large", &"x".repeat(usize::try_from(super::KEPT).unwrap() + 1), 0o644);
+    place.put("large", &"x".repeat(usize::try_from(KEPT).unwrap() + 1), 0o644);
     place.turn();
     place.write("large", "small");
     let result = place.go(Way::Back(None));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::yaml::{Entry, Fault, table};
-use crate::tools::workspace::{FileError, Workspace};
+use crate::files::workspace::{FileError, Workspace};
 use crate::trust::Digest;
 
 mod repair;

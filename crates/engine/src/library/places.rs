@@ -8,8 +8,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::frontmatter::Document;
+use crate::files::workspace::Workspace;
 use crate::paths::Paths;
-use crate::tools::workspace::Workspace;
 use crate::trust::TrustedFiles;
 
 /// Ours first, then the others', as they stand in a project and under home.

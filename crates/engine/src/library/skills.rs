@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::frontmatter::{Document, LibraryError, first_paragraph};
 use super::places::{Found, Gathered, Kind, Places, Scope};
-use crate::tools::text::{LIMIT, first};
-use crate::tools::workspace::Workspace;
+use crate::files::text::{LIMIT, first};
+use crate::files::workspace::Workspace;
 
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;

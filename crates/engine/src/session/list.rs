@@ -14,7 +14,7 @@ use super::file::{OpenFile, file_path};
 use super::load::{Loaded, OpenError, Opened, Scan};
 use super::log::SessionLog;
 use super::{SessionId, load, reason, tail};
-use crate::history::Blobs;
+use crate::files::Blobs;
 
 /// The header and the first prompt are looked for in this much of a file.
 const HEAD: u64 = 32 << 10;

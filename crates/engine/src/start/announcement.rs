@@ -6,8 +6,8 @@ use zdx_protocol::{Event, NoticeLevel, SessionInfo};
 use super::opened::OpenedSession;
 use crate::backend::View;
 use crate::engine::Engine;
-use crate::host::Setup;
 use crate::persona::Persona;
+use crate::setup::Setup;
 
 pub struct Announcement {
     info: SessionInfo,

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::{Arguments, Event, NoticeLevel, Part, Transcript};
 
 use super::{Handed, SessionChoice, StartError};
-use crate::history::Journal;
-use crate::host::Setup;
+use crate::files::Journal;
 use crate::in_force::Lent;
 use crate::library::Skills;
 use crate::session::{SessionId, SessionLog, SessionStore};
+use crate::setup::Setup;
 
 pub struct OpenedSession {
     pub log: SessionLog,

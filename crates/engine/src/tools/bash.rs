@@ -11,8 +11,8 @@ use zdx_protocol::{Action, Origin, Preview, ToolCode, ToolError, ToolOutput, Too
 
 use super::input::{Input, invalid};
 use super::shell::{Captured, CommandOutput, End, RunOptions, ShellError};
-use super::text::last;
 use super::{Prepared, RunContext, Tool, ToolContext};
+use crate::files::text::last;
 
 /// What an interrupted command's error repeats of its output.
 const SO_FAR: usize = 2 * 1024;

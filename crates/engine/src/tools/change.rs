@@ -11,8 +11,8 @@ use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 
-use super::text::first;
-use super::workspace::{FileError, Workspace};
+use crate::files::text::first;
+use crate::files::workspace::{FileError, Workspace};
 
 /// Files above this are neither compared nor edited.
 pub const MOST: u64 = 32 * 1024 * 1024;

@@ -12,8 +12,8 @@ use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, Tool
 
 use super::change::{Change, MOST, adds_mask, changed_since};
 use super::input::{Input, invalid};
-use super::workspace::{FileError, Workspace, near_names};
 use super::{Prepared, Tool, ToolContext, off_thread};
+use crate::files::workspace::{FileError, Workspace, near_names};
 
 pub(super) mod nearest;
 

@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
 
 use super::input::Input;
-use super::text::LIMIT;
 use super::walk::{self, Firsts, Kind, Next, Pattern, SortKey, Tree};
-use super::workspace::Workspace;
 use super::{Prepared, RunContext, Tool, ToolContext};
+use crate::files::text::LIMIT;
+use crate::files::workspace::Workspace;
 
 const SHOWN: usize = 200;
 const MOST_SHOWN: u64 = 2000;

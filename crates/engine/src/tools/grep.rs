@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
 
 use super::input::{Input, invalid};
-use super::text::first;
 use super::walk::{self, Kind, Next, Pattern, SortKey, Tree};
-use super::workspace::{FileError, Workspace};
 use super::{Prepared, RunContext, Tool, ToolContext};
+use crate::files::text::first;
+use crate::files::workspace::{FileError, Workspace};
 
 mod hits;
 mod lines;

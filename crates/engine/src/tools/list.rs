@@ -13,8 +13,8 @@ use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
 
 use super::input::Input;
 use super::walk::{self, Firsts, Kind, Next, SortKey, Tree};
-use super::workspace::Workspace;
 use super::{Prepared, RunContext, Tool, ToolContext};
+use crate::files::workspace::Workspace;
 
 const DEPTH: u64 = 2;
 const MOST_ENTRIES: usize = 400;

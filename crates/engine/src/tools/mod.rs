@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::files::Workspace;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -24,17 +25,14 @@ pub mod shell;
 pub(crate) mod skill;
 pub mod supervisor;
 pub(crate) mod task;
-pub mod text;
 pub(crate) mod todo;
 mod walk;
-pub(crate) mod workspace;
 mod write;
 
 pub use bash::envelope as command_result;
 pub use registry::Registry;
 pub use shell::{CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings};
 pub use todo::Todos;
-pub use workspace::Workspace;
 
 pub trait Tool: Send + Sync {
     /// Name, aliases, description and schema, as a model is told them.

@@ -13,10 +13,10 @@ use zdx_protocol::{Action, Operation, Preview, ToolError, ToolSpec};
 
 use super::change::changed_since;
 use super::input::{Input, invalid};
-use super::text::first;
 use super::walk::shown;
-use super::workspace::Workspace;
 use super::{Prepared, Tool, ToolContext, off_thread};
+use crate::files::text::first;
+use crate::files::workspace::Workspace;
 
 mod commit;
 mod envelope;

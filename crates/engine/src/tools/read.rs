@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Action, Preview, Target, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
-use super::text::{LIMIT, before_cut, decode, first};
-use super::workspace::{FileError, Opened, near_names};
 use super::{Prepared, RunContext, Tool, ToolContext};
+use crate::files::text::{LIMIT, before_cut, decode, first};
+use crate::files::workspace::{FileError, Opened, near_names};
 
 pub struct Read {
     spec: ToolSpec,

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolSpec};
 
 use super::input::{Input, invalid};
-use super::text::LIMIT;
 use super::{Prepared, RunContext, Tool, ToolContext, off_thread};
+use crate::files::text::LIMIT;
 use crate::in_force::Lent;
 use crate::library::Skills;
 

@@ -3,29 +3,32 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Map, Value, json};
-use zdx_protocol::{Action, Preview, ToolError, ToolSpec};
+use zdx_protocol::{Action, Preview, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
 use super::{Prepared, RunContext, Tool, ToolContext};
-use crate::subagent::Subagents;
+
+/// Who launches agents: the tool knows neither what they are made of nor where they work.
+pub trait Launcher: Send + Sync {
+    /// Name and purpose of everyone that may be launched.
+    fn launchable(&self) -> Vec<(String, String)>;
+
+    /// Has an agent do a piece of work for this call; what comes of it is the call's result.
+    fn launch(&self, agent: String, prompt: String, call: RunContext) -> BoxFuture<'_, ToolOutput>;
+}
 
 pub struct Task {
     spec: ToolSpec,
-    subagents: Arc<Subagents>,
+    launcher: Arc<dyn Launcher>,
 }
 
 impl Task {
     /// None when there is nobody to launch.
-    pub fn new(subagents: Arc<Subagents>, allowed: impl Fn(&str) -> bool) -> Option<Self> {
-        let agents: Vec<(String, String)> = subagents
-            .personas
-            .launchable()
-            .into_iter()
-            .filter(|(name, _)| allowed(name))
-            .map(|(name, about)| (name.to_owned(), about.to_owned()))
-            .collect();
+    pub fn new(launcher: Arc<dyn Launcher>, allowed: impl Fn(&str) -> bool) -> Option<Self> {
+        let mut agents = launcher.launchable();
+        agents.retain(|(name, _)| allowed(name));
         if agents.is_empty() {
             return None;
         }
@@ -52,7 +55,7 @@ impl Task {
             description: Cow::Owned(description),
             schema,
         };
-        Some(Self { spec, subagents })
+        Some(Self { spec, launcher })
     }
 }
 
@@ -80,8 +83,8 @@ impl Tool for Task {
         let (agent, prompt) = asked(input)?;
         let action = Action::Task { agent: agent.clone() };
         let preview = Preview::Text { text: prompt.clone() };
-        let subagents = Arc::clone(&self.subagents);
-        let run = move |run: RunContext| async move { subagents.run(&agent, prompt, run).await }.boxed();
+        let launcher = Arc::clone(&self.launcher);
+        let run = move |run: RunContext| async move { launcher.launch(agent, prompt, run).await }.boxed();
         Ok(Prepared { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
     }
 }

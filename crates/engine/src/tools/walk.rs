@@ -11,8 +11,8 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Target, ToolCode, ToolError, ToolOutput};
 
-use super::workspace::{Workspace, near_names};
 use super::{RunContext, ToolContext};
+use crate::files::workspace::{Workspace, near_names};
 
 mod pattern;
 

@@ -10,8 +10,8 @@ use zdx_protocol::{Action, Operation, Preview, Target, ToolError, ToolSpec};
 
 use super::change::{Before, Change, adds_mask, changed_since, look};
 use super::input::Input;
-use super::workspace::{FileError, Workspace};
 use super::{Prepared, Tool, ToolContext, off_thread};
+use crate::files::workspace::{FileError, Workspace};
 
 pub struct Write {
     spec: ToolSpec,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use libtest_mimic::Trial;
 use tokio::sync::mpsc;
-use zdx_engine::tools::text::LIMIT;
+use zdx_engine::files::text::LIMIT;
 use zdx_engine::tools::{End, RunOptions};
 
 use crate::kit::{Bench, stdout, trial};

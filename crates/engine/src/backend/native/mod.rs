@@ -8,8 +8,8 @@ use std::sync::Arc;
 use zdx_models::{Client, Endpoint, ModelError, Thinking};
 use zdx_protocol::{Prompt, ToolCode, ToolError, ToolSpec, Transcript, TurnSummary};
 
-use super::TurnIo;
 use crate::cache::Cache;
+use crate::call::TurnIo;
 use crate::config::Config;
 use crate::context::budget::{Budget, Frame, Gauge};
 use crate::models::{Chosen, ModelPicker};

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use zdx_protocol::Target;
 
 use super::{Author, Form, Mention, What, trimmed};
-use crate::tools::Workspace;
-use crate::tools::text::{before_cut, decode};
-use crate::tools::workspace::FileError;
+use crate::files::Workspace;
+use crate::files::text::{before_cut, decode};
+use crate::files::workspace::FileError;
 
 const LARGEST: usize = 64 * 1024;
 const LARGEST_TOTAL: usize = 256 * 1024;

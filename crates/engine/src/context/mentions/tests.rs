@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-use crate::tools::Workspace;
+use crate::files::Workspace;
 
 struct Desk {
     _dir: tempfile::TempDir,

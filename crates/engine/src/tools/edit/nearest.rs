@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use similar::TextDiff;
 
-use super::super::text::first;
+use crate::files::text::first;
 
 const SHOWN_LINES: usize = 8;
 const SHOWN_WIDTH: usize = 160;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::super::text::LIMIT;
 use super::super::walk::SortKey;
 use super::lines::{Lines, Piece};
+use crate::files::text::LIMIT;
 
 pub struct Hits {
     limit: usize,

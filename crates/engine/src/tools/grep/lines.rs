@@ -7,7 +7,7 @@ use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
-use super::super::text::{LIMIT, after_cut, before_cut, decode};
+use crate::files::text::{LIMIT, after_cut, before_cut, decode};
 
 /// Of a long line so much is shown, around the first match.
 const LINE: usize = 400;

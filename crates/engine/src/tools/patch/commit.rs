@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::{ToolCode, ToolError};
 
 use super::super::change::MOST;
-use super::super::workspace::{Aside, FileError, Permissions, Staged, Workspace};
 use super::plan::{Plan, PlannedFile};
+use crate::files::workspace::{Aside, FileError, Permissions, Staged, Workspace};
 
 pub fn commit(workspace: &Workspace, plan: &Plan) -> Result<(), ToolError> {
     let mut work = Work { workspace, new_folders: new_folders(plan), done: Vec::new(), aside: Vec::new() };

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use zdx_protocol::redact::RedactStream;
 
 use self::progress::Progress;
-use crate::tools::text::{LIMIT, after_cut, before_cut, decode, first, last};
+use crate::files::text::{LIMIT, after_cut, before_cut, decode, first, last};
 
 mod progress;
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::files::text;
 
 #[test]
 fn a_file_comes_whole() {

@@ -1,6 +1,8 @@
 //! What can be said of a command before it is read: its size and the characters in it.
 //! Never looks at syntax.
 
+use crate::invisible::is_invisible;
+
 /// Longest command that is read at all.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;
 
@@ -23,15 +25,6 @@ pub(crate) fn check(text: &str) -> Option<Raw> {
     }
     let hidden = |c: &char| (c.is_control() && *c != '\n' && *c != '\t') || is_invisible(*c);
     text.chars().find(hidden).map(Raw::Hidden)
-}
-
-/// Bidirectional controls, zero-width characters, tags, fillers: what a dialog cannot show as it is.
-pub(crate) fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
-        | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
-        | '\u{3164}' | '\u{FE00}'..='\u{FE0D}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
-        | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
 #[cfg(test)]

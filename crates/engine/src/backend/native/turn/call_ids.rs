@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use zdx_protocol::{ToolCall, ToolCode, ToolError};
 
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 
 /// A call under the id it keeps. With a fault it is answered, not run.
 pub struct Identified {

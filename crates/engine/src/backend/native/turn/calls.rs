@@ -12,7 +12,7 @@ use zdx_protocol::{Action, CallOrigin, Event, ToolCall, ToolError, ToolOutput, T
 use super::call_ids::Identified;
 use super::repeat::RepeatGuard;
 use super::wave::{Ended, Wave};
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 use crate::call::life::{self, Finish};
 use crate::call::{self, Ready, Refused};
 use crate::context::cap::ResultRoom;

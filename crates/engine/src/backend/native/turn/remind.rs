@@ -3,7 +3,7 @@
 
 use zdx_protocol::{Event, Prompt, Todo, TodoStatus, Transcript};
 
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 
 const EVERY: u32 = 10;
 const TITLE: usize = 120;

@@ -11,7 +11,7 @@ use zdx_protocol::{
 
 use super::super::Native;
 use super::stream::{self, Broken};
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 use crate::context::budget::{Gauge, Lesson};
 use crate::context::compact::{self, Plan, summary};
 use crate::context::prune;

@@ -13,7 +13,7 @@ use super::remind::remind;
 use super::room;
 use super::stream::{self, Broken};
 use super::validate::Check;
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 use crate::context::cap::ResultRoom;
 
 pub async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> TurnSummary {

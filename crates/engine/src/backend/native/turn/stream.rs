@@ -10,7 +10,7 @@ use zdx_protocol::{Event, Message, TurnState, Usage};
 use super::super::Native;
 use super::call_ids::{AnswerIds, CallIds, Identified};
 use super::room::Overflow;
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 
 /// What the model said in one answer.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use zdx_protocol::{CallOrigin, CheckResult, Checked, Event, Origin};
 
-use crate::backend::TurnIo;
+use crate::call::TurnIo;
 use crate::call::command::{Wanted, report, run_gated};
 use crate::config::Config;
 use crate::tools::End;

@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use crate::tools::text::{after_cut, decode, unfinished};
+use crate::files::text::{after_cut, decode, unfinished};
 
 /// What one piece carries at most; of more, the end is what a screen shows anyway.
 const PIECE: usize = 8 * 1024;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Decision, Event, ToolCall, ToolOutput};
 
-use crate::call::approve::{self, Permission};
-use crate::call::{self, Approvals, CallContext};
+use super::approve::{self, Permission};
+use super::{Approvals, CallContext};
 use crate::emit::Emitter;
 use crate::grants::Granted;
 use crate::in_force::InForce;
@@ -38,7 +38,7 @@ impl TurnIo {
 
     /// Has one call run here, by our tools and under our rules: its whole life is told, and its result comes back.
     pub async fn call(&self, call: ToolCall) -> ToolOutput {
-        call::single(call, self).await
+        super::single(call, self).await
     }
 
     /// What the person says to something that another agent will do itself. Nothing: the turn was interrupted.

@@ -14,7 +14,7 @@ use zdx_protocol::Target;
 
 use super::open::{Folders, regular};
 use super::{FileError, Workspace};
-use crate::history::{Blobs, Draft};
+use crate::files::{Blobs, Draft};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {

@@ -7,7 +7,7 @@ use std::path::Path;
 use zdx_protocol::Target;
 
 use super::{FileError, Workspace};
-use crate::history::{Draft, KEPT};
+use crate::files::{Draft, KEPT};
 
 impl Workspace {
     /// To be called before anything of the file, or of the folders it lies in, is touched.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use zdx_guard::{Entry, FileView};
 use zdx_protocol::{Target, ToolCode, ToolError};
 
-use crate::history::{Blobs, Journal};
+use crate::files::{Blobs, Journal};
 
 mod beneath;
 mod journal;

@@ -3,8 +3,8 @@
 
 use zdx_protocol::{Level, Reason, ReasonCode};
 
-use super::PolicyContext;
-use super::judge::PartFinding;
+use super::PartFinding;
+use crate::PolicyContext;
 
 /// More than these make nobody wiser.
 const MOST: usize = 4;

@@ -1,0 +1,12 @@
+//! Files as everything above this sees them: which one is meant and whether it is inside (`workspace`), replaced whole or not
+//! at all, with what it held before kept aside (`journal`, `blobs`), and text in it cut between characters (`text`).
+//! Below everything: knows no tool, no session and no configuration.
+
+mod blobs;
+mod journal;
+pub mod text;
+pub mod workspace;
+
+pub use blobs::Blobs;
+pub use journal::{Draft, Journal, KEPT};
+pub use workspace::Workspace;

@@ -1,0 +1,35 @@
+//! What a front end decides once, before there is a session.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::Flags;
+use crate::configured::Place;
+use crate::paths::{Env, Paths};
+
+/// Everything a front end decides once.
+pub struct Setup {
+    pub paths: Paths,
+    pub env: Env,
+    /// Canonical. `Open::Root` leaves it for another.
+    pub root: PathBuf,
+    pub flags: Flags,
+    /// `--agent`.
+    pub agent: Option<String>,
+    /// The folder's own files are trusted for this run.
+    pub trust: bool,
+    /// False: sessions are kept in memory alone.
+    pub save: bool,
+    /// Somebody can answer questions.
+    pub person: bool,
+    pub allow_dangerous: bool,
+    /// So many of the last turns of a resumed session are told again.
+    pub replay: usize,
+    /// This program, re-executed to supervise commands.
+    pub executable: PathBuf,
+}
+
+impl Setup {
+    pub fn place<'a>(&'a self, root: &'a Path) -> Place<'a> {
+        Place { paths: &self.paths, env: &self.env, root, flags: &self.flags, trust: self.trust }
+    }
+}
