@@ -3,7 +3,8 @@
 //!
 //! A path is resolved once, every link followed; that is what is judged and shown. It is then opened component by
 //! component from a held descriptor with no link followed, so what was judged is what is opened, or nothing is: a link
-//! swapped in between ends the walk. This needs no `openat2`, so old kernels are as safe as new ones.
+//! swapped in between ends the walk. This needs no `openat2`, so old kernels are as safe as new ones; where many files of
+//! one folder are read, `beneath` uses it as a shortcut.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
