@@ -28,7 +28,7 @@ use crate::files::workspace::Workspace;
 use crate::grants::{GrantStore, Granted};
 use crate::guard::{GuardSetup, guard};
 use crate::history::Asker;
-use crate::in_force::Ruler;
+use crate::in_force::{Lent, Ruler};
 use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
 use crate::models::ModelPicker;
@@ -138,11 +138,7 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     policy.rules = Arc::clone(&persona.rules);
     let lent = opened.lent(&library.skills);
 
-    let mut registry = Registry::standard();
-    let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
-    if let Some(skill) = SkillTool::new(&library.skills, allowed, lent.clone()) {
-        registry.add(Arc::new(skill));
-    }
+    let registry = with_skills(&library.skills, &policy, &lent);
     let calls =
         CallContext { registry: Arc::new(registry.clone()), tools, grants: grants.clone(), approvals };
     let subagents = Arc::new(Subagents {
@@ -155,11 +151,7 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
         now: Mutex::default(),
         denied: AtomicU32::default(),
     });
-    let allowed = |agent: &str| policy.rules.named("task", &[agent]).level != Level::Deny;
-    if let Some(task) = Task::new(Arc::clone(&subagents) as Arc<dyn Launcher>, allowed) {
-        registry.add(Arc::new(task));
-    }
-    let calls = CallContext { registry: Arc::new(registry), ..calls };
+    let calls = CallContext { registry: Arc::new(with_tasks(registry, &subagents, &policy)), ..calls };
     let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen };
     let backend = match scripted {
         Some(scripted) => scripted,
@@ -191,6 +183,25 @@ pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let cast = Cast { personas, persona, subagents };
     let engine = Engine::new(emit, backend, calls, ruler, cast, queries);
     Ok(Started { engine, announcement })
+}
+
+/// What every session has, and the skills that may be loaded.
+fn with_skills(skills: &Skills, policy: &PolicyContext, lent: &Lent) -> Registry {
+    let mut registry = Registry::standard();
+    let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
+    if let Some(skill) = SkillTool::new(skills, allowed, lent.clone()) {
+        registry.add(Arc::new(skill));
+    }
+    registry
+}
+
+/// And the agents that may be launched.
+fn with_tasks(mut registry: Registry, subagents: &Arc<Subagents>, policy: &PolicyContext) -> Registry {
+    let allowed = |agent: &str| policy.rules.named("task", &[agent]).level != Level::Deny;
+    if let Some(task) = Task::new(Arc::clone(subagents) as Arc<dyn Launcher>, allowed) {
+        registry.add(Arc::new(task));
+    }
+    registry
 }
 
 /// Nothing starts MCP servers yet; whoever configured one must not wait for its tools.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
+use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
 use super::input::Input;
 use super::walk::{self, Firsts, Kind, Next, Pattern, SortKey, Tree};
@@ -69,14 +69,7 @@ impl Tool for Glob {
             };
             walk::search(cx, run, work).boxed()
         };
-        Ok(Prepared {
-            action,
-            preview: Preview::None,
-            doomed: None,
-            line: None,
-            adds_mask: false,
-            run: Box::new(run),
-        })
+        Ok(Prepared::looking(action, Box::new(run)))
     }
 }
 

@@ -11,7 +11,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
+use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
 use super::input::{Input, invalid};
 use super::walk::{self, Kind, Next, Pattern, SortKey, Tree};
@@ -87,14 +87,7 @@ impl Tool for Grep {
         let run = move |run: RunContext| {
             walk::search(cx, run, move |workspace, stop| query.run(workspace, stop)).boxed()
         };
-        Ok(Prepared {
-            action,
-            preview: Preview::None,
-            doomed: None,
-            line: None,
-            adds_mask: false,
-            run: Box::new(run),
-        })
+        Ok(Prepared::looking(action, Box::new(run)))
     }
 }
 

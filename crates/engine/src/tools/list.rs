@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Action, Preview, Target, ToolError, ToolSpec};
+use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
 use super::input::Input;
 use super::walk::{self, Firsts, Kind, Next, SortKey, Tree};
@@ -65,14 +65,7 @@ impl Tool for List {
             };
             walk::search(cx, run, work).boxed()
         };
-        Ok(Prepared {
-            action,
-            preview: Preview::None,
-            doomed: None,
-            line: None,
-            adds_mask: false,
-            run: Box::new(run),
-        })
+        Ok(Prepared::looking(action, Box::new(run)))
     }
 }
 

@@ -60,6 +60,13 @@ pub struct Prepared {
     pub run: RunFn,
 }
 
+impl Prepared {
+    /// A call that only looks: there is nothing to show before it, and nothing that could stand in its way.
+    fn looking(action: Action, run: RunFn) -> Self {
+        Self { action, preview: Preview::None, doomed: None, line: None, adds_mask: false, run }
+    }
+}
+
 /// What tools of one session share.
 #[derive(Clone)]
 pub struct ToolContext {

@@ -7,7 +7,7 @@ use std::io;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Action, Preview, Target, ToolCode, ToolError, ToolOutput, ToolSpec};
+use zdx_protocol::{Action, Target, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
 use super::{Prepared, RunContext, Tool, ToolContext};
@@ -62,14 +62,7 @@ impl Tool for Read {
         let action = Action::Read { tool: "read".to_owned(), targets: vec![target.clone()] };
         let cx = cx.clone();
         let run = move |run: RunContext| run_read(cx, run, target, lines).boxed();
-        Ok(Prepared {
-            action,
-            preview: Preview::None,
-            doomed: None,
-            line: offset,
-            adds_mask: false,
-            run: Box::new(run),
-        })
+        Ok(Prepared { line: offset, ..Prepared::looking(action, Box::new(run)) })
     }
 }
 
