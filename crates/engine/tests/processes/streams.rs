@@ -22,6 +22,7 @@ pub fn trials() -> Vec<Trial> {
         trial("a_server_answers_round_after_round", rounds),
         trial("a_server_says_its_complaints_apart", apart),
         trial("arguments_folder_and_variables_arrive_as_given", as_given),
+        trial("a_server_holds_its_three_streams_and_nothing_else_of_ours", nothing_else),
         trial("many_bytes_both_ways_do_not_deadlock", many_bytes),
         trial("a_closed_input_ends_a_server", closed_input),
         trial("a_server_that_still_talks_can_end", still_talks),
@@ -98,6 +99,23 @@ async fn as_given() {
     assert!(!lines.contains(&"PAGER=cat"), "{said}");
 }
 
+async fn nothing_else() {
+    let bench = Bench::new();
+    let mut child = script(&bench, "ls -l /proc/$$/fd; true").await;
+    let said = rest(&mut child.stdout).await;
+    let held = said.lines().filter_map(|line| line.split_once(" -> "));
+    let held = held.filter_map(|(line, what)| Some((line.rsplit(' ').next()?.parse::<u32>().ok()?, what)));
+    let (streams, more): (Vec<_>, Vec<_>) = held.partition(|(number, _)| *number < 3);
+    let streams: Vec<&str> = streams.into_iter().map(|(_, what)| what).collect();
+    assert!(streams.len() == 3 && streams.iter().all(|stream| stream.starts_with("pipe:")), "{said}");
+    // Whoever started the tests may have left something open for all.
+    let ours = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let ours: Vec<_> = ours.filter_map(|entry| std::fs::read_link(entry.path()).ok()).collect();
+    for (_, what) in more {
+        assert!(!streams.contains(&what) && ours.iter().any(|held| held.as_os_str() == what), "{said}");
+    }
+}
+
 async fn many_bytes() {
     let bench = Bench::new();
     // No shell between: `cat` itself is the program.
@@ -148,8 +166,13 @@ async fn waits() {
 
 async fn left_running() {
     let bench = Bench::new();
-    let mut child = script(&bench, "setsid sleep 100 & exit 0").await;
+    let mut child = script(&bench, "setsid sleep 100 >/dev/null 2>&1 & exit 0").await;
     assert_eq!(child.wait().await, End::Exited(0));
+    // The streams end with those who hold them; the supervisor, which stays, does not.
+    in_time("its output ends", async { assert_eq!(rest(&mut child.stdout).await, "") }).await;
+    in_time("its complaints end", async { assert_eq!(rest(&mut child.stderr).await, "") }).await;
+    let unread = child.stdin.write_all(b"hello").await.unwrap_err();
+    assert_eq!(unread.kind(), io::ErrorKind::BrokenPipe);
     assert!(!living_in(bench.dir.path()).is_empty());
     assert_eq!(child.stop(AMPLE).await, End::Exited(0));
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
