@@ -33,6 +33,7 @@ pub fn trials() -> Vec<Trial> {
         trial("a_dropped_server_takes_its_family_along", dropped),
         trial("a_server_whose_supervisor_was_killed_does_not_stay", killed_supervisor),
         trial("a_server_whose_supervisor_was_stopped_can_be_stopped", stopped_supervisor),
+        trial("a_start_of_a_server_may_be_given_up", given_up),
         trial("when_zdx_is_killed_no_server_survives", killed_client),
         trial("a_program_that_cannot_run_is_told_by_its_name", cannot_run),
     ]
@@ -219,11 +220,27 @@ async fn killed_supervisor() {
 
 async fn stopped_supervisor() {
     let bench = Bench::new();
-    let child =
-        script(&bench, "trap '' TERM; kill -STOP $PPID; touch ready; while :; do sleep 1; done").await;
+    let deaf = "trap '' TERM; read -r line; kill -STOP $PPID; touch ready; while :; do sleep 1; done";
+    let mut child = script(&bench, deaf).await;
+    child.stdin.write_all(b"go\n").await.unwrap();
     until_made(bench.dir.path(), &["ready"]).await;
     assert_eq!(child.stop(Duration::ZERO).await, End::Signalled(9));
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
+}
+
+async fn given_up() {
+    let bench = Bench::new();
+    let start = async {
+        // Its supervisor may be stopped before it can say that the program runs.
+        let child = script(&bench, "kill -STOP $PPID; touch ready; while :; do sleep 1; done").await;
+        std::future::pending::<()>().await;
+        drop(child);
+    };
+    tokio::select! {
+        () = start => {}
+        () = until_made(bench.dir.path(), &["ready"]) => {}
+    }
+    until_deserted(bench.dir.path()).await;
 }
 
 /// Plays zdx in a process of its own, with one server that it talks to and one that is deaf.

@@ -1,7 +1,7 @@
 //! Programs that stay (MCP servers, ACP agents, language servers): started like commands, under a supervisor, but talked
 //! to over their three streams. What they say comes raw, as protocols need it: who shows it to anybody masks it first.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, copy, sink};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -67,12 +67,15 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    fn new(supervised: Supervised) -> Self {
+    /// Returns when the program runs; given up before that, the start is undone.
+    async fn start(supervised: Supervised, arguments: Vec<OsString>) -> Result<Self, ShellError> {
+        let (begun, begins) = oneshot::channel();
         let (ended, end) = watch::channel(None);
         let stop = CancellationToken::new();
         let pid = supervised.pid();
-        let task = tokio::spawn(attend(supervised, ended, stop.clone()));
-        Self { pid, end, stop: stop.drop_guard(), task }
+        let task = tokio::spawn(attend(supervised, arguments, begun, ended, stop.clone()));
+        let process = Self { pid, end, stop: stop.drop_guard(), task };
+        begins.await.unwrap_or(Err(ShellError::Lost)).map(|()| process)
     }
 
     /// Of its supervisor, which is also its session.
@@ -103,7 +106,23 @@ impl ChildProcess {
 /// What is told of a program whose own end nobody saw: when its supervisor was lost, zdx kills what it finds.
 const KILLED: End = End::Signalled(9);
 
-async fn attend(mut supervised: Supervised, ended: watch::Sender<Option<End>>, stop: CancellationToken) {
+async fn attend(
+    mut supervised: Supervised,
+    arguments: Vec<OsString>,
+    begun: oneshot::Sender<Result<(), ShellError>>,
+    ended: watch::Sender<Option<End>>,
+    stop: CancellationToken,
+) {
+    let begins = tokio::select! {
+        begins = supervised.begin(&arguments) => begins,
+        () = stop.cancelled() => Err(ShellError::Lost),
+    };
+    if begins.is_err() {
+        supervised.stop().await;
+        let _ = begun.send(begins);
+        return;
+    }
+    let _ = begun.send(begins);
     let heard = tokio::select! {
         heard = supervised.ended() => heard.ok(),
         () = stop.cancelled() => None,
@@ -130,22 +149,19 @@ impl Shell {
     /// ends.
     pub async fn spawn(&self, spec: ChildSpec) -> Result<Child, ShellError> {
         let ChildSpec { program, args, cwd, env: own } = spec;
-        let arguments: Vec<&OsStr> =
-            std::iter::once(&program).chain(&args).map(OsString::as_os_str).collect();
-        let variables = own.iter().flat_map(|(name, value)| [name.as_os_str(), value.as_os_str()]);
-        if arguments.iter().copied().chain(variables).any(|text| text.as_bytes().contains(&0)) {
+        let mut arguments = vec![program];
+        arguments.extend(args);
+        let variables = own.iter().flat_map(|(name, value)| [name, value]);
+        if arguments.iter().chain(variables).any(|text| text.as_bytes().contains(&0)) {
             return Err(ShellError::Nul);
         }
         let mut env = self.env.clone();
         env.retain(|(name, _)| own.iter().all(|(set, _)| set != name));
-        env.extend(own.iter().cloned());
+        env.extend(own);
 
         let (theirs, stdin) = pipe().map_err(|source| self.not_started(source))?;
-        let (mut supervised, stdout, stderr) = self.supervise(&env, &cwd, theirs)?;
-        if let Err(error) = supervised.begin(&arguments).await {
-            supervised.stop().await;
-            return Err(error);
-        }
-        Ok(Child { stdin, stdout, stderr, process: ChildProcess::new(supervised) })
+        let (supervised, stdout, stderr) = self.supervise(&env, &cwd, theirs)?;
+        let process = ChildProcess::start(supervised, arguments).await?;
+        Ok(Child { stdin, stdout, stderr, process })
     }
 }

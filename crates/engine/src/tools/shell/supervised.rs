@@ -70,7 +70,7 @@ impl Supervised {
     }
 
     /// Returns when the program runs. Once only: a call that was given up halfway can only be stopped.
-    pub async fn begin(&mut self, arguments: &[&OsStr]) -> Result<(), ShellError> {
+    pub async fn begin(&mut self, arguments: &[impl AsRef<OsStr>]) -> Result<(), ShellError> {
         let answer = async {
             self.control.write_all(&message::arguments(arguments)?).await?;
             self.status().await
@@ -78,7 +78,7 @@ impl Supervised {
         match answer.await {
             Ok(Status::Started) => Ok(()),
             Ok(Status::NotStarted(errno)) => {
-                let program = arguments.first().map(Into::into).unwrap_or_default();
+                let program = arguments.first().map(|program| program.as_ref().into()).unwrap_or_default();
                 Err(ShellError::Start { program, source: io::Error::from_raw_os_error(errno) })
             }
             Ok(Status::Exited { .. } | Status::Signalled { .. }) | Err(_) => Err(ShellError::Lost),

@@ -48,11 +48,11 @@ pub fn receive_stdin(control: &UnixStream) -> io::Result<OwnedFd> {
 }
 
 /// The program first. No argument may hold a NUL.
-pub fn arguments(arguments: &[&OsStr]) -> io::Result<Vec<u8>> {
-    let length: usize = arguments.iter().map(|argument| argument.len() + 1).sum();
+pub fn arguments(arguments: &[impl AsRef<OsStr>]) -> io::Result<Vec<u8>> {
+    let length: usize = arguments.iter().map(|argument| argument.as_ref().len() + 1).sum();
     let mut message = u32::try_from(length).map_err(io::Error::other)?.to_le_bytes().to_vec();
     for argument in arguments {
-        message.extend_from_slice(argument.as_bytes());
+        message.extend_from_slice(argument.as_ref().as_bytes());
         message.push(0);
     }
     Ok(message)
@@ -145,7 +145,7 @@ mod tests {
         let given = [OsStr::new("program"), OsStr::new(""), odd, OsStr::new("")];
         let message = arguments(&given).unwrap();
         assert_eq!(read_arguments(&message[..]).unwrap(), given);
-        assert_eq!(read_arguments(&arguments(&[]).unwrap()[..]).unwrap(), [""; 0]);
+        assert_eq!(read_arguments(&arguments(&[] as &[&OsStr]).unwrap()[..]).unwrap(), [""; 0]);
         let cut = read_arguments(&message[..message.len() - 1]).unwrap_err();
         assert_eq!(cut.kind(), io::ErrorKind::UnexpectedEof);
     }
