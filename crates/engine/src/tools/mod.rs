@@ -31,7 +31,9 @@ mod write;
 
 pub use bash::envelope as command_result;
 pub use registry::Registry;
-pub use shell::{CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings};
+pub use shell::{
+    Child, ChildProcess, ChildSpec, CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings,
+};
 pub use todo::Todos;
 
 pub trait Tool: Send + Sync {

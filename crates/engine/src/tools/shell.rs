@@ -1,12 +1,16 @@
 //! Processes that tools start: groups, time limits, floods, and nothing left behind.
 //! Judges no command: what arrives here was allowed to run.
 
-use std::ffi::OsString;
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -14,13 +18,18 @@ use zdx_protocol::redact::{RedactStream, Redactor};
 
 use self::capture::{Capture, Spill};
 use self::supervised::Supervised;
-use super::supervisor::{self, Status};
 
 mod capture;
+mod child;
 mod environment;
 mod supervised;
 
 pub use capture::Captured;
+pub use child::{Child, ChildProcess, ChildSpec};
+
+const SHELL: &str = "/bin/sh";
+/// The kernel takes no longer argument; one byte is kept for the guard in `script`.
+const MAX_COMMAND: usize = 128 * 1024 - 2;
 
 /// How long a finished command's pipes may stay open before its result goes out without their end.
 const LINGER: Duration = Duration::from_millis(500);
@@ -82,9 +91,9 @@ pub struct Background {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    #[error("the command is {0} bytes long, a shell takes at most {max}: write it to a file and run that", max = supervisor::MAX_COMMAND)]
+    #[error("the command is {0} bytes long, a shell takes at most {max}: write it to a file and run that", max = MAX_COMMAND)]
     TooLong(usize),
-    #[error("the command holds a NUL character, which no shell can run")]
+    #[error("the command holds a NUL character, which no program can be given")]
     Nul,
     #[error("the working folder {0} was moved away, and something else may lie there now: start zdx anew")]
     Moved(PathBuf),
@@ -122,42 +131,36 @@ impl Shell {
     /// the last two cases. A future that is dropped midway takes the command with it.
     pub async fn run(&self, command: &str, options: RunOptions) -> Result<CommandOutput, ShellError> {
         let RunOptions { id, cwd, timeout, cancel, progress } = options;
-        if command.len() > supervisor::MAX_COMMAND {
+        if command.len() > MAX_COMMAND {
             return Err(ShellError::TooLong(command.len()));
         }
         if command.contains('\0') {
             return Err(ShellError::Nul);
         }
-        let (mut supervised, stdout, stderr) =
-            Supervised::start(&self.supervisor, &self.env, &cwd).map_err(|source| match cwd.is_dir() {
-                true => ShellError::Start { program: self.supervisor.clone(), source },
-                false => ShellError::NoFolder(cwd.clone()),
-            })?;
+        let nothing = File::open("/dev/null").map_err(|source| self.not_started(source))?;
+        let (mut supervised, stdout, stderr) = self.supervise(&self.env, &cwd, nothing.into())?;
+        let script = script(command);
+        let arguments = [OsStr::new(SHELL), OsStr::new("-c"), OsStr::new(&*script)];
         let spill = |stream| Spill::new(self.spill_dir.as_deref(), &id, stream);
         let mask = || RedactStream::new(Arc::clone(&self.redactor));
         let mut stdout = Capture::pump(stdout, spill("stdout"), mask(), progress.clone());
         let mut stderr = Capture::pump(stderr, spill("stderr"), mask(), progress);
 
-        let status = tokio::select! {
+        let ran = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(End::Cancelled),
             () = super::expired(timeout) => Err(End::TimedOut(timeout.unwrap_or_default())),
-            status = supervised.run(command) => Ok(status),
+            ended = async { supervised.begin(&arguments).await?; supervised.ended().await } => Ok(ended),
         };
-        let (end, more) = match status {
+        let (end, more) = match ran {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(error)) => {
+                supervised.stop().await;
+                return Err(error);
+            }
             Err(stopped) => {
                 supervised.stop().await;
                 (stopped, false)
-            }
-            Ok(Ok(Status::Exited { code, more })) => (End::Exited(code), more),
-            Ok(Ok(Status::Signalled { signal, more })) => (End::Signalled(signal), more),
-            Ok(Ok(Status::NotStarted(errno))) => {
-                let source = io::Error::from_raw_os_error(errno);
-                return Err(ShellError::Start { program: supervisor::SHELL.into(), source });
-            }
-            Ok(Err(_)) => {
-                supervised.stop().await;
-                return Err(ShellError::Lost);
             }
         };
         let closed = tokio::time::timeout(LINGER, async {
@@ -176,17 +179,26 @@ impl Shell {
         Ok(CommandOutput { stdout: stdout.finish(), stderr: stderr.finish(), end, background })
     }
 
-    fn leave(&self, mut supervised: Supervised, id: String, command: &str) {
+    fn supervise(
+        &self,
+        env: &[(OsString, OsString)],
+        cwd: &Path,
+        stdin: OwnedFd,
+    ) -> Result<(Supervised, ChildStdout, ChildStderr), ShellError> {
+        Supervised::start(&self.supervisor, env, cwd, stdin).map_err(|source| match cwd.is_dir() {
+            true => self.not_started(source),
+            false => ShellError::NoFolder(cwd.to_owned()),
+        })
+    }
+
+    fn not_started(&self, source: io::Error) -> ShellError {
+        ShellError::Start { program: self.supervisor.clone(), source }
+    }
+
+    fn leave(&self, supervised: Supervised, id: String, command: &str) {
         let background = Background { id, command: command.to_owned(), pid: supervised.pid() };
         let stop = CancellationToken::new();
-        let stopped = stop.clone();
-        let task = tokio::spawn(async move {
-            tokio::select! {
-                () = supervised.gone() => {}
-                () = stopped.cancelled() => supervised.stop().await,
-            }
-            supervised.reap().await;
-        });
+        let task = tokio::spawn(supervised.stay(stop.clone()));
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         left.retain(|left| !left.task.is_finished());
         left.push(Left { background, stop, task });
@@ -216,5 +228,25 @@ impl Drop for Shell {
         for left in left {
             left.stop.cancel();
         }
+    }
+}
+
+/// `sh -c -x` would take the command for an option.
+fn script(command: &str) -> Cow<'_, str> {
+    match command.starts_with(['-', '+']) {
+        true => format!(" {command}").into(),
+        false => command.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_never_an_option_of_the_shell() {
+        assert_eq!(script("-x"), " -x");
+        assert_eq!(script("+x"), " +x");
+        assert_eq!(script("ls -x"), "ls -x");
     }
 }

@@ -16,6 +16,7 @@ mod kit;
 mod left_behind;
 mod output;
 mod stopping;
+mod streams;
 mod wait;
 
 fn main() -> ExitCode {
@@ -27,10 +28,15 @@ fn main() -> ExitCode {
         left_behind::play_zdx();
         return ExitCode::SUCCESS;
     }
+    if first == streams::PLAY_CLIENT {
+        streams::play_client();
+        return ExitCode::SUCCESS;
+    }
     let mut trials: Vec<Trial> = Vec::new();
     trials.extend(output::trials());
     trials.extend(envelope::trials());
     trials.extend(stopping::trials());
     trials.extend(left_behind::trials());
+    trials.extend(streams::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

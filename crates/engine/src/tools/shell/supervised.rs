@@ -1,9 +1,9 @@
-//! zdx's end of a supervisor: start it, hand it a command, hear how it ended, stop it.
+//! zdx's end of a supervisor: start it, hand it a program to run, hear how that ended, stop it.
 //! Keeps the promise of two seconds even when the supervisor itself was stopped or killed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,9 +12,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio_util::sync::CancellationToken;
 
+use super::super::supervisor::ARGUMENT;
+use super::super::supervisor::message::{self, Status};
 use super::super::supervisor::tree::Family;
-use super::super::supervisor::{ARGUMENT, Status};
+use super::{End, ShellError};
 
 /// The supervisor's own grace is 500 ms; what it has not done by then zdx does itself.
 const PATIENCE: Duration = Duration::from_millis(1400);
@@ -25,18 +28,24 @@ const ROUNDS: usize = 30;
 
 pub struct Supervised {
     control: UnixStream,
+    /// Came over the socket and was not asked for yet.
+    heard: Vec<u8>,
     /// Not waited for before it was stopped, so that until then its process id is its own.
     child: Child,
     pid: u32,
 }
 
 impl Supervised {
+    /// The program that it will `begin` gets this standard input.
     pub fn start(
         program: &Path,
         env: &[(OsString, OsString)],
         cwd: &Path,
+        stdin: OwnedFd,
     ) -> io::Result<(Self, ChildStdout, ChildStderr)> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        message::send_stdin(&ours, stdin.as_fd())?;
+        drop(stdin);
         ours.set_nonblocking(true)?;
         let mut child = Command::new(program)
             .arg0("zdx")
@@ -52,28 +61,78 @@ impl Supervised {
         else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        Ok((Self { control: UnixStream::from_std(ours)?, child, pid }, stdout, stderr))
+        let control = UnixStream::from_std(ours)?;
+        Ok((Self { control, heard: Vec::new(), child, pid }, stdout, stderr))
     }
 
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Once only: a call that was given up halfway can only be stopped.
-    pub async fn run(&mut self, command: &str) -> io::Result<Status> {
-        let length = u32::try_from(command.len()).map_err(io::Error::other)?;
-        let mut message = length.to_le_bytes().to_vec();
-        message.extend_from_slice(command.as_bytes());
-        self.control.write_all(&message).await?;
-        let mut status = [0; Status::SIZE];
-        self.control.read_exact(&mut status).await?;
-        Status::decode(status).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    /// Returns when the program runs. Once only: a call that was given up halfway can only be stopped.
+    pub async fn begin(&mut self, arguments: &[impl AsRef<OsStr>]) -> Result<(), ShellError> {
+        let answer = async {
+            self.control.write_all(&message::arguments(arguments)?).await?;
+            self.status().await
+        };
+        match answer.await {
+            Ok(Status::Started) => Ok(()),
+            Ok(Status::NotStarted(errno)) => {
+                let program = arguments.first().map(|program| program.as_ref().into()).unwrap_or_default();
+                Err(ShellError::Start { program, source: io::Error::from_raw_os_error(errno) })
+            }
+            Ok(Status::Exited { .. } | Status::Signalled { .. }) | Err(_) => Err(ShellError::Lost),
+        }
+    }
+
+    /// How the program ended, and whether something it started still runs.
+    pub async fn ended(&mut self) -> Result<(End, bool), ShellError> {
+        let status = self.status().await.ok();
+        status.and_then(end).ok_or(ShellError::Lost)
+    }
+
+    /// As `ended`, if that was told already.
+    pub fn told(&mut self) -> Option<(End, bool)> {
+        self.next().and_then(end)
+    }
+
+    async fn status(&mut self) -> io::Result<Status> {
+        loop {
+            if let Some(status) = self.next() {
+                return Ok(status);
+            }
+            if self.hear().await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Status> {
+        let status = *self.heard.first_chunk()?;
+        self.heard.drain(..status.len());
+        Status::decode(status)
+    }
+
+    /// May be given up at any time: what came is kept.
+    async fn hear(&mut self) -> io::Result<usize> {
+        let mut words = [0; 16];
+        let count = self.control.read(&mut words).await?;
+        self.heard.extend_from_slice(&words[..count]);
+        Ok(count)
     }
 
     /// Returns when the supervisor is, and so the family.
     pub async fn gone(&mut self) {
-        let mut rest = [0; 16];
-        while matches!(self.control.read(&mut rest).await, Ok(1..)) {}
+        while matches!(self.hear().await, Ok(1..)) {}
+    }
+
+    /// Lets what is left of the family run until it ends or is to be stopped.
+    pub async fn stay(mut self, stop: CancellationToken) {
+        tokio::select! {
+            () = self.gone() => {}
+            () = stop.cancelled() => self.stop().await,
+        }
+        self.reap().await;
     }
 
     /// Ends the whole family, whatever it takes.
@@ -101,9 +160,17 @@ impl Supervised {
     }
 }
 
+fn end(status: Status) -> Option<(End, bool)> {
+    match status {
+        Status::Exited { code, more } => Some((End::Exited(code), more)),
+        Status::Signalled { signal, more } => Some((End::Signalled(signal), more)),
+        Status::Started | Status::NotStarted(_) => None,
+    }
+}
+
 /// For supervisors that cannot do it themselves any more.
 fn put_down(supervisor: Pid) {
-    let family = Family { supervisor, shell: None };
+    let family = Family { supervisor, leader: None };
     for _ in 0..ROUNDS {
         if family.kill() {
             break;

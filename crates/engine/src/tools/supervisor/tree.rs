@@ -14,7 +14,7 @@ pub struct Family {
     pub supervisor: Pid,
     /// Leader of the command's group; unknown outside the supervisor. Read only where no process table can be.
     #[cfg_attr(target_os = "linux", expect(dead_code))]
-    pub shell: Option<Pid>,
+    pub leader: Option<Pid>,
 }
 
 #[cfg(target_os = "linux")]
@@ -76,17 +76,17 @@ impl Family {
     }
 }
 
-/// No process table to read: the shell's group stands for the family.
+/// No process table to read: the program's group stands for the family.
 #[cfg(not(target_os = "linux"))]
 impl Family {
     pub fn signal(self, signal: Signal) {
-        if let Some(shell) = self.shell {
-            let _ = rustix::process::kill_process_group(shell, signal);
+        if let Some(leader) = self.leader {
+            let _ = rustix::process::kill_process_group(leader, signal);
         }
     }
 
     pub fn kill(self) -> bool {
-        self.shell.is_none_or(|shell| rustix::process::kill_process_group(shell, Signal::KILL).is_err())
+        self.leader.is_none_or(|leader| rustix::process::kill_process_group(leader, Signal::KILL).is_err())
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     fn a_child_is_family_and_a_stranger_is_not() {
         let mut child = std::process::Command::new("/bin/sleep").arg("60").spawn().unwrap();
         let pid = Pid::from_child(&child);
-        let mine = Family { supervisor: rustix::process::getpid(), shell: None }.members();
+        let mine = Family { supervisor: rustix::process::getpid(), leader: None }.members();
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(mine.contains(&pid));
