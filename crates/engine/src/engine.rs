@@ -21,7 +21,7 @@ use crate::call::{Approvals, CallContext, TurnIo, command};
 use crate::emit::Emitter;
 use crate::history::revert::Way;
 use crate::in_force::Ruler;
-use crate::library::{Commands, Expanded};
+use crate::library::Expanded;
 use crate::persona::{Persona, Personas};
 use crate::queries::Queries;
 use crate::subagent::{ParentState, Subagents};
@@ -37,11 +37,7 @@ pub struct Engine {
     personas: Arc<Personas>,
     persona: Arc<Persona>,
     subagents: Arc<Subagents>,
-    /// Slash commands of the user and the project.
-    commands_known: Arc<Commands>,
     queries: Arc<Queries>,
-    /// The preset, if the user chose one in this session.
-    approval: Option<Approval>,
 }
 
 /// Who can be at work, and who is.
@@ -83,8 +79,6 @@ struct Queue {
     leave: Option<Leave>,
     /// Came after the wish to leave: for the session that is opened next.
     later: Vec<Sent>,
-    /// The preset that was last chosen.
-    approval: Option<Approval>,
 }
 
 impl Engine {
@@ -97,32 +91,20 @@ impl Engine {
         queries: Arc<Queries>,
     ) -> Self {
         let Cast { personas, persona, subagents } = cast;
-        let commands_known = Arc::clone(&queries.commands);
         let persona = Arc::new(persona);
-        Self {
-            emit,
-            backend,
-            calls,
-            ruler,
-            personas,
-            persona,
-            subagents,
-            commands_known,
-            queries,
-            approval: None,
-        }
+        Self { emit, backend, calls, ruler, personas, persona, subagents, queries }
     }
 
-    /// The preset that the user chose here, above what configuration says.
-    pub fn chosen_approval(&self) -> Option<Approval> {
-        self.approval
-    }
-
-    pub fn choose_approval(&mut self, approval: Option<Approval>) {
-        self.approval = approval;
-        if let Some(approval) = approval {
+    /// Goes on where another one stopped: what the user chose there stays chosen.
+    pub fn follow(&self, before: &Self) {
+        if let Some(approval) = before.ruler.chosen() {
             self.ruler.set_approval(approval);
         }
+    }
+
+    /// The preset that holds now.
+    pub fn approval(&self) -> Approval {
+        self.ruler.approval()
     }
 
     pub fn emit(&self) -> &Emitter {
@@ -140,7 +122,6 @@ impl Engine {
         loop {
             if let Some(leave) = queue.leave.take() {
                 aside.close().await;
-                self.approval = queue.approval.or(self.approval);
                 return leave;
             }
             if let Some((id, task)) = queue.work.pop_front() {
@@ -354,7 +335,6 @@ impl Queue {
             }
             Command::SetApproval(approval) => {
                 desk.ruler.set_approval(approval);
-                self.approval = Some(approval);
                 aside.tell(desk.emit, vec![Event::ApprovalChanged { approval }, Event::Done { id }]);
             }
             Command::Ask(query) => aside.ask(desk.emit, desk.queries, id, query),

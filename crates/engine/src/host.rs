@@ -234,8 +234,8 @@ impl Host {
         let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
         let started = self.start(Target { root: self.root.clone(), choice }, configured).await;
         match started {
-            Ok(Started { mut engine, announcement }) => {
-                engine.choose_approval(before.chosen_approval());
+            Ok(Started { engine, announcement }) => {
+                engine.follow(&before);
                 before.close().await;
                 announcement.announce(&engine).await;
                 self.session = Some(engine);

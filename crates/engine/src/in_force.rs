@@ -31,14 +31,25 @@ impl Lent {
 pub struct Ruler {
     now: watch::Sender<PolicyContext>,
     lent: Lent,
+    /// The preset, if the user chose one here above what configuration says.
+    chosen: Mutex<Option<Approval>>,
 }
 
 impl Ruler {
     pub fn new(context: PolicyContext, lent: Lent) -> Self {
-        Self { now: watch::Sender::new(context), lent }
+        Self { now: watch::Sender::new(context), lent, chosen: Mutex::default() }
+    }
+
+    pub fn chosen(&self) -> Option<Approval> {
+        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn approval(&self) -> Approval {
+        self.now.borrow().approval
     }
 
     pub fn set_approval(&self, approval: Approval) {
+        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = Some(approval);
         self.now.send_if_modified(|context| {
             let changed = context.approval != approval;
             context.approval = approval;

@@ -382,13 +382,15 @@ fn nothing_of_a_folder_is_used_before_the_question_about_it_is_answered() {
         let from = talk.told.len();
         talk.open(Open::New).await;
         assert!(!talk.told[from..].iter().any(|event| matches!(event, Event::TrustRequested(_))));
+        talk.carry_out(Command::SetApproval(Approval::Paranoid)).await;
         let from = talk.told.len();
         let deciding = talk.engine.send(Command::Trust).await;
         let asked = talk.until(|event| matches!(event, Event::TrustRequested(_))).await;
         let Event::TrustRequested(question) = asked else { unreachable!() };
         talk.carry_out(Command::AnswerTrust { request: question.request, trust: true }).await;
         talk.over(deciding).await;
-        assert!(started(&talk.told[from..]).is_some() && !warned(&talk, from), "it goes on as trusted");
+        let again = started(&talk.told[from..]).expect("it goes on as trusted");
+        assert!(!warned(&talk, from) && again.approval == Approval::Paranoid, "{again:?}");
         match talk.ask(Query::Trust).await {
             Told::Trust(state) => {
                 assert_eq!((state.standing, state.wants.is_empty()), (Standing::Trusted, false));

@@ -64,7 +64,7 @@ impl Engine {
 
     /// A command that nobody defined is a prompt: whether it is a slip, a front end that people type into knows.
     async fn slash(&mut self, prompt: Prompt, name: &str, args: &str) -> Work {
-        let Some(command) = self.commands_known.get(name) else { return Work::Prompt(prompt) };
+        let Some(command) = self.queries.commands.get(name) else { return Work::Prompt(prompt) };
         let expanded = match command.expand(args) {
             Ok(expanded) => expanded,
             Err(error) => return self.refuse(error.to_string()).await,

@@ -52,7 +52,9 @@ impl Announcement {
     }
 
     pub async fn announce(self, engine: &Engine) {
-        engine.emit().emit(Event::SessionStarted(self.info)).await;
+        // A session that goes on keeps the preset that was chosen in it.
+        let info = SessionInfo { approval: engine.approval(), ..self.info };
+        engine.emit().emit(Event::SessionStarted(info)).await;
         for event in self.past {
             engine.emit().emit(Event::Replayed { event: Box::new(event) }).await;
         }
