@@ -133,8 +133,9 @@ fn what_runs_side_by_side_is_told_when_it_happens_and_by_its_own_id() {
     });
     let zdx = place().chat(&server);
     let running = zdx.command().args(["exec", "--format", "json", "-p", "delegate"]).spawn();
-    // The second one's end is told while the first one is still at work.
-    running.wait_for_stdout("quick is done", crate::SOON);
+    // The second one's end is told while the first one is still at work: its report stands in its result
+    // alone, while its words come earlier, as they are said.
+    running.wait_for_stdout(r#""report":"quick is done""#, crate::SOON);
     held.open();
     let out = running.finish(crate::SOON).success();
     let events = out.json_lines();
