@@ -19,9 +19,8 @@ mod words;
 use std::process::ExitCode;
 
 use clap::Parser;
-use zdx_engine::history::revert::Way;
-use zdx_engine::paths::Env;
-use zdx_engine::tools::supervisor;
+use zdx_engine::process::supervisor;
+use zdx_engine::{Env, Way};
 use zdx_protocol::display::{plain, sanitize};
 use zdx_protocol::{Open, SessionPick};
 
@@ -147,7 +146,7 @@ fn resumed(settings: &Settings, id: Option<String>) -> Result<Open, Failure> {
 /// Runs something that writes session files.
 fn converse(run: impl Future<Output = Result<Ending, Failure>>) -> Result<Ending, Failure> {
     block_on(async {
-        zdx_engine::session::ignore_sigxfsz().map_err(Failure::runtime)?;
+        zdx_engine::ignore_sigxfsz().map_err(Failure::runtime)?;
         run.await
     })
 }

@@ -3,10 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use zdx_engine::config::Flags;
-use zdx_engine::paths::{Env, Paths, ensure_dir};
-use zdx_engine::session::SessionStore;
-use zdx_engine::trust::TrustStore;
+use zdx_engine::{Env, Flags, Paths, SessionStore, TrustStore, ensure_dir};
 use zdx_protocol::{Approval, Open, SessionPick};
 
 use crate::args::{ApprovalArg, Format, Options};

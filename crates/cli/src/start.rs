@@ -3,15 +3,11 @@
 
 use std::sync::Arc;
 
-use zdx_engine::config::Resolved;
-use zdx_engine::context::{assemble, load_project_context};
-use zdx_engine::grants::GrantStore;
-use zdx_engine::history::{self, Asker};
-use zdx_engine::library::{Agents, Places};
-use zdx_engine::secrets;
-use zdx_engine::session::SessionId;
-use zdx_engine::tools::supervisor;
-use zdx_engine::{Configured, GuardSetup, ModelPicker, Place, Setup, spawn};
+use zdx_engine::process::supervisor;
+use zdx_engine::{
+    Agents, Asker, Configured, GrantStore, GuardSetup, ModelPicker, Place, Places, Resolved, SessionDigest,
+    SessionId, Setup, assemble, load_project_context, redactor, spawn,
+};
 use zdx_guard::PolicyContext;
 use zdx_models::{Client, Endpoint, ModelError, list_models};
 use zdx_protocol::query::ModelOffer;
@@ -108,7 +104,7 @@ pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failu
 
 /// A session looked back on, and whom to ask about it.
 pub struct Account {
-    pub digest: history::Digest,
+    pub digest: SessionDigest,
     pub asker: Asker,
     pub redactor: Redactor,
     pub notices: Vec<String>,
@@ -118,9 +114,9 @@ pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
     let configured = noticed(settings)?;
     let explicit_model = configured.explicit_model();
     let Resolved { config, notices, .. } = configured.resolved;
-    let mut digest = history::Digest::new();
+    let mut digest = SessionDigest::new();
     settings.sessions().scan(id, |record| digest.note(record)).map_err(Failure::runtime)?;
-    let redactor = secrets::redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
+    let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let asker = Asker { explicit_model, config: Arc::new(config), env: settings.env.clone() };
     Ok(Account { digest, redactor, asker, notices })
 }
@@ -128,7 +124,7 @@ pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
 /// What the provider in use offers, and what the configuration has to say.
 pub async fn models(settings: &Settings) -> Result<(Vec<ModelOffer>, Vec<String>), Failure> {
     let Resolved { config, notices, .. } = noticed(settings)?.resolved;
-    let redactor = secrets::redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
+    let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let client = Client::new(config.timeouts);
     let provider = config.provider.clone();
     let picker = ModelPicker::new(Arc::new(config), settings.env.clone()).map_err(Failure::runtime)?;

@@ -17,18 +17,18 @@ const LARGEST: usize = 256 << 10;
 const MOST_FILES: usize = 200;
 
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub(crate) struct Cache {
     dir: PathBuf,
     ttl: Duration,
 }
 
 impl Cache {
     /// A time of zero keeps nothing.
-    pub fn new(dir: PathBuf, ttl: Duration) -> Self {
+    pub(crate) fn new(dir: PathBuf, ttl: Duration) -> Self {
         Self { dir, ttl }
     }
 
-    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+    pub(crate) fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         let path = self.path(key);
         let age = fs::metadata(&path).ok()?.modified().ok()?.elapsed().ok()?;
         if age > self.ttl {
@@ -39,7 +39,7 @@ impl Cache {
     }
 
     /// A cache that cannot be written is no fault worth telling.
-    pub fn put<T: Serialize>(&self, key: &str, value: &T) {
+    pub(crate) fn put<T: Serialize>(&self, key: &str, value: &T) {
         if self.ttl.is_zero() {
             return;
         }

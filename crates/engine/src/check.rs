@@ -18,7 +18,7 @@ static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
 
 /// The answer to one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Answer {
+pub struct Judged {
     pub verdict: Level,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<ReasonCode>,
@@ -28,7 +28,7 @@ pub struct Answer {
     pub rule: Option<String>,
 }
 
-impl From<Verdict> for Answer {
+impl From<Verdict> for Judged {
     fn from(verdict: Verdict) -> Self {
         let level = verdict.level();
         let (code, reason, rule) = match verdict {
@@ -92,7 +92,7 @@ impl Checker {
     }
 
     /// Judges `{"tool":"bash","input":{"command":"…"}}`.
-    pub fn line(&self, line: &str) -> Result<Answer, CheckError> {
+    pub fn line(&self, line: &str) -> Result<Judged, CheckError> {
         let call: Value = serde_json::from_str(line).map_err(|error| CheckError::Json(error.to_string()))?;
         Ok(judge(&self.action(&call)?, &self.cx).into())
     }
@@ -168,19 +168,19 @@ fn refused(error: ToolError) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use zdx_guard::{Entry, MapView};
+    use zdx_guard::{FileEntry, MapView};
     use zdx_protocol::Approval;
 
     use super::*;
 
     fn cx() -> PolicyContext {
         let mut disk = MapView::default();
-        disk.insert("/w/sub/a", Entry::File);
-        disk.insert("/w/escape", Entry::Link("/etc".into()));
+        disk.insert("/w/sub/a", FileEntry::File);
+        disk.insert("/w/escape", FileEntry::Link("/etc".into()));
         PolicyContext { files: Arc::new(disk), ..PolicyContext::new("/w", Approval::Balanced) }
     }
 
-    fn checked(line: &str) -> Result<Answer, CheckError> {
+    fn checked(line: &str) -> Result<Judged, CheckError> {
         Checker::new(cx()).unwrap().line(line)
     }
 

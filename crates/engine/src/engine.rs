@@ -25,11 +25,11 @@ use crate::library::Expanded;
 use crate::persona::{Persona, Personas};
 use crate::queries::Queries;
 use crate::subagent::{ParentState, Subagents};
-pub use aside::{Aside, failed};
-pub use inbox::Inbox;
+pub(crate) use aside::{Aside, failed};
+pub(crate) use inbox::Inbox;
 use intake::Work;
 
-pub struct Engine {
+pub(crate) struct Engine {
     emit: Emitter,
     backend: Backend,
     calls: CallContext,
@@ -41,7 +41,7 @@ pub struct Engine {
 }
 
 /// Who can be at work, and who is.
-pub struct Cast {
+pub(crate) struct Cast {
     pub personas: Arc<Personas>,
     pub persona: Persona,
     pub subagents: Arc<Subagents>,
@@ -49,7 +49,7 @@ pub struct Cast {
 
 /// Why a session is left.
 #[derive(Debug)]
-pub enum Leave {
+pub(crate) enum Leave {
     Open {
         id: CommandId,
         open: Open,
@@ -82,7 +82,7 @@ struct Queue {
 }
 
 impl Engine {
-    pub fn new(
+    pub(crate) fn new(
         emit: Emitter,
         backend: Backend,
         calls: CallContext,
@@ -96,27 +96,27 @@ impl Engine {
     }
 
     /// Goes on where another one stopped: what the user chose there stays chosen.
-    pub fn follow(&self, before: &Self) {
+    pub(crate) fn follow(&self, before: &Self) {
         if let Some(approval) = before.ruler.chosen() {
             self.ruler.set_approval(approval);
         }
     }
 
     /// The preset that holds now.
-    pub fn approval(&self) -> Approval {
+    pub(crate) fn approval(&self) -> Approval {
         self.ruler.approval()
     }
 
-    pub fn emit(&self) -> &Emitter {
+    pub(crate) fn emit(&self) -> &Emitter {
         &self.emit
     }
 
-    pub fn queries(&self) -> &Queries {
+    pub(crate) fn queries(&self) -> &Queries {
         &self.queries
     }
 
     /// Until something else than this session is wanted.
-    pub async fn run(&mut self, inbox: &mut Inbox) -> Leave {
+    pub(crate) async fn run(&mut self, inbox: &mut Inbox) -> Leave {
         let mut queue = Queue::default();
         let mut aside = Aside::default();
         loop {
@@ -138,7 +138,7 @@ impl Engine {
     }
 
     /// Leaves nothing behind: no child, no unsaved word.
-    pub async fn close(&mut self) {
+    pub(crate) async fn close(&mut self) {
         self.calls.tools.shell.stop_background().await;
         self.emit.sync().await;
     }

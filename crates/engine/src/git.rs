@@ -10,7 +10,7 @@ const LARGEST: usize = 4 << 10;
 const SHORT_HASH: usize = 8;
 
 /// The branch that is checked out in the repository a folder lies in, or the commit when it is on none.
-pub fn branch(folder: &Path) -> Option<String> {
+pub(crate) fn branch(folder: &Path) -> Option<String> {
     let head = text(&git_folder(folder)?.join("HEAD"))?;
     match head.strip_prefix("ref:") {
         Some(name) => {

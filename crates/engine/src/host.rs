@@ -17,7 +17,7 @@ use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::session::{FindError, ForkError, SessionStore};
 use crate::setup::Setup;
 use crate::start::{self, Beginning, Handed, SessionChoice, StartError, Started};
-use crate::trust::{Digest, TrustError, TrustStore};
+use crate::trust::{ContentHash, TrustError, TrustStore};
 
 /// Starts an engine. It has no session before one is opened.
 pub fn spawn(setup: Setup) -> EngineHandle {
@@ -57,7 +57,7 @@ struct Host {
     inbox: Inbox,
     session: Option<Engine>,
     /// What the person was asked to trust and would not: not asked about again.
-    declined: Option<Digest>,
+    declined: Option<ContentHash>,
     /// Questions of all sessions: an answer that comes late must not meet another question of the same number.
     approvals: Approvals,
 }

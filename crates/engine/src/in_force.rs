@@ -10,10 +10,10 @@ use zdx_protocol::Approval;
 
 /// Folders that were lent for reading in this session, wherever they lie: those of the skills it loaded.
 #[derive(Clone, Default)]
-pub struct Lent(Arc<Mutex<Vec<PathBuf>>>);
+pub(crate) struct Lent(Arc<Mutex<Vec<PathBuf>>>);
 
 impl Lent {
-    pub fn extend<'a>(&self, folders: impl IntoIterator<Item = &'a Path>) {
+    pub(crate) fn extend<'a>(&self, folders: impl IntoIterator<Item = &'a Path>) {
         let mut lent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for folder in folders {
             if !lent.iter().any(|known| known == folder) {
@@ -22,13 +22,13 @@ impl Lent {
         }
     }
 
-    pub fn folders(&self) -> Arc<[PathBuf]> {
+    pub(crate) fn folders(&self) -> Arc<[PathBuf]> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_slice().into()
     }
 }
 
 /// The session's own hand on it.
-pub struct Ruler {
+pub(crate) struct Ruler {
     now: watch::Sender<PolicyContext>,
     lent: Lent,
     /// The preset, if the user chose one here above what configuration says.
@@ -36,19 +36,19 @@ pub struct Ruler {
 }
 
 impl Ruler {
-    pub fn new(context: PolicyContext, lent: Lent) -> Self {
+    pub(crate) fn new(context: PolicyContext, lent: Lent) -> Self {
         Self { now: watch::Sender::new(context), lent, chosen: Mutex::default() }
     }
 
-    pub fn chosen(&self) -> Option<Approval> {
+    pub(crate) fn chosen(&self) -> Option<Approval> {
         *self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn approval(&self) -> Approval {
+    pub(crate) fn approval(&self) -> Approval {
         self.now.borrow().approval
     }
 
-    pub fn set_approval(&self, approval: Approval) {
+    pub(crate) fn set_approval(&self, approval: Approval) {
         *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = Some(approval);
         self.now.send_if_modified(|context| {
             let changed = context.approval != approval;
@@ -57,11 +57,11 @@ impl Ruler {
         });
     }
 
-    pub fn set_rules(&self, rules: Arc<Rules>) {
+    pub(crate) fn set_rules(&self, rules: Arc<Rules>) {
         self.now.send_modify(|context| context.rules = rules);
     }
 
-    pub fn in_force(&self) -> InForce {
+    pub(crate) fn in_force(&self) -> InForce {
         InForce { now: self.now.subscribe(), rules: None, lent: self.lent.clone() }
     }
 }

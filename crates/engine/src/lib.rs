@@ -1,47 +1,75 @@
 //! A session's life: who answers a turn, which tools run, what is allowed, what is remembered.
 //! Prints nothing and reads no terminal: commands come in, events go out.
+//!
+//! All modules are private. What stands below is everything that is seen from outside: `spawn` for a conversation, the
+//! rest for commands that answer without one.
+
+// With the feature everything that is seen from outside is there to be counted.
+#![cfg_attr(feature = "testing", warn(unreachable_pub))]
 
 mod backend;
 mod cache;
 mod call;
-pub mod check;
-pub mod config;
+mod check;
+mod config;
 mod configured;
-pub mod context;
+mod context;
 mod emit;
 mod engine;
-pub mod files;
+mod files;
 mod git;
-pub mod grants;
+mod grants;
 mod guard;
-pub mod history;
+mod history;
 mod host;
 mod in_force;
-pub mod library;
+mod library;
 mod logbook;
 mod models;
-pub mod paths;
+mod paths;
 mod persona;
-pub mod project;
+mod project;
 mod queries;
-pub mod secrets;
-pub mod session;
+mod secrets;
+mod session;
 mod setup;
 mod start;
 mod subagent;
-pub mod tools;
-pub mod trust;
+mod tools;
+mod trust;
 
+pub use check::{Checker, run_table};
+pub use config::{Flags, Resolved, Setting, describe, find_config_file, init_text};
 pub use configured::{Configured, Place};
+pub use context::{assemble, load_project_context};
+pub use files::Workspace;
+pub use grants::GrantStore;
 pub use guard::{GuardSetup, guard, guard_as};
+pub use history::{Asker, Handoff, RevertPlan, SessionDigest, Way, summarize};
 pub use host::spawn;
+pub use library::{Agents, Places};
 pub use models::ModelPicker;
+pub use paths::{Env, Paths, ensure_dir};
+pub use project::Project;
+pub use secrets::redactor;
+pub use session::{Opened, SessionId, SessionStore, ignore_sigxfsz};
 pub use setup::Setup;
+pub use trust::{TrustEntry, TrustStore};
 
-/// A backend that follows a script: what every backend relies on is tested with it.
+/// Programs that zdx runs: a command to its end, or one that stays and is talked to over its streams. None outlives zdx.
+pub mod process {
+    pub use crate::tools::supervisor;
+    pub use crate::tools::{
+        Child, ChildProcess, ChildSpec, CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings,
+    };
+}
+
+/// A backend that follows a script: what every backend relies on is tested with it. And what tests of whole calls need.
 #[cfg(feature = "testing")]
 pub mod testing {
     pub use crate::backend::scripted::{Factory, Permission, Scripted};
     pub use crate::call::TurnIo;
+    pub use crate::files::text::LIMIT;
     pub use crate::host::spawn_scripted;
+    pub use crate::tools::{Registry, RunContext, Todos, ToolContext};
 }

@@ -177,7 +177,7 @@ pub fn ensure_dir(dir: &Path) -> io::Result<()> {
 }
 
 /// At most `limit` bytes of a regular file. Never waits: a pipe or a device by that name is refused.
-pub fn read_regular(path: &Path, limit: usize) -> io::Result<Bounded> {
+pub(crate) fn read_regular(path: &Path, limit: usize) -> io::Result<Bounded> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if !file.metadata()?.is_file() {
@@ -196,7 +196,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// Keeps other writers of `file` away until it is dropped; `WouldBlock` when one stays too long. Locks a file of its own
 /// beside it, for the other one is replaced.
-pub fn lock_beside(file: &Path) -> io::Result<File> {
+pub(crate) fn lock_beside(file: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600);
     let lock = options.open(file.with_extension("lock"))?;
@@ -210,7 +210,7 @@ pub fn lock_beside(file: &Path) -> io::Result<File> {
     Err(io::ErrorKind::WouldBlock.into())
 }
 
-pub struct Bounded {
+pub(crate) struct Bounded {
     pub bytes: Vec<u8>,
     /// The file is longer than what was read.
     pub cut: bool,

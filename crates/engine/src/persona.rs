@@ -11,10 +11,10 @@ use crate::library::{AgentProfile, Agents, Mode};
 use crate::tools::registry::Registry;
 
 /// The agent a session starts with when nobody names one.
-pub const DEFAULT: &str = "build";
+pub(crate) const DEFAULT: &str = "build";
 
 /// What all agents of a session are made from.
-pub struct Personas {
+pub(crate) struct Personas {
     pub agents: Agents,
     /// The system prompt without any agent's.
     pub system: String,
@@ -47,7 +47,7 @@ pub enum PersonaError {
 
 impl Personas {
     /// An agent the user talks to.
-    pub fn primary(&self, name: &str) -> Result<Persona, PersonaError> {
+    pub(crate) fn primary(&self, name: &str) -> Result<Persona, PersonaError> {
         let profile = self.find(name, Mode::Primary)?;
         let mut rules = self.rules.clone();
         for table in &profile.permission {
@@ -57,7 +57,7 @@ impl Personas {
     }
 
     /// An agent that another one launches, under that one's rules: its own can only raise them.
-    pub fn subagent(&self, name: &str, under: &Rules) -> Result<Persona, PersonaError> {
+    pub(crate) fn subagent(&self, name: &str, under: &Rules) -> Result<Persona, PersonaError> {
         let profile = self.find(name, Mode::Subagent)?;
         let mut rules = under.clone();
         for table in &profile.permission {
@@ -67,7 +67,7 @@ impl Personas {
     }
 
     /// Name and purpose of everyone a model may launch.
-    pub fn launchable(&self) -> Vec<(&str, &str)> {
+    pub(crate) fn launchable(&self) -> Vec<(&str, &str)> {
         let names = self.agents.names(Mode::Subagent);
         let described = names.into_iter().filter_map(|name| self.agents.get(name));
         described.map(|agent| (agent.name.as_str(), agent.description.as_str())).collect()

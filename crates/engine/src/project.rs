@@ -13,7 +13,7 @@ use zdx_protocol::Want;
 use crate::config::{ConfigBytes, ConfigError, read_project};
 use crate::library::Places;
 use crate::paths::Paths;
-use crate::trust::{Digest, TrustedFiles};
+use crate::trust::{ContentHash, TrustedFiles};
 
 /// A project's files as far as trust is concerned: its configuration, and what of its commands and agents asks for
 /// more than to be read. Read once; what was hashed is what is handed on.
@@ -39,7 +39,7 @@ impl Project {
         };
         let mut files = TrustedFiles::none_of(root);
         if let Some(config) = &config {
-            files.add(&config.file, Digest::of(&config.bytes));
+            files.add(&config.file, ContentHash::of(&config.bytes));
         }
         let mut project = Self { config, files, wants: Vec::new(), notices };
         library::scan(&mut project, &Places::new(root, paths).of_the_project());
@@ -61,7 +61,7 @@ impl Project {
     }
 
     /// Over the sorted paths and contents of all files concerned.
-    pub fn digest(&self) -> Digest {
+    pub fn digest(&self) -> ContentHash {
         self.files.digest()
     }
 

@@ -16,7 +16,7 @@ use crate::context::complete::{Completer, Names};
 use crate::emit::Emitter;
 use crate::git;
 use crate::grants::Granted;
-use crate::history::{Asker, Digest, Handoff, summarize};
+use crate::history::{Asker, Handoff, SessionDigest, summarize};
 use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::persona::Personas;
@@ -25,7 +25,7 @@ use crate::setup::Setup;
 use crate::tools::Todos;
 
 /// What a session knows of itself, shared with whoever answers for it.
-pub struct Queries {
+pub(crate) struct Queries {
     pub setup: Arc<Setup>,
     pub root: PathBuf,
     pub resolved: Resolved,
@@ -47,7 +47,7 @@ pub struct Queries {
 }
 
 /// Why there is no answer.
-pub struct NoAnswer {
+pub(crate) struct NoAnswer {
     pub kind: ErrorKind,
     pub message: String,
 }
@@ -59,11 +59,11 @@ impl NoAnswer {
 }
 
 impl Queries {
-    pub fn set_agent(&self, agent: &str) {
+    pub(crate) fn set_agent(&self, agent: &str) {
         *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = agent.to_owned();
     }
 
-    pub async fn answer(self: Arc<Self>, query: Query) -> Result<Reply, NoAnswer> {
+    pub(crate) async fn answer(self: Arc<Self>, query: Query) -> Result<Reply, NoAnswer> {
         match query {
             Query::Agents => Ok(Reply::Agents(self.agents())),
             Query::Skills => Ok(Reply::Skills(named(
@@ -192,11 +192,11 @@ impl Queries {
     }
 
     /// What the session's file says of it.
-    async fn digest(self: &Arc<Self>) -> Result<Digest, NoAnswer> {
+    async fn digest(self: &Arc<Self>) -> Result<SessionDigest, NoAnswer> {
         let id = self.said()?;
         let store = self.store();
         off_thread(move || {
-            let mut digest = Digest::new();
+            let mut digest = SessionDigest::new();
             let read = store.scan(id, |record| digest.note(record));
             read.map(|_| digest).map_err(|error| NoAnswer::new(ErrorKind::Session, error))
         })
@@ -205,7 +205,7 @@ impl Queries {
 
     /// Whether it is worth leaving this session for what is wanted. What can be told by a look at names is told here, before
     /// anything is interrupted.
-    pub fn may_open(&self, open: &Open) -> Result<(), NoAnswer> {
+    pub(crate) fn may_open(&self, open: &Open) -> Result<(), NoAnswer> {
         let failed = |error: FindError| NoAnswer::new(ErrorKind::Session, error);
         match open {
             Open::New | Open::Resume(SessionPick::Latest | SessionPick::LatestHere) => Ok(()),
@@ -220,7 +220,7 @@ impl Queries {
     }
 
     /// The session, if there is a file of it.
-    pub fn said(&self) -> Result<SessionId, NoAnswer> {
+    pub(crate) fn said(&self) -> Result<SessionId, NoAnswer> {
         let id = self.saved.ok_or_else(|| NoAnswer::new(ErrorKind::Session, "this session is not saved"))?;
         let nothing = || NoAnswer::new(ErrorKind::Session, "nothing was said yet in this session");
         if self.emit.transcript().turns == 0 { Err(nothing()) } else { Ok(id) }
@@ -229,7 +229,7 @@ impl Queries {
 
 impl Queries {
     /// Writes the session down as text; never over a file that is there.
-    pub async fn export(self: Arc<Self>, path: Option<PathBuf>) -> Result<PathBuf, NoAnswer> {
+    pub(crate) async fn export(self: Arc<Self>, path: Option<PathBuf>) -> Result<PathBuf, NoAnswer> {
         let id = self.said()?;
         let path = match path {
             Some(path) => self.root.join(path),

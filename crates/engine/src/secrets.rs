@@ -76,7 +76,7 @@ fn password(url: &str) -> Option<&str> {
 
 /// What masking an event changed.
 #[derive(Debug, PartialEq)]
-pub enum Masked {
+pub(crate) enum Masked {
     Nothing,
     Prompt,
     /// Thinking that its maker signed, as it was: a model accepts it back unchanged or not at all.
@@ -86,7 +86,7 @@ pub enum Masked {
 
 /// Masks what will be saved or shown as final. Deltas and progress are for the screen alone, and a question must show
 /// exactly what would run.
-pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
+pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
     let text = |text: &mut String| match redactor.redact(text) {
         Cow::Borrowed(_) => false,
         Cow::Owned(masked) => {
@@ -198,7 +198,7 @@ pub fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
 }
 
 /// Whether a model was shown a mask in place of a secret: what it writes may repeat it.
-pub fn showed_mask(messages: &[Message]) -> bool {
+pub(crate) fn showed_mask(messages: &[Message]) -> bool {
     let shown = |part: &Part| match part {
         // JSON writes the mask as it is. Errors show what a file holds, too.
         Part::ToolResult { output, .. } => output.text().contains(MASK),

@@ -43,11 +43,11 @@ use crate::tools::shell::{Shell, ShellSettings};
 use crate::tools::skill::SkillTool;
 use crate::tools::task::{Launcher, Task};
 use crate::tools::{Todos, ToolContext};
-pub use announcement::Announcement;
+pub(crate) use announcement::Announcement;
 use opened::OpenedSession;
 
 /// What a session begins with.
-pub struct Beginning {
+pub(crate) struct Beginning {
     pub setup: Arc<Setup>,
     pub root: PathBuf,
     pub configured: Configured,
@@ -58,7 +58,7 @@ pub struct Beginning {
     pub scripted: Option<Backend>,
 }
 
-pub enum SessionChoice {
+pub(crate) enum SessionChoice {
     New,
     Existing(SessionId),
     Unsaved,
@@ -67,7 +67,7 @@ pub enum SessionChoice {
 }
 
 /// A session that changes hands.
-pub struct Handed {
+pub(crate) struct Handed {
     pub log: SessionLog,
     pub transcript: Transcript,
     /// What is told again of it.
@@ -75,13 +75,13 @@ pub struct Handed {
 }
 
 /// A session that nobody has heard of yet.
-pub struct Started {
+pub(crate) struct Started {
     pub engine: Engine,
     pub announcement: Announcement,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub(crate) enum StartError {
     #[error("cannot work in {}: {source}; give another folder with --root", path.display())]
     Root { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
@@ -99,7 +99,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             Self::Model(_) => ErrorKind::Provider,
             Self::Session(_) => ErrorKind::Session,
@@ -111,7 +111,7 @@ impl StartError {
 }
 
 /// Puts a session together. It does nothing before it is run.
-pub async fn start(beginning: Beginning) -> Result<Started, StartError> {
+pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let Beginning { setup, root, mut configured, session, events, approvals, scripted } = beginning;
     let workspace = Workspace::open(&root)
         .map(|workspace| workspace.with_home(setup.env.home()))

@@ -31,7 +31,7 @@ const REPORT_LIMIT: usize = 16 << 10;
 const EVENT_QUEUE: usize = 64;
 
 /// What children are made from. The parent's backend and rules change while it runs: they are read at each launch.
-pub struct Subagents {
+pub(crate) struct Subagents {
     pub personas: Arc<Personas>,
     /// None: the parent is not saved, so neither are its children.
     pub store: Option<SessionStore>,
@@ -48,7 +48,7 @@ pub struct Subagents {
 
 /// The parent as it is at this moment.
 #[derive(Clone)]
-pub struct ParentState {
+pub(crate) struct ParentState {
     pub seed: Seed,
     pub policy: InForce,
 }
@@ -65,12 +65,12 @@ struct Child {
 
 impl Subagents {
     /// The parent's backend and rules, for children launched from now on. None: it launches no agents of ours.
-    pub fn set_parent(&self, state: Option<ParentState>) {
+    pub(crate) fn set_parent(&self, state: Option<ParentState>) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
     /// What was denied to children since this was last asked: the parent's turn answers for them.
-    pub fn take_denied(&self) -> u32 {
+    pub(crate) fn take_denied(&self) -> u32 {
         self.denied.swap(0, Ordering::Relaxed)
     }
 

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use zdx_protocol::{Standing, Want};
 
-pub use store::{Entry, TrustError, TrustStore};
+pub(crate) use store::TrustError;
+pub use store::{TrustEntry, TrustStore};
 
 /// One line for somebody who was not asked.
-pub fn notice(wants: &[Want], standing: Standing) -> Option<String> {
+pub(crate) fn notice(wants: &[Want], standing: Standing) -> Option<String> {
     const NAMED: usize = 6;
     if wants.is_empty() {
         return None;
@@ -36,22 +37,22 @@ pub fn notice(wants: &[Want], standing: Standing) -> Option<String> {
 
 /// The hash of one file, or of all that a project wants trusted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Digest([u8; 32]);
+pub struct ContentHash([u8; 32]);
 
-impl Digest {
+impl ContentHash {
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 }
 
-impl fmt::Display for Digest {
+impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("sha256:")?;
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for Digest {
+impl fmt::Debug for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -62,7 +63,7 @@ impl fmt::Debug for Digest {
 pub struct TrustedFiles {
     root: PathBuf,
     /// By path relative to the root.
-    files: BTreeMap<PathBuf, Digest>,
+    files: BTreeMap<PathBuf, ContentHash>,
 }
 
 impl TrustedFiles {
@@ -71,14 +72,14 @@ impl TrustedFiles {
     }
 
     /// The file's path from the root.
-    pub fn add(&mut self, path: &Path, content: Digest) -> PathBuf {
+    pub fn add(&mut self, path: &Path, content: ContentHash) -> PathBuf {
         let relative = self.relative(path).to_owned();
         self.files.insert(relative.clone(), content);
         relative
     }
 
     /// Over the sorted paths and contents of all of them.
-    pub fn digest(&self) -> Digest {
+    pub fn digest(&self) -> ContentHash {
         let mut hash = Sha256::new();
         for (path, digest) in &self.files {
             let path = path.as_os_str().as_encoded_bytes();
@@ -87,12 +88,12 @@ impl TrustedFiles {
             hash.update(path);
             hash.update(digest.0);
         }
-        Digest(hash.finalize().into())
+        ContentHash(hash.finalize().into())
     }
 
     /// Whether this exact content of this file is trusted. To be asked about the very bytes that will be used: the file
     /// may have changed since the user was asked.
-    pub fn covers(&self, path: &Path, content: &Digest) -> bool {
+    pub fn covers(&self, path: &Path, content: &ContentHash) -> bool {
         self.files.get(self.relative(path)) == Some(content)
     }
 

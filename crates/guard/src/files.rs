@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// One directory entry, not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum FileEntry {
     File,
     Dir,
     Link(PathBuf),
@@ -16,7 +16,7 @@ pub enum Entry {
 
 /// The disk as the guard sees it. Tests give a map, the product gives [`Disk`].
 pub trait FileView: Send + Sync {
-    fn entry(&self, path: &Path) -> Option<Entry>;
+    fn entry(&self, path: &Path) -> Option<FileEntry>;
 }
 
 /// The real disk.
@@ -24,39 +24,39 @@ pub trait FileView: Send + Sync {
 pub struct Disk;
 
 impl FileView for Disk {
-    fn entry(&self, path: &Path) -> Option<Entry> {
+    fn entry(&self, path: &Path) -> Option<FileEntry> {
         let meta = std::fs::symlink_metadata(path).ok()?;
         let kind = meta.file_type();
         Some(if kind.is_symlink() {
             // A link that cannot be read leads nowhere we could vouch for.
-            Entry::Link(std::fs::read_link(path).unwrap_or_else(|_| PathBuf::from("/")))
+            FileEntry::Link(std::fs::read_link(path).unwrap_or_else(|_| PathBuf::from("/")))
         } else if kind.is_dir() {
-            Entry::Dir
+            FileEntry::Dir
         } else if kind.is_file() {
-            Entry::File
+            FileEntry::File
         } else {
-            Entry::Other
+            FileEntry::Other
         })
     }
 }
 
 /// A disk made of a map, for tests and case tables.
 #[derive(Clone, Debug, Default)]
-pub struct MapView(HashMap<PathBuf, Entry>);
+pub struct MapView(HashMap<PathBuf, FileEntry>);
 
 impl MapView {
     /// Adds an entry and the folders above it.
-    pub fn insert(&mut self, path: impl Into<PathBuf>, entry: Entry) {
+    pub fn insert(&mut self, path: impl Into<PathBuf>, entry: FileEntry) {
         let path = path.into();
         for parent in path.ancestors().skip(1) {
-            self.0.entry(parent.to_path_buf()).or_insert(Entry::Dir);
+            self.0.entry(parent.to_path_buf()).or_insert(FileEntry::Dir);
         }
         self.0.insert(path, entry);
     }
 }
 
 impl FileView for MapView {
-    fn entry(&self, path: &Path) -> Option<Entry> {
+    fn entry(&self, path: &Path) -> Option<FileEntry> {
         self.0.get(path).cloned()
     }
 }
@@ -66,7 +66,7 @@ impl FileView for MapView {
 pub struct Located {
     pub path: PathBuf,
     /// Absent when nothing is there yet.
-    pub entry: Option<Entry>,
+    pub entry: Option<FileEntry>,
 }
 
 impl Located {
@@ -75,78 +75,92 @@ impl Located {
     }
 
     pub fn is_dir(&self) -> bool {
-        self.entry == Some(Entry::Dir)
+        self.entry == Some(FileEntry::Dir)
     }
 }
 
+/// As many as the kernel follows.
 const MAX_LINKS: usize = 40;
 
-/// Follows `path` (made absolute by `cwd`) the way the kernel does: `..` leaves the folder a link led to.
-/// Folders above `trusted`, the resolved root, are not looked at again.
-pub fn locate(view: &dyn FileView, trusted: &Path, cwd: &Path, path: &Path) -> Located {
-    let mut links = 0;
-    let mut todo: Vec<PathBuf> = Vec::new();
-    let mut at;
-    if path.is_absolute() {
-        match path.strip_prefix(trusted) {
-            Ok(rest) => {
-                at = trusted.to_path_buf();
-                push_components(&mut todo, rest);
-            }
-            Err(_) => {
-                at = PathBuf::from("/");
-                push_components(&mut todo, path);
-            }
-        }
-    } else {
-        at = cwd.to_path_buf();
-        push_components(&mut todo, path);
-    }
-    let mut entry = Some(Entry::Dir);
-    while let Some(part) = todo.pop() {
-        if part.as_os_str() == ".." {
-            at.pop();
-            entry = Some(Entry::Dir);
-            continue;
-        }
-        let next = at.join(&part);
-        // Below something that is not there, nothing is.
-        entry = if entry.is_none() { None } else { view.entry(&next) };
-        if let Some(Entry::Link(target)) = &entry {
-            // What is open in zdx says nothing about what will be open in a command.
-            if at.starts_with("/proc") && at.ends_with("fd") {
-                entry = Some(Entry::Other);
-                at = next;
-                continue;
-            }
-            links += 1;
-            if links > MAX_LINKS {
-                return Located { path: PathBuf::from("/"), entry: Some(Entry::Other) };
-            }
-            if target.is_absolute() {
-                at = PathBuf::from("/");
-            }
-            let target = target.clone();
-            push_components(&mut todo, &target);
-            entry = Some(Entry::Dir);
-            continue;
-        }
-        at = next;
-    }
-    Located { path: at, entry }
+/// A step of a path that is being followed.
+pub enum Step<'a> {
+    /// To the folder above.
+    Up(&'a Path),
+    /// To this entry of the folder before it.
+    Down(&'a Path),
 }
 
-fn push_components(todo: &mut Vec<PathBuf>, path: &Path) {
-    let start = todo.len();
-    for component in path.components() {
-        match component {
-            Component::Normal(part) => todo.push(PathBuf::from(part)),
-            Component::ParentDir => todo.push(PathBuf::from("..")),
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+/// Follows `path` from the link-free folder `at` (an absolute path from the root) the way the kernel does: `..` leaves the
+/// folder that a link led to, not the one in which the link lies. Each step is told to `visit`, which answers with where a
+/// link leads. None when there is no end of links.
+pub fn follow<E>(
+    at: PathBuf,
+    path: &Path,
+    mut visit: impl FnMut(Step<'_>) -> Result<Option<PathBuf>, E>,
+) -> Result<Option<PathBuf>, E> {
+    let mut at = if path.is_absolute() { PathBuf::from("/") } else { at };
+    let mut ahead = Vec::new();
+    push_components(&mut ahead, path);
+    let mut links = 0;
+    while let Some(part) = ahead.pop() {
+        if part.as_os_str() == ".." {
+            at.pop();
+            visit(Step::Up(&at))?;
+            continue;
+        }
+        let next = at.join(part);
+        match visit(Step::Down(&next))? {
+            None => at = next,
+            Some(_) if links == MAX_LINKS => return Ok(None),
+            Some(target) => {
+                links += 1;
+                if target.is_absolute() {
+                    at = PathBuf::from("/");
+                }
+                push_components(&mut ahead, &target);
+            }
         }
     }
-    if let Some(added) = todo.get_mut(start..) {
-        added.reverse();
+    Ok(Some(at))
+}
+
+/// The next part last.
+fn push_components(ahead: &mut Vec<PathBuf>, path: &Path) {
+    let parts = path.components().rev().filter_map(|component| match component {
+        Component::Normal(part) => Some(PathBuf::from(part)),
+        Component::ParentDir => Some(PathBuf::from("..")),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    });
+    ahead.extend(parts);
+}
+
+/// Where `path` (made absolute by `cwd`) leads. Folders above `trusted`, the resolved root, are not looked at again.
+pub fn locate(view: &dyn FileView, trusted: &Path, cwd: &Path, path: &Path) -> Located {
+    let (from, path) = match path.strip_prefix(trusted) {
+        Ok(below) => (trusted, below),
+        Err(_) => (cwd, path),
+    };
+    let mut entry = Some(FileEntry::Dir);
+    let visit = |step: Step<'_>| {
+        let Step::Down(next) = step else {
+            entry = Some(FileEntry::Dir);
+            return Ok::<_, std::convert::Infallible>(None);
+        };
+        // Below something that is not there, nothing is.
+        entry = entry.as_ref().and_then(|_| view.entry(next));
+        let Some(FileEntry::Link(target)) = entry.clone() else { return Ok(None) };
+        // What is open in zdx says nothing about what will be open in a command.
+        if next.parent().is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd")) {
+            entry = Some(FileEntry::Other);
+            return Ok(None);
+        }
+        entry = Some(FileEntry::Dir);
+        Ok(Some(target))
+    };
+    let Ok(led) = follow(from.to_path_buf(), path, visit);
+    match led {
+        Some(path) => Located { path, entry },
+        None => Located { path: PathBuf::from("/"), entry: Some(FileEntry::Other) },
     }
 }
 
@@ -154,7 +168,7 @@ fn push_components(todo: &mut Vec<PathBuf>, path: &Path) {
 mod tests {
     use super::*;
 
-    fn view(entries: &[(&str, Entry)]) -> MapView {
+    fn view(entries: &[(&str, FileEntry)]) -> MapView {
         let mut view = MapView::default();
         for (path, entry) in entries {
             view.insert(*path, entry.clone());
@@ -166,13 +180,13 @@ mod tests {
     fn links_are_followed_like_the_kernel_does() {
         let root = Path::new("/w");
         let view = view(&[
-            ("/w/a/b", Entry::Dir),
-            ("/w/out", Entry::Link("/etc/passwd".into())),
-            ("/w/sub", Entry::Link("a/b".into())),
-            ("/w/loop", Entry::Link("loop".into())),
-            ("/w/a/up", Entry::Link("../../x".into())),
-            ("/proc/7/fd/0", Entry::Link("/dev/null".into())),
-            ("/proc/self", Entry::Link("7".into())),
+            ("/w/a/b", FileEntry::Dir),
+            ("/w/out", FileEntry::Link("/etc/passwd".into())),
+            ("/w/sub", FileEntry::Link("a/b".into())),
+            ("/w/loop", FileEntry::Link("loop".into())),
+            ("/w/a/up", FileEntry::Link("../../x".into())),
+            ("/proc/7/fd/0", FileEntry::Link("/dev/null".into())),
+            ("/proc/self", FileEntry::Link("7".into())),
         ]);
         let at = |path: &str| locate(&view, root, root, Path::new(path)).path;
         assert_eq!(at("out"), Path::new("/etc/passwd"));

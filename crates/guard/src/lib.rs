@@ -4,7 +4,6 @@
 #![warn(unreachable_pub)]
 
 mod files;
-mod invisible;
 mod judge;
 mod pattern;
 mod protected;
@@ -18,7 +17,7 @@ use std::sync::Arc;
 
 use zdx_protocol::Approval;
 
-pub use files::{Disk, Entry, FileView, Located, MapView, locate};
+pub use files::{Disk, FileEntry, FileView, Located, MapView, Step, follow, locate};
 pub use judge::{Explanation, PartFinding, explain, grant_key, judge, weigh};
 pub use rules::{LayerSource, RuleError, Rules, Ruling};
 pub use table::{Miss, Report, RowError, run_table};

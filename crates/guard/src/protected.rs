@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use zdx_protocol::display::is_invisible;
+
 /// Folders whose whole content steers git, an editor or an agent.
 const FOLDERS: &[&str] =
     &[".git", ".zdx", ".claude", ".opencode", ".eidolon", ".codex", ".cursor", ".agents", ".vscode", ".idea"];
@@ -125,7 +127,7 @@ fn same(name: &str, wanted: &str) -> bool {
     let plain: String = name
         .trim_end_matches(['.', ' '])
         .chars()
-        .filter(|c| !crate::invisible::is_invisible(*c))
+        .filter(|c| !is_invisible(*c))
         .flat_map(char::to_lowercase)
         .collect();
     plain == wanted.to_lowercase()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zdx_protocol::{Level, Origin, Verdict};
 
-use crate::{Entry, MapView, PolicyContext, explain};
+use crate::{FileEntry, MapView, PolicyContext, explain};
 
 /// One line of a table.
 #[derive(Clone, Debug, Deserialize)]
@@ -127,11 +127,11 @@ fn disk_for(row: &Row, cx: &mut PolicyContext) -> MapView {
     for folder in
         ["/etc", "/home/user", "/tmp", "/usr/bin", "/bin", "/var", "/proc", "/dev", "/root", "/opt", "/srv"]
     {
-        disk.insert(folder, Entry::Dir);
+        disk.insert(folder, FileEntry::Dir);
     }
-    disk.insert(cx.root.clone(), Entry::Dir);
+    disk.insert(cx.root.clone(), FileEntry::Dir);
     for folder in ["docs", "src", "sub", "build"] {
-        disk.insert(cx.root.join(folder), Entry::Dir);
+        disk.insert(cx.root.join(folder), FileEntry::Dir);
     }
     set_up(setup, row, &cx.root, &mut disk);
     disk
@@ -150,11 +150,11 @@ fn set_up(setup: &str, row: &Row, root: &Path, disk: &mut MapView) {
         {
             let (name, target) = (name.trim(), target.trim());
             if !target.contains("..") && !target.starts_with('/') {
-                disk.insert(root.join(target), Entry::File);
+                disk.insert(root.join(target), FileEntry::File);
             }
             let named = |word: &&str| Path::new(word).file_name().is_some_and(|last| last == name);
             let place = row.input.split_whitespace().find(named).unwrap_or(name);
-            disk.insert(root.join(place), Entry::Link(PathBuf::from(target)));
+            disk.insert(root.join(place), FileEntry::Link(PathBuf::from(target)));
             continue;
         }
         let verbs = [
@@ -171,8 +171,11 @@ fn set_up(setup: &str, row: &Row, root: &Path, disk: &mut MapView) {
                 names.clear()
             }
             Some((verb, name)) => {
-                let entry =
-                    if verb.contains(" dir") || verb.contains("folder") { Entry::Dir } else { Entry::File };
+                let entry = if verb.contains(" dir") || verb.contains("folder") {
+                    FileEntry::Dir
+                } else {
+                    FileEntry::File
+                };
                 for name in names.drain(..).chain([name]).filter(|name| !name.is_empty()) {
                     disk.insert(root.join(name), entry.clone());
                 }

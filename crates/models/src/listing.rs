@@ -32,7 +32,7 @@ pub async fn list_models(client: &Client, endpoint: &Endpoint) -> Result<Vec<Mod
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct ListedModel {
     id: String,
     #[serde(flatten)]
     rest: Value,
@@ -54,7 +54,7 @@ fn parse(body: &[u8]) -> Result<Vec<ModelInfo>, ModelError> {
         value => value["data"].as_array().ok_or_else(unlike)?,
     };
     let entry = |value: &Value| {
-        let Entry { id, rest } = Entry::deserialize(value).ok()?;
+        let ListedModel { id, rest } = ListedModel::deserialize(value).ok()?;
         Some(ModelInfo { id, context_limit: context_limit(&rest) })
     };
     Ok(list.iter().filter_map(entry).collect())

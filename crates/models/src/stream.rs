@@ -38,12 +38,12 @@ pub struct ModelStream {
 }
 
 enum Source {
-    Server(Box<Answer>),
+    Server(Box<Incoming>),
     Failed(ModelError),
     Over,
 }
 
-struct Answer {
+struct Incoming {
     response: Response,
     content_type: String,
     decoder: Box<dyn Decode>,
@@ -74,7 +74,7 @@ pub(crate) async fn begin(
         let _ = response.read_into(&mut page, PAGE, waits.idle).await;
         return Err(ModelError::Protocol(page_summary(&String::from_utf8_lossy(&page))));
     }
-    let answer = Answer {
+    let answer = Incoming {
         response,
         content_type,
         decoder,
@@ -119,7 +119,7 @@ impl ModelStream {
     }
 }
 
-impl Answer {
+impl Incoming {
     /// Waits for a chunk and takes along what else has arrived by then. False when the answer is complete.
     async fn advance(&mut self, queue: &mut VecDeque<ModelEvent>) -> Result<bool, ModelError> {
         let mut next = self.wait().await;

@@ -69,12 +69,12 @@ pub enum Author {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTouched {
     pub path: String,
-    pub change: Change,
+    pub change: Touch,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum Touch {
     Changed,
     Read,
 }
@@ -134,8 +134,8 @@ impl Compaction {
         section(&mut text, "Summary of the work so far", &self.summary);
         section(&mut text, "Todo list", &checklist(&self.todos));
         let file = |file: &FileTouched| match file.change {
-            Change::Changed => format!("changed {}", file.path),
-            Change::Read => format!("read {}", file.path),
+            Touch::Changed => format!("changed {}", file.path),
+            Touch::Read => format!("read {}", file.path),
         };
         section(&mut text, "Files touched", &list(self.files.iter().map(file)));
         section(&mut text, "Pending risks", &list(self.risks.iter().cloned()));

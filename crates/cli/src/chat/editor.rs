@@ -12,7 +12,7 @@ use rustyline::{
 };
 use tokio::sync::mpsc;
 
-use super::input::Entry;
+use super::input::Typed;
 use super::tab::{Asked, Tab};
 use super::tty::Quiet;
 use crate::exit::reason;
@@ -24,7 +24,7 @@ pub const LONGEST_KEPT: usize = 16 << 10;
 
 pub struct Editor {
     orders: thread_mpsc::Sender<Order>,
-    entries: mpsc::Receiver<Entry>,
+    entries: mpsc::Receiver<Typed>,
     completions: mpsc::Receiver<Asked>,
     /// A line was asked for and has not come yet.
     waiting: bool,
@@ -65,16 +65,16 @@ impl Editor {
     }
 
     /// The next line. Cancelled, it goes on in the background, and the next call gets what it brings.
-    pub async fn line(&mut self) -> Entry {
+    pub async fn line(&mut self) -> Typed {
         if !std::mem::replace(&mut self.waiting, true) && self.orders.send(Order::Read).is_err() {
-            return Entry::End;
+            return Typed::End;
         }
         tokio::select! {
             biased;
-            Some(asked) = self.completions.recv() => Entry::Complete(asked),
+            Some(asked) = self.completions.recv() => Typed::Complete(asked),
             entry = self.entries.recv() => {
                 self.waiting = false;
-                entry.unwrap_or(Entry::End)
+                entry.unwrap_or(Typed::End)
             }
         }
     }
@@ -113,15 +113,15 @@ impl LineEditor {
         Ok(this)
     }
 
-    fn read(&mut self) -> Entry {
+    fn read(&mut self) -> Typed {
         match self.editor.readline(PROMPT) {
-            Ok(line) => Entry::Line(self.folds.unfold(line)),
-            Err(ReadlineError::Interrupted) => Entry::Interrupt,
-            Err(ReadlineError::Eof) => Entry::End,
+            Ok(line) => Typed::Line(self.folds.unfold(line)),
+            Err(ReadlineError::Interrupted) => Typed::Interrupt,
+            Err(ReadlineError::Eof) => Typed::End,
             Err(ReadlineError::Io(error)) => {
-                Entry::Failed(format!("cannot read the terminal: {}", reason(&error)))
+                Typed::Failed(format!("cannot read the terminal: {}", reason(&error)))
             }
-            Err(error) => Entry::Failed(format!("cannot read the terminal: {error}")),
+            Err(error) => Typed::Failed(format!("cannot read the terminal: {error}")),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::exit::reason;
 const LINE_LIMIT: u64 = 10 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum Typed {
     Line(String),
     /// Ctrl-C on an empty line.
     Interrupt,
@@ -34,7 +34,7 @@ impl Input {
         matches!(self, Self::Editor(_))
     }
 
-    pub async fn next(&mut self) -> Entry {
+    pub async fn next(&mut self) -> Typed {
         match self {
             Self::Editor(editor) => editor.line().await,
             Self::Lines(lines) => lines.next().await,
@@ -45,7 +45,7 @@ impl Input {
 /// Plain reading: each line is an entry, until the end.
 pub struct Lines {
     /// With the moment at which each was read.
-    entries: mpsc::Receiver<(Instant, Entry)>,
+    entries: mpsc::Receiver<(Instant, Typed)>,
     /// What was read earlier answers no question.
     asked: Instant,
 }
@@ -57,7 +57,7 @@ impl Lines {
             let mut stdin = std::io::stdin().lock();
             loop {
                 let entry = read_line(&mut stdin);
-                let last = !matches!(entry, Entry::Line(_));
+                let last = !matches!(entry, Typed::Line(_));
                 if send.blocking_send((Instant::now(), entry)).is_err() || last {
                     return;
                 }
@@ -66,8 +66,8 @@ impl Lines {
         Ok(Self { entries, asked: Instant::now() })
     }
 
-    async fn next(&mut self) -> Entry {
-        self.entries.recv().await.map_or(Entry::End, |(_, entry)| entry)
+    async fn next(&mut self) -> Typed {
+        self.entries.recv().await.map_or(Typed::End, |(_, entry)| entry)
     }
 
     /// Throws away what was typed so far.
@@ -78,25 +78,25 @@ impl Lines {
     }
 
     /// The next line typed since then.
-    pub async fn answer(&mut self) -> Entry {
+    pub async fn answer(&mut self) -> Typed {
         loop {
             match self.entries.recv().await {
-                Some((read, Entry::Line(_))) if read < self.asked => {}
+                Some((read, Typed::Line(_))) if read < self.asked => {}
                 Some((_, entry)) => return entry,
-                None => return Entry::End,
+                None => return Typed::End,
             }
         }
     }
 }
 
-fn read_line(stdin: &mut impl BufRead) -> Entry {
+fn read_line(stdin: &mut impl BufRead) -> Typed {
     let mut line = Vec::new();
     match stdin.take(LINE_LIMIT).read_until(b'\n', &mut line) {
-        Ok(0) => Entry::End,
+        Ok(0) => Typed::End,
         Ok(count) if count as u64 == LINE_LIMIT && line.last() != Some(&b'\n') => {
-            Entry::Failed(format!("a line of stdin is longer than {} MiB", LINE_LIMIT >> 20))
+            Typed::Failed(format!("a line of stdin is longer than {} MiB", LINE_LIMIT >> 20))
         }
-        Ok(_) => Entry::Line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()),
-        Err(error) => Entry::Failed(format!("cannot read stdin: {}", reason(&error))),
+        Ok(_) => Typed::Line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()),
+        Err(error) => Typed::Failed(format!("cannot read stdin: {}", reason(&error))),
     }
 }

@@ -25,7 +25,7 @@ use crate::signals::{Caught, Signals};
 use crate::start::{self, Audience};
 
 use editor::Editor;
-use input::{Entry, Input, Lines};
+use input::{Input, Lines, Typed};
 use open::Opened;
 pub use person::Person;
 use tab::Asked;
@@ -139,29 +139,29 @@ impl Chat<'_> {
             self.stage.settle().await;
             let entry = match unless_signalled(&mut self.signals, self.input.next()).await {
                 Ok(entry) => entry,
-                Err(Caught::Interrupt) if self.settings.terminal.stdin => Entry::Interrupt,
+                Err(Caught::Interrupt) if self.settings.terminal.stdin => Typed::Interrupt,
                 Err(caught) => return Ok(Err(Ending::Signalled(caught))),
             };
-            asked = matches!(entry, Entry::Complete(_));
+            asked = matches!(entry, Typed::Complete(_));
             if let Some(caught) = self.caught.take() {
                 return Ok(Err(Ending::Signalled(caught)));
             }
             match entry {
-                Entry::Complete(asked) => self.complete(asked).await,
-                Entry::Line(text) => {
+                Typed::Complete(asked) => self.complete(asked).await,
+                Typed::Line(text) => {
                     self.remember(&text).await;
                     match parse(&text) {
                         Line::Empty => warned = false,
                         line => return Ok(Ok(line)),
                     }
                 }
-                Entry::Interrupt if warned => return Ok(Err(Ending::Signalled(Caught::Interrupt))),
-                Entry::Interrupt => {
+                Typed::Interrupt if warned => return Ok(Err(Ending::Signalled(Caught::Interrupt))),
+                Typed::Interrupt => {
                     warned = true;
                     self.stage.say("Ctrl-C again, or Ctrl-D, leaves");
                 }
-                Entry::End => return Ok(Err(self.ending())),
-                Entry::Failed(message) => return Err(Failure::Runtime(message)),
+                Typed::End => return Ok(Err(self.ending())),
+                Typed::Failed(message) => return Err(Failure::Runtime(message)),
             }
         }
     }

@@ -55,9 +55,9 @@ impl Chat<'_> {
             Input::Editor(editor) => {
                 let (stage, signals) = (&mut self.stage, &mut self.signals);
                 match trust::ask(&request.state, self.settings, editor, stage, signals).await {
-                    Ok(trust::Answer::Trust) => true,
-                    Ok(trust::Answer::NotNow) => false,
-                    Ok(trust::Answer::Leave) => return Some(Ending::Completed),
+                    Ok(trust::TrustAnswer::Trust) => true,
+                    Ok(trust::TrustAnswer::NotNow) => false,
+                    Ok(trust::TrustAnswer::Leave) => return Some(Ending::Completed),
                     Err(caught) => return Some(Ending::Signalled(caught)),
                 }
             }

@@ -8,7 +8,7 @@ use zdx_protocol::display::diff;
 use zdx_protocol::{ApprovalRequest, Command, Danger, Decision, GrantScope};
 
 use super::editor::Editor;
-use super::input::{Entry, Input, Lines};
+use super::input::{Input, Lines, Typed};
 use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
 use crate::args::Format;
 use crate::front::{dressed, offered};
@@ -124,16 +124,16 @@ impl Typing<'_> {
                 Input::Lines(lines) => lines.answer().await,
             };
             // There is nothing to complete in it: dropped, the question is answered with nothing.
-            if !matches!(entry, Entry::Complete(_)) {
+            if !matches!(entry, Typed::Complete(_)) {
                 break entry;
             }
         };
         match entry {
-            Entry::Line(word) => {
+            Typed::Line(word) => {
                 Some(Decision::Deny { word: Some(word).filter(|word| !word.trim().is_empty()) })
             }
-            Entry::End | Entry::Failed(_) | Entry::Complete(_) => Some(Decision::Deny { word: None }),
-            Entry::Interrupt => None,
+            Typed::End | Typed::Failed(_) | Typed::Complete(_) => Some(Decision::Deny { word: None }),
+            Typed::Interrupt => None,
         }
     }
 }
@@ -168,12 +168,12 @@ async fn by_line(lines: &mut Lines, question: &Question, keys: &str, stage: &mut
         stage.ask(keys);
         stage.settle().await;
         match lines.answer().await {
-            Entry::Line(typed) => {
+            Typed::Line(typed) => {
                 if let Some(answer) = question.answer(&typed) {
                     return answer;
                 }
             }
-            Entry::Interrupt | Entry::End | Entry::Failed(_) | Entry::Complete(_) => return Answer::Deny,
+            Typed::Interrupt | Typed::End | Typed::Failed(_) | Typed::Complete(_) => return Answer::Deny,
         }
     }
 }

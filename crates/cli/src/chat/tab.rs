@@ -11,6 +11,7 @@ use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 use tokio::sync::mpsc;
+use zdx_protocol::display::is_obeyed;
 use zdx_protocol::query::Completions;
 
 /// A little longer than the engine looks for an answer.
@@ -93,12 +94,6 @@ impl Highlighter for Tab {
     fn highlight_char(&self, line: &str, _: usize, _: CmdKind) -> bool {
         line.contains(is_obeyed)
     }
-}
-
-/// Controls, and what turns the direction of text.
-fn is_obeyed(c: char) -> bool {
-    (c.is_control() && !matches!(c, '\n' | '\t'))
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 impl Validator for Tab {}

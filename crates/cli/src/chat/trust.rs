@@ -14,7 +14,7 @@ use crate::words::trust::{changed_since, listed};
 /// What fits on a screen together with the question.
 const TALL: usize = 15;
 
-pub enum Answer {
+pub enum TrustAnswer {
     Trust,
     NotNow,
     Leave,
@@ -26,7 +26,7 @@ pub async fn ask(
     editor: &mut Editor,
     stage: &mut Stage,
     signals: &mut Signals,
-) -> Result<Answer, Caught> {
+) -> Result<TrustAnswer, Caught> {
     let terminal = settings.terminal;
     let folder = format::path(&asked.root, settings.home());
     let title = match asked.standing {
@@ -54,7 +54,7 @@ pub async fn ask(
     stage.settle().await;
     // The keys come last: once they can be seen, what is typed counts.
     if editor.quiet.silence().await.is_err() {
-        return Ok(Answer::Leave);
+        return Ok(TrustAnswer::Leave);
     }
     stage.ask(&format!("{MARK_PASTES}{} ", terminal.fit("[t] trust · [n] not now · [q] leave:")));
     stage.settle().await;
@@ -67,9 +67,9 @@ pub async fn ask(
             }
         };
         match pressed {
-            Ok(Pressed::Key('t' | 'T')) => break ("t", Answer::Trust),
-            Ok(Pressed::Key('n' | 'N')) => break ("n", Answer::NotNow),
-            Ok(Pressed::Key('q' | 'Q') | Pressed::End) | Err(_) => break ("q", Answer::Leave),
+            Ok(Pressed::Key('t' | 'T')) => break ("t", TrustAnswer::Trust),
+            Ok(Pressed::Key('n' | 'N')) => break ("n", TrustAnswer::NotNow),
+            Ok(Pressed::Key('q' | 'Q') | Pressed::End) | Err(_) => break ("q", TrustAnswer::Leave),
             Ok(Pressed::Key(_)) => {}
         }
     };

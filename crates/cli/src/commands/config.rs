@@ -6,9 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use zdx_engine::Configured;
-use zdx_engine::config::{describe, find_config_file, init_text};
-use zdx_engine::paths::{Paths, ensure_dir};
+use zdx_engine::{Configured, Paths, describe, ensure_dir, find_config_file, init_text};
 use zdx_protocol::display::plain;
 
 use super::{json_line, print};
@@ -82,7 +80,7 @@ fn show(settings: &Settings) -> Result<Ending, Failure> {
             })
             .collect(),
         Format::Text => {
-            let widest = |text: fn(&zdx_engine::config::Setting) -> &str| {
+            let widest = |text: fn(&zdx_engine::Setting) -> &str| {
                 shown.iter().map(|setting| text(setting).chars().count()).max().unwrap_or(0)
             };
             let (keys, values) = (widest(|s| &s.key), widest(|s| &s.value).min(40));

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use zdx_engine::history::Handoff;
+use zdx_engine::Handoff;
 use zdx_protocol::display::plain;
 use zdx_protocol::{Open, SessionPick};
 

@@ -1,10 +1,7 @@
 //! `zdx sessions fork`, `revert`, `redo` and `summarize`: what can be made of a session that is over.
 
 use serde_json::json;
-use zdx_engine::files::Workspace;
-use zdx_engine::history::revert::{Plan, Way};
-use zdx_engine::history::summarize;
-use zdx_engine::session::Opened;
+use zdx_engine::{Opened, RevertPlan, Way, Workspace, summarize};
 use zdx_protocol::display::{labels, plain};
 use zdx_protocol::{Event, record};
 
@@ -39,14 +36,14 @@ pub fn go(settings: &Settings, id: &str, way: Way, mode: Mode) -> Result<Ending,
         Mode::DryRun => {
             let transcript = store.read(id).map_err(Failure::runtime)?.transcript;
             let workspace = workspace(settings, transcript.root.as_deref())?;
-            let plan = Plan::new(&transcript, way).map_err(Failure::runtime)?;
+            let plan = RevertPlan::new(&transcript, way).map_err(Failure::runtime)?;
             plan.check(&workspace, &blobs).map_err(Failure::runtime)?
         }
         Mode::Do => {
             let Opened { mut log, transcript, notices, .. } = store.open(id).map_err(Failure::runtime)?;
             warn(settings, &notices);
             let workspace = workspace(settings, transcript.root.as_deref())?;
-            let plan = Plan::new(&transcript, way).map_err(Failure::runtime)?;
+            let plan = RevertPlan::new(&transcript, way).map_err(Failure::runtime)?;
             let event = plan.carry_out(&workspace, &blobs).map_err(Failure::runtime)?;
             if let Some(record) = event.record(record::now()) {
                 let saved = log.append(&record).notice().or(log.sync().notice());

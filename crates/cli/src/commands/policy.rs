@@ -6,7 +6,7 @@ mod grants;
 use std::path::Path;
 
 use serde_json::json;
-use zdx_engine::check::run_table;
+use zdx_engine::run_table;
 use zdx_guard::{Explanation, PartFinding, PolicyContext, explain};
 use zdx_protocol::display::text::wrap;
 use zdx_protocol::display::{format, visible, visible_line};

@@ -3,9 +3,7 @@
 use std::io::BufRead;
 
 use serde_json::json;
-use zdx_engine::Configured;
-use zdx_engine::project::Project;
-use zdx_engine::trust::Entry;
+use zdx_engine::{Configured, Project, TrustEntry};
 use zdx_protocol::Standing;
 use zdx_protocol::display::{format, plain};
 
@@ -130,7 +128,7 @@ fn list(settings: &Settings) -> Result<Ending, Failure> {
 }
 
 /// Whether the files are still what was trusted; what cannot be read is not.
-fn still_holds(settings: &Settings, entry: &Entry) -> bool {
+fn still_holds(settings: &Settings, entry: &TrustEntry) -> bool {
     Project::read(&settings.paths, &entry.root)
         .is_ok_and(|project| project.digest().to_string() == entry.digest)
 }

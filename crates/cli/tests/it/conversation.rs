@@ -6,9 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use tokio::time::timeout;
-use zdx_engine::config::Flags;
-use zdx_engine::paths::{Env, Paths};
-use zdx_engine::{Setup, spawn};
+use zdx_engine::{Env, Flags, Paths, Setup, spawn};
 use zdx_protocol::{
     Approval, Command, CommandId, Decision, EngineHandle, ErrorKind, Event, Open, Outcome, Query,
     Reply as Told, RequestId, SessionInfo, SessionPick, Standing, TurnSummary,

@@ -3,7 +3,7 @@
 
 pub(crate) mod native;
 #[cfg(feature = "testing")]
-pub mod scripted;
+pub(crate) mod scripted;
 
 use zdx_models::ModelError;
 use zdx_protocol::query::ModelOffer;
@@ -15,14 +15,14 @@ use crate::persona::Persona;
 use crate::tools::registry::Registry;
 
 /// A closed set of what we own, so an enum and not a trait with a dozen defaults. What one of them cannot do is `None`.
-pub enum Backend {
+pub(crate) enum Backend {
     Native(Box<native::Native>),
     #[cfg(feature = "testing")]
     Test(Box<dyn scripted::Scripted>),
 }
 
 impl Backend {
-    pub async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
+    pub(crate) async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
         match self {
             Self::Native(native) => native.run_turn(prompt, io).await,
             #[cfg(feature = "testing")]
@@ -31,7 +31,7 @@ impl Backend {
     }
 
     /// `None`: it looks after its context itself.
-    pub async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
+    pub(crate) async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
         match self {
             Self::Native(native) => Some(native.compact(io).await),
             #[cfg(feature = "testing")]
@@ -41,7 +41,7 @@ impl Backend {
 
     /// The name of the model that answers from the next request on, or why not. `None`: which model answers is not ours to
     /// choose.
-    pub fn set_model(&mut self, model: &str) -> Option<Result<String, ModelError>> {
+    pub(crate) fn set_model(&mut self, model: &str) -> Option<Result<String, ModelError>> {
         match self {
             Self::Native(native) => Some(native.set_model(model)),
             #[cfg(feature = "testing")]
@@ -50,7 +50,7 @@ impl Backend {
     }
 
     /// Works as somebody else from the next request on. `None`: it has no agents of ours.
-    pub fn play(&mut self, persona: &Persona, registry: &Registry) -> Option<()> {
+    pub(crate) fn play(&mut self, persona: &Persona, registry: &Registry) -> Option<()> {
         match self {
             Self::Native(native) => {
                 native.play(persona, registry);
@@ -62,7 +62,7 @@ impl Backend {
     }
 
     /// What agents are made from that work for this one. `None`: it launches its own.
-    pub fn seed(&self) -> Option<Seed> {
+    pub(crate) fn seed(&self) -> Option<Seed> {
         match self {
             Self::Native(native) => Some(Seed::Native(native.seed())),
             #[cfg(feature = "testing")]
@@ -70,7 +70,7 @@ impl Backend {
         }
     }
 
-    pub fn view(&self) -> View {
+    pub(crate) fn view(&self) -> View {
         match self {
             Self::Native(native) => View::Native(native.view()),
             #[cfg(feature = "testing")]
@@ -81,12 +81,12 @@ impl Backend {
 
 /// A backend that another one can be made from, as its parent was at this moment.
 #[derive(Clone)]
-pub enum Seed {
+pub(crate) enum Seed {
     Native(native::Seed),
 }
 
 impl Seed {
-    pub fn grow(&self, persona: &Persona, registry: &Registry) -> Result<Backend, ToolError> {
+    pub(crate) fn grow(&self, persona: &Persona, registry: &Registry) -> Result<Backend, ToolError> {
         match self {
             Self::Native(seed) => Ok(Backend::Native(Box::new(seed.grow(persona, registry)?))),
         }
@@ -95,7 +95,7 @@ impl Seed {
 
 /// What is known of a backend without disturbing it.
 #[derive(Clone)]
-pub enum View {
+pub(crate) enum View {
     Native(native::View),
     #[cfg(feature = "testing")]
     Test,
@@ -103,7 +103,7 @@ pub enum View {
 
 impl View {
     /// Who answers, as a person names it.
-    pub fn model(&self) -> String {
+    pub(crate) fn model(&self) -> String {
         match self {
             Self::Native(view) => view.model(),
             #[cfg(feature = "testing")]
@@ -112,7 +112,7 @@ impl View {
     }
 
     /// Tokens the model can hold, when somebody knows.
-    pub fn context_limit(&self) -> Option<u64> {
+    pub(crate) fn context_limit(&self) -> Option<u64> {
         match self {
             Self::Native(view) => view.context_limit(),
             #[cfg(feature = "testing")]
@@ -121,7 +121,7 @@ impl View {
     }
 
     /// With a conversation of this size. `None`: nobody knows what it keeps of it.
-    pub fn usage(&self, size: ContextSize) -> Option<ContextUsage> {
+    pub(crate) fn usage(&self, size: ContextSize) -> Option<ContextUsage> {
         match self {
             Self::Native(view) => Some(view.usage(size)),
             #[cfg(feature = "testing")]
@@ -130,7 +130,7 @@ impl View {
     }
 
     /// What else could answer. `None`: nobody can say.
-    pub async fn models(&self) -> Option<Result<Vec<ModelOffer>, ModelError>> {
+    pub(crate) async fn models(&self) -> Option<Result<Vec<ModelOffer>, ModelError>> {
         match self {
             Self::Native(view) => Some(view.models().await),
             #[cfg(feature = "testing")]

@@ -15,13 +15,13 @@ use crate::in_force::InForce;
 
 /// What is about to happen, without the part that does it.
 #[derive(Clone, Copy)]
-pub struct Plan<'a> {
+pub(crate) struct Proposed<'a> {
     pub action: &'a Action,
     pub preview: &'a Preview,
     pub doomed: Option<&'a ToolError>,
 }
 
-pub enum Gate {
+pub(crate) enum Gate {
     Run,
     /// By the guard. The model hears why, and the turn goes on.
     Denied(ToolError),
@@ -41,7 +41,7 @@ enum Asked {
     Interrupted,
 }
 
-pub async fn gate(io: &TurnIo, call: &ToolCall, plan: Plan<'_>) -> Gate {
+pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Gate {
     let mut policy = io.policy.clone();
     let mut answered: Option<Explanation> = None;
     loop {
@@ -118,10 +118,10 @@ pub struct Permission {
 
 /// What the person says, or the preset in his place. Nothing when the turn was interrupted.
 #[cfg_attr(not(feature = "testing"), allow(dead_code))]
-pub async fn permit(io: &TurnIo, permission: Permission) -> Option<Decision> {
+pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decision> {
     let Permission { id, tool, action, preview, reason } = permission;
     let call = ToolCall { id, name: tool, arguments: Arguments::Object(Map::new()), signature: None };
-    let plan = Plan { action: &action, preview: &preview, doomed: None };
+    let plan = Proposed { action: &action, preview: &preview, doomed: None };
     let mut policy = io.policy.clone();
     loop {
         let context = policy.seen();
@@ -148,7 +148,7 @@ pub async fn permit(io: &TurnIo, permission: Permission) -> Option<Decision> {
 async fn ask(
     io: &TurnIo,
     call: &ToolCall,
-    plan: Plan<'_>,
+    plan: Proposed<'_>,
     question: Question,
     policy: &mut InForce,
 ) -> Asked {

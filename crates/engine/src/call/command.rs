@@ -12,13 +12,13 @@ use zdx_protocol::{
 };
 
 use super::PROGRESS_QUEUE;
-use super::approve::{Gate, Plan, gate};
+use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
 use crate::call::TurnIo;
 use crate::tools::{CommandOutput, End, RunOptions, ShellError, command_result};
 
 /// A command and who wants it.
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     pub id: String,
     pub command: &'a str,
     pub by: CallOrigin,
@@ -28,7 +28,7 @@ pub struct Wanted<'a> {
 }
 
 /// Why a command did not run.
-pub enum NotRun {
+pub(crate) enum NotRun {
     /// The guard, or a fault on the way: the user has to be told why.
     Denied(ToolError),
     Failed(ToolError),
@@ -50,13 +50,13 @@ impl NotRun {
         matches!(self, Self::Denied(_) | Self::Failed(_))
     }
 
-    pub fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         self.error().message
     }
 }
 
 /// `!command`: one user message with what was typed, one assistant message with what came of it.
-pub async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> TurnSummary {
+pub(crate) async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> TurnSummary {
     let start = Instant::now();
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
@@ -89,7 +89,7 @@ pub async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> TurnSummar
 }
 
 /// A command that was not run.
-pub struct Refused {
+pub(crate) struct Refused {
     /// Stands in its place.
     pub text: String,
     /// By the guard; not by a person who was asked.
@@ -97,7 +97,7 @@ pub struct Refused {
 }
 
 /// What a slash command's own command says, to be put in its place.
-pub async fn output_of(id: String, command: &str, io: &TurnIo) -> Result<String, Refused> {
+pub(crate) async fn output_of(id: String, command: &str, io: &TurnIo) -> Result<String, Refused> {
     let timeout = io.tools.timeout;
     let wanted = Wanted { id, command, by: CallOrigin::Command, word: Origin::Model, timeout };
     match run_gated(wanted, io).await {
@@ -111,7 +111,7 @@ pub async fn output_of(id: String, command: &str, io: &TurnIo) -> Result<String,
 }
 
 /// Judged, asked about where needed, run with its output told as it comes.
-pub async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<CommandOutput, NotRun> {
+pub(crate) async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<CommandOutput, NotRun> {
     let begun = Instant::now();
     let by = wanted.by;
     let command = Value::String(wanted.command.to_owned());
@@ -136,7 +136,7 @@ async fn admitted(wanted: Wanted<'_>, call: &ToolCall, io: &TurnIo) -> Result<Co
     let cwd = io.tools.workspace.root().to_owned();
     let action = Action::Command { command: command.to_owned(), cwd: cwd.clone(), origin: word };
     let preview = Preview::Command { command: command.to_owned() };
-    match gate(io, call, Plan { action: &action, preview: &preview, doomed: None }).await {
+    match gate(io, call, Proposed { action: &action, preview: &preview, doomed: None }).await {
         Gate::Run => {}
         Gate::Denied(error) => return Err(NotRun::Denied(error)),
         Gate::Rejected(error) => return Err(NotRun::Rejected(error)),
@@ -171,7 +171,7 @@ async fn admitted(wanted: Wanted<'_>, call: &ToolCall, io: &TurnIo) -> Result<Co
 }
 
 /// Command, exit code and output as one text, for a model to read.
-pub fn report(command: &str, output: &CommandOutput) -> String {
+pub(crate) fn report(command: &str, output: &CommandOutput) -> String {
     let mut text = format!("$ {command}\n{}", ending(&output.end));
     for (name, captured) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         if !captured.text.is_empty() {

@@ -17,14 +17,14 @@ use crate::tools::registry::Registry;
 
 #[derive(Clone)]
 pub struct TurnIo {
-    pub(crate) emit: Emitter,
-    pub(crate) registry: Arc<Registry>,
+    pub emit: Emitter,
+    pub registry: Arc<Registry>,
     /// Who is at work: it may not use every tool there is.
-    pub(crate) persona: Arc<Persona>,
-    pub(crate) tools: ToolContext,
-    pub(crate) policy: InForce,
-    pub(crate) grants: Granted,
-    pub(crate) approvals: Approvals,
+    pub persona: Arc<Persona>,
+    pub tools: ToolContext,
+    pub policy: InForce,
+    pub grants: Granted,
+    pub approvals: Approvals,
     /// The user wants it stopped.
     pub cancel: CancellationToken,
 }
@@ -48,7 +48,7 @@ impl TurnIo {
 }
 
 impl TurnIo {
-    pub(crate) fn new(
+    pub fn new(
         emit: Emitter,
         calls: &CallContext,
         persona: Arc<Persona>,
@@ -60,7 +60,7 @@ impl TurnIo {
     }
 
     /// Our own name for a tool that a model names.
-    pub(crate) fn tool_name(&self, name: String) -> String {
+    pub fn tool_name(&self, name: String) -> String {
         self.registry.find(&name).map_or(name, |tool| tool.spec().name.to_string())
     }
 }

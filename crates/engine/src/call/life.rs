@@ -10,26 +10,26 @@ use crate::call::TurnIo;
 const DIFF_LIMIT: usize = 32 << 10;
 
 /// How a call ended.
-pub struct Finish {
+pub(crate) struct Finish {
     pub output: ToolOutput,
     /// What it changed in files.
     pub diff: Option<String>,
     pub took: Duration,
 }
 
-pub async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo) {
+pub(crate) async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo) {
     io.emit.emit(Event::requested(call, origin)).await;
 }
 
 /// What a call is about to do.
-pub struct Start<'a> {
+pub(crate) struct Start<'a> {
     pub action: &'a Action,
     pub preview: &'a Preview,
     /// Where in its file it begins to look.
     pub line: Option<u64>,
 }
 
-pub async fn started(call: &ToolCall, origin: CallOrigin, start: Start<'_>, io: &TurnIo) {
+pub(crate) async fn started(call: &ToolCall, origin: CallOrigin, start: Start<'_>, io: &TurnIo) {
     let Start { action, preview, line } = start;
     let line = line.or_else(|| action.diff(preview).and_then(first_changed_line));
     let event = Event::ToolStarted {
@@ -45,7 +45,7 @@ pub async fn started(call: &ToolCall, origin: CallOrigin, start: Start<'_>, io: 
 
 /// Effects come before the result, and are saved before anybody hears of it: neither a list that was changed nor the way
 /// back from a changed file is ever lost to a crash.
-pub async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish, io: &TurnIo) {
+pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish, io: &TurnIo) {
     if let Some(items) = io.tools.todos.take_change() {
         io.emit.emit(Event::TodosChanged { items }).await;
     }

@@ -14,9 +14,9 @@ use crate::grants::Granted;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 
-pub use approvals::Approvals;
+pub(crate) use approvals::Approvals;
 pub use io::TurnIo;
-pub use run::{Ready, Refused, admit, run, single};
+pub(crate) use run::{Ready, Refused, admit, run, single};
 
 /// What a running call may say before somebody listens; the rest is dropped.
 const PROGRESS_QUEUE: usize = 64;

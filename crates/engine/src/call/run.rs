@@ -12,7 +12,7 @@ use zdx_protocol::redact::MASK;
 use zdx_protocol::{Arguments, CallOrigin, Event, ToolCall, ToolCode, ToolError, ToolOutput};
 
 use super::PROGRESS_QUEUE;
-use super::approve::{Gate, Plan, gate};
+use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
 use crate::call::TurnIo;
 use crate::secrets;
@@ -22,13 +22,13 @@ use crate::tools::{Prepared, RunContext};
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
 
 /// A call that passed the gate.
-pub struct Ready {
+pub(crate) struct Ready {
     pub call: ToolCall,
     pub prepared: Prepared,
 }
 
 /// A call that is not run.
-pub struct Refused {
+pub(crate) struct Refused {
     pub error: ToolError,
     /// By the guard or by a person; not by a fault of its own.
     pub denied: bool,
@@ -42,7 +42,7 @@ impl From<ToolError> for Refused {
 
 /// The whole life of a call that nothing runs beside.
 #[cfg_attr(not(feature = "testing"), allow(dead_code))]
-pub async fn single(mut call: ToolCall, io: &TurnIo) -> ToolOutput {
+pub(crate) async fn single(mut call: ToolCall, io: &TurnIo) -> ToolOutput {
     call.name = io.tool_name(call.name);
     life::requested(&call, CallOrigin::Model, io).await;
     let (output, diff, took) = match admit(call.clone(), io).await {
@@ -70,7 +70,7 @@ pub async fn single(mut call: ToolCall, io: &TurnIo) -> ToolOutput {
 }
 
 /// Prepared, judged, and asked about where that is needed.
-pub async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused> {
+pub(crate) async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused> {
     if io.cancel.is_cancelled() {
         return Err(interrupted().into());
     }
@@ -78,7 +78,7 @@ pub async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused> {
     let Prepared { action, preview, doomed, adds_mask, .. } = &prepared;
     let masked = *adds_mask && secrets::showed_mask(io.emit.transcript().messages());
     let masked = masked.then(masked_text);
-    match gate(io, &call, Plan { action, preview, doomed: masked.as_ref().or(doomed.as_ref()) }).await {
+    match gate(io, &call, Proposed { action, preview, doomed: masked.as_ref().or(doomed.as_ref()) }).await {
         Gate::Run => masked.map_or(Ok(Ready { call, prepared }), |error| Err(error.into())),
         Gate::Denied(error) | Gate::Rejected(error) => Err(Refused { error, denied: true }),
         Gate::Failed(error) => Err(error.into()),
@@ -87,7 +87,7 @@ pub async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused> {
 }
 
 /// Starts a call: what it comes to, and what it says meanwhile under its id.
-pub async fn run(
+pub(crate) async fn run(
     ready: Ready,
     io: &TurnIo,
 ) -> (impl Future<Output = (ToolOutput, Duration)> + use<>, BoxStream<'static, (String, String)>) {

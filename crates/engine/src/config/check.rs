@@ -5,46 +5,46 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use zdx_models::wire::Wire;
 
-use super::schema::Kind;
+use super::schema::ValueKind;
 use super::tree::{Node, Shape};
 
 /// Why a value does not fit.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Problem {
+pub(super) struct Problem {
     pub line: usize,
     pub what: What,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum What {
+pub(super) enum What {
     Wrong(String),
     /// The value is, or would be, a secret; it is never repeated.
     Secret,
 }
 
 /// Where relative paths start and what `~` means.
-pub struct Places<'a> {
+pub(super) struct Places<'a> {
     pub folder: &'a Path,
     pub home: Option<&'a Path>,
 }
 
 /// The value in the form `Config` reads; none when it is an empty text, which counts as not written.
-pub fn check(kind: Kind, node: &Node, places: &Places) -> Result<Option<Value>, Problem> {
+pub(super) fn check(kind: ValueKind, node: &Node, places: &Places) -> Result<Option<Value>, Problem> {
     let value = match kind {
-        Kind::Text => text(node)?.into(),
-        Kind::Url => url(node)?.into(),
-        Kind::Path => path(node, places)?,
-        Kind::Flag => flag(node)?,
-        Kind::Whole { min, max } => whole(node, min, max)?,
-        Kind::Number { min, max } => number(node, min, max)?,
-        Kind::OneOf(choices) => one_of(node, choices)?.into(),
-        Kind::Wire => wire(node)?,
-        Kind::Header => header(node)?,
-        Kind::Texts | Kind::MoreTexts => list(node, |item| Ok(text(item)?.into()))?,
-        Kind::MorePaths => list(node, |item| path(item, places))?,
-        Kind::Variables => variables(node)?,
-        Kind::Rules => rules(node)?,
-        Kind::Open => open(node)?,
+        ValueKind::Text => text(node)?.into(),
+        ValueKind::Url => url(node)?.into(),
+        ValueKind::Path => path(node, places)?,
+        ValueKind::Flag => flag(node)?,
+        ValueKind::Whole { min, max } => whole(node, min, max)?,
+        ValueKind::Number { min, max } => number(node, min, max)?,
+        ValueKind::OneOf(choices) => one_of(node, choices)?.into(),
+        ValueKind::Wire => wire(node)?,
+        ValueKind::Header => header(node)?,
+        ValueKind::Texts | ValueKind::MoreTexts => list(node, |item| Ok(text(item)?.into()))?,
+        ValueKind::MorePaths => list(node, |item| path(item, places))?,
+        ValueKind::Variables => variables(node)?,
+        ValueKind::Rules => rules(node)?,
+        ValueKind::Open => open(node)?,
     };
     Ok(if value.as_str() == Some("") { None } else { Some(value) })
 }
@@ -142,7 +142,7 @@ fn wire(node: &Node) -> Result<Value, Problem> {
 const SECRET_HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"];
 
-pub fn is_secret_header(name: &str) -> bool {
+pub(super) fn is_secret_header(name: &str) -> bool {
     SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 

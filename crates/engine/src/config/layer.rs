@@ -18,7 +18,7 @@ const MOST_UNKNOWN: usize = 10;
 
 /// One value a file sets.
 #[derive(Debug)]
-pub struct Found {
+pub(super) struct Found {
     pub path: Vec<String>,
     pub key: &'static Key,
     pub value: Value,
@@ -26,7 +26,7 @@ pub struct Found {
 }
 
 #[derive(Debug)]
-pub struct FileLayer {
+pub(super) struct FileLayer {
     pub file: PathBuf,
     pub found: Vec<Found>,
     pub notices: Vec<String>,
@@ -50,7 +50,7 @@ pub struct ConfigBytes {
 }
 
 /// A file of the user's own, wherever it lies.
-pub fn read(file: &Path, named_by: Option<&'static str>) -> Result<ConfigBytes, ConfigError> {
+pub(super) fn read(file: &Path, named_by: Option<&'static str>) -> Result<ConfigBytes, ConfigError> {
     // The customary way to say "none".
     if file == Path::new("/dev/null") {
         return Ok(ConfigBytes { file: file.to_owned(), bytes: Vec::new() });
@@ -64,7 +64,7 @@ pub fn read(file: &Path, named_by: Option<&'static str>) -> Result<ConfigBytes, 
 }
 
 /// The project's file, unless it is the global one by another name. No link may lead out of `root` to it.
-pub fn read_project(paths: &Paths, root: &Path) -> Result<Option<ConfigBytes>, ConfigError> {
+pub(crate) fn read_project(paths: &Paths, root: &Path) -> Result<Option<ConfigBytes>, ConfigError> {
     let Some(file) = project_file(paths, root)? else { return Ok(None) };
     let unreadable = |source| ConfigError::Unreadable { path: file.clone(), source, variable: None };
     let failed = |error: FileError| match error {
@@ -102,7 +102,7 @@ fn project_file(paths: &Paths, root: &Path) -> Result<Option<PathBuf>, ConfigErr
     Ok(file.filter(|file| !is_global(file)))
 }
 
-pub fn parse(config: &ConfigBytes, home: Option<&Path>) -> Result<FileLayer, ConfigError> {
+pub(super) fn parse(config: &ConfigBytes, home: Option<&Path>) -> Result<FileLayer, ConfigError> {
     let file = config.file.as_path();
     let text = text(config)?;
     let format = match file.extension().and_then(|extension| extension.to_str()) {
@@ -189,8 +189,8 @@ impl Walk<'_> {
     }
 
     fn leaf(&mut self, path: &[String], key: &'static Key, node: &Node) -> Result<(), ConfigError> {
-        let secret_header =
-            key.kind == schema::Kind::Header && path.last().is_some_and(|name| check::is_secret_header(name));
+        let secret_header = key.kind == schema::ValueKind::Header
+            && path.last().is_some_and(|name| check::is_secret_header(name));
         if secret_header {
             return Err(self.problem(path, Problem { line: node.line, what: What::Secret }));
         }
@@ -218,7 +218,7 @@ impl Walk<'_> {
     }
 }
 
-pub fn problem_at(place: String, path: &[String], what: What) -> ConfigError {
+pub(super) fn problem_at(place: String, path: &[String], what: What) -> ConfigError {
     match what {
         What::Wrong(message) => ConfigError::Value { place, key: shown(path), message },
         What::Secret => ConfigError::Secret { place, key: shown(path) },
@@ -226,13 +226,13 @@ pub fn problem_at(place: String, path: &[String], what: What) -> ConfigError {
 }
 
 /// A name that people give to keys and passwords.
-pub fn called_secret(name: &str) -> bool {
+pub(super) fn called_secret(name: &str) -> bool {
     let name = name.to_lowercase().replace(['_', '-'], "");
     ["apikey", "token", "secret", "password"].iter().any(|end| name.ends_with(end))
 }
 
 /// A path as it is written in TOML: names with dots or slashes in quotes.
-pub fn shown(path: &[String]) -> String {
+pub(super) fn shown(path: &[String]) -> String {
     let plain = |name: &str| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*'))
     };

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::de::Error;
 use serde_json::{Map, Value};
 
-use super::schema::{KEYS, Kind};
+use super::schema::{KEYS, ValueKind};
 use super::source::{FileRef, Instruction, Source};
 use super::value::{Config, LayerList, LayerRules, SystemPrompt};
 
@@ -44,10 +44,10 @@ impl Merged {
     }
 
     /// Sets a value, or adds to it where the key's kind says so.
-    pub fn set(&mut self, path: Vec<String>, kind: Kind, value: Value, source: Source) {
+    pub fn set(&mut self, path: Vec<String>, kind: ValueKind, value: Value, source: Source) {
         let value = match (kind, self.leaves.get(&path), value) {
             (
-                Kind::MoreTexts | Kind::MorePaths,
+                ValueKind::MoreTexts | ValueKind::MorePaths,
                 Some(Leaf { value: Value::Array(old), .. }),
                 Value::Array(new),
             ) => {
@@ -65,8 +65,8 @@ impl Merged {
     }
 
     /// A list that replaces a weaker layer's leaves nothing of it.
-    pub fn add_list(&mut self, kind: Kind, list: LayerList) {
-        if kind == Kind::Texts {
+    pub fn add_list(&mut self, kind: ValueKind, list: LayerList) {
+        if kind == ValueKind::Texts {
             self.lists.retain(|weaker| weaker.key != list.key);
         }
         self.lists.push(list);

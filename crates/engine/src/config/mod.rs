@@ -7,23 +7,22 @@ mod layer;
 mod merge;
 mod provider;
 mod resolve;
-pub mod schema;
+pub(crate) mod schema;
 mod show;
 mod source;
 mod tree;
 mod untrusted;
 mod value;
 
-pub use error::ConfigError;
-pub use layer::{ConfigBytes, find_config_file, read_project};
-pub use merge::{Leaf, Merged};
-pub use resolve::{ResolveInput, Resolved, resolve};
+pub(crate) use error::ConfigError;
+pub use layer::find_config_file;
+pub(crate) use layer::{ConfigBytes, read_project};
+pub use resolve::Resolved;
+pub(crate) use resolve::{ResolveInput, resolve};
 pub use show::{Setting, describe, init_text};
-pub use source::{FileRef, Instruction, Layer, Source};
-pub use value::{
-    Cache, ChildEnv, Compaction, Config, Flags, LayerList, LayerRules, Logs, ModelEntry, SystemPrompt,
-    Validation,
-};
+pub(crate) use source::{FileRef, Instruction, Layer, Source};
+pub use value::Flags;
+pub(crate) use value::{Config, Logs, SystemPrompt};
 
 #[cfg(test)]
 mod tests;

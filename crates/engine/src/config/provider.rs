@@ -21,7 +21,7 @@ const OWN_KEYS: [&str; 10] = [
 ];
 
 /// Rewritten entries come first, so that what the file says in zdx's own words wins.
-pub fn rewrite(root: Table) -> Table {
+pub(super) fn rewrite(root: Table) -> Table {
     let (tables, mut rest): (Table, Table) = root
         .into_iter()
         .partition(|(name, node)| name == "provider" && matches!(node.shape, Shape::Table(_)));

@@ -9,14 +9,14 @@ use super::check::{self, Places};
 use super::error::ConfigError;
 use super::layer::{self, ConfigBytes, FileLayer, Found, find_config_file, shown};
 use super::merge::Merged;
-use super::schema::{KEYS, Kind, VENDOR_URLS};
+use super::schema::{KEYS, VENDOR_URLS, ValueKind};
 use super::source::{FileRef, Instruction, Layer, Source};
 use super::tree::Node;
 use super::untrusted;
 use super::value::{Config, Flags, LayerList, LayerRules};
 use crate::paths::{Env, Paths};
 
-pub struct ResolveInput<'a> {
+pub(crate) struct ResolveInput<'a> {
     pub paths: &'a Paths,
     /// The project's folder, absolute.
     pub root: &'a Path,
@@ -41,7 +41,7 @@ pub struct Resolved {
     pub origins: Merged,
 }
 
-pub fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
+pub(crate) fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
     let mismatch = |error: serde_json::Error| ConfigError::Mismatch(error.to_string());
     let mut stack = Stack {
         merged: Merged::defaults().map_err(mismatch)?,
@@ -117,19 +117,19 @@ impl Stack<'_> {
             source: source.clone(),
         };
         match (key.kind, &value) {
-            (Kind::Rules, _) => {
+            (ValueKind::Rules, _) => {
                 self.merged.add_rules(LayerRules { source: source.clone(), trusted, value: value.clone() });
             }
             (kind, Value::Array(texts)) if COMMAND_LISTS.contains(&key.path) => {
                 let texts = texts.iter().filter_map(Value::as_str).map(str::to_owned).collect();
                 self.merged.add_list(kind, LayerList { key: key.path, source: source.clone(), texts });
             }
-            (Kind::MorePaths, Value::Array(paths)) => {
+            (ValueKind::MorePaths, Value::Array(paths)) => {
                 for path in paths.iter().filter_map(Value::as_str) {
                     self.merged.add_instruction(Instruction::File(named(path)));
                 }
             }
-            (Kind::Path, Value::String(path)) if key.path == "system_prompt_file" => {
+            (ValueKind::Path, Value::String(path)) if key.path == "system_prompt_file" => {
                 self.merged.set_system_prompt_file(named(path));
             }
             _ => {}
@@ -177,7 +177,12 @@ impl Stack<'_> {
         if let Some(prompt) = &flags.system_prompt {
             // Not checked like the others: here an empty text says something.
             let source = Source::Flag("--system-prompt");
-            self.merged.set(vec!["system_prompt".to_owned()], Kind::Text, prompt.as_str().into(), source);
+            self.merged.set(
+                vec!["system_prompt".to_owned()],
+                ValueKind::Text,
+                prompt.as_str().into(),
+                source,
+            );
         }
         Ok(())
     }
@@ -186,7 +191,7 @@ impl Stack<'_> {
     fn given(
         &mut self,
         path: Vec<String>,
-        kind: Kind,
+        kind: ValueKind,
         node: Node,
         source: Source,
         home: Option<&Path>,

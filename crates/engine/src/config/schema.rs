@@ -3,9 +3,9 @@
 
 /// One key. In `path`, `*` stands for a name the user chose.
 #[derive(Debug)]
-pub struct Key {
+pub(crate) struct Key {
     pub path: &'static str,
-    pub kind: Kind,
+    pub kind: ValueKind,
     pub setter: Setter,
     /// JSON.
     pub default: Option<&'static str>,
@@ -14,7 +14,7 @@ pub struct Key {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum ValueKind {
     Text,
     Url,
     /// A file or folder, relative to the configuration file that names it; `~/` is the user's home.
@@ -47,7 +47,7 @@ pub enum Kind {
 
 /// Who may set a key. What a project may do before the user trusts it is decided here and nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setter {
+pub(crate) enum Setter {
     /// The user; a project only once it is trusted.
     User,
     /// No file at all.
@@ -66,7 +66,7 @@ pub enum Setter {
     Inform,
 }
 
-const fn key(path: &'static str, kind: Kind, setter: Setter) -> Key {
+const fn key(path: &'static str, kind: ValueKind, setter: Setter) -> Key {
     Key { path, kind, setter, default: None, env: &[] }
 }
 
@@ -79,24 +79,24 @@ impl Key {
         Self { env: names, ..self }
     }
 
-    pub fn segments(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn segments(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('.')
     }
 }
 
-const ANY_U32: Kind = Kind::Whole { min: 0, max: u32::MAX as u64 };
-const AT_LEAST_1: Kind = Kind::Whole { min: 1, max: u32::MAX as u64 };
+const ANY_U32: ValueKind = ValueKind::Whole { min: 0, max: u32::MAX as u64 };
+const AT_LEAST_1: ValueKind = ValueKind::Whole { min: 1, max: u32::MAX as u64 };
 /// A year: longer is a slip of the pen, and no timer has to cope with it.
-const SECONDS_OR_NONE: Kind = Kind::Whole { min: 0, max: 31_536_000 };
-const SECONDS: Kind = Kind::Number { min: 0.001, max: 31_536_000.0 };
+const SECONDS_OR_NONE: ValueKind = ValueKind::Whole { min: 0, max: 31_536_000 };
+const SECONDS: ValueKind = ValueKind::Number { min: 0.001, max: 31_536_000.0 };
 
-use Kind::{
+use Setter::{Add, Anyone, Environment, Inform, Lower, Raise, Stricter, User};
+use ValueKind::{
     Flag, Header, MorePaths, MoreTexts, Number, OneOf, Open, Path, Rules, Text, Texts, Url, Variables, Whole,
     Wire,
 };
-use Setter::{Add, Anyone, Environment, Inform, Lower, Raise, Stricter, User};
 
-pub const KEYS: &[Key] = &[
+pub(crate) const KEYS: &[Key] = &[
     key("model", Text, User).env(&["ZDX_MODEL", "AGENT_MODEL"]),
     key("provider", Text, User).env(&["ZDX_PROVIDER"]),
     key("base_url", Url, Environment).env(&["ZDX_BASE_URL", "AGENT_BASE_URL"]),
@@ -149,7 +149,7 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// What the vendor keys are short for.
-pub const VENDOR_URLS: &[(&str, [&str; 3])] = &[
+pub(crate) const VENDOR_URLS: &[(&str, [&str; 3])] = &[
     ("anthropic_base_url", ["providers", "anthropic", "base_url"]),
     ("openai_base_url", ["providers", "openai", "base_url"]),
     ("openrouter_base_url", ["providers", "openrouter", "base_url"]),
@@ -157,14 +157,14 @@ pub const VENDOR_URLS: &[(&str, [&str; 3])] = &[
 ];
 
 /// What the schema says about a path.
-pub enum Match {
+pub(crate) enum Match {
     Leaf(&'static Key),
     /// A table with known keys below.
     Branch,
     Unknown,
 }
 
-pub fn lookup(path: &[String]) -> Match {
+pub(crate) fn lookup(path: &[String]) -> Match {
     let mut branch = false;
     for key in KEYS.iter().filter(|key| key.setter != Environment) {
         let mut pattern = key.segments();
@@ -179,7 +179,7 @@ pub fn lookup(path: &[String]) -> Match {
 }
 
 /// The full path of the known key that an unknown one most resembles.
-pub fn suggest(path: &[String]) -> Option<String> {
+pub(crate) fn suggest(path: &[String]) -> Option<String> {
     let (name, parents) = path.split_last()?;
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], "");
     let wanted = plain(name);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::layer::{called_secret, shown};
 use super::resolve::Resolved;
-use super::schema::{KEYS, Key, Kind, Setter, VENDOR_URLS};
+use super::schema::{KEYS, Key, Setter, VENDOR_URLS, ValueKind};
 use super::source::Source;
 
 /// One line of `config show`.
@@ -27,7 +27,7 @@ pub fn describe(resolved: &Resolved) -> Vec<Setting> {
     let mut out = Vec::new();
     for key in KEYS {
         let before = out.len();
-        if key.kind == Kind::Rules {
+        if key.kind == ValueKind::Rules {
             out.extend(resolved.config.permission.iter().map(|layer| Setting {
                 key: key.path.to_owned(),
                 value: layer.value.to_string(),
@@ -64,11 +64,11 @@ fn is_plain(key: &Key) -> bool {
 const HIDDEN: &str = "(hidden)";
 
 /// The value without what might be a secret.
-pub fn public(kind: Kind, value: &Value) -> Value {
+pub(super) fn public(kind: ValueKind, value: &Value) -> Value {
     match (kind, value) {
-        (Kind::Header, _) => HIDDEN.into(),
-        (Kind::Url, Value::String(url)) => without_password(url).into(),
-        (Kind::Open, value) => without_secrets(value),
+        (ValueKind::Header, _) => HIDDEN.into(),
+        (ValueKind::Url, Value::String(url)) => without_password(url).into(),
+        (ValueKind::Open, value) => without_secrets(value),
         (_, value) => value.clone(),
     }
 }

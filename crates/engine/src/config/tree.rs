@@ -4,17 +4,17 @@ use jsonc_parser::ast;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-pub type Table = Vec<(String, Node)>;
+pub(super) type Table = Vec<(String, Node)>;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub(super) struct Node {
     /// Of the key, or of the element in a list; counted from 1.
     pub line: usize,
     pub shape: Shape,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
+pub(super) enum Shape {
     /// Null, a flag, a number or a text.
     Scalar(Value),
     List(Vec<Node>),
@@ -23,18 +23,18 @@ pub enum Shape {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct SyntaxError {
+pub(super) struct SyntaxError {
     pub line: usize,
     pub message: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum Format {
     Toml,
     Jsonc,
 }
 
-pub fn parse(text: &str, format: Format) -> Result<Table, SyntaxError> {
+pub(super) fn parse(text: &str, format: Format) -> Result<Table, SyntaxError> {
     let lines = Lines::of(text);
     match format {
         Format::Toml => parse_toml(text, &lines),
@@ -43,12 +43,12 @@ pub fn parse(text: &str, format: Format) -> Result<Table, SyntaxError> {
 }
 
 impl Node {
-    pub fn scalar(line: usize, value: impl Into<Value>) -> Self {
+    pub(super) fn scalar(line: usize, value: impl Into<Value>) -> Self {
         Self { line, shape: Shape::Scalar(value.into()) }
     }
 
     /// What a user would call it.
-    pub fn type_name(&self) -> &'static str {
+    pub(super) fn type_name(&self) -> &'static str {
         match &self.shape {
             Shape::Scalar(Value::Null) => "null",
             Shape::Scalar(Value::Bool(_)) => "true or false",
@@ -60,14 +60,14 @@ impl Node {
         }
     }
 
-    pub fn text(&self) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<&str> {
         match &self.shape {
             Shape::Scalar(Value::String(text)) => Some(text),
             Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) => None,
         }
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         match &self.shape {
             Shape::Scalar(value) => value.clone(),
             Shape::List(items) => items.iter().map(Self::to_json).collect(),

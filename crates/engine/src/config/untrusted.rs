@@ -8,11 +8,11 @@ use zdx_protocol::Want;
 
 use super::layer::{FileLayer, Found, shown};
 use super::merge::Merged;
-use super::schema::{Kind, Setter};
+use super::schema::{Setter, ValueKind};
 use super::show::public;
 use super::source::{FileRef, Instruction, Layer, Source};
 
-pub struct Filtered {
+pub(super) struct Filtered {
     pub found: Vec<Found>,
     /// A system prompt of the project's: told to the model, in place of nothing.
     pub instructions: Vec<Instruction>,
@@ -21,7 +21,7 @@ pub struct Filtered {
 }
 
 /// `weaker` is what the layers below say.
-pub fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered {
+pub(super) fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered {
     let FileLayer { file, found, notices } = layer;
     let mut out = Filtered { found: Vec::new(), instructions: Vec::new(), wants: Vec::new(), notices };
     for found in found {
@@ -39,7 +39,7 @@ pub fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered {
         };
         let added = || want("replace your system prompt; until then it is only added to yours".to_owned());
         match (found.key.setter, found.key.kind, &found.value) {
-            (Setter::Inform, Kind::Path, Value::String(path)) => {
+            (Setter::Inform, ValueKind::Path, Value::String(path)) => {
                 let named = confined(path);
                 if named.escapes() {
                     let path = named.path.display();
@@ -50,11 +50,11 @@ pub fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered {
                     out.instructions.push(Instruction::File(named));
                 }
             }
-            (Setter::Inform, Kind::Text, Value::String(text)) => {
+            (Setter::Inform, ValueKind::Text, Value::String(text)) => {
                 out.wants.push(added());
                 out.instructions.push(Instruction::Text { text: text.clone(), source: source.clone() });
             }
-            (Setter::Inform, Kind::MorePaths, Value::Array(paths)) => {
+            (Setter::Inform, ValueKind::MorePaths, Value::Array(paths)) => {
                 let leads_out = |path: &Value| path.as_str().is_none_or(|path| confined(path).escapes());
                 let (outside, inside): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(leads_out);
                 if !outside.is_empty() {

@@ -21,7 +21,7 @@ const LEAST_LIMIT: u64 = 2_048;
 const PRUNE_PERCENT: u64 = 70;
 const COMPACT_PERCENT: u64 = 85;
 
-pub struct Budget {
+pub(crate) struct Budget {
     /// Tokens the model can hold, when somebody knows.
     limit: Option<u64>,
     /// The most an answer may use.
@@ -34,7 +34,7 @@ pub struct Budget {
 
 /// What a refusal as too long calls for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lesson {
+pub(crate) enum Lesson {
     /// The conversation fits; only the room asked for the answer did not.
     AskForLess(u32),
     /// The conversation itself is too long.
@@ -42,7 +42,7 @@ pub enum Lesson {
 }
 
 impl Budget {
-    pub fn new(config: &Config, chosen: &Chosen) -> Self {
+    pub(crate) fn new(config: &Config, chosen: &Chosen) -> Self {
         let endpoint = &chosen.endpoint;
         let entry = config.model_entry(&endpoint.provider, &endpoint.model);
         Self {
@@ -54,18 +54,18 @@ impl Budget {
     }
 
     /// Whether it is time to ask the server what its model can hold. True once.
-    pub fn wants_limit(&mut self, gauge: &Gauge) -> bool {
+    pub(crate) fn wants_limit(&mut self, gauge: &Gauge) -> bool {
         let wants = self.limit.is_none() && !self.asked && gauge.should_prune();
         self.asked |= wants;
         wants
     }
 
-    pub fn set_limit(&mut self, limit: u64) {
+    pub(crate) fn set_limit(&mut self, limit: u64) {
         self.limit = Some(limit);
     }
 
     /// Learns from a server's refusal: the limit if it names one, else that it is less than what was sent.
-    pub fn learn(&mut self, message: &str, gauge: &Gauge) -> Lesson {
+    pub(crate) fn learn(&mut self, message: &str, gauge: &Gauge) -> Lesson {
         let said = refusal::read(message);
         let used = said.used.unwrap_or(gauge.used);
         if let Some(used) = said.used.filter(|used| *used > 0) {
@@ -88,7 +88,7 @@ impl Budget {
 
 /// How full the context of the next request is.
 #[derive(Clone, Copy, Debug)]
-pub struct Gauge {
+pub(crate) struct Gauge {
     pub limit: u64,
     pub used: u64,
     assumed: bool,
@@ -102,7 +102,7 @@ pub struct Gauge {
 
 /// What of the next request does not depend on the conversation.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Frame {
+pub(crate) struct Frame {
     limit: Option<u64>,
     max_tokens: u32,
     refused_ratio: Option<f64>,
@@ -111,11 +111,11 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn limit(&self) -> Option<u64> {
+    pub(crate) fn limit(&self) -> Option<u64> {
         self.limit
     }
 
-    pub fn new(budget: &Budget, system: &str, tools: &[ToolSpec]) -> Self {
+    pub(crate) fn new(budget: &Budget, system: &str, tools: &[ToolSpec]) -> Self {
         let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + of_value(&tool.schema) + 60;
         let Budget { limit, max_tokens, refused_ratio, .. } = *budget;
         let (system, tools) = (system.len() as u64, tools.iter().map(tool).sum::<usize>() as u64);
@@ -123,7 +123,7 @@ impl Frame {
     }
 
     /// With a conversation of this size in it.
-    pub fn gauge(self, size: ContextSize) -> Gauge {
+    pub(crate) fn gauge(self, size: ContextSize) -> Gauge {
         let Self { limit, max_tokens, refused_ratio, system, tools } = self;
         let fixed = system + tools;
         let by_report = size.learnt.and_then(|Measured { bytes, tokens }| {
@@ -155,29 +155,29 @@ impl Frame {
 
 impl Gauge {
     #[cfg(test)]
-    pub fn new(budget: &Budget, system: &str, tools: &[ToolSpec], size: ContextSize) -> Self {
+    pub(crate) fn new(budget: &Budget, system: &str, tools: &[ToolSpec], size: ContextSize) -> Self {
         Frame::new(budget, system, tools).gauge(size)
     }
 
-    pub fn should_prune(&self) -> bool {
+    pub(crate) fn should_prune(&self) -> bool {
         self.used * 100 >= self.limit * PRUNE_PERCENT
     }
 
-    pub fn should_compact(&self) -> bool {
+    pub(crate) fn should_compact(&self) -> bool {
         self.used * 100 >= self.limit * COMPACT_PERCENT
     }
 
     /// What so many tokens weigh.
-    pub fn bytes(&self, tokens: u64) -> usize {
+    pub(crate) fn bytes(&self, tokens: u64) -> usize {
         (tokens as f64 * self.ratio) as usize
     }
 
-    pub fn tokens(&self, bytes: usize) -> u64 {
+    pub(crate) fn tokens(&self, bytes: usize) -> u64 {
         (bytes as f64 / self.ratio).ceil() as u64
     }
 
     /// System text and tools: what no compaction can make smaller.
-    pub fn fixed_tokens(&self) -> u64 {
+    pub(crate) fn fixed_tokens(&self) -> u64 {
         self.tokens(usize::try_from(self.system + self.tools).unwrap_or(usize::MAX))
     }
 
@@ -186,22 +186,22 @@ impl Gauge {
     }
 
     /// What is left for an answer, less a margin for what an estimate cannot know.
-    pub fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.limit.saturating_sub(self.used + self.limit / 32)
     }
 
     /// Never more than the context leaves: servers refuse a request that asks for more.
-    pub fn max_tokens(&self) -> u32 {
+    pub(crate) fn max_tokens(&self) -> u32 {
         let left = self.left().max(LEAST_ANSWER);
         u32::try_from(left).unwrap_or(u32::MAX).min(self.max_tokens)
     }
 
     /// What one result may weigh: a quarter of the context, at the cautious rate, since nobody knows its own.
-    pub fn result_bytes(&self) -> usize {
+    pub(crate) fn result_bytes(&self) -> usize {
         (self.limit as f64 / 4.0 * self.ratio.min(BYTES_PER_TOKEN)) as usize
     }
 
-    pub fn usage(&self) -> ContextUsage {
+    pub(crate) fn usage(&self) -> ContextUsage {
         let sizes = [self.system, self.tools, self.size.messages, self.size.tool_results, self.size.summary];
         let all = sizes.iter().sum::<u64>().max(1);
         let [system, tools, messages, tool_results, summary] =

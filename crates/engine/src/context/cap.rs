@@ -12,14 +12,14 @@ const LEAST_RESULT: usize = 800;
 
 /// What the results of one answer may weigh.
 #[derive(Clone, Copy, Debug)]
-pub struct ResultRoom {
+pub(crate) struct ResultRoom {
     each: usize,
     left: usize,
 }
 
 impl ResultRoom {
     /// One result may take a quarter of the context; those of one answer together two quarters.
-    pub fn new(quarter: usize) -> Self {
+    pub(crate) fn new(quarter: usize) -> Self {
         Self { each: quarter, left: quarter * 2 }
     }
 }
@@ -27,30 +27,30 @@ impl ResultRoom {
 /// The room of calls that run side by side. A result within its share passes whole, whenever it comes; a larger one is
 /// fitted when all have ended, into what the others left. So nothing depends on which of them ends first.
 #[derive(Clone, Debug)]
-pub struct Shares {
+pub(crate) struct Shares {
     room: ResultRoom,
     share: usize,
 }
 
 impl Shares {
-    pub fn new(room: ResultRoom, calls: usize) -> Self {
+    pub(crate) fn new(room: ResultRoom, calls: usize) -> Self {
         Self { room, share: (room.left / calls.max(1)).min(room.each) }
     }
 
     /// Whether a result takes no more than its share.
-    pub fn holds(&self, output: &ToolOutput) -> bool {
+    pub(crate) fn holds(&self, output: &ToolOutput) -> bool {
         of_output(output) <= self.share
     }
 
     /// To be called for those within their share as they come, then for the larger ones in the order of the calls.
-    pub fn fit(&mut self, output: ToolOutput, tool: &str) -> ToolOutput {
+    pub(crate) fn fit(&mut self, output: ToolOutput, tool: &str) -> ToolOutput {
         let output = fit(output, self.room.each.min(self.room.left).max(LEAST_RESULT).max(self.share), tool);
         self.room.left = self.room.left.saturating_sub(of_output(&output));
         output
     }
 
     /// What is left for the calls after these.
-    pub fn close(self) -> ResultRoom {
+    pub(crate) fn close(self) -> ResultRoom {
         self.room
     }
 }
@@ -62,7 +62,7 @@ impl Default for ResultRoom {
 }
 
 /// The result in at most about so many bytes.
-pub fn fit(output: ToolOutput, bytes: usize, tool: &str) -> ToolOutput {
+pub(crate) fn fit(output: ToolOutput, bytes: usize, tool: &str) -> ToolOutput {
     if of_output(&output) <= bytes {
         return output;
     }
@@ -135,7 +135,7 @@ fn shorten_all(value: &mut Value, longest: usize, hint: &str) {
 }
 
 /// Head and tail of a text, whole lines where it has any, with a marker between them.
-pub fn shorten(text: &str, bytes: usize, hint: &str) -> String {
+pub(crate) fn shorten(text: &str, bytes: usize, hint: &str) -> String {
     if text.len() <= bytes {
         return text.to_owned();
     }

@@ -16,7 +16,7 @@ use zdx_protocol::slash::{self, Argument};
 use super::mentions::may_start;
 
 /// The longest a person is kept waiting.
-pub const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 const MOST: usize = 100;
 /// Entries of a folder that are looked at.
 const MOST_READ: usize = 50_000;
@@ -24,23 +24,23 @@ const MOST_READ: usize = 50_000;
 const MOST_HANGING: usize = 4;
 
 /// Where folders' entries come from.
-pub trait Lister: Send + Sync + 'static {
+pub(crate) trait Lister: Send + Sync + 'static {
     /// Entries whose name starts with `prefix`. May block.
-    fn list(&self, folder: &Path, prefix: &str) -> io::Result<Vec<Entry>>;
+    fn list(&self, folder: &Path, prefix: &str) -> io::Result<Vec<NameInFolder>>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub(crate) struct NameInFolder {
     pub name: String,
     pub is_dir: bool,
 }
 
 /// The file system. Hidden names only when the prefix is.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Disk;
+pub(crate) struct Disk;
 
 impl Lister for Disk {
-    fn list(&self, folder: &Path, prefix: &str) -> io::Result<Vec<Entry>> {
+    fn list(&self, folder: &Path, prefix: &str) -> io::Result<Vec<NameInFolder>> {
         let mut entries = Vec::new();
         for entry in std::fs::read_dir(folder)?.take(MOST_READ).flatten() {
             let Ok(name) = entry.file_name().into_string() else { continue };
@@ -51,7 +51,7 @@ impl Lister for Disk {
                     Ok(kind) => kind.is_dir(),
                     Err(_) => false,
                 };
-                entries.push(Entry { name, is_dir });
+                entries.push(NameInFolder { name, is_dir });
             }
         }
         Ok(entries)
@@ -59,7 +59,7 @@ impl Lister for Disk {
 }
 
 /// What can be completed besides files.
-pub struct Names<'a> {
+pub(crate) struct Names<'a> {
     pub agents: Vec<String>,
     /// Built-in and custom ones, without the slash.
     pub commands: Vec<String>,
@@ -68,7 +68,7 @@ pub struct Names<'a> {
     pub sessions: &'a dyn Fn() -> Vec<String>,
 }
 
-pub struct Completer {
+pub(crate) struct Completer {
     root: PathBuf,
     home: Option<PathBuf>,
     lister: Arc<dyn Lister>,
@@ -77,17 +77,22 @@ pub struct Completer {
 }
 
 impl Completer {
-    pub fn new(root: PathBuf, home: Option<PathBuf>) -> Self {
+    pub(crate) fn new(root: PathBuf, home: Option<PathBuf>) -> Self {
         Self::with(root, home, Arc::new(Disk), PATIENCE)
     }
 
     /// With another source of names, and never more patience than [`PATIENCE`].
-    pub fn with(root: PathBuf, home: Option<PathBuf>, lister: Arc<dyn Lister>, patience: Duration) -> Self {
+    pub(crate) fn with(
+        root: PathBuf,
+        home: Option<PathBuf>,
+        lister: Arc<dyn Lister>,
+        patience: Duration,
+    ) -> Self {
         Self { root, home, lister, patience: patience.min(PATIENCE), hanging: Arc::default() }
     }
 
     /// `cursor` in bytes; what is right of it stays.
-    pub fn complete(&self, line: &str, cursor: usize, names: &Names<'_>) -> Completions {
+    pub(crate) fn complete(&self, line: &str, cursor: usize, names: &Names<'_>) -> Completions {
         let Some(before) = line.get(..cursor) else { return Completions::default() };
         let indent = before.len() - before.trim_start().len();
         let word = &before[indent..];
@@ -134,7 +139,7 @@ impl Completer {
         let (folder, prefix) = typed.rfind('/').map_or(("", typed), |at| typed.split_at(at + 1));
         let entries = self.folder(folder).map(|place| self.list(place, prefix));
         let timed_out = matches!(entries, Some(None));
-        let shown = |entry: Entry| {
+        let shown = |entry: NameInFolder| {
             let end = if entry.is_dir { "/" } else { "" };
             format!("{folder}{}{end}", entry.name)
         };
@@ -162,7 +167,7 @@ impl Completer {
         let Some(entries) = self.list(place, prefix) else {
             return Completions { timed_out: true, ..Completions::default() };
         };
-        let shown = |entry: &Entry| written(trigger, folder, entry);
+        let shown = |entry: &NameInFolder| written(trigger, folder, entry);
         Completions { candidates: entries.iter().map(shown).collect(), ..Completions::default() }
     }
 
@@ -177,7 +182,7 @@ impl Completer {
     }
 
     /// None when the folder hangs. One that cannot be read has nothing to offer.
-    fn list(&self, folder: PathBuf, prefix: &str) -> Option<Vec<Entry>> {
+    fn list(&self, folder: PathBuf, prefix: &str) -> Option<Vec<NameInFolder>> {
         if self.hanging.fetch_add(1, Ordering::AcqRel) >= MOST_HANGING {
             self.hanging.fetch_sub(1, Ordering::AcqRel);
             return None;
@@ -233,7 +238,7 @@ fn closed(quoted: &str) -> bool {
     })
 }
 
-fn written(trigger: &str, folder: &str, entry: &Entry) -> String {
+fn written(trigger: &str, folder: &str, entry: &NameInFolder) -> String {
     let path = format!("{folder}{}", entry.name);
     let special = |c: char| c.is_whitespace() || matches!(c, '"' | '\\' | '`');
     match (path.contains(special), entry.is_dir) {

@@ -12,7 +12,7 @@ const DEPTH: usize = 12;
 
 /// The files a path means, by name, and what the user should know. A path that exists means itself, whatever characters
 /// it holds.
-pub fn expand(path: &Path) -> (Vec<PathBuf>, Option<String>) {
+pub(super) fn expand(path: &Path) -> (Vec<PathBuf>, Option<String>) {
     let text = path.to_string_lossy();
     if !text.contains(['*', '?', '[', '{']) || path.symlink_metadata().is_ok() {
         return (vec![path.to_owned()], None);

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 mod attach;
 
-pub use attach::{Attached, attach};
+pub(crate) use attach::{Attached, attach};
 
 const LONGEST_PATH: usize = 4096;
 
 /// One line, or pasted lines, as the user sent them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub(crate) enum Input {
     Empty,
     /// The text goes to the model as it is; mentioned files go before it.
     Prompt {
@@ -30,21 +30,21 @@ pub enum Input {
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InputError {
+pub(crate) enum InputError {
     #[error("there is no command after `!`; type one, as in `!ls`")]
     EmptyShell,
 }
 
 /// Whose word a mention is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Author {
+pub(crate) enum Author {
     User,
     /// A file that came with the project: it may mention the project's own files only.
     File,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mention {
+pub(crate) struct Mention {
     /// The whole of it in the text, `@` included.
     pub span: Range<usize>,
     /// Only the name in it.
@@ -54,7 +54,7 @@ pub struct Mention {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub(crate) enum What {
     Path {
         path: String,
         form: Form,
@@ -65,14 +65,14 @@ pub enum What {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// `@path`: only counts when there is such a file, else it is ordinary text.
     Bare,
     /// `@file:path`: its absence is worth a word.
     Named,
 }
 
-pub fn parse(line: &str) -> Result<Input, InputError> {
+pub(crate) fn parse(line: &str) -> Result<Input, InputError> {
     let text = line.trim();
     if text.is_empty() {
         return Ok(Input::Empty);
@@ -108,13 +108,13 @@ fn slash(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The same in data that nobody typed: files of the project alone, and no agent.
-pub fn mentions_in_data(data: &str) -> Vec<Mention> {
+pub(crate) fn mentions_in_data(data: &str) -> Vec<Mention> {
     let mentions = mentions_in(data).into_iter().filter(|mention| !matches!(mention.what, What::Agent(_)));
     mentions.map(|mention| Mention { author: Author::File, ..mention }).collect()
 }
 
 /// Everything that may be a mention, in order, none of it in code. All are taken for the user's words.
-pub fn mentions_in(text: &str) -> Vec<Mention> {
+pub(crate) fn mentions_in(text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();
     let mut fenced = false;
     let mut start = 0;

@@ -4,7 +4,7 @@
 pub(crate) mod budget;
 pub(crate) mod cap;
 pub(crate) mod compact;
-pub mod complete;
+pub(crate) mod complete;
 mod globs;
 pub(crate) mod mentions;
 mod project;
@@ -12,5 +12,6 @@ mod prompt;
 pub(crate) mod prune;
 mod refusal;
 
-pub use project::{ProjectContext, load_project_context};
-pub use prompt::{PromptError, assemble, built_in};
+pub use project::load_project_context;
+pub(crate) use prompt::PromptError;
+pub use prompt::assemble;

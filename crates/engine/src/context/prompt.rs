@@ -34,7 +34,7 @@ pub fn assemble(config: &Config, root: &Path, project: &ProjectContext) -> Resul
 }
 
 /// The prompt that stands when nobody configured one. The shell is named because models write bashisms.
-pub fn built_in(root: &Path) -> String {
+pub(super) fn built_in(root: &Path) -> String {
     let os = match std::env::consts::OS {
         "linux" => "Linux",
         "macos" => "macOS",

@@ -12,13 +12,13 @@ const LAST_STEPS: usize = 2;
 /// A smaller output is hardly larger than the marker in its place.
 const LEAST_OUTPUT: u64 = 400;
 
-pub struct Prune {
+pub(crate) struct Prune {
     pub calls: Vec<String>,
     pub bytes: u64,
 }
 
 /// Nothing unless it makes a difference: each time costs the server its cache of the prefix.
-pub fn plan(messages: &[Message], gauge: &Gauge) -> Option<Prune> {
+pub(crate) fn plan(messages: &[Message], gauge: &Gauge) -> Option<Prune> {
     let mut spare = gauge.bytes(gauge.limit / 5) as u64;
     let (mut steps, mut calls, mut bytes) = (0, Vec::new(), 0);
     for pair in messages.windows(2).rev() {

@@ -1,14 +1,14 @@
 //! What a server's refusal as too long says in numbers. Each kind of server has its own sentence.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub(super) struct Said {
     /// Tokens the model can hold.
     pub limit: Option<u64>,
     /// Tokens of the conversation that was refused.
     pub used: Option<u64>,
 }
 
-pub fn read(message: &str) -> Said {
+pub(super) fn read(message: &str) -> Said {
     let text = message.to_ascii_lowercase();
     let limit = after(&text, "maximum context length is") // vLLM, OpenAI
         .or_else(|| after(&text, "available context size")) // llama.cpp

@@ -18,44 +18,44 @@ const MOST: usize = 64;
 const FULL: usize = 512;
 
 #[derive(Default)]
-pub struct Aside {
+pub(crate) struct Aside {
     running: FuturesUnordered<BoxFuture<'static, ()>>,
     /// The session is being left: what is not answered by now gets no answer.
     closing: CancellationToken,
 }
 
 /// How a command ends that could not be carried out.
-pub fn failed(id: CommandId, kind: ErrorKind, message: impl Into<String>) -> Event {
+pub(crate) fn failed(id: CommandId, kind: ErrorKind, message: impl Into<String>) -> Event {
     Event::Error { command: Some(id), kind, message: message.into(), details: None }
 }
 
 impl Aside {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
 
     /// Nobody reads what is told: no more commands are taken until somebody does.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.running.len() >= FULL
     }
 
     /// Until one more of it is over.
-    pub async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         self.running.next().await;
     }
 
     /// Gives up what takes time.
-    pub fn interrupt(&mut self) {
+    pub(crate) fn interrupt(&mut self) {
         std::mem::take(&mut self.closing).cancel();
     }
 
     /// Gives up what takes time, and tells all that is left to tell.
-    pub async fn close(&mut self) {
+    pub(crate) async fn close(&mut self) {
         self.closing.cancel();
         while self.running.next().await.is_some() {}
     }
 
-    pub fn tell(&mut self, emit: &Emitter, events: Vec<Event>) {
+    pub(crate) fn tell(&mut self, emit: &Emitter, events: Vec<Event>) {
         if events.is_empty() {
             return;
         }
@@ -70,7 +70,7 @@ impl Aside {
         );
     }
 
-    pub fn ask(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, query: Query) {
+    pub(crate) fn ask(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, query: Query) {
         let queries = Arc::clone(queries);
         let answer = async move {
             match queries.answer(query).await {
@@ -81,7 +81,13 @@ impl Aside {
         self.run(emit, id, answer.boxed());
     }
 
-    pub fn export(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, path: Option<PathBuf>) {
+    pub(crate) fn export(
+        &mut self,
+        emit: &Emitter,
+        queries: &Arc<Queries>,
+        id: CommandId,
+        path: Option<PathBuf>,
+    ) {
         let queries = Arc::clone(queries);
         let work = async move {
             match queries.export(path).await {

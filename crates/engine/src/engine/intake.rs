@@ -11,7 +11,7 @@ use crate::context::mentions::{self, Attached, Input, Mention};
 use crate::library::Expanded;
 
 /// What is left to do for a turn.
-pub enum Work {
+pub(crate) enum Work {
     Prompt(Prompt),
     /// `!command`, with what was typed.
     Shell {
@@ -31,7 +31,7 @@ pub enum Work {
 }
 
 impl Engine {
-    pub async fn take_in(&mut self, prompt: Prompt) -> Work {
+    pub(crate) async fn take_in(&mut self, prompt: Prompt) -> Work {
         let input = match mentions::parse(prompt.typed()) {
             // Whoever filled the pipe need not be who runs zdx: what came in that way is no command of his.
             Ok(Input::Empty) if !prompt.data().is_empty() => {
@@ -131,6 +131,6 @@ impl Engine {
     }
 }
 
-pub fn empty_summary(outcome: Outcome) -> TurnSummary {
+pub(super) fn empty_summary(outcome: Outcome) -> TurnSummary {
     TurnSummary { outcome, text: String::new(), usage: Usage::default(), denied: 0, duration_ms: 0 }
 }

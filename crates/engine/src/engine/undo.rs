@@ -4,7 +4,7 @@ use zdx_protocol::Event;
 
 use super::Engine;
 use crate::files::Workspace;
-use crate::history::revert::{Plan, RevertError, Way};
+use crate::history::revert::{RevertError, RevertPlan, Way};
 
 impl Engine {
     pub(super) async fn undo(&self, way: Way) -> Result<(), RevertError> {
@@ -20,7 +20,7 @@ impl Engine {
     }
 
     async fn go(&self, way: Way) -> Result<Event, RevertError> {
-        let plan = Plan::new(&self.emit.transcript(), way)?;
+        let plan = RevertPlan::new(&self.emit.transcript(), way)?;
         let blobs = self.calls.tools.workspace.journal().blobs().ok_or(RevertError::NotSaved)?.clone();
         let root = self.calls.tools.workspace.root().to_owned();
         // A workspace of its own: going back is no change that a tool made.

@@ -9,7 +9,7 @@ use zdx_protocol::{FileChange, FileState};
 use super::Blobs;
 
 /// What is kept of one file, at most.
-pub const KEPT: u64 = 16 << 20;
+pub(crate) const KEPT: u64 = 16 << 20;
 
 #[derive(Debug, Default)]
 pub struct Journal {

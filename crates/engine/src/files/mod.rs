@@ -4,9 +4,9 @@
 
 mod blobs;
 mod journal;
-pub mod text;
-pub mod workspace;
+pub(crate) mod text;
+pub(crate) mod workspace;
 
-pub use blobs::Blobs;
-pub use journal::{Draft, Journal, KEPT};
+pub(crate) use blobs::Blobs;
+pub(crate) use journal::{Draft, Journal, KEPT};
 pub use workspace::Workspace;

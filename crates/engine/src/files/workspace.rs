@@ -6,15 +6,14 @@
 //! swapped in between ends the walk. This needs no `openat2`, so old kernels are as safe as new ones; where many files of
 //! one folder are read, `beneath` uses it as a shortcut.
 
-use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use zdx_guard::{Entry, FileView};
+use zdx_guard::{FileEntry, FileView, Step};
 use zdx_protocol::{Target, ToolCode, ToolError};
 
 use crate::files::{Blobs, Journal};
@@ -24,11 +23,8 @@ mod journal;
 mod open;
 mod replace;
 
-pub use open::Opened;
-pub use replace::{Aside, Permissions, Staged};
-
-/// As many as the kernel follows.
-const MAX_LINKS: usize = 40;
+pub(crate) use open::Opened;
+pub(crate) use replace::{Aside, Permissions, Staged};
 
 /// The folder a session works in.
 pub struct Workspace {
@@ -60,8 +56,8 @@ impl Files {
             Self::Held(_) if !path.symlink_metadata()?.is_symlink() => Ok(None),
             Self::Held(_) => path.read_link().map(Some),
             Self::Seen(view) => match view.entry(path).ok_or(io::ErrorKind::NotFound)? {
-                Entry::Link(to) => Ok(Some(to)),
-                Entry::File | Entry::Dir | Entry::Other => Ok(None),
+                FileEntry::Link(to) => Ok(Some(to)),
+                FileEntry::File | FileEntry::Dir | FileEntry::Other => Ok(None),
             },
         }
     }
@@ -262,66 +258,30 @@ fn begins_with_variable(named: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
 }
 
-/// One step of a path still to be taken.
-enum Step {
-    Up,
-    Down(OsString),
-}
-
-fn steps(path: &Path) -> impl DoubleEndedIterator<Item = Step> {
-    path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(Step::Down(name.to_owned())),
-        Component::ParentDir => Some(Step::Up),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    })
-}
-
-/// The link-free path and whether it exists. `..` leaves the folder a link led to, not the one the link lies in.
+/// The link-free path and whether it exists.
 fn follow(files: &Files, path: &Path) -> Result<(PathBuf, bool), FileError> {
-    let mut resolved = PathBuf::from("/");
-    let mut ahead: VecDeque<Step> = steps(path).collect();
-    let mut links = 0;
     let mut exists = true;
-    while let Some(step) = ahead.pop_front() {
-        let name = match step {
-            Step::Up => {
-                resolved.pop();
-                exists = files.link(&resolved).is_ok();
-                continue;
-            }
-            Step::Down(name) => name,
-        };
-        let here = resolved.join(&name);
-        let to = match files.link(&here) {
-            Ok(Some(to)) => to,
-            Ok(None) => {
-                resolved = here;
-                continue;
-            }
+    let visit = |step: Step<'_>| match step {
+        Step::Up(folder) => {
+            exists = files.link(folder).is_ok();
+            Ok(None)
+        }
+        Step::Down(here) => match files.link(here) {
+            Ok(led) => Ok(led),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 exists = false;
-                resolved = here;
-                continue;
+                Ok(None)
             }
-            Err(source) => return Err(FileError::Io { path: here, source }),
-        };
-        links += 1;
-        if links > MAX_LINKS {
-            let source = rustix::io::Errno::LOOP.into();
-            return Err(FileError::Io { path: path.to_owned(), source });
-        }
-        if to.is_absolute() {
-            resolved = PathBuf::from("/");
-        }
-        for step in steps(&to).rev() {
-            ahead.push_front(step);
-        }
-    }
+            Err(source) => Err(FileError::Io { path: here.to_owned(), source }),
+        },
+    };
+    let endless = || FileError::Io { path: path.to_owned(), source: rustix::io::Errno::LOOP.into() };
+    let resolved = zdx_guard::follow(PathBuf::from("/"), path, visit)?.ok_or_else(endless)?;
     Ok((resolved, exists))
 }
 
 /// Names in the folder that look like the one that is not there.
-pub fn near_names(missing: &Path) -> Vec<String> {
+pub(crate) fn near_names(missing: &Path) -> Vec<String> {
     /// A folder with more entries is not searched to its end.
     const MOST: usize = 5000;
     let (Some(folder), Some(name)) = (missing.parent(), missing.file_name().and_then(OsStr::to_str)) else {

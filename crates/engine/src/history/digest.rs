@@ -16,7 +16,7 @@ const TEXT: usize = 4 << 10;
 const RECENT: usize = 64;
 
 #[derive(Default)]
-pub struct Digest {
+pub struct SessionDigest {
     pub id: Option<String>,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
@@ -41,7 +41,7 @@ struct Turn {
     todos_before: Vec<Todo>,
 }
 
-impl Digest {
+impl SessionDigest {
     pub fn new() -> Self {
         Self { registry: Registry::standard(), ..Self::default() }
     }

@@ -10,7 +10,7 @@ use zdx_protocol::Redactor;
 use zdx_protocol::display::plain;
 
 use super::ask::{Asker, NoAnswer};
-use super::digest::Digest;
+use super::digest::SessionDigest;
 use super::summary::{excerpt, material, relative};
 
 mod sections;
@@ -37,7 +37,7 @@ pub struct Handoff<'a> {
     pub goal: &'a str,
     /// What paths are told relative to.
     pub root: &'a Path,
-    pub digest: &'a Digest,
+    pub digest: &'a SessionDigest,
     /// A draft is pasted and passed on: what must not be written stays behind.
     pub redactor: &'a Redactor,
 }

@@ -4,13 +4,14 @@
 mod ask;
 mod digest;
 mod handoff;
-pub mod revert;
+pub(crate) mod revert;
 mod summary;
 
 #[cfg(test)]
 mod tests;
 
-pub use ask::{Asker, NoAnswer};
-pub use digest::Digest;
-pub use handoff::{Bundle, Handoff};
-pub use summary::{Summary, summarize};
+pub use ask::Asker;
+pub use digest::SessionDigest;
+pub use handoff::Handoff;
+pub use revert::{RevertPlan, Way};
+pub use summary::summarize;

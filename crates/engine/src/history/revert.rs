@@ -77,7 +77,7 @@ pub enum Way {
 
 /// What is to be done, not looked at yet.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RevertPlan {
     way: Planned,
     files: Vec<FileChange>,
     interleaved: Vec<PathBuf>,
@@ -89,7 +89,7 @@ enum Planned {
     Redo { turns: u32 },
 }
 
-impl Plan {
+impl RevertPlan {
     pub fn new(transcript: &Transcript, way: Way) -> Result<Self, RevertError> {
         match way {
             Way::Back(turn) => Self::back(transcript, turn),

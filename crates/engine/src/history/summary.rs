@@ -6,7 +6,7 @@ use std::path::Path;
 use zdx_protocol::todo::checklist;
 
 use super::ask::{Asker, NoAnswer};
-use super::digest::Digest;
+use super::digest::SessionDigest;
 use crate::files::text::first;
 
 /// What the model is shown of a session: it must fit a small context.
@@ -24,7 +24,7 @@ pub struct Summary {
     pub fallback: Option<NoAnswer>,
 }
 
-pub async fn summarize(digest: &Digest, asker: &Asker) -> Summary {
+pub async fn summarize(digest: &SessionDigest, asker: &Asker) -> Summary {
     match asker.ask(digest.model.as_deref(), SYSTEM, &material(digest, None)).await {
         Ok(answer) => Summary { text: answer.trim().to_owned(), fallback: None },
         Err(why) => Summary { text: from_session(digest), fallback: Some(why) },
@@ -32,7 +32,7 @@ pub async fn summarize(digest: &Digest, asker: &Asker) -> Summary {
 }
 
 /// The session as a model is shown it; paths as seen from `root`, or from where the session worked.
-pub(super) fn material(digest: &Digest, root: Option<&Path>) -> String {
+pub(super) fn material(digest: &SessionDigest, root: Option<&Path>) -> String {
     let root = root.or(digest.root.as_deref());
     let mut text = String::new();
     if let Some(prompt) = digest.first_prompt() {
@@ -58,7 +58,7 @@ fn section(text: &mut String, title: &str, items: impl Iterator<Item = String>) 
     }
 }
 
-fn from_session(digest: &Digest) -> String {
+fn from_session(digest: &SessionDigest) -> String {
     let root = digest.root.as_deref();
     let mut text = String::new();
     let _ = writeln!(text, "First request: {}", excerpt(digest.first_prompt().unwrap_or("(none)")));

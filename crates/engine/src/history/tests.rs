@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zdx_protocol::record::{self, Record};
 use zdx_protocol::{Event, Role, Transcript};
 
-use super::revert::{Conflict, Plan, RevertError, Way, Why};
+use super::revert::{Conflict, RevertError, RevertPlan, Way, Why};
 use crate::files::Workspace;
 use crate::files::{Blobs, Journal, KEPT};
 
@@ -67,7 +67,7 @@ impl Place {
     }
 
     fn go(&mut self, way: Way) -> Result<(), RevertError> {
-        let plan = Plan::new(&self.transcript, way)?;
+        let plan = RevertPlan::new(&self.transcript, way)?;
         let outside = Workspace::open(self.workspace.root()).unwrap();
         let event = plan.carry_out(&outside, self.journal.blobs().unwrap())?;
         self.transcript.apply(&event.record(record::now()).unwrap());
@@ -194,7 +194,7 @@ fn a_step_that_fails_takes_the_others_back() {
     lock(0o555);
     // Whoever may write anywhere cannot be locked out.
     let barred = fs::write(place.path("locked/probe"), "").is_err();
-    let plan = Plan::new(&place.transcript, Way::Back(None)).unwrap();
+    let plan = RevertPlan::new(&place.transcript, Way::Back(None)).unwrap();
     let workspace = Workspace::open(place.workspace.root()).unwrap();
     let result = plan.carry_out(&workspace, place.journal.blobs().unwrap());
     lock(0o755);

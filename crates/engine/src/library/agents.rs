@@ -4,16 +4,16 @@
 use serde_json::{Map, Value};
 
 use super::frontmatter::{Fields, LibraryError, first_paragraph};
-use super::places::{Found, Gathered, Kind, Places, Scope};
+use super::places::{Found, Gathered, LibraryKind, Places, Scope};
 use super::skills::{clash, one_line, shortened};
 
 mod builtin;
 mod tools;
 
-pub use tools::ToolSet;
+pub(crate) use tools::ToolSet;
 
 /// How a file spells the model it wants.
-pub const MODEL: [&str; 2] = ["model", "model_override"];
+pub(crate) const MODEL: [&str; 2] = ["model", "model_override"];
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;
 /// Names that Claude Code has for its own models, and "the one in use".
@@ -96,7 +96,7 @@ impl Agents {
     /// can only take away from it. `config` is `Config::agent`; it defines, overrides or disables.
     pub fn load(places: &Places, config: &Map<String, Value>) -> (Self, Vec<String>) {
         let mut agents = Self::default();
-        let Gathered { found, mut notices } = places.gather(Kind::Agents, &[]);
+        let Gathered { found, mut notices } = places.gather(LibraryKind::Agents, &[]);
         let mut taken: Vec<(String, Found)> = Vec::new();
         let mut foreign: Vec<String> = Vec::new();
         for found in found {

@@ -4,12 +4,12 @@
 use std::path::{Component, Path};
 
 use super::frontmatter::first_paragraph;
-use super::places::{Found, Gathered, Kind, Places, Scope};
+use super::places::{Found, Gathered, LibraryKind, Places, Scope};
 use super::skills::{clash, one_line, shortened};
 
 mod expand;
 
-pub use expand::{ExpandError, Expanded};
+pub(crate) use expand::{ExpandError, Expanded};
 
 const LONGEST_NAME: usize = 128;
 const LONGEST_DESCRIPTION: usize = 200;
@@ -17,7 +17,7 @@ const LONGEST_DESCRIPTION: usize = 200;
 const MOST_SHELLS: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlashCommand {
+pub(crate) struct SlashCommand {
     /// Without the slash: `a:b` for `a/b.md`.
     pub name: String,
     pub description: String,
@@ -32,14 +32,14 @@ pub struct SlashCommand {
 
 /// All custom commands, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Commands {
+pub(crate) struct Commands {
     list: Vec<SlashCommand>,
 }
 
 impl Commands {
     /// `reserved`: names of built-in commands, which no file takes over.
-    pub fn load(places: &Places, reserved: &[&str]) -> (Self, Vec<String>) {
-        let Gathered { found, mut notices } = places.gather(Kind::Commands, &[]);
+    pub(crate) fn load(places: &Places, reserved: &[&str]) -> (Self, Vec<String>) {
+        let Gathered { found, mut notices } = places.gather(LibraryKind::Commands, &[]);
         let mut taken: Vec<(SlashCommand, std::path::PathBuf)> = Vec::new();
         for found in found {
             let shown = found.document.path.display();
@@ -70,18 +70,18 @@ impl Commands {
         (Self { list }, notices)
     }
 
-    pub fn get(&self, name: &str) -> Option<&SlashCommand> {
+    pub(crate) fn get(&self, name: &str) -> Option<&SlashCommand> {
         self.list.iter().find(|command| command.name == name)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &SlashCommand> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SlashCommand> {
         self.list.iter()
     }
 }
 
 impl SlashCommand {
     /// What a file says, or why it is no command.
-    pub fn read(found: &Found) -> Result<Self, String> {
+    pub(crate) fn read(found: &Found) -> Result<Self, String> {
         let document = &found.document;
         let Some(name) = name(document.path.strip_prefix(&found.base).unwrap_or(&document.path)) else {
             return Err("is no command: its name must be of letters, digits, `.`, `_` and `-`".to_owned());
@@ -105,13 +105,13 @@ impl SlashCommand {
     }
 
     /// The commands in the template, each with where it begins.
-    pub fn shells(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn shells(&self) -> impl Iterator<Item = (usize, &str)> {
         expand::shells(&self.template)
     }
 
     /// `arguments` is what the user typed after the name, as it was typed. Of an untrusted project's command the text
     /// counts, and nothing else: it runs nothing, chooses no model and mentions nothing outside.
-    pub fn expand(&self, arguments: &str) -> Result<Expanded, ExpandError> {
+    pub(crate) fn expand(&self, arguments: &str) -> Result<Expanded, ExpandError> {
         expand::expand(self, arguments)
     }
 }

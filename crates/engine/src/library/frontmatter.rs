@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::yaml::{Entry, Fault, table};
+use super::yaml::{Fault, YamlEntry, table};
 use crate::files::workspace::{FileError, Workspace};
-use crate::trust::Digest;
+use crate::trust::ContentHash;
 
 mod repair;
 
 /// A file that is longer is no instruction, it is a book.
-pub const LARGEST_FILE: u64 = 256 * 1024;
+pub(crate) const LARGEST_FILE: u64 = 256 * 1024;
 const LARGEST_FRONT: usize = 64 * 1024;
 
 /// Why a file, or a field of it, cannot be used. Reads as `path:line: what to do`.
@@ -29,7 +29,7 @@ pub struct LibraryError {
 pub struct Fields {
     /// What a message calls the whole: a path, or a configuration key.
     place: String,
-    entries: Vec<Entry>,
+    entries: Vec<YamlEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ pub struct Document {
     /// The line of the file that the body begins on, counted from 1.
     pub body_line: usize,
     /// Of the very bytes that all this was read from.
-    pub digest: Digest,
+    pub digest: ContentHash,
     /// The front matter is damaged; `fields` holds what could be read of it all the same.
     pub fault: Option<LibraryError>,
 }
@@ -70,7 +70,7 @@ impl Document {
     }
 
     pub fn parse(path: &Path, text: &str) -> Self {
-        let digest = Digest::of(text.as_bytes());
+        let digest = ContentHash::of(text.as_bytes());
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
         let place = path.display().to_string();
         let (entries, fault, body) = match split(&text) {
@@ -123,7 +123,7 @@ fn split(text: &str) -> Split<'_> {
 }
 
 /// As written, else with the usual slips repaired, else what can be read key by key.
-fn entries(front: &str) -> (Vec<Entry>, Option<Fault>) {
+fn entries(front: &str) -> (Vec<YamlEntry>, Option<Fault>) {
     let below_the_fence = |mut fault: Fault| {
         fault.line += 1;
         fault
@@ -148,8 +148,11 @@ fn entries(front: &str) -> (Vec<Entry>, Option<Fault>) {
 impl Fields {
     /// A table of configuration; `place` is what messages call it.
     pub fn from_config(place: impl Into<String>, table: &Map<String, Value>) -> Self {
-        let entry =
-            |(key, value): (&String, &Value)| Entry { key: key.clone(), value: value.clone(), line: None };
+        let entry = |(key, value): (&String, &Value)| YamlEntry {
+            key: key.clone(),
+            value: value.clone(),
+            line: None,
+        };
         Self { place: place.into(), entries: table.iter().map(entry).collect() }
     }
 
@@ -158,7 +161,7 @@ impl Fields {
         self.entry(spellings).map(|entry| &entry.value)
     }
 
-    fn entry(&self, spellings: &[&str]) -> Option<&Entry> {
+    fn entry(&self, spellings: &[&str]) -> Option<&YamlEntry> {
         let plain = |text: &str| text.to_ascii_lowercase().replace(['_', '-'], "");
         let by = |wanted: &&str| {
             self.entries.iter().find(|entry| !entry.value.is_null() && plain(&entry.key) == plain(wanted))
@@ -227,7 +230,7 @@ impl Fields {
         }
     }
 
-    fn wrong(&self, entry: &Entry, what: &str) -> LibraryError {
+    fn wrong(&self, entry: &YamlEntry, what: &str) -> LibraryError {
         let place = match entry.line {
             Some(line) => format!("{}:{line}", self.place),
             None => self.place.clone(),
@@ -237,7 +240,7 @@ impl Fields {
 }
 
 /// The first paragraph of a text that is prose, on one line; a heading when there is nothing else.
-pub fn first_paragraph(body: &str) -> Option<String> {
+pub(crate) fn first_paragraph(body: &str) -> Option<String> {
     let prose = |block: &&str| {
         let block = block.trim();
         !block.is_empty() && !block.starts_with("<!--") && !block.starts_with("```") && !is_rule(block)

@@ -10,7 +10,8 @@ pub(crate) mod skills;
 mod testing;
 mod yaml;
 
-pub use agents::{AgentProfile, Agents, Mode};
-pub use commands::{Commands, Expanded, SlashCommand};
-pub use places::{Places, Scope};
-pub use skills::{Skill, Skills};
+pub use agents::Agents;
+pub(crate) use agents::{AgentProfile, Mode};
+pub(crate) use commands::{Commands, Expanded, SlashCommand};
+pub use places::Places;
+pub(crate) use skills::Skills;

@@ -13,7 +13,7 @@ use crate::paths::Paths;
 use crate::trust::TrustedFiles;
 
 /// Ours first, then the others', as they stand in a project and under home.
-pub const FOLDERS: [&str; 5] = [".zdx", ".agents", ".claude", ".opencode", ".eidolon"];
+pub(crate) const FOLDERS: [&str; 5] = [".zdx", ".agents", ".claude", ".opencode", ".eidolon"];
 const SKIPPED: [&str; 2] = [".git", "node_modules"];
 const DEEPEST: usize = 6;
 const MOST_DIRS: usize = 2_000;
@@ -65,13 +65,13 @@ pub struct Places {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LibraryKind {
     Skills,
     Agents,
     Commands,
 }
 
-impl Kind {
+impl LibraryKind {
     /// The folder's name in a place; the singular is an older habit of opencode's.
     fn folders(self) -> [&'static str; 2] {
         match self {
@@ -170,7 +170,7 @@ impl Places {
 
     /// Every file of a kind, and of further folders (`extra`, the user's own, weakest). Runs on a thread of its own,
     /// since a folder may hang: what was found by then counts, and a notice says that it is not all.
-    pub fn gather(&self, kind: Kind, extra: &[PathBuf]) -> Gathered {
+    pub fn gather(&self, kind: LibraryKind, extra: &[PathBuf]) -> Gathered {
         let mut searches: Vec<Search> = Vec::new();
         for place in &self.list {
             for name in kind.folders() {
@@ -218,7 +218,7 @@ enum Message {
     Notice(String),
 }
 
-fn gather(searches: Vec<Search>, kind: Kind, trusted: TrustedFiles) -> Gathered {
+fn gather(searches: Vec<Search>, kind: LibraryKind, trusted: TrustedFiles) -> Gathered {
     let (sender, receiver) = mpsc::sync_channel(64);
     let walk = move || {
         let mut walk = Walk { kind, trusted, seen: HashSet::new(), files: 0, bytes: 0, sender };
@@ -232,7 +232,7 @@ fn gather(searches: Vec<Search>, kind: Kind, trusted: TrustedFiles) -> Gathered 
     collect(&receiver, kind, PATIENCE)
 }
 
-fn collect(receiver: &mpsc::Receiver<Message>, kind: Kind, patience: Duration) -> Gathered {
+fn collect(receiver: &mpsc::Receiver<Message>, kind: LibraryKind, patience: Duration) -> Gathered {
     let until = Instant::now() + patience;
     let mut gathered = Gathered::default();
     loop {
@@ -254,7 +254,7 @@ fn collect(receiver: &mpsc::Receiver<Message>, kind: Kind, patience: Duration) -
 struct Stop;
 
 struct Walk {
-    kind: Kind,
+    kind: LibraryKind,
     trusted: TrustedFiles,
     /// Real paths: one file or folder reached twice counts once, and a loop ends.
     seen: HashSet<PathBuf>,

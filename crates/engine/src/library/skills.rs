@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::frontmatter::{Document, LibraryError, first_paragraph};
-use super::places::{Found, Gathered, Kind, Places, Scope};
+use super::places::{Found, Gathered, LibraryKind, Places, Scope};
 use crate::files::text::{LIMIT, first};
 use crate::files::workspace::Workspace;
 
@@ -18,7 +18,7 @@ const MOST_RESOURCES: usize = 100;
 const MOST_RESOURCE_DIRS: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skill {
+pub(crate) struct Skill {
     pub name: String,
     /// One line, never empty, at most 1,024 bytes.
     pub description: String,
@@ -35,15 +35,15 @@ pub struct Skill {
 
 /// All skills of a session, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Skills {
+pub(crate) struct Skills {
     list: Vec<Skill>,
 }
 
 impl Skills {
     /// From all places, then from `skills.paths` of configuration. Of one name the first counts; notices tell the rest.
-    pub fn load(places: &Places, config: &Map<String, Value>) -> (Self, Vec<String>) {
+    pub(crate) fn load(places: &Places, config: &Map<String, Value>) -> (Self, Vec<String>) {
         let (extra, mut notices) = extra_paths(places, config);
-        let Gathered { found, notices: more } = places.gather(Kind::Skills, &extra);
+        let Gathered { found, notices: more } = places.gather(LibraryKind::Skills, &extra);
         notices.extend(more);
         let mut taken: Vec<(Skill, PathBuf)> = Vec::new();
         for found in found {
@@ -61,33 +61,33 @@ impl Skills {
         (Self { list }, notices)
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Skill> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Skill> {
         self.list.iter()
     }
 
-    pub fn get(&self, name: &str) -> Option<&Skill> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Skill> {
         self.list.iter().find(|skill| skill.name == name)
     }
 
     /// What a model may know of: neither hidden by its author nor refused by `allowed` (`permission.skill`).
-    pub fn for_model(&self, allowed: impl Fn(&str) -> bool) -> Self {
+    pub(crate) fn for_model(&self, allowed: impl Fn(&str) -> bool) -> Self {
         let visible = |skill: &&Skill| !skill.hidden && allowed(&skill.name);
         Self { list: self.list.iter().filter(visible).cloned().collect() }
     }
 
     /// Names near to one that is not there.
-    pub fn near(&self, name: &str) -> Vec<&str> {
+    pub(crate) fn near(&self, name: &str) -> Vec<&str> {
         let names: Vec<&str> = self.list.iter().map(|skill| skill.name.as_str()).collect();
         similar::get_close_matches(name, &names, 3, 0.5)
     }
 
     /// Name and description of each, a line a skill, in no more than `limit` bytes: descriptions get shorter before
     /// skills are left out, and then the text says how many.
-    pub fn catalogue(&self, limit: usize) -> String {
+    pub(crate) fn catalogue(&self, limit: usize) -> String {
         let with = |longest: usize| {
             let mut text = String::new();
             for skill in &self.list {
@@ -113,7 +113,7 @@ impl Skills {
 
 impl Skill {
     /// What a model gets when it asks for the skill: the text, where its files are, and their names.
-    pub fn content(&self) -> Result<String, LibraryError> {
+    pub(crate) fn content(&self) -> Result<String, LibraryError> {
         let refused = |error: std::io::Error| LibraryError {
             place: self.file.display().to_string(),
             message: error.to_string(),
@@ -150,7 +150,7 @@ impl Skill {
     }
 
     /// The folder that is the skill's alone, if it has one.
-    pub fn own_folder(&self) -> Option<&Path> {
+    pub(crate) fn own_folder(&self) -> Option<&Path> {
         self.dir_is_its_own.then_some(&self.dir)
     }
 }

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use super::Places;
 use crate::paths::{Env, Paths};
 
-pub struct Desk {
+pub(super) struct Desk {
     dir: tempfile::TempDir,
 }
 
 impl Desk {
     /// With these files, below `root/` (the project) or `home/`.
-    pub fn with(files: &[(&str, &str)]) -> Self {
+    pub(super) fn with(files: &[(&str, &str)]) -> Self {
         let desk = Self { dir: tempfile::tempdir().unwrap() };
         fs::create_dir_all(desk.path("root")).unwrap();
         fs::create_dir_all(desk.path("home")).unwrap();
@@ -22,17 +22,17 @@ impl Desk {
         desk
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join(name)
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(super) fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub fn places(&self) -> Places {
+    pub(super) fn places(&self) -> Places {
         let env = Env::from_pairs([("HOME", self.path("home"))]);
         Places::new(&self.path("root"), &Paths::from_env(&env).unwrap())
     }

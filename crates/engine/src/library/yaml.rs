@@ -12,7 +12,7 @@ const DEEPEST: usize = 16;
 
 /// One key of the outermost table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub(super) struct YamlEntry {
     pub key: String,
     pub value: Value,
     /// Counted from 1; none for what was never in a file of its own.
@@ -21,13 +21,13 @@ pub struct Entry {
 
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub(super) struct Fault {
     pub line: usize,
     pub message: String,
 }
 
 /// A table, strictly by the rules of YAML. Nothing at all is an empty table.
-pub fn table(text: &str) -> Result<Vec<Entry>, Fault> {
+pub(super) fn table(text: &str) -> Result<Vec<YamlEntry>, Fault> {
     let mut reader = Reader { events: Parser::new_from_str(text) };
     loop {
         match reader.next()? {
@@ -55,8 +55,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn entries(&mut self, depth: usize) -> Result<Vec<Entry>, Fault> {
-        let mut entries: Vec<Entry> = Vec::new();
+    fn entries(&mut self, depth: usize) -> Result<Vec<YamlEntry>, Fault> {
+        let mut entries: Vec<YamlEntry> = Vec::new();
         loop {
             let (event, span) = self.next()?;
             let key = match event {
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
             }
             let first = self.next()?;
             let value = self.value(first, depth + 1)?;
-            entries.push(Entry { key, value, line: Some(span.start.line()) });
+            entries.push(YamlEntry { key, value, line: Some(span.start.line()) });
         }
     }
 

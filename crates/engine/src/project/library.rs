@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use super::{Project, Want};
 use crate::context::mentions::{What, mentions_in, trimmed};
-use crate::library::places::{Found, Kind, Places};
+use crate::library::places::{Found, LibraryKind, Places};
 use crate::library::{AgentProfile, SlashCommand, agents};
 
 /// `places` are the project's own.
-pub fn scan(project: &mut Project, places: &Places) {
+pub(super) fn scan(project: &mut Project, places: &Places) {
     // What is wrong with a file, a session says when it loads it.
-    for found in places.gather(Kind::Commands, &[]).found {
+    for found in places.gather(LibraryKind::Commands, &[]).found {
         if let Ok(command) = SlashCommand::read(&found) {
             note(project, &found, &format!("/{}", command.name), command_wants(&command, &found));
         }
     }
-    for found in places.gather(Kind::Agents, &[]).found {
+    for found in places.gather(LibraryKind::Agents, &[]).found {
         if let Ok(agent) = AgentProfile::read(&found) {
             note(project, &found, &format!("agent {}", agent.name), agent_wants(&agent, &found));
         }

@@ -25,7 +25,7 @@ pub(super) struct OpenFile {
 
 impl OpenFile {
     /// Nothing if another process writes to it.
-    pub fn locked(file: File, entry_synced: bool) -> Option<Self> {
+    pub(super) fn locked(file: File, entry_synced: bool) -> Option<Self> {
         match file.try_lock() {
             // A file system without locks: saving without one beats not saving.
             Ok(()) | Err(TryLockError::Error(_)) => {
@@ -37,15 +37,15 @@ impl OpenFile {
 
     /// For devices, whose lock all tests of a machine would share.
     #[cfg(test)]
-    pub fn unlocked(file: File) -> Self {
+    pub(super) fn unlocked(file: File) -> Self {
         Self { file, torn_at: None, entry_synced: true, dirty: true }
     }
 
-    pub fn file(&self) -> &File {
+    pub(super) fn file(&self) -> &File {
         &self.file
     }
 
-    pub fn create(path: &Path) -> io::Result<Self> {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
         if let Some(dir) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
@@ -54,7 +54,7 @@ impl OpenFile {
     }
 
     /// All of the line or, as far as the disk allows, none of it.
-    pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
+    pub(super) fn append(&mut self, line: &[u8]) -> io::Result<()> {
         self.dirty = true;
         if let Some(offset) = self.torn_at {
             self.file.set_len(offset)?;
@@ -87,7 +87,7 @@ impl OpenFile {
         error
     }
 
-    pub fn sync(&mut self, path: &Path) -> Result<(), String> {
+    pub(super) fn sync(&mut self, path: &Path) -> Result<(), String> {
         let in_words = |error: io::Error| format!("{}: {}", path.display(), reason(&error));
         if !self.entry_synced {
             // Waiting for the folder costs a journal commit: it is due when the data is promised, not before.

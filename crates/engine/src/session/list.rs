@@ -51,7 +51,7 @@ pub enum DeleteError {
     Failed { id: SessionId, why: String },
 }
 
-struct Entry {
+struct SessionFile {
     id: SessionId,
     when: Timestamp,
     bytes: u64,
@@ -181,19 +181,19 @@ impl SessionStore {
         Ok(entries.into_iter().flatten().flatten())
     }
 
-    fn newest_first(&self) -> Result<Vec<Entry>, FindError> {
+    fn newest_first(&self) -> Result<Vec<SessionFile>, FindError> {
         let entry = |found: std::fs::DirEntry| {
             let id = session_id(&found)?;
             let metadata = found.metadata().ok().filter(std::fs::Metadata::is_file)?;
             let when = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok())?;
-            Some(Entry { id, when, bytes: metadata.len() })
+            Some(SessionFile { id, when, bytes: metadata.len() })
         };
-        let mut entries: Vec<Entry> = self.names()?.filter_map(entry).collect();
+        let mut entries: Vec<SessionFile> = self.names()?.filter_map(entry).collect();
         entries.sort_unstable_by_key(|entry| Reverse((entry.when, entry.id)));
         Ok(entries)
     }
 
-    fn summary(&self, Entry { id, when, bytes }: Entry) -> SessionSummary {
+    fn summary(&self, SessionFile { id, when, bytes }: SessionFile) -> SessionSummary {
         let Transcript { root, model, first_prompt, .. } =
             read_head(&file_path(&self.dir, id)).unwrap_or_default();
         SessionSummary {

@@ -98,7 +98,7 @@ impl Scan {
 
 /// Opens a session to go on with it: locked for this process, its tail mended, cut-off calls answered. So many of its last
 /// turns are kept to be told again.
-pub fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<Opened, OpenError> {
+pub(super) fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<Opened, OpenError> {
     let path = file_path(dir, id);
     let Some(open) = OpenFile::locked(open_for_append(&path, id)?, true) else {
         return Err(OpenError::InUse(id));
@@ -130,13 +130,13 @@ pub fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<Opened,
 }
 
 /// Reads a session without touching it: to show it, or when it cannot be continued.
-pub fn read_existing(dir: &Path, id: SessionId) -> Result<Loaded, OpenError> {
+pub(super) fn read_existing(dir: &Path, id: SessionId) -> Result<Loaded, OpenError> {
     let file = open_to_read(dir, id)?;
     fold(&file, id, &mut None)
 }
 
 /// What happened in the last turns of a session, without touching it.
-pub fn retold(dir: &Path, id: SessionId, turns: usize) -> Result<Vec<Event>, OpenError> {
+pub(super) fn retold(dir: &Path, id: SessionId, turns: usize) -> Result<Vec<Event>, OpenError> {
     let file = open_to_read(dir, id)?;
     let mut retold = Some(Retold::of(turns));
     fold_tail(&file, id, &mut retold)?;
@@ -144,7 +144,7 @@ pub fn retold(dir: &Path, id: SessionId, turns: usize) -> Result<Vec<Event>, Ope
 }
 
 /// Every readable record of a session, in order, one at a time.
-pub fn scan(dir: &Path, id: SessionId, each: impl FnMut(Record)) -> Result<Scan, OpenError> {
+pub(super) fn scan(dir: &Path, id: SessionId, each: impl FnMut(Record)) -> Result<Scan, OpenError> {
     let file = open_to_read(dir, id)?;
     scan_lines(BufReader::with_capacity(READ_BUFFER, &file), each).map_err(|error| unreadable(id, &error))
 }

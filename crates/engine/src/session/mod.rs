@@ -15,12 +15,13 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
-pub use export::ExportError;
 pub use file::ignore_sigxfsz;
-pub use fork::ForkError;
-pub use list::{DeleteError, FindError, SessionStore};
-pub use load::{Loaded, OpenError, Opened, Scan, open_existing, read_existing, scan};
-pub use log::{Saved, SessionLog};
+pub(crate) use fork::ForkError;
+pub(crate) use list::FindError;
+pub use list::SessionStore;
+pub(crate) use load::OpenError;
+pub use load::Opened;
+pub(crate) use log::SessionLog;
 
 /// A random UUID, hyphenated and lower-case. It names a file, so nothing else is ever accepted as an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

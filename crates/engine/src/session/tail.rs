@@ -15,7 +15,7 @@ const COMPACTION: &[u8] = b"\n{\"type\":\"compaction\",";
 pub(super) const REVERT: &[u8] = b"\n{\"type\":\"revert\",";
 
 /// The offset of the last readable compaction of the file, when starting there is enough.
-pub fn last_compaction(file: &File) -> io::Result<Option<u64>> {
+pub(super) fn last_compaction(file: &File) -> io::Result<Option<u64>> {
     let mut end = file.metadata()?.len();
     // The bytes after `end` that a line may have begun before it: enough to see a type across the border.
     let mut overlap = Vec::new();

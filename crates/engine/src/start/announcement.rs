@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::persona::Persona;
 use crate::setup::Setup;
 
-pub struct Announcement {
+pub(crate) struct Announcement {
     info: SessionInfo,
     notices: Vec<(NoticeLevel, String)>,
     /// Another model or agent than the session used before.
@@ -20,7 +20,7 @@ pub struct Announcement {
 }
 
 impl Announcement {
-    pub fn new(
+    pub(crate) fn new(
         opened: &mut OpenedSession,
         setup: &Setup,
         persona: &Persona,
@@ -51,7 +51,7 @@ impl Announcement {
         }
     }
 
-    pub async fn announce(self, engine: &Engine) {
+    pub(crate) async fn announce(self, engine: &Engine) {
         // A session that goes on keeps the preset that was chosen in it.
         let info = SessionInfo { approval: engine.approval(), ..self.info };
         engine.emit().emit(Event::SessionStarted(info)).await;

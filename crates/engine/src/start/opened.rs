@@ -11,7 +11,7 @@ use crate::library::Skills;
 use crate::session::{SessionId, SessionLog, SessionStore};
 use crate::setup::Setup;
 
-pub struct OpenedSession {
+pub(crate) struct OpenedSession {
     pub log: SessionLog,
     pub transcript: Transcript,
     pub notices: Vec<(NoticeLevel, String)>,
@@ -23,7 +23,7 @@ pub struct OpenedSession {
 }
 
 impl OpenedSession {
-    pub fn open(setup: &Setup, choice: SessionChoice) -> Result<Self, StartError> {
+    pub(crate) fn open(setup: &Setup, choice: SessionChoice) -> Result<Self, StartError> {
         let store = SessionStore::new(setup.paths.sessions());
         let fresh = |log: SessionLog| Self {
             spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
@@ -56,21 +56,21 @@ impl OpenedSession {
         }
     }
 
-    pub fn warn(&mut self, texts: Vec<String>) {
+    pub(crate) fn warn(&mut self, texts: Vec<String>) {
         self.notices.extend(texts.into_iter().map(|text| (NoticeLevel::Warning, text)));
     }
 
-    pub fn tell(&mut self, text: String) {
+    pub(crate) fn tell(&mut self, text: String) {
         self.notices.push((NoticeLevel::Info, text));
     }
 
     /// What was allowed in one folder is not allowed in another one that the session is taken to.
-    pub fn grants(&self, root: &Path) -> &[String] {
+    pub(crate) fn grants(&self, root: &Path) -> &[String] {
         if self.transcript.root.as_deref() == Some(root) { &self.transcript.grants } else { &[] }
     }
 
     /// Where the skills lie that a resumed session has in its context.
-    pub fn lent(&self, skills: &Skills) -> Lent {
+    pub(crate) fn lent(&self, skills: &Skills) -> Lent {
         let lent = Lent::default();
         let parts = self.transcript.messages().iter().flat_map(|message| &message.parts);
         for part in parts {

@@ -17,7 +17,7 @@ use crate::files::text::last;
 /// What an interrupted command's error repeats of its output.
 const SO_FAR: usize = 2 * 1024;
 
-pub struct Bash {
+pub(super) struct Bash {
     spec: ToolSpec,
 }
 
@@ -91,7 +91,7 @@ impl Tool for Bash {
 }
 
 /// How a command ended, as its result tells it.
-pub fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput {
+pub(crate) fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput {
     let output = match result {
         Ok(output) => output,
         Err(error) => {

@@ -15,7 +15,7 @@ use crate::files::text::first;
 use crate::files::workspace::{FileError, Workspace};
 
 /// Files above this are neither compared nor edited.
-pub const MOST: u64 = 32 * 1024 * 1024;
+pub(super) const MOST: u64 = 32 * 1024 * 1024;
 /// Sizes together above which lines are not compared.
 const DIFF_INPUT: usize = 4 * 1024 * 1024;
 const DIFF_TIME: Duration = Duration::from_millis(300);
@@ -23,7 +23,7 @@ const DIFF_OUTPUT: usize = 256 * 1024;
 
 /// What a file was when a change was prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Before {
+pub(super) enum Before {
     Absent,
     Content([u8; 32]),
     /// Too large to look into.
@@ -31,7 +31,7 @@ pub enum Before {
 }
 
 /// A file's state and, when it could be read, its content.
-pub fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Option<Vec<u8>>), FileError> {
+pub(super) fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Option<Vec<u8>>), FileError> {
     match workspace.read_file(target, MOST) {
         Ok(content) => Ok((Before::Content(Sha256::digest(&content).into()), Some(content))),
         Err(FileError::Missing(_)) => Ok((Before::Absent, None)),
@@ -41,26 +41,26 @@ pub fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Option<Ve
 }
 
 /// Whether more masks stand in a file after a change than before it. A file may well hold the word itself.
-pub fn adds_mask(old: &[u8], new: &[u8]) -> bool {
+pub(super) fn adds_mask(old: &[u8], new: &[u8]) -> bool {
     let masks = |text: &[u8]| memchr::memmem::find_iter(text, MASK).count();
     masks(new) > masks(old)
 }
 
-pub fn changed_since(path: &Path) -> ToolError {
+pub(super) fn changed_since(path: &Path) -> ToolError {
     let message = format!("{} changed since this call was prepared: read it again first", path.display());
     ToolError::new(ToolCode::ChangedSince, message)
 }
 
 /// Lines that come and go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub(super) struct LineChange {
     pub additions: usize,
     pub deletions: usize,
     pub diff: String,
 }
 
-impl Change {
-    pub fn between(old: &[u8], new: &[u8]) -> Self {
+impl LineChange {
+    pub(super) fn between(old: &[u8], new: &[u8]) -> Self {
         if old == new {
             return Self::default();
         }
@@ -124,7 +124,7 @@ impl Change {
         Self { additions, deletions: lines(old), diff }
     }
 
-    pub fn preview(&self, path: &Path, operation: Operation) -> Preview {
+    pub(super) fn preview(&self, path: &Path, operation: Operation) -> Preview {
         Preview::Change {
             path: path.to_owned(),
             operation,
@@ -141,10 +141,10 @@ mod tests {
 
     #[test]
     fn lines_are_counted_and_shown() {
-        let change = Change::between(b"a\nb\nc\n", b"a\nB\nc\nd\n");
+        let change = LineChange::between(b"a\nb\nc\n", b"a\nB\nc\nd\n");
         assert_eq!((change.additions, change.deletions), (2, 1));
         assert_eq!(change.diff, "@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d\n");
-        assert_eq!(Change::between(b"same", b"same"), Change::default());
+        assert_eq!(LineChange::between(b"same", b"same"), LineChange::default());
     }
 
     #[test]
@@ -152,22 +152,22 @@ mod tests {
         let old: Vec<u8> = (0..800_000).flat_map(|n| format!("{n}\n").into_bytes()).collect();
         let new: Vec<u8> = (0..800_000).rev().flat_map(|n| format!("{n}\n").into_bytes()).collect();
         let started = std::time::Instant::now();
-        let change = Change::between(&old, &new);
+        let change = LineChange::between(&old, &new);
         assert!(started.elapsed() < Duration::from_secs(2));
         assert_eq!((change.additions, change.deletions), (800_000, 800_000));
-        assert_eq!(Change::between(b"a\0\n", b"a\0\nb\n").additions, 1);
+        assert_eq!(LineChange::between(b"a\0\n", b"a\0\nb\n").additions, 1);
     }
 
     #[test]
     fn what_comes_is_shown_whatever_was_there_and_whatever_it_holds() {
-        let change = Change::between(b"\0\x01", b"one\ntwo\n");
+        let change = LineChange::between(b"\0\x01", b"one\ntwo\n");
         assert_eq!(change.diff, "(what is there is binary and not shown)\n@@ -0,0 +1,2 @@\n+one\n+two");
         assert_eq!(
-            Change::between(b"", b"evil\n\0").diff,
+            LineChange::between(b"", b"evil\n\0").diff,
             "@@ -0,0 +1,2 @@\n+evil\n+\0\n\\ No newline at end of file\n"
         );
         let large: Vec<u8> = b"word\n".repeat(1 << 20);
-        let change = Change::between(b"", &large);
+        let change = LineChange::between(b"", &large);
         assert!(
             change.diff.starts_with("(too large to compare line by line)\n@@ ") && change.diff.ends_with(CUT)
         );
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_long_diff_is_cut() {
         let new = "line\n".repeat(50_000);
-        let change = Change::between(b"", new.as_bytes());
+        let change = LineChange::between(b"", new.as_bytes());
         assert_eq!(change.additions, 50_000);
         assert!(change.diff.len() < DIFF_OUTPUT + 100);
         assert!(change.diff.ends_with("(the rest of the diff is not shown)\n"));

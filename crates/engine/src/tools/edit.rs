@@ -10,14 +10,14 @@ use sha2::{Digest, Sha256};
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec};
 
-use super::change::{Change, MOST, adds_mask, changed_since};
+use super::change::{LineChange, MOST, adds_mask, changed_since};
 use super::input::{Input, invalid};
 use super::{Prepared, Tool, ToolContext, off_thread};
 use crate::files::workspace::{FileError, Workspace, near_names};
 
 pub(super) mod nearest;
 
-pub struct Edit {
+pub(super) struct Edit {
     spec: ToolSpec,
 }
 
@@ -86,7 +86,7 @@ impl Tool for Edit {
         let (preview, doomed) = match content.map(|content| (replacement.apply(&content), content)) {
             Ok((Ok((edited, _)), content)) => {
                 added = adds_mask(content.as_bytes(), edited.as_bytes());
-                let change = Change::between(content.as_bytes(), edited.as_bytes());
+                let change = LineChange::between(content.as_bytes(), edited.as_bytes());
                 (change.preview(&target.path, Operation::Updated), None)
             }
             Ok((Err(fault), _)) => (Preview::None, Some(fault.plainly(&target, &replacement))),
@@ -142,7 +142,7 @@ fn edit(
         let message = format!("{} does not hold what was written: read it again", target.path.display());
         return Err(ToolError::new(ToolCode::WriteError, message));
     }
-    let change = Change::between(content.as_bytes(), edited.as_bytes());
+    let change = LineChange::between(content.as_bytes(), edited.as_bytes());
     Ok(json!({
         "path": target.path.to_string_lossy(),
         "replacements": count,

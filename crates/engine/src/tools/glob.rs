@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
 use super::input::Input;
-use super::walk::{self, Firsts, Kind, Next, Pattern, SortKey, Tree};
+use super::walk::{self, FileKind, Firsts, Next, Pattern, SortKey, Tree};
 use super::{Prepared, RunContext, Tool, ToolContext};
 use crate::files::text::LIMIT;
 use crate::files::workspace::Workspace;
@@ -18,7 +18,7 @@ use crate::files::workspace::Workspace;
 const SHOWN: usize = 200;
 const MOST_SHOWN: u64 = 2000;
 
-pub struct Glob {
+pub(super) struct Glob {
     spec: ToolSpec,
 }
 
@@ -90,7 +90,7 @@ fn glob(
     let found = Mutex::new(Firsts::new(most));
     Tree::new(workspace, target, hidden).walk(stop, || {
         |entry| {
-            let folder = entry.kind == Kind::Folder;
+            let folder = entry.kind == FileKind::Folder;
             if pattern.matches(entry.path, folder) {
                 let item = (SortKey::new(entry.relative), folder);
                 found.lock().unwrap_or_else(PoisonError::into_inner).add(item);

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
 use super::input::{Input, invalid};
-use super::walk::{self, Kind, Next, Pattern, SortKey, Tree};
+use super::walk::{self, FileKind, Next, Pattern, SortKey, Tree};
 use super::{Prepared, RunContext, Tool, ToolContext};
 use crate::files::text::first;
 use crate::files::workspace::{FileError, Workspace};
@@ -32,7 +32,7 @@ const MOST_CONTEXT: u64 = 20;
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
 const REGEX_SIZE: usize = 10 * 1024 * 1024;
 
-pub struct Grep {
+pub(super) struct Grep {
     spec: ToolSpec,
 }
 
@@ -185,7 +185,7 @@ impl Query {
             let mut searcher = self.searcher();
             let folder = &folder;
             move |entry| {
-                let is_folder = entry.kind == Kind::Folder;
+                let is_folder = entry.kind == FileKind::Folder;
                 let wanted = self.globs.as_ref().is_none_or(|globs| match is_folder {
                     true => !globs.excludes(entry.path, true),
                     false => globs.matches(entry.path, false),
@@ -194,7 +194,7 @@ impl Query {
                 if !wanted || hits.is_behind(&key) {
                     return Next::Skip;
                 }
-                if entry.kind != Kind::File {
+                if entry.kind != FileKind::File {
                     return Next::Continue;
                 }
                 counts.searched.fetch_add(1, Ordering::Relaxed);

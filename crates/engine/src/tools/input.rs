@@ -46,10 +46,10 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     ("name", &["skill", "skill_name", "skillName"]),
 ];
 
-pub struct Input(Map<String, Value>);
+pub(super) struct Input(Map<String, Value>);
 
 impl Input {
-    pub fn new(map: Map<String, Value>) -> Self {
+    pub(super) fn new(map: Map<String, Value>) -> Self {
         Self(map)
     }
 
@@ -62,7 +62,7 @@ impl Input {
             .find(|value| !value.is_null())
     }
 
-    pub fn text(&mut self, field: &'static str) -> Result<String, ToolError> {
+    pub(super) fn text(&mut self, field: &'static str) -> Result<String, ToolError> {
         match self.take(field) {
             Some(Value::String(text)) => Ok(text),
             Some(other) => Err(invalid(format!("`{field}` must be text, not {}", kind(&other)))),
@@ -71,7 +71,7 @@ impl Input {
     }
 
     /// An empty text is as good as none.
-    pub fn optional_text(&mut self, field: &'static str) -> Result<Option<String>, ToolError> {
+    pub(super) fn optional_text(&mut self, field: &'static str) -> Result<Option<String>, ToolError> {
         match self.take(field) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
@@ -79,7 +79,7 @@ impl Input {
         }
     }
 
-    pub fn flag(&mut self, field: &'static str) -> Result<Option<bool>, ToolError> {
+    pub(super) fn flag(&mut self, field: &'static str) -> Result<Option<bool>, ToolError> {
         match self.take(field) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(flag)),
@@ -90,17 +90,17 @@ impl Input {
     }
 
     /// Whatever stands there.
-    pub fn any(&mut self, field: &'static str) -> Option<Value> {
+    pub(super) fn any(&mut self, field: &'static str) -> Option<Value> {
         self.take(field)
     }
 
     /// A whole number of at least 1.
-    pub fn count(&mut self, field: &'static str) -> Result<Option<u64>, ToolError> {
+    pub(super) fn count(&mut self, field: &'static str) -> Result<Option<u64>, ToolError> {
         self.number(field, 1)
     }
 
     /// A whole number of at least `least`.
-    pub fn number(&mut self, field: &'static str, least: u64) -> Result<Option<u64>, ToolError> {
+    pub(super) fn number(&mut self, field: &'static str, least: u64) -> Result<Option<u64>, ToolError> {
         let Some(value) = self.take(field) else { return Ok(None) };
         let number = match &value {
             Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
@@ -117,7 +117,7 @@ impl Input {
     }
 }
 
-pub fn invalid(message: impl Into<String>) -> ToolError {
+pub(super) fn invalid(message: impl Into<String>) -> ToolError {
     ToolError::new(ToolCode::InvalidInput, message)
 }
 

@@ -12,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
 use super::input::Input;
-use super::walk::{self, Firsts, Kind, Next, SortKey, Tree};
+use super::walk::{self, FileKind, Firsts, Next, SortKey, Tree};
 use super::{Prepared, RunContext, Tool, ToolContext};
 use crate::files::workspace::Workspace;
 
 const DEPTH: u64 = 2;
 const MOST_ENTRIES: usize = 400;
 
-pub struct List {
+pub(super) struct List {
     spec: ToolSpec,
 }
 
@@ -71,10 +71,10 @@ impl Tool for List {
 
 /// Shallow entries come first, so that they are what is kept; and whose folder is kept, as it lies above.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct ListedFile {
     depth: usize,
     key: SortKey,
-    kind: Kind,
+    kind: FileKind,
 }
 
 fn list(
@@ -88,7 +88,8 @@ fn list(
     let found = Mutex::new(Firsts::new(MOST_ENTRIES));
     let unreadable = Tree::new(workspace, target, hidden).depth(depth).walk(stop, || {
         |entry| {
-            let entry = Entry { depth: entry.depth, key: SortKey::new(entry.relative), kind: entry.kind };
+            let entry =
+                ListedFile { depth: entry.depth, key: SortKey::new(entry.relative), kind: entry.kind };
             found.lock().unwrap_or_else(PoisonError::into_inner).add(entry);
             Next::Continue
         }
@@ -116,17 +117,17 @@ fn list(
     Ok(data)
 }
 
-fn draw(text: &mut String, entry: &Entry, root: &Path) {
+fn draw(text: &mut String, entry: &ListedFile, root: &Path) {
     let path = entry.key.path();
     let name = path.file_name().map(walk::shown_name).unwrap_or_default();
     let indent = "  ".repeat(entry.depth - 1);
     let _ = match entry.kind {
-        Kind::Folder => writeln!(text, "{indent}{name}/"),
-        Kind::File => writeln!(text, "{indent}{name}"),
-        Kind::Link => {
+        FileKind::Folder => writeln!(text, "{indent}{name}/"),
+        FileKind::File => writeln!(text, "{indent}{name}"),
+        FileKind::Link => {
             let to = root.join(&path).read_link().map(|to| walk::shown_name(to.as_os_str()));
             writeln!(text, "{indent}{name} -> {}", to.unwrap_or_default())
         }
-        Kind::Other => writeln!(text, "{indent}{name} (no regular file)"),
+        FileKind::Other => writeln!(text, "{indent}{name} (no regular file)"),
     };
 }

@@ -21,7 +21,7 @@ mod list;
 mod patch;
 mod read;
 pub(crate) mod registry;
-pub mod shell;
+pub(crate) mod shell;
 pub(crate) mod skill;
 pub mod supervisor;
 pub(crate) mod task;
@@ -29,7 +29,7 @@ pub(crate) mod todo;
 mod walk;
 mod write;
 
-pub use bash::envelope as command_result;
+pub(crate) use bash::envelope as command_result;
 pub use registry::Registry;
 pub use shell::{
     Child, ChildProcess, ChildSpec, CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings,
@@ -46,7 +46,7 @@ pub trait Tool: Send + Sync {
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError>;
 }
 
-pub type RunFn = Box<dyn FnOnce(RunContext) -> BoxFuture<'static, ToolOutput> + Send>;
+pub(crate) type RunFn = Box<dyn FnOnce(RunContext) -> BoxFuture<'static, ToolOutput> + Send>;
 
 pub struct Prepared {
     pub action: Action,
@@ -90,7 +90,7 @@ pub struct RunContext {
 }
 
 /// The command line of a recorded `bash` call, however its field was spelt.
-pub fn called_command(input: &Value) -> Option<String> {
+pub(crate) fn called_command(input: &Value) -> Option<String> {
     input::Input::new(input.as_object()?.clone()).text("command").ok()
 }
 

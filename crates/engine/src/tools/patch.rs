@@ -26,11 +26,11 @@ mod place;
 mod plan;
 mod unified;
 
-use plan::{Names, Plan, PlannedFile};
+use plan::{Names, PatchPlan, PlannedFile};
 
 const PREVIEW: usize = 32 * 1024;
 
-pub struct Patch {
+pub(super) struct Patch {
     spec: ToolSpec,
 }
 
@@ -70,7 +70,7 @@ impl Tool for Patch {
         let targets = names.targets();
         // Where it does not fit, a mask in it is the likeliest reason.
         let mut added = text.contains(MASK);
-        let (states, preview, doomed) = match Plan::make(&cx.workspace, &sections, &names) {
+        let (states, preview, doomed) = match PatchPlan::make(&cx.workspace, &sections, &names) {
             Ok(plan) => {
                 added = plan.adds_mask();
                 (Some(plan.files.iter().map(state).collect()), preview(&cx.workspace, &plan), None)
@@ -80,7 +80,7 @@ impl Tool for Patch {
         let workspace = std::sync::Arc::clone(&cx.workspace);
         let run = move |run| {
             let work = move || {
-                let plan = Plan::make(&workspace, &sections, &names).map_err(plan::Fault::helpfully)?;
+                let plan = PatchPlan::make(&workspace, &sections, &names).map_err(plan::Fault::helpfully)?;
                 unchanged(&plan, states)?;
                 commit::commit(&workspace, &plan)?;
                 Ok(result(&workspace, &plan))
@@ -100,7 +100,7 @@ fn state(file: &PlannedFile) -> State {
 }
 
 /// `states` is none when there was no plan then: what was not shown is not done.
-fn unchanged(plan: &Plan, states: Option<Vec<State>>) -> Result<(), ToolError> {
+fn unchanged(plan: &PatchPlan, states: Option<Vec<State>>) -> Result<(), ToolError> {
     let states = states.unwrap_or_default();
     let differs = |(at, file): &(usize, &PlannedFile)| states.get(*at) != Some(&state(file));
     match plan.files.iter().enumerate().find(differs) {
@@ -109,7 +109,7 @@ fn unchanged(plan: &Plan, states: Option<Vec<State>>) -> Result<(), ToolError> {
     }
 }
 
-fn preview(workspace: &Workspace, plan: &Plan) -> Preview {
+fn preview(workspace: &Workspace, plan: &PatchPlan) -> Preview {
     let mut changes = plan.files.iter().filter_map(|file| Some((file, plan.change(file)?)));
     let (Some((file, (operation, lines))), None) = (changes.next(), changes.next()) else {
         return Preview::Text { text: combined(workspace, plan) };
@@ -124,7 +124,7 @@ fn preview(workspace: &Workspace, plan: &Plan) -> Preview {
 }
 
 /// The diffs of all files, as far as there is room; each file is at least named.
-fn combined(workspace: &Workspace, plan: &Plan) -> String {
+fn combined(workspace: &Workspace, plan: &PatchPlan) -> String {
     let mut text = String::new();
     for file in &plan.files {
         let Some((operation, lines)) = plan.change(file) else { continue };
@@ -139,7 +139,7 @@ fn combined(workspace: &Workspace, plan: &Plan) -> String {
     text
 }
 
-fn result(workspace: &Workspace, plan: &Plan) -> Value {
+fn result(workspace: &Workspace, plan: &PatchPlan) -> Value {
     let file = |file: &PlannedFile| {
         let (operation, lines) = plan.change(file)?;
         let mut data = json!({

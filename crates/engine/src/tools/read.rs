@@ -14,7 +14,7 @@ use super::{Prepared, RunContext, Tool, ToolContext};
 use crate::files::text::{LIMIT, before_cut, decode, first};
 use crate::files::workspace::{FileError, Opened, near_names};
 
-pub struct Read {
+pub(super) struct Read {
     spec: ToolSpec,
 }
 

@@ -24,7 +24,7 @@ mod child;
 mod environment;
 mod supervised;
 
-pub use capture::Captured;
+pub(crate) use capture::Captured;
 pub use child::{Child, ChildProcess, ChildSpec};
 
 const SHELL: &str = "/bin/sh";

@@ -19,7 +19,7 @@ const CATALOGUE: usize = 6 * 1024;
 /// With more, the list of names would cost as much as the catalogue.
 const MOST_NAMES: usize = 64;
 
-pub struct SkillTool {
+pub(crate) struct SkillTool {
     spec: ToolSpec,
     skills: Arc<Skills>,
     lent: Lent,
@@ -28,7 +28,7 @@ pub struct SkillTool {
 impl SkillTool {
     /// None when there is no skill that a model may load: then there is no such tool. `allowed` is what
     /// `permission.skill` does not deny.
-    pub fn new(skills: &Skills, allowed: impl Fn(&str) -> bool, lent: Lent) -> Option<Self> {
+    pub(crate) fn new(skills: &Skills, allowed: impl Fn(&str) -> bool, lent: Lent) -> Option<Self> {
         let skills = skills.for_model(allowed);
         if skills.is_empty() {
             return None;
@@ -79,7 +79,7 @@ impl SkillTool {
 }
 
 /// What a call of this tool is, whichever skills there are.
-pub fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
+pub(crate) fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
     Ok(named(input)?.map_or_else(look, |name| Action::Skill { name }))
 }
 

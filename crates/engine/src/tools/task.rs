@@ -11,7 +11,7 @@ use super::input::{Input, invalid};
 use super::{Prepared, RunContext, Tool, ToolContext};
 
 /// Who launches agents: the tool knows neither what they are made of nor where they work.
-pub trait Launcher: Send + Sync {
+pub(crate) trait Launcher: Send + Sync {
     /// Name and purpose of everyone that may be launched.
     fn launchable(&self) -> Vec<(String, String)>;
 
@@ -19,14 +19,14 @@ pub trait Launcher: Send + Sync {
     fn launch(&self, agent: String, prompt: String, call: RunContext) -> BoxFuture<'_, ToolOutput>;
 }
 
-pub struct Task {
+pub(crate) struct Task {
     spec: ToolSpec,
     launcher: Arc<dyn Launcher>,
 }
 
 impl Task {
     /// None when there is nobody to launch.
-    pub fn new(launcher: Arc<dyn Launcher>, allowed: impl Fn(&str) -> bool) -> Option<Self> {
+    pub(crate) fn new(launcher: Arc<dyn Launcher>, allowed: impl Fn(&str) -> bool) -> Option<Self> {
         let mut agents = launcher.launchable();
         agents.retain(|(name, _)| allowed(name));
         if agents.is_empty() {
@@ -60,7 +60,7 @@ impl Task {
 }
 
 /// What a call of this tool is, whoever can be launched.
-pub fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
+pub(crate) fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
     asked(input).map(|(agent, _)| Action::Task { agent })
 }
 

@@ -57,7 +57,7 @@ impl Todos {
     }
 }
 
-pub struct TodoRead {
+pub(crate) struct TodoRead {
     spec: ToolSpec,
 }
 
@@ -96,7 +96,7 @@ impl Tool for TodoRead {
     }
 }
 
-pub struct TodoWrite {
+pub(crate) struct TodoWrite {
     spec: ToolSpec,
 }
 

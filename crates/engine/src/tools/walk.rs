@@ -16,7 +16,7 @@ use crate::files::workspace::{Workspace, near_names};
 
 mod pattern;
 
-pub use pattern::{Pattern, globs, split};
+pub(super) use pattern::{Pattern, globs, split};
 
 /// More threads than this only wait for the disk.
 const MOST_THREADS: usize = 12;
@@ -25,7 +25,7 @@ const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 const LONGEST_IGNORE_FILE: u64 = 4 * 1024 * 1024;
 
 /// A folder to look through.
-pub struct Tree {
+pub(super) struct Tree {
     root: PathBuf,
     hidden: bool,
     depth: Option<usize>,
@@ -35,7 +35,7 @@ pub struct Tree {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub(super) enum FileKind {
     Folder,
     File,
     Link,
@@ -43,22 +43,22 @@ pub enum Kind {
     Other,
 }
 
-pub struct Found<'a> {
+pub(super) struct Found<'a> {
     pub path: &'a Path,
     /// From the folder that is looked through.
     pub relative: &'a Path,
-    pub kind: Kind,
+    pub kind: FileKind,
     pub depth: usize,
 }
 
-pub enum Next {
+pub(super) enum Next {
     Continue,
     /// Nothing below this folder is wanted.
     Skip,
 }
 
 impl Tree {
-    pub fn new(workspace: &Workspace, target: &Target, hidden: bool) -> Self {
+    pub(super) fn new(workspace: &Workspace, target: &Target, hidden: bool) -> Self {
         let root = target.path.clone();
         let in_repository = root.ancestors().any(|folder| folder.join(".git").exists());
         let above = match in_repository || !target.inside {
@@ -68,13 +68,13 @@ impl Tree {
         Self { root, hidden, depth: None, above, in_repository }
     }
 
-    pub fn depth(mut self, depth: usize) -> Self {
+    pub(super) fn depth(mut self, depth: usize) -> Self {
         self.depth = Some(depth);
         self
     }
 
     /// Calls a visitor for every entry, from several threads, in no order. Tells how many folders could not be read.
-    pub fn walk<V>(self, stop: &CancellationToken, visitor: impl Fn() -> V + Sync) -> u64
+    pub(super) fn walk<V>(self, stop: &CancellationToken, visitor: impl Fn() -> V + Sync) -> u64
     where
         V: FnMut(&Found<'_>) -> Next + Send,
     {
@@ -122,7 +122,7 @@ impl Tree {
             .parents(self.in_repository);
         let Self { above, hidden, .. } = self;
         builder.filter_entry(move |entry| {
-            let folder = kind(entry) == Kind::Folder;
+            let folder = kind(entry) == FileKind::Folder;
             let ignored = || above.iter().any(|rules| rules.matched(entry.path(), folder).is_ignore());
             let git = || hidden && entry.file_name() == ".git";
             entry.depth() == 0 || !(git() || ignored()) && (!folder || readable_ignore_files(entry.path()))
@@ -131,12 +131,12 @@ impl Tree {
     }
 }
 
-fn kind(entry: &DirEntry) -> Kind {
+fn kind(entry: &DirEntry) -> FileKind {
     match entry.file_type() {
-        Some(kind) if kind.is_dir() => Kind::Folder,
-        Some(kind) if kind.is_file() => Kind::File,
-        Some(kind) if kind.is_symlink() => Kind::Link,
-        Some(_) | None => Kind::Other,
+        Some(kind) if kind.is_dir() => FileKind::Folder,
+        Some(kind) if kind.is_file() => FileKind::File,
+        Some(kind) if kind.is_symlink() => FileKind::Link,
+        Some(_) | None => FileKind::Other,
     }
 }
 
@@ -164,33 +164,33 @@ fn readable_ignore_files(folder: &Path) -> bool {
 
 /// Sorts as a tree is listed: a folder's entries stand together, right after it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SortKey(Vec<u8>);
+pub(super) struct SortKey(Vec<u8>);
 
 impl SortKey {
     /// A separator sorts before every other byte, and no name holds a NUL.
-    pub fn new(path: &Path) -> Self {
+    pub(super) fn new(path: &Path) -> Self {
         Self(path.as_os_str().as_bytes().iter().map(|&byte| if byte == b'/' { 0 } else { byte }).collect())
     }
 
-    pub fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         let bytes = self.0.iter().map(|&byte| if byte == 0 { b'/' } else { byte }).collect();
         std::ffi::OsString::from_vec(bytes).into()
     }
 }
 
 /// The first so many of what came in any order, and how many came.
-pub struct Firsts<T> {
+pub(super) struct Firsts<T> {
     kept: Vec<T>,
     most: usize,
     total: usize,
 }
 
 impl<T: Ord> Firsts<T> {
-    pub fn new(most: usize) -> Self {
+    pub(super) fn new(most: usize) -> Self {
         Self { kept: Vec::new(), most, total: 0 }
     }
 
-    pub fn add(&mut self, item: T) {
+    pub(super) fn add(&mut self, item: T) {
         self.total += 1;
         self.kept.push(item);
         if self.kept.len() >= self.most * 2 {
@@ -204,14 +204,14 @@ impl<T: Ord> Firsts<T> {
     }
 
     /// In order, with the number of all.
-    pub fn finish(mut self) -> (Vec<T>, usize) {
+    pub(super) fn finish(mut self) -> (Vec<T>, usize) {
         self.settle();
         (self.kept, self.total)
     }
 }
 
 /// How results name a path: as a model may use it again. Control characters are spelled out, as one name is one line.
-pub fn shown(workspace: &Workspace, path: &Path) -> String {
+pub(super) fn shown(workspace: &Workspace, path: &Path) -> String {
     let path = path.strip_prefix(workspace.root()).unwrap_or(path);
     match path.as_os_str().is_empty() {
         true => ".".to_owned(),
@@ -219,7 +219,7 @@ pub fn shown(workspace: &Workspace, path: &Path) -> String {
     }
 }
 
-pub fn shown_name(name: &OsStr) -> String {
+pub(super) fn shown_name(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     match name.chars().any(char::is_control) {
         false => name.into_owned(),
@@ -234,7 +234,7 @@ pub fn shown_name(name: &OsStr) -> String {
 }
 
 /// The folder that is to be looked through.
-pub fn folder(target: &Target) -> Result<(), ToolError> {
+pub(super) fn folder(target: &Target) -> Result<(), ToolError> {
     let path = target.path.display();
     match target.path.symlink_metadata() {
         Ok(found) if found.is_dir() => Ok(()),
@@ -247,7 +247,7 @@ pub fn folder(target: &Target) -> Result<(), ToolError> {
     }
 }
 
-pub fn missing(target: &Target) -> ToolError {
+pub(super) fn missing(target: &Target) -> ToolError {
     let near = near_names(&target.path);
     let hint =
         if near.is_empty() { String::new() } else { format!("; near names here: {}", near.join(", ")) };
@@ -256,7 +256,7 @@ pub fn missing(target: &Target) -> ToolError {
 
 /// Runs a search on a thread of its own. It is told to stop when the call is cancelled or takes too long, and is not
 /// waited for: a file system may hang.
-pub async fn search(
+pub(super) async fn search(
     cx: ToolContext,
     run: RunContext,
     work: impl FnOnce(&Workspace, &CancellationToken) -> Result<serde_json::Value, ToolError> + Send + 'static,

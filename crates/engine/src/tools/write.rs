@@ -8,12 +8,12 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use zdx_protocol::{Action, Operation, Preview, Target, ToolError, ToolSpec};
 
-use super::change::{Before, Change, adds_mask, changed_since, look};
+use super::change::{Before, LineChange, adds_mask, changed_since, look};
 use super::input::Input;
 use super::{Prepared, Tool, ToolContext, off_thread};
 use crate::files::workspace::{FileError, Workspace};
 
-pub struct Write {
+pub(super) struct Write {
     spec: ToolSpec,
 }
 
@@ -54,7 +54,7 @@ impl Tool for Write {
         let (before, preview, doomed) = match look(&cx.workspace, &target) {
             Ok((before, old)) => {
                 added = adds_mask(old.as_deref().unwrap_or_default(), content.as_bytes());
-                let change = Change::between(old.as_deref().unwrap_or_default(), content.as_bytes());
+                let change = LineChange::between(old.as_deref().unwrap_or_default(), content.as_bytes());
                 let preview = change.preview(&target.path, operation(&before, old.as_deref(), &content));
                 (Some(before), preview, None)
             }
@@ -89,7 +89,7 @@ fn write(
     if operation != Operation::Unchanged {
         workspace.replace(target, content.as_bytes()).map_err(FileError::not_written)?;
     }
-    let change = Change::between(old.as_deref().unwrap_or_default(), content.as_bytes());
+    let change = LineChange::between(old.as_deref().unwrap_or_default(), content.as_bytes());
     let mut data = json!({
         "path": target.path.to_string_lossy(),
         "bytes": content.len(),

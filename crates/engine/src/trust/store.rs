@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use zdx_protocol::Standing;
 
-use super::{Digest, TrustedFiles};
+use super::{ContentHash, TrustedFiles};
 use crate::paths::{ensure_dir, lock_beside, read_regular};
 
 const VERSION: u32 = 1;
@@ -30,7 +30,7 @@ pub enum TrustError {
 
 /// One trusted project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TrustEntry {
     pub root: PathBuf,
     pub digest: String,
     pub at: Timestamp,
@@ -62,7 +62,7 @@ impl TrustStore {
         Self { file }
     }
 
-    pub fn status(&self, root: &Path, digest: &Digest) -> Result<Standing, TrustError> {
+    pub fn status(&self, root: &Path, digest: &ContentHash) -> Result<Standing, TrustError> {
         let stored = self.read()?;
         let known = root.to_str().and_then(|root| stored.projects.get(root));
         Ok(match known {
@@ -107,8 +107,8 @@ impl TrustStore {
         self.change(|stored| stored.projects.remove(name).is_some())
     }
 
-    pub fn list(&self) -> Result<Vec<Entry>, TrustError> {
-        let entry = |(root, trusted): (String, Trusted)| Entry {
+    pub fn list(&self) -> Result<Vec<TrustEntry>, TrustError> {
+        let entry = |(root, trusted): (String, Trusted)| TrustEntry {
             root: root.into(),
             digest: trusted.digest,
             at: trusted.at,

@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use zdx_engine::files::Workspace;
-use zdx_engine::tools::{Registry, RunContext, Shell, ShellSettings, Todos, ToolContext};
+use zdx_engine::Workspace;
+use zdx_engine::process::{Shell, ShellSettings};
+use zdx_engine::testing::{Registry, RunContext, Todos, ToolContext};
 use zdx_guard::{LayerSource, PolicyContext, Rules, judge};
 use zdx_protocol::{Approval, ToolOutput, Verdict};
 

@@ -8,10 +8,8 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
 use tokio::time::timeout;
-use zdx_engine::Setup;
-use zdx_engine::config::Flags;
-use zdx_engine::paths::{Env, Paths};
 use zdx_engine::testing::{Permission, Scripted, TurnIo, spawn_scripted};
+use zdx_engine::{Env, Flags, Paths, Setup};
 use zdx_protocol::{
     Action, Approval, Arguments, CallKind, CallOrigin, Command, CommandId, Decision, EngineHandle, ErrorKind,
     Event, Open, Origin, Outcome, Preview, Prompt, Query, ToolCall, ToolOutput, TurnSummary, Usage,

@@ -7,8 +7,8 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zdx_engine::files::Workspace;
-use zdx_engine::tools::{Registry, RunContext, ToolContext};
+use zdx_engine::Workspace;
+use zdx_engine::testing::{Registry, RunContext, ToolContext};
 use zdx_protocol::{ToolCode, ToolOutput};
 
 use crate::kit::{Bench, trial};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Failed, Trial};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use zdx_engine::tools::{CommandOutput, End, RunOptions, Shell, ShellSettings};
+use zdx_engine::process::{CommandOutput, End, RunOptions, Shell, ShellSettings};
 
 /// Two seconds are promised. An unoptimised build on a busy machine reads a flood slowly and gets more.
 const STOPPED: Duration = Duration::from_secs(if cfg!(debug_assertions) { 4 } else { 2 });

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use zdx_engine::tools::{End, RunOptions};
+use zdx_engine::process::{End, RunOptions};
 
 use crate::kit::{Bench, trial};
 use crate::wait::{in_time, living_in, until_deserted, until_files, until_made};

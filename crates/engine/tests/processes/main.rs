@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use zdx_engine::tools::supervisor;
+use zdx_engine::process::supervisor;
 
 mod envelope;
 mod kit;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use libtest_mimic::Trial;
 use tokio::sync::mpsc;
-use zdx_engine::files::text::LIMIT;
-use zdx_engine::tools::{End, RunOptions};
+use zdx_engine::process::{End, RunOptions};
+use zdx_engine::testing::LIMIT;
 
 use crate::kit::{Bench, stdout, trial};
 use crate::wait::living_in;
@@ -109,7 +109,7 @@ async fn progress() {
 }
 
 async fn environment() {
-    use zdx_engine::tools::{Shell, ShellSettings};
+    use zdx_engine::process::{Shell, ShellSettings};
     let bench = Bench::new();
     let shell = Shell::new(ShellSettings {
         supervisor: std::env::current_exe().unwrap(),

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use tokio_util::sync::CancellationToken;
-use zdx_engine::tools::shell::ShellError;
-use zdx_engine::tools::{End, RunOptions};
+use zdx_engine::process::{End, RunOptions, ShellError};
 
 use crate::kit::{Bench, trial};
 use crate::wait::{living_in, until_deserted, until_made};

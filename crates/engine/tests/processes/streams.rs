@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use zdx_engine::tools::{Child, ChildSpec, End, ShellError};
+use zdx_engine::process::{Child, ChildSpec, End, ShellError};
 
 use crate::kit::{Bench, trial};
 use crate::wait::{in_time, living_in, until_deserted, until_made};

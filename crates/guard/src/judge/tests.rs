@@ -7,10 +7,10 @@ use crate::{LayerSource, MapView, Rules};
 fn cx(approval: Approval) -> PolicyContext {
     let mut disk = MapView::default();
     for path in ["/w", "/etc", "/tmp", "/home/me"] {
-        disk.insert(path, crate::Entry::Dir);
+        disk.insert(path, crate::FileEntry::Dir);
     }
-    disk.insert("/w/existing.txt", crate::Entry::File);
-    disk.insert("/w/sub/other.txt", crate::Entry::File);
+    disk.insert("/w/existing.txt", crate::FileEntry::File);
+    disk.insert("/w/sub/other.txt", crate::FileEntry::File);
     PolicyContext {
         home: Some("/home/me".into()),
         files: Arc::new(disk),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zdx_guard::{Entry, MapView, PolicyContext, explain, run_table};
+use zdx_guard::{FileEntry, MapView, PolicyContext, explain, run_table};
 use zdx_protocol::{Approval, Origin, ToolCode, Verdict};
 
 /// Without the rows about calls of tools, which the binary is tested with.
@@ -37,15 +37,15 @@ pub fn small_machine() -> PolicyContext {
         "/w/sub", "/w/src", "/w/docs", "/etc", "/home/me", "/tmp", "/usr/bin", "/var", "/proc", "/dev",
         "/root", "/opt",
     ] {
-        disk.insert(folder, Entry::Dir);
+        disk.insert(folder, FileEntry::Dir);
     }
     for file in ["/w/existing.txt", "/w/sub/existing.txt", "/w/a.txt", "/w/src/main.rs"] {
-        disk.insert(file, Entry::File);
+        disk.insert(file, FileEntry::File);
     }
-    disk.insert("/w/out", Entry::Link("/etc/passwd".into()));
+    disk.insert("/w/out", FileEntry::Link("/etc/passwd".into()));
     // As on a real machine, where these lead to what is open in whoever looks.
     for (name, open) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
-        disk.insert(format!("/dev/{name}"), Entry::Link(format!("/proc/self/fd{open}").into()));
+        disk.insert(format!("/dev/{name}"), FileEntry::Link(format!("/proc/self/fd{open}").into()));
     }
     let mut cx = PolicyContext::new("/w", Approval::Balanced);
     cx.home = Some("/home/me".into());
@@ -120,12 +120,12 @@ fn the_floors_hold_outside_the_workspace_too() {
     let mut cx = small_machine();
     let mut disk = MapView::default();
     for folder in ["/w", "/w/sub", "/etc", "/home/me", "/home/me/.ssh", "/tmp", "/other", "/other/sub"] {
-        disk.insert(folder, Entry::Dir);
+        disk.insert(folder, FileEntry::Dir);
     }
     for file in
         ["/etc/hosts", "/other/old.txt", "/home/me/.bashrc", "/w/existing.txt", "/w/run.sh", "/tmp/s.sh"]
     {
-        disk.insert(file, Entry::File);
+        disk.insert(file, FileEntry::File);
     }
     cx.files = Arc::new(disk);
     cx.approval = Approval::Yolo;

@@ -10,4 +10,6 @@ pub mod labels;
 mod sanitize;
 pub mod text;
 
-pub use sanitize::{Colours, Sanitizer, json_safe, plain, sanitize, visible, visible_line};
+pub use sanitize::{
+    Colours, Sanitizer, is_invisible, is_obeyed, json_safe, plain, sanitize, visible, visible_line,
+};

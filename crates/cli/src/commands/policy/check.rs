@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 
 use serde_json::json;
-use zdx_engine::check::Checker;
+use zdx_engine::Checker;
 use zdx_guard::PolicyContext;
 use zdx_protocol::ToolCode;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use zdx_engine::grants::GrantStore;
+use zdx_engine::GrantStore;
 use zdx_protocol::display::{format, visible_line};
 
 use crate::args::Format;

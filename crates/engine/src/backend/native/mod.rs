@@ -15,11 +15,11 @@ use crate::context::budget::{Budget, Frame, Gauge};
 use crate::models::{Chosen, ModelPicker};
 use crate::persona::Persona;
 use crate::tools::registry::Registry;
-pub use turn::validate::Validation;
-pub use view::View;
+pub(crate) use turn::validate::Validation;
+pub(crate) use view::View;
 use view::Watched;
 
-pub struct Native {
+pub(crate) struct Native {
     seed: Seed,
     /// The same bytes in every request until the agent changes: servers cache by prefix.
     system: String,
@@ -37,7 +37,7 @@ pub struct Native {
 
 /// What models are reached with, and the one in use.
 #[derive(Clone)]
-pub struct Seed {
+pub(crate) struct Seed {
     pub config: Arc<Config>,
     pub client: Client,
     pub picker: Arc<ModelPicker>,
@@ -46,7 +46,7 @@ pub struct Seed {
 
 impl Seed {
     /// For an agent that works for another one: with that one's model, unless it has its own.
-    pub fn grow(&self, persona: &Persona, registry: &Registry) -> Result<Native, ToolError> {
+    pub(crate) fn grow(&self, persona: &Persona, registry: &Registry) -> Result<Native, ToolError> {
         let mut seed = self.clone();
         if let Some(model) = &persona.model {
             let resolved = self.picker.resolve(model);
@@ -58,7 +58,7 @@ impl Seed {
 }
 
 impl Native {
-    pub fn new(seed: Seed, persona: &Persona, registry: &Registry) -> Self {
+    pub(crate) fn new(seed: Seed, persona: &Persona, registry: &Registry) -> Self {
         let Seed { config, chosen, .. } = &seed;
         let mut native = Self {
             budget: Budget::new(config, chosen),
@@ -77,30 +77,30 @@ impl Native {
     }
 
     /// The session's own: it checks its work, and keeps what it learns of servers.
-    pub fn with(mut self, validation: Option<Validation>, cache: Cache) -> Self {
+    pub(crate) fn with(mut self, validation: Option<Validation>, cache: Cache) -> Self {
         self.validation = validation;
         self.cache = Some(cache);
         self
     }
 
-    pub async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
+    pub(crate) async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
         turn::run::run(self, prompt, io).await
     }
 
-    pub async fn compact(&mut self, io: &TurnIo) -> TurnSummary {
+    pub(crate) async fn compact(&mut self, io: &TurnIo) -> TurnSummary {
         turn::room::run_compaction(self, io).await
     }
 
-    pub fn seed(&self) -> Seed {
+    pub(crate) fn seed(&self) -> Seed {
         self.seed.clone()
     }
 
-    pub fn view(&self) -> View {
+    pub(crate) fn view(&self) -> View {
         self.watched.view(&self.seed)
     }
 
     /// Points the next request at another model.
-    pub fn set_model(&mut self, model: &str) -> Result<String, ModelError> {
+    pub(crate) fn set_model(&mut self, model: &str) -> Result<String, ModelError> {
         let chosen = self.seed.picker.resolve(model)?;
         let name = chosen.endpoint.label();
         self.budget = Budget::new(&self.seed.config, &chosen);
@@ -110,7 +110,7 @@ impl Native {
     }
 
     /// Works as somebody else from the next request on: the prefix that servers have cached ends here.
-    pub fn play(&mut self, persona: &Persona, registry: &Registry) {
+    pub(crate) fn play(&mut self, persona: &Persona, registry: &Registry) {
         let fresh = Self::new(self.seed(), persona, registry);
         let Self { system, tools, max_steps, temperature, top_p, .. } = fresh;
         (self.system, self.tools) = (system, tools);

@@ -10,48 +10,48 @@ use super::Seed;
 use crate::context::budget::Frame;
 
 /// The backend's side of it.
-pub struct Watched {
+pub(super) struct Watched {
     now: watch::Sender<(Endpoint, Frame)>,
 }
 
 #[derive(Clone)]
-pub struct View {
+pub(crate) struct View {
     now: watch::Receiver<(Endpoint, Frame)>,
     client: Client,
 }
 
 impl Watched {
-    pub fn new(seed: &Seed) -> Self {
+    pub(super) fn new(seed: &Seed) -> Self {
         Self { now: watch::Sender::new((seed.chosen.endpoint.clone(), Frame::default())) }
     }
 
-    pub fn tell(&self, endpoint: &Endpoint, frame: Frame) {
+    pub(super) fn tell(&self, endpoint: &Endpoint, frame: Frame) {
         self.now.send_modify(|now| {
             now.0.clone_from(endpoint);
             now.1 = frame;
         });
     }
 
-    pub fn view(&self, seed: &Seed) -> View {
+    pub(super) fn view(&self, seed: &Seed) -> View {
         View { now: self.now.subscribe(), client: seed.client.clone() }
     }
 }
 
 impl View {
-    pub fn model(&self) -> String {
+    pub(crate) fn model(&self) -> String {
         self.now.borrow().0.label()
     }
 
-    pub fn context_limit(&self) -> Option<u64> {
+    pub(crate) fn context_limit(&self) -> Option<u64> {
         self.now.borrow().1.limit()
     }
 
-    pub fn usage(&self, size: ContextSize) -> ContextUsage {
+    pub(crate) fn usage(&self, size: ContextSize) -> ContextUsage {
         self.now.borrow().1.gauge(size).usage()
     }
 
     /// What the provider in use offers.
-    pub async fn models(&self) -> Result<Vec<ModelOffer>, ModelError> {
+    pub(crate) async fn models(&self) -> Result<Vec<ModelOffer>, ModelError> {
         let endpoint = self.now.borrow().0.clone();
         let offer = |model: ModelInfo| ModelOffer {
             name: Endpoint { model: model.id, ..endpoint.clone() }.label(),

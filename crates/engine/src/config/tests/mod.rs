@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use zdx_protocol::Standing;
 
+use super::value::ModelEntry;
 use super::*;
 use crate::paths::{Env, Paths};
 use crate::trust;

@@ -47,7 +47,7 @@ fn the_initial_file_is_right_in_every_line_and_names_every_key() {
     assert_eq!(resolved.notices, Vec::<String>::new());
     for key in schema::KEYS {
         let name = key.segments().filter(|segment| *segment != "*").last().unwrap();
-        let is_other_parts = key.kind == schema::Kind::Open;
+        let is_other_parts = key.kind == schema::ValueKind::Open;
         let is_variable = key.setter == schema::Setter::Environment;
         assert!(is_other_parts || is_variable || uncommented().contains(name), "{} is missing", key.path);
     }

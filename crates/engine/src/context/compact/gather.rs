@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
-use zdx_protocol::compaction::{Change, Compaction, DroppedCall, FileTouched, LoadedSkill};
+use zdx_protocol::compaction::{Compaction, DroppedCall, FileTouched, LoadedSkill, Touch};
 use zdx_protocol::conversation::{Called, calls};
 use zdx_protocol::display::labels;
 use zdx_protocol::display::text::one_line;
@@ -20,7 +20,7 @@ const CALL_COLUMNS: usize = 160;
 const MOST_STEPS: usize = 8;
 
 #[derive(Default)]
-pub struct Gathered {
+pub(crate) struct Gathered {
     pub files: Vec<FileTouched>,
     pub risks: Vec<String>,
     pub skills: Vec<LoadedSkill>,
@@ -29,14 +29,14 @@ pub struct Gathered {
 
 /// Calls with their ids, oldest first, the newest of them only.
 #[derive(Clone, Default)]
-pub struct Calls {
+pub(crate) struct Calls {
     pub newest: Vec<(String, DroppedCall)>,
     pub earlier: u64,
 }
 
 impl Calls {
     /// Forgets the calls that are not in these messages, then all but the newest.
-    pub fn only_of(&mut self, messages: &[Message]) {
+    pub(crate) fn only_of(&mut self, messages: &[Message]) {
         let ids: HashSet<&str> = calls(messages).map(|call| call.id).collect();
         self.newest.retain(|(id, _)| ids.contains(id.as_str()));
         let earlier = self.newest.len().saturating_sub(MOST_CALLS);
@@ -46,7 +46,7 @@ impl Calls {
 }
 
 /// Goes through what came since the last compaction, and on from what that one knew.
-pub fn gather(messages: &[Message], carried: Option<&Compaction>) -> Gathered {
+pub(crate) fn gather(messages: &[Message], carried: Option<&Compaction>) -> Gathered {
     let mut gathered = Gathered::default();
     if let Some(carried) = carried {
         gathered.files.clone_from(&carried.files);
@@ -65,13 +65,13 @@ pub fn gather(messages: &[Message], carried: Option<&Compaction>) -> Gathered {
 }
 
 fn keep_newest(files: &mut Vec<FileTouched>) {
-    let count = |change: Change| files.iter().filter(|file| file.change == change).count();
-    let mut changed = count(Change::Changed).saturating_sub(MOST_CHANGED);
-    let mut read = count(Change::Read).saturating_sub(MOST_READ);
+    let count = |change: Touch| files.iter().filter(|file| file.change == change).count();
+    let mut changed = count(Touch::Changed).saturating_sub(MOST_CHANGED);
+    let mut read = count(Touch::Read).saturating_sub(MOST_READ);
     files.retain(|file| {
         let surplus = match file.change {
-            Change::Changed => &mut changed,
-            Change::Read => &mut read,
+            Touch::Changed => &mut changed,
+            Touch::Read => &mut read,
         };
         let keep = *surplus == 0;
         *surplus = surplus.saturating_sub(1);
@@ -102,10 +102,10 @@ impl Gathered {
     }
 
     /// The newest last; what was changed stays changed when it is read again.
-    fn touch(&mut self, path: String, change: Change) {
+    fn touch(&mut self, path: String, change: Touch) {
         let before = self.files.iter().position(|file| file.path == path).map(|at| self.files.remove(at));
         let change = match before {
-            Some(FileTouched { change: Change::Changed, .. }) => Change::Changed,
+            Some(FileTouched { change: Touch::Changed, .. }) => Touch::Changed,
             Some(_) | None => change,
         };
         self.files.push(FileTouched { path, change });
@@ -131,10 +131,10 @@ fn failed(output: &ToolOutput) -> bool {
 }
 
 /// The files a call names, under the names that models use for our tools.
-fn touched(name: &str, input: &Value) -> Vec<(String, Change)> {
+fn touched(name: &str, input: &Value) -> Vec<(String, Touch)> {
     let change = match name {
-        "read" | "read_file" => Change::Read,
-        "write" | "write_file" | "edit" | "edit_text" | "replace_text" => Change::Changed,
+        "read" | "read_file" => Touch::Read,
+        "write" | "write_file" | "edit" | "edit_text" | "replace_text" => Touch::Changed,
         "patch" | "apply_patch" => return patched(input),
         _ => return Vec::new(),
     };
@@ -142,13 +142,13 @@ fn touched(name: &str, input: &Value) -> Vec<(String, Change)> {
     path.map(|path| (path.to_owned(), change)).into_iter().collect()
 }
 
-fn patched(input: &Value) -> Vec<(String, Change)> {
+fn patched(input: &Value) -> Vec<(String, Touch)> {
     const HEADS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ "];
     let patch = ["patch", "input", "diff"].iter().find_map(|key| input[key].as_str()).unwrap_or_default();
     let file = |line: &str| {
         let name = HEADS.iter().find_map(|head| line.strip_prefix(head))?;
         let name = name.split('\t').next().unwrap_or(name).trim();
-        (name != "/dev/null").then(|| (name.strip_prefix("b/").unwrap_or(name).to_owned(), Change::Changed))
+        (name != "/dev/null").then(|| (name.strip_prefix("b/").unwrap_or(name).to_owned(), Touch::Changed))
     };
     patch.lines().filter_map(file).collect()
 }
@@ -158,12 +158,12 @@ fn is_skill_tool(name: &str) -> bool {
 }
 
 /// Whether this call of a message loaded a skill.
-pub fn is_skill(message: &Message, call: &str) -> bool {
+pub(crate) fn is_skill(message: &Message, call: &str) -> bool {
     calls(std::slice::from_ref(message)).any(|called| called.id == call && is_skill_tool(called.name))
 }
 
 /// What the todo list says is to be done: what is in progress, then what waits.
-pub fn next_steps(todos: &[Todo]) -> Vec<String> {
+pub(crate) fn next_steps(todos: &[Todo]) -> Vec<String> {
     let of = |status: TodoStatus| todos.iter().filter(move |todo| todo.status == status);
     let open = of(TodoStatus::InProgress).chain(of(TodoStatus::Pending));
     open.take(MOST_STEPS).map(|todo| one_line(&todo.content, CALL_COLUMNS)).collect()

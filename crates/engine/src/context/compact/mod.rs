@@ -1,8 +1,8 @@
 //! What a compaction keeps, decided from the transcript alone: no model is asked here and nothing is written.
 //! Instructions and todos come first, word for word; the rest shares what room there is.
 
-pub mod gather;
-pub mod summary;
+pub(crate) mod gather;
+pub(crate) mod summary;
 
 use zdx_protocol::compaction::{Author, Dropped, LoadedSkill, State, Trigger};
 use zdx_protocol::transcript::weight;
@@ -19,14 +19,14 @@ const MOST_SUMMARY: usize = 12_000;
 const OBJECTIVE: usize = 600;
 
 /// A compaction that only lacks its summary.
-pub struct Plan {
+pub(crate) struct CompactionPlan {
     compaction: Compaction,
     /// What the summary may weigh.
     pub summary_bytes: usize,
 }
 
 /// Nothing when there is nothing to drop, or when dropping it would not make the context smaller.
-pub fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> Option<Plan> {
+pub(crate) fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> Option<CompactionPlan> {
     let messages = transcript.messages();
     let carried = transcript.compaction();
     let first = usize::from(carried.is_some());
@@ -62,7 +62,8 @@ pub fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> Option<
         state: State::default(),
         ts: record::now(),
     };
-    let plan = Plan { compaction, summary_bytes: (room * 3 / 10).clamp(LEAST_SUMMARY, MOST_SUMMARY) };
+    let plan =
+        CompactionPlan { compaction, summary_bytes: (room * 3 / 10).clamp(LEAST_SUMMARY, MOST_SUMMARY) };
     let (weight, total) = (plan.weight(), transcript.size().total());
     let worth_it = match trigger {
         Trigger::Auto | Trigger::Refused => weight * 20 < total * 19,
@@ -71,7 +72,7 @@ pub fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> Option<
     worth_it.then_some(plan)
 }
 
-impl Plan {
+impl CompactionPlan {
     /// About what the context will weigh.
     fn weight(&self) -> u64 {
         let kept: u64 = self.compaction.kept.iter().flat_map(|message| &message.parts).map(weight).sum();
@@ -79,7 +80,7 @@ impl Plan {
     }
 
     /// The whole record. The state is read last, so that it counts what asking for the summary has used.
-    pub fn finish(self, model_said: Option<String>, transcript: &Transcript) -> Compaction {
+    pub(crate) fn finish(self, model_said: Option<String>, transcript: &Transcript) -> Compaction {
         let (author, summary) = match model_said {
             Some(text) => (Author::Model, text),
             None => (Author::Session, summary::from_session(transcript, self.summary_bytes)),

@@ -12,7 +12,7 @@ const LEAST_ANSWER: usize = 20;
 const ONE_SAYING: usize = 300;
 
 /// The message that asks for it. Everything before it stays as it was, so that the server's cache of it is used.
-pub fn request(bytes: usize) -> String {
+pub(crate) fn request(bytes: usize) -> String {
     let words = (bytes / 7).max(60);
     format!(
         "The context is nearly full. Write a summary of this conversation for yourself, as the only memory you will have \
@@ -24,15 +24,15 @@ pub fn request(bytes: usize) -> String {
 
 /// What one answer to that request came to.
 #[derive(Default)]
-pub struct Answer {
+pub(crate) struct SummaryText {
     pub text: String,
     pub called: bool,
     pub stop: Option<StopReason>,
 }
 
-impl Answer {
+impl SummaryText {
     /// The text, if it is a summary at all.
-    pub fn usable(self, bytes: usize) -> Option<String> {
+    pub(crate) fn usable(self, bytes: usize) -> Option<String> {
         let done = match self.stop {
             Some(StopReason::EndTurn) | None => true,
             Some(
@@ -51,12 +51,12 @@ impl Answer {
 }
 
 /// Longer than asked for is forgiven up to this.
-pub fn most(bytes: usize) -> usize {
+pub(crate) fn most(bytes: usize) -> usize {
     bytes * 2
 }
 
 /// What the model said on its way, the newest of it, and what an earlier summary knew.
-pub fn from_session(transcript: &Transcript, bytes: usize) -> String {
+pub(crate) fn from_session(transcript: &Transcript, bytes: usize) -> String {
     let earlier = transcript.compaction().map(|earlier| earlier.summary.as_str()).unwrap_or_default();
     let mut left = if earlier.is_empty() { bytes } else { bytes / 2 };
     let texts = transcript.messages().iter().filter(|message| message.role == Role::Assistant);

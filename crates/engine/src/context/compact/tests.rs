@@ -1,5 +1,5 @@
 use serde_json::json;
-use zdx_protocol::compaction::{Author, Change};
+use zdx_protocol::compaction::{Author, Touch};
 use zdx_protocol::record::{self, Record};
 use zdx_protocol::{Compacted, Event, Role, Todo, TodoStatus, ToolOutput};
 
@@ -92,7 +92,7 @@ fn what_matters_is_kept_word_for_word() {
     assert_eq!(compaction.instructions, ["port it; keep the public API", "and no unsafe"]);
     assert_eq!((compaction.objective.as_str(), compaction.author), ("and no unsafe", Author::Session));
     let changed: Vec<_> =
-        compaction.files.iter().filter(|f| f.change == Change::Changed).map(|f| f.path.as_str()).collect();
+        compaction.files.iter().filter(|f| f.change == Touch::Changed).map(|f| f.path.as_str()).collect();
     assert_eq!(changed, ["new.rs", "src/a.rs"]);
     assert_eq!(
         compaction.risks,

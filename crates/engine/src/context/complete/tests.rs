@@ -7,10 +7,10 @@ use super::*;
 struct Fixed(Vec<(&'static str, bool)>);
 
 impl Lister for Fixed {
-    fn list(&self, folder: &Path, prefix: &str) -> io::Result<Vec<Entry>> {
+    fn list(&self, folder: &Path, prefix: &str) -> io::Result<Vec<NameInFolder>> {
         assert_eq!(folder, Path::new("/root/dir/"));
         let wanted = self.0.iter().filter(|(name, _)| name.starts_with(prefix));
-        Ok(wanted.map(|(name, is_dir)| Entry { name: (*name).to_owned(), is_dir: *is_dir }).collect())
+        Ok(wanted.map(|(name, is_dir)| NameInFolder { name: (*name).to_owned(), is_dir: *is_dir }).collect())
     }
 }
 
@@ -18,7 +18,7 @@ impl Lister for Fixed {
 struct Hanging(Mutex<mpsc::Receiver<()>>);
 
 impl Lister for Hanging {
-    fn list(&self, _: &Path, _: &str) -> io::Result<Vec<Entry>> {
+    fn list(&self, _: &Path, _: &str) -> io::Result<Vec<NameInFolder>> {
         let _ = self.0.lock().unwrap().recv();
         Ok(Vec::new())
     }

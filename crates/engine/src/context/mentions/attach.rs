@@ -21,7 +21,7 @@ const MOST_READ: usize = 10_000;
 
 /// One mentioned thing, to be sent in the system role before the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attachment {
+pub(crate) struct Attachment {
     /// The path as it was typed.
     pub label: String,
     /// `@file:<path>`, a line break, and the content.
@@ -29,7 +29,7 @@ pub struct Attachment {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attached {
+pub(crate) struct Attached {
     pub attachments: Vec<Attachment>,
     /// The agent to answer this prompt and those after it; whether there is one of that name is not checked here.
     pub agent: Option<String>,
@@ -39,7 +39,7 @@ pub struct Attached {
 }
 
 /// Each file once, in the order of mention.
-pub fn attach(mentions: &[Mention], workspace: &Workspace) -> Attached {
+pub(crate) fn attach(mentions: &[Mention], workspace: &Workspace) -> Attached {
     let mut desk = Desk { workspace, seen: Vec::new(), bytes: 0, out: Attached::default() };
     for mention in mentions {
         match &mention.what {

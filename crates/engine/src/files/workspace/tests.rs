@@ -249,7 +249,7 @@ fn a_workspace_that_is_seen_resolves_and_opens_nothing() {
     assert_eq!(fs::read(place.root.join("sub/file")).unwrap(), b"content");
 
     let mut view = zdx_guard::MapView::default();
-    view.insert("/w/link", Entry::Link("/etc/x".into()));
+    view.insert("/w/link", FileEntry::Link("/etc/x".into()));
     let seen = Workspace::seen(Path::new("/w"), Arc::new(view));
     let target = seen.resolve("link").unwrap();
     assert_eq!((target.path, target.inside, target.exists), (PathBuf::from("/etc/x"), false, false));

@@ -6,7 +6,7 @@ const MOST: usize = 15;
 const SHORTEST_STARTER: usize = 20;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Sections {
+pub(super) struct Sections {
     starter: String,
     files: String,
     tasks: String,
@@ -23,7 +23,7 @@ enum Section {
 }
 
 impl Sections {
-    pub fn parse(answer: &str) -> Self {
+    pub(super) fn parse(answer: &str) -> Self {
         let mut sections = Self::default();
         let mut current = None;
         let mut fence: Option<&str> = None;
@@ -48,7 +48,7 @@ impl Sections {
         sections
     }
 
-    pub fn starter(&self) -> Option<String> {
+    pub(super) fn starter(&self) -> Option<String> {
         let text = self.starter.trim();
         let fenced = is_fence(text.lines().next().unwrap_or_default())
             && text.lines().count() > 2
@@ -71,7 +71,7 @@ impl Sections {
     }
 
     /// Paths as they were named; whether there is anything to them is not known here.
-    pub fn files(&self) -> Vec<String> {
+    pub(super) fn files(&self) -> Vec<String> {
         let path = |item: &str| {
             let quoted = item.split('`').nth(1);
             let bare = || item.split([' ', '\t']).next().map(|word| word.trim_end_matches([':', ',', ';']));
@@ -81,7 +81,7 @@ impl Sections {
     }
 
     /// Those that are still to be done.
-    pub fn tasks(&self) -> Vec<String> {
+    pub(super) fn tasks(&self) -> Vec<String> {
         let open = |item: String| match item.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((mark, _)) if mark.trim().eq_ignore_ascii_case("x") => None,
             Some((mark, task)) if mark.trim().is_empty() || mark == "~" => Some(task.trim().to_owned()),
@@ -90,7 +90,7 @@ impl Sections {
         items(&self.tasks).filter_map(open).filter(|task| useful(task)).take(MOST).collect()
     }
 
-    pub fn commands(&self) -> Vec<String> {
+    pub(super) fn commands(&self) -> Vec<String> {
         let mut fence = None;
         let mut fenced = Vec::new();
         for line in self.commands.lines() {

@@ -4,8 +4,8 @@ use zdx_protocol::{Role, Todo, TodoStatus, ToolOutput};
 
 use super::*;
 
-fn noted(records: impl IntoIterator<Item = Record>) -> Digest {
-    let mut digest = Digest::new();
+fn noted(records: impl IntoIterator<Item = Record>) -> SessionDigest {
+    let mut digest = SessionDigest::new();
     for record in records {
         digest.note(record);
     }
@@ -43,7 +43,7 @@ fn called(id: &str, name: &str, input: serde_json::Value, data: serde_json::Valu
     ]
 }
 
-fn session(root: &Path) -> Digest {
+fn session(root: &Path) -> SessionDigest {
     let todo = |content: &str, status| Todo { id: content.to_owned(), content: content.to_owned(), status };
     let items = vec![todo("write it", TodoStatus::Completed), todo("test it", TodoStatus::InProgress)];
     let mut records = vec![said(Role::User, "build a parser")];
@@ -66,7 +66,7 @@ fn session(root: &Path) -> Digest {
     noted(records)
 }
 
-fn bundle(root: &Path, digest: &Digest, answer: Result<&str, NoAnswer>) -> Bundle {
+fn bundle(root: &Path, digest: &SessionDigest, answer: Result<&str, NoAnswer>) -> Bundle {
     let redactor = &Redactor::new::<&str>([]).unwrap();
     Handoff { goal: "finish the *parser*", root, digest, redactor }.bundle(answer.map(str::to_owned))
 }
@@ -131,7 +131,7 @@ fn only_the_missing_sections_are_made_up_for() {
 
 #[test]
 fn an_empty_session_still_has_every_section() {
-    let markdown = bundle(Path::new("/x"), &Digest::new(), Err(NoAnswer::NoModel)).markdown;
+    let markdown = bundle(Path::new("/x"), &SessionDigest::new(), Err(NoAnswer::NoModel)).markdown;
     for heading in ["Goal", "Starter prompt", "Relevant files", "Open tasks", "Repro commands"] {
         assert!(markdown.contains(&format!("## {heading}\n")), "{markdown}");
     }

@@ -31,7 +31,7 @@ instructions, the current objective, the files touched, open todos, pending risk
 done with. Call no tools.";
 
 /// `build` first: it is the one a session starts with.
-pub fn all() -> Vec<AgentProfile> {
+pub(super) fn all() -> Vec<AgentProfile> {
     let hidden = |name, description, prompt| AgentProfile {
         hidden: true,
         mode: Mode::Subagent,

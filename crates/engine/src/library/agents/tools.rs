@@ -68,12 +68,12 @@ fn matches(pattern: &str, tool: &str) -> bool {
 }
 
 /// What the fields `tools`, `disallowedTools` and `permissionMode` come to.
-pub struct Told {
+pub(super) struct Told {
     pub rules: Rules,
     pub permission: Map<String, Value>,
 }
 
-pub fn read(fields: &Fields) -> Result<Told, LibraryError> {
+pub(super) fn read(fields: &Fields) -> Result<Told, LibraryError> {
     let mut told = Told { rules: Vec::new(), permission: Map::new() };
     match fields.get(&["tools"]) {
         None => {}
@@ -194,7 +194,7 @@ fn known(name: &str) -> String {
 }
 
 /// A `permission` value over rules that a tool list implied; one word stands for every tool.
-pub fn stacked(below: Map<String, Value>, table: &Value) -> Result<Map<String, Value>, &'static str> {
+pub(super) fn stacked(below: Map<String, Value>, table: &Value) -> Result<Map<String, Value>, &'static str> {
     match table {
         Value::Object(table) => Ok(over(below, table.clone())),
         Value::String(word) if matches!(word.as_str(), "allow" | "ask" | "deny") => {
@@ -207,7 +207,7 @@ pub fn stacked(below: Map<String, Value>, table: &Value) -> Result<Map<String, V
 }
 
 /// One table after another: what the later one names moves to the end, where the last word is spoken.
-pub fn over(mut below: Map<String, Value>, above: Map<String, Value>) -> Map<String, Value> {
+pub(super) fn over(mut below: Map<String, Value>, above: Map<String, Value>) -> Map<String, Value> {
     for (key, value) in above {
         let merged = match (below.shift_remove(&key), value) {
             (Some(Value::Object(below)), Value::Object(above)) => Value::Object(over(below, above)),

@@ -10,14 +10,14 @@ use crate::context::mentions::{Author, Mention, mentions_in, trimmed};
 const LONGEST: usize = 1024 * 1024;
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExpandError {
+pub(crate) enum ExpandError {
     #[error("/{0} with these arguments is longer than 1 MiB; pass a file's name instead of its text")]
     TooLong(String),
 }
 
 /// A place in the text that the output of a command goes into.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub(super) struct Slot {
     at: usize,
     /// What to run, arguments put in; goes through the guard like any other command.
     pub command: String,
@@ -25,7 +25,7 @@ pub struct Slot {
 
 /// What a slash command was expanded to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expanded {
+pub(crate) struct Expanded {
     /// Without the slots' content.
     text: String,
     slots: Vec<Slot>,
@@ -41,12 +41,12 @@ pub struct Expanded {
 
 impl Expanded {
     /// The commands to run, in order.
-    pub fn shells(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn shells(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().map(|slot| slot.command.as_str())
     }
 
     /// The prompt. `outputs` stand in for the commands in order; where there is none, the command stays as it was written.
-    pub fn fill(&self, outputs: &[String]) -> String {
+    pub(crate) fn fill(&self, outputs: &[String]) -> String {
         let mut filled =
             String::with_capacity(self.text.len() + outputs.iter().map(String::len).sum::<usize>());
         let mut from = 0;
@@ -64,7 +64,7 @@ impl Expanded {
 
     /// Files that the text mentions, each with whose word it is: what a project's file mentions is not what the user
     /// typed, but his arguments are.
-    pub fn mentions(&self) -> Vec<Mention> {
+    pub(crate) fn mentions(&self) -> Vec<Mention> {
         let mut mentions = mentions_in(&self.text);
         for mention in &mut mentions {
             // Punctuation of the template's may follow.
@@ -86,7 +86,7 @@ enum Piece<'a> {
 }
 
 /// The commands in a template, each with where it begins.
-pub fn shells(template: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn shells(template: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     pieces(template).into_iter().filter_map(move |piece| {
         let start = at;
@@ -128,7 +128,7 @@ fn pieces(template: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-pub fn expand(command: &SlashCommand, arguments: &str) -> Result<Expanded, ExpandError> {
+pub(super) fn expand(command: &SlashCommand, arguments: &str) -> Result<Expanded, ExpandError> {
     let arguments = arguments.trim();
     let only_text = !command.scope.may_grant();
     let mut filler = Filler { arguments, words: words(arguments), placeholders: 0, longest: LONGEST };

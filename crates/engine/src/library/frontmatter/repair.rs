@@ -1,17 +1,17 @@
 //! Front matter that YAML refuses and people write all the same: `description: use when: …`, `paths: *.rs`.
 //! Quotes what is not quoted and changes nothing else; a line that YAML accepts stays as it is.
 
-use super::super::yaml::{Entry, table};
+use super::super::yaml::{YamlEntry, table};
 
 /// The table with the offending values in quotes, if that makes it one.
-pub fn quoted(front: &str) -> Option<Vec<Entry>> {
+pub(super) fn quoted(front: &str) -> Option<Vec<YamlEntry>> {
     table(&quote(front)).ok()
 }
 
 /// Every key of the outermost table that can be read on its own.
-pub fn salvaged(front: &str) -> Vec<Entry> {
+pub(super) fn salvaged(front: &str) -> Vec<YamlEntry> {
     let quoted = quote(front);
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<YamlEntry> = Vec::new();
     let mut block = String::new();
     let mut block_line = 1;
     let mut take = |block: &str, line: usize| {
@@ -19,7 +19,7 @@ pub fn salvaged(front: &str) -> Vec<Entry> {
             && let [only] = found.as_slice()
             && entries.iter().all(|entry| entry.key != only.key)
         {
-            entries.push(Entry { line: Some(line), ..only.clone() });
+            entries.push(YamlEntry { line: Some(line), ..only.clone() });
         }
     };
     for (at, line) in quoted.lines().enumerate() {

@@ -6,7 +6,7 @@ use crate::library::testing::Desk;
 use crate::paths::Env;
 
 /// Relative to the desk.
-fn gathered(desk: &Desk, kind: Kind) -> (Vec<String>, Vec<String>) {
+fn gathered(desk: &Desk, kind: LibraryKind) -> (Vec<String>, Vec<String>) {
     let Gathered { found, notices } = desk.places().gather(kind, &[]);
     let short =
         |found: &Found| found.document.path.strip_prefix(desk.path("")).unwrap().to_str().unwrap().to_owned();
@@ -61,7 +61,7 @@ fn files_come_by_place_then_by_path() {
         "home/.config/zdx/agents/own.md",
         "home/.zdx/agents/h.md",
     ];
-    assert_eq!(gathered(&desk, Kind::Agents), (expected.map(str::to_owned).to_vec(), vec![]));
+    assert_eq!(gathered(&desk, LibraryKind::Agents), (expected.map(str::to_owned).to_vec(), vec![]));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_walk_is_bounded_in_depth_and_skips_what_is_no_ones_words() {
     desk.write("root/.zdx/skills/node_modules/x/SKILL.md", "");
     desk.write("root/.zdx/skills/.git/x/SKILL.md", "");
     desk.write("root/.zdx/skills/x/skill.md", "wrong name");
-    assert_eq!(gathered(&desk, Kind::Skills).0, ["root/.zdx/skills/1/2/3/4/5/6/SKILL.md"]);
+    assert_eq!(gathered(&desk, LibraryKind::Skills).0, ["root/.zdx/skills/1/2/3/4/5/6/SKILL.md"]);
 }
 
 #[test]
@@ -90,11 +90,11 @@ fn links_count_once_and_never_lead_out() {
     fs::create_dir_all(desk.path("root/.zdx/commands")).unwrap();
     symlink("../../../elsewhere/x.md", desk.path("root/.zdx/commands/x.md")).unwrap();
     symlink("../elsewhere", desk.path("root/.eidolon")).unwrap();
-    let (found, notices) = gathered(&desk, Kind::Skills);
+    let (found, notices) = gathered(&desk, LibraryKind::Skills);
     assert_eq!(found, ["root/.agents/skills/same/SKILL.md"], "reached twice, read once");
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert!(notices[0].contains("skills/out is left out: it is a link that leads out of"), "{notices:?}");
-    let (found, notices) = gathered(&desk, Kind::Commands);
+    let (found, notices) = gathered(&desk, LibraryKind::Commands);
     assert_eq!(found, [] as [&str; 0]);
     assert!(notices[0].contains("commands/x.md is left out"), "{notices:?}");
 }
@@ -104,7 +104,7 @@ fn a_whole_place_that_is_a_link_out_is_left_out() {
     let desk = Desk::with(&[]);
     desk.write("elsewhere/agents/x.md", "x");
     symlink("../elsewhere", desk.path("root/.claude")).unwrap();
-    let (found, notices) = gathered(&desk, Kind::Agents);
+    let (found, notices) = gathered(&desk, LibraryKind::Agents);
     assert_eq!((found.len(), notices.len()), (0, 1), "{notices:?}");
 }
 
@@ -116,7 +116,7 @@ fn files_that_cannot_be_used_cost_a_notice_each() {
     desk.write("root/.zdx/commands/huge.md", &"x".repeat(256 * 1024 + 1));
     let pipe = desk.path("root/.zdx/commands/pipe.md");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let (found, notices) = gathered(&desk, Kind::Commands);
+    let (found, notices) = gathered(&desk, LibraryKind::Commands);
     assert_eq!(found, ["root/.zdx/commands/a.md"]);
     assert_eq!(notices.len(), 3, "{notices:?}");
     assert!(notices.iter().all(|notice| notice.contains("/commands/") && notice.ends_with("it is left out")));
@@ -128,7 +128,7 @@ fn too_many_folders_and_files_end_with_a_notice() {
     for n in 0..MOST_FILES + 1 {
         desk.write(&format!("root/.zdx/commands/{n:04}.md"), "x");
     }
-    let (found, notices) = gathered(&desk, Kind::Commands);
+    let (found, notices) = gathered(&desk, LibraryKind::Commands);
     assert_eq!((found.len(), notices.len()), (MOST_FILES, 1));
     assert!(notices[0].contains("1000.md and what follows is left out"), "{notices:?}");
     for n in 0..MOST_DIRS {
@@ -136,7 +136,7 @@ fn too_many_folders_and_files_end_with_a_notice() {
     }
     desk.write("root/.zdx/skills/0000/SKILL.md", "first");
     desk.write("root/.zdx/skills/1999/SKILL.md", "beyond");
-    let (found, notices) = gathered(&desk, Kind::Skills);
+    let (found, notices) = gathered(&desk, LibraryKind::Skills);
     assert_eq!(found, ["root/.zdx/skills/0000/SKILL.md"]);
     assert!(notices[0].contains("more than 2000 folders"), "{notices:?}");
 }
@@ -148,11 +148,11 @@ fn out_of_patience_what_was_found_counts() {
     let found = Found { document, scope: Scope::User, base: PathBuf::new(), confined_to: PathBuf::new() };
     sender.send(Message::Found(Box::new(found))).unwrap();
     // The walk still holds its end, and never says another word.
-    let Gathered { found, notices } = collect(&receiver, Kind::Agents, Duration::from_millis(10));
+    let Gathered { found, notices } = collect(&receiver, LibraryKind::Agents, Duration::from_millis(10));
     assert_eq!(found.len(), 1);
     assert_eq!(notices, ["looking for agents took longer than 0.01 s; some may be missing"]);
     drop(sender);
-    assert_eq!(collect(&receiver, Kind::Agents, Duration::from_millis(10)).notices, [] as [&str; 0]);
+    assert_eq!(collect(&receiver, LibraryKind::Agents, Duration::from_millis(10)).notices, [] as [&str; 0]);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_named_folder_is_relative_to_the_root_or_home_and_must_exist() {
     assert_eq!(places.named("x"), desk.path("root/x"));
     assert_eq!(places.named("~/x"), desk.path("home/x"));
     assert_eq!(places.named("/x"), Path::new("/x"));
-    let Gathered { notices, .. } = places.gather(Kind::Skills, &[desk.path("none")]);
+    let Gathered { notices, .. } = places.gather(LibraryKind::Skills, &[desk.path("none")]);
     assert!(notices[0].contains("there is no such folder"), "{notices:?}");
     assert!(places.is_wide(&desk.path("home")) && places.is_wide(Path::new("/")));
     assert!(!places.is_wide(&desk.path("home/.zdx/skills/a")));

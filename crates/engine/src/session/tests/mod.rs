@@ -12,6 +12,8 @@ use tempfile::TempDir;
 use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
 use zdx_protocol::{Role, ToolOutput};
 
+use super::list::DeleteError;
+use super::log::Saved;
 use super::*;
 
 fn ts() -> Timestamp {

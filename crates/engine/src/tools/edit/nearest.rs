@@ -16,7 +16,7 @@ const TIME: Duration = Duration::from_millis(150);
 const ALIKE: f32 = 0.6;
 
 /// A sentence that names the nearest lines, and the lines.
-pub fn region(content: &str, old: &str) -> Option<String> {
+pub(crate) fn region(content: &str, old: &str) -> Option<String> {
     let lines: Vec<&str> = content.split('\n').collect();
     let wanted: Vec<&str> = old.trim_matches('\n').split('\n').collect();
     let start = by_equal_lines(&lines, &wanted).or_else(|| by_likeness(&lines, &wanted))?;
@@ -109,7 +109,7 @@ fn visible(line: &str) -> String {
 }
 
 /// Where a text occurs, for a message: the first few line numbers.
-pub fn lines_of(content: &str, old: &str) -> String {
+pub(crate) fn lines_of(content: &str, old: &str) -> String {
     const FEW: usize = 10;
     let mut numbers = Vec::new();
     let (mut line, mut seen) = (1, 0);

@@ -9,7 +9,7 @@ use super::super::walk::SortKey;
 use super::lines::{Lines, Piece};
 use crate::files::text::LIMIT;
 
-pub struct Hits {
+pub(super) struct Hits {
     limit: usize,
     /// More than is shown has been found.
     full: AtomicBool,
@@ -29,7 +29,7 @@ struct FileHits {
     bytes: usize,
 }
 
-pub struct Shown {
+pub(super) struct Shown {
     pub matches: usize,
     pub files: usize,
     pub truncated: bool,
@@ -37,18 +37,18 @@ pub struct Shown {
 }
 
 impl Hits {
-    pub fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self { limit, full: AtomicBool::new(false), files: Mutex::default() }
     }
 
     /// Nothing of this path, or below it, could be shown. Only so once more is known than is shown, so that what is
     /// shown, and that it is cut, does not depend on who was first.
-    pub fn is_behind(&self, key: &SortKey) -> bool {
+    pub(super) fn is_behind(&self, key: &SortKey) -> bool {
         self.full.load(Ordering::Acquire)
             && self.lock().by_path.last_key_value().is_some_and(|(last, _)| key > last)
     }
 
-    pub fn add(&self, key: SortKey, lines: Lines<'_>) {
+    pub(super) fn add(&self, key: SortKey, lines: Lines<'_>) {
         if lines.matches == 0 {
             return;
         }
@@ -80,7 +80,7 @@ impl Hits {
     }
 
     /// Every file's name, then its lines.
-    pub fn render(self, name: impl Fn(&SortKey) -> String) -> Shown {
+    pub(super) fn render(self, name: impl Fn(&SortKey) -> String) -> Shown {
         let files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut shown = Shown { matches: 0, files: 0, truncated: false, text: String::new() };
         for (key, hits) in &files.by_path {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::{ToolCode, ToolError};
 
 use super::super::change::MOST;
-use super::plan::{Plan, PlannedFile};
+use super::plan::{PatchPlan, PlannedFile};
 use crate::files::workspace::{Aside, FileError, Permissions, Staged, Workspace};
 
-pub fn commit(workspace: &Workspace, plan: &Plan) -> Result<(), ToolError> {
+pub(super) fn commit(workspace: &Workspace, plan: &PatchPlan) -> Result<(), ToolError> {
     let mut work = Work { workspace, new_folders: new_folders(plan), done: Vec::new(), aside: Vec::new() };
     match work.stage(plan).and_then(|staged| work.carry_out(plan, staged)) {
         Ok(()) => {
@@ -35,7 +35,7 @@ fn writes(file: &PlannedFile) -> Option<&[u8]> {
 }
 
 impl<'a> Work<'a> {
-    fn stage(&self, plan: &'a Plan) -> Result<Vec<(&'a PlannedFile, Staged)>, FileError> {
+    fn stage(&self, plan: &'a PatchPlan) -> Result<Vec<(&'a PlannedFile, Staged)>, FileError> {
         let stage = |file: &'a PlannedFile| {
             let content = writes(file)?;
             let permissions = match (file.executable, file.moved_from, file.mode) {
@@ -48,7 +48,11 @@ impl<'a> Work<'a> {
         plan.files.iter().filter_map(stage).collect()
     }
 
-    fn carry_out(&mut self, plan: &'a Plan, staged: Vec<(&'a PlannedFile, Staged)>) -> Result<(), FileError> {
+    fn carry_out(
+        &mut self,
+        plan: &'a PatchPlan,
+        staged: Vec<(&'a PlannedFile, Staged)>,
+    ) -> Result<(), FileError> {
         for (file, staged) in staged {
             staged.commit()?;
             self.done.push(file);
@@ -89,7 +93,7 @@ impl<'a> Work<'a> {
 }
 
 /// Folders that come with new files, outermost first.
-fn new_folders(plan: &Plan) -> Vec<PathBuf> {
+fn new_folders(plan: &PatchPlan) -> Vec<PathBuf> {
     let created = plan.files.iter().filter(|file| file.before.is_none() && file.after.is_some());
     let parents = created.flat_map(|file| file.target.path.ancestors().skip(1));
     let mut folders: Vec<PathBuf> =
@@ -99,7 +103,7 @@ fn new_folders(plan: &Plan) -> Vec<PathBuf> {
     folders
 }
 
-fn verify(workspace: &Workspace, plan: &Plan) -> Result<(), ToolError> {
+fn verify(workspace: &Workspace, plan: &PatchPlan) -> Result<(), ToolError> {
     for file in &plan.files {
         if workspace.read_file(&file.target, MOST).ok() != file.after {
             let path = file.target.path.display();
@@ -137,7 +141,7 @@ mod tests {
                     *** Update File: b\n-old\n+new\n*** End Patch\n";
         let sections = parse(text).unwrap();
         let names = Names::resolve(&workspace, &sections).unwrap();
-        let plan = Plan::make(&workspace, &sections, &names).ok().unwrap();
+        let plan = PatchPlan::make(&workspace, &sections, &names).ok().unwrap();
         let mut work = Work {
             workspace: &workspace,
             new_folders: new_folders(&plan),
@@ -172,7 +176,7 @@ mod tests {
         let text = "*** Begin Patch\n*** Delete File: a\n*** Delete File: b\n*** End Patch\n";
         let sections = parse(text).unwrap();
         let names = Names::resolve(&workspace, &sections).unwrap();
-        let plan = Plan::make(&workspace, &sections, &names).ok().unwrap();
+        let plan = PatchPlan::make(&workspace, &sections, &names).ok().unwrap();
         fs::remove_file(dir.path().join("b")).unwrap();
         assert!(commit(&workspace, &plan).is_err());
         assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"old\n");

@@ -3,7 +3,7 @@
 use zdx_protocol::ToolError;
 
 use super::super::input::invalid;
-use super::parse::{Change, Hunk, Section, Sign, ranges, unreadable};
+use super::parse::{Hunk, Section, SectionKind, Sign, ranges, unreadable};
 
 enum Header<'a> {
     Begin,
@@ -31,11 +31,11 @@ fn header(line: &str) -> Option<Header<'_>> {
 }
 
 /// A line that only this form has. In a hunk each line begins with a sign.
-pub fn is_header(line: &str) -> bool {
+pub(super) fn is_header(line: &str) -> bool {
     line.starts_with("***") && header(line).is_some()
 }
 
-pub fn parse(lines: &[&str]) -> Result<Vec<Section>, ToolError> {
+pub(super) fn parse(lines: &[&str]) -> Result<Vec<Section>, ToolError> {
     let begin = lines.iter().position(|line| matches!(header(line), Some(Header::Begin)));
     let mut sections: Vec<Section> = Vec::new();
     // What stands before is how the patch was handed over: a fence, a here-document.
@@ -44,14 +44,15 @@ pub fn parse(lines: &[&str]) -> Result<Vec<Section>, ToolError> {
         match (found, sections.last_mut()) {
             (Some(Header::End), _) => break,
             (Some(Header::Begin), _) => {}
-            (Some(Header::Add(path)), _) => sections.push(section(path, Change::Add)),
-            (Some(Header::Delete(path)), _) => sections.push(section(path, Change::Delete)),
+            (Some(Header::Add(path)), _) => sections.push(section(path, SectionKind::Add)),
+            (Some(Header::Delete(path)), _) => sections.push(section(path, SectionKind::Delete)),
             (Some(Header::Update(path)), _) => {
-                sections.push(section(path, Change::Update { move_to: None }));
+                sections.push(section(path, SectionKind::Update { move_to: None }));
             }
-            (Some(Header::MoveTo(to)), Some(Section { change: Change::Update { move_to }, hunks, .. }))
-                if hunks.is_empty() =>
-            {
+            (
+                Some(Header::MoveTo(to)),
+                Some(Section { change: SectionKind::Update { move_to }, hunks, .. }),
+            ) if hunks.is_empty() => {
                 *move_to = Some(to.to_owned());
             }
             (Some(Header::EndOfFile), Some(Section { hunks, .. })) if !hunks.is_empty() => {
@@ -71,13 +72,13 @@ pub fn parse(lines: &[&str]) -> Result<Vec<Section>, ToolError> {
     Ok(sections)
 }
 
-fn section(path: &str, change: Change) -> Section {
+fn section(path: &str, change: SectionKind) -> Section {
     Section { path: path.to_owned(), change, hunks: Vec::new(), executable: None }
 }
 
 impl Section {
     fn body(&mut self, line: &str, number: usize) -> Result<(), ToolError> {
-        if matches!(self.change, Change::Update { .. })
+        if matches!(self.change, SectionKind::Update { .. })
             && let Some(anchor) = line.strip_prefix("@@")
         {
             self.anchor(anchor, number);
@@ -92,10 +93,10 @@ impl Section {
                 true
             }
             // Only a line that comes after it tells an empty line of the file from one between two parts.
-            (Some(hunk), Change::Add) if line.is_empty() => hunk.push(""),
-            (Some(hunk), Change::Add) => line.starts_with('+') && hunk.push(line),
-            (Some(hunk), Change::Update { .. }) => hunk.push(line),
-            (_, Change::Delete) => line.trim().is_empty(),
+            (Some(hunk), SectionKind::Add) if line.is_empty() => hunk.push(""),
+            (Some(hunk), SectionKind::Add) => line.starts_with('+') && hunk.push(line),
+            (Some(hunk), SectionKind::Update { .. }) => hunk.push(line),
+            (_, SectionKind::Delete) => line.trim().is_empty(),
             (None, _) => false,
         };
         if added { Ok(()) } else { Err(unreadable(number, line)) }
@@ -123,14 +124,14 @@ impl Section {
             return Err(invalid("a header of the patch names no file"));
         }
         match self.change {
-            Change::Delete => self.hunks.clear(),
-            Change::Add => {
+            SectionKind::Delete => self.hunks.clear(),
+            SectionKind::Add => {
                 if let Some(hunk) = self.hunks.last_mut() {
                     hunk.drop_empty_end();
                     hunk.lines.iter_mut().for_each(|(sign, _)| *sign = Sign::Add);
                 }
             }
-            Change::Update { .. } => {
+            SectionKind::Update { .. } => {
                 self.hunks.iter_mut().filter(|hunk| !hunk.at_end).for_each(Hunk::drop_empty_end);
                 if let Some(empty) = self.hunks.iter().find(|hunk| hunk.lines.is_empty()) {
                     return Err(invalid(format!("the hunk at line {} of the patch is empty", empty.line)));

@@ -5,7 +5,7 @@ use zdx_protocol::ToolError;
 use super::super::input::invalid;
 
 /// The name on a `---`, `+++` or `rename` line; none for /dev/null.
-pub fn of_file_line(text: &str) -> Result<Option<String>, ToolError> {
+pub(super) fn of_file_line(text: &str) -> Result<Option<String>, ToolError> {
     let text = text.trim_end_matches('\r');
     let name = match text.strip_prefix('"') {
         Some(quoted) => unquote(quoted).map(|(name, _)| name).ok_or_else(|| {
@@ -21,7 +21,10 @@ pub fn of_file_line(text: &str) -> Result<Option<String>, ToolError> {
 }
 
 /// Both names of a file without the `a/` and `b/` that git puts before them.
-pub fn pair(old: Option<String>, new: Option<String>) -> Result<(Option<String>, Option<String>), ToolError> {
+pub(super) fn pair(
+    old: Option<String>,
+    new: Option<String>,
+) -> Result<(Option<String>, Option<String>), ToolError> {
     let prefixed = |name: &Option<String>, prefixes: &[&str]| {
         name.as_ref().is_none_or(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)))
     };
@@ -41,7 +44,7 @@ pub fn pair(old: Option<String>, new: Option<String>) -> Result<(Option<String>,
 }
 
 /// `a/x b/x`, where `x` may hold blanks: both halves must be one name.
-pub fn of_git_line(text: &str) -> Option<(String, String)> {
+pub(super) fn of_git_line(text: &str) -> Option<(String, String)> {
     if let Some(quoted) = text.strip_prefix('"') {
         let (old, rest) = unquote(quoted)?;
         let rest = rest.trim_start();

@@ -8,30 +8,30 @@ use super::{envelope, unified};
 
 /// What is to happen to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub(super) struct Section {
     pub path: String,
-    pub change: Change,
+    pub change: SectionKind,
     pub hunks: Vec<Hunk>,
     /// Set when the patch says so.
     pub executable: Option<bool>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub(super) enum SectionKind {
     Add,
     Update { move_to: Option<String> },
     Delete,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub(super) enum Sign {
     Context,
     Remove,
     Add,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hunk {
+pub(super) struct Hunk {
     /// Where it stands in the patch, from 1.
     pub line: usize,
     /// The first line it is about in the old file, from 1, if the patch says so.
@@ -47,12 +47,12 @@ pub struct Hunk {
 }
 
 impl Hunk {
-    pub fn old_lines(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn old_lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().filter(|(sign, _)| *sign != Sign::Add).map(|(_, text)| text.as_str())
     }
 
     /// Adds a line as it stands in a patch, sign first; false if it is none.
-    pub fn push(&mut self, line: &str) -> bool {
+    pub(super) fn push(&mut self, line: &str) -> bool {
         let (sign, text) = match (line.chars().next(), line.get(1..)) {
             // Editors and models drop the blank of an empty line.
             (None, _) => (Sign::Context, ""),
@@ -67,7 +67,7 @@ impl Hunk {
     }
 
     /// `\ No newline at end of file`, after the line it is about.
-    pub fn no_newline(&mut self) {
+    pub(super) fn no_newline(&mut self) {
         match self.lines.last() {
             Some((Sign::Context, _)) => (self.open_old, self.open_new) = (true, true),
             Some((Sign::Remove, _)) => self.open_old = true,
@@ -78,14 +78,14 @@ impl Hunk {
     }
 
     /// Empty lines at the end are those between two parts of a patch.
-    pub fn drop_empty_end(&mut self) {
+    pub(super) fn drop_empty_end(&mut self) {
         while self.lines.last().is_some_and(|(sign, text)| *sign == Sign::Context && text.trim().is_empty()) {
             self.lines.pop();
         }
     }
 }
 
-pub fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
+pub(super) fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last().is_some_and(|line| line.is_empty()) {
         lines.pop();
@@ -99,7 +99,7 @@ pub fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
         false => unified::parse(&lines)?,
     };
     let idle = |section: &&Section| {
-        section.change == (Change::Update { move_to: None })
+        section.change == (SectionKind::Update { move_to: None })
             && section.hunks.is_empty()
             && section.executable.is_none()
     };
@@ -115,7 +115,7 @@ pub fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
 }
 
 /// `-12,5 +13,6`: the first old line and both lengths.
-pub fn ranges(text: &str) -> Option<(usize, usize, usize)> {
+pub(super) fn ranges(text: &str) -> Option<(usize, usize, usize)> {
     let (old, new) = text.trim().strip_prefix('-')?.split_once(" +")?;
     let range = |text: &str| match text.split_once(',') {
         Some((start, length)) => Some((start.parse().ok()?, length.parse().ok()?)),
@@ -126,7 +126,7 @@ pub fn ranges(text: &str) -> Option<(usize, usize, usize)> {
     Some((start, old, new))
 }
 
-pub fn unreadable(line: usize, text: &str) -> ToolError {
+pub(super) fn unreadable(line: usize, text: &str) -> ToolError {
     let text: String = text.chars().take(80).collect();
     invalid(format!(
         "line {line} of the patch cannot be read: {text:?}; in a hunk each line begins with a blank, `+` or `-`"

@@ -42,7 +42,7 @@ const LIKENESSES: [Likeness; 3] = [Likeness::Exact, Likeness::LineEnds, Likeness
 
 /// Why a hunk cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misfit {
+pub(super) enum Misfit {
     NotFound,
     /// At more than one place: the first few lines, from 1.
     Ambiguous(Vec<usize>),
@@ -54,7 +54,7 @@ pub enum Misfit {
 
 /// A hunk that does not fit, by its place among the hunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misplaced {
+pub(super) struct Misplaced {
     pub hunk: usize,
     pub misfit: Misfit,
 }
@@ -67,7 +67,7 @@ struct Place {
 }
 
 /// The content with all hunks applied.
-pub fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, Misplaced> {
+pub(super) fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, Misplaced> {
     let text = Text::new(content);
     let mut places: Vec<Place> = Vec::with_capacity(hunks.len());
     let mut drift = 0;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use zdx_protocol::{Operation, Target, ToolCode, ToolError};
 
-use super::super::change::{Change as Lines, MOST, adds_mask};
+use super::super::change::{LineChange, MOST, adds_mask};
 use super::super::edit::nearest;
 use super::super::input::invalid;
-use super::parse::{Change, Hunk, Section, Sign};
+use super::parse::{Hunk, Section, SectionKind, Sign};
 use super::place::{self, Misfit};
 use crate::files::workspace::{FileError, Workspace, near_names};
 
@@ -15,11 +15,11 @@ use crate::files::workspace::{FileError, Workspace, near_names};
 const MOST_BYTES: usize = 128 * 1024 * 1024;
 
 #[derive(Default)]
-pub struct Plan {
+pub(super) struct PatchPlan {
     pub files: Vec<PlannedFile>,
 }
 
-pub struct PlannedFile {
+pub(super) struct PlannedFile {
     pub target: Target,
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
@@ -44,7 +44,7 @@ impl PlannedFile {
 }
 
 /// Why there is no plan. What it says of a file's content must wait until somebody allowed a look.
-pub struct Fault {
+pub(super) struct Fault {
     pub plainly: ToolError,
     pub helpfully: Option<String>,
 }
@@ -56,7 +56,7 @@ impl From<ToolError> for Fault {
 }
 
 impl Fault {
-    pub fn helpfully(self) -> ToolError {
+    pub(super) fn helpfully(self) -> ToolError {
         match self.helpfully {
             Some(message) => ToolError { message, ..self.plainly },
             None => self.plainly,
@@ -70,15 +70,15 @@ fn rejected(message: String) -> ToolError {
 
 /// Every file that a patch names and what it really is, found out once: what is judged is what is written, wherever a
 /// link leads by then.
-pub struct Names(Vec<(String, Target)>);
+pub(super) struct Names(Vec<(String, Target)>);
 
 impl Names {
-    pub fn resolve(workspace: &Workspace, sections: &[Section]) -> Result<Self, ToolError> {
+    pub(super) fn resolve(workspace: &Workspace, sections: &[Section]) -> Result<Self, ToolError> {
         let mut names = Vec::new();
         for section in sections {
             let moved = match &section.change {
-                Change::Update { move_to: Some(to) } => Some(to),
-                Change::Add | Change::Delete | Change::Update { move_to: None } => None,
+                SectionKind::Update { move_to: Some(to) } => Some(to),
+                SectionKind::Add | SectionKind::Delete | SectionKind::Update { move_to: None } => None,
             };
             for name in [Some(&section.path), moved].into_iter().flatten() {
                 let target = workspace.resolve(name).map_err(|error| error.or_code(ToolCode::PathError))?;
@@ -88,7 +88,7 @@ impl Names {
         Ok(Self(names))
     }
 
-    pub fn targets(&self) -> Vec<Target> {
+    pub(super) fn targets(&self) -> Vec<Target> {
         let mut targets: Vec<Target> = Vec::new();
         for (_, target) in &self.0 {
             if !targets.contains(target) {
@@ -104,8 +104,8 @@ impl Names {
     }
 }
 
-impl Plan {
-    pub fn make(workspace: &Workspace, sections: &[Section], names: &Names) -> Result<Self, Fault> {
+impl PatchPlan {
+    pub(super) fn make(workspace: &Workspace, sections: &[Section], names: &Names) -> Result<Self, Fault> {
         let mut plan = Self::default();
         for section in sections {
             plan.add(workspace, section, names)?;
@@ -120,13 +120,13 @@ impl Plan {
             self.files[at].executable = Some(executable);
         }
         match &section.change {
-            Change::Add => {
+            SectionKind::Add => {
                 if self.files[at].after.is_some() {
                     return Err(rejected(format!("{path} is to be added, but exists already")).into());
                 }
                 self.files[at].after = Some(added(&section.hunks)?);
             }
-            Change::Delete => {
+            SectionKind::Delete => {
                 let content = self.take(at)?;
                 not_a_link(workspace, &section.path)?;
                 let rest = match section.hunks.is_empty() {
@@ -138,7 +138,7 @@ impl Plan {
                     return Err(rejected(message).into());
                 }
             }
-            Change::Update { move_to } => {
+            SectionKind::Update { move_to } => {
                 let content = applied(&self.take(at)?, section, &path)?;
                 match move_to {
                     None => self.files[at].after = Some(content),
@@ -210,7 +210,7 @@ impl Plan {
     }
 
     /// All files together: one may take over what another held.
-    pub fn adds_mask(&self) -> bool {
+    pub(super) fn adds_mask(&self) -> bool {
         let joined = |content: fn(&PlannedFile) -> &Option<Vec<u8>>| -> Vec<u8> {
             self.files.iter().filter_map(|file| content(file).as_deref()).collect::<Vec<_>>().join(&b'\n')
         };
@@ -218,7 +218,7 @@ impl Plan {
     }
 
     /// What happens to a file, and the lines that come and go; nothing for one that only lent its content.
-    pub fn change(&self, file: &PlannedFile) -> Option<(Operation, Lines)> {
+    pub(super) fn change(&self, file: &PlannedFile) -> Option<(Operation, LineChange)> {
         let source = file.moved_from.map(|at| &self.files[at]);
         let before = match source {
             Some(source) => source.before.as_deref(),
@@ -235,7 +235,8 @@ impl Plan {
             }
             (Some(_), Some(_)) => Operation::Updated,
         };
-        let mut lines = Lines::between(before.unwrap_or_default(), file.after.as_deref().unwrap_or_default());
+        let mut lines =
+            LineChange::between(before.unwrap_or_default(), file.after.as_deref().unwrap_or_default());
         if let Some(note) = file.mode_note() {
             lines.diff.insert_str(0, note);
         }

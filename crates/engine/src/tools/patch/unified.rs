@@ -4,9 +4,9 @@ use zdx_protocol::ToolError;
 
 use super::super::input::invalid;
 use super::names;
-use super::parse::{Change, Hunk, Section, Sign, ranges, unreadable};
+use super::parse::{Hunk, Section, SectionKind, Sign, ranges, unreadable};
 
-pub fn parse(lines: &[&str]) -> Result<Vec<Section>, ToolError> {
+pub(super) fn parse(lines: &[&str]) -> Result<Vec<Section>, ToolError> {
     let mut reader = Reader { lines, at: 0, sections: Vec::new(), header: None };
     while reader.at < lines.len() {
         reader.step()?;
@@ -226,10 +226,10 @@ impl GitHeader {
     /// None stands for /dev/null.
     fn section(self, names: (Option<String>, Option<String>)) -> Result<Section, ToolError> {
         let (path, change) = match (self.from, self.to, names) {
-            (Some(from), Some(to), _) => (from, Change::Update { move_to: Some(to) }),
-            (_, _, (None, Some(new))) => (new, Change::Add),
-            (_, _, (Some(old), None)) => (old, Change::Delete),
-            (_, _, (Some(_), Some(new))) => (new, Change::Update { move_to: None }),
+            (Some(from), Some(to), _) => (from, SectionKind::Update { move_to: Some(to) }),
+            (_, _, (None, Some(new))) => (new, SectionKind::Add),
+            (_, _, (Some(old), None)) => (old, SectionKind::Delete),
+            (_, _, (Some(_), Some(new))) => (new, SectionKind::Update { move_to: None }),
             (_, _, (None, None)) => return Err(invalid("a file of the patch has no name on either side")),
         };
         Ok(Section { path, change, hunks: Vec::new(), executable: self.executable })

@@ -37,7 +37,7 @@ pub struct Captured {
 }
 
 /// A capture and the task that feeds it, which goes on for as long as somebody holds the pipe's other end.
-pub struct Pump {
+pub(super) struct Pump {
     capture: Arc<Mutex<Capture>>,
     task: JoinHandle<()>,
     closed: bool,
@@ -45,7 +45,7 @@ pub struct Pump {
 
 impl Pump {
     /// Returns at the stream's end.
-    pub async fn closed(&mut self) {
+    pub(super) async fn closed(&mut self) {
         if !self.closed {
             let _ = (&mut self.task).await;
             self.closed = true;
@@ -53,7 +53,7 @@ impl Pump {
     }
 
     /// What came so far. A stream that is still open goes on into its file, and reports no more progress.
-    pub fn finish(self) -> Captured {
+    pub(super) fn finish(self) -> Captured {
         let mut capture = lock(&self.capture);
         capture.progress = None;
         capture.finish(!self.closed)
@@ -64,7 +64,7 @@ fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
     capture.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub struct Capture {
+pub(super) struct Capture {
     /// Everything up to the limit; the first part of it once more came.
     head: Vec<u8>,
     /// The end, once there is more than the limit.
@@ -78,7 +78,7 @@ pub struct Capture {
 
 impl Capture {
     /// Starts reading.
-    pub fn pump(
+    pub(super) fn pump(
         mut from: impl AsyncRead + Unpin + Send + 'static,
         spill: Spill,
         mask: RedactStream,
@@ -191,14 +191,14 @@ impl Capture {
 }
 
 /// The file for output that is too long; made only when needed.
-pub enum Spill {
+pub(super) enum Spill {
     None,
     Waiting { dir: PathBuf, name: String },
     File { path: PathBuf, file: File, written: u64 },
 }
 
 impl Spill {
-    pub fn new(dir: Option<&Path>, id: &str, stream: &str) -> Self {
+    pub(super) fn new(dir: Option<&Path>, id: &str, stream: &str) -> Self {
         let Some(dir) = dir else { return Self::None };
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
         let mut id: String = id.chars().take(64).map(plain).collect();

@@ -160,7 +160,7 @@ const SET: &[(&str, &str)] =
 
 const DEFAULT: &[(&str, &str)] = &[("PATH", "/usr/local/bin:/usr/bin:/bin"), ("TERM", "dumb")];
 
-pub fn allowed(env: Vec<(OsString, OsString)>, pass: &[String]) -> Vec<(OsString, OsString)> {
+pub(super) fn allowed(env: Vec<(OsString, OsString)>, pass: &[String]) -> Vec<(OsString, OsString)> {
     let mut kept: Vec<_> = env
         .into_iter()
         .filter(|(name, _)| name.to_str().is_some_and(|name| is_allowed(name, pass)))

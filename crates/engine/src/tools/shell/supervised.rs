@@ -26,7 +26,7 @@ const LAST_BREATH: Duration = Duration::from_millis(100);
 /// Rounds, 10 ms apart, in which zdx looks for the family of a supervisor that did not answer.
 const ROUNDS: usize = 30;
 
-pub struct Supervised {
+pub(super) struct Supervised {
     control: UnixStream,
     /// Came over the socket and was not asked for yet.
     heard: Vec<u8>,
@@ -37,7 +37,7 @@ pub struct Supervised {
 
 impl Supervised {
     /// The program that it will `begin` gets this standard input.
-    pub fn start(
+    pub(super) fn start(
         program: &Path,
         env: &[(OsString, OsString)],
         cwd: &Path,
@@ -65,12 +65,12 @@ impl Supervised {
         Ok((Self { control, heard: Vec::new(), child, pid }, stdout, stderr))
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(super) fn pid(&self) -> u32 {
         self.pid
     }
 
     /// Returns when the program runs. Once only: a call that was given up halfway can only be stopped.
-    pub async fn begin(&mut self, arguments: &[impl AsRef<OsStr>]) -> Result<(), ShellError> {
+    pub(super) async fn begin(&mut self, arguments: &[impl AsRef<OsStr>]) -> Result<(), ShellError> {
         let answer = async {
             self.control.write_all(&message::arguments(arguments)?).await?;
             self.status().await
@@ -86,13 +86,13 @@ impl Supervised {
     }
 
     /// How the program ended, and whether something it started still runs.
-    pub async fn ended(&mut self) -> Result<(End, bool), ShellError> {
+    pub(super) async fn ended(&mut self) -> Result<(End, bool), ShellError> {
         let status = self.status().await.ok();
         status.and_then(end).ok_or(ShellError::Lost)
     }
 
     /// As `ended`, if that was told already.
-    pub fn told(&mut self) -> Option<(End, bool)> {
+    pub(super) fn told(&mut self) -> Option<(End, bool)> {
         self.next().and_then(end)
     }
 
@@ -122,12 +122,12 @@ impl Supervised {
     }
 
     /// Returns when the supervisor is, and so the family.
-    pub async fn gone(&mut self) {
+    pub(super) async fn gone(&mut self) {
         while matches!(self.hear().await, Ok(1..)) {}
     }
 
     /// Lets what is left of the family run until it ends or is to be stopped.
-    pub async fn stay(mut self, stop: CancellationToken) {
+    pub(super) async fn stay(mut self, stop: CancellationToken) {
         tokio::select! {
             () = self.gone() => {}
             () = stop.cancelled() => self.stop().await,
@@ -136,7 +136,7 @@ impl Supervised {
     }
 
     /// Ends the whole family, whatever it takes.
-    pub async fn stop(&mut self) {
+    pub(super) async fn stop(&mut self) {
         if let Some(pid) = self.supervisor() {
             // A child may have stopped its own supervisor.
             let _ = kill_process(pid, Signal::CONT);
@@ -150,7 +150,7 @@ impl Supervised {
         let _ = tokio::time::timeout(LAST_BREATH, self.child.wait()).await;
     }
 
-    pub async fn reap(mut self) {
+    pub(super) async fn reap(mut self) {
         self.gone().await;
         let _ = self.child.wait().await;
     }

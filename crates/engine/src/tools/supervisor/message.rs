@@ -19,7 +19,7 @@ use rustix::process::WaitStatus;
 
 /// The socket is the supervisor's own standard input, so the program's has to come over it. To be sent first, when there
 /// is room for certain.
-pub fn send_stdin(control: &UnixStream, stdin: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn send_stdin(control: &UnixStream, stdin: BorrowedFd<'_>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut carried = SendAncillaryBuffer::new(&mut space);
     let stdin = [stdin];
@@ -30,7 +30,7 @@ pub fn send_stdin(control: &UnixStream, stdin: BorrowedFd<'_>) -> io::Result<()>
     Ok(())
 }
 
-pub fn receive_stdin(control: &UnixStream) -> io::Result<OwnedFd> {
+pub(crate) fn receive_stdin(control: &UnixStream) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut carried = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
@@ -48,7 +48,7 @@ pub fn receive_stdin(control: &UnixStream) -> io::Result<OwnedFd> {
 }
 
 /// The program first. No argument may hold a NUL.
-pub fn arguments(arguments: &[impl AsRef<OsStr>]) -> io::Result<Vec<u8>> {
+pub(crate) fn arguments(arguments: &[impl AsRef<OsStr>]) -> io::Result<Vec<u8>> {
     let length: usize = arguments.iter().map(|argument| argument.as_ref().len() + 1).sum();
     let mut message = u32::try_from(length).map_err(io::Error::other)?.to_le_bytes().to_vec();
     for argument in arguments {
@@ -58,7 +58,7 @@ pub fn arguments(arguments: &[impl AsRef<OsStr>]) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-pub fn read_arguments(mut from: impl Read) -> io::Result<Vec<OsString>> {
+pub(crate) fn read_arguments(mut from: impl Read) -> io::Result<Vec<OsString>> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length);
@@ -73,7 +73,7 @@ pub fn read_arguments(mut from: impl Read) -> io::Result<Vec<OsString>> {
 
 /// How a program fares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub(crate) enum Status {
     Started,
     /// With the system's error number.
     NotStarted(i32),
@@ -88,9 +88,9 @@ pub enum Status {
 }
 
 impl Status {
-    pub const SIZE: usize = 6;
+    pub(crate) const SIZE: usize = 6;
 
-    pub fn of(status: WaitStatus, more: bool) -> Self {
+    pub(crate) fn of(status: WaitStatus, more: bool) -> Self {
         match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => Self::Exited { code, more },
             (None, Some(signal)) => Self::Signalled { signal, more },
@@ -98,7 +98,7 @@ impl Status {
         }
     }
 
-    pub fn encode(self) -> [u8; Self::SIZE] {
+    pub(crate) fn encode(self) -> [u8; Self::SIZE] {
         let (kind, number, more) = match self {
             Self::Started => (b'r', 0, false),
             Self::NotStarted(errno) => (b'e', errno, false),
@@ -109,7 +109,7 @@ impl Status {
         [kind, u8::from(more), a, b, c, d]
     }
 
-    pub fn decode([kind, more, number @ ..]: [u8; Self::SIZE]) -> Option<Self> {
+    pub(crate) fn decode([kind, more, number @ ..]: [u8; Self::SIZE]) -> Option<Self> {
         let (number, more) = (i32::from_le_bytes(number), more != 0);
         match kind {
             b'r' => Some(Self::Started),

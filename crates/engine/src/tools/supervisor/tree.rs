@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal};
 
 /// One command's processes.
 #[derive(Clone, Copy)]
-pub struct Family {
+pub(crate) struct Family {
     pub supervisor: Pid,
     /// Leader of the command's group; unknown outside the supervisor. Read only where no process table can be.
     #[cfg_attr(target_os = "linux", expect(dead_code))]
@@ -19,7 +19,7 @@ pub struct Family {
 
 #[cfg(target_os = "linux")]
 impl Family {
-    pub fn signal(self, signal: Signal) {
+    pub(crate) fn signal(self, signal: Signal) {
         for pid in self.members() {
             // Gone already, or not ours to signal (a setuid child): nothing more can be done.
             let _ = kill_process(pid, signal);
@@ -27,7 +27,7 @@ impl Family {
     }
 
     /// Freezes first, so that nobody forks away while others are being killed. True when nobody was found.
-    pub fn kill(self) -> bool {
+    pub(crate) fn kill(self) -> bool {
         let mut frozen = HashSet::new();
         // A family that forks between two looks is caught by the next; one that wins every race, by the next call.
         for _ in 0..16 {

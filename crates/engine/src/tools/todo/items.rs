@@ -15,7 +15,7 @@ const LONGEST_ID: usize = 100;
 const LIST_NAMES: [&str; 5] = ["items", "todos", "plan", "tasks", "list"];
 const CONTENT_NAMES: [&str; 7] = ["content", "text", "task", "step", "title", "description", "name"];
 
-pub fn read(mut input: Map<String, Value>) -> Result<Vec<Todo>, ToolError> {
+pub(super) fn read(mut input: Map<String, Value>) -> Result<Vec<Todo>, ToolError> {
     let list = LIST_NAMES.iter().find_map(|name| input.remove(*name));
     let list = match list {
         // Some models encode the list a second time.

@@ -10,13 +10,13 @@ use zdx_protocol::ToolError;
 use super::super::input::invalid;
 
 /// One or more globs, relative to a folder. `*.rs` matches at any depth, `src/*.rs` from the folder on, `!x` excludes.
-pub struct Pattern {
+pub(crate) struct Pattern {
     globs: Override,
     wants_folders: bool,
 }
 
 impl Pattern {
-    pub fn new(folder: &Path, globs: &[String]) -> Result<Self, ToolError> {
+    pub(crate) fn new(folder: &Path, globs: &[String]) -> Result<Self, ToolError> {
         let fault = |error: ignore::Error| invalid(format!("the glob is not valid: {error}"));
         let mut builder = OverrideBuilder::new(folder);
         for glob in globs {
@@ -33,7 +33,7 @@ impl Pattern {
         Ok(Self { globs: builder.build().map_err(fault)?, wants_folders })
     }
 
-    pub fn matches(&self, path: &Path, folder: bool) -> bool {
+    pub(crate) fn matches(&self, path: &Path, folder: bool) -> bool {
         match self.globs.matched(path, folder) {
             Match::Whitelist(_) => !folder || self.wants_folders,
             // With exclusions alone, everything else is wanted.
@@ -43,13 +43,13 @@ impl Pattern {
     }
 
     /// Nothing below is wanted either.
-    pub fn excludes(&self, path: &Path, folder: bool) -> bool {
+    pub(crate) fn excludes(&self, path: &Path, folder: bool) -> bool {
         folder && self.globs.matched(path, true).is_ignore()
     }
 }
 
 /// A glob, or a list of them.
-pub fn globs(value: Value) -> Result<Vec<String>, ToolError> {
+pub(crate) fn globs(value: Value) -> Result<Vec<String>, ToolError> {
     let text = |value: Value| match value {
         Value::String(text) => Ok(text),
         _ => Err(invalid("`glob` must be text")),
@@ -62,7 +62,7 @@ pub fn globs(value: Value) -> Result<Vec<String>, ToolError> {
 
 /// The part of a pattern that names a folder, and the rest. Only where the pattern says where it starts: `/a/b/*.rs`,
 /// `~/x/*`, `../x/*`.
-pub fn split(pattern: &str) -> (Option<&str>, &str) {
+pub(crate) fn split(pattern: &str) -> (Option<&str>, &str) {
     let anchored = ["/", "~/", "../"].iter().any(|start| pattern.starts_with(start));
     if !anchored {
         return (None, pattern);

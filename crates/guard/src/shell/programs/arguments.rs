@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use zdx_protocol::ReasonCode;
 
-use crate::files::Entry;
+use crate::files::FileEntry;
 use crate::shell::programs::names::{CREATORS, NO_FILES, OUTPUT_OPTIONS, PATTERN_FIRST, READERS};
 use crate::shell::programs::options::{operands, pattern_values};
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
-use crate::shell::walk::files::{Change, Place};
+use crate::shell::walk::files::{FileEffect, Place};
 use crate::shell::{Concern, Part};
 
 impl Walker<'_> {
@@ -25,7 +25,7 @@ impl Walker<'_> {
                 return;
             }
             "tee" | "sponge" => self.tee(argv, part),
-            "truncate" | "fallocate" => self.each_operand(argv, Change::Overwrite, part),
+            "truncate" | "fallocate" => self.each_operand(argv, FileEffect::Overwrite, part),
             // The second name is written.
             "uniq" | "xxd" => {
                 let numbers = pattern_values(name, argv);
@@ -33,7 +33,7 @@ impl Walker<'_> {
                 let files: Vec<Arg> =
                     operands(argv).into_iter().filter(|arg| !is_number(arg)).cloned().collect();
                 if let [_, .., written] = files.as_slice() {
-                    self.changes(written, Change::Overwrite, part);
+                    self.changes(written, FileEffect::Overwrite, part);
                 }
                 for file in &files {
                     self.reads(file, part);
@@ -51,7 +51,7 @@ impl Walker<'_> {
             "cp" | "install" | "gcp" | "rsync" | "scp" => self.copy(name, argv, part),
             "ln" | "link" => self.link(argv, part),
             _ if CREATORS.contains(&name) => {
-                self.each_operand(argv, Change::Alter, part);
+                self.each_operand(argv, FileEffect::Alter, part);
                 for folder in operands(argv).into_iter().filter(|_| name == "mkdir") {
                     self.makes_folder(folder);
                 }
@@ -89,7 +89,7 @@ impl Walker<'_> {
         }
     }
 
-    fn each_operand(&mut self, argv: &[Arg], change: Change, part: &mut Part) {
+    fn each_operand(&mut self, argv: &[Arg], change: FileEffect, part: &mut Part) {
         for (index, arg) in argv.iter().enumerate().skip(1) {
             let value_of_option = index > 1
                 && matches!(
@@ -134,7 +134,7 @@ impl Walker<'_> {
                 || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('a'))
         });
         for file in operands(argv) {
-            self.changes(file, if append { Change::Append } else { Change::Overwrite }, part);
+            self.changes(file, if append { FileEffect::Append } else { FileEffect::Overwrite }, part);
         }
     }
 
@@ -166,7 +166,7 @@ impl Walker<'_> {
         };
         if name == "install" && argv.iter().any(folders) {
             for folder in files.iter().filter(|file| !file.text.bytes().all(|b| b.is_ascii_digit())) {
-                self.changes(folder, Change::Alter, part);
+                self.changes(folder, FileEffect::Alter, part);
             }
             return;
         }
@@ -199,10 +199,10 @@ impl Walker<'_> {
         if is_remote(&target.text) {
             return;
         }
-        let change = if no_clobber { Change::Alter } else { Change::Overwrite };
+        let change = if no_clobber { FileEffect::Alter } else { FileEffect::Overwrite };
         if self.is_dir(&target) {
             let made = self.made.clone();
-            self.changes(&target, Change::Alter, part);
+            self.changes(&target, FileEffect::Alter, part);
             // What comes into a folder leaves it one.
             self.made = made;
             for source in sources.iter().filter(|arg| arg.known().is_some()) {
@@ -257,7 +257,7 @@ impl Walker<'_> {
                     new_links.extend(all.into_iter().map(|located| located.path));
                 }
             }
-            self.changes(link, if forced { Change::Overwrite } else { Change::Alter }, part);
+            self.changes(link, if forced { FileEffect::Overwrite } else { FileEffect::Alter }, part);
         } else {
             // Alone, a target is linked under its own name, here.
             for name in
@@ -283,7 +283,7 @@ impl Walker<'_> {
                 let cut = name == "sort" && option.len() > 3 && "--output".starts_with(option);
                 if cut || OUTPUT_OPTIONS.contains(&option) {
                     part.plain = false;
-                    self.changes(&at(value), Change::Overwrite, part);
+                    self.changes(&at(value), FileEffect::Overwrite, part);
                 } else if strict && PATTERN_OPTIONS.contains(&option) {
                 } else if strict && (value.starts_with('/') || value.starts_with("..")) {
                     self.reads(&at(value), part);
@@ -293,7 +293,7 @@ impl Walker<'_> {
             } else if OUTPUT_OPTIONS.contains(&arg.text.as_str()) {
                 part.plain = false;
                 if let Some(value) = argv.get(index + 1) {
-                    self.changes(&value.clone(), Change::Overwrite, part);
+                    self.changes(&value.clone(), FileEffect::Overwrite, part);
                 }
             } else if arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.len() > 2 && strict
             {
@@ -348,7 +348,7 @@ impl Walker<'_> {
                 };
                 if let Some(value) = value.filter(|value| value.text != "-") {
                     part.plain = false;
-                    self.changes(&value, Change::Overwrite, part);
+                    self.changes(&value, FileEffect::Overwrite, part);
                 }
             }
         }
@@ -369,12 +369,12 @@ impl Walker<'_> {
         let absolute = text.starts_with('/') && self.first_folder_exists(text);
         if !absolute && !climbs && !self.is_link(arg) {
             if write {
-                self.changes(arg, Change::Alter, part);
+                self.changes(arg, FileEffect::Alter, part);
             }
             return;
         }
         if write {
-            self.changes(arg, Change::Alter, part);
+            self.changes(arg, FileEffect::Alter, part);
             return;
         }
         for path in self.place(arg).paths().into_iter().filter(|path| self.is_outside(path)) {
@@ -390,7 +390,7 @@ impl Walker<'_> {
     fn is_link(&self, arg: &Arg) -> bool {
         arg.known().is_some()
             && self.folders.0.iter().any(|folder| {
-                matches!(self.around.files.entry(&folder.join(&arg.text)), Some(Entry::Link(_)))
+                matches!(self.around.files.entry(&folder.join(&arg.text)), Some(FileEntry::Link(_)))
             })
     }
 

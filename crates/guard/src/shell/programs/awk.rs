@@ -7,7 +7,7 @@ use crate::shell::programs::awk_code;
 use crate::shell::programs::scripts::strings_of;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
-use crate::shell::walk::files::Change;
+use crate::shell::walk::files::FileEffect;
 
 impl Walker<'_> {
     pub(crate) fn awk(&mut self, argv: &[Arg], part: &mut Part) {
@@ -88,7 +88,7 @@ impl Walker<'_> {
                 let file = rest.split('"').next().unwrap_or(rest).to_owned();
                 if bare.contains("print") {
                     part.plain = false;
-                    self.changes(&Arg::literal(file), Change::Overwrite, part);
+                    self.changes(&Arg::literal(file), FileEffect::Overwrite, part);
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::shell::programs::dangers::{is_forbidden, is_listed};
 use crate::shell::programs::options::operands;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::feed::{Stdin, joined};
-use crate::shell::walk::files::Change;
+use crate::shell::walk::files::FileEffect;
 use crate::shell::walk::variables::selects_helper;
 use crate::shell::walk::{Folders, Walker};
 
@@ -167,9 +167,9 @@ impl Walker<'_> {
     fn history(&mut self, argv: &[Arg], part: &mut Part) {
         let Some(file) = operands(argv).first().map(|arg| (*arg).clone()) else { return };
         if has_letter(argv, 'w') {
-            self.changes(&file, Change::Overwrite, part);
+            self.changes(&file, FileEffect::Overwrite, part);
         } else if has_letter(argv, 'a') {
-            self.changes(&file, Change::Append, part);
+            self.changes(&file, FileEffect::Append, part);
         } else if has_letter(argv, 'r') || has_letter(argv, 'n') {
             self.reads(&file, part);
         }

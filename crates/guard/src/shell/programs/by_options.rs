@@ -10,7 +10,7 @@ use crate::shell::programs::scripts;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
 use crate::shell::walk::feed::Stdin;
-use crate::shell::walk::files::Change;
+use crate::shell::walk::files::FileEffect;
 
 /// True when the program and its files are dealt with.
 pub(crate) fn program(walker: &mut Walker<'_>, name: &str, argv: &[Arg], part: &mut Part) -> bool {
@@ -111,7 +111,7 @@ impl Walker<'_> {
         }
         // It may save what it opens.
         for file in operands(argv).into_iter().filter(|file| !file.text.starts_with('+')) {
-            self.changes(file, Change::Alter, part);
+            self.changes(file, FileEffect::Alter, part);
         }
         if !matches!(self.stdin, Stdin::Nothing) {
             part.confirm(ReasonCode::Opaque, "the editor takes its orders from what it reads");

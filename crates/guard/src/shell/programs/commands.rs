@@ -13,7 +13,7 @@ use crate::shell::programs::dangers::{
 use crate::shell::programs::options::operands;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::feed::Stdin;
-use crate::shell::walk::files::{Change, Place};
+use crate::shell::walk::files::{FileEffect, Place};
 use crate::shell::walk::{Folders, Walker};
 use crate::shell::{Concern, Part};
 
@@ -282,7 +282,7 @@ impl Walker<'_> {
             for arg in argv.iter().skip(1) {
                 let path = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
                 if let Some(output) = arg.text.strip_prefix("of=") {
-                    self.changes(&path(output), Change::Overwrite, part);
+                    self.changes(&path(output), FileEffect::Overwrite, part);
                 } else if let Some(input) = arg.text.strip_prefix("if=") {
                     self.reads(&path(input), part);
                 }
@@ -308,7 +308,7 @@ impl Walker<'_> {
                     "it removes the home folder, the machine's files or a folder around the workspace",
                 );
             }
-            self.changes(file, Change::Alter, part);
+            self.changes(file, FileEffect::Alter, part);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::shell::programs::options::operands;
 use crate::shell::programs::wrappers::fill;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
-use crate::shell::walk::files::Change;
+use crate::shell::walk::files::FileEffect;
 
 impl Walker<'_> {
     pub(crate) fn find(&mut self, argv: &[Arg], part: &mut Part) {
@@ -41,7 +41,7 @@ impl Walker<'_> {
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
                     if let Some(file) = argv.get(at).cloned() {
                         part.plain = false;
-                        self.changes(&file, Change::Overwrite, part);
+                        self.changes(&file, FileEffect::Overwrite, part);
                     }
                     at += 1 + usize::from(text == "-fprintf");
                 }

@@ -5,7 +5,7 @@ use zdx_protocol::ReasonCode;
 use crate::shell::programs::options::operands;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
-use crate::shell::walk::files::{Change, Place};
+use crate::shell::walk::files::{FileEffect, Place};
 use crate::shell::{Concern, Part};
 
 pub(crate) fn git(walker: &mut Walker<'_>, argv: &[Arg], part: &mut Part) {
@@ -411,23 +411,23 @@ fn paths(walker: &mut Walker<'_>, command: &Command<'_>, part: &mut Part) {
             .or(settings)
         {
             part.plain = false;
-            walker.changes(&Arg { text: file.to_owned(), ..arg.clone() }, Change::Overwrite, part);
+            walker.changes(&Arg { text: file.to_owned(), ..arg.clone() }, FileEffect::Overwrite, part);
         } else if matches!(text, "--output" | "-o")
             && matches!(command.name, "log" | "diff" | "show" | "archive" | "format-patch" | "bundle")
         {
             part.plain = false;
             if let Some(file) = argv.get(index + 1) {
-                walker.changes(file, Change::Overwrite, part);
+                walker.changes(file, FileEffect::Overwrite, part);
             }
         } else if let Some(file) = text.strip_prefix("--file=") {
             walker.reads(&Arg { text: file.to_owned(), ..arg.clone() }, part);
         } else if command.name == "bundle" && index == 2 && argv[1].text == "create" {
-            walker.changes(arg, Change::Overwrite, part);
+            walker.changes(arg, FileEffect::Overwrite, part);
         } else if !text.starts_with('-') {
             let creates = matches!(command.name, "clone" | "init" | "worktree");
             walker.loose_path(arg, false, part);
             if creates && index == argv.len() - 1 && text.contains('/') && !text.contains(':') {
-                walker.changes(arg, Change::Alter, part);
+                walker.changes(arg, FileEffect::Alter, part);
             }
             if command.name == "clone" && index == argv.len() - 1 {
                 // Without a folder's name the repository's is taken.

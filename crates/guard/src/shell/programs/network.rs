@@ -8,7 +8,7 @@ use crate::shell::programs::options::operands;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
 use crate::shell::walk::feed::{Stdin, joined};
-use crate::shell::walk::files::Change;
+use crate::shell::walk::files::FileEffect;
 
 impl Walker<'_> {
     pub(crate) fn ssh(&mut self, argv: &[Arg], part: &mut Part) {
@@ -163,7 +163,7 @@ impl Walker<'_> {
             if file.text != "-" {
                 part.plain = false;
                 let folder = argv[index].text.contains("-dir") || (wget && argv[index].text.contains('P'));
-                self.changes(&file, if folder { Change::Alter } else { Change::Overwrite }, part);
+                self.changes(&file, if folder { FileEffect::Alter } else { FileEffect::Overwrite }, part);
                 self.fetches(&file);
             }
         }
@@ -176,7 +176,7 @@ impl Walker<'_> {
             if path.contains('/') && !name.is_empty() && address.known().is_some() {
                 let file = Arg::literal(name);
                 // wget finds another name for what is there already.
-                self.changes(&file, if wget { Change::Alter } else { Change::Overwrite }, part);
+                self.changes(&file, if wget { FileEffect::Alter } else { FileEffect::Overwrite }, part);
                 self.fetches(&file);
             }
         }

@@ -6,7 +6,7 @@ use crate::shell::Part;
 use crate::shell::programs::scripts::beginning;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
-use crate::shell::walk::files::Change;
+use crate::shell::walk::files::FileEffect;
 
 impl Walker<'_> {
     pub(crate) fn sed(&mut self, argv: &[Arg], part: &mut Part) {
@@ -66,7 +66,7 @@ impl Walker<'_> {
         for file in &files {
             if in_place {
                 part.plain = false;
-                self.changes(file, Change::Alter, part);
+                self.changes(file, FileEffect::Alter, part);
             } else {
                 self.reads(file, part);
             }
@@ -98,7 +98,7 @@ impl Walker<'_> {
         }
         for file in effects.writes {
             part.plain = false;
-            self.changes(&Arg::literal(file), Change::Overwrite, part);
+            self.changes(&Arg::literal(file), FileEffect::Overwrite, part);
         }
         for file in effects.reads {
             self.reads(&Arg::literal(file), part);

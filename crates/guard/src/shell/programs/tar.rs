@@ -5,7 +5,7 @@ use zdx_protocol::ReasonCode;
 use crate::shell::Part;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
-use crate::shell::walk::files::Change;
+use crate::shell::walk::files::FileEffect;
 
 /// Letters that take a value, attached or next.
 const VALUES: &str = "fCTXIFbgHKLNV";
@@ -73,9 +73,9 @@ impl Walker<'_> {
         {
             if has("c") {
                 part.plain = false;
-                self.changes(archive, Change::Overwrite, part);
+                self.changes(archive, FileEffect::Overwrite, part);
             } else if has("ruA") {
-                self.changes(archive, Change::Alter, part);
+                self.changes(archive, FileEffect::Alter, part);
             } else {
                 self.reads(archive, part);
             }
@@ -84,7 +84,7 @@ impl Walker<'_> {
             found.iter().filter(|(letter, _)| *letter == 'C').filter_map(|(_, value)| value.as_ref())
         {
             if has("x") {
-                self.changes(folder, Change::Alter, part);
+                self.changes(folder, FileEffect::Alter, part);
             } else {
                 self.reads(folder, part);
             }
@@ -92,7 +92,7 @@ impl Walker<'_> {
         }
         for file in &operands {
             match has("x") {
-                true => self.changes(file, Change::Overwrite, part),
+                true => self.changes(file, FileEffect::Overwrite, part),
                 false => self.reads(file, part),
             }
         }

@@ -8,13 +8,13 @@ use crate::shell::programs::options::{self, Parsed, Spec};
 use crate::shell::programs::wrapper_options::{ENV, FLOCK, SCRIPT, WATCH, XARGS};
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::feed::{Stdin, joined};
-use crate::shell::walk::files::Change;
+use crate::shell::walk::files::FileEffect;
 use crate::shell::walk::simple::split_assignment;
 use crate::shell::walk::{Folders, Walker};
 
 /// How the inner command is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum WrapperKind {
     /// The rest of the words, unchanged: an allowing pattern may look through.
     Transparent,
     /// The rest of the words, run in other surroundings.
@@ -26,61 +26,61 @@ struct Wrapper {
     spec: Spec,
     /// Operands before the command.
     operands: usize,
-    kind: Kind,
+    kind: WrapperKind,
 }
 
 const NO_OPTIONS: Spec = Spec { flags: "", values: "", long_flags: &[], long_values: &[], digits: false };
 
 #[rustfmt::skip]
 const WRAPPERS: &[Wrapper] = &[
-    Wrapper { names: &["nohup", "builtin"], spec: NO_OPTIONS, operands: 0, kind: Kind::Transparent },
+    Wrapper { names: &["nohup", "builtin"], spec: NO_OPTIONS, operands: 0, kind: WrapperKind::Transparent },
     // Words of other shells that stand before a command.
-    Wrapper { names: &["noglob", "nocorrect", "not", "and", "or", "-", "gnohup"], spec: NO_OPTIONS, operands: 0, kind: Kind::Changed },
-    Wrapper { names: &["repeat"], spec: NO_OPTIONS, operands: 1, kind: Kind::Changed },
-    Wrapper { names: &["nice"], operands: 0, kind: Kind::Transparent,
+    Wrapper { names: &["noglob", "nocorrect", "not", "and", "or", "-", "gnohup"], spec: NO_OPTIONS, operands: 0, kind: WrapperKind::Changed },
+    Wrapper { names: &["repeat"], spec: NO_OPTIONS, operands: 1, kind: WrapperKind::Changed },
+    Wrapper { names: &["nice"], operands: 0, kind: WrapperKind::Transparent,
         spec: Spec { values: "n", long_values: &["adjustment"], digits: true, ..NO_OPTIONS } },
-    Wrapper { names: &["timeout", "gtimeout"], operands: 1, kind: Kind::Transparent,
+    Wrapper { names: &["timeout", "gtimeout"], operands: 1, kind: WrapperKind::Transparent,
         spec: Spec { flags: "vfp", values: "ks", long_flags: &["foreground", "preserve-status", "verbose"],
             long_values: &["kill-after", "signal"], digits: false } },
-    Wrapper { names: &["time", "gtime"], operands: 0, kind: Kind::Transparent,
+    Wrapper { names: &["time", "gtime"], operands: 0, kind: WrapperKind::Transparent,
         spec: Spec { flags: "pvaqV", values: "fo", long_flags: &["portability", "verbose", "append", "quiet"],
             long_values: &["format", "output"], digits: false } },
-    Wrapper { names: &["stdbuf"], operands: 0, kind: Kind::Transparent,
+    Wrapper { names: &["stdbuf"], operands: 0, kind: WrapperKind::Transparent,
         spec: Spec { values: "ioe", long_values: &["input", "output", "error"], ..NO_OPTIONS } },
-    Wrapper { names: &["setsid"], operands: 0, kind: Kind::Transparent,
+    Wrapper { names: &["setsid"], operands: 0, kind: WrapperKind::Transparent,
         spec: Spec { flags: "cfw", long_flags: &["ctty", "fork", "wait"], ..NO_OPTIONS } },
-    Wrapper { names: &["ionice"], operands: 0, kind: Kind::Transparent,
+    Wrapper { names: &["ionice"], operands: 0, kind: WrapperKind::Transparent,
         spec: Spec { flags: "t", values: "cn", long_flags: &["ignore"], long_values: &["class", "classdata"], digits: false } },
-    Wrapper { names: &["chrt"], operands: 1, kind: Kind::Transparent,
+    Wrapper { names: &["chrt"], operands: 1, kind: WrapperKind::Transparent,
         spec: Spec { flags: "bfiordaRv", values: "TPD", long_flags: &["batch", "fifo", "idle", "other", "rr", "deadline",
             "all-tasks", "reset-on-fork", "verbose"], long_values: &["sched-runtime", "sched-period", "sched-deadline"], digits: false } },
-    Wrapper { names: &["taskset"], operands: 1, kind: Kind::Transparent,
+    Wrapper { names: &["taskset"], operands: 1, kind: WrapperKind::Transparent,
         spec: Spec { flags: "ac", long_flags: &["all-tasks", "cpu-list"], ..NO_OPTIONS } },
-    Wrapper { names: &["numactl"], operands: 0, kind: Kind::Transparent,
+    Wrapper { names: &["numactl"], operands: 0, kind: WrapperKind::Transparent,
         spec: Spec { flags: "al", values: "iNCmpP", long_flags: &["all", "localalloc"],
             long_values: &["interleave", "cpunodebind", "physcpubind", "membind", "preferred"], digits: false } },
-    Wrapper { names: &["setarch", "linux32", "linux64", "i386", "x86_64"], operands: 0, kind: Kind::Changed,
+    Wrapper { names: &["setarch", "linux32", "linux64", "i386", "x86_64"], operands: 0, kind: WrapperKind::Changed,
         spec: Spec { flags: "vRFZLXBIST3", ..NO_OPTIONS } },
-    Wrapper { names: &["strace"], operands: 0, kind: Kind::Changed,
+    Wrapper { names: &["strace"], operands: 0, kind: WrapperKind::Changed,
         spec: Spec { flags: "fFcCdhikKnNqrtTvVwxyYzZDA", values: "eopsauEPOSXbIU",
             long_flags: &["follow-forks", "summary-only", "no-abbrev", "seccomp-bpf"],
             long_values: &["trace", "output", "string-limit"], digits: false } },
-    Wrapper { names: &["ltrace"], operands: 0, kind: Kind::Changed,
+    Wrapper { names: &["ltrace"], operands: 0, kind: WrapperKind::Changed,
         spec: Spec { flags: "bcCfhiLrStTV", values: "aADeFlnopsuwxX", long_flags: &[], long_values: &["output"], digits: false } },
-    Wrapper { names: &["unshare"], operands: 0, kind: Kind::Changed,
+    Wrapper { names: &["unshare"], operands: 0, kind: WrapperKind::Changed,
         spec: Spec { flags: "muinpUCTfrc", values: "SGRw", long_flags: &["mount", "uts", "ipc", "net", "pid", "user", "cgroup",
             "time", "fork", "map-root-user", "map-current-user", "mount-proc", "kill-child", "keep-caps"],
             long_values: &["map-user", "map-group", "propagation", "setgroups", "root", "wd", "setuid", "setgid"], digits: false } },
-    Wrapper { names: &["nsenter"], operands: 0, kind: Kind::Changed,
+    Wrapper { names: &["nsenter"], operands: 0, kind: WrapperKind::Changed,
         spec: Spec { flags: "amuinpCUTFZ", values: "tSGrw", long_flags: &["all", "mount", "uts", "ipc", "net", "pid", "cgroup",
             "user", "time", "no-fork", "preserve-credentials"], long_values: &["target", "setuid", "setgid", "root", "wd"], digits: false } },
-    Wrapper { names: &["chroot"], operands: 1, kind: Kind::Changed,
+    Wrapper { names: &["chroot"], operands: 1, kind: WrapperKind::Changed,
         spec: Spec { long_flags: &["skip-chdir"], long_values: &["userspec", "groups"], ..NO_OPTIONS } },
-    Wrapper { names: &["prlimit"], operands: 0, kind: Kind::Changed,
+    Wrapper { names: &["prlimit"], operands: 0, kind: WrapperKind::Changed,
         spec: Spec { long_flags: &["core", "cpu", "data", "fsize", "nofile", "nproc", "stack", "as", "rss", "memlock"], ..NO_OPTIONS } },
     Wrapper { names: &["unbuffer", "fakeroot", "dbus-run-session", "catchsegv", "torsocks", "rlwrap", "eatmydata", "chronic"],
-        spec: NO_OPTIONS, operands: 0, kind: Kind::Changed },
-    Wrapper { names: &["valgrind"], operands: 0, kind: Kind::Changed,
+        spec: NO_OPTIONS, operands: 0, kind: WrapperKind::Changed },
+    Wrapper { names: &["valgrind"], operands: 0, kind: WrapperKind::Changed,
         spec: Spec { flags: "qv", long_values: &["tool", "leak-check", "error-exitcode", "log-file", "suppressions"],
             long_flags: &["quiet", "verbose", "track-origins", "show-leak-kinds"], ..NO_OPTIONS } },
 ];
@@ -151,7 +151,7 @@ impl Walker<'_> {
         for file in parsed.values(&["o", "output", "log-file"]) {
             if !argv[0].text.ends_with("stdbuf") {
                 part.plain = false;
-                self.changes(file, Change::Overwrite, part);
+                self.changes(file, FileEffect::Overwrite, part);
             }
         }
         if parsed.values(&["o", "output"]).any(|file| file.text.starts_with(['|', '!'])) {
@@ -177,7 +177,7 @@ impl Walker<'_> {
         if wrapper.names.contains(&"time") {
             start += self.assignments(&argv[start..], part);
         }
-        self.inner(&argv[start..], part, wrapper.kind == Kind::Transparent);
+        self.inner(&argv[start..], part, wrapper.kind == WrapperKind::Transparent);
     }
 
     /// To bash, `time` is followed by a command with its assignments. Returns how many there are.
@@ -325,7 +325,7 @@ impl Walker<'_> {
         let Some(parsed) = self.read(&FLOCK, argv, part) else { return };
         let rest = &argv[parsed.rest..];
         let Some((lock, command)) = rest.split_first() else { return };
-        self.changes(lock, Change::Alter, part);
+        self.changes(lock, FileEffect::Alter, part);
         match command.first().map(|arg| arg.text.as_str()) {
             Some("-c" | "--command") => self.shell_words(&command[1..], part),
             _ => self.inner(command, part, false),
@@ -337,7 +337,7 @@ impl Walker<'_> {
         for file in
             argv[parsed.rest..].iter().take(1).chain(parsed.values(&["O", "B", "T", "log-out", "log-io"]))
         {
-            self.changes(file, Change::Overwrite, part);
+            self.changes(file, FileEffect::Overwrite, part);
         }
         match parsed.values(&["c", "command"]).next() {
             Some(text) => self.shell_words(std::slice::from_ref(text), part),

@@ -1,7 +1,7 @@
 //! What can be said of a command before it is read: its size and the characters in it.
 //! Never looks at syntax.
 
-use crate::invisible::is_invisible;
+use zdx_protocol::display::is_invisible;
 
 /// Longest command that is read at all.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use zdx_protocol::ReasonCode;
 
-use crate::files::{Entry, Located, locate};
+use crate::files::{FileEntry, Located, locate};
 use crate::pattern::UNKNOWN;
 use crate::protected;
 use crate::shell::syntax::word::Arg;
@@ -14,7 +14,7 @@ use crate::shell::{Concern, Part};
 
 /// How a file is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum FileEffect {
     /// Opened by `>`: its target must be known.
     Redirect,
     Append,
@@ -71,7 +71,7 @@ impl Walker<'_> {
                 // process, is nothing to the command.
                 let named = flatten(&folder.join(path));
                 if protected::is_harmless_device(&named) {
-                    all.push(Located { path: named, entry: Some(Entry::Other) });
+                    all.push(Located { path: named, entry: Some(FileEntry::Other) });
                     continue;
                 }
                 // Where these lead is a matter of the process that asks.
@@ -209,11 +209,11 @@ impl Walker<'_> {
         }
     }
 
-    pub(crate) fn changes(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+    pub(crate) fn changes(&mut self, arg: &Arg, change: FileEffect, part: &mut Part) {
         if arg.glob && names_protected(&arg.text) {
             part.confirm(ReasonCode::ProtectedPath, format!("{} may name a protected path", arg.text));
         }
-        if arg.glob && change == Change::Overwrite {
+        if arg.glob && change == FileEffect::Overwrite {
             part.confirm(ReasonCode::Overwrite, "the pattern may name files that are there");
         }
         self.changes_where_stayed(arg, change, part);
@@ -238,45 +238,45 @@ impl Walker<'_> {
             );
         }
         match change {
-            Change::Redirect | Change::Append => {
+            FileEffect::Redirect | FileEffect::Append => {
                 part.confirm(ReasonCode::Opaque, "which file it writes is not known before it runs");
             }
-            Change::Overwrite if arg.known().is_some() => {
+            FileEffect::Overwrite if arg.known().is_some() => {
                 part.confirm(
                     ReasonCode::Opaque,
                     "in which folder it overwrites a file is not known before it runs",
                 );
             }
-            Change::Overwrite if !arg.glob => {
+            FileEffect::Overwrite if !arg.glob => {
                 part.confirm(ReasonCode::Opaque, "which file it overwrites is not known before it runs");
             }
-            Change::Alter
+            FileEffect::Alter
                 if arg.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path))) =>
             {
                 part.confirm(ReasonCode::Opaque, "it changes what a new link leads to");
             }
-            Change::Overwrite | Change::Alter => {
+            FileEffect::Overwrite | FileEffect::Alter => {
                 part.ask("which file it changes is not known before it runs")
             }
         }
     }
 
     /// A device, a protected path or a file that is there stays what it is by way of a variable.
-    fn changes_by_reading(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+    fn changes_by_reading(&mut self, arg: &Arg, change: FileEffect, part: &mut Part) {
         for reading in self.readings(arg) {
             if self.is_device(&reading) {
                 part.forbid("it writes to a device");
             }
             let Place::At(all) = self.place(&reading) else { continue };
             for Located { path, entry } in all {
-                let there = entry.is_some_and(|entry| entry != Entry::Dir);
+                let there = entry.is_some_and(|entry| entry != FileEntry::Dir);
                 if self.is_protected(&path) {
                     let shown = path.display();
                     part.confirm(
                         ReasonCode::ProtectedPath,
                         format!("it may write {shown}, which is a protected path"),
                     );
-                } else if there && matches!(change, Change::Redirect | Change::Overwrite) {
+                } else if there && matches!(change, FileEffect::Redirect | FileEffect::Overwrite) {
                     part.confirm(ReasonCode::Overwrite, format!("it may overwrite {}", path.display()));
                 }
                 if protected::is_instruction(&path) {
@@ -290,7 +290,7 @@ impl Walker<'_> {
         self.folders.0.iter().any(|folder| self.goes_through_new_link(folder, path))
     }
 
-    fn change_at(&mut self, located: Located, change: Change, part: &mut Part) {
+    fn change_at(&mut self, located: Located, change: FileEffect, part: &mut Part) {
         let Located { path, entry } = located;
         if protected::is_raw_device(&path) {
             part.forbid(format!("it writes to the device {}", path.display()));
@@ -315,17 +315,17 @@ impl Walker<'_> {
         if protected::is_instruction(&path) {
             part.add(Concern::Instructions);
         }
-        let there = entry.is_some_and(|entry| entry != Entry::Dir) || self.written.contains(&path);
+        let there = entry.is_some_and(|entry| entry != FileEntry::Dir) || self.written.contains(&path);
         match change {
-            Change::Redirect | Change::Overwrite if there => {
+            FileEffect::Redirect | FileEffect::Overwrite if there => {
                 part.confirm(ReasonCode::Overwrite, format!("it overwrites {shown}"));
             }
-            Change::Redirect | Change::Overwrite => part.ask(format!("it creates {shown}")),
-            Change::Append => part.ask(format!("it appends to {shown}")),
-            Change::Alter => part.ask(format!("it changes {shown}")),
+            FileEffect::Redirect | FileEffect::Overwrite => part.ask(format!("it creates {shown}")),
+            FileEffect::Append => part.ask(format!("it appends to {shown}")),
+            FileEffect::Alter => part.ask(format!("it changes {shown}")),
         }
         self.made.retain(|made| !made.starts_with(&path));
-        if matches!(change, Change::Redirect | Change::Append) {
+        if matches!(change, FileEffect::Redirect | FileEffect::Append) {
             self.authored.insert(path.clone());
         }
         self.written.insert(path);

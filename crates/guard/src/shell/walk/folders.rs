@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use zdx_protocol::ReasonCode;
 
-use crate::files::{Entry, locate};
+use crate::files::{FileEntry, locate};
 use crate::shell::Part;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
-use crate::shell::walk::files::{Change, flatten};
+use crate::shell::walk::files::{FileEffect, flatten};
 
 /// More possible folders than this are not followed.
 const MAX_STAYED: usize = 8;
@@ -59,12 +59,12 @@ impl Walker<'_> {
     }
 
     /// What a write would do if the folder had not been changed.
-    pub(crate) fn changes_where_stayed(&mut self, arg: &Arg, change: Change, part: &mut Part) {
+    pub(crate) fn changes_where_stayed(&mut self, arg: &Arg, change: FileEffect, part: &mut Part) {
         let Some(path) = arg.known().map(Path::new).filter(|path| !path.is_absolute()) else { return };
         for folder in self.stayed.clone() {
             let located = locate(self.around.files, self.around.root, &folder, path);
             let shown = located.path.strip_prefix(self.around.root).unwrap_or(&located.path).display();
-            let there = located.entry.as_ref().is_some_and(|entry| *entry != Entry::Dir)
+            let there = located.entry.as_ref().is_some_and(|entry| *entry != FileEntry::Dir)
                 || self.written.contains(&located.path);
             if !located.path.starts_with(self.around.root) {
                 part.confirm(
@@ -73,7 +73,7 @@ impl Walker<'_> {
                 );
             } else if self.is_protected(&located.path) {
                 part.confirm(ReasonCode::ProtectedPath, format!("{shown} is a protected path"));
-            } else if there && matches!(change, Change::Redirect | Change::Overwrite) {
+            } else if there && matches!(change, FileEffect::Redirect | FileEffect::Overwrite) {
                 part.confirm(
                     ReasonCode::Overwrite,
                     format!("it overwrites {shown} if the folder was not changed before"),

@@ -11,7 +11,7 @@ use crate::shell::Part;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
 use crate::shell::walk::feed::Stdin;
-use crate::shell::walk::files::Change;
+use crate::shell::walk::files::FileEffect;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -190,11 +190,11 @@ impl Walker<'_> {
             Mode::Read => self.reads(&target, part),
             Mode::Overwrite => {
                 part.plain = false;
-                self.changes(&target, Change::Redirect, part);
+                self.changes(&target, FileEffect::Redirect, part);
             }
             Mode::Append => {
                 part.plain = false;
-                self.changes(&target, Change::Append, part);
+                self.changes(&target, FileEffect::Append, part);
             }
         }
     }

@@ -53,7 +53,7 @@ struct Counts {
 }
 
 #[derive(Deserialize)]
-struct Kind<'a> {
+struct EventKind<'a> {
     #[serde(borrow, rename = "type", default)]
     kind: Option<Cow<'a, str>>,
 }
@@ -120,7 +120,7 @@ impl Decode for Decoder {
         if self.done || data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let Kind { kind } = parse(data)?;
+        let EventKind { kind } = parse(data)?;
         match kind.as_deref().or(frame.event.as_deref()).unwrap_or_default() {
             "message_start" => self.counted(parse::<Started>(data)?.message.usage),
             "content_block_start" => {

@@ -59,14 +59,14 @@ struct Message<'a> {
 #[derive(Serialize)]
 struct Block<'a> {
     #[serde(flatten)]
-    kind: Kind<'a>,
+    kind: BlockKind<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Mark>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Kind<'a> {
+enum BlockKind<'a> {
     Text {
         text: Cow<'a, str>,
     },
@@ -98,14 +98,14 @@ struct Mark {
 
 const MARK: Mark = Mark { r#type: "ephemeral" };
 
-impl<'a> Kind<'a> {
+impl<'a> BlockKind<'a> {
     fn text(text: &'a str) -> Self {
         Self::Text { text: Cow::Borrowed(text) }
     }
 }
 
-impl<'a> From<Kind<'a>> for Block<'a> {
-    fn from(kind: Kind<'a>) -> Self {
+impl<'a> From<BlockKind<'a>> for Block<'a> {
+    fn from(kind: BlockKind<'a>) -> Self {
         Self { kind, cache_control: None }
     }
 }
@@ -117,7 +117,7 @@ pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, Mod
     // The vendor refuses other sampling while thinking is on.
     let sampling = thinking.is_none();
     let system = (!request.system.trim().is_empty())
-        .then(|| [Block { kind: Kind::text(request.system), cache_control: Some(MARK) }]);
+        .then(|| [Block { kind: BlockKind::text(request.system), cache_control: Some(MARK) }]);
     let body = Body {
         model: request.model,
         max_tokens: request.max_tokens,
@@ -155,7 +155,7 @@ fn messages<'a>(request: &ModelRequest<'a>) -> Vec<Message<'a>> {
         // This dialect has no system messages in the middle: what they say is shown to the model as the user's.
         let role = if turn.role == Role::System { Role::User } else { turn.role };
         if messages.is_empty() && role == Role::Assistant {
-            let opening = Block::from(Kind::text("(the conversation continues)"));
+            let opening = Block::from(BlockKind::text("(the conversation continues)"));
             messages.push(Message { role: Role::User, content: vec![opening] });
         }
         let blocks = turn.blocks.into_iter().filter_map(block);
@@ -166,7 +166,7 @@ fn messages<'a>(request: &ModelRequest<'a>) -> Vec<Message<'a>> {
     }
     // Trailing white space in an answer to be continued is refused.
     if let Some(Message { role: Role::Assistant, content }) = messages.last_mut()
-        && let Some(Block { kind: Kind::Text { text }, .. }) = content.last_mut()
+        && let Some(Block { kind: BlockKind::Text { text }, .. }) = content.last_mut()
     {
         let kept = text.trim_end().len();
         match text {
@@ -179,20 +179,20 @@ fn messages<'a>(request: &ModelRequest<'a>) -> Vec<Message<'a>> {
 
 fn block(block: history::Block<'_>) -> Option<Block<'_>> {
     let kind = match block {
-        history::Block::Text(text) => Kind::text(text),
+        history::Block::Text(text) => BlockKind::text(text),
         history::Block::Reasoning(thought) => {
             let opaque = thought.opaque.as_ref()?;
             match (opaque["signature"].as_str(), opaque["redacted"].as_str()) {
-                (Some(signature), _) => Kind::Thinking { thinking: &thought.text, signature },
-                (None, Some(data)) => Kind::RedactedThinking { data },
+                (Some(signature), _) => BlockKind::Thinking { thinking: &thought.text, signature },
+                (None, Some(data)) => BlockKind::RedactedThinking { data },
                 (None, None) => return None,
             }
         }
         history::Block::Call { id, name, arguments, .. } => {
-            Kind::ToolUse { id, name, input: Object(arguments) }
+            BlockKind::ToolUse { id, name, input: Object(arguments) }
         }
         history::Block::Result { id, output } => {
-            Kind::ToolResult { tool_use_id: id, content: output.text(), is_error: !output.is_ok() }
+            BlockKind::ToolResult { tool_use_id: id, content: output.text(), is_error: !output.is_ok() }
         }
     };
     Some(kind.into())
@@ -217,14 +217,15 @@ fn thinking(request: &ModelRequest, messages: &[Message]) -> Option<Thinking> {
     // With thinking on, an answer whose calls were just run must begin with its thinking. One that has none
     // (made by another model, or before thinking was switched on) would be refused.
     let answer = messages.iter().rev().find(|message| message.role == Role::Assistant);
-    let calls = |message: &&Message| message.content.iter().any(|b| matches!(b.kind, Kind::ToolUse { .. }));
+    let calls =
+        |message: &&Message| message.content.iter().any(|b| matches!(b.kind, BlockKind::ToolUse { .. }));
     let results = messages.last().is_some_and(|message| {
-        message.content.first().is_some_and(|block| matches!(block.kind, Kind::ToolResult { .. }))
+        message.content.first().is_some_and(|block| matches!(block.kind, BlockKind::ToolResult { .. }))
     });
     let begun = |message: &Message| {
         matches!(
             message.content.first().map(|b| &b.kind),
-            Some(Kind::Thinking { .. } | Kind::RedactedThinking { .. })
+            Some(BlockKind::Thinking { .. } | BlockKind::RedactedThinking { .. })
         )
     };
     if results && answer.filter(calls).is_some_and(|message| !begun(message)) {

@@ -76,6 +76,34 @@ pub(super) fn classify(c: char) -> Class {
     }
 }
 
+/// Bidi controls, zero-width characters, tags, fillers: what a person who judges does not see. The two selectors that only
+/// choose between a sign and its picture are left out, for they stand in honest text.
+pub fn is_invisible(c: char) -> bool {
+    match classify(c) {
+        Class::Hidden | Class::Joiner | Class::Tag => true,
+        Class::Break => c != '\u{85}',
+        Class::Selector => !matches!(c, '\u{fe0e}' | '\u{fe0f}'),
+        Class::Plain | Class::Mark | Class::Space | Class::Control | Class::Invalid => false,
+    }
+}
+
+/// What a terminal obeys instead of showing it, newline and tab aside: controls, and what turns the direction of text.
+pub fn is_obeyed(c: char) -> bool {
+    match classify(c) {
+        Class::Control => !matches!(c, '\n' | '\t'),
+        Class::Break => c == '\u{85}',
+        Class::Hidden => matches!(c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'),
+        Class::Plain
+        | Class::Mark
+        | Class::Selector
+        | Class::Joiner
+        | Class::Tag
+        | Class::Space
+        | Class::Invalid => false,
+    }
+}
+
 /// How a visible character lets its neighbours be shaped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Shape {

@@ -22,6 +22,7 @@ use std::borrow::Cow;
 use filter::TextFilter;
 use sgr::{SgrWriter, Style};
 
+pub use chars::{is_invisible, is_obeyed};
 pub use json::json_safe;
 pub use visible::{visible, visible_line};
 

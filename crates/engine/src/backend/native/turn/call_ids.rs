@@ -8,20 +8,20 @@ use zdx_protocol::{ToolCall, ToolCode, ToolError};
 use crate::call::TurnIo;
 
 /// A call under the id it keeps. With a fault it is answered, not run.
-pub struct Identified {
+pub(super) struct Identified {
     pub call: ToolCall,
     pub fault: Option<ToolError>,
 }
 
 /// The ids that models used in this turn.
 #[derive(Default)]
-pub struct CallIds {
+pub(super) struct CallIds {
     used: HashSet<String>,
 }
 
 /// The ids given to the calls of one answer, as soon as each call is known of.
 #[derive(Default)]
-pub struct AnswerIds {
+pub(super) struct AnswerIds {
     given: Vec<Given>,
 }
 
@@ -37,7 +37,7 @@ struct Given {
 
 impl CallIds {
     /// The id of a call that is just beginning.
-    pub fn announce(&mut self, wanted: &str, answer: &mut AnswerIds, io: &TurnIo) -> String {
+    pub(super) fn announce(&mut self, wanted: &str, answer: &mut AnswerIds, io: &TurnIo) -> String {
         let again = !self.used.insert(wanted.to_owned());
         let transcript = io.emit.transcript();
         let is_free = |id: &str| !transcript.has_call(id) && answer.given.iter().all(|given| given.id != id);
@@ -47,7 +47,7 @@ impl CallIds {
         id
     }
 
-    pub fn identify(&mut self, mut call: ToolCall, answer: &mut AnswerIds, io: &TurnIo) -> Identified {
+    pub(super) fn identify(&mut self, mut call: ToolCall, answer: &mut AnswerIds, io: &TurnIo) -> Identified {
         // Models have their own names for tools; everyone else hears ours.
         call.name = io.tool_name(call.name);
         let known = |given: &Given| !given.taken && given.wanted == call.id;
@@ -70,7 +70,7 @@ impl CallIds {
     }
 
     /// The answer broke off, and is asked for again: its ids are free.
-    pub fn forget(&mut self, answer: AnswerIds) {
+    pub(super) fn forget(&mut self, answer: AnswerIds) {
         for given in answer.given.into_iter().filter(|given| !given.again) {
             self.used.remove(&given.wanted);
         }

@@ -19,7 +19,7 @@ use crate::context::cap::ResultRoom;
 
 /// What a turn remembers of its calls.
 #[derive(Default)]
-pub struct Calls {
+pub(super) struct Calls {
     guard: RepeatGuard,
     /// What the results of the running answer may weigh.
     pub room: ResultRoom,
@@ -31,7 +31,7 @@ pub struct Calls {
 
 impl Calls {
     /// Runs all calls of one answer. Every call gets a result, also when the turn is interrupted.
-    pub async fn run(&mut self, calls: Vec<Identified>, io: &TurnIo) {
+    pub(super) async fn run(&mut self, calls: Vec<Identified>, io: &TurnIo) {
         for Identified { call, .. } in &calls {
             life::requested(call, CallOrigin::Model, io).await;
         }

@@ -4,7 +4,11 @@ use zdx_models::retry::NoRetry;
 use zdx_models::{Endpoint, ModelError};
 use zdx_protocol::ErrorKind;
 
-pub fn explain(error: &ModelError, why_final: Option<NoRetry>, endpoint: &Endpoint) -> (ErrorKind, String) {
+pub(super) fn explain(
+    error: &ModelError,
+    why_final: Option<NoRetry>,
+    endpoint: &Endpoint,
+) -> (ErrorKind, String) {
     if let Some(why @ (NoRetry::Shown | NoRetry::TooLong(_))) = why_final {
         return (ErrorKind::Provider, format!("{error}; {why}"));
     }

@@ -8,7 +8,7 @@ use crate::call::TurnIo;
 const EVERY: u32 = 10;
 const TITLE: usize = 120;
 
-pub async fn remind(prompt: &Prompt, io: &TurnIo) {
+pub(super) async fn remind(prompt: &Prompt, io: &TurnIo) {
     let multi_step = prompt.is_multi_step();
     let (reminder, listless) = {
         let transcript = io.emit.transcript();

@@ -8,23 +8,23 @@ const STOP_AT: u32 = 5;
 
 /// What the last call of a turn was, and how often in a row.
 #[derive(Default)]
-pub struct RepeatGuard {
+pub(super) struct RepeatGuard {
     last: Option<Streak>,
 }
 
 impl RepeatGuard {
-    pub fn last(&self) -> Option<&Streak> {
+    pub(super) fn last(&self) -> Option<&Streak> {
         self.last.as_ref()
     }
 
-    pub fn go_on_from(&mut self, last: Streak) {
+    pub(super) fn go_on_from(&mut self, last: Streak) {
         self.last = Some(last);
     }
 }
 
 /// A call, what came of it, and how often that happened in a row.
 #[derive(Clone)]
-pub struct Streak {
+pub(super) struct Streak {
     name: String,
     arguments: Arguments,
     output: ToolOutput,
@@ -32,7 +32,7 @@ pub struct Streak {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeat {
+pub(super) enum Repeat {
     Fine,
     /// The model should hear of it with this result.
     Tell,
@@ -42,7 +42,7 @@ pub enum Repeat {
 
 impl Streak {
     /// What a call makes of the one before it.
-    pub fn after(before: Option<&Self>, call: &ToolCall, output: &ToolOutput) -> (Self, Repeat) {
+    pub(super) fn after(before: Option<&Self>, call: &ToolCall, output: &ToolOutput) -> (Self, Repeat) {
         let same = before.filter(|before| {
             before.name == call.name && before.arguments == call.arguments && before.output == *output
         });
@@ -57,7 +57,7 @@ impl Streak {
     }
 
     /// The result with a word about the repetition, for the model to read.
-    pub fn annotate(&self, output: ToolOutput) -> ToolOutput {
+    pub(super) fn annotate(&self, output: ToolOutput) -> ToolOutput {
         let note = format!(
             "this is call {} in a row with the same input and the same result; do something else or finish",
             self.count

@@ -13,7 +13,7 @@ use super::super::Native;
 use super::stream::{self, Broken};
 use crate::call::TurnIo;
 use crate::context::budget::{Gauge, Lesson};
-use crate::context::compact::{self, Plan, summary};
+use crate::context::compact::{self, CompactionPlan, summary};
 use crate::context::prune;
 
 /// A list of models is asked for in the middle of a turn: nobody waits long for it.
@@ -22,7 +22,7 @@ const LEAST_ASKED: u64 = 200;
 const MOST_ASKED: u64 = 4_096;
 
 /// Before a request. Returns what asking for a summary has used.
-pub async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, Broken> {
+pub(crate) async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, Broken> {
     ask_for_limit(native, io).await?;
     native.tell_view();
     let gauge = native.gauge(&io.emit.transcript());
@@ -43,7 +43,7 @@ pub async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, Broken> {
 }
 
 /// `/compact`: a turn of its own, so that it can be interrupted like any other.
-pub async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSummary {
+pub(crate) async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSummary {
     let start = std::time::Instant::now();
     let gauge = native.gauge(&io.emit.transcript());
     let plan = compact::plan(&io.emit.transcript(), &gauge, Trigger::Asked);
@@ -70,7 +70,7 @@ pub async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSummary {
     TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms }
 }
 
-pub async fn tell_usage(native: &mut Native, io: &TurnIo) {
+pub(crate) async fn tell_usage(native: &mut Native, io: &TurnIo) {
     native.tell_view();
     let usage = native.gauge(&io.emit.transcript()).usage();
     io.emit.emit(Event::ContextUsage(usage)).await;
@@ -78,7 +78,7 @@ pub async fn tell_usage(native: &mut Native, io: &TurnIo) {
 
 /// What was done about refusals of one request: each remedy is tried once.
 #[derive(Default)]
-pub struct Overflow {
+pub(crate) struct Overflow {
     /// The answer may be this long, by the server's own count.
     pub cap: Option<u32>,
     compacted: bool,
@@ -86,7 +86,7 @@ pub struct Overflow {
 
 impl Overflow {
     /// True when the request is worth sending again.
-    pub async fn remedy(&mut self, native: &mut Native, io: &TurnIo, message: &str) -> bool {
+    pub(crate) async fn remedy(&mut self, native: &mut Native, io: &TurnIo, message: &str) -> bool {
         let gauge = native.gauge(&io.emit.transcript());
         match native.budget.learn(message, &gauge) {
             Lesson::AskForLess(cap) if self.cap.is_none() => {
@@ -113,7 +113,7 @@ impl Overflow {
     }
 }
 
-async fn compact(native: &Native, io: &TurnIo, plan: Plan, gauge: &Gauge) -> Result<Usage, Broken> {
+async fn compact(native: &Native, io: &TurnIo, plan: CompactionPlan, gauge: &Gauge) -> Result<Usage, Broken> {
     io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
     let (said, usage) = ask_for_summary(native, io, plan.summary_bytes, gauge).await?;
     if usage != Usage::default() {
@@ -123,7 +123,7 @@ async fn compact(native: &Native, io: &TurnIo, plan: Plan, gauge: &Gauge) -> Res
     Ok(usage)
 }
 
-async fn record(plan: Plan, said: Option<String>, io: &TurnIo) {
+async fn record(plan: CompactionPlan, said: Option<String>, io: &TurnIo) {
     let compaction = plan.finish(said, &io.emit.transcript());
     io.emit.emit(Event::Compacted(Compacted(Box::new(compaction)))).await;
     io.emit.sync().await;
@@ -148,7 +148,7 @@ async fn ask_for_summary(
         Some(last) if last.role == Role::User => last.parts.push(Part::Text(request)),
         _ => messages.push(Message::text(Role::User, request)),
     }
-    let mut answer = summary::Answer::default();
+    let mut answer = summary::SummaryText::default();
     let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
     let asking = listen(native, &messages, wanted, summary::most(bytes), &mut answer, &mut usage);
     let whole = tokio::select! {
@@ -165,7 +165,7 @@ async fn listen(
     messages: &[Message],
     max_tokens: u32,
     most: usize,
-    answer: &mut summary::Answer,
+    answer: &mut summary::SummaryText,
     usage: &mut Usage,
 ) -> Result<(), ModelError> {
     let mut request = stream::request(native, messages, max_tokens);

@@ -16,7 +16,7 @@ use super::validate::Check;
 use crate::call::TurnIo;
 use crate::context::cap::ResultRoom;
 
-pub async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> TurnSummary {
+pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> TurnSummary {
     let start = Instant::now();
     remind(&prompt, io).await;
     let turn = io.emit.transcript().turns + 1;

@@ -14,7 +14,7 @@ use crate::call::TurnIo;
 
 /// What the model said in one answer.
 #[derive(Default)]
-pub struct Answer {
+pub(super) struct ModelAnswer {
     /// The last text message of the answer.
     pub text: String,
     pub calls: Vec<Identified>,
@@ -27,18 +27,22 @@ pub struct Answer {
 }
 
 /// Why an answer is not whole. What was shown of it is already saved.
-pub enum Broken {
+pub(crate) enum Broken {
     Interrupted,
     /// With the reason why it was not tried again, where there is one worth telling.
     Failed(ModelError, Option<NoRetry>),
 }
 
-pub async fn answer(native: &mut Native, ids: &mut CallIds, io: &TurnIo) -> (Answer, Result<(), Broken>) {
+pub(super) async fn answer(
+    native: &mut Native,
+    ids: &mut CallIds,
+    io: &TurnIo,
+) -> (ModelAnswer, Result<(), Broken>) {
     let mut attempt = 0;
     let mut overflow = Overflow::default();
     loop {
         io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
-        let mut answer = Answer::default();
+        let mut answer = ModelAnswer::default();
         let result = ask_once(native, io, overflow.cap, ids, &mut answer).await;
         let error = match result {
             Ok(()) => return (answer, Ok(())),
@@ -101,7 +105,7 @@ async fn ask_once(
     io: &TurnIo,
     cap: Option<u32>,
     ids: &mut CallIds,
-    answer: &mut Answer,
+    answer: &mut ModelAnswer,
 ) -> Result<(), Broken> {
     let mut stream = start(native, io, cap).await?;
     loop {
@@ -152,7 +156,7 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
     }
 }
 
-async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut Answer, io: &TurnIo) {
+async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut ModelAnswer, io: &TurnIo) {
     match event {
         ModelEvent::Text(text) => {
             answer.shown = true;
@@ -179,13 +183,13 @@ async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut Answer, io: &Tu
     }
 }
 
-async fn keep_partial(answer: &mut Answer, io: &TurnIo) {
+async fn keep_partial(answer: &mut ModelAnswer, io: &TurnIo) {
     close_text(answer, io, true).await;
     // A call that came before the break was never run and is not part of the history.
     answer.calls.clear();
 }
 
-async fn close_text(answer: &mut Answer, io: &TurnIo, partial: bool) {
+async fn close_text(answer: &mut ModelAnswer, io: &TurnIo, partial: bool) {
     if answer.open_text.is_empty() {
         return;
     }

@@ -15,7 +15,7 @@ use crate::tools::End;
 const REPORT_LIMIT: usize = 8 << 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Validation {
+pub(crate) struct Validation {
     command: String,
     /// A configured command is the user's own word; a guessed one is asked about like a model's.
     origin: Origin,
@@ -24,7 +24,7 @@ pub struct Validation {
     attempts: u32,
 }
 
-pub enum Check {
+pub(crate) enum Check {
     Passed,
     /// The model has been told why; another step may mend it.
     Failed,
@@ -37,7 +37,7 @@ pub enum Check {
 
 impl Validation {
     /// `guess`: with no command configured, take one by what is in the folder.
-    pub fn choose(config: &Config, root: &Path, guess: bool) -> Option<Self> {
+    pub(crate) fn choose(config: &Config, root: &Path, guess: bool) -> Option<Self> {
         let settings = &config.validation;
         if !settings.enabled {
             return None;
@@ -53,7 +53,7 @@ impl Validation {
 
     /// `failures`: how many checks of this turn went back to the model before. The last repair is checked too, so
     /// that nobody is left to guess whether it helped.
-    pub async fn check(&self, failures: u32, io: &TurnIo) -> Check {
+    pub(crate) async fn check(&self, failures: u32, io: &TurnIo) -> Check {
         let id = format!("check-{}-{}", io.emit.transcript().turns, failures + 1);
         let wanted = Wanted {
             id: id.clone(),

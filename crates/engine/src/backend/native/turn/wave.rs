@@ -9,7 +9,7 @@ use zdx_protocol::{ToolCall, ToolOutput};
 use super::repeat::{Repeat, RepeatGuard, Streak};
 use crate::context::cap::{ResultRoom, Shares};
 
-pub struct Ended {
+pub(super) struct Ended {
     /// Which call of the wave.
     pub at: usize,
     pub output: ToolOutput,
@@ -17,7 +17,7 @@ pub struct Ended {
     pub diff: Option<String>,
 }
 
-pub struct Wave<'a> {
+pub(super) struct Wave<'a> {
     calls: &'a [ToolCall],
     before: Option<Streak>,
     shares: Shares,
@@ -27,7 +27,7 @@ pub struct Wave<'a> {
 }
 
 impl<'a> Wave<'a> {
-    pub fn new(calls: &'a [ToolCall], guard: &RepeatGuard, room: ResultRoom) -> Self {
+    pub(super) fn new(calls: &'a [ToolCall], guard: &RepeatGuard, room: ResultRoom) -> Self {
         Self {
             calls,
             before: guard.last().cloned(),
@@ -37,12 +37,12 @@ impl<'a> Wave<'a> {
         }
     }
 
-    pub fn end(&mut self, ended: Ended) {
+    pub(super) fn end(&mut self, ended: Ended) {
         self.waiting.push(ended);
     }
 
     /// The next one that may be told, fitted into the room, and whether the turn has gone in circles with it.
-    pub fn next(&mut self) -> Option<(&'a ToolCall, Ended, bool)> {
+    pub(super) fn next(&mut self) -> Option<(&'a ToolCall, Ended, bool)> {
         let ready = self.waiting.iter().position(|ended| self.may_tell(ended))?;
         let Ended { at, output, took, diff } = self.waiting.swap_remove(ready);
         let call = &self.calls[at];
@@ -87,7 +87,7 @@ impl<'a> Wave<'a> {
     }
 
     /// What the next wave goes on from.
-    pub fn close(self) -> (Option<Streak>, ResultRoom) {
+    pub(super) fn close(self) -> (Option<Streak>, ResultRoom) {
         (self.streaks.into_iter().next_back().flatten(), self.shares.close())
     }
 }

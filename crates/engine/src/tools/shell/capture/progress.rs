@@ -7,18 +7,18 @@ use crate::files::text::{after_cut, decode, unfinished};
 /// What one piece carries at most; of more, the end is what a screen shows anyway.
 const PIECE: usize = 8 * 1024;
 
-pub struct Progress {
+pub(super) struct Progress {
     to: mpsc::Sender<String>,
     /// The beginning of a character whose end has not come yet.
     carry: Vec<u8>,
 }
 
 impl Progress {
-    pub fn new(to: mpsc::Sender<String>) -> Self {
+    pub(super) fn new(to: mpsc::Sender<String>) -> Self {
         Self { to, carry: Vec::new() }
     }
 
-    pub fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         if self.to.capacity() == 0 {
             self.carry.clear();
             return;
