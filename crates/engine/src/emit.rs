@@ -1,5 +1,6 @@
 //! The one way out: mask secrets, append to the log, fold the transcript, then publish.
 //! Nothing reaches a front end that would be lost to a crash if it should have been saved.
+//! (The field says event bus, event sourcing, persistence.)
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

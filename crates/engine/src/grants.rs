@@ -1,5 +1,6 @@
 //! What a person allowed for good: per project in zdx's own home, keyed by root. A grant covers exactly the
 //! normalised command or path that was shown, as [`zdx_guard::grant_key`] spells it, and nothing wider.
+//! (The field says remembered approvals, "always allow".)
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};

@@ -1,5 +1,6 @@
 //! One engine for a front end's whole life: which session is open, and how the next one is opened. The open one stays
 //! until the other is there, so that a wish that cannot be met loses nothing.
+//! (The field says session manager, thread manager.)
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

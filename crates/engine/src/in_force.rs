@@ -1,5 +1,6 @@
 //! The rules and the preset that hold at this moment. A preset that changes holds at once: for the next call, for
 //! questions that are open, and for agents at work.
+//! (The field says permission mode, approval policy.)
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

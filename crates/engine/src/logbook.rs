@@ -1,5 +1,6 @@
 //! A log beside each session, for finding out later what went on: bounded, rotated, 0600.
 //! Holds no conversation: that is the session file's. A log that cannot be written is done without.
+//! (The field says debug log, diagnostics.)
 
 use std::fs::{self, File};
 use std::io::Write;

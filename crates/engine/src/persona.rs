@@ -1,5 +1,6 @@
 //! Who a session works as: an agent's profile applied to the session's prompt, tools, rules and limits.
 //! An agent takes away or asks more; a subagent never may what its parent may not.
+//! (The field says agent mode, profile or role.)
 
 use std::sync::Arc;
 

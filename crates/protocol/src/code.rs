@@ -1,10 +1,10 @@
-//! Codes: why a tool failed (`ToolCode`) and why a verdict is what it is (`ReasonCode`), error codes both.
+//! Codes: why a tool failed (`ToolCode`), why a verdict is what it is (`ReasonCode`), what a failure is about (`ErrorKind`).
 //! They are spelled here and nowhere else; everything that decides, decides on the type.
 
 use std::sync::Arc;
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// An enum whose variants are words of a contract, one row a word. It is written as that word.
 macro_rules! spelled {
@@ -207,6 +207,23 @@ pub(crate) fn one_of_ours<'de, D: Deserializer<'de>, T>(
 ) -> Result<T, D::Error> {
     let text = String::deserialize(deserializer)?;
     find(&text).ok_or_else(|| D::Error::custom(format_args!("unknown word `{text}`")))
+}
+
+/// What a failure is about, for a front end and for a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The model's server could not be reached, refused, or broke off.
+    Provider,
+    /// The model's server wants a key, or another one.
+    Auth,
+    Tool,
+    Session,
+    Config,
+    Limit,
+    Internal,
+    /// It was not begun, because the user interrupted what it waited for.
+    Interrupted,
 }
 
 #[cfg(test)]

@@ -7,9 +7,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::conversation::{Message, Usage};
-use crate::record::stamp;
+use crate::time::stamp;
 use crate::todo::{Todo, checklist};
-use crate::transcript::Measured;
 
 /// How many of the dropped calls the model is reminded of.
 const LAST_STEPS: usize = 12;
@@ -45,6 +44,13 @@ pub struct Compaction {
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// Bytes that a server counted as so many tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    pub bytes: u64,
+    pub tokens: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::packed::Packed;
-use crate::tool::{Arguments, ToolOutput};
+use crate::tool::{Arguments, Signature, ToolOutput};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -84,17 +84,6 @@ pub struct Reasoning {
     /// What must go back unchanged: a signature, redacted data, `reasoning_details`. Meaning is the wire's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Value>,
-}
-
-/// What came with a call and must go back with that very call, unchanged (Gemini's `thoughtSignature`). Nobody but its
-/// maker can use it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Signature {
-    /// The wire that made it; only the same wire and model get it back.
-    pub wire: String,
-    pub model: String,
-    /// Meaning is the wire's own.
-    pub opaque: Value,
 }
 
 /// Tokens of one model call, or of several added up. Input counts include what the cache served.

@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::change::{FileChange, lossy};
+use crate::code::ErrorKind;
 use crate::command::CommandId;
 use crate::compaction::{Compacted, Compaction, ContextUsage};
-use crate::conversation::{Reasoning, Role, Signature, Usage};
+use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{Approval, ApprovalRequest, Decision, Preview, RequestId};
 use crate::query::Reply;
 use crate::record::{self, Record, Shell};
 use crate::todo::Todo;
-use crate::tool::{CallKind, CallOrigin, Location, ToolCall, ToolOutput};
+use crate::tool::{CallKind, CallOrigin, Location, Signature, ToolCall, ToolOutput};
 use crate::trust::TrustRequest;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -285,22 +286,6 @@ pub enum CheckResult {
 pub enum NoticeLevel {
     Info,
     Warning,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorKind {
-    /// The model's server could not be reached, refused, or broke off.
-    Provider,
-    /// The model's server wants a key, or another one.
-    Auth,
-    Tool,
-    Session,
-    Config,
-    Limit,
-    Internal,
-    /// It was not begun, because the user interrupted what it waited for.
-    Interrupted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use tokio::sync::mpsc;
 
-use crate::{Command, CommandId, Event, Sent};
+use crate::command::{Command, CommandId, Sent};
+use crate::event::Event;
 
 /// Events wait here when a front end is slow, and the engine waits with them: memory stays bounded.
 pub const EVENT_QUEUE: usize = 512;

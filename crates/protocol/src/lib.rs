@@ -14,20 +14,21 @@ pub mod policy;
 pub mod query;
 pub mod record;
 pub mod redact;
+pub mod retold;
 pub mod slash;
+mod time;
 pub mod todo;
 pub mod tool;
 pub mod transcript;
 pub mod trust;
 
 pub use change::{FileChange, FileState, Operation};
-pub use code::{ReasonCode, ToolCode};
+pub use code::{ErrorKind, ReasonCode, ToolCode};
 pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
-pub use conversation::{Message, Part, Reasoning, Role, Signature, Usage};
+pub use conversation::{Message, Part, Reasoning, Role, Usage};
 pub use event::{
-    CheckResult, Checked, ErrorKind, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState,
-    TurnSummary,
+    CheckResult, Checked, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary,
 };
 pub use handle::{EngineEnd, EngineHandle};
 pub use packed::Packed;
@@ -38,7 +39,10 @@ pub use policy::{
 pub use query::{Query, Reply};
 pub use record::{Record, SCHEMA_VERSION};
 pub use redact::Redactor;
+pub use retold::Retold;
 pub use todo::{Todo, TodoStatus};
-pub use tool::{Arguments, CallKind, CallOrigin, Location, ToolCall, ToolError, ToolOutput, ToolSpec};
+pub use tool::{
+    Arguments, CallKind, CallOrigin, Location, Signature, ToolCall, ToolError, ToolOutput, ToolSpec,
+};
 pub use transcript::Transcript;
 pub use trust::{Standing, TrustRequest, TrustState, Want};

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::change::{FileChange, lossy};
 use crate::compaction::ContextUsage;
 use crate::policy::Approval;
-use crate::record;
+use crate::time;
 use crate::todo::Todo;
 use crate::trust::TrustState;
 
@@ -19,7 +19,7 @@ pub enum Query {
     /// Those a user can talk to, and those that are launched.
     Agents,
     Skills,
-    /// Slash commands of the user and the project; our own are in [`slash`](crate::slash).
+    /// Slash commands of the user and the project; our own are in `slash`.
     Commands,
     /// What could stand at the cursor, a byte of the line.
     Completions {
@@ -108,7 +108,7 @@ pub struct Completions {
 pub struct SessionSummary {
     pub id: String,
     /// When it was last written to.
-    #[serde(serialize_with = "record::stamp")]
+    #[serde(serialize_with = "time::stamp")]
     pub when: Timestamp,
     #[serde(serialize_with = "lossy_root")]
     pub root: Option<PathBuf>,

@@ -11,12 +11,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::change::FileChange;
+use crate::code::ErrorKind;
 use crate::compaction::Compaction;
-use crate::conversation::{Reasoning, Role, Signature, Usage};
-use crate::event::ErrorKind;
+use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::Decision;
+pub use crate::time::{now, stamp, written};
 use crate::todo::Todo;
-use crate::tool::ToolOutput;
+use crate::tool::{Signature, ToolOutput};
 
 /// A file with a higher number was written by a newer zdx: it may be read, not appended to.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -326,22 +327,6 @@ fn kind(line: &[u8]) -> serde_json::Result<Cow<'_, str>> {
 
 fn lossy_path<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
-}
-
-/// Now, to the millisecond: what records and the JSON stream carry.
-pub fn now() -> Timestamp {
-    let now = Timestamp::now();
-    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
-}
-
-/// A time as it is written: always with three digits behind the second, so that times sort as text.
-pub fn written(ts: Timestamp) -> String {
-    format!("{ts:.3}")
-}
-
-/// For a field that holds a time.
-pub fn stamp<S: Serializer>(ts: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&written(*ts))
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::change::lossy;
 use crate::code::ToolCode;
-use crate::conversation::Signature;
 
 /// What a tool tells a model about itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +30,17 @@ pub struct ToolCall {
     pub arguments: Arguments,
     /// What the model's server wants back with this call.
     pub signature: Option<Box<Signature>>,
+}
+
+/// What came with a call and must go back with that very call, unchanged (Gemini's `thoughtSignature`). Nobody but its
+/// maker can use it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Signature {
+    /// The wire that made it; only the same wire and model get it back.
+    pub wire: String,
+    pub model: String,
+    /// Meaning is the wire's own.
+    pub opaque: Value,
 }
 
 /// Who asked for a call. Only a model's calls are part of the history that models read.

@@ -4,7 +4,6 @@
 mod compacted;
 mod entry;
 mod history;
-mod retold;
 mod size;
 mod turns;
 
@@ -23,8 +22,7 @@ use crate::tool::{Arguments, ToolError, ToolOutput};
 pub use compacted::pruned_output;
 pub use entry::{Entries, Entry, Place};
 use history::History;
-pub use retold::Retold;
-pub use size::{ContextSize, Measured, of_output, of_value, weight};
+pub use size::{ContextSize, of_output, of_value, weight};
 pub use turns::Turns;
 
 #[derive(Clone, Debug, Default, PartialEq)]

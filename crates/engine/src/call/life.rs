@@ -1,4 +1,5 @@
 //! The life of a call as everybody is told it: requested, started, finished, under one id, whoever asked for it.
+//! (The field says tool-call lifecycle events.)
 
 use std::time::Duration;
 

@@ -1,7 +1,9 @@
 //! How much a request may use: the model's context, what is in it already, and what is left for the answer.
 //! Measures nothing itself: the transcript keeps its size, servers say what a token weighs.
+//! (The field says context window, token budget.)
 
-use zdx_protocol::transcript::{ContextSize, Measured, of_value};
+use zdx_protocol::compaction::Measured;
+use zdx_protocol::transcript::{ContextSize, of_value};
 use zdx_protocol::{Breakdown, ContextUsage, ToolSpec};
 
 use super::refusal;

@@ -1,4 +1,5 @@
 //! What goes on beside a turn: questions being answered and words on their way out, driven together with it.
+//! (The field says concurrent requests during a turn.)
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! What the user sent becomes work: a prompt with what it mentions, a command, another agent.
 //! One place for all front ends; `mentions` parses, this decides what happens.
+//! (The field says input handling, prompt preprocessing.)
 
 use std::sync::Arc;
 

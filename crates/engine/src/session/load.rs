@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 use zdx_protocol::Event;
 use zdx_protocol::record::{self, Record, SCHEMA_VERSION};
-use zdx_protocol::transcript::{Retold, Transcript};
+use zdx_protocol::{Retold, Transcript};
 
 use super::file::{OpenFile, file_path};
 use super::log::SessionLog;

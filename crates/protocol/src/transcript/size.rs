@@ -1,21 +1,14 @@
 //! How large the context is, kept up as it grows: nobody measures a whole history again at every step.
 //! Weights are near the bytes of the wire; what a token weighs is learnt from what servers report.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::compaction::Measured;
 use crate::conversation::{Message, Part, Role, Usage};
 use crate::tool::ToolOutput;
 
 /// What a wire adds around each part.
 const AROUND: usize = 24;
-
-/// Bytes that a server counted as so many tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Measured {
-    pub bytes: u64,
-    pub tokens: u64,
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextSize {

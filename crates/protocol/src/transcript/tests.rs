@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::compaction::Measured;
 use crate::conversation::Reasoning;
 use crate::event::LastTurn;
 

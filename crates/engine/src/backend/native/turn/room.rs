@@ -1,5 +1,6 @@
 //! Makes room before a request and after a refusal: first old outputs go, then the conversation becomes a summary.
 //! Each of it is an event, happens at most once a request, and leaves the session file whole.
+//! (The field says context management: truncation, compaction, summarisation.)
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! Calls that run side by side, told as they end. What the model reads must not depend on which ended first: a result
 //! larger than its share of the room waits until it is known what the others leave, and one that may repeat the call
 //! before it for that one.
+//! (The field says parallel tool calls.)
 
 use std::time::Duration;
 

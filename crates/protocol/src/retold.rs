@@ -1,14 +1,12 @@
 //! What happened in a session, told again to a front end: the events of its last turns, as far as they still count.
 //! The way back from `Event::record`; what was never saved (deltas, progress, questions) is not told again.
 
-use super::entry::{Entries, Entry, Place};
-use super::size::{of_output, of_value};
-use super::turns::Turns;
 use crate::compaction::Compaction;
 use crate::conversation::{Part, Role};
 use crate::event::{Event, NoticeLevel};
 use crate::record::{Record, ToolResult, ToolUse};
 use crate::tool::CallOrigin;
+use crate::transcript::{Entries, Entry, Place, Turns, of_output, of_value};
 
 /// What is kept to be told again, in bytes; beyond it the earliest turns go.
 const MOST_BYTES: usize = 8 << 20;
