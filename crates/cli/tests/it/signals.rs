@@ -87,6 +87,7 @@ fn a_signal_while_stdin_is_awaited_ends_at_once() {
     assert!(server.requests().is_empty());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_stalled_reader_does_not_keep_a_second_ctrl_c_from_ending_it() {
     let server = ModelServer::start();
@@ -115,8 +116,9 @@ fn a_stalled_reader_does_not_keep_a_second_ctrl_c_from_ending_it() {
             std::thread::yield_now();
         }
     };
-    // Only when the pipe is full does anybody wait for its reader.
-    wait("the pipe is not filled", Box::new(|| rustix::io::ioctl_fionread(&reader).unwrap() > 60_000));
+    // Only when the pipe is full does anybody wait for its reader. Where many pipes are open the kernel makes new ones small.
+    let full = rustix::pipe::fcntl_getpipe_size(&reader).unwrap() as u64 * 9 / 10;
+    wait("the pipe is not filled", Box::new(|| rustix::io::ioctl_fionread(&reader).unwrap() > full));
     rustix::process::kill_process(pid, Signal::INT).unwrap();
     let recorded = || zdx.records().iter().any(|record| record["type"] == "interrupted");
     wait("the interruption is not recorded", Box::new(recorded));
