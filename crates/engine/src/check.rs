@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use zdx_guard::{PolicyContext, Report, RowError, judge};
+use zdx_protocol::facts::{self, ToolFacts};
 use zdx_protocol::redact::{RedactError, Redactor};
 use zdx_protocol::{Action, Level, Reason, ReasonCode, ToolCode, ToolError, Verdict};
 
@@ -15,6 +16,12 @@ use crate::tools::registry::Registry;
 use crate::tools::{Shell, ShellSettings, Todos, ToolContext, skill, task};
 
 static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
+
+type ActionOf = fn(Map<String, Value>) -> Result<Action, ToolError>;
+
+/// They exist in a session that has skills and agents for them; what a call of them is can be told without.
+static SOMETIMES: [(&ToolFacts, ActionOf); 2] =
+    [(&facts::SKILL, skill::action), (&facts::TASK, task::action)];
 
 /// The answer to one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -100,42 +107,22 @@ impl Checker {
     /// The action that a session would judge.
     fn action(&self, call: &Value) -> Result<Action, CheckError> {
         let name = call.get("tool").and_then(Value::as_str).ok_or(CheckError::Missing("tool"))?;
-        let input = arguments(call.get("input"));
-        if let Some(tool) = TOOLS.find(name) {
+        let given = call.get("input").and_then(Value::as_object);
+        let input = given.cloned().unwrap_or_default();
+        if let Some(tool) = TOOLS.called(name, given) {
             let prepared = tool.prepare(input, &self.tools).map_err(CheckError::Refused)?;
             return Ok(prepared.action);
         }
-        match (name, name.split_once("__")) {
-            // These two exist in a session that has skills and agents for them.
-            ("skill", _) => skill::action(input).map_err(CheckError::Refused),
-            ("task", _) => task::action(input).map_err(CheckError::Refused),
-            (_, Some((server, tool))) => Ok(Action::Mcp { server: server.to_owned(), tool: tool.to_owned() }),
-            (other, None) => Ok(Action::Mcp { server: String::new(), tool: other.to_owned() }),
+        if let Some((_, action)) = SOMETIMES.iter().find(|(facts, _)| facts.is(name)) {
+            return action(input).map_err(CheckError::Refused);
         }
+        let (server, tool) = name.split_once("__").unwrap_or(("", name));
+        Ok(Action::Mcp { server: server.to_owned(), tool: tool.to_owned() })
     }
 }
 
 fn seen(cx: &PolicyContext) -> Arc<Workspace> {
     Arc::new(Workspace::seen(&cx.root, Arc::clone(&cx.files)).with_home(cx.home.clone()))
-}
-
-/// What a tool is given. Other agents send a command as the list of its words, which a shell must see quoted.
-fn arguments(input: Option<&Value>) -> Map<String, Value> {
-    let mut input = input.and_then(Value::as_object).cloned().unwrap_or_default();
-    if let Some(Value::Array(words)) = input.get("command") {
-        let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(quote)).collect();
-        if let Some(words) = words {
-            input.insert("command".to_owned(), words.join(" ").into());
-        }
-    }
-    input
-}
-
-/// One word that a shell reads back as itself.
-fn quote(word: &str) -> String {
-    let plain =
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -206,6 +193,11 @@ mod tests {
             (r#"{"tool":"todowrite","input":{"todos":[]}}"#, Level::Allow),
             (r#"{"tool":"skill","input":{"skill":"/x"}}"#, Level::Ask),
             (r#"{"tool":"task","input":{"agent":"a","prompt":"b"}}"#, Level::Ask),
+            (r#"{"tool":"load_skill","input":{"skill_name":"x"}}"#, Level::Ask),
+            (r#"{"tool":"use_skill","input":{}}"#, Level::Allow),
+            (r#"{"tool":"subagent","input":{"agent":"a","prompt":"b"}}"#, Level::Ask),
+            (r#"{"tool":"todo","input":{"items":["x"]}}"#, Level::Allow),
+            (r#"{"tool":"todo"}"#, Level::Allow),
             (r#"{"tool":"github__search","input":{}}"#, Level::Ask),
         ] {
             assert_eq!(checked(line).map(|answer| answer.verdict), Ok(expected), "{line}");
@@ -231,13 +223,5 @@ mod tests {
                 "{line}"
             );
         }
-    }
-
-    #[test]
-    fn words_are_quoted_so_that_a_shell_reads_them_back() {
-        assert_eq!(quote("a b"), "'a b'");
-        assert_eq!(quote("it's"), "'it'\\''s'");
-        assert_eq!(quote("plain-1.txt"), "plain-1.txt");
-        assert_eq!(quote(""), "''");
     }
 }

@@ -26,6 +26,7 @@ mod in_force;
 mod library;
 mod logbook;
 mod models;
+mod patch;
 mod paths;
 mod persona;
 mod project;
@@ -71,5 +72,6 @@ pub mod testing {
     pub use crate::call::TurnIo;
     pub use crate::files::text::LIMIT;
     pub use crate::host::spawn_scripted;
-    pub use crate::tools::{Registry, RunContext, Todos, ToolContext};
+    pub use crate::tools::registry::Registry;
+    pub use crate::tools::{RunContext, Todos, ToolContext};
 }

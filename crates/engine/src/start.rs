@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use zdx_guard::{Disk, PolicyContext, RuleError, Rules, locate};
 use zdx_models::{Client, ModelError};
+use zdx_protocol::facts::{SKILL, TASK};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, ErrorKind, Event, Level, Transcript, slash};
 
@@ -188,7 +189,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
 /// What every session has, and the skills that may be loaded.
 fn with_skills(skills: &Skills, policy: &PolicyContext, lent: &Lent) -> Registry {
     let mut registry = Registry::standard();
-    let allowed = |skill: &str| policy.rules.named("skill", &[skill]).level != Level::Deny;
+    let allowed = |skill: &str| policy.rules.named(SKILL.permission.key, &[skill]).level != Level::Deny;
     if let Some(skill) = SkillTool::new(skills, allowed, lent.clone()) {
         registry.add(Arc::new(skill));
     }
@@ -197,7 +198,7 @@ fn with_skills(skills: &Skills, policy: &PolicyContext, lent: &Lent) -> Registry
 
 /// And the agents that may be launched.
 fn with_tasks(mut registry: Registry, subagents: &Arc<Subagents>, policy: &PolicyContext) -> Registry {
-    let allowed = |agent: &str| policy.rules.named("task", &[agent]).level != Level::Deny;
+    let allowed = |agent: &str| policy.rules.named(TASK.permission.key, &[agent]).level != Level::Deny;
     if let Some(task) = Task::new(Arc::clone(subagents) as Arc<dyn Launcher>, allowed) {
         registry.add(Arc::new(task));
     }

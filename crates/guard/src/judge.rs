@@ -64,24 +64,25 @@ pub fn explain(command: &str, origin: Origin, cx: &PolicyContext) -> Explanation
 
 /// Exactly what "always" would remember for this action: this command, this path, nothing wider.
 pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
-    let paths = |tool: &str, targets: &[Target]| {
+    let key = action.key();
+    let paths = |targets: &[Target]| {
         // A name that text cannot tell from another one is not remembered.
         let plain =
             |target: &Target| target.path.to_str().filter(|name| !name.contains('\n')).map(str::to_owned);
         let names: Option<Vec<String>> = targets.iter().map(plain).collect();
-        names.map(|names| format!("{tool} {}", names.join("\n")))
+        names.map(|names| format!("{key} {}", names.join("\n")))
     };
     match action {
         Action::Command { command, cwd, .. } if *cwd == cx.root => {
-            Some(format!("bash {}", shell::normalise(command)))
+            Some(format!("{key} {}", shell::normalise(command)))
         }
         Action::Command { command, cwd, .. } => {
-            Some(format!("bash {} (in {})", shell::normalise(command), cwd.display()))
+            Some(format!("{key} {} (in {})", shell::normalise(command), cwd.display()))
         }
-        Action::Read { tool, targets } | Action::Write { tool, targets } => paths(tool, targets),
-        Action::Mcp { server, tool } => Some(format!("mcp {server}__{tool}")),
-        Action::Skill { name } => Some(format!("skill {name}")),
-        Action::Task { agent } => Some(format!("task {agent}")),
+        Action::Read { targets, .. } | Action::Write { targets, .. } => paths(targets),
+        Action::Mcp { server, tool } => Some(format!("{key} {server}__{tool}")),
+        Action::Skill { name } => Some(format!("{key} {name}")),
+        Action::Task { agent } => Some(format!("{key} {agent}")),
         Action::Todo => None,
     }
 }
@@ -128,27 +129,28 @@ struct Weigher<'a> {
 
 impl Weigher<'_> {
     fn findings(&self, action: &Action) -> Vec<PartFinding> {
+        let key = action.key();
         match action {
-            Action::Read { tool, targets } => self.files(tool, targets, false),
-            Action::Write { tool, targets } => self.files(tool, targets, true),
+            Action::Read { targets, .. } => self.files(key, targets, false),
+            Action::Write { targets, .. } => self.files(key, targets, true),
             Action::Command { command, cwd, origin } => self.command(command, cwd, *origin),
             Action::Mcp { server, tool } => {
                 let name = format!("{server}__{tool}");
                 let by_server = format!("{server}/{tool}");
-                let ruling = self.strictest(&self.cx.rules.named("mcp", &[&name, &by_server]), &name);
+                let ruling = self.strictest(&self.cx.rules.named(key, &[&name, &by_server]), &name);
                 vec![self.by_rule(&name, &ruling, "it calls a tool of another program")]
             }
             Action::Skill { name } => {
-                vec![self.by_rule(name, &self.cx.rules.named("skill", &[name]), "it loads a skill")]
+                vec![self.by_rule(name, &self.cx.rules.named(key, &[name]), "it loads a skill")]
             }
             Action::Task { agent } => {
-                vec![self.by_rule(agent, &self.cx.rules.named("task", &[agent]), "it starts another agent")]
+                vec![self.by_rule(agent, &self.cx.rules.named(key, &[agent]), "it starts another agent")]
             }
             Action::Todo => {
-                let ruling = self.cx.rules.tool("todo");
+                let ruling = self.cx.rules.tool(key);
                 let level =
                     if self.lenient && ruling.level == Level::Ask { Level::Allow } else { ruling.level };
-                vec![finding("todo", level, code(level), "it changes the todo list", ruling.rule)]
+                vec![finding(key, level, code(level), "it changes the todo list", ruling.rule)]
             }
         }
     }
@@ -183,13 +185,12 @@ impl Weigher<'_> {
         finding(text, level, code(level), &reason, ruling.rule.clone())
     }
 
-    fn files(&self, tool: &str, targets: &[Target], write: bool) -> Vec<PartFinding> {
-        let key = if tool == "edit" { "write" } else { tool };
+    fn files(&self, key: &str, targets: &[Target], write: bool) -> Vec<PartFinding> {
         let ruling = self.cx.rules.tool(key);
         let mut findings = Vec::new();
         let what = if write { "it changes a file" } else { "it looks at files" };
         if targets.is_empty() {
-            findings.push(self.by_rule(tool, &ruling, what));
+            findings.push(self.by_rule(key, &ruling, what));
         }
         for target in targets {
             let shown = target.path.display().to_string();

@@ -3,7 +3,8 @@
 
 use regex::Regex;
 use serde_json::{Map, Value};
-use zdx_protocol::Level;
+use zdx_protocol::facts::{BASH, permission_keys};
+use zdx_protocol::{Action, Level};
 
 use super::pattern::{CommandPattern, Reading, glob};
 
@@ -75,6 +76,8 @@ pub struct Ruling {
 }
 
 pub(crate) const EXTERNAL: &str = "external_directory";
+/// Whose patterns speak of command lines.
+const COMMANDS: &str = BASH.permission.key;
 
 /// All layers in order. Cheap to share, never changed once built.
 #[derive(Clone, Debug)]
@@ -98,14 +101,9 @@ impl Rules {
             level,
         };
         let mut rules = vec![rule("*", None, Level::Ask)];
-        for key in ["read", "list", "glob", "grep", "todo"] {
-            rules.push(rule(key, None, Level::Allow));
-        }
-        for key in ["write", "patch", "skill", "task", "bash"] {
-            rules.push(rule(key, None, Level::Ask));
-        }
+        rules.extend(permission_keys().map(|permission| rule(permission.key, None, permission.level)));
         for pattern in ["ls *", "cat *", "grep *"] {
-            rules.push(rule("bash", Some(pattern), Level::Allow));
+            rules.push(rule(COMMANDS, Some(pattern), Level::Allow));
         }
         rules.push(rule(EXTERNAL, None, Level::Deny));
         let base = Layer {
@@ -159,7 +157,7 @@ impl Rules {
     /// One simple command. `views` are the ways to read it, the command itself first, then what wraps it or
     /// hides behind a path; `plain` says that its words are exactly what will run.
     pub fn command(&self, views: &[Vec<String>], plain: bool) -> Ruling {
-        self.decide("bash", |rule| {
+        self.decide(COMMANDS, |rule| {
             let Some(pattern) = &rule.pattern else { return true };
             match rule.level {
                 Level::Allow => {
@@ -239,9 +237,13 @@ fn error(layer: &str, key: &str, message: impl Into<String>) -> RuleError {
     RuleError { layer: layer.to_owned(), key: key.to_owned(), message: message.into() }
 }
 
-/// Keys that take a table of patterns.
-const PATTERN_KEYS: &[&str] = &["bash", "skill", "task", "mcp", EXTERNAL];
-const PLAIN_KEYS: &[&str] = &["read", "list", "glob", "grep", "write", "patch", "todo"];
+/// Keys of no tool of ours; they take a table of patterns.
+const OTHER_KEYS: [&str; 2] = [Action::MCP_KEY, EXTERNAL];
+
+fn takes_patterns(key: &str) -> bool {
+    let ours = permission_keys().any(|permission| permission.key == key && permission.patterns);
+    ours || OTHER_KEYS.contains(&key)
+}
 
 struct Parser<'a> {
     origin: &'a str,
@@ -268,7 +270,7 @@ impl Parser<'_> {
     fn key(&mut self, key: &str, value: &Value) -> Result<(), RuleError> {
         let keys = self.keys_meant(key);
         match value {
-            Value::Object(patterns) if keys.iter().all(|key| PATTERN_KEYS.contains(key)) => {
+            Value::Object(patterns) if keys.iter().all(|key| takes_patterns(key)) => {
                 keys.iter().try_for_each(|key| self.patterns(key, patterns))
             }
             Value::Object(_) => Err(error(
@@ -284,20 +286,15 @@ impl Parser<'_> {
     }
 
     fn keys_meant<'k>(&mut self, key: &'k str) -> Vec<&'k str> {
-        match key {
-            "edit" => vec!["write", "patch"],
-            "todoread" | "todowrite" => vec!["todo"],
-            _ => {
-                if !key.contains('*')
-                    && !key.contains("__")
-                    && !PATTERN_KEYS.contains(&key)
-                    && !PLAIN_KEYS.contains(&key)
-                {
-                    self.warnings.push(format!("{}: permission.{key} names no tool of zdx", self.origin));
-                }
-                vec![key]
-            }
+        let meant = permission_keys().filter(|ours| ours.key == key || ours.others.contains(&key));
+        let meant: Vec<&str> = meant.map(|ours| ours.key).collect();
+        if !meant.is_empty() {
+            return meant;
         }
+        if !key.contains('*') && !key.contains("__") && !OTHER_KEYS.contains(&key) {
+            self.warnings.push(format!("{}: permission.{key} names no tool of zdx", self.origin));
+        }
+        vec![key]
     }
 
     fn patterns(&mut self, key: &str, patterns: &Map<String, Value>) -> Result<(), RuleError> {
@@ -317,7 +314,7 @@ impl Parser<'_> {
             return Err(error(self.origin, "whitelist", "has an empty entry, which would allow everything"));
         }
         let words: Vec<&str> = prefix.split_whitespace().collect();
-        self.push("bash", Some(&format!("{} *", words.join(" "))), Level::Allow)
+        self.push(COMMANDS, Some(&format!("{} *", words.join(" "))), Level::Allow)
     }
 
     fn level(&self, key: &str, value: &Value) -> Result<Level, RuleError> {

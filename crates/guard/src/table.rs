@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use zdx_protocol::facts::{BASH, WRITE};
 use zdx_protocol::{Level, Origin, Verdict};
 
 use crate::{FileEntry, MapView, PolicyContext, explain};
@@ -105,13 +106,13 @@ fn verdict_for(
     let input = row.input.as_str();
     match row.kind.as_str() {
         "shell" => Some(explain(input, Origin::Model, cx).verdict),
-        "write" => call(&json!({"tool": "write", "input": {"path": input, "content": ""}}), cx),
+        "write" => call(&json!({"tool": WRITE.name, "input": {"path": input, "content": ""}}), cx),
         "entry" => {
             if let Some(typed) = input.strip_prefix("@!").or_else(|| input.strip_prefix('!')) {
                 return Some(explain(typed.trim(), Origin::User, cx).verdict);
             }
             let asked: Value = serde_json::from_str(input).ok()?;
-            call(&json!({"tool": "bash", "input": asked.get("payload")?}), cx)
+            call(&json!({"tool": BASH.name, "input": asked.get("payload")?}), cx)
         }
         _ => None,
     }

@@ -1,5 +1,5 @@
-//! Codes: why a tool failed (`ToolCode`), why a verdict is what it is (`ReasonCode`), what a failure is about (`ErrorKind`).
-//! They are spelled here and nowhere else; everything that decides, decides on the type.
+//! Codes: why a tool failed (`ToolCode`), why a verdict is what it is (`ReasonCode`), what a failure is about (`ErrorKind`),
+//! how strict a verdict is (`Level`). They are spelled here and nowhere else; everything that decides, decides on the type.
 
 use std::sync::Arc;
 
@@ -224,6 +224,33 @@ pub enum ErrorKind {
     Internal,
     /// It was not begun, because the user interrupted what it waited for.
     Interrupted,
+}
+
+/// The bare strictness of a verdict, in rising order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Allow,
+    Ask,
+    Confirm,
+    Deny,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Confirm => "confirm",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 #[cfg(test)]

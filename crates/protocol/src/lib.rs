@@ -8,6 +8,7 @@ pub mod compaction;
 pub mod conversation;
 pub mod display;
 pub mod event;
+pub mod facts;
 pub mod handle;
 pub mod packed;
 pub mod policy;
@@ -21,9 +22,10 @@ pub mod todo;
 pub mod tool;
 pub mod transcript;
 pub mod trust;
+mod typeset;
 
 pub use change::{FileChange, FileState, Operation};
-pub use code::{ErrorKind, ReasonCode, ToolCode};
+pub use code::{ErrorKind, Level, ReasonCode, ToolCode};
 pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
@@ -33,8 +35,8 @@ pub use event::{
 pub use handle::{EngineEnd, EngineHandle};
 pub use packed::Packed;
 pub use policy::{
-    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Level, Origin, Preview, Reason,
-    RequestId, Target, Verdict,
+    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, Preview, Reason, RequestId,
+    Target, Verdict,
 };
 pub use query::{Query, Reply};
 pub use record::{Record, SCHEMA_VERSION};

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Operation, lossy};
-use crate::code::ReasonCode;
+use crate::code::{Level, ReasonCode};
+use crate::facts;
 use crate::tool::{CallKind, Location};
 
 /// Who wants the command run. A floor that is final for a model is a question for a person.
@@ -63,6 +64,9 @@ pub enum Action {
 }
 
 impl Action {
+    /// What permission rules call all tools of MCP servers.
+    pub const MCP_KEY: &str = "mcp";
+
     /// Calls that may run side by side: those without effect, and agents, who look after themselves.
     pub fn runs_alongside(&self) -> bool {
         self.is_read_only() || matches!(self, Self::Task { .. })
@@ -71,8 +75,8 @@ impl Action {
     /// In an editor's words; a preview tells whether a change takes a file away.
     pub fn kind(&self, preview: &Preview) -> CallKind {
         match self {
-            Self::Read { tool, .. } if matches!(tool.as_str(), "grep" | "glob") => CallKind::Search,
-            Self::Read { .. } | Self::Skill { .. } => CallKind::Read,
+            Self::Read { tool, .. } => facts::kind_of_key(tool).unwrap_or(CallKind::Read),
+            Self::Skill { .. } => facts::SKILL.kind,
             Self::Write { .. } => match preview {
                 Preview::Change { operation: Operation::Deleted, .. } => CallKind::Delete,
                 Preview::Change { operation: Operation::Renamed, .. } => CallKind::Move,
@@ -80,9 +84,22 @@ impl Action {
                     CallKind::Edit
                 }
             },
-            Self::Command { .. } => CallKind::Execute,
-            Self::Task { .. } | Self::Todo => CallKind::Think,
+            Self::Command { .. } => facts::BASH.kind,
+            Self::Task { .. } => facts::TASK.kind,
+            Self::Todo => facts::TODOWRITE.kind,
             Self::Mcp { .. } => CallKind::Other,
+        }
+    }
+
+    /// What permission rules call it.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Read { tool, .. } | Self::Write { tool, .. } => tool,
+            Self::Command { .. } => facts::BASH.permission.key,
+            Self::Mcp { .. } => Self::MCP_KEY,
+            Self::Skill { .. } => facts::SKILL.permission.key,
+            Self::Task { .. } => facts::TASK.permission.key,
+            Self::Todo => facts::TODOWRITE.permission.key,
         }
     }
 
@@ -158,33 +175,6 @@ pub enum Verdict {
     Ask(Reason),
     Confirm(Reason),
     Deny(Reason),
-}
-
-/// The bare strictness of a verdict, in rising order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    Allow,
-    Ask,
-    Confirm,
-    Deny,
-}
-
-impl Level {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Confirm => "confirm",
-            Self::Deny => "deny",
-        }
-    }
-}
-
-impl std::fmt::Display for Level {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 impl Verdict {

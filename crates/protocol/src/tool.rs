@@ -15,8 +15,6 @@ use crate::code::ToolCode;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
     pub name: Cow<'static, str>,
-    /// Other names that models and backends use for the same tool; never advertised.
-    pub aliases: &'static [&'static str],
     pub description: Cow<'static, str>,
     /// JSON schema of the input, an object.
     pub schema: Value,
@@ -118,6 +116,13 @@ impl Arguments {
         }
     }
 
+    pub fn object(&self) -> Option<&Map<String, Value>> {
+        match self {
+            Self::Object(map) => Some(map),
+            Self::Raw(_) => None,
+        }
+    }
+
     pub fn raw(&self) -> Option<&str> {
         match self {
             Self::Object(_) => None,
@@ -136,6 +141,11 @@ pub struct ToolError {
 impl ToolError {
     pub fn new(code: ToolCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
+    }
+
+    /// A call whose arguments cannot be used.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ToolCode::InvalidInput, message)
     }
 }
 

@@ -14,6 +14,7 @@ mod context;
 mod conversation;
 mod doors;
 mod exec;
+mod facts;
 mod faults;
 mod grants;
 mod guard;

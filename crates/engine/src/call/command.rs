@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
+use zdx_protocol::facts::BASH;
 use zdx_protocol::record::{Shell, ShellEnd};
 use zdx_protocol::{
     Action, Arguments, CallOrigin, Event, Origin, Outcome, Preview, ToolCall, ToolCode, ToolError,
@@ -117,7 +118,7 @@ pub(crate) async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<Command
     let command = Value::String(wanted.command.to_owned());
     let call = ToolCall {
         id: wanted.id.clone(),
-        name: "bash".to_owned(),
+        name: BASH.name.to_owned(),
         arguments: Arguments::Object(Map::from_iter([("command".to_owned(), command)])),
         signature: None,
     };

@@ -59,8 +59,14 @@ impl TurnIo {
         Self { emit, registry, persona, tools, policy, grants, approvals, cancel }
     }
 
-    /// Our own name for a tool that a model names.
+    /// Our own name for a tool that a model begins to call.
     pub fn tool_name(&self, name: String) -> String {
         self.registry.find(&name).map_or(name, |tool| tool.spec().name.to_string())
+    }
+
+    /// Our own name for the tool that a call means.
+    pub fn called_name(&self, call: &ToolCall) -> String {
+        let tool = self.registry.called(&call.name, call.arguments.object());
+        tool.map_or_else(|| call.name.clone(), |tool| tool.spec().name.to_string())
     }
 }

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use zdx_protocol::ToolOutput;
+use zdx_protocol::facts;
 use zdx_protocol::transcript::{of_output, of_value};
 
 /// Strings cut shorter than this say nothing any more.
@@ -93,15 +94,12 @@ fn fit_data(mut data: Value, bytes: usize, tool: &str) -> Value {
 
 fn hint(data: &Value, tool: &str) -> &'static str {
     let spilled = ["stdout_file", "stderr_file"].iter().any(|field| data.get(field).is_some());
-    match tool {
+    match facts::facts(tool) {
         _ if spilled => {
             "; the whole output is in the file named in this result: read it with offset and limit"
         }
-        "read" | "read_file" => "; read it with offset and limit",
-        "bash" | "shell" => {
-            "; run it again with less output (head, tail, grep), or into a file that you read in parts"
-        }
-        _ => "; ask for less at a time",
+        Some(facts) => facts.when_cut,
+        None => facts::LESS,
     }
 }
 

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
+use zdx_protocol::facts::{self, Touches};
 use zdx_protocol::record::{Shell, ShellEnd, ToolUse};
 use zdx_protocol::transcript::{Entries, Entry, Turns};
 use zdx_protocol::{Record, Todo, TodoStatus, ToolOutput};
 
 use crate::files::text::first;
-use crate::tools::{Registry, called_command};
 
 /// What is kept of one prompt or answer.
 const TEXT: usize = 4 << 10;
@@ -24,7 +24,6 @@ pub struct SessionDigest {
     /// With the todos as they were when some were taken back.
     turns: Turns<Turn, Vec<Todo>>,
     entries: Entries,
-    registry: Registry,
 }
 
 #[derive(Default)]
@@ -43,7 +42,7 @@ struct Turn {
 
 impl SessionDigest {
     pub fn new() -> Self {
-        Self { registry: Registry::standard(), ..Self::default() }
+        Self::default()
     }
 
     pub fn note(&mut self, record: Record) {
@@ -113,17 +112,19 @@ impl SessionDigest {
     }
 
     fn result(&mut self, call: &ToolUse, output: &ToolOutput) {
-        let (Some(tool), ToolOutput::Ok(data)) = (self.registry.find(&call.name), output) else { return };
+        let (Some(facts), ToolOutput::Ok(data)) = (facts::facts(&call.name), output) else { return };
         let path = || data["path"].as_str().map(PathBuf::from);
-        match tool.spec().name.as_ref() {
-            "bash" if data["exit_code"] == 0 => {
-                if let (Some(turn), Some(command)) = (self.turns.last_mut(), called_command(&call.input)) {
-                    turn.commands.push(command);
+        match facts.touches {
+            Touches::Runs(command) if data["exit_code"] == 0 => {
+                let command = facts.given(&call.input).text(command);
+                if let (Some(turn), Some(command)) = (self.turns.last_mut(), command) {
+                    turn.commands.push(command.into_owned());
                 }
             }
-            "read" => path().into_iter().for_each(|path| self.touch(path, false)),
-            "write" | "edit" => path().into_iter().for_each(|path| self.touch(path, true)),
-            _ => {}
+            Touches::Reads(_) => path().into_iter().for_each(|path| self.touch(path, false)),
+            Touches::Changes(_) => path().into_iter().for_each(|path| self.touch(path, true)),
+            // The journal tells which files a patch changed.
+            Touches::Patches(_) | Touches::Runs(_) | Touches::Nothing => {}
         }
     }
 

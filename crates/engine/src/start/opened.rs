@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use zdx_protocol::{Arguments, Event, NoticeLevel, Part, Transcript};
+use zdx_protocol::facts::SKILL;
+use zdx_protocol::{Event, NoticeLevel, Part, Transcript};
 
 use super::{Handed, SessionChoice, StartError};
 use crate::files::Journal;
@@ -75,10 +76,9 @@ impl OpenedSession {
         let parts = self.transcript.messages().iter().flat_map(|message| &message.parts);
         for part in parts {
             if let Part::ToolUse { name, arguments, .. } = part
-                && name.as_ref() == "skill"
-                && let Arguments::Object(input) = arguments.unpack()
+                && SKILL.is(name)
                 && let Some(skill) =
-                    input.get("name").and_then(|name| name.as_str()).and_then(|name| skills.get(name))
+                    SKILL.given(&arguments.unpack().input()).text("name").and_then(|name| skills.get(&name))
             {
                 lent.extend(skill.own_folder());
             }

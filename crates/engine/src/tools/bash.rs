@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
+use zdx_protocol::facts::BASH;
 use zdx_protocol::{Action, Origin, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
@@ -24,16 +25,7 @@ pub(super) struct Bash {
 impl Default for Bash {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("bash"),
-            aliases: &[
-                "shell",
-                "sh",
-                "run_shell_command",
-                "run_command",
-                "execute_command",
-                "exec",
-                "terminal",
-            ],
+            name: Cow::Borrowed(BASH.name),
             description: Cow::Borrowed(
                 "Run a command line in the working folder with `sh -c`: POSIX sh, often dash, so no bashisms. Nothing \
                  can be typed into it. Each call starts anew: no cd or variable lasts. Long output comes back as its \
@@ -64,7 +56,7 @@ impl Tool for Bash {
     }
 
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(input);
+        let mut input = Input::new(&BASH, input);
         let command = input.text("command")?;
         if command.trim().is_empty() {
             return Err(invalid("`command` is empty"));

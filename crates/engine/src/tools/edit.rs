@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use zdx_protocol::facts::EDIT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec};
 
@@ -24,15 +25,7 @@ pub(super) struct Edit {
 impl Default for Edit {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("edit"),
-            aliases: &[
-                "edit_file",
-                "edit_text",
-                "replace_text",
-                "replace",
-                "str_replace",
-                "str_replace_editor",
-            ],
+            name: Cow::Borrowed(EDIT.name),
             description: Cow::Borrowed(
                 "Replace exact text in an existing file. `old` must match byte for byte, indentation included, and occur \
                  exactly `expected_replacements` times (1 unless given): add surrounding lines to make it unique.",
@@ -66,7 +59,7 @@ impl Tool for Edit {
     }
 
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(input);
+        let mut input = Input::new(&EDIT, input);
         let path = input.text("path")?;
         let (old, new) = (input.text("old")?, input.text("new")?);
         let expected = input.count("expected_replacements")?.unwrap_or(1);
@@ -92,7 +85,7 @@ impl Tool for Edit {
             Ok((Err(fault), _)) => (Preview::None, Some(fault.plainly(&target, &replacement))),
             Err(error) => (Preview::None, Some(error)),
         };
-        let action = Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] };
+        let action = Action::Write { tool: EDIT.permission.key.to_owned(), targets: vec![target.clone()] };
         let workspace = Arc::clone(&cx.workspace);
         let run = move |run| off_thread(run, move || edit(&workspace, &target, before, &replacement)).boxed();
         Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
+use zdx_protocol::facts::GLOB;
 use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
 use super::input::Input;
@@ -25,8 +26,7 @@ pub(super) struct Glob {
 impl Default for Glob {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("glob"),
-            aliases: &["find_files", "glob_files", "file_search", "find"],
+            name: Cow::Borrowed(GLOB.name),
             description: Cow::Borrowed(
                 "Find files by name: `*.rs` at any depth, `src/**/*.rs` from the folder on, `src/` for folders. Sorted by \
                  path; what .gitignore names and dot files are left out.",
@@ -52,7 +52,7 @@ impl Tool for Glob {
     }
 
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(input);
+        let mut input = Input::new(&GLOB, input);
         let pattern = input.text("pattern")?;
         let path = input.optional_text("path")?;
         let hidden = input.flag("hidden")?.unwrap_or_else(|| names_hidden(&pattern));
@@ -61,7 +61,7 @@ impl Tool for Glob {
         let named = folder.map(str::to_owned).or(path).unwrap_or_else(|| ".".to_owned());
         let target = cx.workspace.resolve(&named)?;
         let pattern = Pattern::new(&target.path, &[rest.to_owned()])?;
-        let action = Action::Read { tool: "glob".to_owned(), targets: vec![target.clone()] };
+        let action = Action::Read { tool: GLOB.permission.key.to_owned(), targets: vec![target.clone()] };
         let cx = cx.clone();
         let run = move |run: RunContext| {
             let work = move |workspace: &Workspace, stop: &CancellationToken| {

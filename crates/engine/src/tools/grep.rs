@@ -11,6 +11,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
+use zdx_protocol::facts::GREP;
 use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
 use super::input::{Input, invalid};
@@ -39,8 +40,7 @@ pub(super) struct Grep {
 impl Default for Grep {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("grep"),
-            aliases: &["search_text", "search", "grep_search", "search_files", "ripgrep", "rg"],
+            name: Cow::Borrowed(GREP.name),
             description: Cow::Borrowed(
                 "Search file contents for a regex, a line at a time. What .gitignore names, dot files and binary files are \
                  left out. Result: each file, then its lines as number:text (number-text is context).",
@@ -81,8 +81,9 @@ impl Tool for Grep {
     }
 
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let query = Query::read(Input::new(input), &cx.workspace)?;
-        let action = Action::Read { tool: "grep".to_owned(), targets: vec![query.target.clone()] };
+        let query = Query::read(Input::new(&GREP, input), &cx.workspace)?;
+        let action =
+            Action::Read { tool: GREP.permission.key.to_owned(), targets: vec![query.target.clone()] };
         let cx = cx.clone();
         let run = move |run: RunContext| {
             walk::search(cx, run, move |workspace, stop| query.run(workspace, stop)).boxed()

@@ -1,65 +1,22 @@
 //! Reading a call's arguments: strict about meaning, patient about spelling.
-//! Other names that models use for a field count as the field; a value that could be taken in two ways is an error.
+//! Which other names count as a field is a fact of the tool; a value that could be taken in two ways is an error.
 
 use serde_json::{Map, Value};
-use zdx_protocol::{ToolCode, ToolError};
+use zdx_protocol::ToolError;
+use zdx_protocol::facts::ToolFacts;
 
-/// Fields and what else models call them. Only names that can mean nothing else: `timeout`, for one, is milliseconds
-/// to some.
-const SPELLINGS: &[(&str, &[&str])] = &[
-    (
-        "path",
-        &[
-            "file_path",
-            "filePath",
-            "filepath",
-            "filename",
-            "file_name",
-            "file",
-            "absolute_path",
-            "directory",
-            "dir",
-            "dir_path",
-            "folder",
-            "target_directory",
-        ],
-    ),
-    ("content", &["contents", "text", "file_text", "file_content"]),
-    ("old", &["old_string", "old_str", "oldString", "oldText", "old_text"]),
-    ("new", &["new_string", "new_str", "newString", "newText", "new_text"]),
-    ("expected_replacements", &["expectedReplacements"]),
-    ("command", &["cmd", "command_line", "commandLine"]),
-    ("offset", &["start_line", "startLine", "line_offset"]),
-    (
-        "limit",
-        &["max_lines", "maxLines", "num_lines", "line_count", "max_results", "maxResults", "head_limit"],
-    ),
-    ("timeout_secs", &["timeout_seconds"]),
-    ("pattern", &["query", "regex", "regexp", "search", "glob_pattern"]),
-    ("glob", &["include", "include_pattern", "file_pattern", "file_glob", "globs"]),
-    ("literal", &["fixed_strings", "fixedStrings", "is_literal"]),
-    ("ignore_case", &["ignoreCase", "case_insensitive", "caseInsensitive", "-i"]),
-    ("context", &["context_lines", "contextLines", "-C"]),
-    ("hidden", &["include_hidden", "includeHidden", "show_hidden"]),
-    ("depth", &["max_depth", "maxDepth"]),
-    ("patch", &["input", "diff", "patch_text", "patchText", "patch_content"]),
-    ("name", &["skill", "skill_name", "skillName"]),
-];
-
-pub(super) struct Input(Map<String, Value>);
+pub(super) struct Input {
+    facts: &'static ToolFacts,
+    fields: Map<String, Value>,
+}
 
 impl Input {
-    pub(super) fn new(map: Map<String, Value>) -> Self {
-        Self(map)
+    pub(super) fn new(facts: &'static ToolFacts, fields: Map<String, Value>) -> Self {
+        Self { facts, fields }
     }
 
-    /// The field under its own name first; null is as good as absent.
     fn take(&mut self, field: &str) -> Option<Value> {
-        let others = SPELLINGS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, others)| others);
-        std::iter::once(&field)
-            .chain(others)
-            .filter_map(|name| self.0.shift_remove(*name))
-            .find(|value| !value.is_null())
+        self.facts.take(&mut self.fields, field)
     }
 
     pub(super) fn text(&mut self, field: &'static str) -> Result<String, ToolError> {
@@ -118,7 +75,7 @@ impl Input {
 }
 
 pub(super) fn invalid(message: impl Into<String>) -> ToolError {
-    ToolError::new(ToolCode::InvalidInput, message)
+    ToolError::invalid(message)
 }
 
 /// `3.0` is three.
@@ -151,10 +108,11 @@ fn shown(value: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+    use zdx_protocol::facts::EDIT;
 
     fn input(value: Value) -> Input {
         match value {
-            Value::Object(map) => Input::new(map),
+            Value::Object(map) => Input::new(&EDIT, map),
             other => panic!("{other}"),
         }
     }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
+use zdx_protocol::facts::LIST;
 use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
 use super::input::Input;
@@ -26,8 +27,7 @@ pub(super) struct List {
 impl Default for List {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("list"),
-            aliases: &["list_files", "list_dir", "list_directory", "ls", "tree"],
+            name: Cow::Borrowed(LIST.name),
             description: Cow::Borrowed(
                 "List a folder as an indented tree, folders with a trailing slash. What .gitignore names and dot files are \
                  left out.",
@@ -52,12 +52,12 @@ impl Tool for List {
     }
 
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(input);
+        let mut input = Input::new(&LIST, input);
         let path = input.optional_text("path")?.unwrap_or_else(|| ".".to_owned());
         let depth = usize::try_from(input.count("depth")?.unwrap_or(DEPTH)).unwrap_or(usize::MAX);
         let hidden = input.flag("hidden")?.unwrap_or(false);
         let target = cx.workspace.resolve(&path)?;
-        let action = Action::Read { tool: "list".to_owned(), targets: vec![target.clone()] };
+        let action = Action::Read { tool: LIST.permission.key.to_owned(), targets: vec![target.clone()] };
         let cx = cx.clone();
         let run = move |run: RunContext| {
             let work = move |workspace: &Workspace, stop: &CancellationToken| {

@@ -30,14 +30,13 @@ mod walk;
 mod write;
 
 pub(crate) use bash::envelope as command_result;
-pub use registry::Registry;
 pub use shell::{
     Child, ChildProcess, ChildSpec, CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings,
 };
 pub use todo::Todos;
 
 pub trait Tool: Send + Sync {
-    /// Name, aliases, description and schema, as a model is told them.
+    /// Name, description and schema, as a model is told them; what else is known of it are its `facts`.
     fn spec(&self) -> &ToolSpec;
 
     /// Resolves paths and parses commands. The returned action is what policy judges and the user sees, and
@@ -87,11 +86,6 @@ pub struct RunContext {
     pub cancel: CancellationToken,
     /// Output as it comes, for the screen. Never waited for: a full queue drops chunks.
     pub progress: mpsc::Sender<String>,
-}
-
-/// The command line of a recorded `bash` call, however its field was spelt.
-pub(crate) fn called_command(input: &Value) -> Option<String> {
-    input::Input::new(input.as_object()?.clone()).text("command").ok()
 }
 
 /// What work on files that hangs gets to finish after an interrupt: its result should be known if it can be.

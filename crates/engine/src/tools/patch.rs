@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use zdx_protocol::display::diff::CUT;
+use zdx_protocol::facts::PATCH;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, ToolError, ToolSpec};
 
@@ -17,14 +18,11 @@ use super::walk::shown;
 use super::{Prepared, Tool, ToolContext, off_thread};
 use crate::files::text::first;
 use crate::files::workspace::Workspace;
+use crate::patch::parse;
 
 mod commit;
-mod envelope;
-mod names;
-mod parse;
 mod place;
 mod plan;
-mod unified;
 
 use plan::{Names, PatchPlan, PlannedFile};
 
@@ -37,8 +35,7 @@ pub(super) struct Patch {
 impl Default for Patch {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("patch"),
-            aliases: &["apply_patch", "apply_diff", "patch_file"],
+            name: Cow::Borrowed(PATCH.name),
             description: Cow::Borrowed(
                 "Change several places or files at once, all or none. `patch` is a unified diff, or *** Begin Patch, *** \
                  Update File: p (or Add File, Delete File; *** Move to: q), @@ with a line above the place, lines with ' ', \
@@ -61,11 +58,11 @@ impl Tool for Patch {
     }
 
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let text = Input::new(input).text("patch")?;
+        let text = Input::new(&PATCH, input).text("patch")?;
         if text.trim().is_empty() {
             return Err(invalid("`patch` is empty"));
         }
-        let sections = parse::parse(&text)?;
+        let sections = parse(&text)?;
         let names = Names::resolve(&cx.workspace, &sections)?;
         let targets = names.targets();
         // Where it does not fit, a mask in it is the likeliest reason.
@@ -87,7 +84,7 @@ impl Tool for Patch {
             };
             off_thread(run, work).boxed()
         };
-        let action = Action::Write { tool: "patch".to_owned(), targets };
+        let action = Action::Write { tool: PATCH.permission.key.to_owned(), targets };
         Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }

@@ -7,6 +7,7 @@ use std::io;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
+use zdx_protocol::facts::READ;
 use zdx_protocol::{Action, Target, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
@@ -21,8 +22,7 @@ pub(super) struct Read {
 impl Default for Read {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("read"),
-            aliases: &["read_file", "readfile", "view", "view_file", "open_file", "cat"],
+            name: Cow::Borrowed(READ.name),
             description: Cow::Borrowed(
                 "Read a text file. At most 50 KiB come back; for more, or for a part, give `offset` (first line, from 1) \
                  and `limit` (lines). For folders use list.",
@@ -55,11 +55,11 @@ impl Tool for Read {
     }
 
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(input);
+        let mut input = Input::new(&READ, input);
         let target = cx.workspace.resolve(&input.text("path")?)?;
         let offset = input.count("offset")?;
         let lines = Lines { offset: offset.unwrap_or(1), limit: input.count("limit")? };
-        let action = Action::Read { tool: "read".to_owned(), targets: vec![target.clone()] };
+        let action = Action::Read { tool: READ.permission.key.to_owned(), targets: vec![target.clone()] };
         let cx = cx.clone();
         let run = move |run: RunContext| run_read(cx, run, target, lines).boxed();
         Ok(Prepared { line: offset, ..Prepared::looking(action, Box::new(run)) })

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
 use zdx_protocol::ToolSpec;
+use zdx_protocol::facts::{self, ToolFacts};
 
 use super::Tool;
 use super::bash::Bash;
@@ -56,14 +58,22 @@ impl Registry {
         self.tools.iter().map(|tool| tool.spec().name.as_ref())
     }
 
-    /// By name, then by alias, then either without regard to case.
+    /// By its own name, then by one that is known for it, then without regard to case.
     pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.named(name, facts::facts(name))
+    }
+
+    /// The tool that a call means: of two that go by its name, the one whose arguments it brings.
+    pub fn called(&self, name: &str, input: Option<&Map<String, Value>>) -> Option<Arc<dyn Tool>> {
+        self.named(name, facts::called(name, input))
+    }
+
+    fn named(&self, name: &str, facts: Option<&ToolFacts>) -> Option<Arc<dyn Tool>> {
         let name = name.trim();
-        let by = |fits: &dyn Fn(&ToolSpec) -> bool| self.tools.iter().find(|tool| fits(tool.spec()));
-        by(&|spec| spec.name == name)
-            .or_else(|| by(&|spec| spec.aliases.contains(&name)))
-            .or_else(|| by(&|spec| spec.name.eq_ignore_ascii_case(name)))
-            .or_else(|| by(&|spec| spec.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))))
+        let by = |fits: &dyn Fn(&str) -> bool| self.tools.iter().find(|tool| fits(&tool.spec().name));
+        by(&|own| own == name)
+            .or_else(|| by(&|own| facts.is_some_and(|facts| facts.name == own)))
+            .or_else(|| by(&|own| own.eq_ignore_ascii_case(name)))
             .cloned()
     }
 }
@@ -117,10 +127,24 @@ mod tests {
             ("apply_patch", "patch"),
             ("todo_write", "todowrite"),
             ("TodoWrite", "todowrite"),
+            ("todo", "todowrite"),
         ] {
             assert_eq!(found(said).as_deref(), Some(meant), "{said}");
         }
         assert_eq!(found("rm"), None);
+    }
+
+    /// What a model is told of a tool's arguments, and what is known of their spellings, is about the same arguments.
+    #[test]
+    fn each_tool_has_its_facts() {
+        for spec in Registry::standard().specs() {
+            let facts = facts::facts(&spec.name).unwrap_or_else(|| panic!("{} has no facts", spec.name));
+            assert_eq!(facts.name, spec.name);
+            for name in spec.schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
+                let known = facts.arguments.iter().any(|argument| argument.name == name);
+                assert!(known, "{} {name}", spec.name);
+            }
+        }
     }
 
     #[test]

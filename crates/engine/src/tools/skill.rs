@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
+use zdx_protocol::facts::{LIST, SKILL};
 use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolSpec};
 
 use super::input::{Input, invalid};
@@ -44,8 +45,7 @@ impl SkillTool {
             name["enum"] = json!(names);
         }
         let spec = ToolSpec {
-            name: Cow::Borrowed("skill"),
-            aliases: &["load_skill", "use_skill", "activate_skill"],
+            name: Cow::Borrowed(SKILL.name),
             description: Cow::Owned(description),
             schema: json!({"type": "object", "properties": {"name": name}, "additionalProperties": false}),
         };
@@ -85,12 +85,12 @@ pub(crate) fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
 
 /// Names and descriptions only, which the model was told already: a look, not a load.
 fn look() -> Action {
-    Action::Read { tool: "list".to_owned(), targets: Vec::new() }
+    Action::Read { tool: LIST.permission.key.to_owned(), targets: Vec::new() }
 }
 
 /// The skill that is wanted; none when all are to be listed.
 fn named(input: Map<String, Value>) -> Result<Option<String>, ToolError> {
-    let name = Input::new(input).optional_text("name")?.unwrap_or_default();
+    let name = Input::new(&SKILL, input).optional_text("name")?.unwrap_or_default();
     let name = name.trim().trim_start_matches('/');
     if name.len() > 256 {
         return Err(invalid("`name` is no skill's name"));

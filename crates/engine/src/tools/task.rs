@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Map, Value, json};
+use zdx_protocol::facts::TASK;
 use zdx_protocol::{Action, Preview, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
@@ -49,12 +50,7 @@ impl Task {
             "required": ["agent", "prompt"],
             "additionalProperties": false
         });
-        let spec = ToolSpec {
-            name: Cow::Borrowed("task"),
-            aliases: &["agent", "subagent", "delegate"],
-            description: Cow::Owned(description),
-            schema,
-        };
+        let spec = ToolSpec { name: Cow::Borrowed(TASK.name), description: Cow::Owned(description), schema };
         Some(Self { spec, launcher })
     }
 }
@@ -66,7 +62,7 @@ pub(crate) fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
 
 /// Who is to work, and on what.
 fn asked(input: Map<String, Value>) -> Result<(String, String), ToolError> {
-    let mut input = Input::new(input);
+    let mut input = Input::new(&TASK, input);
     let (agent, prompt) = (input.text("agent")?, input.text("prompt")?);
     if prompt.trim().is_empty() {
         return Err(invalid("`prompt` is empty"));

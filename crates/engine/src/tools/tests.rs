@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use zdx_protocol::Operation;
 
+use super::registry::Registry;
 use super::*;
 
 mod edits;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
+use zdx_protocol::facts::{TODOREAD, TODOWRITE};
 use zdx_protocol::todo::checklist;
 use zdx_protocol::{Action, Preview, Todo, ToolError, ToolOutput, ToolSpec};
 
@@ -64,8 +65,7 @@ pub(crate) struct TodoRead {
 impl Default for TodoRead {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("todoread"),
-            aliases: &["todo_read", "read_todos", "get_todos"],
+            name: Cow::Borrowed(TODOREAD.name),
             description: Cow::Borrowed("Read the todo list of this session."),
             schema: json!({"type": "object", "properties": {}, "additionalProperties": false}),
         };
@@ -103,8 +103,7 @@ pub(crate) struct TodoWrite {
 impl Default for TodoWrite {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("todowrite"),
-            aliases: &["todo_write", "write_todos", "update_todos", "update_plan"],
+            name: Cow::Borrowed(TODOWRITE.name),
             description: Cow::Borrowed(
                 "Replace the whole todo list. Use it for work of two or more steps; keep at most one item in_progress and \
                  mark each completed as soon as it is.",

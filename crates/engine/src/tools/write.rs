@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
+use zdx_protocol::facts::WRITE;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolError, ToolSpec};
 
 use super::change::{Before, LineChange, adds_mask, changed_since, look};
@@ -20,8 +21,7 @@ pub(super) struct Write {
 impl Default for Write {
     fn default() -> Self {
         let spec = ToolSpec {
-            name: Cow::Borrowed("write"),
-            aliases: &["write_file", "writefile", "create_file", "create", "save_file"],
+            name: Cow::Borrowed(WRITE.name),
             description: Cow::Borrowed(
                 "Write a whole file: creates it and its folders, or replaces what it held. To change part of a file use \
                  edit.",
@@ -46,10 +46,10 @@ impl Tool for Write {
     }
 
     fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(input);
+        let mut input = Input::new(&WRITE, input);
         let (path, content) = (input.text("path")?, input.text("content")?);
         let target = cx.workspace.resolve(&path).map_err(FileError::not_written)?;
-        let action = Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] };
+        let action = Action::Write { tool: WRITE.permission.key.to_owned(), targets: vec![target.clone()] };
         let mut added = adds_mask(&[], content.as_bytes());
         let (before, preview, doomed) = match look(&cx.workspace, &target) {
             Ok((before, old)) => {

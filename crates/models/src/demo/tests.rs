@@ -7,7 +7,6 @@ use super::*;
 fn tools() -> Vec<ToolSpec> {
     let spec = |name: &'static str| ToolSpec {
         name: Cow::Borrowed(name),
-        aliases: &[],
         description: Cow::Borrowed(""),
         schema: json!({}),
     };

@@ -136,7 +136,6 @@ pub fn encoded(wire: Wire, request: &ModelRequest) -> Value {
 pub fn tools() -> Vec<ToolSpec> {
     let spec = |name: &'static str| ToolSpec {
         name: name.into(),
-        aliases: &[],
         description: format!("the tool {name}").into(),
         schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
     };

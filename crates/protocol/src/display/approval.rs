@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use super::diff::{self, Bounds, LineKind};
-use super::format;
-use super::sanitize::{visible, visible_line};
-use super::text::{wrap, wrap_exact};
 use crate::change::Operation;
 use crate::policy::{Action, ApprovalRequest, Danger, Origin, Preview, Target};
+use crate::typeset::diff::{self, Bounds, LineKind};
+use crate::typeset::format;
+use crate::typeset::text::{wrap, wrap_exact};
+use crate::typeset::{visible, visible_line};
 
 /// What a line of a question is about; a front end colours by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

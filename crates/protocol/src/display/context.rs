@@ -1,7 +1,7 @@
 //! How the state of the context is worded: how full it is, and what left it.
 
-use super::format::{count, size};
 use crate::compaction::{Author, Compaction, ContextUsage, Trigger};
+use crate::typeset::format::{count, size};
 
 /// `context compacted (nearly full): 41 messages became a summary, the last 6 stay; …`.
 pub fn compacted(compaction: &Compaction) -> String {

@@ -3,13 +3,10 @@
 
 pub mod approval;
 pub mod context;
-pub mod diff;
-pub mod format;
 pub mod history;
 pub mod labels;
-mod sanitize;
-pub mod text;
 
-pub use sanitize::{
-    Colours, Sanitizer, is_invisible, is_obeyed, json_safe, plain, sanitize, visible, visible_line,
+pub use crate::typeset::{
+    Colours, Sanitizer, diff, format, is_invisible, is_obeyed, json_safe, plain, sanitize, text, visible,
+    visible_line,
 };

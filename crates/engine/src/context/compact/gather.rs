@@ -1,5 +1,6 @@
 //! What the calls of a conversation tell: files touched, what failed and was not put right, skills, what was done.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::Value;
@@ -7,8 +8,11 @@ use zdx_protocol::compaction::{Compaction, DroppedCall, FileTouched, LoadedSkill
 use zdx_protocol::conversation::{Called, calls};
 use zdx_protocol::display::labels;
 use zdx_protocol::display::text::one_line;
+use zdx_protocol::facts::{self, Touches};
 use zdx_protocol::transcript::pruned_output;
 use zdx_protocol::{Message, Todo, TodoStatus, ToolOutput};
+
+use crate::patch::paths;
 
 const MOST_CHANGED: usize = 60;
 /// What was only read can be found again.
@@ -82,9 +86,9 @@ fn keep_newest(files: &mut Vec<FileTouched>) {
 impl Gathered {
     fn call(&mut self, id: &str, name: &str, input: &Value, output: &ToolOutput) {
         let call = one_line(&labels::call(name, input), CALL_COLUMNS);
-        let outcome = one_line(&labels::outcome(name, output), CALL_COLUMNS);
         self.risks.retain(|risk| !risk.starts_with(&format!("{call}: ")));
         if failed(output) {
+            let outcome = one_line(&labels::outcome(name, output), CALL_COLUMNS);
             self.risks.push(format!("{call}: {outcome}"));
         }
         if output.is_ok() {
@@ -93,11 +97,9 @@ impl Gathered {
             }
             self.skill(name, output);
         }
-        let outcome = outcome.strip_prefix(name).map(str::trim_start).filter(|rest| !rest.is_empty());
-        let outcome = match outcome {
-            Some(said) if *output != pruned_output() => said.to_owned(),
-            Some(_) | None => "done".to_owned(),
-        };
+        let outcome = one_line(&labels::outcome_detail(name, output), CALL_COLUMNS);
+        let silent = outcome.is_empty() || *output == pruned_output();
+        let outcome = if silent { "done".to_owned() } else { outcome };
         self.calls.newest.push((id.to_owned(), DroppedCall { call, outcome }));
     }
 
@@ -114,7 +116,7 @@ impl Gathered {
     fn skill(&mut self, name: &str, output: &ToolOutput) {
         let ToolOutput::Ok(data) = output else { return };
         let (Some(skill), Some(content)) = (data["name"].as_str(), data["content"].as_str()) else { return };
-        if is_skill_tool(name) {
+        if facts::SKILL.is(name) {
             self.skills.retain(|known| known.name != skill);
             self.skills.push(LoadedSkill { name: skill.to_owned(), content: content.to_owned() });
         }
@@ -130,36 +132,23 @@ fn failed(output: &ToolOutput) -> bool {
     }
 }
 
-/// The files a call names, under the names that models use for our tools.
+/// The files that a call names.
 fn touched(name: &str, input: &Value) -> Vec<(String, Touch)> {
-    let change = match name {
-        "read" | "read_file" => Touch::Read,
-        "write" | "write_file" | "edit" | "edit_text" | "replace_text" => Touch::Changed,
-        "patch" | "apply_patch" => return patched(input),
-        _ => return Vec::new(),
+    let Some(facts) = facts::facts(name) else { return Vec::new() };
+    let text = |field: &str| facts.given(input).text(field);
+    let named = |field: &str| text(field).map(Cow::into_owned).into_iter().collect();
+    let (paths, change): (Vec<String>, _) = match facts.touches {
+        Touches::Reads(path) => (named(path), Touch::Read),
+        Touches::Changes(path) => (named(path), Touch::Changed),
+        Touches::Patches(patch) => (text(patch).map_or_else(Vec::new, |text| paths(&text)), Touch::Changed),
+        Touches::Runs(_) | Touches::Nothing => return Vec::new(),
     };
-    let path = ["path", "file_path", "filePath"].iter().find_map(|key| input[key].as_str());
-    path.map(|path| (path.to_owned(), change)).into_iter().collect()
-}
-
-fn patched(input: &Value) -> Vec<(String, Touch)> {
-    const HEADS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ "];
-    let patch = ["patch", "input", "diff"].iter().find_map(|key| input[key].as_str()).unwrap_or_default();
-    let file = |line: &str| {
-        let name = HEADS.iter().find_map(|head| line.strip_prefix(head))?;
-        let name = name.split('\t').next().unwrap_or(name).trim();
-        (name != "/dev/null").then(|| (name.strip_prefix("b/").unwrap_or(name).to_owned(), Touch::Changed))
-    };
-    patch.lines().filter_map(file).collect()
-}
-
-fn is_skill_tool(name: &str) -> bool {
-    matches!(name, "skill" | "load_skill" | "use_skill" | "activate_skill")
+    paths.into_iter().map(|path| (path, change)).collect()
 }
 
 /// Whether this call of a message loaded a skill.
 pub(crate) fn is_skill(message: &Message, call: &str) -> bool {
-    calls(std::slice::from_ref(message)).any(|called| called.id == call && is_skill_tool(called.name))
+    calls(std::slice::from_ref(message)).any(|called| called.id == call && facts::SKILL.is(called.name))
 }
 
 /// What the todo list says is to be done: what is in progress, then what waits.

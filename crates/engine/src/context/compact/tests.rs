@@ -85,6 +85,29 @@ fn worked() -> Transcript {
     transcript
 }
 
+/// As other programs' sessions have them.
+#[test]
+fn other_names_and_spellings_tell_the_same() {
+    let mut transcript = Transcript::default();
+    said(&mut transcript, Role::User, "go on");
+    let content = json!({"content": "x".repeat(12_000)});
+    step(&mut transcript, "a", "view", json!({"filename": "old.c"}), content);
+    step(&mut transcript, "b", "create_file", json!({"file_path": "new.rs"}), json!({}));
+    let patch = "--- a/x.rs\n+++ b/x.rs\n@@ -1 +1 @@\n-a\n+b\n";
+    step(&mut transcript, "d", "apply_diff", json!({"diff": patch}), json!({"files": []}));
+    step(&mut transcript, "e", "use_skill", json!({"skill": "s"}), json!({"name": "s", "content": "do"}));
+    step(&mut transcript, "f", "shell", json!({"cmd": "make"}), json!({"exit_code": 2}));
+    said(&mut transcript, Role::User, "more");
+    let compaction = compact(&mut transcript);
+    let files: Vec<_> = compaction.files.iter().map(|file| (file.path.as_str(), file.change)).collect();
+    let expected = [("old.c", Touch::Read), ("new.rs", Touch::Changed), ("x.rs", Touch::Changed)];
+    assert_eq!(files, expected);
+    assert_eq!(compaction.skills[0].content, "do");
+    assert_eq!(compaction.risks, ["bash command=\"make\": bash exit=2"]);
+    let calls: Vec<_> = compaction.dropped.calls.iter().map(|step| (&*step.call, &*step.outcome)).collect();
+    assert!(calls.contains(&("read path=\"old.c\"", "1 line")), "{calls:?}");
+}
+
 #[test]
 fn what_matters_is_kept_word_for_word() {
     let mut transcript = worked();

@@ -119,7 +119,7 @@ fn tools_may_be_listed_in_any_way() {
     }
     assert_eq!(
         rules_of(&agent("permissionMode: plan\npermission: {read: ask}")),
-        r#"{"edit":"deny","patch":"deny","read":"ask"}"#
+        r#"{"write":"deny","patch":"deny","read":"ask"}"#
     );
     assert_eq!(rules_of(&agent("permissionMode: bypassPermissions")), "", "nothing is granted");
     assert_eq!(rules_of(&agent("permission: deny")), r#"{"*":"deny"}"#);

@@ -1,25 +1,11 @@
 //! Which tools an agent is told of, and the permission rules that go with such a list.
-//! Knows the names that opencode and Claude Code give to tools; applies nothing.
+//! In the spelling of opencode and Claude Code too; applies nothing.
 
 use serde_json::{Map, Value, json};
+use zdx_protocol::CallKind;
+use zdx_protocol::facts::{self, BASH, PATCH, Touches};
 
 use super::super::frontmatter::{Fields, LibraryError};
-
-/// Claude Code's names and our aliases, without case and `_`.
-const NAMES: &[(&str, &[&str])] = &[
-    ("read", &["readfile", "notebookread"]),
-    ("write", &["writefile"]),
-    ("edit", &["multiedit", "notebookedit", "edittext", "replacetext"]),
-    ("patch", &["applypatch"]),
-    ("bash", &["shell"]),
-    ("list", &["ls", "listfiles"]),
-    ("grep", &["searchtext"]),
-    ("glob", &[]),
-    ("todowrite", &[]),
-    ("todoread", &[]),
-    ("task", &["agent"]),
-    ("skill", &[]),
-];
 
 /// `(name or pattern, told of)`; the last that matches decides.
 type Rules = Vec<(String, bool)>;
@@ -95,8 +81,9 @@ pub(super) fn read(fields: &Fields) -> Result<Told, LibraryError> {
         items.iter().for_each(|item| told.refuse(item));
     }
     if fields.text(&["permissionMode"]).is_some_and(|mode| mode == "plan") {
-        told.permission.insert("edit".to_owned(), json!("deny"));
-        told.permission.insert("patch".to_owned(), json!("deny"));
+        for facts in facts::ALL.iter().filter(|facts| facts.kind == CallKind::Edit) {
+            told.permission.insert(facts.permission.key.to_owned(), json!("deny"));
+        }
     }
     Ok(told)
 }
@@ -118,9 +105,9 @@ impl Told {
         items.iter().for_each(|item| self.rules.push((item.name.clone(), true)));
         let plain = |name: &str| items.iter().any(|item| item.name == name && item.pattern.is_none());
         let patterns = items.iter().filter_map(|item| Some((&item.name, item.pattern.as_ref()?)));
-        for (name, pattern) in patterns.filter(|(name, _)| *name == "bash" && !plain(name)) {
+        for (_, pattern) in patterns.filter(|(name, _)| *name == BASH.name && !plain(name)) {
             // What is not named is refused; what is named is asked for as it would be anyway.
-            let table = self.permission.entry(name.clone()).or_insert_with(|| json!({"*": "deny"}));
+            let table = self.permission.entry(BASH.permission.key).or_insert_with(|| json!({"*": "deny"}));
             table[pattern] = json!("ask");
         }
     }
@@ -128,8 +115,8 @@ impl Told {
     fn refuse(&mut self, item: &Item) {
         match &item.pattern {
             None => self.set(&item.name, false),
-            Some(pattern) if item.name == "bash" => {
-                let table = self.permission.entry("bash").or_insert_with(|| json!({}));
+            Some(pattern) if item.name == BASH.name => {
+                let table = self.permission.entry(BASH.permission.key).or_insert_with(|| json!({}));
                 table[pattern] = json!("deny");
             }
             // A part that cannot be told from the whole: the whole is refused.
@@ -140,8 +127,10 @@ impl Told {
     /// Who may not write or edit may not patch either, unless somebody says so.
     fn set(&mut self, name: &str, enabled: bool) {
         self.rules.push((name.to_owned(), enabled));
-        if !enabled && matches!(name, "write" | "edit") {
-            self.rules.push(("patch".to_owned(), false));
+        let changes =
+            |name| facts::facts(name).is_some_and(|facts| matches!(facts.touches, Touches::Changes(_)));
+        if !enabled && changes(name) {
+            self.rules.push((PATCH.name.to_owned(), false));
         }
     }
 }
@@ -188,9 +177,7 @@ fn item(text: &str) -> Item {
 
 /// Our name for a tool; one that we do not have keeps its own.
 fn known(name: &str) -> String {
-    let plain = name.to_ascii_lowercase().replace(['_', '-'], "");
-    let ours = NAMES.iter().find(|(ours, others)| *ours == plain || others.contains(&plain.as_str()));
-    ours.map_or_else(|| name.to_owned(), |(ours, _)| (*ours).to_owned())
+    facts::listed(name).map_or(name, |facts| facts.name).to_owned()
 }
 
 /// A `permission` value over rules that a tool list implied; one word stands for every tool.

@@ -123,9 +123,9 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    use super::super::parse::parse;
     use super::super::plan::Names;
     use super::*;
+    use crate::patch::parse;
 
     /// Fails when it comes to the file that became a folder after everything was staged.
     #[test]

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::parse::{Hunk, Sign};
+use crate::patch::{Hunk, Sign};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 

@@ -7,9 +7,9 @@ use zdx_protocol::{Operation, Target, ToolCode, ToolError};
 use super::super::change::{LineChange, MOST, adds_mask};
 use super::super::edit::nearest;
 use super::super::input::invalid;
-use super::parse::{Hunk, Section, SectionKind, Sign};
 use super::place::{self, Misfit};
 use crate::files::workspace::{FileError, Workspace, near_names};
+use crate::patch::{Hunk, Section, SectionKind, Sign};
 
 /// Of all files together.
 const MOST_BYTES: usize = 128 * 1024 * 1024;

@@ -4,20 +4,19 @@
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
+use zdx_protocol::facts::TODOWRITE;
 use zdx_protocol::{Todo, TodoStatus, ToolError};
 
-use super::super::input::invalid;
+use super::super::input::{Input, invalid};
 
 const MOST_ITEMS: usize = 200;
 const LONGEST_CONTENT: usize = 2000;
 const LONGEST_ID: usize = 100;
 
-const LIST_NAMES: [&str; 5] = ["items", "todos", "plan", "tasks", "list"];
 const CONTENT_NAMES: [&str; 7] = ["content", "text", "task", "step", "title", "description", "name"];
 
-pub(super) fn read(mut input: Map<String, Value>) -> Result<Vec<Todo>, ToolError> {
-    let list = LIST_NAMES.iter().find_map(|name| input.remove(*name));
-    let list = match list {
+pub(super) fn read(input: Map<String, Value>) -> Result<Vec<Todo>, ToolError> {
+    let list = match Input::new(&TODOWRITE, input).any("items") {
         // Some models encode the list a second time.
         Some(Value::String(text)) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         Some(list) => list,

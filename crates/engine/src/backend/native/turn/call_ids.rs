@@ -49,7 +49,7 @@ impl CallIds {
 
     pub(super) fn identify(&mut self, mut call: ToolCall, answer: &mut AnswerIds, io: &TurnIo) -> Identified {
         // Models have their own names for tools; everyone else hears ours.
-        call.name = io.tool_name(call.name);
+        call.name = io.called_name(&call);
         let known = |given: &Given| !given.taken && given.wanted == call.id;
         if !answer.given.iter().any(known) {
             self.announce(&call.id, answer, io);

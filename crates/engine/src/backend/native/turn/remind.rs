@@ -1,6 +1,7 @@
 //! Keeps work of several steps on its list: a starter list where there is none, and hidden words to the model,
 //! at the beginning and at every tenth prompt. A simple question is left alone.
 
+use zdx_protocol::facts::TODOWRITE;
 use zdx_protocol::{Event, Prompt, Todo, TodoStatus, Transcript};
 
 use crate::call::TurnIo;
@@ -17,7 +18,7 @@ pub(super) async fn remind(prompt: &Prompt, io: &TurnIo) {
     let Some(text) = reminder else { return };
     // First, because a turn begins with it: going back takes the list along that came with the prompt.
     io.emit.emit(Event::Reminded { text }).await;
-    if multi_step && listless && io.persona.has("todowrite") {
+    if multi_step && listless && io.persona.has(TODOWRITE.name) {
         io.tools.todos.set(vec![starter(prompt)]);
         if let Some(items) = io.tools.todos.take_change() {
             io.emit.emit(Event::TodosChanged { items }).await;

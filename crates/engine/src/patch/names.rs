@@ -2,20 +2,20 @@
 
 use zdx_protocol::ToolError;
 
-use super::super::input::invalid;
-
 /// The name on a `---`, `+++` or `rename` line; none for /dev/null.
 pub(super) fn of_file_line(text: &str) -> Result<Option<String>, ToolError> {
     let text = text.trim_end_matches('\r');
     let name = match text.strip_prefix('"') {
         Some(quoted) => unquote(quoted).map(|(name, _)| name).ok_or_else(|| {
-            invalid(format!("the quoted file name {text:?} of the patch cannot be read as UTF-8 text"))
+            ToolError::invalid(format!(
+                "the quoted file name {text:?} of the patch cannot be read as UTF-8 text"
+            ))
         })?,
         // A time stamp follows the tab.
         None => text.split('\t').next().unwrap_or(text).trim_end().to_owned(),
     };
     if name.is_empty() {
-        return Err(invalid("a header of the patch names no file"));
+        return Err(ToolError::invalid("a header of the patch names no file"));
     }
     Ok((name != "/dev/null").then_some(name))
 }
@@ -40,7 +40,7 @@ pub(super) fn pair(
     let strip = |name: Option<String>| name.map(|name| name[2..].to_owned());
     let stripped = (strip(old), strip(new));
     let nameless = [&stripped.0, &stripped.1].into_iter().flatten().any(String::is_empty);
-    if nameless { Err(invalid("a header of the patch names no file")) } else { Ok(stripped) }
+    if nameless { Err(ToolError::invalid("a header of the patch names no file")) } else { Ok(stripped) }
 }
 
 /// `a/x b/x`, where `x` may hold blanks: both halves must be one name.

@@ -2,8 +2,7 @@
 
 use zdx_protocol::ToolError;
 
-use super::super::input::invalid;
-use super::parse::{Hunk, Section, SectionKind, Sign, ranges, unreadable};
+use super::{Hunk, Section, SectionKind, Sign, ranges, unreadable};
 
 enum Header<'a> {
     Begin,
@@ -121,7 +120,7 @@ impl Section {
 
     fn finish(&mut self) -> Result<(), ToolError> {
         if self.path.is_empty() {
-            return Err(invalid("a header of the patch names no file"));
+            return Err(ToolError::invalid("a header of the patch names no file"));
         }
         match self.change {
             SectionKind::Delete => self.hunks.clear(),
@@ -134,7 +133,10 @@ impl Section {
             SectionKind::Update { .. } => {
                 self.hunks.iter_mut().filter(|hunk| !hunk.at_end).for_each(Hunk::drop_empty_end);
                 if let Some(empty) = self.hunks.iter().find(|hunk| hunk.lines.is_empty()) {
-                    return Err(invalid(format!("the hunk at line {} of the patch is empty", empty.line)));
+                    return Err(ToolError::invalid(format!(
+                        "the hunk at line {} of the patch is empty",
+                        empty.line
+                    )));
                 }
             }
         }

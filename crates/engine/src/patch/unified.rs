@@ -2,9 +2,8 @@
 
 use zdx_protocol::ToolError;
 
-use super::super::input::invalid;
 use super::names;
-use super::parse::{Hunk, Section, SectionKind, Sign, ranges, unreadable};
+use super::{Hunk, Section, SectionKind, Sign, ranges, unreadable};
 
 pub(super) fn parse(lines: &[&str]) -> Result<Vec<Section>, ToolError> {
     let mut reader = Reader { lines, at: 0, sections: Vec::new(), header: None };
@@ -45,7 +44,7 @@ impl Reader<'_> {
         } else if line.starts_with("@@") {
             return self.hunk();
         } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
-            return Err(invalid(format!(
+            return Err(ToolError::invalid(format!(
                 "line {} of the patch is about a binary file: binary patches cannot be applied",
                 self.at + 1
             )));
@@ -88,7 +87,9 @@ impl Reader<'_> {
             return Ok(());
         }
         let names = header.names.take().or_else(|| header.from.clone().zip(header.to.clone()));
-        let Some((old, new)) = names else { return Err(invalid("a `diff --git` line names no file")) };
+        let Some((old, new)) = names else {
+            return Err(ToolError::invalid("a `diff --git` line names no file"));
+        };
         let names = match (header.created, header.deleted) {
             (true, _) => (None, Some(new)),
             (_, true) => (Some(old), None),
@@ -102,7 +103,7 @@ impl Reader<'_> {
         self.close_header()?;
         let (start, line) = (self.at, self.lines[self.at]);
         if self.sections.is_empty() {
-            return Err(invalid(format!(
+            return Err(ToolError::invalid(format!(
                 "the hunk at line {} of the patch comes before any file name (--- and +++ lines)",
                 start + 1
             )));
@@ -117,7 +118,7 @@ impl Reader<'_> {
         hunk.line = start + 1;
         hunk.at = range.map(|(at, ..)| at);
         if hunk.lines.is_empty() {
-            return Err(invalid(format!("the hunk at line {} of the patch is empty", start + 1)));
+            return Err(ToolError::invalid(format!("the hunk at line {} of the patch is empty", start + 1)));
         }
         if let Some(section) = self.sections.last_mut() {
             section.hunks.push(hunk);
@@ -185,8 +186,10 @@ impl GitHeader {
         let executable = |mode: &str| match mode.trim() {
             "100755" => Ok(Some(true)),
             "100644" | "100664" => Ok(Some(false)),
-            "120000" => Err(invalid("the patch makes or changes a symbolic link: use bash for that")),
-            "160000" => Err(invalid("the patch changes a submodule: use git for that")),
+            "120000" => {
+                Err(ToolError::invalid("the patch makes or changes a symbolic link: use bash for that"))
+            }
+            "160000" => Err(ToolError::invalid("the patch changes a submodule: use git for that")),
             _ => Ok(None),
         };
         if let Some(mode) = line.strip_prefix("new file mode ") {
@@ -203,7 +206,9 @@ impl GitHeader {
         } else if let Some(to) = line.strip_prefix("rename to ") {
             self.to = Some(names::of_file_line(to)?.unwrap_or_default());
         } else if line.starts_with("copy from ") {
-            return Err(invalid("the patch copies a file: copies cannot be applied, add the file instead"));
+            return Err(ToolError::invalid(
+                "the patch copies a file: copies cannot be applied, add the file instead",
+            ));
         }
         Ok(())
     }
@@ -215,7 +220,7 @@ impl GitHeader {
         for (before, after) in named.into_iter().chain(renamed) {
             let other = old.filter(|old| old != before).map(|old| (before, old));
             if let Some((one, two)) = other.or(new.filter(|new| new != after).map(|new| (after, new))) {
-                return Err(invalid(format!(
+                return Err(ToolError::invalid(format!(
                     "the headers at line {line} of the patch disagree about the file: {one} and {two}"
                 )));
             }
@@ -230,7 +235,9 @@ impl GitHeader {
             (_, _, (None, Some(new))) => (new, SectionKind::Add),
             (_, _, (Some(old), None)) => (old, SectionKind::Delete),
             (_, _, (Some(_), Some(new))) => (new, SectionKind::Update { move_to: None }),
-            (_, _, (None, None)) => return Err(invalid("a file of the patch has no name on either side")),
+            (_, _, (None, None)) => {
+                return Err(ToolError::invalid("a file of the patch has no name on either side"));
+            }
         };
         Ok(Section { path, change, hunks: Vec::new(), executable: self.executable })
     }

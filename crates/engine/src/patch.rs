@@ -1,14 +1,15 @@
 //! A patch as text, and what it asks for. Reads two forms: unified diffs, as `git diff` and `diff -u` make them, and the
-//! `*** Begin Patch` envelope. Knows nothing of the files it is about.
+//! `*** Begin Patch` envelope. The only reader of patches; knows nothing of the files they are about.
 
 use zdx_protocol::ToolError;
 
-use super::super::input::invalid;
-use super::{envelope, unified};
+mod envelope;
+mod names;
+mod unified;
 
 /// What is to happen to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Section {
+pub(crate) struct Section {
     pub path: String,
     pub change: SectionKind,
     pub hunks: Vec<Hunk>,
@@ -17,21 +18,21 @@ pub(super) struct Section {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum SectionKind {
+pub(crate) enum SectionKind {
     Add,
     Update { move_to: Option<String> },
     Delete,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(crate) enum Sign {
     Context,
     Remove,
     Add,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Hunk {
+pub(crate) struct Hunk {
     /// Where it stands in the patch, from 1.
     pub line: usize,
     /// The first line it is about in the old file, from 1, if the patch says so.
@@ -47,12 +48,12 @@ pub(super) struct Hunk {
 }
 
 impl Hunk {
-    pub(super) fn old_lines(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn old_lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().filter(|(sign, _)| *sign != Sign::Add).map(|(_, text)| text.as_str())
     }
 
     /// Adds a line as it stands in a patch, sign first; false if it is none.
-    pub(super) fn push(&mut self, line: &str) -> bool {
+    fn push(&mut self, line: &str) -> bool {
         let (sign, text) = match (line.chars().next(), line.get(1..)) {
             // Editors and models drop the blank of an empty line.
             (None, _) => (Sign::Context, ""),
@@ -67,7 +68,7 @@ impl Hunk {
     }
 
     /// `\ No newline at end of file`, after the line it is about.
-    pub(super) fn no_newline(&mut self) {
+    fn no_newline(&mut self) {
         match self.lines.last() {
             Some((Sign::Context, _)) => (self.open_old, self.open_new) = (true, true),
             Some((Sign::Remove, _)) => self.open_old = true,
@@ -78,14 +79,14 @@ impl Hunk {
     }
 
     /// Empty lines at the end are those between two parts of a patch.
-    pub(super) fn drop_empty_end(&mut self) {
+    fn drop_empty_end(&mut self) {
         while self.lines.last().is_some_and(|(sign, text)| *sign == Sign::Context && text.trim().is_empty()) {
             self.lines.pop();
         }
     }
 }
 
-pub(super) fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last().is_some_and(|line| line.is_empty()) {
         lines.pop();
@@ -104,18 +105,30 @@ pub(super) fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
             && section.executable.is_none()
     };
     if let Some(section) = sections.iter().find(idle) {
-        return Err(invalid(format!("the patch names {} and changes nothing in it", section.path)));
+        return Err(ToolError::invalid(format!(
+            "the patch names {} and changes nothing in it",
+            section.path
+        )));
     }
     match sections.is_empty() {
-        true => Err(invalid(
+        true => Err(ToolError::invalid(
             "`patch` holds no change: give a unified diff (---, +++, @@), or *** Begin Patch with *** Update File: and so on",
         )),
         false => Ok(sections),
     }
 }
 
+/// The files that a patch names, as it names them; none if it cannot be read.
+pub(crate) fn paths(text: &str) -> Vec<String> {
+    let named = |section: Section| match section.change {
+        SectionKind::Update { move_to: Some(to) } => vec![section.path, to],
+        SectionKind::Add | SectionKind::Delete | SectionKind::Update { move_to: None } => vec![section.path],
+    };
+    parse(text).unwrap_or_default().into_iter().flat_map(named).collect()
+}
+
 /// `-12,5 +13,6`: the first old line and both lengths.
-pub(super) fn ranges(text: &str) -> Option<(usize, usize, usize)> {
+fn ranges(text: &str) -> Option<(usize, usize, usize)> {
     let (old, new) = text.trim().strip_prefix('-')?.split_once(" +")?;
     let range = |text: &str| match text.split_once(',') {
         Some((start, length)) => Some((start.parse().ok()?, length.parse().ok()?)),
@@ -126,9 +139,24 @@ pub(super) fn ranges(text: &str) -> Option<(usize, usize, usize)> {
     Some((start, old, new))
 }
 
-pub(super) fn unreadable(line: usize, text: &str) -> ToolError {
+fn unreadable(line: usize, text: &str) -> ToolError {
     let text: String = text.chars().take(80).collect();
-    invalid(format!(
+    ToolError::invalid(format!(
         "line {line} of the patch cannot be read: {text:?}; in a hunk each line begins with a blank, `+` or `-`"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_names_its_files() {
+        let envelope = "*** Begin Patch\n*** Add File: new.rs\n+x\n*** Update File: old.rs\n*** Move to: sub/old.rs\n\
+                        *** Delete File: gone.rs\n*** End Patch";
+        assert_eq!(paths(envelope), ["new.rs", "old.rs", "sub/old.rs", "gone.rs"]);
+        let unified = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- no header\n+++ this neither\n--- a/y\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n";
+        assert_eq!(paths(unified), ["x", "y"], "lines of a hunk are no names");
+        assert_eq!(paths("no patch"), Vec::<String>::new());
+    }
 }

@@ -157,7 +157,7 @@ pub fn between(old: &str, new: &str, bounds: Bounds) -> Vec<Line> {
     unified(&diff, bounds)
 }
 
-pub(super) fn more(n: usize) -> Line {
+pub(crate) fn more(n: usize) -> Line {
     Line::new(LineKind::LeftOut, format!("… {}", count(n, "more line")))
 }
 

@@ -1,0 +1,41 @@
+//! `bash`.
+
+use serde_json::Value;
+
+use super::{Argument, Given, Label, PermissionKey, ToolFacts, Touches};
+use crate::code::Level;
+use crate::tool::CallKind;
+use crate::typeset::text::truncate_width;
+use crate::typeset::visible_line;
+
+/// A command is shown whole; only an absurd one is cut.
+const COMMAND_COLUMNS: usize = 8_000;
+
+pub static BASH: ToolFacts = ToolFacts {
+    name: "bash",
+    aliases: &["shell", "sh", "run_shell_command", "run_command", "execute_command", "exec", "terminal"],
+    listed_as: &[],
+    arguments: &[
+        Argument { words: true, ..Argument::spelt("command", &["cmd", "command_line", "commandLine"]) },
+        Argument::spelt("timeout_secs", &["timeout_seconds"]),
+    ],
+    permission: PermissionKey::of_names("bash", Level::Ask),
+    kind: CallKind::Execute,
+    touches: Touches::Runs("command"),
+    when_cut: "; run it again with less output (head, tail, grep), or into a file that you read in parts",
+    label: Label { call, whole: true, outcome, ..Label::PLAIN },
+};
+
+fn call(given: &Given<'_>) -> Option<String> {
+    let command = truncate_width(&visible_line(&given.text("command")?), COMMAND_COLUMNS);
+    Some(format!("command=\"{command}\""))
+}
+
+fn outcome(data: &Value) -> Option<String> {
+    if data.get("timed_out").and_then(Value::as_bool) == Some(true) {
+        return Some("timed_out=true".to_owned());
+    }
+    let code = data.get("exit_code")?.as_i64()?;
+    let background = data.get("background").and_then(Value::as_bool) == Some(true);
+    Some(format!("exit={code}{}", if background { " background=true" } else { "" }))
+}

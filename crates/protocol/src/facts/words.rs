@@ -1,0 +1,73 @@
+//! Wordings and readings that several tools share.
+
+use serde_json::Value;
+
+use crate::typeset::format::{count, size};
+use crate::typeset::visible_line;
+
+use super::Given;
+
+/// `path="src/main.rs"`.
+pub(super) fn path(given: &Given<'_>) -> Option<String> {
+    given.text("path").map(|path| format!("path=\"{}\"", visible_line(&path)))
+}
+
+/// `+12 -3`.
+pub(super) fn signs(data: &Value) -> Option<String> {
+    let number = |key: &str| data.get(key)?.as_u64();
+    Some(format!("+{} -{}", number("additions")?, number("deletions")?))
+}
+
+/// `(1.2 kB)`.
+pub(super) fn bytes(bytes: u64) -> String {
+    format!("({})", size(bytes))
+}
+
+/// How many were found, by tools that say the total when they show less.
+pub(super) fn found(data: &Value, one: &str, many: &str) -> Option<String> {
+    let total = data.get("total")?.as_u64()?;
+    let what = if total == 1 { one } else { many };
+    Some(format!("{total} {what}{}", cut_note(data)))
+}
+
+pub(super) fn cut_note(data: &Value) -> &'static str {
+    match data.get("truncated").and_then(Value::as_bool) {
+        Some(true) => ", not all shown",
+        Some(false) | None => "",
+    }
+}
+
+pub(super) fn lines(text: &str) -> String {
+    count(text.lines().count(), "line")
+}
+
+/// The command line that a list of words stands for; none if it is no such list.
+pub(super) fn command_line(words: &Value) -> Option<String> {
+    let words: Option<Vec<String>> = words.as_array()?.iter().map(|word| word.as_str().map(quote)).collect();
+    words.map(|words| words.join(" "))
+}
+
+/// One word that a shell reads back as itself.
+fn quote(word: &str) -> String {
+    let plain =
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c));
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_so_that_a_shell_reads_them_back() {
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's"), "'it'\\''s'");
+        assert_eq!(quote("plain-1.txt"), "plain-1.txt");
+        assert_eq!(quote(""), "''");
+        assert_eq!(command_line(&json!(["rm", "a b"])).as_deref(), Some("rm 'a b'"));
+        assert_eq!(command_line(&json!(["rm", 1])), None);
+        assert_eq!(command_line(&json!("rm x")), None);
+    }
+}
