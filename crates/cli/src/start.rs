@@ -116,6 +116,7 @@ pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
     let Resolved { config, notices, .. } = configured.resolved;
     let mut digest = SessionDigest::new();
     settings.sessions().scan(id, |record| digest.note(record)).map_err(Failure::runtime)?;
+    digest.end();
     let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let asker = Asker { explicit_model, config: Arc::new(config), env: settings.env.clone() };
     Ok(Account { digest, redactor, asker, notices })

@@ -152,8 +152,9 @@ fn line(event: &Event) -> Option<(Level, String)> {
             (Level::Info, format!("pruned calls={} bytes={bytes}", calls.len()))
         }
         Event::Compacted(_) => (Level::Info, "compacted".to_owned()),
-        Event::Retrying { attempt, of, delay_ms, reason } => {
-            (Level::Warn, format!("retry {attempt}/{of} in_ms={delay_ms}: {reason}"))
+        Event::Retrying { attempt, of, delay_ms, reason, continues } => {
+            let way = if *continues { "go on" } else { "retry" };
+            (Level::Warn, format!("{way} {attempt}/{of} in_ms={delay_ms}: {reason}"))
         }
         Event::Notice { level: NoticeLevel::Warning, message } => (Level::Warn, message.clone()),
         Event::Notice { level: NoticeLevel::Info, message } => (Level::Debug, message.clone()),

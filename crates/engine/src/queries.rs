@@ -198,6 +198,7 @@ impl Queries {
         off_thread(move || {
             let mut digest = SessionDigest::new();
             let read = store.scan(id, |record| digest.note(record));
+            digest.end();
             read.map(|_| digest).map_err(|error| NoAnswer::new(ErrorKind::Session, error))
         })
         .await

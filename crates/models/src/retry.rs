@@ -20,8 +20,6 @@ pub enum Retry {
 pub enum NoRetry {
     /// The same request would fail the same way.
     Final,
-    /// The user has seen part of the answer, or a tool ran: a second answer must not begin unasked.
-    Shown,
     /// All retries are used up.
     Exhausted,
     /// The server wants to be left alone for longer than we wait.
@@ -32,9 +30,6 @@ impl fmt::Display for NoRetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Final => f.write_str("trying again would not help"),
-            Self::Shown => {
-                f.write_str("part of the answer was already shown; send the prompt again to retry")
-            }
             Self::Exhausted => f.write_str("tried again without success"),
             Self::TooLong(wait) => {
                 write!(f, "the server asks to wait {} s; try again then", wait.as_secs_f64().ceil())
@@ -43,20 +38,12 @@ impl fmt::Display for NoRetry {
     }
 }
 
-/// `attempt` counts the retries made so far; `jitter` is a random number from 0 to 1.
-pub fn decide(
-    error: &ModelError,
-    attempt: u32,
-    max_retries: u32,
-    shown_anything: bool,
-    jitter: f64,
-) -> Retry {
+/// `attempt` counts the retries made so far, of whatever kind; `jitter` is a random number from 0 to 1. Whether the
+/// answer is asked for anew or goes on where it stopped is for whoever knows what was shown of it.
+pub fn decide(error: &ModelError, attempt: u32, max_retries: u32, jitter: f64) -> Retry {
     let no = |why| Retry::No { why };
     if !is_passing(error) {
         return no(NoRetry::Final);
-    }
-    if shown_anything {
-        return no(NoRetry::Shown);
     }
     let asked = wanted_wait(error).filter(|wait| !wait.is_zero());
     if let Some(wait) = asked.filter(|wait| *wait > LONGEST_WAIT) {
@@ -132,7 +119,7 @@ mod tests {
     }
 
     fn first(error: &ModelError) -> Retry {
-        decide(error, 0, 2, false, 0.0)
+        decide(error, 0, 2, 0.0)
     }
 
     const HALF: Retry = Retry::After(Duration::from_millis(500));
@@ -176,26 +163,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_begins_anew_once_something_was_shown() {
-        assert_eq!(
-            decide(&ModelError::Cut(String::new()), 0, 2, true, 0.0),
-            Retry::No { why: NoRetry::Shown }
-        );
-    }
-
-    #[test]
     fn delays_double_to_a_limit_and_are_spread() {
         let error = status(500, None, None);
         let delays: Vec<f64> = (0..7)
-            .map(|attempt| match decide(&error, attempt, 10, false, 0.0) {
+            .map(|attempt| match decide(&error, attempt, 10, 0.0) {
                 Retry::After(delay) => delay.as_secs_f64(),
                 Retry::No { .. } => -1.0,
             })
             .collect();
         assert_eq!(delays, [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0]);
-        assert_eq!(decide(&error, 1, 10, false, 1.0), Retry::After(Duration::from_millis(750)));
-        assert_eq!(decide(&error, 2, 2, false, 0.0), Retry::No { why: NoRetry::Exhausted });
-        assert_eq!(decide(&error, 0, 0, false, 0.0), Retry::No { why: NoRetry::Exhausted });
+        assert_eq!(decide(&error, 1, 10, 1.0), Retry::After(Duration::from_millis(750)));
+        assert_eq!(decide(&error, 2, 2, 0.0), Retry::No { why: NoRetry::Exhausted });
+        assert_eq!(decide(&error, 0, 0, 0.0), Retry::No { why: NoRetry::Exhausted });
     }
 
     #[test]
@@ -207,6 +186,6 @@ mod tests {
         assert_eq!(first(&status(429, Some(61.0), None)), Retry::No { why });
         assert_eq!(why.to_string(), "the server asks to wait 61 s; try again then");
         // Told even when the retries are used up: it is the more useful answer.
-        assert_eq!(decide(&status(429, Some(61.0), None), 2, 2, false, 0.0), Retry::No { why });
+        assert_eq!(decide(&status(429, Some(61.0), None), 2, 2, 0.0), Retry::No { why });
     }
 }

@@ -36,11 +36,14 @@ pub enum Event {
     AssistantDelta {
         text: String,
     },
-    /// One whole message; `partial` when the stream was cut or the user interrupted it.
+    /// One whole message; `partial` when the stream was cut or the user interrupted it. What comes after the cut is
+    /// told as another one that `continues` it.
     AssistantFinal {
         text: String,
         #[serde(skip_serializing_if = "is_false")]
         partial: bool,
+        #[serde(skip_serializing_if = "is_false")]
+        continues: bool,
     },
     /// The model has begun a call: its arguments still stream. The call may never be requested, when the answer breaks
     /// off or is asked for again.
@@ -177,6 +180,9 @@ pub enum Event {
         of: u32,
         delay_ms: u64,
         reason: String,
+        /// The answer broke off in the middle of its text: it is not asked for anew but goes on where it stopped.
+        #[serde(skip_serializing_if = "is_false")]
+        continues: bool,
     },
     Notice {
         level: NoticeLevel,
@@ -359,8 +365,9 @@ impl Event {
                 ..record::Message::new(Role::Assistant, text.as_str(), ts)
             }),
             Self::AgentChanged { agent } => Record::Agent(record::Agent { agent: agent.clone(), ts }),
-            Self::AssistantFinal { text, partial } => Record::Message(record::Message {
+            Self::AssistantFinal { text, partial, continues } => Record::Message(record::Message {
                 partial: *partial,
+                continues: *continues,
                 ..record::Message::new(Role::Assistant, text.as_str(), ts)
             }),
             Self::ReasoningFinal(reasoning) => {

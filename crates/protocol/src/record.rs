@@ -83,8 +83,12 @@ pub struct Meta {
 pub struct Message {
     pub role: Role,
     pub text: String,
+    /// The answer broke off here, or was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// Goes on where the partial one before it stopped: the two are one message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continues: bool,
     /// For the model alone: a reminder that the user need not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
@@ -97,7 +101,7 @@ pub struct Message {
 
 impl Message {
     pub fn new(role: Role, text: impl Into<String>, ts: Timestamp) -> Self {
-        Self { role, text: text.into(), partial: false, hidden: false, shell: None, ts }
+        Self { role, text: text.into(), partial: false, continues: false, hidden: false, shell: None, ts }
     }
 }
 

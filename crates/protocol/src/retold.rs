@@ -54,7 +54,17 @@ impl Retold {
     }
 
     pub fn note(&mut self, record: Record) {
-        let entry = self.entries.read(record);
+        self.entries.read(record);
+        self.take();
+    }
+
+    fn take(&mut self) {
+        while let Some(entry) = self.entries.next() {
+            self.tell(entry);
+        }
+    }
+
+    fn tell(&mut self, entry: Entry) {
         self.turns.fold(&entry, Told::default);
         let place = entry.place();
         if let Entry::Compacted(compaction) = &entry
@@ -97,7 +107,9 @@ impl Retold {
     }
 
     /// In order; earlier turns than these are still in the file.
-    pub fn events(self) -> Vec<Event> {
+    pub fn events(mut self) -> Vec<Event> {
+        self.entries.end();
+        self.take();
         let known = self.turns.iter().len();
         let before = if known < self.most { self.before.events } else { Vec::new() };
         let turns = self.turns.iter().skip(known.saturating_sub(self.most));
@@ -122,9 +134,9 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             let bytes = text.len();
             weighed(Event::Reminded { text }, bytes)
         }
-        Entry::Said { text, partial } => {
+        Entry::Said { text, partial, continues } => {
             let bytes = text.len();
-            weighed(Event::AssistantFinal { text, partial }, bytes)
+            weighed(Event::AssistantFinal { text, partial, continues }, bytes)
         }
         Entry::Ran { shell, text } => {
             let bytes = text.len();
@@ -176,7 +188,7 @@ fn kept(compaction: &Compaction, turn: u32) -> Vec<(Event, usize)> {
                 Some(Event::TurnStarted { turn, prompt: text.clone() })
             }
             (Role::Assistant, Part::Text(text)) => {
-                Some(Event::AssistantFinal { text: text.clone(), partial: false })
+                Some(Event::AssistantFinal { text: text.clone(), partial: false, continues: false })
             }
             // A reminder's or an attachment's words are for the model; calls are in the file.
             _ => None,

@@ -86,6 +86,7 @@ impl Transcript {
             Entry::Prompt { text } => self.apply_prompt(text),
             Entry::Reminder { text } => self.hear(Role::User, text),
             Entry::Attached { text } => self.hear(Role::System, text),
+            Entry::Said { text, continues: true, .. } => self.go_on(text),
             Entry::Said { text, .. } | Entry::Ran { text, .. } => {
                 if !text.is_empty() {
                     self.push_answer(Part::Text(text));
@@ -238,6 +239,26 @@ impl Transcript {
         self.assistant();
         self.size.add(Role::Assistant, &part);
         self.assistant().push(part);
+    }
+
+    /// The answer that broke off goes on: one message, as if it had never done so.
+    fn go_on(&mut self, more: String) {
+        let answer = self.messages.last_mut().filter(|last| last.role == Role::Assistant);
+        let said = answer.and_then(|answer| {
+            // What was thought before it went on stands between the two.
+            answer.parts.iter_mut().rev().find(|part| !matches!(part, Part::Reasoning(_)))
+        });
+        match said {
+            Some(Part::Text(text)) => {
+                self.size.go_on(more.len());
+                text.push_str(&more);
+            }
+            Some(Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. }) | None => {
+                if !more.is_empty() {
+                    self.push_answer(Part::Text(more));
+                }
+            }
+        }
     }
 
     /// The parts of the assistant message being built. A call that is answered closes it.

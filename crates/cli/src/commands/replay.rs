@@ -36,7 +36,10 @@ impl<'a> Replay<'a> {
                 let line = record.to_line().unwrap_or_default();
                 self.buffer.extend(json_safe(&String::from_utf8_lossy(&line)).as_bytes());
             }
-            Format::Text => self.buffer.extend(history::text(&self.entries.read(record)).as_bytes()),
+            Format::Text => {
+                self.entries.read(record);
+                self.tell();
+            }
         }
         if self.buffer.len() >= CHUNK {
             self.write();
@@ -44,8 +47,16 @@ impl<'a> Replay<'a> {
     }
 
     pub fn finish(mut self) -> io::Result<()> {
+        self.entries.end();
+        self.tell();
         self.write();
         self.failed.map_or(Ok(()), Err)
+    }
+
+    fn tell(&mut self) {
+        while let Some(entry) = self.entries.next() {
+            self.buffer.extend(history::text(&entry).as_bytes());
+        }
     }
 
     fn write(&mut self) {

@@ -23,6 +23,8 @@ pub struct Plain {
     sanitizer: Sanitizer,
     /// Bytes of the current message that were shown.
     streamed: usize,
+    /// The last message broke off, and its line is still open.
+    broken: bool,
     /// stdout ends with a newline, or is empty.
     line_closed: bool,
     /// The cursor of the screen that stdout and stderr share is at the start of a line.
@@ -68,6 +70,7 @@ impl Plain {
             activity: (terminal.stderr && terminal.smart).then(Activity::new),
             sanitizer: Sanitizer::new(if terminal.coloured_text { Colours::Keep } else { Colours::Strip }),
             streamed: 0,
+            broken: false,
             line_closed: true,
             at_margin: true,
             told: false,
@@ -87,7 +90,7 @@ impl Plain {
             }
             Event::StateChanged { state } => self.on_activity(|activity, now| activity.state(*state, now)),
             Event::AssistantDelta { text } => self.text(text, page),
-            Event::AssistantFinal { text, .. } => self.message_done(text, page),
+            Event::AssistantFinal { text, partial, .. } => self.message_done(text, *partial, page),
             Event::ToolRequested { id, name, input, origin, .. } => {
                 self.requested(id, name, input, *origin, page);
             }
@@ -131,20 +134,25 @@ impl Plain {
             }
             Event::Reverted { turn, files } => self.status(&labels::reverted(*turn, files), page),
             Event::Redone { turn, files } => self.status(&labels::redone(*turn, files), page),
-            Event::Retrying { attempt, of, delay_ms, reason } => {
+            Event::Retrying { attempt, of, delay_ms, reason, continues } => {
                 let wait = *delay_ms as f64 / 1000.0;
-                self.status(&format!("{reason}; retry {attempt} of {of} in {wait:.1}s"), page);
+                let what = if *continues { "going on where it stopped, " } else { "" };
+                self.status(&format!("{reason}; {what}retry {attempt} of {of} in {wait:.1}s"), page);
             }
             Event::Notice { level, message } => self.notice(*level, message, page),
             Event::Error { message, details, .. } => {
                 self.told = true;
+                self.stays_broken(page);
                 self.fail(message, page);
                 if let Some(details) = details {
                     self.status(details, page);
                 }
             }
             Event::TurnFinished(summary) => self.turn_done(summary, page),
-            Event::Interrupted => self.status("interrupted", page),
+            Event::Interrupted => {
+                self.stays_broken(page);
+                self.status("interrupted", page);
+            }
             // What a person decides is shown where it is asked; thinking, raw tool output and what an agent does for
             // another one are not for line mode; token counts come with the turn's end, the context's when asked for;
             // what answers a command is for whoever sent it.
@@ -291,6 +299,7 @@ impl Plain {
             self.head(if self.planning { Label::Plan } else { Label::Answer }, page);
         }
         self.streamed += text.len();
+        self.broken = false;
         if self.terminal.stdout {
             let clean = self.sanitizer.push(text);
             self.put(clean.as_bytes(), page);
@@ -299,13 +308,23 @@ impl Plain {
         }
     }
 
-    fn message_done(&mut self, text: &str, page: &mut Page) {
+    fn message_done(&mut self, text: &str, partial: bool, page: &mut Page) {
         // A server that does not stream sends the message whole.
         if let Some(rest) = text.get(self.streamed..).filter(|rest| !rest.is_empty()) {
             self.text(rest, page);
         }
-        self.end_text(page);
         self.streamed = 0;
+        // What broke off may go on, and then reads as one.
+        self.broken = partial;
+        if !partial {
+            self.end_text(page);
+        }
+    }
+
+    fn stays_broken(&mut self, page: &mut Page) {
+        if std::mem::take(&mut self.broken) {
+            self.end_text(page);
+        }
     }
 
     /// Closes the line of text, and the colours that were opened in it.

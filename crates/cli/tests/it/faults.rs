@@ -25,35 +25,6 @@ fn a_busy_server_is_tried_again_openly() {
 }
 
 #[test]
-fn nothing_is_retried_once_text_was_shown() {
-    let server = ModelServer::start_with([Reply::chat()
-        .text_deltas(["Half", " an answer"])
-        .done()
-        .cut_after_events(3, Step::Reset)]);
-    let zdx = place().chat(&server);
-    let out = zdx.run(["exec", "-p", "go"]).expect_code(1);
-    assert_eq!(server.calls().len(), 1);
-    assert!(out.stdout.starts_with("Half"), "{:?}", out.stdout);
-    let partial = out.records_of("message")[1];
-    assert_eq!(partial["partial"], true);
-    assert_eq!(partial["text"].as_str().unwrap(), out.stdout.trim_end());
-    assert!(out.stderr.contains("broke off"), "{}", out.stderr);
-}
-
-#[test]
-fn a_call_whose_stream_broke_is_not_run() {
-    let server = ModelServer::start_with([Reply::chat()
-        .text("Writing.")
-        .tool_call("c1", "write", json!({"path": "a.txt", "content": "x"}))
-        .unfinished()
-        .done()]);
-    let zdx = place().chat(&server);
-    let out = zdx.run(["exec", "-p", "go"]).expect_code(1);
-    assert!(!zdx.root().join("a.txt").exists());
-    assert!(out.records_of("tool_use").is_empty());
-}
-
-#[test]
 fn ctrl_c_keeps_what_was_said() {
     let gate = Gate::new();
     let server = ModelServer::start_with([Reply::chat()

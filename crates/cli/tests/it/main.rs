@@ -16,6 +16,7 @@ mod doors;
 mod exec;
 mod facts;
 mod faults;
+mod goes_on;
 mod grants;
 mod guard;
 mod handoff;

@@ -46,7 +46,23 @@ impl SessionDigest {
     }
 
     pub fn note(&mut self, record: Record) {
-        let entry = self.entries.read(record);
+        self.entries.read(record);
+        self.take_all();
+    }
+
+    /// All of it was noted.
+    pub fn end(&mut self) {
+        self.entries.end();
+        self.take_all();
+    }
+
+    fn take_all(&mut self) {
+        while let Some(entry) = self.entries.next() {
+            self.take(entry);
+        }
+    }
+
+    fn take(&mut self, entry: Entry) {
         self.turns.follow(&entry, || Turn { todos_before: self.todos.clone(), ..Turn::default() });
         match entry {
             Entry::Meta(meta) => {

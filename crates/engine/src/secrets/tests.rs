@@ -85,7 +85,7 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
         duration_ms: 1,
     };
     for event in [
-        Event::AssistantFinal { text: text(), partial: true },
+        Event::AssistantFinal { text: text(), partial: true, continues: false },
         Event::ToolRequested {
             id: "i".into(),
             name: "n".into(),

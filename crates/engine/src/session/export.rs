@@ -27,13 +27,22 @@ impl SessionStore {
         let (mut out, mut entries, mut failed) = (io::BufWriter::new(file), Entries::default(), None);
         self.scan(id, |record| {
             if failed.is_none() {
-                let text = history::text(&entries.read(record));
-                failed = out.write_all(text.as_bytes()).err();
+                entries.read(record);
+                failed = write(&mut entries, &mut out).err();
             }
         })?;
+        entries.end();
+        failed = failed.or(write(&mut entries, &mut out).err());
         match failed {
             Some(error) => Err(cannot(error)),
             None => out.flush().map_err(cannot),
         }
     }
+}
+
+fn write(entries: &mut Entries, out: &mut impl Write) -> io::Result<()> {
+    while let Some(entry) = entries.next() {
+        out.write_all(history::text(&entry).as_bytes())?;
+    }
+    Ok(())
 }

@@ -175,7 +175,8 @@ async fn what_a_backend_runs_itself_is_told_as_its_own_and_not_kept_as_ours() {
         io.emit(started).await;
         let result = ToolOutput::Ok(json!({"found": 1}));
         io.emit(Event::ToolFinished { id, name, origin, result, diff: None, duration_ms: 1 }).await;
-        io.emit(Event::AssistantFinal { text: "found it".to_owned(), partial: false }).await;
+        io.emit(Event::AssistantFinal { text: "found it".to_owned(), partial: false, continues: false })
+            .await;
         Outcome::Completed
     };
     let mut talk = place.talk(script).await;
@@ -235,7 +236,7 @@ async fn a_permission_is_a_question_to_the_person_and_the_presets_to_answer() {
     let place = Place::new();
     let script = |_: Prompt, io: TurnIo| async move {
         let said = io.ask(permission()).await;
-        io.emit(Event::AssistantFinal { text: format!("{said:?}"), partial: false }).await;
+        io.emit(Event::AssistantFinal { text: format!("{said:?}"), partial: false, continues: false }).await;
         if said.is_some() { Outcome::Completed } else { Outcome::Interrupted }
     };
     let mut talk = place.talk(script).await;

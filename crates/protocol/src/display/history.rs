@@ -92,7 +92,9 @@ mod tests {
             Record::Interrupted(record::Interrupted::at(ts)),
         ];
         let mut entries = Entries::default();
-        let told: String = records.into_iter().map(|record| text(&entries.read(record))).collect();
+        records.into_iter().for_each(|record| entries.read(record));
+        entries.end();
+        let told: String = std::iter::from_fn(|| entries.next()).map(|entry| text(&entry)).collect();
         assert_eq!(
             told,
             "a file\n\n> one\n> two\n\nTool requested: bash command=\"ls\"\nTool finished: bash exit=0\n\

@@ -66,15 +66,12 @@ fn shapes() -> Vec<(Record, &'static str)> {
             r#"{"type":"message","role":"assistant","text":"hello","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
-            Record::Message(Message {
-                role: Role::Assistant,
-                text: "hel".to_owned(),
-                partial: true,
-                hidden: false,
-                shell: None,
-                ts: ts(),
-            }),
+            Record::Message(Message { partial: true, ..Message::new(Role::Assistant, "hel", ts()) }),
             r#"{"type":"message","role":"assistant","text":"hel","partial":true,"ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
+            Record::Message(Message { continues: true, ..Message::new(Role::Assistant, "lo", ts()) }),
+            r#"{"type":"message","role":"assistant","text":"lo","continues":true,"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Message(Message { hidden: true, ..Message::new(Role::User, "mind the list", ts()) }),

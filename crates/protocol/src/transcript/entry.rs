@@ -1,7 +1,7 @@
 //! What a record means to a reader: the one place that tells a prompt from a reminder, and an answer from a command's end.
 //! Decides nothing about what is shown or kept; that is each reader's business.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
@@ -30,6 +30,8 @@ pub enum Entry {
     Said {
         text: String,
         partial: bool,
+        /// It goes on where a partial one stopped: [`Entries`] joins the two.
+        continues: bool,
     },
     /// A command that the user typed has ended; `text` is what the model reads of it.
     Ran {
@@ -97,13 +99,13 @@ impl From<Record> for Entry {
 
 impl From<record::Message> for Entry {
     fn from(message: record::Message) -> Self {
-        let record::Message { role, text, partial, hidden, shell, .. } = message;
+        let record::Message { role, text, partial, continues, hidden, shell, .. } = message;
         match (role, hidden, shell) {
             (Role::User, false, _) => Self::Prompt { text },
             (Role::User, true, _) => Self::Reminder { text },
             (Role::System, ..) => Self::Attached { text },
             (Role::Assistant, _, Some(shell)) => Self::Ran { shell, text },
-            (Role::Assistant, _, None) => Self::Said { text, partial },
+            (Role::Assistant, _, None) => Self::Said { text, partial, continues },
         }
     }
 }
@@ -137,15 +139,55 @@ impl Entry {
     }
 }
 
-/// Reads the records of a session in order, and knows of a result which call it answers.
+/// Reads the records of a session in order: knows of a result which call it answers, and joins an answer that broke off
+/// with what continues it.
 #[derive(Clone, Debug, Default)]
 pub struct Entries {
     open: HashMap<String, record::ToolUse>,
+    /// To be given out, in order.
+    ready: VecDeque<Entry>,
+    /// An answer that broke off, and what was thought since: what comes next tells whether it goes on.
+    broken: Vec<Entry>,
 }
 
 impl Entries {
-    pub fn read(&mut self, record: Record) -> Entry {
-        let mut entry = Entry::from(record);
+    /// Takes in one record; [`next`](Self::next) gives out what is known by now.
+    pub fn read(&mut self, record: Record) {
+        let entry = self.answered(Entry::from(record));
+        match (entry, self.broken.first_mut()) {
+            (
+                Entry::Said { text: more, partial: again, continues: true },
+                Some(Entry::Said { text, partial, .. }),
+            ) => {
+                text.push_str(&more);
+                *partial = again;
+                if !again {
+                    self.end();
+                }
+            }
+            (entry @ Entry::Thought(_), Some(_)) => self.broken.push(entry),
+            (entry, _) => {
+                self.end();
+                if matches!(entry, Entry::Said { partial: true, .. }) {
+                    self.broken.push(entry);
+                } else {
+                    self.ready.push_back(entry);
+                }
+            }
+        }
+    }
+
+    /// No record follows: what broke off stays so.
+    pub fn end(&mut self) {
+        self.ready.extend(self.broken.drain(..));
+    }
+
+    #[expect(clippy::should_implement_trait, reason = "more may come after it had nothing to give")]
+    pub fn next(&mut self) -> Option<Entry> {
+        self.ready.pop_front()
+    }
+
+    fn answered(&mut self, mut entry: Entry) -> Entry {
         if entry.place() == Place::Prompt {
             self.open.clear();
         }
@@ -182,10 +224,10 @@ mod tests {
             (message(Role::User), Entry::Prompt { text: text.clone() }),
             (record::Message { hidden: true, ..message(Role::User) }, Entry::Reminder { text: text.clone() }),
             (message(Role::System), Entry::Attached { text: text.clone() }),
-            (message(Role::Assistant), Entry::Said { text: text.clone(), partial: false }),
+            (message(Role::Assistant), Entry::Said { text: text.clone(), partial: false, continues: false }),
             (
                 record::Message { partial: true, ..message(Role::Assistant) },
-                Entry::Said { text: text.clone(), partial: true },
+                Entry::Said { text: text.clone(), partial: true, continues: false },
             ),
             (
                 record::Message { shell: Some(shell.clone()), ..message(Role::Assistant) },
@@ -218,9 +260,12 @@ mod tests {
             })
         };
         let mut entries = Entries::default();
-        let mut answered = |record: Record| match entries.read(record) {
-            Entry::Result { call, .. } => call.map(|call| call.name),
-            _ => None,
+        let mut answered = |record: Record| {
+            entries.read(record);
+            match entries.next() {
+                Some(Entry::Result { call, .. }) => call.map(|call| call.name),
+                _ => None,
+            }
         };
         for name in ["read", "again"] {
             answered(Record::ToolUse(call("a", name)));
@@ -230,5 +275,50 @@ mod tests {
         assert_eq!(answered(result("a")), None, "it was answered");
         answered(Record::Message(message(Role::User)));
         assert_eq!(answered(result("b")), None, "it was cut off");
+    }
+
+    #[test]
+    fn what_broke_off_and_went_on_is_one_message() {
+        let said = |text: &str, partial: bool, continues: bool| {
+            Record::Message(record::Message {
+                partial,
+                continues,
+                ..record::Message::new(Role::Assistant, text, now())
+            })
+        };
+        let told = |records: Vec<Record>| {
+            let mut entries = Entries::default();
+            records.into_iter().for_each(|record| entries.read(record));
+            entries.end();
+            let word = |entry: Entry| match entry {
+                Entry::Said { text, partial, .. } => format!("{text}{}", if partial { "…" } else { "" }),
+                Entry::Thought(_) => "thought".to_owned(),
+                Entry::Prompt { .. } => "prompt".to_owned(),
+                other => format!("{other:?}"),
+            };
+            std::iter::from_fn(|| entries.next()).map(word).collect::<Vec<_>>()
+        };
+        let prompt = || Record::Message(message(Role::User));
+        let thought = || {
+            let reasoning =
+                Reasoning { text: "hm".into(), wire: "w".into(), model: "m".into(), opaque: None };
+            Record::Reasoning(record::ReasoningRecord { reasoning, ts: now() })
+        };
+        assert_eq!(
+            told(vec![
+                said("a", true, false),
+                thought(),
+                said("b", true, true),
+                said("c", false, true),
+                prompt()
+            ]),
+            ["abc", "thought", "prompt"]
+        );
+        assert_eq!(told(vec![said("a", true, false), said("b", true, true)]), ["ab…"], "it never ended");
+        assert_eq!(
+            told(vec![said("a", true, false), prompt(), said("b", false, false)]),
+            ["a…", "prompt", "b"]
+        );
+        assert_eq!(told(vec![prompt(), said("b", false, true)]), ["prompt", "b"], "a file that was cut");
     }
 }

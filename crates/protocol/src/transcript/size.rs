@@ -62,6 +62,13 @@ impl ContextSize {
         }
     }
 
+    /// The last answer's text grew. What it held before was sent back to have it go on, and so was no part of the answer
+    /// to that request.
+    pub(super) fn go_on(&mut self, bytes: usize) {
+        self.messages += bytes as u64;
+        self.answer = bytes as u64;
+    }
+
     pub(super) fn replace_result(&mut self, old: &Part, new: &Part) {
         self.tool_results = (self.tool_results + weight(new)).saturating_sub(weight(old));
     }

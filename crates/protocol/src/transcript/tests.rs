@@ -76,6 +76,29 @@ fn drawn(transcript: &Transcript) -> Vec<String> {
 }
 
 #[test]
+fn an_answer_that_broke_off_and_went_on_is_one_text() {
+    let said = |text: &str, partial: bool, continues: bool| {
+        let message = record::Message::new(Role::Assistant, text, ts());
+        Record::Message(record::Message { partial, continues, ..message })
+    };
+    let thought = || {
+        let reasoning = Reasoning { text: "hm".into(), wire: "w".into(), model: "m".into(), opaque: None };
+        Record::Reasoning(record::ReasoningRecord { reasoning, ts: ts() })
+    };
+    let pieces =
+        [said("Half", true, false), thought(), said(" an", true, true), said(" answer", false, true)];
+    let broken = fold(&[&[user("go")], &pieces[..]].concat());
+    let whole = fold(&[user("go"), assistant("Half an answer"), thought()]);
+    assert_eq!((broken.messages(), broken.size().total()), (whole.messages(), whole.size().total()));
+    let cut = fold(&[user("go"), said("x", false, true), said("", false, true)]);
+    assert_eq!(
+        drawn(&cut),
+        ["user: go", "assistant: x"],
+        "there is nothing before it that it could go on from"
+    );
+}
+
+#[test]
 fn a_turn_with_tools_becomes_alternating_messages() {
     let thinking = Reasoning {
         text: "hm".to_owned(),

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_turn_begins_with_what_leads_in_to_its_prompt() {
-        let said = || Entry::Said { text: String::new(), partial: false };
+        let said = || Entry::Said { text: String::new(), partial: false, continues: false };
         let attached = || Entry::Attached { text: String::new() };
         let turns = told(&[
             attached(),

@@ -9,7 +9,7 @@ fn delta(text: &str) -> Event {
 }
 
 fn message(text: &str) -> Event {
-    Event::AssistantFinal { text: text.into(), partial: false }
+    Event::AssistantFinal { text: text.into(), partial: false, continues: false }
 }
 
 fn finished(outcome: Outcome, denied: u32) -> Event {

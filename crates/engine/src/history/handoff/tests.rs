@@ -9,6 +9,7 @@ fn noted(records: impl IntoIterator<Item = Record>) -> SessionDigest {
     for record in records {
         digest.note(record);
     }
+    digest.end();
     digest
 }
 

@@ -4,12 +4,20 @@ use zdx_models::retry::NoRetry;
 use zdx_models::{Endpoint, ModelError};
 use zdx_protocol::ErrorKind;
 
+/// `kept`: the answer broke off in the middle of its text, which the session keeps.
 pub(super) fn explain(
     error: &ModelError,
     why_final: Option<NoRetry>,
+    kept: bool,
     endpoint: &Endpoint,
 ) -> (ErrorKind, String) {
-    if let Some(why @ (NoRetry::Shown | NoRetry::TooLong(_))) = why_final {
+    let (kind, message) = words(error, why_final, endpoint);
+    let rest = if kept { "; what came of the answer is kept, ask to go on" } else { "" };
+    (kind, format!("{message}{rest}"))
+}
+
+fn words(error: &ModelError, why_final: Option<NoRetry>, endpoint: &Endpoint) -> (ErrorKind, String) {
+    if let Some(why @ NoRetry::TooLong(_)) = why_final {
         return (ErrorKind::Provider, format!("{error}; {why}"));
     }
     let provider = &endpoint.provider;

@@ -93,7 +93,9 @@ impl Overflow {
             Lesson::AskForLess(cap) if self.cap.is_none() => {
                 self.cap = Some(cap);
                 let reason = message.to_owned();
-                io.emit.emit(Event::Retrying { attempt: 1, of: 1, delay_ms: 0, reason }).await;
+                io.emit
+                    .emit(Event::Retrying { attempt: 1, of: 1, delay_ms: 0, reason, continues: false })
+                    .await;
                 true
             }
             Lesson::AskForLess(_) | Lesson::TooFull => self.compact(native, io).await,

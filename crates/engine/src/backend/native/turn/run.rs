@@ -68,13 +68,13 @@ impl Turn {
             let (answer, result) = stream::answer(native, &mut self.ids, io).await;
             self.usage.add(answer.usage);
             if !answer.text.is_empty() {
-                self.text = answer.text;
+                self.text.clone_from(&answer.text);
             }
             match result {
                 Ok(()) => {}
                 Err(Broken::Interrupted) => return Outcome::Interrupted,
                 Err(Broken::Failed(error, why)) => {
-                    let (kind, message) = fault::explain(&error, why, native.endpoint());
+                    let (kind, message) = fault::explain(&error, why, answer.broken, native.endpoint());
                     io.emit.emit(Event::Error { command: None, kind, message, details: None }).await;
                     return Outcome::Error;
                 }

@@ -1,18 +1,24 @@
-//! One answer of the model: deltas go out as they come, whole messages are kept, faults are retried or reported.
+//! One answer of the model: deltas go out as they come, whole messages are kept, faults are retried or reported. An
+//! answer that broke off in its text goes on where it stopped: it is sent back with a request to do so.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use zdx_models::retry::{self, NoRetry, Retry};
 use zdx_models::{ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
-use zdx_protocol::{Event, Message, TurnState, Usage};
+use zdx_protocol::{Event, Message, Reasoning, Role, TurnState, Usage};
 
 use super::super::Native;
 use super::call_ids::{AnswerIds, CallIds, Identified};
 use super::room::Overflow;
 use crate::call::TurnIo;
 
-/// What the model said in one answer.
+/// Said in the user's name behind an answer that broke off, and never kept: no server must know how to go on from the
+/// middle of a message. A model that takes it up has one answer in the end, as if nothing had happened.
+const GO_ON: &str = "The connection broke in the middle of your last message. Go on exactly where it stops: begin with the \
+     very next character, repeat nothing of it, and do not mention the break.";
+
+/// What the model said in one answer, however often it had to be asked for the rest of it.
 #[derive(Default)]
 pub(super) struct ModelAnswer {
     /// The last text message of the answer.
@@ -22,8 +28,23 @@ pub(super) struct ModelAnswer {
     pub usage: Usage,
     ids: AnswerIds,
     open_text: String,
-    /// Something reached the user: from here on a retry would show it twice.
-    shown: bool,
+    /// Finished thoughts that nothing was said after: if that breaks off too, they are thought anew.
+    thoughts: Vec<Reasoning>,
+    /// Some of its text is part of the history: only what comes after it is still wanted.
+    said: bool,
+    /// `text` broke off, and what is said next belongs to it.
+    pub broken: bool,
+}
+
+impl ModelAnswer {
+    /// What came since the last break, and was not said, is as if it had not been. A call that had begun is never run.
+    fn drop_rest(&mut self, ids: &mut CallIds) {
+        ids.forget(std::mem::take(&mut self.ids));
+        self.calls.clear();
+        self.thoughts.clear();
+        self.open_text.clear();
+        (self.stop, self.usage) = (None, Usage::default());
+    }
 }
 
 /// Why an answer is not whole. What was shown of it is already saved.
@@ -40,9 +61,9 @@ pub(super) async fn answer(
 ) -> (ModelAnswer, Result<(), Broken>) {
     let mut attempt = 0;
     let mut overflow = Overflow::default();
+    let mut answer = ModelAnswer::default();
     loop {
         io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
-        let mut answer = ModelAnswer::default();
         let result = ask_once(native, io, overflow.cap, ids, &mut answer).await;
         let error = match result {
             Ok(()) => return (answer, Ok(())),
@@ -53,13 +74,13 @@ pub(super) async fn answer(
             Err(Broken::Failed(error, _)) => error,
         };
         if let ModelError::ContextTooLong { message } = &error
-            && !answer.shown
+            && answer.open_text.is_empty()
             && overflow.remedy(native, io, message).await
         {
-            ids.forget(answer.ids);
+            answer.drop_rest(ids);
             continue;
         }
-        let (delay, of) = match retry_delay(native, &error, attempt, answer.shown) {
+        let (delay, of) = match retry_delay(native, &error, attempt) {
             Ok(retry) => retry,
             Err(why) => {
                 keep_partial(&mut answer, io).await;
@@ -67,9 +88,11 @@ pub(super) async fn answer(
             }
         };
         attempt += 1;
-        ids.forget(std::mem::take(&mut answer.ids));
+        break_off(&mut answer, io).await;
+        answer.drop_rest(ids);
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-        io.emit.emit(Event::Retrying { attempt, of, delay_ms, reason: error.to_string() }).await;
+        let (reason, continues) = (error.to_string(), answer.said);
+        io.emit.emit(Event::Retrying { attempt, of, delay_ms, reason, continues }).await;
         tokio::select! {
             biased;
             () = io.cancel.cancelled() => return (answer, Err(Broken::Interrupted)),
@@ -83,13 +106,12 @@ fn retry_delay(
     native: &Native,
     error: &ModelError,
     attempt: u32,
-    shown: bool,
 ) -> Result<(Duration, u32), Option<NoRetry>> {
     if let ModelError::ContextTooLong { .. } = error {
         return Err(None);
     }
     let of = native.config().retries;
-    match retry::decide(error, attempt, of, shown, dice()) {
+    match retry::decide(error, attempt, of, dice()) {
         Retry::After(delay) => Ok((delay, of)),
         Retry::No { why } => Err(Some(why)),
     }
@@ -107,7 +129,7 @@ async fn ask_once(
     ids: &mut CallIds,
     answer: &mut ModelAnswer,
 ) -> Result<(), Broken> {
-    let mut stream = start(native, io, cap).await?;
+    let mut stream = start(native, io, cap, answer.said).await?;
     loop {
         let event = tokio::select! {
             biased;
@@ -119,15 +141,19 @@ async fn ask_once(
             None => break,
         }
     }
-    close_text(answer, io, false).await;
+    tell_thoughts(answer, io).await;
+    // It may have nothing to add to what broke off: that is whole, then.
+    if answer.broken || !answer.open_text.is_empty() {
+        close_text(answer, io, false).await;
+    }
     if answer.usage != Usage::default() {
         io.emit.emit(Event::UsageReported(answer.usage)).await;
     }
     Ok(())
 }
 
-async fn start(native: &Native, io: &TurnIo, cap: Option<u32>) -> Result<ModelStream, Broken> {
-    let outgoing = outgoing(native, io, cap).map_err(|error| Broken::Failed(error, None))?;
+async fn start(native: &Native, io: &TurnIo, cap: Option<u32>, go_on: bool) -> Result<ModelStream, Broken> {
+    let outgoing = outgoing(native, io, cap, go_on).map_err(|error| Broken::Failed(error, None))?;
     tokio::select! {
         biased;
         () = io.cancel.cancelled() => Err(Broken::Interrupted),
@@ -135,10 +161,17 @@ async fn start(native: &Native, io: &TurnIo, cap: Option<u32>) -> Result<ModelSt
     }
 }
 
-fn outgoing(native: &Native, io: &TurnIo, cap: Option<u32>) -> Result<Outgoing, ModelError> {
+fn outgoing(native: &Native, io: &TurnIo, cap: Option<u32>, go_on: bool) -> Result<Outgoing, ModelError> {
     let transcript = io.emit.transcript();
     let max_tokens = native.gauge(&transcript).max_tokens();
-    let request = request(native, transcript.messages(), cap.unwrap_or(max_tokens).min(max_tokens));
+    let max_tokens = cap.unwrap_or(max_tokens).min(max_tokens);
+    let mut asked_on = Vec::new();
+    if go_on {
+        asked_on.extend_from_slice(transcript.messages());
+        asked_on.push(Message::text(Role::User, GO_ON));
+    }
+    let messages = if go_on { &asked_on } else { transcript.messages() };
+    let request = request(native, messages, max_tokens);
     Outgoing::new(native.endpoint(), &request)
 }
 
@@ -159,17 +192,18 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
 async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut ModelAnswer, io: &TurnIo) {
     match event {
         ModelEvent::Text(text) => {
-            answer.shown = true;
+            tell_thoughts(answer, io).await;
             answer.open_text.push_str(&text);
             io.emit.emit(Event::AssistantDelta { text }).await;
         }
         ModelEvent::ReasoningDelta(text) => {
-            answer.shown = true;
             io.emit.emit(Event::ReasoningDelta { text }).await;
         }
         ModelEvent::Reasoning(reasoning) => {
-            close_text(answer, io, false).await;
-            io.emit.emit(Event::ReasoningFinal(reasoning)).await;
+            if !answer.open_text.is_empty() {
+                close_text(answer, io, false).await;
+            }
+            answer.thoughts.push(reasoning);
         }
         ModelEvent::ToolCallStarted { id: Some(id), name } => {
             let id = ids.announce(&id, &mut answer.ids, io);
@@ -183,16 +217,37 @@ async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut ModelAnswer, io
     }
 }
 
+/// It is over, whole or not: what came is kept.
 async fn keep_partial(answer: &mut ModelAnswer, io: &TurnIo) {
-    close_text(answer, io, true).await;
+    tell_thoughts(answer, io).await;
+    if !answer.open_text.is_empty() {
+        close_text(answer, io, true).await;
+    }
     // A call that came before the break was never run and is not part of the history.
     answer.calls.clear();
 }
 
-async fn close_text(answer: &mut ModelAnswer, io: &TurnIo, partial: bool) {
-    if answer.open_text.is_empty() {
-        return;
+/// It is asked for again: what the user read of it stays, and is gone on from. White space alone is nothing to go on from.
+async fn break_off(answer: &mut ModelAnswer, io: &TurnIo) {
+    let text = if answer.broken { answer.open_text.as_str() } else { answer.open_text.trim() };
+    if !text.is_empty() {
+        keep_partial(answer, io).await;
     }
-    answer.text = std::mem::take(&mut answer.open_text);
-    io.emit.emit(Event::AssistantFinal { text: answer.text.clone(), partial }).await;
+}
+
+async fn tell_thoughts(answer: &mut ModelAnswer, io: &TurnIo) {
+    for reasoning in std::mem::take(&mut answer.thoughts) {
+        io.emit.emit(Event::ReasoningFinal(reasoning)).await;
+    }
+}
+
+async fn close_text(answer: &mut ModelAnswer, io: &TurnIo, partial: bool) {
+    let text = std::mem::take(&mut answer.open_text);
+    let continues = std::mem::replace(&mut answer.broken, partial);
+    if !continues {
+        answer.text.clear();
+    }
+    answer.text.push_str(&text);
+    answer.said = true;
+    io.emit.emit(Event::AssistantFinal { text, partial, continues }).await;
 }
