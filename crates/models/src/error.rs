@@ -38,6 +38,10 @@ pub enum ModelError {
     /// The stream ended without its end marker, or the connection was lost.
     #[error("the stream broke off: {0}")]
     Cut(String),
+    /// A stream that began with a good status and brought nothing at all: some servers (llama-cpp-python) tell what is wrong
+    /// only to whoever asks for the answer whole.
+    #[error("the server sent an empty answer: {0}")]
+    Empty(String),
     /// The server sends something that is no answer: HTML, a wrong content type, broken JSON.
     #[error("the server sent something unreadable: {0}")]
     Protocol(String),

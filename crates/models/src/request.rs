@@ -29,6 +29,8 @@ pub enum ModelEvent {
     ReasoningDelta(String),
     /// A finished block of thinking, with what must be sent back.
     Reasoning(Reasoning),
+    /// All text of this answer so far was thinking, as is only known now.
+    WasThinking,
     /// The server has begun to send a call: a sign of life while long arguments stream.
     ToolCallStarted {
         /// As the server named it, where it did so at once.

@@ -69,6 +69,7 @@ fn wanted_wait(error: &ModelError) -> Option<Duration> {
         | ModelError::ContextTooLong { .. }
         | ModelError::Api { .. }
         | ModelError::Cut(_)
+        | ModelError::Empty(_)
         | ModelError::Protocol(_)
         | ModelError::Setup(_) => None,
     }
@@ -77,7 +78,10 @@ fn wanted_wait(error: &ModelError) -> Option<Duration> {
 /// Whether the same request may succeed later.
 fn is_passing(error: &ModelError) -> bool {
     match error {
-        ModelError::Connect { .. } | ModelError::Timeout { .. } | ModelError::Cut(_) => true,
+        ModelError::Connect { .. }
+        | ModelError::Timeout { .. }
+        | ModelError::Cut(_)
+        | ModelError::Empty(_) => true,
         ModelError::Status { status, should_retry, .. } => {
             should_retry.unwrap_or(matches!(status, 408 | 409 | 429 | 500..))
         }
@@ -135,6 +139,7 @@ mod tests {
             timeout(TimeoutPhase::FirstByte),
             timeout(TimeoutPhase::Idle),
             ModelError::Cut(String::new()),
+            ModelError::Empty(String::new()),
             api(None),
             api(Some("overloaded_error")),
             api(Some("502")),

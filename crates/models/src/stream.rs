@@ -54,6 +54,8 @@ struct Incoming {
     events: Vec<ModelEvent>,
     waits: Waits,
     begun: bool,
+    /// An event came, whatever was in it.
+    spoke: bool,
 }
 
 /// Why no more chunks come.
@@ -84,6 +86,7 @@ pub(crate) async fn begin(
         events: Vec::new(),
         waits,
         begun: false,
+        spoke: false,
     };
     Ok(ModelStream { queue: VecDeque::new(), source: Source::Server(Box::new(answer)) })
 }
@@ -187,27 +190,37 @@ impl Incoming {
     }
 
     fn frames(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
-        let Self { framer, decoder, events, .. } = self;
-        framer.push(bytes, &mut |frame: &Frame| decoder.frame(frame, events))
+        let Self { framer, decoder, events, spoke, .. } = self;
+        framer.push(bytes, &mut |frame: &Frame| {
+            *spoke = true;
+            decoder.frame(frame, events)
+        })
     }
 
     fn end(&mut self, end: End) -> Result<(), ModelError> {
-        let Self { framer, decoder, events, body, .. } = self;
+        let Self { framer, decoder, events, body, spoke, .. } = self;
         if matches!(end, End::Clean) {
             match self.shape {
                 Shape::Whole => return decoder.whole(body, events),
-                Shape::Unknown => return Err(ModelError::Cut("the answer was empty".to_owned())),
+                Shape::Unknown => return Err(ModelError::Empty("the connection closed".to_owned())),
                 // The last event may lack its blank line. If it lacks more than that, `finish` says it better.
-                Shape::Stream => match framer.finish(&mut |frame: &Frame| decoder.frame(frame, events)) {
-                    Ok(()) | Err(ModelError::Protocol(_)) => {}
-                    Err(error) => return Err(error),
-                },
+                Shape::Stream => {
+                    let last = framer.finish(&mut |frame: &Frame| {
+                        *spoke = true;
+                        decoder.frame(frame, events)
+                    });
+                    match last {
+                        Ok(()) | Err(ModelError::Protocol(_)) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
             }
         }
         // An answer that was complete but for its last marker stays one.
         let finished = self.decoder.finish(&mut self.events);
         match (end, finished) {
             (_, Ok(())) => Ok(()),
+            (End::Clean, Err(_)) if !self.spoke => Err(ModelError::Empty("the connection closed".to_owned())),
             (End::Clean, Err(error)) => Err(error),
             (End::Broken(why), Err(_)) => Err(ModelError::Cut(why)),
             (End::TimedOut(phase, after), Err(_)) => Err(ModelError::Timeout { phase, after }),

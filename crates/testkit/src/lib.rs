@@ -25,7 +25,7 @@ mod run;
 mod scenario;
 mod server;
 
-pub use reply::{AnthropicReply, ChatReply, Framing, Reply, Step, sse};
+pub use reply::{AnthropicReply, ChatReply, Framing, Reply, Step, quirks, sse};
 pub use run::{Output, Pty, Run, Running, Signal, Zdx};
 pub use scenario::Scenario;
 pub use server::{Gate, ModelServer, Moment, Request};

@@ -28,6 +28,7 @@ mod policy_cmd;
 mod requests;
 mod retold;
 mod secrets;
+mod servers;
 mod sessions;
 mod signals;
 mod stdin;

@@ -4,7 +4,7 @@
 
 use zdx_protocol::compaction::Measured;
 use zdx_protocol::transcript::{ContextSize, of_value};
-use zdx_protocol::{Breakdown, ContextUsage, ToolSpec};
+use zdx_protocol::{Breakdown, ContextUsage, ToolSpec, Usage};
 
 use super::refusal;
 use crate::config::Config;
@@ -20,6 +20,9 @@ const LEAST_ANSWER: u64 = 256;
 const ASSUMED_LIMIT: u64 = 32_768;
 /// A server that refuses less than this objects to something else than the length of the conversation.
 const LEAST_LIMIT: u64 = 2_048;
+/// Servers pad a context to a multiple of this many tokens, and stop so near to its end.
+const ROUND: u64 = 256;
+const SLACK: u64 = 2;
 const PRUNE_PERCENT: u64 = 70;
 const COMPACT_PERCENT: u64 = 85;
 
@@ -64,6 +67,23 @@ impl Budget {
 
     pub(crate) fn set_limit(&mut self, limit: u64) {
         self.limit = Some(limit);
+    }
+
+    /// An answer stopped for want of room, before it had the tokens that it was given: the context it was written into
+    /// is full, if what is in it by the server's own count makes up one. Learns its size then.
+    pub(crate) fn learn_full(&mut self, usage: Usage, given: u32) -> Option<u64> {
+        let Usage { input_tokens: read, output_tokens: written, .. } = usage;
+        if read == 0 || written == 0 || written >= u64::from(given) {
+            return None;
+        }
+        let used = read + written;
+        if let Some(limit) = self.limit.filter(|limit| used + SLACK >= *limit) {
+            return Some(limit);
+        }
+        // Contexts come in round sizes; an answer of a round size met a limit of answers.
+        let size = used.next_multiple_of(ROUND);
+        let is_size = size - used <= SLACK && size >= LEAST_LIMIT && !written.is_multiple_of(ROUND);
+        is_size.then(|| *self.limit.insert(size))
     }
 
     /// Learns from a server's refusal: the limit if it names one, else that it is less than what was sent.
@@ -226,7 +246,7 @@ pub(super) fn limited(limit: u64) -> Budget {
 #[cfg(test)]
 mod tests {
     use zdx_protocol::record::{self, Record, UsageRecord};
-    use zdx_protocol::{Role, Transcript, Usage};
+    use zdx_protocol::{Role, Transcript};
 
     use super::*;
 
@@ -270,6 +290,24 @@ mod tests {
         let full = gauge(&budget, &fold(&[said(Role::User, 60_000)]));
         assert_eq!(budget.learn("prompt is too long", &full), Lesson::TooFull);
         assert!((17_000..20_000).contains(&budget.limit.unwrap()), "{:?}", budget.limit);
+    }
+
+    #[test]
+    fn a_context_that_was_filled_shows_its_size() {
+        let filled = |limit: Option<u64>, read: u64, written: u64| {
+            let mut budget = Budget { limit, max_tokens: 8192, asked: false, refused_ratio: None };
+            let usage = Usage { input_tokens: read, output_tokens: written, ..Usage::default() };
+            (budget.learn_full(usage, 8192), budget.limit)
+        };
+        let full = |size: u64| (Some(size), Some(size));
+        assert_eq!(filled(None, 3009, 1087), full(4096));
+        assert_eq!(filled(None, 3009, 1086), full(4096), "some stop one token early");
+        assert_eq!(filled(Some(32_768), 3009, 1087), full(4096), "whoever said so was wrong");
+        assert_eq!(filled(Some(5000), 4000, 1000), full(5000));
+        // max_tokens, a limit of answers, a server that does not count, and sizes of no context.
+        for (read, written) in [(0, 4096), (4096, 0), (100, 8192), (2048, 2048), (3000, 1000), (100, 156)] {
+            assert_eq!(filled(None, read, written), (None, None), "{read} {written}");
+        }
     }
 
     #[test]

@@ -60,6 +60,7 @@ impl Asker {
         while answer.len() < LONGEST {
             match stream.next().await? {
                 Some(ModelEvent::Text(text)) => answer.push_str(&text),
+                Some(ModelEvent::WasThinking) => answer.clear(),
                 Some(ModelEvent::ToolCall(_)) => called = true,
                 Some(
                     ModelEvent::ReasoningDelta(_)

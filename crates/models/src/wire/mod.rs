@@ -15,6 +15,7 @@ pub mod sse;
 mod target;
 #[cfg(test)]
 mod testing;
+mod think;
 
 pub use target::Target;
 
@@ -72,10 +73,11 @@ impl Wire {
     }
 
     fn decoder_with(self, model: &str, ids: Ids) -> Box<dyn Decode> {
-        match self {
+        let decoder: Box<dyn Decode> = match self {
             Self::Anthropic => Box::new(anthropic::Decoder::new(model, ids)),
             Self::OpenaiChat => Box::new(openai_chat::Decoder::new(model, ids)),
-        }
+        };
+        Box::new(think::ThinkSplit::new(decoder, self, model))
     }
 
     /// How a key is shown to this wire's servers.

@@ -4,7 +4,7 @@
 use serde_json::json;
 use zdx_models::wire::Wire;
 use zdx_models::{Client, ModelError};
-use zdx_testkit::{Framing, ModelServer, Reply, Step};
+use zdx_testkit::{Framing, ModelServer, Reply, Step, quirks};
 
 use crate::talk::{Heard, PATIENT, WIRES, ask, breaking_off, calling, endpoint, saying};
 
@@ -24,6 +24,10 @@ fn fault(name: &'static str, reply: Reply, text: &'static str, check: fn(&Heard)
 
 fn cut(heard: &Heard) -> bool {
     matches!(heard.error, Some(ModelError::Cut(_)))
+}
+
+fn empty(heard: &Heard) -> bool {
+    matches!(heard.error, Some(ModelError::Empty(_)))
 }
 
 fn protocol(heard: &Heard) -> bool {
@@ -104,8 +108,9 @@ fn stream_faults(wire: Wire) -> Vec<Fault> {
             heard.calls.len() == 1 && heard.calls[0].arguments.input() == json!({}) && fine(heard)
         }),
         fault("a call and no end", breaking_off_call(wire), "", |heard| heard.calls.len() <= 1 && cut(heard)),
-        fault("an empty body", Reply::stream([]), "", cut),
-        fault("only comments", Reply::stream([Step::bytes(": hi\n\n")]), "", cut),
+        fault("an empty body", Reply::stream([]), "", empty),
+        fault("an empty body of llama-cpp-python", quirks::empty_stream(), "", empty),
+        fault("only comments", Reply::stream([Step::bytes(": hi\n\n")]), "", empty),
         fault("only half a line", Reply::stream([Step::bytes("data: {\"a")]), "", cut),
         fault("bad json", Reply::stream([Step::bytes("data: {oops}\n\n")]), "", protocol),
         fault("no object", Reply::stream([Step::bytes("data: [1,2]\n\n")]), "", protocol),

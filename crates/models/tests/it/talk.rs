@@ -67,6 +67,7 @@ pub async fn hear(client: &Client, endpoint: &Endpoint, request: &ModelRequest<'
             match event {
                 ModelEvent::Text(text) => heard.text.push_str(&text),
                 ModelEvent::ReasoningDelta(text) => heard.reasoning.push_str(&text),
+                ModelEvent::WasThinking => heard.reasoning.push_str(&std::mem::take(&mut heard.text)),
                 ModelEvent::ToolCall(call) => heard.calls.push(call),
                 ModelEvent::Usage(usage) => heard.usage = Some(usage),
                 ModelEvent::Stop(reason) => heard.stop = Some(reason),

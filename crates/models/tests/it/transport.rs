@@ -157,7 +157,7 @@ async fn what_is_no_answer_is_said_in_one_line() {
         }
     }
     let heard = ask_for(Wire::OpenaiChat, PATIENT, Reply::status(200)).await;
-    assert!(matches!(heard.error, Some(ModelError::Cut(_))), "{heard:?}");
+    assert!(matches!(heard.error, Some(ModelError::Empty(_))), "{heard:?}");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 mod anthropic;
 mod chat;
 mod parts;
+pub mod quirks;
 
 use std::time::Duration;
 

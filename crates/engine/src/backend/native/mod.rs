@@ -32,6 +32,8 @@ pub(crate) struct Native {
     validation: Option<Validation>,
     /// Where what servers said of themselves is kept for a while.
     cache: Option<Cache>,
+    /// The user knows that the server leaves calls in the text: once is enough.
+    told_of_text_calls: bool,
     watched: Watched,
 }
 
@@ -69,6 +71,7 @@ impl Native {
             top_p: persona.top_p.or(config.top_p),
             validation: None,
             cache: None,
+            told_of_text_calls: false,
             watched: Watched::new(&seed),
             seed,
         };

@@ -41,8 +41,10 @@ fn words(error: &ModelError, why_final: Option<NoRetry>, endpoint: &Endpoint) ->
             (ErrorKind::Provider, format!("{error}; the waits are set under [timeouts] in the config"))
         }
         ModelError::Setup(_) => (ErrorKind::Config, error.to_string()),
-        ModelError::Status { .. } | ModelError::Api { .. } | ModelError::Cut(_) | ModelError::Protocol(_) => {
-            (ErrorKind::Provider, error.to_string())
-        }
+        ModelError::Status { .. }
+        | ModelError::Api { .. }
+        | ModelError::Cut(_)
+        | ModelError::Empty(_)
+        | ModelError::Protocol(_) => (ErrorKind::Provider, error.to_string()),
     }
 }

@@ -7,6 +7,7 @@ mod remind;
 mod repeat;
 pub(super) mod room;
 pub(super) mod run;
+mod stop;
 mod stream;
 pub(super) mod validate;
 mod wave;

@@ -178,6 +178,7 @@ async fn listen(
     while let Some(event) = stream.next().await? {
         match event {
             ModelEvent::Text(text) => answer.text.push_str(&text),
+            ModelEvent::WasThinking => answer.text.clear(),
             ModelEvent::ToolCallStarted { .. } | ModelEvent::ToolCall(_) => answer.called = true,
             ModelEvent::Usage(counted) => *usage = counted,
             ModelEvent::Stop(reason) => answer.stop = Some(reason),

@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use zdx_models::StopReason;
-use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnState, TurnSummary, Usage};
+use zdx_protocol::{ErrorKind, Event, Outcome, Prompt, TurnState, TurnSummary, Usage};
 
 use super::super::Native;
 use super::call_ids::CallIds;
@@ -11,6 +10,7 @@ use super::calls::Calls;
 use super::fault;
 use super::remind::remind;
 use super::room;
+use super::stop;
 use super::stream::{self, Broken};
 use super::validate::Check;
 use crate::call::TurnIo;
@@ -80,7 +80,7 @@ impl Turn {
                 }
             }
             if answer.calls.is_empty() {
-                tell_stop(answer.stop.as_ref(), &self.text, io).await;
+                stop::tell(native, &answer, io).await;
                 match self.check(native, io).await {
                     Check::Failed => continue,
                     Check::Interrupted => return Outcome::Interrupted,
@@ -124,22 +124,4 @@ impl Turn {
 
 async fn limit(message: String, io: &TurnIo) {
     io.emit.emit(Event::Error { command: None, kind: ErrorKind::Limit, message, details: None }).await;
-}
-
-/// An answer that ended for another reason than being done must not look finished.
-async fn tell_stop(stop: Option<&StopReason>, text: &str, io: &TurnIo) {
-    let message = match stop {
-        Some(StopReason::Length) => {
-            "the answer was cut off at max_tokens; raise it, or ask to go on".to_owned()
-        }
-        Some(StopReason::Refusal) => "the model refused to answer".to_owned(),
-        Some(StopReason::ContentFilter) => "the provider's content filter cut the answer".to_owned(),
-        Some(StopReason::ContextExceeded) => "the model's context is full; /compact makes room".to_owned(),
-        Some(StopReason::Other(reason)) => format!("the model stopped: {reason}"),
-        Some(StopReason::EndTurn | StopReason::ToolUse) | None if text.is_empty() => {
-            "the model answered with nothing".to_owned()
-        }
-        Some(StopReason::EndTurn | StopReason::ToolUse) | None => return,
-    };
-    io.emit.notice(NoticeLevel::Warning, message).await;
 }

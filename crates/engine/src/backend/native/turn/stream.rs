@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use zdx_models::retry::{self, NoRetry, Retry};
-use zdx_models::{ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
+use zdx_models::{Endpoint, ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
 use zdx_protocol::{Event, Message, Reasoning, Role, TurnState, Usage};
 
 use super::super::Native;
@@ -26,6 +26,10 @@ pub(super) struct ModelAnswer {
     pub calls: Vec<Identified>,
     pub stop: Option<StopReason>,
     pub usage: Usage,
+    /// The most tokens it was given.
+    pub most: u32,
+    /// It thought, whether or not anything came of it.
+    pub thought: bool,
     ids: AnswerIds,
     open_text: String,
     /// Finished thoughts that nothing was said after: if that breaks off too, they are thought anew.
@@ -34,6 +38,8 @@ pub(super) struct ModelAnswer {
     said: bool,
     /// `text` broke off, and what is said next belongs to it.
     pub broken: bool,
+    /// A stream of it was empty: the next one is asked for whole, and so with the error, if there is one.
+    whole: bool,
 }
 
 impl ModelAnswer {
@@ -78,6 +84,7 @@ pub(super) async fn answer(
             && overflow.remedy(native, io, message).await
         {
             answer.drop_rest(ids);
+            answer.whole = false;
             continue;
         }
         let (delay, of) = match retry_delay(native, &error, attempt) {
@@ -88,6 +95,7 @@ pub(super) async fn answer(
             }
         };
         attempt += 1;
+        answer.whole |= matches!(error, ModelError::Empty(_));
         break_off(&mut answer, io).await;
         answer.drop_rest(ids);
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
@@ -129,7 +137,7 @@ async fn ask_once(
     ids: &mut CallIds,
     answer: &mut ModelAnswer,
 ) -> Result<(), Broken> {
-    let mut stream = start(native, io, cap, answer.said).await?;
+    let mut stream = start(native, io, cap, answer).await?;
     loop {
         let event = tokio::select! {
             biased;
@@ -137,7 +145,7 @@ async fn ask_once(
             event = stream.next() => event.map_err(|error| Broken::Failed(error, None))?,
         };
         match event {
-            Some(event) => take(event, ids, answer, io).await,
+            Some(event) => take(event, native.endpoint(), ids, answer, io).await,
             None => break,
         }
     }
@@ -152,8 +160,13 @@ async fn ask_once(
     Ok(())
 }
 
-async fn start(native: &Native, io: &TurnIo, cap: Option<u32>, go_on: bool) -> Result<ModelStream, Broken> {
-    let outgoing = outgoing(native, io, cap, go_on).map_err(|error| Broken::Failed(error, None))?;
+async fn start(
+    native: &Native,
+    io: &TurnIo,
+    cap: Option<u32>,
+    answer: &mut ModelAnswer,
+) -> Result<ModelStream, Broken> {
+    let outgoing = outgoing(native, io, cap, answer).map_err(|error| Broken::Failed(error, None))?;
     tokio::select! {
         biased;
         () = io.cancel.cancelled() => Err(Broken::Interrupted),
@@ -161,17 +174,23 @@ async fn start(native: &Native, io: &TurnIo, cap: Option<u32>, go_on: bool) -> R
     }
 }
 
-fn outgoing(native: &Native, io: &TurnIo, cap: Option<u32>, go_on: bool) -> Result<Outgoing, ModelError> {
+fn outgoing(
+    native: &Native,
+    io: &TurnIo,
+    cap: Option<u32>,
+    answer: &mut ModelAnswer,
+) -> Result<Outgoing, ModelError> {
     let transcript = io.emit.transcript();
     let max_tokens = native.gauge(&transcript).max_tokens();
-    let max_tokens = cap.unwrap_or(max_tokens).min(max_tokens);
+    answer.most = cap.unwrap_or(max_tokens).min(max_tokens);
     let mut asked_on = Vec::new();
-    if go_on {
+    if answer.said {
         asked_on.extend_from_slice(transcript.messages());
         asked_on.push(Message::text(Role::User, GO_ON));
     }
-    let messages = if go_on { &asked_on } else { transcript.messages() };
-    let request = request(native, messages, max_tokens);
+    let messages = if answer.said { &asked_on } else { transcript.messages() };
+    let mut request = request(native, messages, answer.most);
+    request.stream &= !answer.whole;
     Outgoing::new(native.endpoint(), &request)
 }
 
@@ -189,7 +208,13 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
     }
 }
 
-async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut ModelAnswer, io: &TurnIo) {
+async fn take(
+    event: ModelEvent,
+    endpoint: &Endpoint,
+    ids: &mut CallIds,
+    answer: &mut ModelAnswer,
+    io: &TurnIo,
+) {
     match event {
         ModelEvent::Text(text) => {
             tell_thoughts(answer, io).await;
@@ -197,14 +222,24 @@ async fn take(event: ModelEvent, ids: &mut CallIds, answer: &mut ModelAnswer, io
             io.emit.emit(Event::AssistantDelta { text }).await;
         }
         ModelEvent::ReasoningDelta(text) => {
+            answer.thought = true;
             io.emit.emit(Event::ReasoningDelta { text }).await;
         }
         ModelEvent::Reasoning(reasoning) => {
             if !answer.open_text.is_empty() {
                 close_text(answer, io, false).await;
             }
+            answer.thought = true;
             answer.thoughts.push(reasoning);
         }
+        // It was shown and cannot be taken back; but it is not what the model wanted to say, now or later.
+        ModelEvent::WasThinking if !answer.broken => {
+            let text = std::mem::take(&mut answer.open_text).trim().to_owned();
+            let (wire, model) = (endpoint.wire.name().to_owned(), endpoint.model.clone());
+            answer.thought = true;
+            answer.thoughts.push(Reasoning { text, wire, model, opaque: None });
+        }
+        ModelEvent::WasThinking => {}
         ModelEvent::ToolCallStarted { id: Some(id), name } => {
             let id = ids.announce(&id, &mut answer.ids, io);
             io.emit.emit(Event::ToolAnnounced { id, name: io.tool_name(name) }).await;
