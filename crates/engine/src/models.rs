@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zdx_models::wire::Wire;
 use zdx_models::{
-    Catalogue, Client, Endpoint, LOCAL_SERVERS, ModelError, ProviderEntry, discover, list_models,
+    Catalogue, Client, Discovery, Endpoint, LOCAL_SERVERS, ModelError, ProviderEntry, discover, list_models,
 };
 
 use crate::config::Config;
@@ -102,10 +102,7 @@ impl ModelPicker {
         if let Some(provider) = self.config.provider.as_deref().or(unnamed) {
             return self.first_offered(client, provider).await;
         }
-        match discover(client, &LOCAL_SERVERS).await {
-            Some(found) => Ok(Chosen { endpoint: found.endpoint, context_limit: found.context_limit }),
-            None => Ok(Chosen { endpoint: Endpoint::demo(), context_limit: None }),
-        }
+        discovered(discover(client, &LOCAL_SERVERS).await)
     }
 
     /// A provider without a model: a local server usually has just one, so ask it.
@@ -126,5 +123,35 @@ impl ModelPicker {
 
     fn lookup(&self) -> impl Fn(&str) -> Option<String> {
         |name| self.env.get(name).map(str::to_owned)
+    }
+}
+
+/// A server that wants a key was most likely meant: the demo in its place would only puzzle.
+fn discovered(discovery: Discovery) -> Result<Chosen, ModelError> {
+    match discovery {
+        Discovery::Found(found) => {
+            Ok(Chosen { endpoint: found.endpoint, context_limit: found.context_limit })
+        }
+        Discovery::WantsKey { provider, port } => Err(ModelError::Setup(format!(
+            "the server on 127.0.0.1:{port} wants a key: name the variable that holds it as api_key_env under \
+             [providers.{provider}] and choose a model with --model {provider}/NAME; --model {} works without any",
+            zdx_models::DEMO
+        ))),
+        Discovery::Nobody => Ok(Chosen { endpoint: Endpoint::demo(), context_limit: None }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_wants_a_key_is_named_and_not_passed_over_for_the_demo() {
+        let locked = Discovery::WantsKey { provider: "llamacpp".to_owned(), port: 8080 };
+        let error = discovered(locked).unwrap_err().to_string();
+        for words in ["127.0.0.1:8080", "[providers.llamacpp]", "api_key_env", "--model demo"] {
+            assert!(error.contains(words), "{words}: {error}");
+        }
+        assert!(discovered(Discovery::Nobody).unwrap().endpoint.is_demo());
     }
 }

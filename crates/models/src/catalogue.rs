@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ModelError;
 use crate::endpoint::{DEMO, Endpoint, Secret};
-use crate::wire::Wire;
+use crate::wire::{Auth, Wire};
 
 #[cfg(test)]
 mod tests;
@@ -30,6 +30,9 @@ pub struct ProviderEntry {
     /// Environment variables that may hold the key, in order. None: no key is needed.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub api_key_env: Vec<String>,
+    /// How the key is shown, where the server does not keep to its wire's own way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<Auth>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// A PEM file with further certificate authorities, for intranet servers.
@@ -40,8 +43,9 @@ pub struct ProviderEntry {
 impl ProviderEntry {
     /// This entry with every field that `over` sets replaced; headers are added up.
     pub fn overlaid(mut self, over: &ProviderEntry) -> ProviderEntry {
-        let ProviderEntry { wire, base_url, base_url_env, api_key_env, headers, ca_file } = over;
+        let ProviderEntry { wire, base_url, base_url_env, api_key_env, auth, headers, ca_file } = over;
         self.wire = wire.or(self.wire);
+        self.auth = auth.or(self.auth);
         if base_url.as_ref().is_some_and(|url| !url.trim().is_empty()) {
             self.base_url.clone_from(base_url);
         }
@@ -223,6 +227,7 @@ impl Catalogue {
             wire,
             base_url: base_url.trim().to_owned(),
             api_key,
+            auth: entry.auth.unwrap_or(wire.auth()),
             headers: entry.headers.clone(),
             ca_file: entry.ca_file.clone(),
             model: model.to_owned(),

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::listing::{ModelInfo, list_models};
 use crate::wire::Wire;
-use crate::{Client, Endpoint};
+use crate::{Client, Endpoint, ModelError};
 
 /// Nobody listens on a loopback port that takes longer to say so.
 const CONNECT: Duration = Duration::from_millis(150);
@@ -27,28 +27,49 @@ pub struct Discovered {
     pub context_limit: Option<u64>,
 }
 
-/// Asks all ports at once and returns the first server, in the order given, that offers a model.
-pub async fn discover(client: &Client, servers: &[(&str, u16)]) -> Option<Discovered> {
-    let mut probes: FuturesOrdered<_> =
-        servers.iter().map(|(provider, port)| probe(client, provider, *port)).collect();
-    while let Some(found) = probes.next().await {
-        if found.is_some() {
-            return found;
-        }
-    }
-    None
+/// What is on this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Discovery {
+    Found(Discovered),
+    /// Somebody answers who wants a key, which is not shown unasked.
+    WantsKey {
+        provider: String,
+        port: u16,
+    },
+    Nobody,
 }
 
-async fn probe(client: &Client, provider: &str, port: u16) -> Option<Discovered> {
+/// Asks all ports at once and returns the first server, in the order given, that offers a model; else the first that
+/// might, if it were shown a key.
+pub async fn discover(client: &Client, servers: &[(&str, u16)]) -> Discovery {
+    let mut probes: FuturesOrdered<_> =
+        servers.iter().map(|(provider, port)| probe(client, provider, *port)).collect();
+    let mut locked = Discovery::Nobody;
+    while let Some(found) = probes.next().await {
+        match found {
+            Some(found @ Discovery::Found(_)) => return found,
+            Some(found) if locked == Discovery::Nobody => locked = found,
+            Some(_) | None => {}
+        }
+    }
+    locked
+}
+
+async fn probe(client: &Client, provider: &str, port: u16) -> Option<Discovery> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let listing = async {
         // A bare connection first: it is the quickest way to learn that nobody is there.
         drop(timeout(CONNECT, TcpStream::connect(address)).await.ok()?.ok()?);
         let mut endpoint = Endpoint::new(provider, Wire::OpenaiChat, &format!("http://{address}/v1"), "");
-        let models = list_models(client, &endpoint).await.ok()?;
+        let models = match list_models(client, &endpoint).await {
+            Err(ModelError::Status { status: 401 | 403, .. }) => {
+                return Some(Discovery::WantsKey { provider: provider.to_owned(), port });
+            }
+            listed => listed.ok()?,
+        };
         let ModelInfo { id, context_limit } = models.into_iter().find(|model| talks(&model.id))?;
         endpoint.model = id;
-        Some(Discovered { endpoint, context_limit })
+        Some(Discovery::Found(Discovered { endpoint, context_limit }))
     };
     timeout(ANSWER, listing).await.ok().flatten()
 }

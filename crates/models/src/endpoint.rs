@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use zdx_net::Url;
 
 use crate::ModelError;
-use crate::wire::{Target, Wire};
+use crate::wire::{Auth, Target, Wire};
 
 /// The built-in model's provider name; reserved.
 pub const DEMO: &str = "demo";
@@ -52,6 +52,8 @@ pub struct Endpoint {
     pub wire: Wire,
     pub base_url: String,
     pub api_key: Option<Secret>,
+    /// How the key is shown.
+    pub auth: Auth,
     pub headers: BTreeMap<String, String>,
     pub ca_file: Option<PathBuf>,
     /// The name the server knows, without the provider.
@@ -65,6 +67,7 @@ impl Endpoint {
             wire,
             base_url: base_url.to_owned(),
             api_key: None,
+            auth: wire.auth(),
             headers: BTreeMap::new(),
             ca_file: None,
             model: model.to_owned(),
@@ -111,6 +114,7 @@ impl fmt::Debug for Endpoint {
             .field("wire", &self.wire)
             .field("base_url", &self.base_url)
             .field("api_key", &self.api_key)
+            .field("auth", &self.auth)
             // Header values may hold tokens too.
             .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .field("ca_file", &self.ca_file)

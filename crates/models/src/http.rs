@@ -135,7 +135,7 @@ fn all_headers(endpoint: &Endpoint, of_wire: &[(&str, &str)]) -> Result<HeaderMa
         set(name, value, false)?;
     }
     if let Some(key) = &endpoint.api_key {
-        let (name, value) = endpoint.wire.key_header(key.expose());
+        let (name, value) = endpoint.auth.header(key.expose());
         set(name, &value, true)?;
     }
     for (name, value) in &endpoint.headers {

@@ -113,3 +113,84 @@ fn a_model_that_only_thought_is_said_to_have_done_so() {
         assert_eq!(out.stdout, "");
     }
 }
+
+#[test]
+fn a_key_is_shown_the_way_the_provider_wants_it() {
+    for (wire, auth, bearer) in [
+        ("anthropic", None, false),
+        ("anthropic", Some("bearer"), true),
+        ("openai-chat", None, true),
+        ("openai-chat", Some("x-api-key"), false),
+    ] {
+        let server = ModelServer::start_with([match wire {
+            "anthropic" => Reply::anthropic().text("hi").done(),
+            _ => Reply::chat().text("hi").done(),
+        }]);
+        let auth = auth.map(|auth| format!("auth = \"{auth}\"\n")).unwrap_or_default();
+        let config = format!(
+            "model = \"lab/m\"\n[providers.lab]\nwire = \"{wire}\"\nbase_url = \"{}\"\napi_key_env = \"LAB_KEY\"\n{auth}",
+            server.url()
+        );
+        let zdx = place().config(&config).env("LAB_KEY", "sk-lab-1234567");
+        zdx.run(["exec", "-p", "go"]).success();
+        let call = &server.calls()[0];
+        let shown = (call.header("authorization"), call.header("x-api-key"));
+        let expected =
+            if bearer { (Some("Bearer sk-lab-1234567"), None) } else { (None, Some("sk-lab-1234567")) };
+        assert_eq!(shown, expected, "{wire} {auth}");
+    }
+    let wrong = place().config("[providers.lab]\nauth = \"basic\"\n").run(["exec", "-p", "go"]);
+    assert!(wrong.stderr.contains("bearer, x-api-key"), "{}", wrong.stderr);
+}
+
+/// vLLM reads no other name than its own.
+#[test]
+fn thinking_goes_back_under_the_name_it_came_by() {
+    for (field, other) in [("reasoning", "reasoning_content"), ("reasoning_content", "reasoning")] {
+        let server = ModelServer::start_with([
+            Reply::chat()
+                .reasoning_field(field)
+                .reasoning("hm")
+                .tool_call("c1", "bash", json!({"command": "true"}))
+                .done(),
+            Reply::chat().text("done").done(),
+        ]);
+        with_model(&server).run(["exec", "-p", "go"]).success();
+        let calls = server.calls();
+        let said = calls[1].messages().iter().find(|message| message["role"] == "assistant").unwrap();
+        assert_eq!((said[field].as_str(), said.get(other)), (Some("hm"), None), "{said}");
+    }
+}
+
+#[test]
+fn models_are_listed_with_what_they_hold() {
+    let server = ModelServer::start();
+    let models = json!({"data": [
+        {"id": "tiny", "meta": {"n_ctx": 4096, "n_ctx_train": 32768}}, {"id": "qwen3-coder", "max_model_len": 262144}, {"id": "mute"},
+    ]});
+    server.models(Reply::status(200).json(models));
+    let out = with_model(&server).run(["models"]).success();
+    assert_eq!(out.stdout, "test/tiny         4096 tokens\ntest/qwen3-coder  262144 tokens\ntest/mute\n");
+}
+
+#[test]
+fn hints_are_given_once_and_name_the_way_out() {
+    let closed = place().config(
+        "model = \"lab/m\"\nretries = 0\n[providers.lab]\nwire = \"openai-chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\n",
+    );
+    let out = closed.run(["exec", "-p", "go"]).expect_code(1);
+    assert_eq!(out.stderr.matches("is the server running").count(), 1, "{}", out.stderr);
+
+    let refused = |reply: Reply| {
+        let server = ModelServer::start_with([reply]);
+        with_model(&server).run(["exec", "-p", "go"]).expect_code(1).stderr
+    };
+    let locked = refused(quirks::wants_a_key());
+    assert!(locked.contains("no key was sent") && !locked.contains("check the key"), "{locked}");
+    let unknown = refused(
+        Reply::status(400).json(json!({"error": {"message": "Invalid model name passed in model=x"}})),
+    );
+    assert!(unknown.contains("`zdx models --provider test` lists"), "{unknown}");
+    let jinja = refused(quirks::tools_need_jinja());
+    assert!(jinja.contains("start llama.cpp's server with --jinja"), "{jinja}");
+}

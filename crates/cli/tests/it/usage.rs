@@ -54,7 +54,7 @@ fn scripts_for_shells_and_man_are_generated() {
 fn models_are_listed_as_they_are_chosen() {
     let server = ModelServer::start();
     let zdx = place().chat(&server);
-    assert_eq!(zdx.run(["models"]).success().stdout, "test/scripted\n");
+    assert_eq!(zdx.run(["models"]).success().stdout, "test/scripted  32768 tokens\n");
     let listed = zdx.run(["--format", "json", "models", "--provider", "test"]).success().json_lines();
     assert_eq!(listed[0]["model"], "test/scripted");
     let unknown = zdx.run(["models", "--provider", "nope"]).expect_code(1);

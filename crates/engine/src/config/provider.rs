@@ -7,7 +7,7 @@ use super::tree::{Node, Shape, Table};
 const NAMELESS: &str = "local";
 
 /// Keys that make `provider` one provider's own table rather than a table of providers by name.
-const OWN_KEYS: [&str; 10] = [
+const OWN_KEYS: [&str; 11] = [
     "models",
     "base_url",
     "baseURL",
@@ -15,6 +15,7 @@ const OWN_KEYS: [&str; 10] = [
     "options",
     "wire",
     "api_key_env",
+    "auth",
     "id",
     "headers",
     "ca_file",

@@ -128,6 +128,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("providers.*.base_url", Url, User),
     key("providers.*.base_url_env", Variables, User),
     key("providers.*.api_key_env", Variables, User),
+    key("providers.*.auth", OneOf(&["bearer", "x-api-key"]), User),
     key("providers.*.headers.*", Header, User),
     key("providers.*.ca_file", Path, User),
     key("models.*.context_limit", Whole { min: 1, max: u64::MAX }, User),

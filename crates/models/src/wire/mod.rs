@@ -27,6 +27,24 @@ pub enum Wire {
     OpenaiChat,
 }
 
+/// How a key is shown. Some servers speak a wire but not its way to show keys (vLLM's Anthropic endpoint takes `bearer`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Auth {
+    Bearer,
+    XApiKey,
+}
+
+impl Auth {
+    /// The header and its value.
+    pub fn header(self, key: &str) -> (&'static str, String) {
+        match self {
+            Self::Bearer => ("authorization", format!("Bearer {key}")),
+            Self::XApiKey => ("x-api-key", key.to_owned()),
+        }
+    }
+}
+
 /// A request ready for the HTTP driver, which adds the base URL and the vendor's own headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpRequest {
@@ -80,11 +98,11 @@ impl Wire {
         Box::new(think::ThinkSplit::new(decoder, self, model))
     }
 
-    /// How a key is shown to this wire's servers.
-    pub fn key_header(self, key: &str) -> (&'static str, String) {
+    /// How a key is shown to this wire's servers, unless a provider's entry says otherwise.
+    pub fn auth(self) -> Auth {
         match self {
-            Self::Anthropic => ("x-api-key", key.to_owned()),
-            Self::OpenaiChat => ("authorization", format!("Bearer {key}")),
+            Self::Anthropic => Auth::XApiKey,
+            Self::OpenaiChat => Auth::Bearer,
         }
     }
 

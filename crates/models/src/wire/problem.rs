@@ -117,7 +117,8 @@ pub(crate) fn classify(
     let should_retry = match header("x-should-retry").as_deref().map(str::trim) {
         Some("true") => Some(true),
         Some("false") => Some(false),
-        _ => None,
+        // llama.cpp calls it an error of its own that it was started without an option: it stays so.
+        _ => problem.message.contains("requires --jinja").then_some(false),
     };
     let retry_after = retry_after(header, now);
     ModelError::Status { status, message: problem.message, kind: problem.kind, retry_after, should_retry }
@@ -183,7 +184,7 @@ fn meaning(status: u16) -> &'static str {
         401 => "it wants a valid key",
         402 => "the account has no credit",
         403 => "the key may not do this",
-        404 => "there is no such address or model; are base URL and model right?",
+        404 => "there is no such address or model",
         408 | 504 => "it took too long",
         413 => "the request is too large",
         429 => "too many requests",

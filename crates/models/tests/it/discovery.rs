@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use zdx_models::{Client, Discovered, discover};
-use zdx_testkit::{ModelServer, Reply, Step};
+use zdx_models::{Client, Discovered, Discovery, discover};
+use zdx_testkit::{ModelServer, Reply, Step, quirks};
 
 use crate::talk::PATIENT;
 
@@ -20,8 +20,10 @@ fn offering(ids: &[&str]) -> ModelServer {
 }
 
 async fn found(servers: &[(&str, u16)]) -> Option<(String, String)> {
-    let Discovered { endpoint, .. } = discover(&Client::new(PATIENT), servers).await?;
-    Some((endpoint.provider, endpoint.model))
+    match discover(&Client::new(PATIENT), servers).await {
+        Discovery::Found(Discovered { endpoint, .. }) => Some((endpoint.provider, endpoint.model)),
+        Discovery::WantsKey { .. } | Discovery::Nobody => None,
+    }
 }
 
 #[tokio::test]
@@ -34,7 +36,7 @@ async fn nobody_there_is_known_at_once() {
     ];
     let client = Client::new(PATIENT);
     let started = Instant::now();
-    assert_eq!(discover(&client, &servers).await, None);
+    assert_eq!(discover(&client, &servers).await, Discovery::Nobody);
     assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
 }
 
@@ -43,7 +45,7 @@ async fn the_first_in_order_that_offers_a_model_is_taken() {
     let (b, c) = (offering(&["b-1", "b-2"]), offering(&["c-1"]));
     let servers = [("vllm", free_port()), ("llamacpp", b.port()), ("ollama", c.port())];
     assert_eq!(found(&servers).await, Some(("llamacpp".into(), "b-1".into())));
-    let taken = discover(&Client::new(PATIENT), &servers).await.unwrap();
+    let Discovery::Found(taken) = discover(&Client::new(PATIENT), &servers).await else { panic!("found") };
     assert_eq!(taken.context_limit, Some(4096));
     assert_eq!(taken.endpoint.base_url, format!("http://127.0.0.1:{}/v1", b.port()));
     // Nobody is shown a key, and nothing but the list is asked for.
@@ -79,4 +81,17 @@ async fn a_silent_listener_is_not_waited_for_long() {
         Some(("ollama".into(), "g".into()))
     );
     assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_server_that_wants_a_key_is_named_unless_another_offers_a_model() {
+    let (locked, forbidden) = (ModelServer::start(), ModelServer::start());
+    locked.models(quirks::wants_a_key());
+    forbidden.models(Reply::status(403));
+    let servers = [("vllm", free_port()), ("llamacpp", locked.port()), ("ollama", forbidden.port())];
+    let wants = Discovery::WantsKey { provider: "llamacpp".to_owned(), port: locked.port() };
+    assert_eq!(discover(&Client::new(PATIENT), &servers).await, wants);
+    let open = offering(&["g"]);
+    let servers = [("llamacpp", locked.port()), ("lmstudio", open.port())];
+    assert_eq!(found(&servers).await, Some(("lmstudio".into(), "g".into())));
 }
