@@ -59,6 +59,7 @@ fn an_answer_that_comes_only_whole_is_taken_whole() {
     let server = ModelServer::start_with([quirks::empty_stream(), Reply::chat().text("Here.").whole()]);
     let out = with_model(&server).run(["exec", "-p", "go"]).success();
     assert_eq!(out.stdout, "Here.\n");
+    assert_eq!(server.calls()[1].body["stream"], false);
 }
 
 #[test]
