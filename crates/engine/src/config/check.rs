@@ -25,6 +25,8 @@ pub(super) enum What {
 /// Where relative paths start and what `~` means.
 pub(super) struct Places<'a> {
     pub folder: &'a Path,
+    /// Where `instructions` start: in a project's configuration they are files of the project.
+    pub instructions: &'a Path,
     pub home: Option<&'a Path>,
 }
 
@@ -33,7 +35,7 @@ pub(super) fn check(kind: ValueKind, node: &Node, places: &Places) -> Result<Opt
     let value = match kind {
         ValueKind::Text => text(node)?.into(),
         ValueKind::Url => url(node)?.into(),
-        ValueKind::Path => path(node, places)?,
+        ValueKind::Path => path(node, places.folder, places.home)?,
         ValueKind::Flag => flag(node)?,
         ValueKind::Whole { min, max } => whole(node, min, max)?,
         ValueKind::Number { min, max } => number(node, min, max)?,
@@ -41,7 +43,7 @@ pub(super) fn check(kind: ValueKind, node: &Node, places: &Places) -> Result<Opt
         ValueKind::Wire => wire(node)?,
         ValueKind::Header => header(node)?,
         ValueKind::Texts | ValueKind::MoreTexts => list(node, |item| Ok(text(item)?.into()))?,
-        ValueKind::MorePaths => list(node, |item| path(item, places))?,
+        ValueKind::MorePaths => list(node, |item| path(item, places.instructions, places.home))?,
         ValueKind::Variables => variables(node)?,
         ValueKind::Rules => rules(node)?,
         ValueKind::Open => open(node)?,
@@ -73,15 +75,15 @@ fn url(node: &Node) -> Result<&str, Problem> {
     }
 }
 
-fn path(node: &Node, places: &Places) -> Result<Value, Problem> {
+fn path(node: &Node, folder: &Path, home: Option<&Path>) -> Result<Value, Problem> {
     let written = text(node)?;
     if written.is_empty() {
         return Ok("".into());
     }
-    let path = match (written.strip_prefix("~/"), places.home) {
+    let path = match (written.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         (Some(_), None) => return Err(wrong(node, "~ has no meaning here, HOME is not set".to_owned())),
-        (None, _) => places.folder.join(written),
+        (None, _) => folder.join(written),
     };
     match path.into_os_string().into_string() {
         Ok(path) => Ok(path.into()),

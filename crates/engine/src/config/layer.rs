@@ -102,7 +102,12 @@ fn project_file(paths: &Paths, root: &Path) -> Result<Option<PathBuf>, ConfigErr
     Ok(file.filter(|file| !is_global(file)))
 }
 
-pub(super) fn parse(config: &ConfigBytes, home: Option<&Path>) -> Result<FileLayer, ConfigError> {
+/// `project` is the folder whose configuration it is, if it is a project's.
+pub(super) fn parse(
+    config: &ConfigBytes,
+    home: Option<&Path>,
+    project: Option<&Path>,
+) -> Result<FileLayer, ConfigError> {
     let file = config.file.as_path();
     let text = text(config)?;
     let format = match file.extension().and_then(|extension| extension.to_str()) {
@@ -117,7 +122,12 @@ pub(super) fn parse(config: &ConfigBytes, home: Option<&Path>) -> Result<FileLay
         message: error.message,
     })?;
     let folder = file.parent().unwrap_or(Path::new("/"));
-    let mut walk = Walk { file, places: Places { folder, home }, found: Vec::new(), unknown: Vec::new() };
+    let mut walk = Walk {
+        file,
+        places: Places { folder, instructions: project.unwrap_or(folder), home },
+        found: Vec::new(),
+        unknown: Vec::new(),
+    };
     walk.table(&mut Vec::new(), &provider::rewrite(root))?;
     let notices = walk.unknown_notices();
     Ok(FileLayer { file: file.to_owned(), found: walk.found, notices })

@@ -52,10 +52,10 @@ pub(crate) fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
     };
     let home = input.paths.home();
     if let Some((file, named_by)) = global_file(input.paths)? {
-        stack.file(layer::parse(&layer::read(&file, named_by)?, home)?, Layer::Global, true);
+        stack.file(layer::parse(&layer::read(&file, named_by)?, home, None)?, Layer::Global, true);
     }
     if let Some(bytes) = input.project {
-        stack.file(layer::parse(bytes, home)?, Layer::Project, input.trusted);
+        stack.file(layer::parse(bytes, home, Some(input.root))?, Layer::Project, input.trusted);
     }
     stack.environment(input.env, home)?;
     stack.flags(input.flags, home)?;
@@ -197,7 +197,7 @@ impl Stack<'_> {
         home: Option<&Path>,
     ) -> Result<(), ConfigError> {
         let here = std::path::absolute(".").unwrap_or_default();
-        let checked = check::check(kind, &node, &Places { folder: &here, home })
+        let checked = check::check(kind, &node, &Places { folder: &here, instructions: &here, home })
             .map_err(|problem| layer::problem_at(source.to_string(), &path, problem.what))?;
         if let Some(value) = checked {
             self.merged.set(path, kind, value, source);

@@ -1,4 +1,4 @@
-//! `AGENTS.md` files from the farthest to the closest, and the instruction files that configuration names.
+//! `AGENTS.md` files (`CLAUDE.md` where a folder has none) from the farthest to the closest, and the instruction files that configuration names.
 //! A file that cannot be used costs a notice, never the session.
 
 use std::collections::HashSet;
@@ -10,6 +10,8 @@ use crate::config::{FileRef, Instruction};
 use crate::paths::{Paths, read_regular};
 
 const FILE_NAME: &str = "AGENTS.md";
+/// What other agents' users have instead.
+const FOREIGN_NAME: &str = "CLAUDE.md";
 const LARGEST_FILE: usize = 64 * 1024;
 
 const HEADING: &str = "# Project Context";
@@ -96,7 +98,12 @@ impl Sections {
 
 /// Where `AGENTS.md` may lie, the most general first.
 fn agents_files(paths: &Paths, root: &Path) -> Vec<Candidate> {
-    let own = |dir: &Path| Candidate { path: dir.join(FILE_NAME), confined_to: None, expected: false };
+    let named = |dir: &Path| {
+        let (own, foreign) = (dir.join(FILE_NAME), dir.join(FOREIGN_NAME));
+        // A link to nothing is a file that somebody wants told of.
+        if own.symlink_metadata().is_err() && foreign.is_file() { foreign } else { own }
+    };
+    let own = |dir: &Path| Candidate { path: named(dir), confined_to: None, expected: false };
     let foreign = |dir: &Path| Candidate { confined_to: Some(dir.to_owned()), ..own(dir) };
     let mut found = vec![own(paths.base())];
     // Compared as they really are: home is often a link, and so is a temporary folder.

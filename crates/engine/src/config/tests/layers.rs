@@ -145,7 +145,7 @@ fn lists_that_tighten_grow_and_others_are_replaced() {
     assert_eq!(config.dangerous_patterns, ["a", "b", "c"]);
     assert_eq!(config.whitelist, ["z"]);
     let files = instruction_files(&config);
-    assert_eq!(files, [world.base.join("g.md"), world.root.join(".zdx/p.md")]);
+    assert_eq!(files, [world.base.join("g.md"), world.root.join("p.md")]);
 }
 
 #[test]

@@ -137,12 +137,12 @@ fn an_untrusted_project_names_only_files_of_its_own() {
     fs::write(world.root.join("prompt.md"), "p").unwrap();
     std::os::unix::fs::symlink(world.home.join("id_rsa"), world.root.join(".zdx/link.md")).unwrap();
     for named in ["~/id_rsa", "../../home/id_rsa", "link.md", "/etc/passwd", "../../gone/../gone.md"] {
-        let text =
-            format!("system_prompt_file = \"{named}\"\ninstructions = [\"{named}\", \"../prompt.md\"]");
+        let inside = if named == "link.md" { ".zdx/link.md" } else { named };
+        let text = format!("system_prompt_file = \"{named}\"\ninstructions = [\"{inside}\", \"prompt.md\"]");
         fs::write(world.root.join(".zdx/config.toml"), text).unwrap();
         let resolved = world.resolve().unwrap();
         assert_eq!(resolved.config.system_prompt, SystemPrompt::BuiltIn, "{named}");
-        assert_eq!(instruction_files(&resolved.config), [world.root.join(".zdx/../prompt.md")], "{named}");
+        assert_eq!(instruction_files(&resolved.config), [world.root.join("prompt.md")], "{named}");
         let wants = world.wants();
         assert_eq!(wants.len(), 2, "{named}: {wants:?}");
         assert!(wants.iter().all(|want| want.contains("leads out of the project")), "{wants:?}");

@@ -207,3 +207,20 @@ fn instruction_files_come_last_and_are_missed_when_absent() {
     assert!(!context.text.contains("planted"));
     assert!(context.text.ends_with("\n\nrules\n\n## c:1\n\ntold\n"), "{}", context.text);
 }
+
+#[test]
+fn claude_md_stands_in_where_a_folder_has_no_agents_md() {
+    let world = World::new();
+    let home = world.write("home/CLAUDE.md", "home's");
+    world.write("home/work/CLAUDE.md", "passed over");
+    let work = world.write("home/work/AGENTS.md", "work's");
+    let repo = world.write("home/work/repo/CLAUDE.md", "repo's");
+    let context = world.load();
+    assert_eq!(context.loaded, [home, work, repo]);
+    assert!(context.text.contains("repo's") && !context.text.contains("passed over"), "{}", context.text);
+    fs::remove_file(world.root.join("CLAUDE.md")).unwrap();
+    let outside = world.write("home/secret.md", "planted");
+    symlink(outside, world.root.join("CLAUDE.md")).unwrap();
+    let context = world.load();
+    assert!(!context.text.contains("planted") && context.notices.len() == 1, "{:?}", context.notices);
+}
