@@ -151,6 +151,10 @@ fn line(event: &Event) -> Option<(Level, String)> {
         Event::Pruned { calls, bytes } => {
             (Level::Info, format!("pruned calls={} bytes={bytes}", calls.len()))
         }
+        Event::InputCut { cuts } => {
+            let was: usize = cuts.iter().map(|cut| cut.was).sum();
+            (Level::Info, format!("input cut texts={} bytes={was}", cuts.len()))
+        }
         Event::Compacted(_) => (Level::Info, "compacted".to_owned()),
         Event::Retrying { attempt, of, delay_ms, reason, continues } => {
             let way = if *continues { "go on" } else { "retry" };

@@ -190,6 +190,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         // Made from what was masked when it was said.
         | Event::Compacted(_)
         | Event::Pruned { .. }
+        | Event::InputCut { .. }
         | Event::ContextUsage(_)
         | Event::UsageReported(_)
         | Event::Interrupted => false,

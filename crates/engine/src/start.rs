@@ -16,7 +16,7 @@ use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, ErrorKind, Event, Level, Transcript, slash};
 
 use crate::backend::Backend;
-use crate::backend::native::{self, Native, Validation};
+use crate::backend::native::{self, Limits, Native, Validation};
 use crate::cache::Cache;
 use crate::call::{Approvals, CallContext};
 use crate::config::Config;
@@ -153,7 +153,8 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         denied: AtomicU32::default(),
     });
     let calls = CallContext { registry: Arc::new(with_tasks(registry, &subagents, &policy)), ..calls };
-    let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen };
+    let limits = limits(&setup, &config);
+    let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen, limits };
     let backend = match scripted {
         Some(scripted) => scripted,
         None => Backend::Native(Box::new(native(&setup, seed, &persona, &calls.registry, &root))),
@@ -297,9 +298,12 @@ fn guarded(
 }
 
 fn native(setup: &Setup, seed: native::Seed, persona: &Persona, registry: &Registry, root: &Path) -> Native {
-    let config = Arc::clone(&seed.config);
+    let validation = Validation::choose(&seed.config, root, setup.person);
+    Native::new(seed, persona, registry).with(validation)
+}
+
+/// What servers said of their models, for a while.
+fn limits(setup: &Setup, config: &Config) -> Limits {
     let ttl = Duration::from_secs(u64::from(config.cache.ttl_hours) * 3600);
-    let cache = Cache::new(setup.paths.cache(config.cache.dir.as_deref()), ttl);
-    let validation = Validation::choose(&config, root, setup.person);
-    Native::new(seed, persona, registry).with(validation, cache)
+    Limits::new(Cache::new(setup.paths.cache(config.cache.dir.as_deref()), ttl))
 }

@@ -31,12 +31,12 @@ impl Prompt {
         self.text.get(self.typed..).unwrap_or_default().trim_start_matches('\n')
     }
 
-    /// Whether this asks for work of several steps, by its form alone: lists, joined clauses, length. A single
-    /// question never does.
+    /// Whether this asks for work of several steps, by the form of what was typed: lists, joined clauses, length. A single
+    /// question never does, nor does anything that came in through a pipe.
     pub fn is_multi_step(&self) -> bool {
         const JOINTS: [&str; 9] =
             [" and then ", " then ", "after that", "afterwards", "finally", "然后", "接着", "最后", "之后"];
-        let text = self.text.trim().to_lowercase();
+        let text = self.typed().trim().to_lowercase();
         let listed = |line: &str| {
             let line = line.trim_start();
             let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -13,7 +13,7 @@ use crate::compaction::{Compacted, Compaction, ContextUsage};
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{Approval, ApprovalRequest, Decision, Preview, RequestId};
 use crate::query::Reply;
-use crate::record::{self, Record, Shell};
+use crate::record::{self, InputCut, Record, Shell};
 use crate::todo::Todo;
 use crate::tool::{CallKind, CallOrigin, Location, Signature, ToolCall, ToolOutput};
 use crate::trust::TrustRequest;
@@ -170,6 +170,10 @@ pub enum Event {
     Pruned {
         calls: Vec<String>,
         bytes: u64,
+    },
+    /// Input of this turn was too large after all: the next request has its beginning and end only.
+    InputCut {
+        cuts: Vec<InputCut>,
     },
     /// After each turn.
     ContextUsage(ContextUsage),
@@ -410,6 +414,7 @@ impl Event {
             Self::Compacted(Compacted(compaction)) => {
                 Record::Compaction(Box::new(Compaction { ts, ..Compaction::clone(compaction) }))
             }
+            Self::InputCut { cuts } => Record::Cut(record::Cut { cuts: cuts.clone(), ts }),
             Self::Pruned { calls, bytes } => {
                 Record::Prune(record::Prune { calls: calls.clone(), bytes: *bytes, ts })
             }

@@ -39,7 +39,7 @@ pub use policy::{
     Target, Verdict,
 };
 pub use query::{Query, Reply};
-pub use record::{Record, SCHEMA_VERSION};
+pub use record::{InputCut, Record, SCHEMA_VERSION};
 pub use redact::Redactor;
 pub use retold::Retold;
 pub use todo::{Todo, TodoStatus};

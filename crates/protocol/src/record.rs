@@ -42,6 +42,7 @@ pub enum Record {
     Error(ErrorRecord),
     Compaction(Box<Compaction>),
     Prune(Prune),
+    Cut(Cut),
     #[serde(untagged)]
     Unknown(UnknownRecord),
 }
@@ -275,6 +276,28 @@ pub struct Prune {
     pub ts: Timestamp,
 }
 
+/// Input of the running turn that turned out too large: head and tail stay in the context, the file keeps it whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cut {
+    pub cuts: Vec<InputCut>,
+    #[serde(serialize_with = "stamp")]
+    pub ts: Timestamp,
+}
+
+/// One text of the context and what stands in its place from here on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputCut {
+    /// Which message of the context, and which part of it.
+    pub message: usize,
+    pub part: usize,
+    /// How long it was: if it is not, this is another context and nothing is cut.
+    pub was: usize,
+    pub text: String,
+    /// Where the whole of it can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
 impl Record {
     /// Reads one line, with or without its newline. The type is looked at first, then the line is read once into
     /// that type: a tagged enum would buffer every line twice.
@@ -300,6 +323,7 @@ impl Record {
             "error" => read(line, Self::Error),
             "compaction" => read(line, |compaction| Self::Compaction(Box::new(compaction))),
             "prune" => read(line, Self::Prune),
+            "cut" => read(line, Self::Cut),
             _ => read(line, |raw| Self::Unknown(UnknownRecord(raw))),
         }
     }

@@ -167,6 +167,7 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             let message = crate::display::context::compacted(&compaction);
             weighed(Event::Notice { level: NoticeLevel::Info, message }, 0)
         }
+        Entry::Cut(cut) => weighed(Event::InputCut { cuts: cut.cuts }, 0),
         Entry::Pruned(prune) => weighed(Event::Pruned { calls: prune.calls, bytes: prune.bytes }, 0),
         Entry::Meta(_)
         | Entry::Approval(_)

@@ -22,6 +22,7 @@ use crate::tool::{Arguments, ToolError, ToolOutput};
 pub use compacted::pruned_output;
 pub use entry::{Entries, Entry, Place};
 use history::History;
+pub use history::OpenInput;
 pub use size::{ContextSize, of_output, of_value, weight};
 pub use turns::Turns;
 
@@ -118,6 +119,7 @@ impl Transcript {
             }
             Entry::Compacted(compaction) => self.apply_compaction(compaction),
             Entry::Pruned(prune) => self.apply_prune(&prune.calls),
+            Entry::Cut(cut) => self.apply_cut(cut.cuts),
             Entry::Approval(approval) => {
                 // What a project was granted is kept outside, where it can be revoked for every session.
                 if approval.decision == (Decision::AllowAlways { scope: GrantScope::Session }) {

@@ -73,6 +73,7 @@ impl Account {
             | Entry::Ran { .. }
             | Entry::Thought(_)
             | Entry::Result { .. }
+            | Entry::Cut(_)
             | Entry::Interrupted
             | Entry::Error(_)
             | Entry::Model(_)

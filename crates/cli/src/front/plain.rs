@@ -123,6 +123,7 @@ impl Plain {
                 self.status(&format!("model: {model}"), page);
             }
             Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
+            Event::InputCut { cuts } => self.status(&context::cut(cuts), page),
             Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
             Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
             Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),

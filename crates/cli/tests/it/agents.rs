@@ -151,8 +151,10 @@ fn mentioned_files_go_before_the_prompt() {
     let out = zdx.run(["exec", "-p", "explain @src/a.rs and mail me@example.org"]).success();
     let request = &server.calls()[0];
     let attached = request.messages().iter().find(|m| m["content"].to_string().contains("fn main")).unwrap();
-    assert_eq!(attached["role"], "system");
-    assert!(attached["content"].as_str().unwrap().starts_with("@file:src/a.rs\n"), "{attached}");
+    // Recorded as what it is, said as the user's: servers take no system message in the middle of a conversation.
+    assert_eq!(attached["role"], "user");
+    let content = attached["content"].as_str().unwrap();
+    assert!(content.starts_with("@file:src/a.rs\nfn main() {}\n\n\nexplain @src/a.rs"), "{content}");
     let kinds: Vec<_> = out.records.iter().map(|r| (r["type"].clone(), r["role"].clone())).collect();
     assert_eq!(kinds[1], (json!("message"), json!("system")));
     assert_eq!(kinds[2], (json!("message"), json!("user")));

@@ -1,7 +1,7 @@
 //! A conversation that does not fit its model: what is asked, what is kept, and that nothing the user said is lost.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use zdx_testkit::{ModelServer, Reply, Request, Zdx};
@@ -287,35 +287,6 @@ fn a_conversation_that_can_never_fit_fails_after_one_try() {
     let out = zdx.run(["exec", "-p", "hi"]).expect_code(1);
     assert!(out.stderr.contains("/compact"), "{}", out.stderr);
     assert!(server.calls().len() <= 2, "{}", server.calls().len());
-}
-
-#[test]
-fn the_limit_is_asked_for_once_and_only_when_it_matters() {
-    let server = ModelServer::start();
-    server.models(Reply::status(200).json(json!({"data": [{"id": "scripted", "max_model_len": 1_000_000}]})));
-    let step = AtomicUsize::new(0);
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    server.always(move |request| {
-        seen.lock().unwrap().push(tokens(request));
-        let n = step.fetch_add(1, Ordering::SeqCst);
-        let reply = Reply::chat().usage(tokens(request), 10);
-        let input = json!({"path": format!("f{n}")});
-        if n == 7 {
-            reply.text("done").done()
-        } else {
-            reply.tool_call(&format!("c{n}"), "read", input).done()
-        }
-    });
-    let zdx = place().chat(&server);
-    for n in 0..8 {
-        zdx.write(format!("f{n}"), format!("{n} {}\n", "x".repeat(90)).repeat(220));
-    }
-    let out = zdx.run(["exec", "-p", "read them all"]).success();
-    let listed: Vec<_> = server.requests().iter().map(|r| r.method == "GET").collect();
-    assert_eq!(listed.iter().filter(|get| **get).count(), 1);
-    let at = listed.iter().position(|get| *get).unwrap();
-    assert!(at >= 3, "asked too early: {listed:?}");
-    assert!(out.records_of("compaction").is_empty() && out.records_of("prune").is_empty());
 }
 
 #[test]

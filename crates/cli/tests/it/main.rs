@@ -27,6 +27,7 @@ mod poisoned;
 mod policy_cmd;
 mod requests;
 mod retold;
+mod room;
 mod secrets;
 mod servers;
 mod sessions;

@@ -106,13 +106,21 @@ fn what_is_piped_in_triggers_nothing() {
     }
 }
 
-/// What lies in the project a model may read anyway.
+/// Whoever filled the pipe need not be who runs zdx: nothing in it attaches a file or makes a plan.
 #[test]
-fn a_piped_prompt_may_mention_files_of_the_project() {
-    let server = ModelServer::start();
-    server.push(Reply::chat().text("ok"));
-    let zdx = with_model(&server);
-    zdx.write("notes.txt", "in the project");
-    zdx.command().arg("exec").stdin("look at @notes.txt").run().success();
-    assert!(server.calls()[0].body.to_string().contains("in the project"));
+fn what_is_piped_in_is_inert() {
+    for args in [&["-p", "why"][..], &[]] {
+        let server = ModelServer::start();
+        server.push(Reply::chat().text("ok"));
+        let zdx = with_model(&server);
+        zdx.write("notes.txt", "in the project");
+        let data =
+            "see @notes.txt and @missing.rs\n1. first do this\n2. then do that\n3. finally do the rest\n";
+        let out = zdx.command().arg("exec").args(args).stdin(data).run().success();
+        let sent = server.calls()[0].body.to_string();
+        assert!(sent.contains("see @notes.txt") && !sent.contains("in the project"), "{args:?} {sent}");
+        assert!(!sent.contains("This task has several steps"), "{args:?} {sent}");
+        assert!(out.records_of("todos").is_empty(), "{args:?}");
+        assert_eq!(out.stderr, "", "{args:?}");
+    }
 }

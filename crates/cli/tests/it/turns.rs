@@ -138,7 +138,7 @@ fn the_first_request_is_small_and_the_only_one() {
     let server = ModelServer::start_with([Reply::chat().text("hi").done()]);
     let zdx = place().chat(&server);
     zdx.run(["exec", "-p", "hello"]).success();
-    let requests = server.requests();
+    let requests = server.calls();
     assert_eq!(requests.len(), 1, "no request that the turn does not need");
     let size = requests[0].raw.len();
     assert!(size <= 12_000, "{size} bytes");

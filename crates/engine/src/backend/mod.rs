@@ -129,6 +129,15 @@ impl View {
         }
     }
 
+    /// What the input of the next turn may weigh, beside a conversation of this size. `None`: nobody can say.
+    pub(crate) fn input_bytes(&self, size: ContextSize) -> Option<usize> {
+        match self {
+            Self::Native(view) => Some(view.input_bytes(size)),
+            #[cfg(feature = "testing")]
+            Self::Test => None,
+        }
+    }
+
     /// What else could answer. `None`: nobody can say.
     pub(crate) async fn models(&self) -> Option<Result<Vec<ModelOffer>, ModelError>> {
         match self {

@@ -6,14 +6,18 @@ use zdx_protocol::compaction::Measured;
 use zdx_protocol::transcript::{ContextSize, of_value};
 use zdx_protocol::{Breakdown, ContextUsage, ToolSpec, Usage};
 
-use super::refusal;
+use super::refusal::{self, Counted};
 use crate::config::Config;
 use crate::models::Chosen;
 
 /// Measured over code and prose, three bytes a token is a cautious guess for all tokenizers we meet.
 const BYTES_PER_TOKEN: f64 = 3.0;
+/// Prose at its lightest: what is too long even so certainly does not fit.
+const LIGHTEST: f64 = 5.0;
 /// A report outside of this is a server that does not count, or counts something else.
 const CREDIBLE: std::ops::RangeInclusive<f64> = 1.0..=16.0;
+/// Digits and signs are a token each. Below this it is not the text that is heavy.
+const DENSEST: f64 = 0.5;
 /// An answer shorter than this is of no use; rather let the server refuse.
 const LEAST_ANSWER: u64 = 256;
 /// When nobody knows what a model can hold.
@@ -29,12 +33,12 @@ const COMPACT_PERCENT: u64 = 85;
 pub(crate) struct Budget {
     /// Tokens the model can hold, when somebody knows.
     limit: Option<u64>,
+    /// Never more than this, whatever a server says: the user's own word.
+    configured: Option<u64>,
     /// The most an answer may use.
     max_tokens: u32,
-    /// The server was asked for the limit: once is enough.
-    asked: bool,
-    /// What a token weighs by a refusal's own count.
-    refused_ratio: Option<f64>,
+    /// Bytes a token of this conversation, where refusals showed that it is denser than thought.
+    dense: Option<f64>,
 }
 
 /// What a refusal as too long calls for.
@@ -52,21 +56,18 @@ impl Budget {
         let entry = config.model_entry(&endpoint.provider, &endpoint.model);
         Self {
             limit: entry.context_limit.or(chosen.context_limit),
+            configured: entry.context_limit,
             max_tokens: entry.max_tokens.unwrap_or(config.max_tokens),
-            asked: false,
-            refused_ratio: None,
+            dense: None,
         }
     }
 
-    /// Whether it is time to ask the server what its model can hold. True once.
-    pub(crate) fn wants_limit(&mut self, gauge: &Gauge) -> bool {
-        let wants = self.limit.is_none() && !self.asked && gauge.should_prune();
-        self.asked |= wants;
-        wants
+    pub(crate) fn knows_limit(&self) -> bool {
+        self.limit.is_some()
     }
 
     pub(crate) fn set_limit(&mut self, limit: u64) {
-        self.limit = Some(limit);
+        self.limit = Some(self.configured.map_or(limit, |most| most.min(limit)));
     }
 
     /// An answer stopped for want of room, before it had the tokens that it was given: the context it was written into
@@ -86,25 +87,59 @@ impl Budget {
         is_size.then(|| *self.limit.insert(size))
     }
 
-    /// Learns from a server's refusal: the limit if it names one, else that it is less than what was sent.
-    pub(crate) fn learn(&mut self, message: &str, gauge: &Gauge) -> Lesson {
+    /// A server took what came since a refusal: bit by bit its count is believed again.
+    pub(crate) fn relax(&mut self) {
+        self.dense = self.dense.map(|dense| dense * 1.25).filter(|dense| *dense < BYTES_PER_TOKEN);
+    }
+
+    /// Whether a refusal says how much the model can hold.
+    pub(crate) fn is_named(message: &str) -> bool {
+        refusal::read(message).limit.is_some()
+    }
+
+    /// Learns from a server's refusal: the limit if it names one, else that it is less than what was sent; and what a
+    /// token weighs, if the request was refused although it should have fitted. Also the limit as the server named it.
+    pub(crate) fn learn(&mut self, message: &str, gauge: &Gauge) -> (Lesson, Option<u64>) {
         let said = refusal::read(message);
-        let used = said.used.unwrap_or(gauge.used);
-        if let Some(used) = said.used.filter(|used| *used > 0) {
-            self.refused_ratio = Some((gauge.bytes_sent() as f64 / used as f64).max(*CREDIBLE.start()));
-        }
-        let Some(limit) = said.limit else {
+        let Some(named) = said.limit else {
             let less = gauge.used.saturating_sub(gauge.used / 10).max(LEAST_LIMIT);
             self.limit = Some(gauge.limit.min(less));
-            return Lesson::TooFull;
+            self.learn_density(said.used, less, gauge);
+            return (Lesson::TooFull, None);
         };
-        self.limit = Some(limit);
-        let left = limit.saturating_sub(used);
-        if left < LEAST_ANSWER || left >= u64::from(self.max_tokens) {
-            return Lesson::TooFull;
+        self.set_limit(named);
+        let used = match said.used {
+            Some(counted) => counted.least(),
+            None => gauge.used,
+        };
+        let left = named.saturating_sub(used);
+        if said.only_answer {
+            return (Lesson::AskForLess(self.shorter_answer(left.max(LEAST_ANSWER))), Some(named));
         }
-        // A margin, since the server counts its own template too.
-        Lesson::AskForLess(u32::try_from(left - left / 16).unwrap_or(self.max_tokens))
+        if left < LEAST_ANSWER || left >= u64::from(self.max_tokens) {
+            self.learn_density(said.used, named, gauge);
+            return (Lesson::TooFull, Some(named));
+        }
+        (Lesson::AskForLess(self.shorter_answer(left)), Some(named))
+    }
+
+    /// A margin, since the server counts its own template too.
+    fn shorter_answer(&self, left: u64) -> u32 {
+        u32::try_from(left - left / 16).unwrap_or(u32::MAX).min(self.max_tokens)
+    }
+
+    /// By the server's own count, less what system text and tools take; where it named only a bound that was thought
+    /// to be kept, half of what would just have reached it.
+    fn learn_density(&mut self, counted: Option<Counted>, limit: u64, gauge: &Gauge) {
+        let bytes = gauge.size.total() as f64;
+        let of_rest =
+            |tokens: u64| bytes / tokens.saturating_sub(gauge.fixed_tokens()).max(tokens / 8).max(1) as f64;
+        let dense = match counted {
+            Some(Counted::Exactly(tokens)) => of_rest(tokens),
+            Some(Counted::AtLeast(_)) | None if gauge.used <= limit => of_rest(limit).min(gauge.ratio) / 2.0,
+            Some(Counted::AtLeast(_)) | None => return,
+        };
+        self.dense = Some(dense.max(DENSEST)).filter(|dense| *dense < BYTES_PER_TOKEN).or(self.dense);
     }
 }
 
@@ -113,13 +148,16 @@ impl Budget {
 pub(crate) struct Gauge {
     pub limit: u64,
     pub used: u64,
+    /// As few as they can be.
+    at_least: u64,
     assumed: bool,
     max_tokens: u32,
     system: u64,
     tools: u64,
     size: ContextSize,
-    /// Bytes a token.
+    /// Bytes a token: of the conversation, and of system text and tools.
     ratio: f64,
+    fixed_ratio: f64,
 }
 
 /// What of the next request does not depend on the conversation.
@@ -127,7 +165,7 @@ pub(crate) struct Gauge {
 pub(crate) struct Frame {
     limit: Option<u64>,
     max_tokens: u32,
-    refused_ratio: Option<f64>,
+    dense: Option<f64>,
     system: u64,
     tools: u64,
 }
@@ -139,38 +177,41 @@ impl Frame {
 
     pub(crate) fn new(budget: &Budget, system: &str, tools: &[ToolSpec]) -> Self {
         let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + of_value(&tool.schema) + 60;
-        let Budget { limit, max_tokens, refused_ratio, .. } = *budget;
+        let Budget { limit, max_tokens, dense, .. } = *budget;
         let (system, tools) = (system.len() as u64, tools.iter().map(tool).sum::<usize>() as u64);
-        Self { limit, max_tokens, refused_ratio, system, tools }
+        Self { limit, max_tokens, dense, system, tools }
     }
 
     /// With a conversation of this size in it.
     pub(crate) fn gauge(self, size: ContextSize) -> Gauge {
-        let Self { limit, max_tokens, refused_ratio, system, tools } = self;
+        let Self { limit, max_tokens, dense, system, tools } = self;
         let fixed = system + tools;
         let by_report = size.learnt.and_then(|Measured { bytes, tokens }| {
             let ratio = (fixed + bytes) as f64 / tokens.max(1) as f64;
             CREDIBLE.contains(&ratio).then_some(ratio)
         });
-        let ratio = by_report.unwrap_or(BYTES_PER_TOKEN);
-        let ratio = refused_ratio.map_or(ratio, |refused| ratio.min(refused));
-        let used = match size.reported.filter(|_| by_report.is_some()) {
+        let fixed_ratio = by_report.unwrap_or(BYTES_PER_TOKEN);
+        let ratio = dense.map_or(fixed_ratio, |dense| fixed_ratio.min(dense));
+        let used = |ratio: f64, fixed_ratio: f64| match size.reported.filter(|_| by_report.is_some()) {
             Some(Measured { bytes, tokens }) => {
                 // Less than was reported when something left the context since.
                 let since = size.total() as f64 - bytes as f64;
                 (tokens as f64 + since / ratio).max(0.0)
             }
-            None => (fixed + size.total()) as f64 / ratio,
+            None => fixed as f64 / fixed_ratio + size.total() as f64 / ratio,
         };
+        let lightest = fixed_ratio.max(LIGHTEST);
         Gauge {
             limit: limit.unwrap_or(ASSUMED_LIMIT),
-            used: used.ceil() as u64,
+            used: used(ratio, fixed_ratio).ceil() as u64,
+            at_least: used(lightest, lightest) as u64,
             assumed: limit.is_none(),
             max_tokens,
             system,
             tools,
             size,
             ratio,
+            fixed_ratio,
         }
     }
 }
@@ -200,11 +241,25 @@ impl Gauge {
 
     /// System text and tools: what no compaction can make smaller.
     pub(crate) fn fixed_tokens(&self) -> u64 {
-        self.tokens(usize::try_from(self.system + self.tools).unwrap_or(usize::MAX))
+        ((self.system + self.tools) as f64 / self.fixed_ratio).ceil() as u64
     }
 
-    fn bytes_sent(&self) -> u64 {
-        self.system + self.tools + self.size.total()
+    /// There is room for an answer.
+    pub(crate) fn fits(&self) -> bool {
+        self.used + LEAST_ANSWER <= self.limit
+    }
+
+    /// Somebody knows the limit, and however light the text is it does not fit.
+    pub(crate) fn certainly_too_long(&self) -> bool {
+        !self.assumed && self.at_least > self.limit
+    }
+
+    /// What the input of one turn may weigh, prompt and attachments together, so that it can stay as it is while a model
+    /// works on it: at most half of the context, less where system text and tools leave less.
+    pub(crate) fn input_bytes(&self) -> usize {
+        let left = (self.limit * COMPACT_PERCENT / 100).saturating_sub(self.fixed_tokens());
+        let tokens = left.clamp(self.limit / 10, self.limit / 2);
+        (tokens as f64 * self.ratio.min(BYTES_PER_TOKEN)) as usize
     }
 
     /// What is left for an answer, less a margin for what an estimate cannot know.
@@ -240,7 +295,7 @@ impl Gauge {
 
 #[cfg(test)]
 pub(super) fn limited(limit: u64) -> Budget {
-    Budget { limit: Some(limit), max_tokens: 8192, asked: false, refused_ratio: None }
+    Budget { limit: Some(limit), configured: None, max_tokens: 8192, dense: None }
 }
 
 #[cfg(test)]
@@ -271,24 +326,70 @@ mod tests {
 
     #[test]
     fn a_refusal_teaches_what_is_left() {
-        let mut budget = Budget { limit: None, max_tokens: 8192, asked: false, refused_ratio: None };
+        let mut budget = Budget { limit: None, configured: None, max_tokens: 8192, dense: None };
         let message = "This model's maximum context length is 4096 tokens. However, you requested 8292 tokens \
                        (100 in the messages, 8192 in the completion).";
         let empty = gauge(&budget, &Transcript::default());
-        let Lesson::AskForLess(less) = budget.learn(message, &empty) else { panic!("it fits") };
+        let (Lesson::AskForLess(less), Some(4096)) = budget.learn(message, &empty) else { panic!("it fits") };
         assert!((3000..3996).contains(&less), "{less}");
         assert_eq!(budget.limit, Some(4096));
         assert_eq!(
             budget.learn("maximum context length is 4096 tokens, 4090 in the messages", &empty),
-            Lesson::TooFull
+            (Lesson::TooFull, Some(4096))
         );
+        let answer = "max_tokens=8192 cannot be greater than max_model_len=4096.";
+        let (Lesson::AskForLess(less), Some(4096)) = budget.learn(answer, &empty) else { panic!("it fits") };
+        assert!(less < 4096, "{less}");
+    }
+
+    /// 42 kB of digits, a token each, at a limit that nobody knew.
+    #[test]
+    fn a_refusal_teaches_what_a_token_weighs() {
+        let digits = fold(&[said(Role::User, 42_000)]);
+        let mut budget = Budget { limit: None, configured: None, max_tokens: 8192, dense: None };
+        let thought = gauge(&budget, &digits);
+        assert!(thought.used < 15_000);
+        let message =
+            "request (42024 tokens) exceeds the available context size (4096 tokens), try increasing it";
+        assert_eq!(budget.learn(message, &thought), (Lesson::TooFull, Some(4096)));
+        let known = gauge(&budget, &digits);
+        assert!((41_000..44_000).contains(&known.used), "{}", known.used);
+        assert!(known.input_bytes() < 2_100, "{}", known.input_bytes());
+        (0..9).for_each(|_| budget.relax());
+        assert!(gauge(&budget, &digits).used < 15_000, "what is light again is believed to be");
+    }
+
+    /// vLLM stops counting behind its limit: each refusal of what should have fitted halves what a token is thought to weigh.
+    #[test]
+    fn a_bound_teaches_by_halves() {
+        let message =
+            "maximum context length is 4096 tokens. However, your prompt contains at least 4097 input tokens";
+        let mut budget = limited(4096);
+        let mut sizes = Vec::new();
+        let mut bytes = 42_000;
+        for _ in 0..4 {
+            let full = gauge(&budget, &fold(&[said(Role::User, bytes)]));
+            assert_eq!(budget.learn(message, &full).0, Lesson::TooFull);
+            bytes = gauge(&budget, &Transcript::default()).input_bytes();
+            sizes.push(bytes);
+        }
+        assert_eq!(sizes, [6144, 1542, 1024, 1024], "down to half a byte a token");
+    }
+
+    #[test]
+    fn a_configured_limit_is_never_raised() {
+        let mut budget = Budget { configured: Some(4096), ..limited(4096) };
+        budget.set_limit(32_768);
+        assert_eq!(budget.limit, Some(4096));
+        budget.set_limit(2_048);
+        assert_eq!(budget.limit, Some(2_048));
     }
 
     #[test]
     fn a_refusal_without_numbers_bounds_the_limit_by_what_was_sent() {
         let mut budget = limited(100_000);
         let full = gauge(&budget, &fold(&[said(Role::User, 60_000)]));
-        assert_eq!(budget.learn("prompt is too long", &full), Lesson::TooFull);
+        assert_eq!(budget.learn("prompt is too long", &full), (Lesson::TooFull, None));
         assert!((17_000..20_000).contains(&budget.limit.unwrap()), "{:?}", budget.limit);
     }
 

@@ -7,7 +7,7 @@ use zdx_protocol::facts;
 use zdx_protocol::transcript::{of_output, of_value};
 
 /// Strings cut shorter than this say nothing any more.
-const LEAST_TEXT: usize = 240;
+pub(super) const LEAST_TEXT: usize = 240;
 /// What a result gets when the others of its answer have used everything up.
 const LEAST_RESULT: usize = 800;
 
@@ -43,9 +43,18 @@ impl Shares {
         of_output(output) <= self.share
     }
 
+    /// Whether `fit` would leave something out.
+    pub(crate) fn cuts(&self, output: &ToolOutput) -> bool {
+        of_output(output) > self.most()
+    }
+
+    fn most(&self) -> usize {
+        self.room.each.min(self.room.left).max(LEAST_RESULT).max(self.share)
+    }
+
     /// To be called for those within their share as they come, then for the larger ones in the order of the calls.
     pub(crate) fn fit(&mut self, output: ToolOutput, tool: &str) -> ToolOutput {
-        let output = fit(output, self.room.each.min(self.room.left).max(LEAST_RESULT).max(self.share), tool);
+        let output = fit(output, self.most(), tool);
         self.room.left = self.room.left.saturating_sub(of_output(&output));
         output
     }
@@ -104,7 +113,7 @@ fn hint(data: &Value, tool: &str) -> &'static str {
 }
 
 /// The length that strings may have so that all of them fit, if it leaves them something to say.
-fn longest_allowed(lengths: &[usize], room: usize) -> Option<usize> {
+pub(super) fn longest_allowed(lengths: &[usize], room: usize) -> Option<usize> {
     let fits = |longest: usize| lengths.iter().map(|len| (*len).min(longest)).sum::<usize>() <= room;
     let (mut low, mut high) = (0, room);
     while low < high {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 mod attach;
 
-pub(crate) use attach::{Attached, attach};
+pub(crate) use attach::{Attached, Attachment, attach};
 
 const LONGEST_PATH: usize = 4096;
 
@@ -66,7 +66,7 @@ pub(crate) enum What {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// `@path`: only counts when there is such a file, else it is ordinary text.
+    /// `@path`: only counts when there is such a file, else it is ordinary text; worth a word if it looks like one.
     Bare,
     /// `@file:path`: its absence is worth a word.
     Named,
@@ -105,12 +105,6 @@ fn slash(text: &str) -> Option<(&str, &str)> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':' | '.');
     let fits = name.starts_with(char::is_alphanumeric) && name.chars().all(plain);
     fits.then_some((name, args))
-}
-
-/// The same in data that nobody typed: files of the project alone, and no agent.
-pub(crate) fn mentions_in_data(data: &str) -> Vec<Mention> {
-    let mentions = mentions_in(data).into_iter().filter(|mention| !matches!(mention.what, What::Agent(_)));
-    mentions.map(|mention| Mention { author: Author::File, ..mention }).collect()
 }
 
 /// Everything that may be a mention, in order, none of it in code. All are taken for the user's words.

@@ -6,6 +6,7 @@ pub(crate) mod cap;
 pub(crate) mod compact;
 pub(crate) mod complete;
 mod globs;
+pub(crate) mod input;
 pub(crate) mod mentions;
 mod project;
 mod prompt;

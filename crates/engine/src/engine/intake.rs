@@ -4,12 +4,21 @@
 
 use std::sync::Arc;
 
-use zdx_protocol::display::format::count;
+use zdx_protocol::display::format::{count, size as bytes};
 use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnSummary, Usage};
 
 use super::Engine;
-use crate::context::mentions::{self, Attached, Input, Mention};
+use crate::context::input::{self, Fitted, Keep};
+use crate::context::mentions::{self, Attached, Attachment, Input, Mention};
+use crate::files::spill;
 use crate::library::Expanded;
+
+/// How long one text of a turn may be.
+#[derive(Clone, Copy)]
+struct Cut {
+    most: usize,
+    turn: u32,
+}
 
 /// What is left to do for a turn.
 pub(crate) enum Work {
@@ -55,11 +64,7 @@ impl Engine {
                 Work::Done(empty_summary(outcome))
             }
             Input::Command { name, args } => self.slash(prompt, &name, &args).await,
-            Input::Prompt { mut mentions, .. } => {
-                mentions.extend(mentions::mentions_in_data(prompt.data()));
-                self.attach(&mentions).await;
-                Work::Prompt(prompt)
-            }
+            Input::Prompt { mentions, .. } => Work::Prompt(self.bring_in(&mentions, prompt).await),
         }
     }
 
@@ -86,27 +91,76 @@ impl Engine {
         {
             self.complain(why).await;
         }
-        self.attach(&expanded.mentions()).await;
-        Work::Slash { expanded, data: prompt.data().to_owned() }
+        let data = Prompt::with_data("", prompt.data());
+        let data = self.bring_in(&expanded.mentions(), data).await;
+        Work::Slash { expanded, data: data.text }
     }
 
-    /// Files go before the prompt; what cannot be read is told and left out.
-    async fn attach(&mut self, mentions: &[Mention]) {
-        if mentions.is_empty() {
-            return;
-        }
+    /// Files go before the prompt; what cannot be read is told and left out. All of it together is made to fit.
+    async fn bring_in(&mut self, mentions: &[Mention], prompt: Prompt) -> Prompt {
         let (mentions, workspace) = (mentions.to_vec(), Arc::clone(&self.calls.tools.workspace));
-        let work = tokio::task::spawn_blocking(move || mentions::attach(&mentions, &workspace));
-        let Attached { attachments, agent, notices, .. } = work.await.unwrap_or_default();
-        for notice in notices {
-            self.emit.notice(NoticeLevel::Warning, notice).await;
+        let attached = match mentions.is_empty() {
+            true => Attached::default(),
+            false => {
+                let work = tokio::task::spawn_blocking(move || mentions::attach(&mentions, &workspace));
+                work.await.unwrap_or_default()
+            }
+        };
+        for notice in &attached.notices {
+            self.emit.notice(NoticeLevel::Warning, notice.clone()).await;
         }
-        if let Some(agent) = agent {
-            self.work_as(&agent).await;
+        if let Some(agent) = &attached.agent {
+            self.work_as(agent).await;
         }
-        for attachment in attachments {
-            self.emit.emit(Event::Attached { label: attachment.label, text: attachment.text }).await;
+        let (prompt, attachments) = self.fitted(prompt, attached.attachments).await;
+        for Attachment { label, text, .. } in attachments {
+            self.emit.emit(Event::Attached { label, text }).await;
         }
+        prompt
+    }
+
+    /// What is too long for the model to keep is cut, fairly and with a word.
+    async fn fitted(&self, prompt: Prompt, mut attachments: Vec<Attachment>) -> (Prompt, Vec<Attachment>) {
+        let (size, turn) = {
+            let transcript = self.emit.transcript();
+            (transcript.size(), transcript.turns + 1)
+        };
+        let files = attachments.iter().map(|attachment| attachment.text.len());
+        let lengths: Vec<usize> =
+            [prompt.typed().len(), prompt.data().len()].into_iter().chain(files).collect();
+        let room = self.backend.view().input_bytes(size).unwrap_or(usize::MAX);
+        if lengths.iter().sum::<usize>() <= room {
+            return (prompt, attachments);
+        }
+        let most = input::longest(&lengths, room);
+        let cut = Cut { most, turn };
+        let typed = self.cut(prompt.typed(), "the prompt", None, cut).await;
+        let data = self.cut(prompt.data(), "what came on stdin", None, cut).await;
+        for Attachment { label, text, path } in &mut attachments {
+            *text = self.cut(text, &format!("@{label}"), Some(path), cut).await;
+        }
+        (Prompt::with_data(&typed, &data), attachments)
+    }
+
+    async fn cut(&self, text: &str, what: &str, path: Option<&str>, Cut { most, turn }: Cut) -> String {
+        if text.len() <= most {
+            return text.to_owned();
+        }
+        // What is written beside the session is masked like the session.
+        let masked = self.emit.redactor().redact(text);
+        let name = spill::name(&format!("turn-{turn}"), "input");
+        let dir = self.calls.tools.shell.spill_dir();
+        let Fitted { text: kept, file } = input::fit(&masked, most, Keep { dir, name: &name, source: path });
+        let whole = match (file, path) {
+            (Some(file), _) => format!("; the whole is in {}", file.display()),
+            (None, Some(_)) => "; the model can read the rest of the file".to_owned(),
+            (None, None) => "; the rest is left out, since the session keeps no files".to_owned(),
+        };
+        let (left, all) = (bytes(kept.len() as u64), bytes(text.len() as u64));
+        let message =
+            format!("{what} is too long for the model: {left} of {all} stay, beginning and end{whole}");
+        self.emit.notice(NoticeLevel::Warning, message).await;
+        kept
     }
 
     /// False when there is no such agent; the user has been told.

@@ -1,9 +1,11 @@
 //! Files as everything above this sees them: which one is meant and whether it is inside (`workspace`), replaced whole or not
-//! at all, with what it held before kept aside (`journal`, `blobs`), and text in it cut between characters (`text`).
+//! at all, with what it held before kept aside (`journal`, `blobs`), text in it cut between characters (`text`), and what a
+//! model is shown in part kept whole beside the session (`spill`).
 //! Below everything: knows no tool, no session and no configuration.
 
 mod blobs;
 mod journal;
+pub(crate) mod spill;
 pub(crate) mod text;
 pub(crate) mod workspace;
 

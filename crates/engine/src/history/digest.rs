@@ -97,6 +97,7 @@ impl SessionDigest {
             | Entry::Approval(_)
             | Entry::Usage(_)
             | Entry::Pruned(_)
+            | Entry::Cut(_)
             | Entry::Unknown(_) => {}
         }
     }

@@ -127,6 +127,11 @@ impl Shell {
         Self { supervisor, env, spill_dir, redactor, left: Mutex::default() }
     }
 
+    /// Where what is too long for a model is kept whole.
+    pub fn spill_dir(&self) -> Option<&Path> {
+        self.spill_dir.as_deref()
+    }
+
     /// Runs `sh -c command` and returns when it ended, ran out of time or was cancelled, with all it started stopped in
     /// the last two cases. A future that is dropped midway takes the command with it.
     pub async fn run(&self, command: &str, options: RunOptions) -> Result<CommandOutput, ShellError> {

@@ -41,7 +41,7 @@ static UNANSWERED: LazyLock<Packed<ToolOutput>> = LazyLock::new(|| {
     ToolOutput::error(ToolCode::Interrupted, "the call was cut off before it finished").into()
 });
 
-/// Turns whose roles alternate but for system messages, where every call is answered in the turn after it, ids
+/// Turns of user and assistant whose roles alternate, where every call is answered in the turn after it, ids
 /// are unique, and no block is empty.
 pub(super) fn turns<'a>(messages: &'a [Message], wire: Wire, model: &str) -> Vec<Turn<'a>> {
     let mut builder = Builder { turns: Vec::new(), open: Vec::new(), calls_at: 0, used: HashMap::new() };
@@ -49,7 +49,9 @@ pub(super) fn turns<'a>(messages: &'a [Message], wire: Wire, model: &str) -> Vec
         match message.role {
             Role::Assistant => builder.assistant(&message.parts, wire, model),
             Role::User => builder.user(&message.parts),
-            Role::System => builder.texts(Role::System, &message.parts),
+            // What the user attached, put before his words. In the middle of a conversation hardly a server knows a
+            // system message, and chat templates refuse one.
+            Role::System => builder.texts(Role::User, &message.parts),
         }
     }
     builder.answer(&mut HashMap::new());
@@ -126,7 +128,12 @@ impl<'a> Builder<'a> {
             let found = results.get_mut(id).filter(|of_id| !of_id.is_empty()).map(|of_id| of_id.remove(0));
             blocks.push(Block::Result { id: sent, output: found.unwrap_or_else(|| &UNANSWERED) });
         }
-        self.turns.insert(self.calls_at + 1, Turn { role: Role::User, blocks });
+        match self.turns.get_mut(self.calls_at + 1) {
+            Some(said) if said.role == Role::User => {
+                said.blocks.splice(0..0, blocks);
+            }
+            Some(_) | None => self.turns.insert(self.calls_at + 1, Turn { role: Role::User, blocks }),
+        }
     }
 
     fn append(&mut self, role: Role, mut blocks: Vec<Block<'a>>) {

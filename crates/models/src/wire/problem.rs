@@ -13,8 +13,9 @@ mod tests;
 const MAX_MESSAGE: usize = 400;
 
 /// Words by which servers say that a request exceeds the model's context, in lower case.
-const TOO_LONG: [&str; 9] = [
+const TOO_LONG: [&str; 14] = [
     "context_length_exceeded",
+    "contextwindowexceedederror", // LiteLLM, around whatever the server said
     "maximum context length",
     "prompt is too long",
     "exceed context limit",
@@ -23,6 +24,10 @@ const TOO_LONG: [&str; 9] = [
     "exceeds the context window",
     "longer than the maximum model length",
     "range of input length should be",
+    "cannot be greater than max_model_len", // vLLM, of the answer that was asked for
+    "exceed context window of",             // llama-cpp-python
+    "longer than the model's context length", // SGLang
+    "context length of only",               // LM Studio
 ];
 
 #[derive(Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! How the state of the context is worded: how full it is, and what left it.
 
 use crate::compaction::{Author, Compaction, ContextUsage, Trigger};
+use crate::record::InputCut;
 use crate::typeset::format::{count, size};
 
 /// `context compacted (nearly full): 41 messages became a summary, the last 6 stay; …`.
@@ -25,6 +26,16 @@ pub fn compacted(compaction: &Compaction) -> String {
 
 pub fn pruned(calls: usize, bytes: u64) -> String {
     format!("context pruned: {} ({}) left out", count(calls, "old tool output"), size(bytes))
+}
+
+/// `input too long for the model: 2 texts cut to 1.4 KiB; the whole is in …`.
+pub fn cut(cuts: &[InputCut]) -> String {
+    let bytes = |of: fn(&InputCut) -> usize| cuts.iter().map(of).sum::<usize>() as u64;
+    let (was, left) = (bytes(|cut| cut.was), bytes(|cut| cut.text.len()));
+    let files: Vec<&str> = cuts.iter().filter_map(|cut| cut.file.as_deref()).collect();
+    let whole =
+        if files.is_empty() { String::new() } else { format!("; the whole is in {}", files.join(", ")) };
+    format!("input too long for the model: {} of {} stay{whole}", size(left), size(was))
 }
 
 /// `6,210 of 8,192 tokens (75 %)`, and a line for each part.

@@ -31,6 +31,7 @@ fn words(entry: &Entry) -> String {
         Entry::Interrupted => "interrupted\n".to_owned(),
         Entry::Agent(agent) => format!("agent: {agent}\n"),
         Entry::Compacted(compaction) => format!("{}\n", context::compacted(compaction)),
+        Entry::Cut(cut) => format!("{}\n", context::cut(&cut.cuts)),
         Entry::Pruned(prune) => format!("{}\n", context::pruned(prune.calls.len(), prune.bytes)),
         Entry::Model(model) => format!("model: {model}\n"),
         Entry::Error(error) => format!("error: {}\n", error.message),

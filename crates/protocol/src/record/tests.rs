@@ -51,7 +51,18 @@ fn shapes() -> Vec<(Record, &'static str)> {
     let usage = Usage { input_tokens: 3, output_tokens: 5, cache_read_tokens: 2, ..Usage::default() };
     let todo = Todo { id: "1".to_owned(), content: "ship".to_owned(), status: TodoStatus::InProgress };
     let allow = Decision::AllowAlways { scope: GrantScope::Session };
+    let cut = InputCut {
+        message: 0,
+        part: 1,
+        was: 9,
+        text: "a…z".to_owned(),
+        file: Some("/s/turn-1.input".to_owned()),
+    };
     vec![
+        (
+            Record::Cut(Cut { cuts: vec![cut], ts: ts() }),
+            r#"{"type":"cut","cuts":[{"message":0,"part":1,"was":9,"text":"a…z","file":"/s/turn-1.input"}],"ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
         (Record::Meta(meta()), r#"{"type":"meta","schema_version":1,"ts":"2025-12-17T03:21:09.000Z"}"#),
         (
             Record::Meta(whole_meta),

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{ContextSize, Transcript};
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role};
+use crate::record::InputCut;
 use crate::tool::ToolOutput;
 
 impl Transcript {
@@ -42,6 +43,17 @@ impl Transcript {
         self.compaction = Some(compaction);
         // What was before cannot be gone back to: it is not in the context any more.
         self.forget_history();
+    }
+
+    pub(super) fn apply_cut(&mut self, cuts: Vec<InputCut>) {
+        for InputCut { message, part, was, text, .. } in cuts {
+            let part = self.messages.get_mut(message).and_then(|message| message.parts.get_mut(part));
+            if let Some(part) = part.filter(|part| matches!(part, Part::Text(text) if text.len() == was)) {
+                let shorter = Part::Text(text);
+                self.size.replace_text(part, &shorter);
+                *part = shorter;
+            }
+        }
     }
 
     pub(super) fn apply_prune(&mut self, calls: &[String]) {

@@ -57,6 +57,7 @@ pub enum Entry {
     Usage(Usage),
     Compacted(Box<Compaction>),
     Pruned(record::Prune),
+    Cut(record::Cut),
     Unknown(record::UnknownRecord),
 }
 
@@ -92,6 +93,7 @@ impl From<Record> for Entry {
             Record::Error(error) => Self::Error(error),
             Record::Compaction(compaction) => Self::Compacted(compaction),
             Record::Prune(prune) => Self::Pruned(prune),
+            Record::Cut(cut) => Self::Cut(cut),
             Record::Unknown(unknown) => Self::Unknown(unknown),
         }
     }
@@ -127,7 +129,8 @@ impl Entry {
             | Self::Redone(_)
             | Self::Usage(_)
             | Self::Compacted(_)
-            | Self::Pruned(_) => Place::Within,
+            | Self::Pruned(_)
+            | Self::Cut(_) => Place::Within,
             // What a prompt chooses, is asked for or is given a list of may come between what leads in to it and itself.
             Self::Meta(_)
             | Self::Model(_)

@@ -50,6 +50,15 @@ struct Reverted {
     first_prompt: Option<String>,
 }
 
+/// Input that nothing has answered yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenInput {
+    /// There is nothing before it.
+    pub first: bool,
+    /// Each text by its message and part.
+    pub texts: Vec<(usize, usize)>,
+}
+
 /// What taking back some turns means for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undo {
@@ -104,6 +113,25 @@ impl Transcript {
     /// What the user said since the last compaction, oldest first.
     pub fn prompts_since_compaction(&self) -> Vec<&str> {
         self.history.turns.iter().filter_map(|mark| self.text_at(mark.prompt)).collect()
+    }
+
+    /// What the user said and attached in the turn that has just begun: as long as nothing answers it, it is all the model
+    /// has of it.
+    pub fn open_input(&self) -> Option<OpenInput> {
+        let mark = self.history.turns.last()?;
+        let fresh = self.messages.get(mark.messages..)?;
+        if fresh.iter().any(|message| message.role == Role::Assistant) {
+            return None;
+        }
+        let joined = mark.messages.checked_sub(1).map(|at| (at, mark.parts)).into_iter();
+        let places = joined.chain((mark.messages..self.messages.len()).map(|at| (at, 0)));
+        let texts = places.flat_map(|(at, from)| {
+            let parts = self.messages[at].parts.iter().enumerate().skip(from);
+            parts.filter(|(_, part)| matches!(part, Part::Text(_))).map(move |(part, _)| (at, part))
+        });
+        let texts: Vec<_> = texts.collect();
+        let begins = *texts.first()?;
+        Some(OpenInput { first: begins == (0, 0), texts })
     }
 
     /// Where the conversation stands: nothing before the first prompt, or right after a compaction.

@@ -73,6 +73,10 @@ impl ContextSize {
         self.tool_results = (self.tool_results + weight(new)).saturating_sub(weight(old));
     }
 
+    pub(super) fn replace_text(&mut self, old: &Part, new: &Part) {
+        self.messages = (self.messages + weight(new)).saturating_sub(weight(old));
+    }
+
     pub(super) fn report(&mut self, usage: Usage) {
         if usage.input_tokens == 0 {
             return;

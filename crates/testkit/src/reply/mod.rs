@@ -4,6 +4,7 @@ mod anthropic;
 mod chat;
 mod parts;
 pub mod quirks;
+mod refusal;
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! A model behind an API: where it is, what it is told, how much it may use, and (in `turn`) how it is driven.
 
+mod limits;
 mod turn;
 mod view;
 
@@ -8,13 +9,13 @@ use std::sync::Arc;
 use zdx_models::{Client, Endpoint, ModelError, Thinking};
 use zdx_protocol::{Prompt, ToolCode, ToolError, ToolSpec, Transcript, TurnSummary};
 
-use crate::cache::Cache;
 use crate::call::TurnIo;
 use crate::config::Config;
 use crate::context::budget::{Budget, Frame, Gauge};
 use crate::models::{Chosen, ModelPicker};
 use crate::persona::Persona;
 use crate::tools::registry::Registry;
+pub(crate) use limits::Limits;
 pub(crate) use turn::validate::Validation;
 pub(crate) use view::View;
 use view::Watched;
@@ -30,8 +31,6 @@ pub(crate) struct Native {
     top_p: Option<f64>,
     /// What must hold before a turn that edited code is done.
     validation: Option<Validation>,
-    /// Where what servers said of themselves is kept for a while.
-    cache: Option<Cache>,
     /// The user knows that the server leaves calls in the text: once is enough.
     told_of_text_calls: bool,
     watched: Watched,
@@ -44,6 +43,8 @@ pub(crate) struct Seed {
     pub client: Client,
     pub picker: Arc<ModelPicker>,
     pub chosen: Chosen,
+    /// What is known of models that nobody configured.
+    pub limits: Limits,
 }
 
 impl Seed {
@@ -70,19 +71,17 @@ impl Native {
             temperature: persona.temperature.or(config.temperature),
             top_p: persona.top_p.or(config.top_p),
             validation: None,
-            cache: None,
             told_of_text_calls: false,
             watched: Watched::new(&seed),
             seed,
         };
-        native.tell_view();
+        native.recall_limit();
         native
     }
 
-    /// The session's own: it checks its work, and keeps what it learns of servers.
-    pub(crate) fn with(mut self, validation: Option<Validation>, cache: Cache) -> Self {
+    /// The session's own: it checks its work.
+    pub(crate) fn with(mut self, validation: Option<Validation>) -> Self {
         self.validation = validation;
-        self.cache = Some(cache);
         self
     }
 
@@ -108,7 +107,7 @@ impl Native {
         let name = chosen.endpoint.label();
         self.budget = Budget::new(&self.seed.config, &chosen);
         self.seed.chosen = chosen;
-        self.tell_view();
+        self.recall_limit();
         Ok(name)
     }
 
@@ -140,6 +139,22 @@ impl Native {
     /// How full the next request is.
     fn gauge(&self, transcript: &Transcript) -> Gauge {
         self.frame().gauge(transcript.size())
+    }
+
+    /// What an earlier session learnt of this model.
+    fn recall_limit(&mut self) {
+        if !self.budget.knows_limit()
+            && let Some(limit) = self.seed.limits.known(&self.seed.chosen.endpoint)
+        {
+            self.set_limit(limit);
+        }
+        self.tell_view();
+    }
+
+    /// Agents that are launched from here on know it too.
+    fn set_limit(&mut self, limit: u64) {
+        self.budget.set_limit(limit);
+        self.seed.chosen.context_limit = Some(limit);
     }
 
     /// Whoever asks beside a turn hears of what was learnt in it.

@@ -50,6 +50,10 @@ impl View {
         self.now.borrow().1.gauge(size).usage()
     }
 
+    pub(crate) fn input_bytes(&self, size: ContextSize) -> usize {
+        self.now.borrow().1.gauge(size).input_bytes()
+    }
+
     /// What the provider in use offers.
     pub(crate) async fn models(&self) -> Result<Vec<ModelOffer>, ModelError> {
         let endpoint = self.now.borrow().0.clone();

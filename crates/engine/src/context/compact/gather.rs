@@ -10,7 +10,7 @@ use zdx_protocol::display::labels;
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::facts::{self, Touches};
 use zdx_protocol::transcript::pruned_output;
-use zdx_protocol::{Message, Todo, TodoStatus, ToolOutput};
+use zdx_protocol::{Message, Part, Role, Todo, TodoStatus, ToolOutput};
 
 use crate::patch::paths;
 
@@ -62,10 +62,22 @@ pub(crate) fn gather(messages: &[Message], carried: Option<&Compaction>) -> Gath
             gathered.call(id, name, &arguments.unpack().input(), &output.unpack());
         }
     }
+    for path in attached(messages) {
+        gathered.touch(path, Touch::Read);
+    }
     keep_newest(&mut gathered.files);
     let surplus = gathered.risks.len().saturating_sub(MOST_RISKS);
     gathered.risks.drain(..surplus);
     gathered
+}
+
+/// Files that the user attached, by the names he gave them.
+fn attached(messages: &[Message]) -> impl Iterator<Item = String> {
+    let told = messages.iter().filter(|message| message.role == Role::System);
+    told.flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::Text(text) => Some(text.lines().next()?.strip_prefix("@file:")?.to_owned()),
+        Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
+    })
 }
 
 fn keep_newest(files: &mut Vec<FileTouched>) {

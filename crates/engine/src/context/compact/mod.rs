@@ -5,18 +5,56 @@ pub(crate) mod gather;
 pub(crate) mod summary;
 
 use zdx_protocol::compaction::{Author, Dropped, LoadedSkill, State, Trigger};
-use zdx_protocol::transcript::weight;
+use zdx_protocol::transcript::{OpenInput, weight};
 use zdx_protocol::{Compaction, Message, Part, Role, Transcript, record};
 
 use super::budget::Gauge;
 use super::cap;
 use gather::Gathered;
 
-/// What a compacted context should take, so that there is room to work in before the next one.
-const TARGET_PERCENT: u64 = 60;
 const LEAST_SUMMARY: usize = 600;
 const MOST_SUMMARY: usize = 12_000;
 const OBJECTIVE: usize = 600;
+
+/// How hard a compaction tries. What one of them leaves too large the next one makes smaller: no conversation is ever
+/// stuck because its summary does not fit either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Squeeze {
+    Ease,
+    Tight,
+    /// Oldest and largest go, whatever they are.
+    Last,
+}
+
+impl Squeeze {
+    pub(crate) const ALL: [Self; 3] = [Self::Ease, Self::Tight, Self::Last];
+
+    /// What a compacted context should take, so that there is room to work in before the next one.
+    fn target_percent(self) -> u64 {
+        match self {
+            Self::Ease => 60,
+            Self::Tight => 40,
+            Self::Last => 20,
+        }
+    }
+
+    /// What the user's own words may take of the context, as a fraction of it.
+    fn instructions(self) -> u64 {
+        match self {
+            Self::Ease => 3,
+            Self::Tight => 8,
+            Self::Last => 24,
+        }
+    }
+
+    fn least_summary(self) -> usize {
+        match self {
+            Self::Ease => LEAST_SUMMARY,
+            Self::Tight => LEAST_SUMMARY / 2,
+            Self::Last => LEAST_SUMMARY / 4,
+        }
+    }
+}
 
 /// A compaction that only lacks its summary.
 pub(crate) struct CompactionPlan {
@@ -25,22 +63,40 @@ pub(crate) struct CompactionPlan {
     pub summary_bytes: usize,
 }
 
-/// Nothing when there is nothing to drop, or when dropping it would not make the context smaller.
-pub(crate) fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> Option<CompactionPlan> {
+/// Nothing when there is nothing to drop, or when dropping it would not make the context smaller. What the user says and
+/// attaches in the turn that begins is no conversation yet: without anything before it there is nothing to sum up.
+pub(crate) fn plan(
+    transcript: &Transcript,
+    gauge: &Gauge,
+    trigger: Trigger,
+    squeeze: Squeeze,
+) -> Option<CompactionPlan> {
     let messages = transcript.messages();
     let carried = transcript.compaction();
     let first = usize::from(carried.is_some());
+    let open = transcript.open_input();
+    if open.as_ref().is_some_and(|open| open.first) {
+        return None;
+    }
+    let attached = open.map_or_else(Vec::new, |open| attached(messages, &open));
+    let lead_in = weigh(&attached);
     let fresh = transcript.prompts_since_compaction();
-    let (instructions, instructions_omitted) = instructions(carried, &fresh, gauge.bytes(gauge.limit / 3));
+    let most = gauge.bytes(gauge.limit / squeeze.instructions());
+    let (instructions, instructions_omitted) = instructions(carried, &fresh, most);
     let gathered = gather::gather(messages.get(first..).unwrap_or_default(), carried);
-    let room = room(gauge, &instructions, transcript);
+    let room = room(gauge, &instructions, transcript, lead_in, squeeze);
     let (skills, skills_omitted) = fit_skills(gathered.skills.clone(), room * 3 / 10);
     let taken: usize = skills.iter().map(|skill| skill.content.len()).sum();
     let most = most_kept(transcript, gauge, trigger);
     let share = (room * 4 / 10 + (room * 3 / 10).saturating_sub(taken)).min(most);
-    let kept = kept(messages, first, kept_from(messages, first, share), (room * 4 / 10).min(most));
+    let from = kept_from(messages, first, share + lead_in);
+    let mut kept = kept(messages, first, from, (room * 4 / 10).min(most));
     let dropped = dropped(messages, first, messages.len() - kept.len(), gathered.calls.clone());
-    if dropped.messages == 0 {
+    if kept.is_empty() {
+        kept = attached;
+    }
+    // A summary that is too large itself is made smaller, but not at every step by a little.
+    if dropped.messages == 0 && (carried.is_none() || squeeze == Squeeze::Ease) {
         return None;
     }
     let Gathered { files, risks, .. } = gathered;
@@ -62,8 +118,10 @@ pub(crate) fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> 
         state: State::default(),
         ts: record::now(),
     };
-    let plan =
-        CompactionPlan { compaction, summary_bytes: (room * 3 / 10).clamp(LEAST_SUMMARY, MOST_SUMMARY) };
+    let plan = CompactionPlan {
+        compaction,
+        summary_bytes: (room * 3 / 10).clamp(squeeze.least_summary(), MOST_SUMMARY),
+    };
     let (weight, total) = (plan.weight(), transcript.size().total());
     let worth_it = match trigger {
         Trigger::Auto | Trigger::Refused => weight * 20 < total * 19,
@@ -75,8 +133,7 @@ pub(crate) fn plan(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> 
 impl CompactionPlan {
     /// About what the context will weigh.
     fn weight(&self) -> u64 {
-        let kept: u64 = self.compaction.kept.iter().flat_map(|message| &message.parts).map(weight).sum();
-        (self.compaction.context_text().len() + self.summary_bytes) as u64 + kept
+        (self.compaction.context_text().len() + self.summary_bytes + weigh(&self.compaction.kept)) as u64
     }
 
     /// The whole record. The state is read last, so that it counts what asking for the summary has used.
@@ -99,13 +156,37 @@ impl CompactionPlan {
     }
 }
 
-/// Bytes for everything but instructions and todos.
-fn room(gauge: &Gauge, instructions: &[String], transcript: &Transcript) -> usize {
+/// What was attached to the prompt of the turn that begins. The prompt itself is among the instructions.
+fn attached(messages: &[Message], open: &OpenInput) -> Vec<Message> {
+    let is_attached = |at: &&(usize, usize)| messages[at.0].role == Role::System;
+    let part = |(message, part): &(usize, usize)| messages[*message].parts[*part].clone();
+    let parts: Vec<Part> = open.texts.iter().filter(is_attached).map(part).collect();
+    if parts.is_empty() { Vec::new() } else { vec![Message { role: Role::System, parts }] }
+}
+
+fn weigh(messages: &[Message]) -> usize {
+    let weight = messages.iter().flat_map(|message| &message.parts).map(weight).sum::<u64>();
+    usize::try_from(weight).unwrap_or(usize::MAX)
+}
+
+/// Bytes for everything but instructions, todos and what was just attached.
+fn room(
+    gauge: &Gauge,
+    instructions: &[String],
+    transcript: &Transcript,
+    lead_in: usize,
+    squeeze: Squeeze,
+) -> usize {
     let todos: usize = transcript.todos.iter().map(|todo| todo.content.len() + 8).sum();
-    let verbatim: usize = instructions.iter().map(|text| text.len() + 16).sum::<usize>() + todos;
-    let target = gauge.limit * TARGET_PERCENT / 100;
+    let verbatim: usize = instructions.iter().map(|text| text.len() + 16).sum::<usize>() + todos + lead_in;
+    let target = gauge.limit * squeeze.target_percent() / 100;
     let left = target.saturating_sub(gauge.fixed_tokens() + gauge.tokens(verbatim));
-    gauge.bytes(left.max(gauge.limit / 10))
+    let least = match squeeze {
+        Squeeze::Ease => gauge.limit / 10,
+        Squeeze::Tight => gauge.limit / 20,
+        Squeeze::Last => gauge.limit / 40,
+    };
+    gauge.bytes(left.max(least))
 }
 
 /// A quarter of the context; whoever asks for a compaction wants most of what there is to go.

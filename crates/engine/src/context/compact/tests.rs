@@ -38,7 +38,7 @@ fn gauge(transcript: &Transcript) -> Gauge {
 
 /// A compaction without a model, as the engine would record it, and the context it leads to.
 fn compact(transcript: &mut Transcript) -> Compaction {
-    let plan = plan(transcript, &gauge(transcript), Trigger::Auto).expect("something to drop");
+    let plan = plan(transcript, &gauge(transcript), Trigger::Auto, Squeeze::Ease).expect("something to drop");
     let compaction = plan.finish(None, transcript);
     let record = Event::Compacted(Compacted(Box::new(compaction))).record(record::now()).unwrap();
     transcript.apply(&record);
@@ -178,7 +178,10 @@ fn a_result_that_is_too_large_even_alone_is_kept_cut() {
     let ToolOutput::Ok(data) = output.unpack() else { panic!() };
     assert!(data["content"].as_str().unwrap().contains("left out to fit the context"));
     assert!(gauge(&transcript).used < 8192 * 6 / 10, "{}", gauge(&transcript).used);
-    assert!(plan(&transcript, &gauge(&transcript), Trigger::Auto).is_none(), "and there is an end to it");
+    assert!(
+        plan(&transcript, &gauge(&transcript), Trigger::Auto, Squeeze::Ease).is_none(),
+        "and there is an end to it"
+    );
 }
 
 #[test]
@@ -201,12 +204,15 @@ fn prompts_that_fill_the_context_alone_are_bounded_and_say_so() {
 #[test]
 fn an_asked_one_needs_something_to_drop() {
     let mut short = Transcript::default();
-    assert!(plan(&short, &gauge(&short), Trigger::Asked).is_none());
+    assert!(plan(&short, &gauge(&short), Trigger::Asked, Squeeze::Ease).is_none());
     said(&mut short, Role::User, "hi");
     said(&mut short, Role::Assistant, "hello");
-    assert!(plan(&short, &gauge(&short), Trigger::Asked).is_none(), "a summary would be longer");
+    assert!(
+        plan(&short, &gauge(&short), Trigger::Asked, Squeeze::Ease).is_none(),
+        "a summary would be longer"
+    );
     let transcript = worked();
-    let weight = |trigger| plan(&transcript, &gauge(&transcript), trigger).unwrap().weight();
+    let weight = |trigger| plan(&transcript, &gauge(&transcript), trigger, Squeeze::Ease).unwrap().weight();
     assert!(weight(Trigger::Asked) <= weight(Trigger::Auto));
 }
 
@@ -235,4 +241,54 @@ fn what_a_token_weighs_is_not_forgotten() {
     assert!(learnt.is_some());
     assert_eq!((transcript.size().learnt, transcript.size().reported), (learnt, None));
     assert_eq!(transcript.usage, usage);
+}
+
+/// What a server refuses again and again ends up as little as a context can be, and never as nothing at all.
+#[test]
+fn each_squeeze_makes_it_smaller_also_when_only_a_summary_is_left() {
+    let mut transcript = worked();
+    for n in 0..4 {
+        said(&mut transcript, Role::User, &format!("wish {n} {}", "w".repeat(1_500)));
+        said(&mut transcript, Role::Assistant, "ok");
+    }
+    compact(&mut transcript);
+    let mut before = transcript.size().total();
+    for squeeze in [Squeeze::Tight, Squeeze::Last] {
+        let plan =
+            plan(&transcript, &gauge(&transcript), Trigger::Refused, squeeze).expect("less is possible");
+        let compaction = plan.finish(None, &transcript);
+        transcript.apply(&Record::Compaction(Box::new(compaction)));
+        assert!(transcript.size().total() < before, "{squeeze:?}: {} of {before}", transcript.size().total());
+        before = transcript.size().total();
+    }
+    assert!(
+        text_of(&transcript).contains("wish 3"),
+        "the newest wish is the last to go: {}",
+        text_of(&transcript)
+    );
+}
+
+#[test]
+fn what_was_just_attached_outlives_a_compaction_and_alone_it_is_none() {
+    let file = format!("@file:a.rs\n{}", "a".repeat(9_000));
+    let mut first = Transcript::default();
+    said(&mut first, Role::System, &file);
+    said(&mut first, Role::User, &format!("explain {}", "x".repeat(20_000)));
+    for squeeze in Squeeze::ALL {
+        assert!(plan(&first, &gauge(&first), Trigger::Auto, squeeze).is_none(), "there is nothing to sum up");
+    }
+    let mut transcript = worked();
+    said(&mut transcript, Role::System, &file);
+    said(&mut transcript, Role::User, "explain");
+    compact(&mut transcript);
+    let parts: Vec<&Part> = transcript.messages().iter().flat_map(|message| &message.parts).collect();
+    assert!(parts.contains(&&Part::Text(file.clone())), "{parts:?}");
+    said(&mut transcript, Role::Assistant, "it is a file");
+    step(&mut transcript, "z", "read", json!({"path": "b"}), json!({"content": "v".repeat(9_000)}));
+    let compaction = compact(&mut transcript);
+    assert!(
+        compaction.files.iter().any(|file| file.path == "a.rs"),
+        "later it is named: {:?}",
+        compaction.files
+    );
 }

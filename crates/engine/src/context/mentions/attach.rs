@@ -1,7 +1,7 @@
 //! Mentioned files and folders as text for the model, bounded, with a word about everything that was left out.
 //! Opens files through the workspace alone. May block on a slow disk: not for an async thread.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
 use zdx_protocol::Target;
@@ -9,10 +9,12 @@ use zdx_protocol::Target;
 use super::{Author, Form, Mention, What, trimmed};
 use crate::files::Workspace;
 use crate::files::text::{before_cut, decode};
-use crate::files::workspace::FileError;
+use crate::files::workspace::{FileError, near_names};
 
 const LARGEST: usize = 64 * 1024;
 const LARGEST_TOTAL: usize = 256 * 1024;
+/// Nobody looks for a line behind this.
+const FURTHEST: u64 = 64 * 1024 * 1024;
 const MOST: usize = 32;
 /// Of a folder's listing.
 const MOST_NAMES: usize = 200;
@@ -22,10 +24,12 @@ const MOST_READ: usize = 10_000;
 /// One mentioned thing, to be sent in the system role before the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Attachment {
-    /// The path as it was typed.
+    /// The path as it was typed, with its lines.
     pub label: String,
     /// `@file:<path>`, a line break, and the content.
     pub text: String,
+    /// Where the rest can be read, if only a part of it fits.
+    pub path: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +57,7 @@ pub(crate) fn attach(mentions: &[Mention], workspace: &Workspace) -> Attached {
 
 struct Desk<'a> {
     workspace: &'a Workspace,
-    seen: Vec<PathBuf>,
+    seen: Vec<(PathBuf, Option<Lines>)>,
     bytes: usize,
     out: Attached,
 }
@@ -71,9 +75,9 @@ impl Desk<'_> {
     }
 
     fn path(&mut self, written: &str, form: Form, author: Author) {
-        let Some((path, target)) = self.find(written) else {
-            if form == Form::Named {
-                self.say(trimmed(written), "there is no such file; nothing was attached");
+        let Some(Found { label, path, target, lines }) = self.find(written) else {
+            if form == Form::Named || looks_like_a_file(trimmed(written)) {
+                self.missing(trimmed(written));
             }
             return;
         };
@@ -89,13 +93,13 @@ impl Desk<'_> {
                 "a file or a pipe names it, not you, and it is outside the project; not attached",
             );
         }
-        if self.seen.contains(&target.path) {
+        if self.seen.iter().any(|(seen, of)| *seen == target.path && (of.is_none() || *of == lines)) {
             return;
         }
         if self.out.attachments.len() == MOST || self.bytes >= LARGEST_TOTAL {
             return self.say(path, "not attached: too much is attached already");
         }
-        match self.content(path, &target) {
+        match self.content(label, &target, lines) {
             Ok(content) => {
                 if !target.inside {
                     self.out
@@ -103,31 +107,47 @@ impl Desk<'_> {
                         .push(format!("attached {}, which is outside the project", target.path.display()));
                 }
                 self.bytes += content.len();
-                let text = format!("@file:{path}\n{content}");
-                self.out.attachments.push(Attachment { label: path.to_owned(), text });
-                self.seen.push(target.path);
+                let (label, path) = (label.to_owned(), path.to_owned());
+                let text = format!("@file:{label}\n{content}");
+                self.out.attachments.push(Attachment { label, text, path });
+                self.seen.push((target.path, lines));
             }
-            Err(what) => self.say(path, &format!("not attached: {what}")),
+            Err(what) => self.say(label, &format!("not attached: {what}")),
         }
     }
 
-    /// The longest reading of what was written that is a file: a sentence may go on right behind it.
-    fn find<'w>(&self, written: &'w str) -> Option<(&'w str, Target)> {
+    /// The longest reading of what was written that is a file: a sentence may go on right behind it, and lines of it may
+    /// be named.
+    fn find<'w>(&self, written: &'w str) -> Option<Found<'w>> {
         let plain = trimmed(written);
         let ascii = written.find(|c: char| !c.is_ascii()).map_or(plain, |end| trimmed(&written[..end]));
-        [written, plain, ascii].into_iter().filter(|path| !path.is_empty()).find_map(|path| {
-            let target = self.workspace.resolve(path).ok().filter(|target| target.exists)?;
-            Some((path, target))
-        })
+        let there = |path: &str| self.workspace.resolve(path).ok().filter(|target| target.exists);
+        let readings = [written, plain, ascii].into_iter().filter(|path| !path.is_empty());
+        let whole = |path: &'w str| Some(Found { label: path, path, target: there(path)?, lines: None });
+        let some_lines = |label: &'w str| {
+            let (path, lines) = Lines::split(label)?;
+            Some(Found { label, path, target: there(path)?, lines: Some(lines) })
+        };
+        readings.clone().find_map(whole).or_else(|| readings.clone().find_map(some_lines))
     }
 
-    fn content(&mut self, path: &str, target: &Target) -> Result<String, String> {
+    fn missing(&mut self, written: &str) {
+        let path = Lines::split(written).map_or(written, |(path, _)| path);
+        let near = self.workspace.resolve(path).map(|target| near_names(&target.path)).unwrap_or_default();
+        let hint = if near.is_empty() { String::new() } else { format!("; near names: {}", near.join(", ")) };
+        self.say(written, &format!("there is no such file; nothing was attached{hint}"));
+    }
+
+    fn content(&mut self, path: &str, target: &Target, lines: Option<Lines>) -> Result<String, String> {
         let opened = match self.workspace.open_file(target) {
             Ok(opened) => opened,
             Err(FileError::NotRegular { what: "a folder", .. }) => return listing(target),
             Err(error) => return Err(error.to_string()),
         };
         let room = LARGEST.min(LARGEST_TOTAL - self.bytes);
+        if let Some(lines) = lines {
+            return lines.read(opened.file, room);
+        }
         let mut bytes = Vec::new();
         let read = opened.file.take(room as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|error| error.to_string().to_lowercase())?;
@@ -146,6 +166,73 @@ impl Desk<'_> {
     fn say(&mut self, path: &str, what: &str) {
         self.out.notices.push(format!("@{path}: {what}"));
     }
+}
+
+/// What a mention turned out to name.
+struct Found<'w> {
+    /// As it was written, lines included.
+    label: &'w str,
+    path: &'w str,
+    target: Target,
+    lines: Option<Lines>,
+}
+
+/// `:1-3` or `:7` behind a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Lines {
+    first: usize,
+    last: usize,
+}
+
+impl Lines {
+    fn split(written: &str) -> Option<(&str, Self)> {
+        let (path, range) = written.rsplit_once(':')?;
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+        (!path.is_empty() && first >= 1 && last >= first).then_some((path, Self { first, last }))
+    }
+
+    /// Only these lines, in at most so many bytes.
+    fn read(self, file: impl Read, room: usize) -> Result<String, String> {
+        let mut from = BufReader::new(file.take(FURTHEST));
+        let (mut line, mut passed, mut wanted) = (Vec::new(), 0, Vec::new());
+        while passed < self.last {
+            line.clear();
+            let read = from.read_until(b'\n', &mut line).map_err(|error| error.to_string().to_lowercase())?;
+            if read == 0 {
+                break;
+            }
+            passed += 1;
+            if passed >= self.first {
+                wanted.extend_from_slice(&line);
+            }
+            if wanted.len() > room {
+                let kept = decode(before_cut(&wanted[..room]));
+                return Ok(format!("{kept}\n[cut: {room} bytes of these lines; read the file for the rest]"));
+            }
+        }
+        match wanted {
+            none if none.is_empty() => Err(format!("it has {passed} lines")),
+            text if text.contains(&0) => Err("it is not a text file".to_owned()),
+            text => Ok(decode(&text)),
+        }
+    }
+}
+
+/// Whether somebody who wrote this meant a file. Much else begins with `@`: names, decorators, packages.
+fn looks_like_a_file(written: &str) -> bool {
+    const ENDINGS: [&str; 44] = [
+        "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "env", "ex", "go", "h", "hpp",
+        "html", "ini", "java", "jpg", "js", "json", "jsonl", "jsx", "kt", "lock", "log", "lua", "md", "php",
+        "png", "py", "rb", "rs", "sh", "sql", "svg", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml",
+        "yml",
+    ];
+    let path = Lines::split(written).map_or(written, |(path, _)| path);
+    let named =
+        path.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ENDINGS.contains(&ending));
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '~' | ' ');
+    let led = ["./", "../", "~/", "/"].iter().any(|start| path.starts_with(start));
+    (named || led) && path.chars().all(plain)
 }
 
 fn is_absolute(path: &str) -> bool {

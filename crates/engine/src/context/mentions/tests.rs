@@ -143,9 +143,7 @@ fn addresses_and_code_are_no_mentions() {
 #[test]
 fn a_decorator_is_text_because_no_such_file_exists() {
     let desk = Desk::new();
-    for text in
-        ["@property\ndef x(self): pass", "@Override", "@types/node", "@\"verbatim\"", "@~/none", "@/no/such"]
-    {
+    for text in ["@property\ndef x(self): pass", "@Override", "@types/node", "@\"verbatim\""] {
         assert_eq!(desk.attach(text), Attached::default(), "{text}");
     }
 }
@@ -301,4 +299,38 @@ fn the_root_itself_is_not_followed_by_name_alone() {
     let text = format!("@{}/../outside.txt", desk.root.display());
     // Typed in full: honoured, although it starts with the root's own path.
     assert_eq!(desk.attach(&text).attachments.len(), 1);
+}
+
+#[test]
+fn lines_can_be_named() {
+    let desk = Desk::new();
+    fs::write(desk.root.join("lib.rs"), "one\ntwo\nthree\nfour\n").unwrap();
+    assert_eq!(desk.texts("see @lib.rs:2-3, please"), ["@file:lib.rs:2-3\ntwo\nthree\n"]);
+    assert_eq!(desk.texts("@lib.rs:4"), ["@file:lib.rs:4\nfour\n"]);
+    assert_eq!(desk.texts("@lib.rs:1-1 @lib.rs:1-1 @lib.rs:3-9").len(), 2);
+    assert_eq!(desk.texts("@lib.rs @lib.rs:1-2").len(), 1, "the whole has its lines in it");
+    assert_eq!(desk.refused("@lib.rs:7-9"), "@lib.rs:7-9: not attached: it has 4 lines");
+    fs::write(desk.root.join("odd:1-2"), "a name").unwrap();
+    assert_eq!(desk.texts("@odd:1-2"), ["@file:odd:1-2\na name"], "a file of that very name comes first");
+    fs::write(desk.root.join("wide"), "w".repeat(200_000)).unwrap();
+    let attached = desk.attach("@wide:1-1");
+    assert!(
+        attached.attachments[0].text.len() < 70_000
+            && attached.attachments[0].text.contains("[cut: 65536 bytes")
+    );
+}
+
+#[test]
+fn a_name_that_nothing_has_is_told_if_it_was_meant_for_a_file() {
+    let desk = Desk::new();
+    assert_eq!(
+        desk.refused("explain @src/mian.rs"),
+        "@src/mian.rs: there is no such file; nothing was attached; near names: main.rs"
+    );
+    for text in ["@typo.rs", "@typo.rs:1-3", "@./nothing", "@~/nothing", "look at @notes.md."] {
+        assert!(desk.refused(text).contains("there is no such file"), "{text}");
+    }
+    for text in ["@someone", "@app.route(\"/x\")", "@types/node", "@functools.wraps", "@media", "@v1.2"] {
+        assert_eq!(desk.attach(text), Attached::default(), "{text}");
+    }
 }

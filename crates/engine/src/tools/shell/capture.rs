@@ -1,9 +1,8 @@
 //! One stream of a command: all of it read, little of it held, the whole on disk when it is too long to show.
 //! Secrets are masked before anything is kept, so that no cut leaves half of one. Memory stays bounded whatever comes; a disk that is full costs the file, never the command.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,6 +12,7 @@ use tokio::task::JoinHandle;
 use zdx_protocol::redact::RedactStream;
 
 use self::progress::Progress;
+use crate::files::spill;
 use crate::files::text::{LIMIT, after_cut, before_cut, decode, first, last};
 
 mod progress;
@@ -91,7 +91,15 @@ impl Capture {
             while let Ok(count @ 1..) = from.read(&mut buffer).await {
                 lock(&fed).push(&buffer[..count]);
             }
-            lock(&fed).flush();
+            let rest = {
+                let mut capture = lock(&fed);
+                capture.flush();
+                capture.progress.take().and_then(Progress::finish)
+            };
+            // Nothing more comes: now there is time to have the end told.
+            if let Some((to, rest)) = rest {
+                let _ = to.send(rest).await;
+            }
         });
         Pump { capture, task, closed: false }
     }
@@ -200,17 +208,12 @@ pub(super) enum Spill {
 impl Spill {
     pub(super) fn new(dir: Option<&Path>, id: &str, stream: &str) -> Self {
         let Some(dir) = dir else { return Self::None };
-        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
-        let mut id: String = id.chars().take(64).map(plain).collect();
-        if id.is_empty() {
-            id.push_str("call");
-        }
-        Self::Waiting { dir: dir.to_owned(), name: format!("{id}.{stream}") }
+        Self::Waiting { dir: dir.to_owned(), name: spill::name(id, stream) }
     }
 
     fn open(&mut self, so_far: &[u8]) {
         let Self::Waiting { dir, name } = self else { return };
-        *self = match create(dir, name) {
+        *self = match spill::create(dir, name) {
             Ok((path, file)) => Self::File { path, file, written: 0 },
             Err(_) => Self::None,
         };
@@ -235,24 +238,6 @@ impl Spill {
             Self::None | Self::Waiting { .. } => None,
         }
     }
-}
-
-/// Never over a file that is there: an id may come again in a resumed session.
-fn create(dir: &Path, name: &str) -> io::Result<(PathBuf, File)> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    for number in 1..1000 {
-        let path = match number {
-            1 => dir.join(name),
-            _ => dir.join(format!("{name}.{number}")),
-        };
-        match options.open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => return opened.map(|file| (path, file)),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 #[cfg(test)]

@@ -152,8 +152,7 @@ fn tools(specs: &[ToolSpec]) -> Vec<Tool<'_>> {
 fn messages<'a>(request: &ModelRequest<'a>) -> Vec<Message<'a>> {
     let mut messages: Vec<Message<'a>> = Vec::new();
     for turn in history::turns(request.messages, Wire::Anthropic, request.model) {
-        // This dialect has no system messages in the middle: what they say is shown to the model as the user's.
-        let role = if turn.role == Role::System { Role::User } else { turn.role };
+        let role = turn.role;
         if messages.is_empty() && role == Role::Assistant {
             let opening = Block::from(BlockKind::text("(the conversation continues)"));
             messages.push(Message { role: Role::User, content: vec![opening] });

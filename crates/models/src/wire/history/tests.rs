@@ -37,7 +37,7 @@ fn results_follow_their_calls_in_the_calls_order() {
     // Something said in between does not come between them.
     assert_eq!(
         shape(&[calls(&["a"]), Message::text(Role::System, "note"), answers(&["a"])]),
-        ["Assistant: read#a", "User: ok#a", "System: note"]
+        ["Assistant: read#a", "User: ok#a, note"]
     );
 }
 

@@ -146,8 +146,7 @@ impl Serialize for Messages<'_> {
             }
             let rest = match role {
                 Role::Assistant => Some(assistant(blocks)),
-                Role::User => joined(blocks).map(|content| Message::User { content }),
-                Role::System => joined(blocks).map(|content| Message::System { content }),
+                Role::User | Role::System => joined(blocks).map(|content| Message::User { content }),
             };
             if let Some(rest) = rest {
                 all.serialize_element(&rest)?;

@@ -108,6 +108,20 @@ fn too_long_is_known_in_every_dialect() {
             r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_ctx":4096}}"#,
         ),
         (413, "Prompt is too long"),
+        // As heard from vLLM 0.32, alone and behind LiteLLM, and from llama.cpp behind LiteLLM.
+        (
+            400,
+            r#"{"error":{"message":"max_tokens=8192 cannot be greater than max_model_len=4096. Please request fewer output tokens. (parameter=max_tokens, value=8192)","type":"BadRequestError","param":"max_tokens","code":400}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"litellm.BadRequestError: Hosted_vllmException - {\"error\":{\"message\":\"max_tokens=8192 cannot be greater than max_model_len=4096. Please request fewer output tokens. (parameter=max_tokens, value=8192)\",\"type\":\"BadRequestError\",\"param\":\"max_tokens\",\"code\":400}}\n\nLiteLLM: model group 'vllm' failed with the error above. No fallback was attempted.","type":"invalid_request_error","param":null,"code":"400"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: this is a mock context window exceeded error\nmodel=mock-ctx. context_window_fallbacks=None. fallbacks=None.","type":"invalid_request_error","param":null,"code":"400"}}"#,
+        ),
+        (400, r#"{"error":{"message":"Requested tokens (5009) exceed context window of 4096"}}"#),
     ] {
         assert!(matches!(with(code, &[], body), ModelError::ContextTooLong { .. }), "{body}");
     }

@@ -1,10 +1,9 @@
-//! Makes room before a request and after a refusal: first old outputs go, then the conversation becomes a summary.
-//! Each of it is an event, happens at most once a request, and leaves the session file whole.
+//! Makes room before a request and after a refusal: first old outputs go, then input that is too large for this model is
+//! cut, then the conversation becomes a summary, harder each time until it fits. Each of it is an event and leaves the
+//! session file whole. What limits and densities are is learnt in `budget`, kept in `limits`.
 //! (The field says context management: truncation, compaction, summarisation.)
 
-use std::time::Duration;
-
-use zdx_models::{ModelError, ModelEvent, list_models};
+use zdx_models::{ModelError, ModelEvent};
 use zdx_protocol::compaction::Trigger;
 use zdx_protocol::{
     Compacted, Event, Message, NoticeLevel, Outcome, Part, Role, TurnState, TurnSummary, Usage,
@@ -13,18 +12,35 @@ use zdx_protocol::{
 use super::super::Native;
 use super::stream::{self, Broken};
 use crate::call::TurnIo;
-use crate::context::budget::{Gauge, Lesson};
-use crate::context::compact::{self, CompactionPlan, summary};
-use crate::context::prune;
+use crate::context::budget::{Budget, Gauge, Lesson};
+use crate::context::compact::{self, CompactionPlan, Squeeze, summary};
+use crate::context::{input, prune};
 
-/// A list of models is asked for in the middle of a turn: nobody waits long for it.
-const ASK_LIMIT: Duration = Duration::from_secs(5);
 const LEAST_ASKED: u64 = 200;
 const MOST_ASKED: u64 = 4_096;
+/// A server that refuses a request this often objects to something else than its length.
+const MOST_REFUSALS: u32 = 8;
+
+/// Why there is no request.
+pub(crate) enum NoRoom {
+    Interrupted,
+    /// It would be refused, and nothing may be done about it.
+    TooLong(String),
+}
+
+impl From<Broken> for NoRoom {
+    fn from(_: Broken) -> Self {
+        // Of a summary only an interrupt is told: whatever else fails, the session makes one itself.
+        Self::Interrupted
+    }
+}
 
 /// Before a request. Returns what asking for a summary has used.
-pub(crate) async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, Broken> {
-    ask_for_limit(native, io).await?;
+pub(crate) async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, NoRoom> {
+    learn_limit(native);
+    if io.emit.transcript().size().reported.is_some() {
+        native.budget.relax();
+    }
     native.tell_view();
     let gauge = native.gauge(&io.emit.transcript());
     let prune = (native.config().compaction.prune && gauge.should_prune())
@@ -33,30 +49,68 @@ pub(crate) async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, Brok
     if let Some(prune) = prune {
         io.emit.emit(Event::Pruned { calls: prune.calls, bytes: prune.bytes }).await;
     }
-    let gauge = native.gauge(&io.emit.transcript());
-    let plan = (native.config().compaction.auto && gauge.should_compact())
-        .then(|| compact::plan(&io.emit.transcript(), &gauge, Trigger::Auto))
-        .flatten();
-    if let Some(plan) = plan {
-        return compact(native, io, plan, &gauge).await;
+    if native.config().compaction.auto {
+        return Ok(shrink(native, io, Trigger::Auto).await?);
     }
-    Ok(Usage::default())
+    let gauge = native.gauge(&io.emit.transcript());
+    match gauge.certainly_too_long() {
+        true => Err(NoRoom::TooLong(not_sent(&gauge))),
+        false => Ok(Usage::default()),
+    }
+}
+
+fn not_sent(gauge: &Gauge) -> String {
+    format!(
+        "the request was not sent: it takes about {} tokens, the model holds {}, and compaction is off; set compaction.auto \
+         = true, use /compact, or begin a new session",
+        gauge.used, gauge.limit
+    )
+}
+
+/// Harder and harder, until what is left can be sent. Returns what summaries have used.
+async fn shrink(native: &Native, io: &TurnIo, trigger: Trigger) -> Result<Usage, Broken> {
+    let mut usage = Usage::default();
+    for squeeze in Squeeze::ALL {
+        let gauge = native.gauge(&io.emit.transcript());
+        if !gauge.should_compact() || (squeeze != Squeeze::Ease && gauge.fits()) {
+            break;
+        }
+        cut_input(native, io, squeeze).await;
+        let gauge = native.gauge(&io.emit.transcript());
+        let plan = gauge
+            .should_compact()
+            .then(|| compact::plan(&io.emit.transcript(), &gauge, trigger, squeeze))
+            .flatten();
+        if let Some(plan) = plan {
+            usage.add(compact(native, io, plan, &gauge).await?);
+        }
+    }
+    Ok(usage)
+}
+
+/// What the user just said or attached stays, as much of it as can; true when something had to go.
+async fn cut_input(native: &Native, io: &TurnIo, squeeze: Squeeze) -> bool {
+    let share = match squeeze {
+        Squeeze::Ease => 1,
+        Squeeze::Tight => 2,
+        Squeeze::Last => 4,
+    };
+    let cuts = {
+        let transcript = io.emit.transcript();
+        let room = native.gauge(&transcript).input_bytes() / share;
+        input::plan(&transcript, room, io.tools.shell.spill_dir())
+    };
+    let any = !cuts.is_empty();
+    if any {
+        io.emit.emit(Event::InputCut { cuts }).await;
+    }
+    any
 }
 
 /// `/compact`: a turn of its own, so that it can be interrupted like any other.
 pub(crate) async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSummary {
     let start = std::time::Instant::now();
-    let gauge = native.gauge(&io.emit.transcript());
-    let plan = compact::plan(&io.emit.transcript(), &gauge, Trigger::Asked);
-    let result = match plan {
-        Some(plan) => compact(native, io, plan, &gauge).await,
-        None => {
-            io.emit
-                .notice(NoticeLevel::Info, "nothing to compact: the context holds no more than it needs")
-                .await;
-            Ok(Usage::default())
-        }
-    };
+    let result = compact_as_asked(native, io).await;
     let (outcome, usage) = match result {
         Ok(usage) => (Outcome::Completed, usage),
         Err(_) => {
@@ -71,26 +125,68 @@ pub(crate) async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSumm
     TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms }
 }
 
+async fn compact_as_asked(native: &Native, io: &TurnIo) -> Result<Usage, Broken> {
+    let gauge = native.gauge(&io.emit.transcript());
+    let plan = compact::plan(&io.emit.transcript(), &gauge, Trigger::Asked, Squeeze::Ease);
+    if let Some(plan) = plan {
+        return compact(native, io, plan, &gauge).await;
+    }
+    let before = io.emit.transcript().size().total();
+    let usage = shrink(native, io, Trigger::Asked).await?;
+    if io.emit.transcript().size().total() == before {
+        let message = match gauge.should_compact() {
+            true => format!(
+                "nothing is left to compact: system text and tools alone take about {} of {} tokens",
+                gauge.fixed_tokens(),
+                gauge.limit
+            ),
+            false => "nothing to compact: the context holds no more than it needs".to_owned(),
+        };
+        io.emit.notice(NoticeLevel::Info, message).await;
+    }
+    Ok(usage)
+}
+
 pub(crate) async fn tell_usage(native: &mut Native, io: &TurnIo) {
     native.tell_view();
     let usage = native.gauge(&io.emit.transcript()).usage();
     io.emit.emit(Event::ContextUsage(usage)).await;
 }
 
-/// What was done about refusals of one request: each remedy is tried once.
+/// What was done about refusals of one request.
 #[derive(Default)]
 pub(crate) struct Overflow {
     /// The answer may be this long, by the server's own count.
     pub cap: Option<u32>,
-    compacted: bool,
+    refusals: u32,
 }
 
 impl Overflow {
-    /// True when the request is worth sending again.
+    /// True when the request is worth sending again: it is another one.
     pub(crate) async fn remedy(&mut self, native: &mut Native, io: &TurnIo, message: &str) -> bool {
+        self.refusals += 1;
+        if self.refusals > MOST_REFUSALS {
+            return false;
+        }
+        if !native.budget.knows_limit() && !Budget::is_named(message) {
+            tokio::select! {
+                biased;
+                () = io.cancel.cancelled() => return false,
+                limit = native.seed.limits.await_answer(&native.seed.client, &native.seed.chosen.endpoint) => {
+                    if let Some(limit) = limit {
+                        native.set_limit(limit);
+                    }
+                }
+            }
+        }
         let gauge = native.gauge(&io.emit.transcript());
-        match native.budget.learn(message, &gauge) {
-            Lesson::AskForLess(cap) if self.cap.is_none() => {
+        let (lesson, named) = native.budget.learn(message, &gauge);
+        if let Some(limit) = named {
+            native.seed.limits.learn(&native.seed.chosen.endpoint, limit);
+            native.set_limit(limit);
+        }
+        match lesson {
+            Lesson::AskForLess(cap) if self.cap.is_none_or(|before| cap < before) => {
                 self.cap = Some(cap);
                 let reason = message.to_owned();
                 io.emit
@@ -98,21 +194,44 @@ impl Overflow {
                     .await;
                 true
             }
-            Lesson::AskForLess(_) | Lesson::TooFull => self.compact(native, io).await,
+            Lesson::AskForLess(_) | Lesson::TooFull => self.shrink(native, io).await,
         }
     }
 
     /// Without the model: what it refused as too long it would refuse again.
-    async fn compact(&mut self, native: &Native, io: &TurnIo) -> bool {
-        if std::mem::replace(&mut self.compacted, true) || !native.config().compaction.auto {
+    async fn shrink(&mut self, native: &Native, io: &TurnIo) -> bool {
+        if !native.config().compaction.auto {
             return false;
         }
+        let begin = match self.refusals {
+            0..=3 => Squeeze::Ease,
+            4 | 5 => Squeeze::Tight,
+            _ => Squeeze::Last,
+        };
+        for squeeze in Squeeze::ALL.into_iter().filter(|squeeze| *squeeze >= begin) {
+            let mut changed = cut_input(native, io, squeeze).await;
+            let gauge = native.gauge(&io.emit.transcript());
+            // What was cut may fit by now; what was not cut has to become less in another way.
+            let plan = (!changed || gauge.should_compact())
+                .then(|| compact::plan(&io.emit.transcript(), &gauge, Trigger::Refused, squeeze))
+                .flatten();
+            if let Some(plan) = plan {
+                record(plan, None, io).await;
+                changed = true;
+            }
+            if changed {
+                self.cap = None;
+                return true;
+            }
+        }
         let gauge = native.gauge(&io.emit.transcript());
-        let plan = compact::plan(&io.emit.transcript(), &gauge, Trigger::Refused);
-        let Some(plan) = plan else { return false };
-        self.cap = None;
-        record(plan, None, io).await;
-        true
+        let message = format!(
+            "the request is as small as it can be; system text and tools take about {} of {} tokens",
+            gauge.fixed_tokens(),
+            gauge.limit
+        );
+        io.emit.notice(NoticeLevel::Warning, message).await;
+        false
     }
 }
 
@@ -191,30 +310,12 @@ async fn listen(
     Ok(())
 }
 
-/// Once a session, and only when it matters: no connection is made that a turn does not need.
-async fn ask_for_limit(native: &mut Native, io: &TurnIo) -> Result<(), Broken> {
-    let gauge = native.gauge(&io.emit.transcript());
-    if !native.budget.wants_limit(&gauge) {
-        return Ok(());
+/// Beside the request, never before it: what the server's list says counts from the next one on.
+fn learn_limit(native: &mut Native) {
+    if native.budget.knows_limit() {
+        return;
     }
-    let key = format!("context-limit {} {}", native.endpoint().base_url, native.endpoint().label());
-    if let Some(limit) = native.cache.as_ref().and_then(|cache| cache.get(&key)) {
-        native.budget.set_limit(limit);
-        return Ok(());
+    if let Some(limit) = native.seed.limits.look_up(&native.seed.client, &native.seed.chosen.endpoint) {
+        native.set_limit(limit);
     }
-    let asking = tokio::time::timeout(ASK_LIMIT, list_models(&native.seed.client, native.endpoint()));
-    let listed = tokio::select! {
-        biased;
-        () = io.cancel.cancelled() => return Err(Broken::Interrupted),
-        listed = asking => listed,
-    };
-    let Ok(Ok(models)) = listed else { return Ok(()) };
-    let model = models.into_iter().find(|model| model.id == native.endpoint().model);
-    if let Some(limit) = model.and_then(|model| model.context_limit) {
-        native.budget.set_limit(limit);
-        if let Some(cache) = &native.cache {
-            cache.put(&key, &limit);
-        }
-    }
-    Ok(())
 }

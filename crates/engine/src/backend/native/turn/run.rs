@@ -9,7 +9,7 @@ use super::call_ids::CallIds;
 use super::calls::Calls;
 use super::fault;
 use super::remind::remind;
-use super::room;
+use super::room::{self, NoRoom};
 use super::stop;
 use super::stream::{self, Broken};
 use super::validate::Check;
@@ -63,7 +63,11 @@ impl Turn {
         for step in 1.. {
             match room::make(native, io).await {
                 Ok(usage) => self.usage.add(usage),
-                Err(_) => return Outcome::Interrupted,
+                Err(NoRoom::Interrupted) => return Outcome::Interrupted,
+                Err(NoRoom::TooLong(message)) => {
+                    limit(message, io).await;
+                    return Outcome::Error;
+                }
             }
             let (answer, result) = stream::answer(native, &mut self.ids, io).await;
             self.usage.add(answer.usage);

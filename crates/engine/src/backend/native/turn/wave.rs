@@ -3,12 +3,18 @@
 //! before it for that one.
 //! (The field says parallel tool calls.)
 
+use std::path::Path;
 use std::time::Duration;
 
+use serde_json::json;
 use zdx_protocol::{ToolCall, ToolOutput};
 
 use super::repeat::{Repeat, RepeatGuard, Streak};
 use crate::context::cap::{ResultRoom, Shares};
+use crate::files::spill;
+
+/// Less than this is never cut.
+const LEAST_KEPT: usize = 240;
 
 pub(super) struct Ended {
     /// Which call of the wave.
@@ -22,6 +28,8 @@ pub(super) struct Wave<'a> {
     calls: &'a [ToolCall],
     before: Option<Streak>,
     shares: Shares,
+    /// Where output is kept whole that does not fit.
+    spill: Option<&'a Path>,
     /// Of each call that was told.
     streaks: Vec<Option<Streak>>,
     waiting: Vec<Ended>,
@@ -33,9 +41,14 @@ impl<'a> Wave<'a> {
             calls,
             before: guard.last().cloned(),
             shares: Shares::new(room, calls.len()),
+            spill: None,
             streaks: calls.iter().map(|_| None).collect(),
             waiting: Vec::new(),
         }
+    }
+
+    pub(super) fn keeping(self, spill: Option<&'a Path>) -> Self {
+        Self { spill, ..self }
     }
 
     pub(super) fn end(&mut self, ended: Ended) {
@@ -47,6 +60,10 @@ impl<'a> Wave<'a> {
         let ready = self.waiting.iter().position(|ended| self.may_tell(ended))?;
         let Ended { at, output, took, diff } = self.waiting.swap_remove(ready);
         let call = &self.calls[at];
+        let output = match self.shares.cuts(&output) {
+            true => kept_whole(output, &call.id, self.spill),
+            false => output,
+        };
         let output = self.shares.fit(output, &call.name);
         let before = match at.checked_sub(1) {
             None => self.before.as_ref(),
@@ -93,9 +110,21 @@ impl<'a> Wave<'a> {
     }
 }
 
+/// What a command printed and the context has no room for goes to its file, like what is too long for any context.
+fn kept_whole(output: ToolOutput, id: &str, spill: Option<&Path>) -> ToolOutput {
+    let (ToolOutput::Ok(mut data), Some(dir)) = (output.clone(), spill) else { return output };
+    for stream in ["stdout", "stderr"] {
+        let field = format!("{stream}_file");
+        let text = data[stream].as_str().filter(|text| text.len() > LEAST_KEPT && data.get(&field).is_none());
+        if let Some(file) = text.and_then(|text| spill::keep(dir, &spill::name(id, stream), text)) {
+            data[field] = json!(file);
+        }
+    }
+    ToolOutput::Ok(data)
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use zdx_protocol::Arguments;
 
     use super::*;

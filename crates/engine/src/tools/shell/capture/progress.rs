@@ -1,36 +1,112 @@
-//! Output for the screen while it comes. Never waits: what does not fit is dropped.
+//! Output for the screen while it comes. Never waits while it does: what nobody takes in time is left out, with a word about
+//! how much that was, and the end of it is always told.
 
 use tokio::sync::mpsc;
 
 use crate::files::text::{after_cut, decode, unfinished};
 
-/// What one piece carries at most; of more, the end is what a screen shows anyway.
+/// What one piece carries at most, and what is held back of what nobody took yet.
 const PIECE: usize = 8 * 1024;
 
 pub(super) struct Progress {
     to: mpsc::Sender<String>,
-    /// The beginning of a character whose end has not come yet.
-    carry: Vec<u8>,
+    /// The end of what came and is not told yet, at most a piece of it when nobody listens.
+    waiting: Vec<u8>,
+    /// Bytes before it that nobody will be told.
+    missed: usize,
+    /// What was told so far ends a line.
+    at_margin: bool,
 }
 
 impl Progress {
     pub(super) fn new(to: mpsc::Sender<String>) -> Self {
-        Self { to, carry: Vec::new() }
+        Self { to, waiting: Vec::new(), missed: 0, at_margin: true }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        if self.to.capacity() == 0 {
-            self.carry.clear();
+        self.waiting.extend_from_slice(bytes);
+        while self.to.capacity() > 0 {
+            let Some(piece) = self.piece() else { return };
+            let _ = self.to.try_send(piece);
+        }
+        self.fall_behind();
+    }
+
+    /// What is left to be told at the end, and to whom.
+    pub(super) fn finish(mut self) -> Option<(mpsc::Sender<String>, String)> {
+        let rest = std::mem::take(&mut self.waiting);
+        (!rest.is_empty()).then(|| (self.to.clone(), self.told(&rest)))
+    }
+
+    /// The next whole characters.
+    fn piece(&mut self) -> Option<String> {
+        let end = self.waiting.len().min(PIECE);
+        let end = end - unfinished(&self.waiting[..end]);
+        let piece: Vec<u8> = self.waiting.drain(..end).collect();
+        (!piece.is_empty()).then(|| self.told(&piece))
+    }
+
+    fn told(&mut self, piece: &[u8]) -> String {
+        let gap = match std::mem::take(&mut self.missed) {
+            0 => String::new(),
+            missed => {
+                let margin = if self.at_margin { "" } else { "\n" };
+                format!("{margin}[zdx: {missed} bytes are not shown here]\n")
+            }
+        };
+        self.at_margin = piece.ends_with(b"\n");
+        gap + &decode(piece)
+    }
+
+    /// Of more than a piece that nobody took, the last whole lines are what a screen shows anyway.
+    fn fall_behind(&mut self) {
+        let over = self.waiting.len().saturating_sub(PIECE);
+        if over == 0 {
             return;
         }
-        let mut piece = std::mem::take(&mut self.carry);
-        match bytes.len() > PIECE {
-            true => piece = after_cut(&bytes[bytes.len() - PIECE..]).to_vec(),
-            false => piece.extend_from_slice(bytes),
+        let rest = after_cut(&self.waiting[over..]);
+        let line = rest.iter().position(|byte| *byte == b'\n').filter(|at| at + 1 < rest.len());
+        let gone = self.waiting.len() - rest.len() + line.map_or(0, |at| at + 1);
+        self.waiting.drain(..gone);
+        self.missed += gone;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(queue: usize, chunks: &[&[u8]]) -> String {
+        let (to, mut from) = mpsc::channel(queue);
+        let mut progress = Progress::new(to);
+        chunks.iter().for_each(|chunk| progress.push(chunk));
+        let rest = progress.finish();
+        let mut all = String::new();
+        while let Ok(piece) = from.try_recv() {
+            all.push_str(&piece);
         }
-        self.carry = piece.split_off(piece.len() - unfinished(&piece));
-        if !piece.is_empty() {
-            let _ = self.to.try_send(decode(&piece));
+        all + &rest.map(|(_, rest)| rest).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_fits_the_queue_is_told_whole_in_any_chunks() {
+        let lines: String = (1..=2000).map(|n| format!("{n}é\n")).collect();
+        for size in [1, 7, 4096, lines.len()] {
+            let chunks: Vec<&[u8]> = lines.as_bytes().chunks(size).collect();
+            assert_eq!(told(20_000, &chunks), lines, "{size}");
         }
+    }
+
+    #[test]
+    fn what_nobody_takes_is_counted_and_its_end_is_told() {
+        let lines: String = (1..=20_000).map(|n| format!("{n}\n")).collect();
+        let chunks: Vec<&[u8]> = lines.as_bytes().chunks(3_000).collect();
+        let told = told(2, &chunks);
+        assert!(told.starts_with("1\n2\n3\n") && told.ends_with("\n19999\n20000\n"), "{told}");
+        let (head, rest) = told.split_once("[zdx: ").unwrap();
+        let (missed, tail) = rest.split_once(" bytes are not shown here]\n").unwrap();
+        assert!(head.starts_with(&lines[..6_000]) && head.len() <= 6_001, "two pieces: {}", head.len());
+        assert_eq!(6_000 + missed.parse::<usize>().unwrap() + tail.len(), lines.len());
+        assert!(lines.contains(&format!("\n{tail}")), "in whole lines: {tail}");
     }
 }

@@ -48,8 +48,7 @@ fn a_request_says_all() {
                 {"role":"user","content":"also\n\nthis"},
                 {"role":"assistant","content":null,"tool_calls":[{"id":"t3","type":"function","function":function("read", "{}")}]},
                 {"role":"tool","tool_call_id":"t3","content":"{\"ok\":true,\"data\":1}"},
-                {"role":"system","content":"@file:a"},
-                {"role":"user","content":"next"},
+                {"role":"user","content":"@file:a\n\nnext"},
             ],
         })
     );

@@ -1,0 +1,125 @@
+//! What models can hold, where neither configuration nor catalogue says: asked of their servers once, beside the first
+//! request and never before it, kept for a while, and put right by what refusals name. Shared with the agents that a
+//! session launches.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use zdx_models::{Client, Endpoint, list_models};
+
+use crate::cache::Cache;
+
+/// The first request goes first, and a turn that is over by then needs no list.
+const LATER: Duration = Duration::from_millis(100);
+/// Nobody waits longer for a list of models.
+const ASK_LIMIT: Duration = Duration::from_secs(5);
+
+/// What came of asking. `None` as long as nothing has.
+type Answer = Option<Known>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Limit(u64),
+    /// The server was asked and does not say.
+    Untold,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Limits {
+    cache: Option<Cache>,
+    asked: Arc<Mutex<HashMap<String, watch::Receiver<Answer>>>>,
+}
+
+impl Limits {
+    pub(crate) fn new(cache: Cache) -> Self {
+        Self { cache: Some(cache), asked: Arc::default() }
+    }
+
+    /// What is known without asking anybody.
+    pub(super) fn known(&self, endpoint: &Endpoint) -> Option<u64> {
+        let key = key(endpoint);
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.get(&key).map_or_else(|| limit(self.cached(&key)), |answer| limit(*answer.borrow()))
+    }
+
+    /// What is known now. Starts to ask, if nobody has.
+    pub(super) fn look_up(&self, client: &Client, endpoint: &Endpoint) -> Option<u64> {
+        if endpoint.is_demo() {
+            return None;
+        }
+        let key = key(endpoint);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = asked.entry(key).or_insert_with_key(|key| match self.cached(key) {
+            Some(known) => watch::channel(Some(known)).1,
+            None => self.ask(client, endpoint, key),
+        });
+        limit(*answer.borrow())
+    }
+
+    /// The same, but waits for a server that was asked and has not answered yet: when there is no way on without it.
+    pub(super) async fn await_answer(&self, client: &Client, endpoint: &Endpoint) -> Option<u64> {
+        self.look_up(client, endpoint);
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).get(&key(endpoint)).cloned();
+        let mut answer = asked?;
+        let answer = answer.wait_for(Option::is_some).await.ok()?;
+        limit(*answer)
+    }
+
+    /// A server named it in a refusal: that is the truth.
+    pub(super) fn learn(&self, endpoint: &Endpoint, limit: u64) {
+        let (key, known) = (key(endpoint), Known::Limit(limit));
+        self.keep(&key, known);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.insert(key, watch::channel(Some(known)).1);
+    }
+
+    fn ask(&self, client: &Client, endpoint: &Endpoint, key: &str) -> watch::Receiver<Answer> {
+        let (tell, answer) = watch::channel(None);
+        let (client, endpoint, key, limits) =
+            (client.clone(), endpoint.clone(), key.to_owned(), self.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(LATER).await;
+            let listed = tokio::time::timeout(ASK_LIMIT, list_models(&client, &endpoint)).await;
+            let known = match listed {
+                Ok(Ok(models)) => {
+                    // A server with one model answers to any name.
+                    let named = models.iter().find(|model| model.id == endpoint.model);
+                    let model = named.or(models.first().filter(|_| models.len() == 1));
+                    let known =
+                        model.and_then(|model| model.context_limit).map_or(Known::Untold, Known::Limit);
+                    limits.keep(&key, known);
+                    known
+                }
+                // Another session may ask again: a server that starts up has no list yet.
+                Ok(Err(_)) | Err(_) => Known::Untold,
+            };
+            let _ = tell.send(Some(known));
+        });
+        answer
+    }
+
+    fn cached(&self, key: &str) -> Option<Known> {
+        let limit: u64 = self.cache.as_ref()?.get(key)?;
+        Some(if limit == 0 { Known::Untold } else { Known::Limit(limit) })
+    }
+
+    fn keep(&self, key: &str, known: Known) {
+        if let Some(cache) = &self.cache {
+            let limit: u64 = limit(Some(known)).unwrap_or_default();
+            cache.put(key, &limit);
+        }
+    }
+}
+
+fn limit(answer: Answer) -> Option<u64> {
+    match answer {
+        Some(Known::Limit(limit)) => Some(limit),
+        Some(Known::Untold) | None => None,
+    }
+}
+
+fn key(endpoint: &Endpoint) -> String {
+    format!("context-limit {} {}", endpoint.base_url, endpoint.label())
+}
