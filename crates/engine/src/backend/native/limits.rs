@@ -1,6 +1,6 @@
-//! What models can hold, where neither configuration nor catalogue says: asked of their servers once, beside the first
-//! request and never before it, kept for a while, and put right by what refusals name. Shared with the agents that a
-//! session launches.
+//! What models can hold, where neither configuration nor catalogue says: asked of their servers once, after the first
+//! answer and between two requests, kept for a while, and put right by what refusals name. Shared with the agents that a
+//! session launches. Never while an answer streams: llama-cpp-python breaks it off as soon as anybody asks for anything.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +11,10 @@ use zdx_models::{Client, Endpoint, list_models};
 
 use crate::cache::Cache;
 
-/// The first request goes first, and a turn that is over by then needs no list.
-const LATER: Duration = Duration::from_millis(100);
-/// Nobody waits longer for a list of models.
+/// Nobody asks longer for a list of models.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
+/// What a request waits for it that can go without.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What came of asking. `None` as long as nothing has.
 type Answer = Option<Known>;
@@ -45,7 +45,7 @@ impl Limits {
     }
 
     /// What is known now. Starts to ask, if nobody has.
-    pub(super) fn look_up(&self, client: &Client, endpoint: &Endpoint) -> Option<u64> {
+    fn look_up(&self, client: &Client, endpoint: &Endpoint) -> Option<u64> {
         if endpoint.is_demo() {
             return None;
         }
@@ -56,6 +56,15 @@ impl Limits {
             None => self.ask(client, endpoint, key),
         });
         limit(*answer.borrow())
+    }
+
+    /// The same, with a little patience when it asks: a server on this machine answers at once.
+    pub(super) async fn soon(&self, client: &Client, endpoint: &Endpoint) -> Option<u64> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&key(endpoint));
+        if asked {
+            return self.known(endpoint);
+        }
+        tokio::time::timeout(PATIENCE, self.await_answer(client, endpoint)).await.ok().flatten()
     }
 
     /// The same, but waits for a server that was asked and has not answered yet: when there is no way on without it.
@@ -80,7 +89,6 @@ impl Limits {
         let (client, endpoint, key, limits) =
             (client.clone(), endpoint.clone(), key.to_owned(), self.clone());
         tokio::spawn(async move {
-            tokio::time::sleep(LATER).await;
             let listed = tokio::time::timeout(ASK_LIMIT, list_models(&client, &endpoint)).await;
             let known = match listed {
                 Ok(Ok(models)) => {

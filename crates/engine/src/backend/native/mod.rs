@@ -26,6 +26,8 @@ pub(crate) struct Native {
     system: String,
     tools: Vec<ToolSpec>,
     budget: Budget,
+    /// The first request is on its way, or was.
+    begun: bool,
     max_steps: Option<u32>,
     temperature: Option<f64>,
     top_p: Option<f64>,
@@ -65,6 +67,7 @@ impl Native {
         let Seed { config, chosen, .. } = &seed;
         let mut native = Self {
             budget: Budget::new(config, chosen),
+            begun: false,
             system: persona.system.clone(),
             tools: persona.tools(registry),
             max_steps: persona.max_steps.or(config.max_steps),

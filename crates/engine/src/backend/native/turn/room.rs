@@ -37,7 +37,7 @@ impl From<Broken> for NoRoom {
 
 /// Before a request. Returns what asking for a summary has used.
 pub(crate) async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, NoRoom> {
-    learn_limit(native);
+    learn_limit(native, io).await?;
     if io.emit.transcript().size().reported.is_some() {
         native.budget.relax();
     }
@@ -310,12 +310,18 @@ async fn listen(
     Ok(())
 }
 
-/// Beside the request, never before it: what the server's list says counts from the next one on.
-fn learn_limit(native: &mut Native) {
-    if native.budget.knows_limit() {
-        return;
+/// Not before the first request, which waits for nothing, and never while an answer streams.
+async fn learn_limit(native: &mut Native, io: &TurnIo) -> Result<(), Broken> {
+    if !std::mem::replace(&mut native.begun, true) || native.budget.knows_limit() {
+        return Ok(());
     }
-    if let Some(limit) = native.seed.limits.look_up(&native.seed.client, &native.seed.chosen.endpoint) {
+    let limit = tokio::select! {
+        biased;
+        () = io.cancel.cancelled() => return Err(Broken::Interrupted),
+        limit = native.seed.limits.soon(&native.seed.client, &native.seed.chosen.endpoint) => limit,
+    };
+    if let Some(limit) = limit {
         native.set_limit(limit);
     }
+    Ok(())
 }
