@@ -1,8 +1,12 @@
 //! The signals that end or interrupt a run, as values. Decides nothing about what they lead to.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// `timeout` and service managers tell the process and then its whole group: that is one request, not an impatient second.
+const SAME_REQUEST: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caught {
@@ -16,6 +20,8 @@ pub struct Signals {
     terminate: Signal,
     /// None under `nohup`: whoever ignored it wants the run to survive the terminal.
     hang_up: Option<Signal>,
+    /// The last one that no finger sends.
+    sent: Option<(Caught, Instant)>,
 }
 
 impl Signals {
@@ -25,11 +31,36 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up,
+            sent: None,
         })
     }
 
-    /// The next signal; cancelling loses none.
+    /// The next signal; cancelling loses none. One that is sent twice at once is one signal.
     pub async fn next(&mut self) -> Caught {
+        loop {
+            let caught = self.any().await;
+            if !self.is_repeated(caught) {
+                return caught;
+            }
+        }
+    }
+
+    fn is_repeated(&mut self, caught: Caught) -> bool {
+        match caught {
+            // A second Ctrl-C is meant, however quick.
+            Caught::Interrupt => false,
+            Caught::Terminate | Caught::HangUp => {
+                let now = Instant::now();
+                let before = self.sent.filter(|(sent, at)| *sent == caught && now - *at < SAME_REQUEST);
+                if before.is_none() {
+                    self.sent = Some((caught, now));
+                }
+                before.is_some()
+            }
+        }
+    }
+
+    async fn any(&mut self) -> Caught {
         let hang_up = async {
             match &mut self.hang_up {
                 Some(signal) => signal.recv().await,

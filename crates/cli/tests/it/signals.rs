@@ -57,6 +57,36 @@ fn a_running_command_is_stopped_with_the_turn() {
     assert_eq!(output.records_of("interrupted").len(), 1);
 }
 
+/// `timeout` sends its signal to the process and then to the group.
+#[test]
+fn a_signal_that_is_sent_twice_is_one_polite_stop() {
+    let command = "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done";
+    let server = ModelServer::start();
+    server.push(Reply::chat().tool_call("c1", "bash", json!({"command": command})));
+    let zdx = with_model(&server);
+    let mut running = zdx.command().args(["exec", "--format", "json", "-p", "x"]).spawn();
+    let deadline = Instant::now() + SOON;
+    let child = loop {
+        assert!(Instant::now() < deadline, "the command does not run");
+        let written = std::fs::read_to_string(zdx.root().join("pid")).unwrap_or_default();
+        if let Some(pid) = written.strip_suffix('\n').and_then(|pid| pid.parse().ok()) {
+            break rustix::process::Pid::from_raw(pid).unwrap();
+        }
+        std::thread::yield_now();
+    };
+    // More than two, and not all in one moment: those that wait at the same time are delivered as one.
+    for _ in 0..20 {
+        running.signal(Signal::TERM);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let output = running.finish(SOON).expect_code(143);
+    let result = output.json_lines().pop().unwrap();
+    assert_eq!((result["type"].as_str(), result["outcome"].as_str()), (Some("result"), Some("interrupted")));
+    assert_eq!(output.records_of("tool_result").len(), 1);
+    assert_eq!(output.records_of("interrupted").len(), 1);
+    assert_eq!(rustix::process::test_kill_process(child), Err(rustix::io::Errno::SRCH), "it still runs");
+}
+
 #[cfg(target_os = "linux")]
 /// Waits until the process has a handler for the signal, so that it is not simply killed by it.
 fn wait_until_caught(pid: u32, signal: Signal) {
