@@ -262,6 +262,9 @@ pub enum Sessions {
         /// How many to show; 0 for all
         #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
         limit: usize,
+        /// Show the sessions of tasks too, each below the one it works for
+        #[arg(long)]
+        all: bool,
     },
     /// Print what was said and done in a session
     Show {

@@ -101,7 +101,9 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
             converse(chat::chat(&settings, open))
         }
         Some(Command::Exec { prompt, text }) => converse(run::exec(&settings, Asked::new(prompt, text))),
-        Some(Command::Sessions(Sessions::List { limit })) => commands::sessions::list(&settings, limit),
+        Some(Command::Sessions(Sessions::List { limit, all })) => {
+            commands::sessions::list(&settings, limit, all)
+        }
         Some(Command::Sessions(Sessions::Show { id })) => commands::sessions::show(&settings, &id),
         Some(Command::Sessions(Sessions::Compaction { id })) => commands::compaction::show(&settings, &id),
         Some(Command::Sessions(Sessions::Delete { ids })) => commands::sessions::delete(&settings, &ids),

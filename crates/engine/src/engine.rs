@@ -40,6 +40,12 @@ pub(crate) struct Engine {
     queries: Arc<Queries>,
 }
 
+/// What a user chose and need not choose again.
+pub(crate) struct Carried {
+    pub model: String,
+    pub agent: String,
+}
+
 /// Who can be at work, and who is.
 pub(crate) struct Cast {
     pub personas: Arc<Personas>,
@@ -100,6 +106,11 @@ impl Engine {
         if let Some(approval) = before.ruler.chosen() {
             self.ruler.set_approval(approval);
         }
+    }
+
+    /// What goes on in a fresh session that follows this one; the preset does too, by `follow`.
+    pub(crate) fn carried(&self) -> Carried {
+        Carried { model: self.backend.view().model(), agent: self.persona.name.clone() }
     }
 
     /// The preset that holds now.

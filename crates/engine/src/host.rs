@@ -17,7 +17,7 @@ use crate::configured::Configured;
 use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::session::{FindError, ForkError, SessionStore};
 use crate::setup::Setup;
-use crate::start::{self, Beginning, Handed, SessionChoice, StartError, Started};
+use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
 use crate::trust::{ContentHash, TrustError, TrustStore};
 
 /// Starts an engine. It has no session before one is opened.
@@ -108,6 +108,16 @@ impl OpenError {
 struct Target {
     root: PathBuf,
     choice: SessionChoice,
+    /// What of the open session goes on in it.
+    carried: Option<Carried>,
+    /// What the user should know of the choice.
+    notices: Vec<String>,
+}
+
+impl Target {
+    fn of(root: PathBuf, choice: SessionChoice) -> Self {
+        Self { root, choice, carried: None, notices: Vec::new() }
+    }
 }
 
 impl Host {
@@ -221,7 +231,7 @@ impl Host {
         match &self.session {
             Some(_) => self.go_on(configured, Vec::new()).await,
             None => {
-                let target = Target { root: self.root.clone(), choice: self.new_session() };
+                let target = Target::of(self.root.clone(), self.new_session());
                 self.begin(target, configured).await
             }
         }
@@ -233,7 +243,7 @@ impl Host {
         let Some(mut before) = self.session.take() else { return Ok(()) };
         let (log, transcript) = before.emit().hand_over();
         let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
-        let started = self.start(Target { root: self.root.clone(), choice }, configured).await;
+        let started = self.start(Target::of(self.root.clone(), choice), configured).await;
         match started {
             Ok(Started { engine, announcement }) => {
                 engine.follow(&before);
@@ -266,14 +276,21 @@ impl Host {
     fn target(&self, open: Open) -> Result<Target, OpenError> {
         let store = self.store();
         let root = self.root.clone();
+        let latest = |root: Option<&Path>| store.latest(root).map(|latest| (latest.id, latest.notices));
         let choice = match open {
-            Open::New => self.new_session(),
+            Open::New => {
+                let carried = self.session.as_ref().map(Engine::carried);
+                return Ok(Target { carried, ..Target::of(root, self.new_session()) });
+            }
             Open::Resume(_) if !self.setup.save => return Err(OpenError::NotSaving),
-            Open::Resume(pick) => SessionChoice::Existing(match pick {
-                SessionPick::Id(prefix) => store.find(&prefix)?,
-                SessionPick::LatestHere => store.latest(Some(&root))?,
-                SessionPick::Latest => store.latest(None)?,
-            }),
+            Open::Resume(pick) => {
+                let (id, notices) = match pick {
+                    SessionPick::Id(prefix) => (store.find(&prefix)?, Vec::new()),
+                    SessionPick::LatestHere => latest(Some(&root))?,
+                    SessionPick::Latest => latest(None)?,
+                };
+                return Ok(Target { notices, ..Target::of(root, SessionChoice::Existing(id)) });
+            }
             Open::Fork { turn } => {
                 let open = self.session.as_ref().map(|engine| engine.queries().said());
                 let none = || OpenError::NothingToFork("no session is open".to_owned());
@@ -282,10 +299,10 @@ impl Host {
             }
             Open::Root(path) => {
                 let root = folder(&self.root.join(path))?;
-                return Ok(Target { root, choice: self.new_session() });
+                return Ok(Target::of(root, self.new_session()));
             }
         };
-        Ok(Target { root, choice })
+        Ok(Target::of(root, choice))
     }
 
     /// What holds in a folder, after a person was asked about files that want more than they get.
@@ -357,7 +374,11 @@ impl Host {
             return self.go_on(configured, past).await;
         }
         let root = target.root.clone();
+        let goes_on = target.carried.is_some();
         let Started { engine, announcement } = self.start(target, configured).await?;
+        if let Some(before) = self.session.as_ref().filter(|_| goes_on) {
+            engine.follow(before);
+        }
         self.leave_session().await;
         self.root = root;
         announcement.announce(&engine).await;
@@ -372,6 +393,8 @@ impl Host {
             root: target.root,
             configured,
             session: target.choice,
+            carried: target.carried,
+            notices: target.notices,
             events: self.events.clone(),
             approvals: self.approvals.clone(),
             scripted: (self.scripted)(),

@@ -24,6 +24,7 @@ use crate::configured::Configured;
 use crate::context::complete::Completer;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
+pub(crate) use crate::engine::Carried;
 use crate::engine::{Cast, Engine};
 use crate::files::workspace::Workspace;
 use crate::grants::{GrantStore, Granted};
@@ -53,6 +54,10 @@ pub(crate) struct Beginning {
     pub root: PathBuf,
     pub configured: Configured,
     pub session: SessionChoice,
+    /// From the session before, if this one goes on with what was chosen there.
+    pub carried: Option<Carried>,
+    /// What the user should know of how it was chosen.
+    pub notices: Vec<String>,
     pub events: mpsc::Sender<Event>,
     pub approvals: Approvals,
     /// Who answers instead of a model; tests have one that follows a script.
@@ -91,6 +96,8 @@ pub(crate) enum StartError {
     Rules(#[from] RuleError),
     #[error(transparent)]
     Agent(#[from] PersonaError),
+    #[error("{0}; `--agent NAME` goes on with this session as another agent")]
+    RecordedAgent(PersonaError),
     #[error(transparent)]
     Session(#[from] OpenError),
     #[error(transparent)]
@@ -104,21 +111,26 @@ impl StartError {
         match self {
             Self::Model(_) => ErrorKind::Provider,
             Self::Session(_) => ErrorKind::Session,
-            Self::Root { .. } | Self::Rules(_) | Self::Agent(_) | Self::Prompt(_) | Self::Secrets(_) => {
-                ErrorKind::Config
-            }
+            Self::Root { .. }
+            | Self::Rules(_)
+            | Self::Agent(_)
+            | Self::RecordedAgent(_)
+            | Self::Prompt(_)
+            | Self::Secrets(_) => ErrorKind::Config,
         }
     }
 }
 
 /// Puts a session together. It does nothing before it is run.
 pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
-    let Beginning { setup, root, mut configured, session, events, approvals, scripted } = beginning;
+    let Beginning { setup, root, mut configured, session, carried, notices, events, approvals, scripted } =
+        beginning;
     let workspace = Workspace::open(&root)
         .map(|workspace| workspace.with_home(setup.env.home()))
         .map_err(|source| StartError::Root { path: root.clone(), source })?;
     let root = workspace.root().to_owned();
-    let mut opened = OpenedSession::open(&setup, session)?;
+    let mut opened = OpenedSession::open(&setup, session, &root)?;
+    opened.warn(notices);
     opened.warn(std::mem::take(&mut configured.resolved.notices));
     opened.warn(configured.notice().into_iter().collect());
     let config = Arc::new(configured.resolved.config.clone());
@@ -127,15 +139,24 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let client = Client::new(config.timeouts);
     let picker = Arc::new(ModelPicker::new(Arc::clone(&config), setup.env.clone())?);
     let explicit_model = configured.explicit_model();
-    let chosen = picker.pick(&client, explicit_model.as_deref(), opened.transcript.model.as_deref()).await?;
+    let chosen = match &carried {
+        // Chosen later than what the command line says.
+        Some(carried) => picker.pick(&client, None, Some(&carried.model)).await?,
+        None => picker.pick(&client, explicit_model.as_deref(), opened.transcript.model.as_deref()).await?,
+    };
     let system = system_prompt(&setup, &config, &root, &mut opened)?;
     let library = Library::load(&setup, &configured, &root, &mut opened);
     let tools = tool_context(&setup, &config, &redactor, workspace, &mut opened);
     let (mut policy, grants) = guarded(&setup, &config, &root, &mut opened)?;
     let rules = Rules::clone(&policy.rules);
     let personas = Arc::new(Personas { agents: library.agents, system, rules });
-    let name = setup.agent.as_deref().or(opened.transcript.agent.as_deref()).unwrap_or(persona::DEFAULT);
-    let persona = personas.primary(name)?;
+    let named = carried.as_ref().map(|carried| carried.agent.as_str()).or(setup.agent.as_deref());
+    let recorded = opened.transcript.agent.as_deref();
+    let persona = match (named, recorded) {
+        (Some(name), _) => personas.primary(name)?,
+        (None, Some(name)) => personas.primary(name).map_err(StartError::RecordedAgent)?,
+        (None, None) => personas.primary(persona::DEFAULT)?,
+    };
     policy.rules = Arc::clone(&persona.rules);
     let lent = opened.lent(&library.skills);
 
@@ -160,7 +181,8 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         None => Backend::Native(Box::new(native(&setup, seed, &persona, &calls.registry, &root))),
     };
 
-    let announcement = Announcement::new(&mut opened, &setup, &persona, &policy, &backend.view());
+    let named = named.map(str::to_owned).filter(|name| carried.is_none() || name != persona::DEFAULT);
+    let announcement = Announcement::new(&mut opened, named, &persona, &policy, &backend.view());
     let saved = opened.log.path().is_some().then(|| opened.log.id());
     let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
     let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);

@@ -115,6 +115,7 @@ impl Subagents {
             resumed: false,
             saved: self.store.is_some(),
             parent: Some(self.parent.to_string()),
+            task: Some(call.to_owned()),
             last: None,
         };
         Ok(Child {

@@ -239,6 +239,9 @@ pub struct SessionInfo {
     pub saved: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// The parent's call that it works for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// Where a resumed session was left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<LastTurn>,
@@ -352,6 +355,7 @@ impl Event {
                 root: Some(info.root.clone()),
                 model: Some(info.model.clone()),
                 parent: info.parent.clone(),
+                task: info.task.clone(),
                 ts,
             }),
             Self::TurnStarted { prompt, .. } => {

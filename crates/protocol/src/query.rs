@@ -112,8 +112,13 @@ pub struct SessionSummary {
     pub when: Timestamp,
     #[serde(serialize_with = "lossy_root")]
     pub root: Option<PathBuf>,
+    /// The one in use, as far as can be seen.
     pub model: Option<String>,
     pub bytes: u64,
+    /// The session that this one works for, by a task.
+    pub works_for: Option<String>,
+    /// Why it cannot be gone on with as it is.
+    pub fault: Option<String>,
     /// On one line and bounded; not yet cleaned for a terminal.
     pub first_prompt: Option<String>,
 }

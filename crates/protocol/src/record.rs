@@ -76,6 +76,9 @@ pub struct Meta {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// The call of the parent that this session works for: it is the parent's child, not a session of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }

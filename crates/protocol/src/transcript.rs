@@ -37,6 +37,8 @@ pub struct Transcript {
     pub id: Option<String>,
     /// The session this one was made from.
     pub parent: Option<String>,
+    /// The call of that one which this works for.
+    pub task: Option<String>,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
     pub agent: Option<String>,
@@ -81,6 +83,7 @@ impl Transcript {
             Entry::Meta(meta) => {
                 self.id = meta.id;
                 self.parent = meta.parent;
+                self.task = meta.task;
                 self.root = meta.root;
                 self.model = meta.model;
             }

@@ -22,15 +22,19 @@ pub async fn run(
         return Err(Failure::usage("the goal is empty; say what the next session is to achieve with --goal"));
     }
     let store = settings.sessions();
-    let id = match (from, &settings.open) {
-        (Some(id), _) => store.find(id),
-        (None, Open::Resume(SessionPick::Id(id))) => store.find(id),
-        (None, Open::Resume(SessionPick::LatestHere)) => store.latest(Some(&settings.root)),
+    let named = |id: &str| store.find(id).map(|id| (id, Vec::new()));
+    let latest = |root| store.latest(root).map(|latest| (latest.id, latest.notices));
+    let found = match (from, &settings.open) {
+        (Some(id), _) => named(id),
+        (None, Open::Resume(SessionPick::Id(id))) => named(id),
+        (None, Open::Resume(SessionPick::LatestHere)) => latest(Some(settings.root.as_path())),
         (None, Open::Resume(SessionPick::Latest) | Open::New | Open::Fork { .. } | Open::Root(_)) => {
-            store.latest(None)
+            latest(None)
         }
     };
-    let account = start::account(settings, id.map_err(Failure::runtime)?)?;
+    let (id, notices) = found.map_err(Failure::runtime)?;
+    warn(settings, &notices);
+    let account = start::account(settings, id)?;
     // A place that cannot be written to is better known before a model was asked.
     let out = out.map(Out::open).transpose()?;
     let handoff =

@@ -1,5 +1,7 @@
 //! `zdx sessions`: what is saved, what was said, and away with it.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use serde_json::json;
 use zdx_protocol::query::SessionSummary;
@@ -13,8 +15,9 @@ use crate::settings::Settings;
 use crate::terminal;
 use crate::words::sessions::table;
 
-pub fn list(settings: &Settings, limit: usize) -> Result<Ending, Failure> {
-    let found = settings.sessions().list((limit > 0).then_some(limit)).map_err(Failure::runtime)?;
+pub fn list(settings: &Settings, limit: usize, all: bool) -> Result<Ending, Failure> {
+    let (store, limit) = (settings.sessions(), (limit > 0).then_some(limit));
+    let found = if all { store.list_all(limit) } else { store.list(limit) }.map_err(Failure::runtime)?;
     print(match settings.format {
         Format::Json => found.iter().map(as_json).collect(),
         Format::Text => {
@@ -47,7 +50,14 @@ pub fn delete(settings: &Settings, ids: &[String]) -> Result<Ending, Failure> {
     // All of them are looked up first, so that a typing error deletes nothing.
     let found: Vec<_> =
         ids.iter().map(|id| store.find(id)).collect::<Result<_, _>>().map_err(Failure::runtime)?;
+    let mut doomed = Vec::new();
     for id in found {
+        // Nobody would find the sessions of its tasks again.
+        let children = store.children(id).map_err(Failure::runtime)?;
+        doomed.extend(std::iter::once(id).chain(children));
+    }
+    let mut seen = HashSet::new();
+    for id in doomed.into_iter().filter(|id| seen.insert(*id)) {
         store.delete(id).map_err(Failure::runtime)?;
         print(format!("deleted {id}\n"))?;
     }
@@ -61,6 +71,8 @@ fn as_json(session: &SessionSummary) -> String {
         "root": session.root,
         "model": session.model,
         "bytes": session.bytes,
+        "works_for": session.works_for,
+        "fault": session.fault,
         "first_prompt": session.first_prompt,
     });
     json_line(&line)

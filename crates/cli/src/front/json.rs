@@ -139,6 +139,7 @@ mod tests {
                 resumed: false,
                 saved: true,
                 parent: None,
+                task: None,
                 last: None,
             }),
             &mut page,

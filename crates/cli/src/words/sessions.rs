@@ -14,15 +14,19 @@ pub fn table(
     home: Option<&std::path::Path>,
     width: Option<usize>,
 ) -> String {
+    let id = |session: &SessionSummary| match width {
+        Some(_) => short_id(&session.id).to_owned(),
+        None => session.id.clone(),
+    };
     let row = |session: &SessionSummary| {
         let clean = |text: &str| one_line(text, usize::MAX);
         [
-            if width.is_some() { short_id(&session.id) } else { &session.id }.to_owned(),
+            format!("{}{}", if session.works_for.is_some() { "  " } else { "" }, id(session)),
             format::ago(session.when, now),
             format::size(session.bytes),
             session.root.as_deref().map_or("-".to_owned(), |root| format::path(root, home)),
             session.model.as_deref().map_or("-".to_owned(), clean),
-            session.first_prompt.as_deref().map_or(String::new(), clean),
+            told(session),
         ]
     };
     let rows: Vec<_> = sessions.iter().map(row).collect();
@@ -46,6 +50,13 @@ pub fn table(
     text
 }
 
+/// What it began with, and what is wrong with it.
+fn told(session: &SessionSummary) -> String {
+    let prompt = session.first_prompt.as_deref().map(|prompt| one_line(prompt, usize::MAX));
+    let fault = session.fault.as_ref().map(|fault| format!("({fault})"));
+    fault.into_iter().chain(prompt).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -59,6 +70,8 @@ mod tests {
             bytes: 2_048,
             root: Some("/home/me/项目".into()),
             model: None,
+            works_for: None,
+            fault: None,
             first_prompt: Some(prompt.into()),
         }
     }

@@ -4,9 +4,9 @@ use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
-use zdx_testkit::{ModelServer, Reply, Zdx};
+use zdx_testkit::{Gate, ModelServer, Reply, Signal, Zdx};
 
-use crate::{place, with_model};
+use crate::{SOON, hold_before, place, with_model};
 
 const ID: &str = "550e8400-e29b-41d4-a716-446655440000";
 const OTHER: &str = "550e8400-ffff-41d4-a716-446655440000";
@@ -146,4 +146,73 @@ fn no_save_leaves_nothing_behind_wherever_it_stands() {
         assert_eq!(zdx.run(args).success().stdout, "gone\n");
         assert!(zdx.session_files().is_empty());
     }
+}
+
+/// A task is at work when zdx is killed: its session is the file that was written to last.
+fn killed_in_a_task(server: &ModelServer) -> Zdx {
+    let task = serde_json::json!({"agent": "explore", "prompt": "look around"});
+    server.push(Reply::chat().tool_call("t1", "task", task));
+    server.push(hold_before(Reply::chat().text_deltas(["so ", "far"]).done(), "far", &Gate::new()));
+    let zdx = with_model(server);
+    let mut running = zdx.command().args(["exec", "-p", "find out"]).spawn();
+    server.wait_for_call(2, SOON);
+    running.signal(Signal::KILL);
+    running.finish(SOON);
+    zdx
+}
+
+#[test]
+fn a_tasks_session_is_its_parents_child_and_never_the_latest() {
+    let server = ModelServer::start();
+    let zdx = killed_in_a_task(&server);
+    let files = zdx.session_files();
+    let id = |file: &std::path::Path| file.file_stem().unwrap().to_str().unwrap().to_owned();
+    let (parent, child) = (id(&files[0]), id(&files[1]));
+
+    server.push(Reply::chat().text("went on"));
+    assert_eq!(zdx.run(["-c", "exec", "-p", "and now?"]).success().stdout, "went on\n");
+    assert_eq!(id(zdx.session_files().last().unwrap()), parent);
+    // Newer again than its parent.
+    let file = fs::File::options().append(true).open(&files[1]).unwrap();
+    file.set_modified(std::time::SystemTime::now() + Duration::from_secs(60)).unwrap();
+    server.push(Reply::status(503));
+    let handoff = zdx.run(["handoff", "--goal", "ship it"]).success().stdout;
+    assert!(handoff.contains("find out") && !handoff.contains("look around"), "{handoff}");
+
+    let listed = zdx.run(["sessions", "list"]).success().stdout;
+    assert_eq!((listed.lines().count(), listed.contains(&parent)), (1, true), "{listed}");
+    let all = zdx.run(["sessions", "list", "--all"]).success().stdout;
+    let lines: Vec<&str> = all.lines().collect();
+    assert!(lines[0].starts_with(&parent) && lines[1].starts_with(&format!("  {child}")), "{all}");
+    let json = zdx.run(["sessions", "list", "--all", "--format", "json"]).success().json_lines();
+    assert_eq!([&json[0]["works_for"], &json[1]["works_for"]], [&Value::Null, &Value::from(parent.as_str())]);
+
+    let refused = zdx.run(["exec", "--session", &child, "-p", "x"]).expect_code(1);
+    assert!(refused.stderr.contains("--agent NAME"), "{}", refused.stderr);
+    let deleted = zdx.run(["sessions", "delete", &parent]).success().stdout;
+    assert_eq!(deleted, format!("deleted {parent}\ndeleted {child}\n"));
+}
+
+#[test]
+fn a_file_without_a_header_is_passed_over_and_mended_when_it_is_meant() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().text("one"));
+    let zdx = with_model(&server);
+    zdx.run(["exec", "-p", "first"]).success();
+    fs::write(zdx.storage().join(format!("sessions/{ID}.jsonl")), "").unwrap();
+    server.push(Reply::chat().text("two"));
+    let output = zdx.run(["-c", "exec", "-p", "second"]).success();
+    assert_eq!(output.stdout, "two\n");
+    assert!(output.stderr.contains(&format!("{ID} was passed over: its file is empty")), "{}", output.stderr);
+    let listed = zdx.run(["sessions", "list"]).success().stdout;
+    assert!(listed.contains("(its file is empty)"), "{listed}");
+
+    server.push(Reply::chat().text("three"));
+    let output = zdx.run(["exec", "--session", ID, "-p", "third"]).success();
+    assert!(output.stderr.contains("had no header; it has one now"), "{}", output.stderr);
+    assert_eq!((&output.records[0]["type"], &output.records[0]["id"]), (&"meta".into(), &ID.into()));
+    assert_eq!(output.records[0]["root"], zdx.root().to_str().unwrap());
+    server.push(Reply::chat().text("four"));
+    let output = zdx.run(["-c", "exec", "-p", "fourth"]).success();
+    assert_eq!((output.records_of("meta").len(), output.stderr.contains("header")), (1, false));
 }

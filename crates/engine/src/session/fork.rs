@@ -50,6 +50,7 @@ impl SessionStore {
             root: outline.root,
             model: outline.model,
             parent: Some(id.to_string()),
+            task: None,
             ts: record::now(),
         };
         let moved = Moved::new(&self.companion_dir(id), &self.companion_dir(fork));

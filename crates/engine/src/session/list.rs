@@ -1,24 +1,24 @@
 //! The folder of session files: which there are, which one is meant, and how one is removed.
-//! Reads no more than the head of a file; what a whole session holds is `load`'s business.
+//! Reads no more of a file than `head` does; what a whole session holds is `load`'s business.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use zdx_protocol::query::SessionSummary;
-use zdx_protocol::{Event, Record, Transcript};
+use zdx_protocol::{Event, Record};
 
 use super::file::{OpenFile, file_path};
+use super::head::{Fault, Head, PROMPT_CHARS};
 use super::load::{Loaded, OpenError, Opened, Scan};
 use super::log::SessionLog;
-use super::{SessionId, load, reason, tail};
+use super::{SessionId, load, reason};
 use crate::files::Blobs;
 
-/// The header and the first prompt are looked for in this much of a file.
-const HEAD: u64 = 32 << 10;
-const PROMPT_CHARS: usize = 200;
 /// How many sessions an ambiguous prefix names.
 const NAMED: usize = 5;
 
@@ -49,6 +49,14 @@ pub enum DeleteError {
     InUse(SessionId),
     #[error("session {id} could not be deleted: {why}")]
     Failed { id: SessionId, why: String },
+}
+
+/// The session that was used last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Latest {
+    pub id: SessionId,
+    /// What the user should know of newer files.
+    pub notices: Vec<String>,
 }
 
 struct SessionFile {
@@ -104,11 +112,36 @@ impl SessionStore {
         load::scan(&self.dir, id, each)
     }
 
-    /// Newest first, at most `limit`. A file that cannot be read is listed with what its name and size tell.
+    /// Newest first, at most `limit`, without those of tasks. A file that cannot be read is listed with what its name and
+    /// size tell.
     pub fn list(&self, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
-        let entries = self.newest_first()?;
-        let shown = limit.unwrap_or(entries.len());
-        Ok(entries.into_iter().take(shown).map(|entry| self.summary(entry)).collect())
+        let all = self.newest_first()?.into_iter().map(|entry| self.summary(entry));
+        let own = all.filter(|summary| summary.works_for.is_none());
+        Ok(own.take(limit.unwrap_or(usize::MAX)).collect())
+    }
+
+    /// The same with those of tasks, each below the session that it works for.
+    pub fn list_all(&self, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
+        let all: Vec<_> = self.newest_first()?.into_iter().map(|entry| self.summary(entry)).collect();
+        let known: HashSet<String> = all.iter().map(|summary| summary.id.clone()).collect();
+        let above = |summary: &SessionSummary| summary.works_for.clone().filter(|id| known.contains(id));
+        let (below, own): (Vec<_>, Vec<_>) = all.into_iter().partition(|summary| above(summary).is_some());
+        let mut children: HashMap<String, Vec<SessionSummary>> = HashMap::new();
+        for child in below {
+            children.entry(child.works_for.clone().unwrap_or_default()).or_default().push(child);
+        }
+        let shown = own.into_iter().take(limit.unwrap_or(usize::MAX)).flat_map(|session| {
+            let below = children.remove(&session.id).unwrap_or_default();
+            std::iter::once(session).chain(below)
+        });
+        Ok(shown.collect())
+    }
+
+    /// Those that work for a session.
+    pub fn children(&self, id: SessionId) -> Result<Vec<SessionId>, FindError> {
+        let wanted = id.to_string();
+        let mine = |id: &SessionId| self.head(*id).works_for() == Some(&wanted);
+        Ok(self.ids()?.into_iter().filter(mine).collect())
     }
 
     /// The session a user means by a whole id or the beginning of one.
@@ -132,20 +165,25 @@ impl SessionStore {
         }
     }
 
-    /// The session last written to, of those started in `root` if one is given.
-    pub fn latest(&self, root: Option<&Path>) -> Result<SessionId, FindError> {
-        let entries = self.newest_first()?;
-        let Some(root) = root else {
-            return entries.first().map(|entry| entry.id).ok_or_else(|| FindError::Empty(self.dir.clone()));
-        };
+    /// The session last written to, of those started in `root` if one is given; never one of a task.
+    pub fn latest(&self, root: Option<&Path>) -> Result<Latest, FindError> {
         // Records hold text, so a folder whose name is none is compared as the text it was saved as.
-        let wanted = root.to_string_lossy();
-        let of_root = |id: SessionId| {
-            let head = read_head(&file_path(&self.dir, id)).unwrap_or_default();
-            head.root.is_some_and(|recorded| recorded.to_string_lossy() == wanted)
-        };
-        let found = entries.iter().map(|entry| entry.id).find(|id| of_root(*id));
-        found.ok_or_else(|| FindError::NoneIn(root.to_owned()))
+        let wanted = root.map(Path::to_string_lossy);
+        let mut passed_over = Vec::new();
+        for SessionFile { id, .. } in self.newest_first()? {
+            let head = self.head(id);
+            if let Some(fault) = head.fault {
+                passed_over.push((id, fault));
+                continue;
+            }
+            let began_in = head.meta.as_ref().and_then(|meta| meta.root.as_deref());
+            let here = |root: &Cow<'_, str>| began_in.is_some_and(|began| began.to_string_lossy() == *root);
+            if head.works_for().is_none() && wanted.as_ref().is_none_or(here) {
+                return Ok(Latest { id, notices: passed_over.into_iter().map(passed).collect() });
+            }
+        }
+        Err(root
+            .map_or_else(|| FindError::Empty(self.dir.clone()), |root| FindError::NoneIn(root.to_owned())))
     }
 
     /// Removes a session and everything beside it. One that a running zdx writes to is left alone.
@@ -193,16 +231,21 @@ impl SessionStore {
         Ok(entries)
     }
 
+    fn head(&self, id: SessionId) -> Head {
+        Head::read(&file_path(&self.dir, id))
+    }
+
     fn summary(&self, SessionFile { id, when, bytes }: SessionFile) -> SessionSummary {
-        let Transcript { root, model, first_prompt, .. } =
-            read_head(&file_path(&self.dir, id)).unwrap_or_default();
+        let head = self.head(id);
         SessionSummary {
             id: id.to_string(),
             when,
             bytes,
-            root,
-            model,
-            first_prompt: first_prompt.as_deref().map(one_line),
+            works_for: head.works_for().map(str::to_owned),
+            fault: head.fault.map(|fault| fault.words().to_owned()),
+            first_prompt: head.first_prompt.as_deref().map(one_line),
+            root: head.meta.and_then(|meta| meta.root),
+            model: head.model,
         }
     }
 }
@@ -212,41 +255,16 @@ fn session_id(entry: &std::fs::DirEntry) -> Option<SessionId> {
     name.to_str()?.strip_suffix(".jsonl")?.parse().ok()
 }
 
+fn passed((id, fault): (SessionId, Fault)) -> String {
+    format!("session {id} was passed over: {}; `zdx sessions delete {id}` removes it", fault.words())
+}
+
 fn list_ids(ids: &[SessionId], total: usize) -> String {
     let mut text = ids.iter().map(SessionId::to_string).collect::<Vec<_>>().join(", ");
     if total > ids.len() {
         text.push_str(", …");
     }
     text
-}
-
-/// What the beginning of a session adds up to: as far as its first prompt, or as far as the head goes when a revert in it
-/// may have taken that prompt back.
-fn read_head(path: &Path) -> io::Result<Transcript> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(HEAD).read_to_end(&mut bytes)?;
-    let goes_back = memchr::memmem::find(&bytes, tail::REVERT).is_some();
-    let mut head = Transcript::default();
-    for record in bytes.split(|byte| *byte == b'\n').filter_map(|line| Record::parse(line).ok()) {
-        head.absorb(record);
-        if head.first_prompt.is_some() && !goes_back {
-            return Ok(head);
-        }
-    }
-    let cut_off = bytes.rsplit(|byte| *byte == b'\n').next().filter(|_| bytes.len() as u64 == HEAD);
-    head.first_prompt = head.first_prompt.or_else(|| cut_off_prompt(cut_off?));
-    Ok(head)
-}
-
-/// The beginning of a prompt that is longer than the head. What is hidden is never as long as that.
-fn cut_off_prompt(line: &[u8]) -> Option<String> {
-    let text = line.strip_prefix(br#"{"type":"message","role":"user","text":""#)?;
-    let text = &text[..text.len().min(PROMPT_CHARS * 6)];
-    // The cut may be inside a character or an escape: at most the 12 bytes of a surrogate pair.
-    (0..=12.min(text.len())).find_map(|drop| {
-        let quoted = [b"\"", &text[..text.len() - drop], b"\""].concat();
-        serde_json::from_slice(&quoted).ok()
-    })
 }
 
 fn one_line(text: &str) -> String {

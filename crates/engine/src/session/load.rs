@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use zdx_protocol::Event;
-use zdx_protocol::record::{self, Record, SCHEMA_VERSION};
+use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
 use zdx_protocol::{Retold, Transcript};
 
 use super::file::{OpenFile, file_path};
@@ -48,6 +48,29 @@ pub struct Opened {
     /// What the user should know, a line each.
     pub notices: Vec<String>,
     pub bad_lines: u64,
+    /// No line of it says what it is.
+    headless: bool,
+}
+
+impl Opened {
+    /// Gives a file its header back that lost it, or never came to have one.
+    pub fn give_header(&mut self, root: &Path) {
+        if !std::mem::take(&mut self.headless) {
+            return;
+        }
+        let meta = Record::Meta(Meta {
+            schema_version: SCHEMA_VERSION,
+            id: Some(self.log.id().to_string()),
+            root: Some(root.to_owned()),
+            model: self.transcript.model.clone(),
+            parent: None,
+            task: None,
+            ts: record::now(),
+        });
+        self.notices.push("the file of this session had no header; it has one now".to_owned());
+        self.notices.extend(self.log.append(&meta).notice());
+        self.transcript.absorb(meta);
+    }
 }
 
 /// A session read back to look at.
@@ -126,7 +149,8 @@ pub(super) fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<
         fold_one(&mut transcript, &mut retold, result);
     }
     let past = retold.map(Retold::events).unwrap_or_default();
-    Ok(Opened { log, transcript, past, notices, bad_lines: scan.bad_lines })
+    let headless = scan.schema_version.is_none();
+    Ok(Opened { log, transcript, past, notices, bad_lines: scan.bad_lines, headless })
 }
 
 /// Reads a session without touching it: to show it, or when it cannot be continued.

@@ -241,6 +241,7 @@ impl SessionLog {
             root: None,
             model: None,
             parent: None,
+            task: None,
             ts: record::now(),
         });
         if let Ok(line) = meta.to_line() {

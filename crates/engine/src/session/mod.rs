@@ -4,6 +4,7 @@
 mod export;
 mod file;
 mod fork;
+mod head;
 mod list;
 mod load;
 mod log;

@@ -14,6 +14,44 @@ const COMPACTION: &[u8] = b"\n{\"type\":\"compaction\",";
 /// A revert may reach back past a compaction: then only the whole file tells what is left.
 pub(super) const REVERT: &[u8] = b"\n{\"type\":\"revert\",";
 
+pub(super) const MODEL: &[u8] = b"\n{\"type\":\"model\",";
+pub(super) const META: &[u8] = b"\n{\"type\":\"meta\",";
+/// Nothing that is looked for by its type alone is longer.
+const SHORT_LINE: usize = 64 << 10;
+
+/// The last readable record that begins so, of those in the last `most` bytes of a file. For short records only.
+pub(super) fn last_of(file: &File, start: &[u8], most: u64) -> io::Result<Option<Record>> {
+    let length = file.metadata()?.len();
+    let stop = length.saturating_sub(most);
+    let mut end = length;
+    while end > stop {
+        let from = end.saturating_sub(BLOCK as u64).max(stop);
+        // A line that begins in this block may reach into the one after it.
+        let upto = (end + SHORT_LINE as u64).min(length);
+        let mut block = vec![0; usize::try_from(upto - from).unwrap_or(BLOCK)];
+        file.read_exact_at(&mut block, from)?;
+        let begins = usize::try_from(end - from).unwrap_or(block.len());
+        let found = last_in(&block, (begins + start.len()).min(block.len()), start);
+        if found.is_some() {
+            return Ok(found);
+        }
+        end = from;
+    }
+    Ok(None)
+}
+
+/// The same in bytes that are there, of records that begin in the first `upto` of them.
+pub(super) fn last_in(bytes: &[u8], mut upto: usize, start: &[u8]) -> Option<Record> {
+    while let Some(at) = memchr::memmem::rfind(&bytes[..upto], start) {
+        let line = bytes[at + 1..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if let Ok(record) = Record::parse(line) {
+            return Some(record);
+        }
+        upto = at;
+    }
+    None
+}
+
 /// The offset of the last readable compaction of the file, when starting there is enough.
 pub(super) fn last_compaction(file: &File) -> io::Result<Option<u64>> {
     let mut end = file.metadata()?.len();

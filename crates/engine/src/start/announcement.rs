@@ -7,7 +7,6 @@ use super::opened::OpenedSession;
 use crate::backend::View;
 use crate::engine::Engine;
 use crate::persona::Persona;
-use crate::setup::Setup;
 
 pub(crate) struct Announcement {
     info: SessionInfo,
@@ -22,7 +21,7 @@ pub(crate) struct Announcement {
 impl Announcement {
     pub(crate) fn new(
         opened: &mut OpenedSession,
-        setup: &Setup,
+        named: Option<String>,
         persona: &Persona,
         policy: &PolicyContext,
         backend: &View,
@@ -39,9 +38,9 @@ impl Announcement {
             resumed: opened.resumed,
             saved: opened.log.path().is_some(),
             parent: opened.transcript.parent.clone(),
+            task: opened.transcript.task.clone(),
             last: opened.resumed.then(|| opened.transcript.last_turn()).flatten(),
         };
-        let named = setup.agent.clone();
         Self {
             info,
             notices: std::mem::take(&mut opened.notices),

@@ -24,7 +24,8 @@ pub(crate) struct OpenedSession {
 }
 
 impl OpenedSession {
-    pub(crate) fn open(setup: &Setup, choice: SessionChoice) -> Result<Self, StartError> {
+    /// In `root`, where a session is that does not say where it began.
+    pub(crate) fn open(setup: &Setup, choice: SessionChoice, root: &Path) -> Result<Self, StartError> {
         let store = SessionStore::new(setup.paths.sessions());
         let fresh = |log: SessionLog| Self {
             spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
@@ -43,7 +44,8 @@ impl OpenedSession {
                 Ok(Self { transcript, resumed: true, past, ..fresh(log) })
             }
             SessionChoice::Existing(id) => {
-                let opened = store.open_retelling(id, setup.replay)?;
+                let mut opened = store.open_retelling(id, setup.replay)?;
+                opened.give_header(root);
                 Ok(Self {
                     spill_dir: Some(store.companion_dir(id)),
                     journal: Journal::new(store.blobs(id)),

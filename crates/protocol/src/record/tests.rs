@@ -20,7 +20,7 @@ fn ran(end: ShellEnd) -> Record {
 }
 
 fn meta() -> Meta {
-    Meta { schema_version: 1, id: None, root: None, model: None, parent: None, ts: ts() }
+    Meta { schema_version: 1, id: None, root: None, model: None, parent: None, task: None, ts: ts() }
 }
 
 fn tool_use(input: Value, raw: Option<&str>) -> Record {

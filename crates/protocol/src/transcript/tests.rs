@@ -212,6 +212,7 @@ fn the_header_and_later_model_are_remembered() {
         root: Some("/r".into()),
         model: Some("one".to_owned()),
         parent: None,
+        task: None,
         ts: ts(),
     };
     let model = Record::Model(record::Model { model: "two".to_owned(), ts: ts() });

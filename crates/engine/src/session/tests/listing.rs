@@ -35,6 +35,8 @@ fn newest_first_with_what_a_user_knows_it_by() {
         bytes: std::fs::metadata(path_of(&store, old)).unwrap().len(),
         root: Some("/project".into()),
         model: Some("lab/qwen".to_owned()),
+        works_for: None,
+        fault: None,
         first_prompt: Some("first prompt".to_owned()),
     };
     assert_eq!(list[1], expected);
@@ -135,18 +137,104 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
     }
 }
 
+fn latest(store: &SessionStore, root: Option<&Path>) -> Result<SessionId, FindError> {
+    store.latest(root).map(|latest| latest.id)
+}
+
 #[test]
 fn the_latest_is_known_over_all_and_for_a_folder() {
     let (_base, store) = store();
-    assert_eq!(store.latest(None), Err(FindError::Empty(store.dir().to_owned())));
+    assert_eq!(latest(&store, None), Err(FindError::Empty(store.dir().to_owned())));
     let here_old = started_in(&store, "/here", 30);
     let here = started_in(&store, "/here", 20);
     let there = started_in(&store, "/there", 10);
-    assert_eq!(store.latest(None), Ok(there));
-    assert_eq!(store.latest(Some(Path::new("/here"))), Ok(here));
-    assert_eq!(store.latest(Some(Path::new("/her"))), Err(FindError::NoneIn("/her".into())));
+    assert_eq!(latest(&store, None), Ok(there));
+    assert_eq!(latest(&store, Some(Path::new("/here"))), Ok(here));
+    assert_eq!(latest(&store, Some(Path::new("/her"))), Err(FindError::NoneIn("/her".into())));
     set_age(&store, here_old, 5);
-    assert_eq!(store.latest(Some(Path::new("/here"))), Ok(here_old));
+    assert_eq!(latest(&store, Some(Path::new("/here"))), Ok(here_old));
+}
+
+#[test]
+fn what_is_no_whole_session_is_never_the_latest() {
+    let (_base, store) = store();
+    let own = started_in(&store, "/here", 40);
+    // Before headers named the task, its session was known by the agent right behind the header alone.
+    let header = |id: SessionId, task: Option<&str>| {
+        let Record::Meta(meta) = meta(id, "/here") else { unreachable!() };
+        Record::Meta(Meta { parent: Some(own.to_string()), task: task.map(str::to_owned), ..meta })
+    };
+    let agent = || Record::Agent(record::Agent { agent: "explore".to_owned(), ts: record::now() });
+    let child = |age: u64, task: Option<&str>, then: Record| {
+        let id = SessionId::random();
+        let mut log = store.create(id);
+        [header(id, task), then, user("look")].iter().for_each(|record| drop(log.append(record)));
+        drop(log);
+        set_age(&store, id, age);
+        id
+    };
+    let (new, old) = (child(30, Some("c1"), agent()), child(20, None, agent()));
+    assert_eq!(latest(&store, None), Ok(own));
+    let all = store.list_all(None).unwrap();
+    assert_eq!(
+        all.iter().map(|summary| (summary.id.clone(), summary.works_for.clone())).collect::<Vec<_>>(),
+        [own, old, new].map(|id| (id.to_string(), (id != own).then(|| own.to_string())))
+    );
+    assert_eq!(store.list(None).unwrap().len(), 1);
+    let mut children = store.children(own).unwrap();
+    children.sort_unstable();
+    let mut expected = vec![new, old];
+    expected.sort_unstable();
+    assert_eq!(children, expected);
+    let fork = store.fork(own, None).unwrap();
+    set_age(&store, fork, 15);
+    assert_eq!(latest(&store, None), Ok(fork), "a fork is a session of its own");
+
+    // As a crash leaves them, newer than all others.
+    let (empty, torn) = (SessionId::random(), SessionId::random());
+    std::fs::write(path_of(&store, empty), "").unwrap();
+    let lines = [b"{\"type\":\"me\n".to_vec(), user("hi").to_line().unwrap()].concat();
+    std::fs::write(path_of(&store, torn), lines).unwrap();
+    set_age(&store, empty, 11);
+    set_age(&store, torn, 10);
+    let found = store.latest(Some(Path::new("/here"))).unwrap();
+    assert_eq!((found.id, found.notices.len()), (fork, 2));
+    let listed = store.list(None).unwrap();
+    let of = |id: SessionId| listed.iter().find(|summary| summary.id == id.to_string()).unwrap();
+    assert_eq!(of(empty).fault.as_deref(), Some("its file is empty"));
+    assert_eq!(of(torn).fault.as_deref(), Some("its file has no header"));
+    assert_eq!(of(torn).first_prompt.as_deref(), Some("hi"));
+    // Gone on with by its name, it gets what it lacks.
+    for (id, age) in [(empty, 5), (torn, 1)] {
+        let mut opened = store.open(id).unwrap();
+        opened.give_header(Path::new("/here"));
+        opened.give_header(Path::new("/there"));
+        drop(opened);
+        set_age(&store, id, age);
+        assert_eq!(latest(&store, Some(Path::new("/here"))), Ok(id));
+    }
+}
+
+#[test]
+fn a_session_is_listed_with_what_was_asked_and_the_model_in_use() {
+    let (_base, store) = store();
+    let model = |name: &str| Record::Model(record::Model { model: name.to_owned(), ts: ts() });
+    let shell = record::Shell { command: "ls".to_owned(), end: record::ShellEnd::Interrupted };
+    let ran = Record::Message(record::Message {
+        shell: Some(shell),
+        ..record::Message::new(Role::Assistant, "$ ls", ts())
+    });
+    let attached = Record::Message(record::Message::new(Role::System, "x".repeat(60 << 10), ts()));
+    let listed = |records: &[Record]| {
+        let id = saved(&store, records).to_string();
+        let found = store.list(None).unwrap().into_iter().find(|summary| summary.id == id).unwrap();
+        (found.first_prompt.unwrap(), found.model.unwrap())
+    };
+    let told = |prompt: &str, model: &str| (prompt.to_owned(), model.to_owned());
+    assert_eq!(listed(&[user("!ls"), ran.clone(), attached.clone(), user("why?")]), told("why?", "lab/qwen"));
+    assert_eq!(listed(&[user("!ls"), ran]), told("!ls", "lab/qwen"));
+    let far = [user("a"), model("b"), model("lab/new"), assistant(&"y".repeat(3 << 20)), attached];
+    assert_eq!(listed(&far), told("a", "lab/new"));
 }
 
 #[test]
@@ -193,7 +281,7 @@ fn ten_thousand_sessions_are_listed_quickly() {
     assert_eq!(store.list(None).unwrap().len(), 10_001);
     let all = started.elapsed() - page;
     let before = Instant::now();
-    assert_eq!(store.latest(Some(Path::new("/here"))), Ok(here), "the oldest of all");
+    assert_eq!(latest(&store, Some(Path::new("/here"))), Ok(here), "the oldest of all");
     let latest = before.elapsed();
     println!("10,001 sessions: a page {page:?}, all {all:?}, the oldest by its folder {latest:?}");
     // Generous: an unoptimised build on a busy machine.

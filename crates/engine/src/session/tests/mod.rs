@@ -37,6 +37,7 @@ fn meta(id: SessionId, root: &str) -> Record {
         root: Some(root.into()),
         model: Some("lab/qwen".to_owned()),
         parent: None,
+        task: None,
         ts: ts(),
     })
 }
