@@ -194,8 +194,8 @@ fn passed_on(event: Event, agent: &str, task: &str) -> Option<Event> {
             id: own(question.id),
             ..question
         }),
-        Event::ApprovalResolved { request, id, decision, grant } => {
-            Event::ApprovalResolved { request, id: own(id), decision, grant }
+        Event::ApprovalResolved { request, id, decision, grant, by } => {
+            Event::ApprovalResolved { request, id: own(id), decision, grant, by }
         }
         Event::ApprovalWithdrawn { request, id } => Event::ApprovalWithdrawn { request, id: own(id) },
         Event::ToolRequested { id, name, input, raw, .. } => {

@@ -81,6 +81,9 @@ pub enum Event {
         /// What was remembered, when something was.
         #[serde(skip_serializing_if = "Option::is_none")]
         grant: Option<String>,
+        /// What decided where nobody was asked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     ToolStarted {
         id: String,
@@ -400,10 +403,11 @@ impl Event {
                     ts,
                 })
             }
-            Self::ApprovalResolved { id, decision, grant, .. } => Record::Approval(record::ApprovalRecord {
+            Self::ApprovalResolved { id, decision, grant, by, .. } => Record::Approval(record::ApprovalRecord {
                 tool_use_id: id.clone(),
                 decision: decision.clone(),
                 grant: grant.clone(),
+                by: by.clone(),
                 ts,
             }),
             Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),

@@ -212,6 +212,9 @@ pub struct ApprovalRecord {
     /// What "always" allowed, word for word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
+    /// What decided where nobody was asked: an option of the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Map;
-use zdx_guard::{Explanation, PolicyContext, grant_key, weigh};
+use zdx_guard::{Explanation, PartFinding, PolicyContext, grant_key, weigh};
 use zdx_protocol::{
     Action, Approval, ApprovalRequest, Arguments, Danger, Decision, Event, Level, NoticeLevel, Preview,
     Reason, ReasonCode, RequestId, ToolCall, ToolCode, ToolError, TurnState, Verdict,
@@ -51,7 +51,12 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
             return Gate::Run;
         }
         let (danger, reason) = match judged.verdict.clone() {
-            Verdict::Allow => return Gate::Run,
+            Verdict::Allow => {
+                if passes_by_option(&judged, &context) {
+                    note_option(io, call).await;
+                }
+                return Gate::Run;
+            }
             Verdict::Deny(reason) => return Gate::Denied(refusal(reason)),
             Verdict::Ask(reason) => (Danger::Ask, reason),
             Verdict::Confirm(reason) => (Danger::Confirm, reason),
@@ -70,6 +75,25 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
             Asked::Interrupted => return Gate::Interrupted,
         }
     }
+}
+
+/// Whether a person would have been asked, and the command line answered in his place.
+fn passes_by_option(judged: &Explanation, context: &PolicyContext) -> bool {
+    let asks = |part: &&PartFinding| part.verdict == Level::Ask;
+    context.allow_dangerous
+        && !context.person
+        && match judged.strictest() {
+            Level::Confirm => true,
+            Level::Ask => judged.parts.iter().filter(asks).all(|part| part.code == ReasonCode::Instructions),
+            Level::Allow | Level::Deny => false,
+        }
+}
+
+/// Nobody was asked, but who reads the session must find why it ran.
+async fn note_option(io: &TurnIo, call: &ToolCall) {
+    let (request, id, decision) = (io.approvals.number(), call.id.clone(), Decision::AllowOnce);
+    let by = Some("--allow-dangerous".to_owned());
+    io.emit.emit(Event::ApprovalResolved { request, id, decision, grant: None, by }).await;
 }
 
 /// The decision looks at files, which can hang on a dead mount: not on the thread that hears Ctrl-C.
@@ -214,7 +238,13 @@ async fn settle(
         }
     }
     io.emit
-        .emit(Event::ApprovalResolved { request, id: call.id.clone(), decision: decision.clone(), grant })
+        .emit(Event::ApprovalResolved {
+            request,
+            id: call.id.clone(),
+            decision: decision.clone(),
+            grant,
+            by: None,
+        })
         .await;
     io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     match decision {

@@ -2,7 +2,7 @@
 //! Takes one entry at a time, so that a session of any length needs no memory.
 
 use super::{context, labels, plain};
-use crate::record::Meta;
+use crate::record::{ApprovalRecord, Meta};
 use crate::transcript::Entry;
 
 /// The lines of one entry, newlines included and safe to print; nothing for what a reader need not see.
@@ -35,10 +35,11 @@ fn words(entry: &Entry) -> String {
         Entry::Pruned(prune) => format!("{}\n", context::pruned(prune.calls.len(), prune.bytes)),
         Entry::Model(model) => format!("model: {model}\n"),
         Entry::Error(error) => format!("error: {}\n", error.message),
+        Entry::Approval(ApprovalRecord { by: Some(by), .. }) => format!("allowed by {by}\n"),
+        Entry::Approval(ApprovalRecord { by: None, .. }) => String::new(),
         Entry::Reminder { .. }
         | Entry::Thought(_)
         | Entry::FileChanged(_)
-        | Entry::Approval(_)
         | Entry::Usage(_)
         | Entry::Unknown(_) => String::new(),
     }

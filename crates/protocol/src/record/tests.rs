@@ -156,9 +156,20 @@ fn shapes() -> Vec<(Record, &'static str)> {
                 tool_use_id: "call_1".to_owned(),
                 decision: allow,
                 grant: None,
+                by: None,
                 ts: ts(),
             }),
             r#"{"type":"approval","tool_use_id":"call_1","decision":"allow_always","scope":"session","ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
+            Record::Approval(ApprovalRecord {
+                tool_use_id: "call_1".to_owned(),
+                decision: Decision::AllowOnce,
+                grant: None,
+                by: Some("--allow-dangerous".to_owned()),
+                ts: ts(),
+            }),
+            r#"{"type":"approval","tool_use_id":"call_1","decision":"allow_once","by":"--allow-dangerous","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
             Record::Todos(Todos { items: vec![todo], ts: ts() }),
