@@ -38,6 +38,8 @@ pub(crate) struct Engine {
     persona: Arc<Persona>,
     subagents: Arc<Subagents>,
     queries: Arc<Queries>,
+    /// What was asked last, and how many turns there were with it.
+    asked: Option<(u32, Prompt)>,
 }
 
 /// What a user chose and need not choose again.
@@ -74,6 +76,7 @@ pub(crate) enum Leave {
 enum Task {
     Prompt(Prompt),
     Undo(Way),
+    Retry,
     Compact,
     SetModel(String),
     SetAgent(String),
@@ -98,7 +101,7 @@ impl Engine {
     ) -> Self {
         let Cast { personas, persona, subagents } = cast;
         let persona = Arc::new(persona);
-        Self { emit, backend, calls, ruler, personas, persona, subagents, queries }
+        Self { emit, backend, calls, ruler, personas, persona, subagents, queries, asked: None }
     }
 
     /// Goes on where another one stopped: what the user chose there stays chosen.
@@ -150,7 +153,7 @@ impl Engine {
 
     /// Leaves nothing behind: no child, no unsaved word.
     pub(crate) async fn close(&mut self) {
-        self.calls.tools.shell.stop_background().await;
+        self.calls.tools.shell.stop_background(&[]).await;
         self.emit.sync().await;
     }
 
@@ -169,10 +172,16 @@ impl Engine {
     ) {
         let done = match task {
             Task::Prompt(prompt) => {
-                let work = self.take_in(prompt).await;
-                self.turn(work, queue, aside, inbox).await;
+                self.prompt(prompt, queue, aside, inbox).await;
                 Ok(())
             }
+            Task::Retry => match self.take_back_last().await {
+                Ok(prompt) => {
+                    self.prompt(prompt, queue, aside, inbox).await;
+                    Ok(())
+                }
+                Err(error) => Err((ErrorKind::Session, error.to_string())),
+            },
             Task::Compact => {
                 self.turn(Work::Compact, queue, aside, inbox).await;
                 Ok(())
@@ -188,8 +197,20 @@ impl Engine {
         self.emit.emit(end).await;
     }
 
+    async fn prompt(&mut self, prompt: Prompt, queue: &mut Queue, aside: &mut Aside, inbox: &mut Inbox) {
+        let before = self.emit.transcript().turns;
+        let work = self.take_in(prompt.clone()).await;
+        self.turn(work, queue, aside, inbox).await;
+        let turns = self.emit.transcript().turns;
+        if turns > before {
+            self.asked = Some((turns, prompt));
+        }
+    }
+
     async fn turn(&mut self, work: Work, queue: &mut Queue, aside: &mut Aside, inbox: &mut Inbox) {
         let cancel = CancellationToken::new();
+        // What earlier turns left running is not this one's to stop.
+        let earlier = self.calls.tools.shell.background();
         self.tell_subagents();
         let (persona, policy) = (Arc::clone(&self.persona), self.ruler.in_force());
         let io = TurnIo::new(self.emit.clone(), &self.calls, persona, policy, cancel.clone());
@@ -209,7 +230,7 @@ impl Engine {
         };
         queue.pass_on(inbox);
         if cancel.is_cancelled() {
-            self.calls.tools.shell.stop_background().await;
+            self.calls.tools.shell.stop_background(&earlier).await;
         }
         summary.denied += self.subagents.take_denied();
         self.tell_background().await;
@@ -329,6 +350,7 @@ impl Queue {
             Command::Prompt(prompt) => self.work.push_back((id, Task::Prompt(prompt))),
             Command::Shell(typed) => self.work.push_back((id, Task::Prompt(Prompt::from(typed)))),
             Command::Revert { turn } => self.work.push_back((id, Task::Undo(Way::Back(turn)))),
+            Command::Retry => self.work.push_back((id, Task::Retry)),
             Command::Redo => self.work.push_back((id, Task::Undo(Way::Forth))),
             Command::Compact => self.work.push_back((id, Task::Compact)),
             Command::SetModel(model) => self.work.push_back((id, Task::SetModel(model))),

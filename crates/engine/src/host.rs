@@ -174,6 +174,7 @@ impl Host {
                 | Command::SetAgent(_)
                 | Command::Revert { .. }
                 | Command::Redo
+                | Command::Retry
                 | Command::SetApproval(_)
                 | Command::Trust
                 | Command::Export { .. }

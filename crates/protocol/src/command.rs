@@ -130,6 +130,8 @@ pub enum Command {
     },
     /// Takes back the last revert, as long as nothing was said since.
     Redo,
+    /// Takes back the last turn, with what tools did to files in it, and asks the same again.
+    Retry,
     /// Holds at once: open questions are judged anew.
     SetApproval(Approval),
     /// Asks about this folder's own files (again), and goes on with the session as they are trusted by then. A running turn
@@ -163,6 +165,7 @@ impl Command {
             | Self::SetAgent(_)
             | Self::Revert { .. }
             | Self::Redo
+            | Self::Retry
             | Self::SetApproval(_)
             | Self::Export { .. }
             | Self::Ask(_) => false,

@@ -50,6 +50,8 @@ pub struct SlashCommand {
 pub enum Slash {
     Help,
     Open(Open),
+    /// List the sessions there are to go on with, and let one be picked.
+    Resume,
     /// Without a name: list what there is.
     Model(Option<String>),
     /// Without a name: list who there is.
@@ -64,6 +66,7 @@ pub enum Slash {
     Export(Option<PathBuf>),
     Revert(Option<u32>),
     Redo,
+    Retry,
     Summarize,
     Handoff(String),
     Context,
@@ -88,13 +91,18 @@ const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand
 }
 
 /// In the order help shows them.
-pub static COMMANDS: [SlashCommand; 23] = [
+pub static COMMANDS: [SlashCommand; 24] = [
     row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
     row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))),
-    row("resume", Argument::Session, "go on with another session; without an ID, list them", |rest| {
-        let pick = given(rest).map(|id| Slash::Open(Open::Resume(SessionPick::Id(id))));
-        Ok(pick.unwrap_or(Slash::Sessions))
-    }),
+    row(
+        "resume",
+        Argument::Session,
+        "go on with another session; without an ID, pick one from a list",
+        |rest| {
+            let pick = given(rest).map(|id| Slash::Open(Open::Resume(SessionPick::Id(id))));
+            Ok(pick.unwrap_or(Slash::Resume))
+        },
+    ),
     row("sessions", Argument::None, "list the saved sessions", |_| Ok(Slash::Sessions)),
     or(
         row("model", Argument::Model, "list the models, or switch to one", |rest| {
@@ -134,6 +142,7 @@ pub static COMMANDS: [SlashCommand; 23] = [
         "take back the last turn, or all from TURN on, with what it did to files",
         |rest| turn(rest).map(Slash::Revert),
     ),
+    row("retry", Argument::None, "take back the last turn and ask the same again", |_| Ok(Slash::Retry)),
     row("redo", Argument::None, "take back the last revert", |_| Ok(Slash::Redo)),
     row("fork", Argument::Turn, "go on in a copy of this session, or of what was before TURN", |rest| {
         turn(rest).map(|turn| Slash::Open(Open::Fork { turn }))
@@ -244,6 +253,8 @@ mod tests {
         assert_eq!(parse(" /models  lab/qwen "), Line::Slash(Slash::Model(Some("lab/qwen".into()))));
         assert_eq!(parse("/nwe x"), Line::Custom { name: "nwe".into(), text: "/nwe x".into() });
         assert_eq!(parse("/revert"), Line::Slash(Slash::Revert(None)));
+        assert_eq!(parse("/resume"), Line::Slash(Slash::Resume));
+        assert_eq!(parse("/retry"), Line::Slash(Slash::Retry));
         assert_eq!(parse("/fork 3"), Line::Slash(Slash::Open(Open::Fork { turn: Some(3) })));
         assert_eq!(parse("/revert x"), Line::Misused("x is no number of a turn".into()));
         assert_eq!(parse("/approval yolo"), Line::Slash(Slash::Approval(Some(Approval::Yolo))));

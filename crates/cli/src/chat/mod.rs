@@ -7,6 +7,7 @@ mod keys;
 mod listing;
 mod open;
 mod person;
+mod pick;
 mod slash;
 mod tab;
 mod trust;
@@ -14,7 +15,7 @@ mod tty;
 
 use zdx_protocol::query::Completions;
 use zdx_protocol::slash::{Line, parse};
-use zdx_protocol::{Command, EngineHandle, Event, Open, Query, Reply};
+use zdx_protocol::{Command, EngineHandle, Event, Open, Query, Reply, SessionPick};
 
 use crate::args::Format;
 use crate::exit::{Ending, Failure};
@@ -39,7 +40,17 @@ pub async fn chat(settings: &Settings, open: Open) -> Result<Ending, Failure> {
         false => Audience::Nobody,
     };
     let engine = start::engine(settings, audience);
-    let mut chat = Chat { settings, stage, input, engine, signals, session: None, last: None, caught: None };
+    let mut chat = Chat {
+        settings,
+        stage,
+        input,
+        engine,
+        signals,
+        session: None,
+        last: None,
+        caught: None,
+        offered: None,
+    };
     let left = chat.run(open).await;
     let message = match &left {
         Ok(_) => chat.last.as_ref().and_then(TurnEnd::complaint),
@@ -87,6 +98,8 @@ struct Chat<'a> {
     last: Option<TurnEnd>,
     /// Zdx is told to go, while it waited for an answer of the engine.
     caught: Option<Caught>,
+    /// Sessions that were listed to pick one from, by their number.
+    offered: Option<Vec<String>>,
 }
 
 struct Session {
@@ -193,6 +206,10 @@ impl Chat<'_> {
     }
 
     async fn follow(&mut self, line: Line) -> Result<Step, Failure> {
+        let line = match self.picked(line) {
+            Ok(id) => return self.switch(Command::Open(Open::Resume(SessionPick::Id(id)))).await,
+            Err(line) => line,
+        };
         match line {
             Line::Empty => Ok(Step::Stay),
             Line::Prompt(text) => Ok(self.turn(Command::Prompt(text.into())).await),
@@ -229,10 +246,9 @@ impl Chat<'_> {
             session.turns += 1;
         }
         let leaves = match (&end.cause, &end.summary) {
-            (Cause::Finished | Cause::Signal(Caught::Interrupt), Some(_)) => None,
-            (Cause::Finished | Cause::Signal(_) | Cause::Output(_) | Cause::EngineGone, _) => {
-                Some(end.ending())
-            }
+            // Without a summary it could not be begun, and that was said.
+            (Cause::Finished, _) | (Cause::Signal(Caught::Interrupt), Some(_)) => None,
+            (Cause::Signal(_) | Cause::Output(_) | Cause::EngineGone, _) => Some(end.ending()),
         };
         self.last = Some(end);
         leaves.map_or(Step::Stay, Step::Leave)

@@ -34,6 +34,8 @@ impl Chat<'_> {
             Slash::Agent(Some(name)) => self.carry_out(Command::SetAgent(name)).await,
             Slash::Approval(Some(approval)) => self.carry_out(Command::SetApproval(approval)).await,
             Slash::Revert(turn) => self.carry_out(Command::Revert { turn }).await,
+            Slash::Retry => return Ok(self.turn(Command::Retry).await),
+            Slash::Resume => self.offer_sessions().await,
             Slash::Redo => self.carry_out(Command::Redo).await,
             Slash::Export(path) => self.carry_out(Command::Export { path }).await,
             Slash::Model(None) => self.tell(Query::Models).await,
@@ -70,7 +72,7 @@ impl Chat<'_> {
     }
 
     /// Goes on with another session, or stays where it cannot.
-    async fn switch(&mut self, command: Command) -> Result<Step, Failure> {
+    pub(super) async fn switch(&mut self, command: Command) -> Result<Step, Failure> {
         Ok(match self.open(command).await? {
             Opened::Yes => Step::Stay,
             Opened::Refused(why) => {

@@ -181,6 +181,7 @@ fn every_command_ends_once() {
             Command::AnswerTrust { request: RequestId(77), trust: true },
             Command::Export { path: None },
             Command::Redo,
+            Command::Retry,
             Command::Revert { turn: Some(9) },
             Command::Compact,
             Command::Ask(Query::Summary),

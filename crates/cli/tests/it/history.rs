@@ -300,7 +300,7 @@ fn what_a_subagent_changed_is_taken_back_with_its_task() {
     server.push(Reply::chat().text("parent done"));
     zdx.run(["exec", "-p", "delegate"]).success();
     assert_eq!(zdx.read("a.txt"), "by the child");
-    let sessions = zdx.run(["sessions", "list", "--format", "json"]).success().json_lines();
+    let sessions = zdx.run(["sessions", "list", "--all", "--format", "json"]).success().json_lines();
     let of =
         |prompt: &str| sessions.iter().find(|line| line["first_prompt"] == prompt).unwrap()["id"].clone();
     let (parent, child) = (of("delegate"), of("do it"));

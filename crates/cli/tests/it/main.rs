@@ -8,6 +8,7 @@ mod approvals;
 mod calls;
 mod case_rows;
 mod chat;
+mod chat_sessions;
 mod checks;
 mod config;
 mod context;

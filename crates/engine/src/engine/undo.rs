@@ -1,6 +1,6 @@
 //! Taking turns back, and taking that back: files first, then the conversation.
 
-use zdx_protocol::Event;
+use zdx_protocol::{Event, NoticeLevel, Prompt};
 
 use super::Engine;
 use crate::files::Workspace;
@@ -17,6 +17,28 @@ impl Engine {
             self.emit.emit(Event::TodosChanged { items: todos }).await;
         }
         Ok(())
+    }
+
+    /// Makes the last turn undone and gives what was asked in it. Where it cannot be undone, the same is asked once more.
+    pub(super) async fn take_back_last(&self) -> Result<Prompt, RevertError> {
+        let (turns, last) = {
+            let transcript = self.emit.transcript();
+            (transcript.turns, transcript.last_turn())
+        };
+        let asked = self.asked.as_ref().filter(|(turn, _)| *turn == turns).map(|(_, prompt)| prompt.clone());
+        // What another run was asked may have come through a pipe: it triggers nothing.
+        let prompt = asked.or(last.map(|last| Prompt { text: last.prompt, typed: 0 }));
+        let prompt =
+            prompt.ok_or(if turns == 0 { RevertError::NoTurn } else { RevertError::FoldedAway(turns) })?;
+        match self.undo(Way::Back(None)).await {
+            Ok(()) => {}
+            Err(error @ (RevertError::NotSaved | RevertError::FoldedAway(_))) => {
+                let message = format!("asked again as a new turn: {error}");
+                self.emit.notice(NoticeLevel::Info, message).await;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(prompt)
     }
 
     async fn go(&self, way: Way) -> Result<Event, RevertError> {

@@ -215,9 +215,12 @@ impl Shell {
         left.iter().filter(|left| !left.task.is_finished()).map(|left| left.background.clone()).collect()
     }
 
-    /// Stops all of it, within two seconds: on interrupt and at the end of the session.
-    pub async fn stop_background(&self) {
-        let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Stops all of it but what is to be kept, within two seconds: on interrupt and at the end of the session.
+    pub async fn stop_background(&self, keep: &[Background]) {
+        let all = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
+        let (kept, left): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|left| keep.contains(&left.background));
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).extend(kept);
         for left in &left {
             left.stop.cancel();
         }

@@ -30,7 +30,7 @@ async fn holds_the_pipe() {
     assert!(started.elapsed() < Duration::from_secs(2));
     assert_eq!((output.end, output.stdout.text.as_str()), (End::Exited(0), "done\n"));
     assert!(output.background);
-    bench.shell.stop_background().await;
+    bench.shell.stop_background(&[]).await;
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
 }
 
@@ -44,7 +44,7 @@ async fn listed_and_stopped() {
     assert!(!living_in(bench.dir.path()).is_empty());
     // Another command neither waits for it nor ends it.
     assert!(!bench.run("true").await.background);
-    bench.shell.stop_background().await;
+    bench.shell.stop_background(&[]).await;
     assert!(bench.shell.background().is_empty());
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
 }

@@ -105,7 +105,7 @@ async fn progress() {
     };
     let (output, ()) = tokio::join!(bench.shell.run(command, options), reader);
     assert!(output.unwrap().background);
-    bench.shell.stop_background().await;
+    bench.shell.stop_background(&[]).await;
 }
 
 async fn environment() {
