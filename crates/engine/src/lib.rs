@@ -46,7 +46,7 @@ pub use context::{assemble, load_project_context};
 pub use files::Workspace;
 pub use grants::GrantStore;
 pub use guard::{GuardSetup, guard, guard_as};
-pub use history::{Asker, Handoff, RevertPlan, SessionDigest, Way, summarize};
+pub use history::{Asker, Handoff, RevertPlan, SessionDigest, Way, left_behind, summarize};
 pub use host::spawn;
 pub use library::{Agents, Places};
 pub use models::ModelPicker;

@@ -140,7 +140,7 @@ impl Queries {
         self.completer.complete(line, cursor, &names)
     }
 
-    fn store(&self) -> SessionStore {
+    pub(crate) fn store(&self) -> SessionStore {
         SessionStore::new(self.setup.paths.sessions())
     }
 

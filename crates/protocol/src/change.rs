@@ -69,6 +69,23 @@ impl FileState {
     }
 }
 
+/// What commands may have done to files in turns that were taken back. It stays: nobody kept what was there before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftBehind {
+    /// Commands ran in those turns. If none did, nothing but tools of ours touched a file.
+    pub commands: bool,
+    /// Files that changed since those turns began and that no tool of ours changed, relative to the root: the first of
+    /// them. Somebody else may have been at work too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// How many there are besides those.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: u32,
+    /// The folder was too large to be looked at to the end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
+}
+
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }

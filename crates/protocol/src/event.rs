@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::change::{FileChange, lossy};
+use crate::change::{FileChange, LeftBehind, lossy};
 use crate::code::ErrorKind;
 use crate::command::CommandId;
 use crate::compaction::{Compacted, Compaction, ContextUsage};
@@ -122,6 +122,9 @@ pub enum Event {
     Reverted {
         turn: u32,
         files: Vec<FileChange>,
+        /// What commands may have done, which stays; absent where nobody looked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        left: Option<LeftBehind>,
     },
     /// The last revert was taken back; `turn` is the one that is the last again.
     Redone {
@@ -414,8 +417,8 @@ impl Event {
             Self::FileChanged { id, change } => {
                 Record::Change(record::Change { tool_use_id: id.clone(), change: change.clone(), ts })
             }
-            Self::Reverted { turn, files } => {
-                Record::Revert(record::Revert { turn: *turn, files: files.clone(), ts })
+            Self::Reverted { turn, files, left } => {
+                Record::Revert(record::Revert { turn: *turn, files: files.clone(), left: left.clone(), ts })
             }
             Self::Redone { files, .. } => Record::Redo(record::Redo { files: files.clone(), ts }),
             Self::ModelChanged { model } => Record::Model(record::Model { model: model.clone(), ts }),

@@ -24,7 +24,7 @@ pub mod transcript;
 pub mod trust;
 mod typeset;
 
-pub use change::{FileChange, FileState, Operation};
+pub use change::{FileChange, FileState, LeftBehind, Operation};
 pub use code::{ErrorKind, Level, ReasonCode, ToolCode};
 pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};

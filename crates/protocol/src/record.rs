@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::change::FileChange;
+use crate::change::{FileChange, LeftBehind};
 use crate::code::ErrorKind;
 use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
@@ -244,6 +244,9 @@ pub struct Revert {
     /// What was done to files for it.
     #[serde(default)]
     pub files: Vec<FileChange>,
+    /// What it left as it was; absent where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<LeftBehind>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }

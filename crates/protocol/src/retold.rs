@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn what_was_taken_back_is_not_told() {
         let mut records: Vec<Record> = (1..=3).flat_map(turn).collect();
-        records.push(Record::Revert(record::Revert { turn: 2, files: Vec::new(), ts: now() }));
+        records.push(Record::Revert(record::Revert { turn: 2, files: Vec::new(), left: None, ts: now() }));
         assert_eq!(told(records.clone(), 10), ["1 prompt 1", "c1?", "c1 bash @@", "answer 1"]);
         records.push(Record::Redo(record::Redo { files: Vec::new(), ts: now() }));
         assert_eq!(told(records, 10).len(), 12);

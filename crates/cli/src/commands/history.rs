@@ -1,9 +1,9 @@
 //! `zdx sessions fork`, `revert`, `redo` and `summarize`: what can be made of a session that is over.
 
 use serde_json::json;
-use zdx_engine::{Opened, RevertPlan, Way, Workspace, summarize};
+use zdx_engine::{Opened, RevertPlan, SessionId, Way, Workspace, left_behind, summarize};
 use zdx_protocol::display::{labels, plain};
-use zdx_protocol::{Event, record};
+use zdx_protocol::{Event, Transcript, record};
 
 use super::{json_line, print, warn};
 use crate::args::Format;
@@ -36,14 +36,14 @@ pub fn go(settings: &Settings, id: &str, way: Way, mode: Mode) -> Result<Ending,
         Mode::DryRun => {
             let transcript = store.read(id).map_err(Failure::runtime)?.transcript;
             let workspace = workspace(settings, transcript.root.as_deref())?;
-            let plan = RevertPlan::new(&transcript, way).map_err(Failure::runtime)?;
+            let plan = plan(settings, id, &transcript, way, &workspace)?;
             plan.check(&workspace, &blobs).map_err(Failure::runtime)?
         }
         Mode::Do => {
             let Opened { mut log, transcript, notices, .. } = store.open(id).map_err(Failure::runtime)?;
             warn(settings, &notices);
             let workspace = workspace(settings, transcript.root.as_deref())?;
-            let plan = RevertPlan::new(&transcript, way).map_err(Failure::runtime)?;
+            let plan = plan(settings, id, &transcript, way, &workspace)?;
             let event = plan.carry_out(&workspace, &blobs).map_err(Failure::runtime)?;
             if let Some(record) = event.record(record::now()) {
                 let saved = log.append(&record).notice().or(log.sync().notice());
@@ -62,9 +62,22 @@ pub fn go(settings: &Settings, id: &str, way: Way, mode: Mode) -> Result<Ending,
     })
 }
 
+/// What is to be done, with what commands did besides.
+fn plan(
+    settings: &Settings,
+    id: SessionId,
+    transcript: &Transcript,
+    way: Way,
+    workspace: &Workspace,
+) -> Result<RevertPlan, Failure> {
+    let plan = RevertPlan::new(transcript, way).map_err(Failure::runtime)?;
+    let left = plan.turn().and_then(|turn| left_behind(&settings.sessions(), id, turn, workspace));
+    Ok(plan.leaving(left))
+}
+
 fn told(event: &Event, mode: Mode) -> String {
     let text = match event {
-        Event::Reverted { turn, files } => labels::reverted(*turn, files),
+        Event::Reverted { turn, files, left } => labels::reverted(*turn, files, left.as_ref()),
         Event::Redone { turn, files } => labels::redone(*turn, files),
         other => format!("{other:?}"),
     };

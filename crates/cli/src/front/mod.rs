@@ -2,6 +2,7 @@
 
 mod activity;
 mod json;
+mod lines;
 mod plain;
 mod question;
 

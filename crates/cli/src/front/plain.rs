@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use zdx_protocol::display::{Colours, Sanitizer, context, labels, plain};
+use serde_json::Value;
+use zdx_protocol::display::{Colours, Sanitizer, context, details, labels, plain};
 use zdx_protocol::{
     CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, TodoStatus, ToolCode, ToolOutput,
     TurnSummary,
 };
 
 use super::activity::Activity;
+use super::lines;
 use crate::output::Page;
 use crate::terminal::{self, Terminal};
 use crate::words;
@@ -98,9 +100,13 @@ impl Plain {
                 self.on_activity(|activity, now| activity.tool(name, now));
             }
             Event::ToolProgress { id, chunk } if self.commands.contains_key(id) => self.foreign(chunk, page),
-            Event::ToolFinished { id, name, result, duration_ms, origin, .. } => {
+            Event::ToolFinished { id, name, result, diff, duration_ms, origin } => {
                 self.finished(id, name, result, *origin, page);
                 if shows_steps(*origin) {
+                    // For a person; a script has the record.
+                    if self.terminal.stderr {
+                        self.details(name, result, diff.as_deref(), page);
+                    }
                     self.status(&labels::done(*duration_ms), page);
                 }
             }
@@ -133,7 +139,9 @@ impl Plain {
                     self.status(&item.to_string(), page);
                 }
             }
-            Event::Reverted { turn, files } => self.status(&labels::reverted(*turn, files), page),
+            Event::Reverted { turn, files, left } => {
+                self.status(&labels::reverted(*turn, files, left.as_ref()), page);
+            }
             Event::Redone { turn, files } => self.status(&labels::redone(*turn, files), page),
             Event::Retrying { attempt, of, delay_ms, reason, continues } => {
                 let wait = *delay_ms as f64 / 1000.0;
@@ -223,6 +231,15 @@ impl Plain {
         }
     }
 
+    /// What a call printed or changed, below its end.
+    fn details(&mut self, name: &str, result: &ToolOutput, diff: Option<&str>, page: &mut Page) {
+        let columns = terminal::width().saturating_sub(lines::INDENT.len());
+        let text = lines::block(&details(name, &Value::Null, result, diff, columns), self.terminal.style);
+        if !text.is_empty() {
+            self.ask(&text, page);
+        }
+    }
+
     /// What happened before the session was resumed, for somebody who comes back. Nothing of it goes to stdout: that was
     /// said then, not now.
     fn past(&mut self, event: &Event, page: &mut Page) {
@@ -236,8 +253,12 @@ impl Plain {
             }
             Event::ShellFinished { text, .. } => self.status(text.trim_end(), page),
             // How long it took then is no news.
-            Event::ToolFinished { name, result, .. } => {
-                self.status(&labels::tool_finished(name, result), page)
+            Event::ToolFinished { name, result, diff, .. } => {
+                self.status(&labels::tool_finished(name, result), page);
+                self.details(name, result, diff.as_deref(), page);
+            }
+            Event::TodosChanged { items } => {
+                items.iter().for_each(|item| self.status(&item.to_string(), page))
             }
             Event::ToolRequested { name, input, .. } => {
                 self.status(&labels::tool_requested(name, input), page);

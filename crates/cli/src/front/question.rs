@@ -1,8 +1,8 @@
 //! An approval question, dressed for line mode. What it says is `zdx_protocol::display::approval`'s business.
 
 use zdx_protocol::display::approval::{Part, Question};
-use zdx_protocol::display::diff::LineKind;
 
+use super::lines;
 use crate::style::Style;
 
 /// What is asked, line by line.
@@ -11,17 +11,9 @@ pub fn dressed(question: &Question, style: Style) -> String {
     for line in &question.lines {
         let dressed = match line.part {
             Part::Title => style.yellow(&line.text),
-            Part::Diff(LineKind::Add) => style.green(&line.text),
-            Part::Diff(LineKind::Remove) => style.red(&line.text),
-            Part::Diff(LineKind::Hunk | LineKind::Note | LineKind::LeftOut) | Part::Rule | Part::Note => {
-                style.dim(&line.text)
-            }
-            Part::Diff(LineKind::Context)
-            | Part::Command
-            | Part::Text
-            | Part::Effect
-            | Part::Why
-            | Part::Grant => line.text.as_str().into(),
+            Part::Diff(kind) => lines::dressed(kind, &line.text, style),
+            Part::Rule | Part::Note => style.dim(&line.text),
+            Part::Command | Part::Text | Part::Effect | Part::Why | Part::Grant => line.text.as_str().into(),
         };
         text.push_str(&dressed);
         text.push('\n');
@@ -38,6 +30,7 @@ pub fn offered(question: &Question, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use zdx_protocol::display::approval::{Answer, Key, QuestionLine};
+    use zdx_protocol::display::diff::LineKind;
 
     use super::*;
 

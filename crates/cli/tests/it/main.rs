@@ -23,6 +23,7 @@ mod guard;
 mod handoff;
 mod history;
 mod json;
+mod left_behind;
 mod lines;
 mod poisoned;
 mod policy_cmd;

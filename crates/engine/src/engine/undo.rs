@@ -4,6 +4,7 @@ use zdx_protocol::{Event, NoticeLevel, Prompt};
 
 use super::Engine;
 use crate::files::Workspace;
+use crate::history::left_behind;
 use crate::history::revert::{RevertError, RevertPlan, Way};
 
 impl Engine {
@@ -43,13 +44,17 @@ impl Engine {
 
     async fn go(&self, way: Way) -> Result<Event, RevertError> {
         let plan = RevertPlan::new(&self.emit.transcript(), way)?;
+        let saved = self.queries.saved.map(|id| (self.queries.store(), id));
         let blobs = self.calls.tools.workspace.journal().blobs().ok_or(RevertError::NotSaved)?.clone();
         let root = self.calls.tools.workspace.root().to_owned();
         // A workspace of its own: going back is no change that a tool made.
         let work = tokio::task::spawn_blocking(move || {
             let workspace = Workspace::open(&root)
                 .map_err(|error| RevertError::Failed { path: root.clone(), why: error.to_string() })?;
-            plan.carry_out(&workspace, &blobs)
+            let left = saved
+                .zip(plan.turn())
+                .and_then(|((store, id), turn)| left_behind(&store, id, turn, &workspace));
+            plan.leaving(left).carry_out(&workspace, &blobs)
         });
         match work.await {
             Ok(done) => done,

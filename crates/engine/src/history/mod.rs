@@ -4,6 +4,7 @@
 mod ask;
 mod digest;
 mod handoff;
+mod left;
 pub(crate) mod revert;
 mod summary;
 
@@ -13,5 +14,6 @@ mod tests;
 pub use ask::Asker;
 pub use digest::SessionDigest;
 pub use handoff::Handoff;
+pub use left::left_behind;
 pub use revert::{RevertPlan, Way};
 pub use summary::summarize;

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use zdx_protocol::{Event, FileChange, FileState, Target, Transcript};
+use zdx_protocol::{Event, FileChange, FileState, LeftBehind, Target, Transcript};
 
 use crate::files::Blobs;
 use crate::files::workspace::{FileError, Permissions, Workspace};
@@ -81,6 +81,7 @@ pub struct RevertPlan {
     way: Planned,
     files: Vec<FileChange>,
     interleaved: Vec<PathBuf>,
+    left: Option<LeftBehind>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +96,7 @@ impl RevertPlan {
             Way::Back(turn) => Self::back(transcript, turn),
             Way::Forth => match (transcript.redo_turns(), transcript.redo_files()) {
                 (Some(turns), Some(files)) => {
-                    Ok(Self { way: Planned::Redo { turns }, files, interleaved: Vec::new() })
+                    Ok(Self { way: Planned::Redo { turns }, files, interleaved: Vec::new(), left: None })
                 }
                 (None, _) | (_, None) => Err(RevertError::NothingToRedo),
             },
@@ -120,7 +121,20 @@ impl RevertPlan {
             }
             files.push(undo.change);
         }
-        Ok(Self { way: Planned::Revert { turn }, files, interleaved })
+        Ok(Self { way: Planned::Revert { turn }, files, interleaved, left: None })
+    }
+
+    /// The first turn that is taken back; none when it goes forth.
+    pub fn turn(&self) -> Option<u32> {
+        match self.way {
+            Planned::Revert { turn } => Some(turn),
+            Planned::Redo { .. } => None,
+        }
+    }
+
+    /// With what commands did besides, which was looked for before anything is touched.
+    pub fn leaving(self, left: Option<LeftBehind>) -> Self {
+        Self { left, ..self }
     }
 
     /// The event that carrying it out would give. Touches nothing.
@@ -130,7 +144,7 @@ impl RevertPlan {
 
     fn event(&self, files: Vec<FileChange>) -> Event {
         match self.way {
-            Planned::Revert { turn } => Event::Reverted { turn, files },
+            Planned::Revert { turn } => Event::Reverted { turn, files, left: self.left.clone() },
             Planned::Redo { turns } => Event::Redone { turn: turns, files },
         }
     }

@@ -34,6 +34,7 @@ pub use shell::{
     Child, ChildProcess, ChildSpec, CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings,
 };
 pub use todo::Todos;
+pub(crate) use walk::changed_since;
 
 pub trait Tool: Send + Sync {
     /// Name, description and schema, as a model is told them; what else is known of it are its `facts`.

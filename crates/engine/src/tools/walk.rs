@@ -3,11 +3,15 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Target, ToolCode, ToolError, ToolOutput};
 
@@ -160,6 +164,47 @@ fn readable_ignore_files(folder: &Path) -> bool {
         Ok(found) => found.is_dir() || found.is_file() && found.len() <= LONGEST_IGNORE_FILE,
         Err(_) => true,
     })
+}
+
+/// More entries than this are not looked at, and no longer than this.
+const MOST_ENTRIES: u64 = 200_000;
+const LONGEST_LOOK: Duration = Duration::from_secs(2);
+
+/// What a look at the tree found.
+pub(crate) struct Changed {
+    /// In no order.
+    pub files: Vec<PathBuf>,
+    /// It was broken off, or a folder could not be read.
+    pub incomplete: bool,
+}
+
+/// Files below the root that changed at or after a time: by content, mode or name, whatever was done to their times. What
+/// is ignored stays unseen.
+pub(crate) fn changed_since(workspace: &Workspace, since: Timestamp) -> Changed {
+    let whole = Target { path: workspace.root().to_owned(), inside: true, exists: true };
+    let (stop, seen, files) = (CancellationToken::new(), AtomicU64::new(0), Mutex::new(Vec::new()));
+    let until = Instant::now() + LONGEST_LOOK;
+    let unreadable = Tree::new(workspace, &whole, true).walk(&stop, || {
+        |found: &Found<'_>| {
+            if seen.fetch_add(1, Ordering::Relaxed) >= MOST_ENTRIES || Instant::now() > until {
+                stop.cancel();
+            }
+            let is_file = matches!(found.kind, FileKind::File | FileKind::Link);
+            if is_file && is_changed(found.path, since) {
+                files.lock().unwrap_or_else(PoisonError::into_inner).push(found.path.to_owned());
+            }
+            Next::Continue
+        }
+    });
+    let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Changed { files, incomplete: unreadable > 0 || stop.is_cancelled() }
+}
+
+fn is_changed(path: &Path, since: Timestamp) -> bool {
+    let changed = path.symlink_metadata().ok().and_then(|found| {
+        Timestamp::new(found.ctime(), i32::try_from(found.ctime_nsec()).unwrap_or_default()).ok()
+    });
+    changed.is_some_and(|changed| changed >= since)
 }
 
 /// Sorts as a tree is listed: a folder's entries stand together, right after it.

@@ -1,9 +1,14 @@
 //! A past session as text (`sessions show`, an export): what was said and done, in the order it happened.
 //! Takes one entry at a time, so that a session of any length needs no memory.
 
-use super::{context, labels, plain};
+use serde_json::Value;
+
+use super::{context, details, labels, plain};
 use crate::record::{ApprovalRecord, Meta};
 use crate::transcript::Entry;
+
+/// Only an absurd line is cut: whoever reads this may search it.
+const COLUMNS: usize = 1_000;
 
 /// The lines of one entry, newlines included and safe to print; nothing for what a reader need not see.
 pub fn text(entry: &Entry) -> String {
@@ -22,11 +27,16 @@ fn words(entry: &Entry) -> String {
         }
         Entry::Call(call) => format!("{}\n", labels::tool_requested(&call.name, &call.input)),
         Entry::Result { call, result } => {
-            let name = call.as_ref().map_or("tool", |call| call.name.as_str());
-            format!("{}\n", labels::tool_finished(name, &result.output))
+            let (name, input) =
+                call.as_ref().map_or(("tool", &Value::Null), |call| (call.name.as_str(), &call.input));
+            let lines = details(name, input, &result.output, result.diff.as_deref(), COLUMNS);
+            let below: String = lines.iter().map(|line| format!("  {}\n", line.text)).collect();
+            format!("{}\n{below}", labels::tool_finished(name, &result.output))
         }
         Entry::Todos(items) => items.iter().map(|item| format!("{item}\n")).collect(),
-        Entry::Reverted(revert) => format!("{}\n", labels::reverted(revert.turn, &revert.files)),
+        Entry::Reverted(revert) => {
+            format!("{}\n", labels::reverted(revert.turn, &revert.files, revert.left.as_ref()))
+        }
         Entry::Redone(_) => "the revert was taken back\n".to_owned(),
         Entry::Interrupted => "interrupted\n".to_owned(),
         Entry::Agent(agent) => format!("agent: {agent}\n"),
@@ -76,7 +86,7 @@ mod tests {
         };
         let done = |id: &str| ToolResult {
             tool_use_id: id.into(),
-            output: ToolOutput::Ok(json!({"exit_code": 0})),
+            output: ToolOutput::Ok(json!({"exit_code": 0, "stdout": "a.txt\n"})),
             ok: true,
             diff: None,
             ts,
@@ -99,8 +109,8 @@ mod tests {
         let told: String = std::iter::from_fn(|| entries.next()).map(|entry| text(&entry)).collect();
         assert_eq!(
             told,
-            "a file\n\n> one\n> two\n\nTool requested: bash command=\"ls\"\nTool finished: bash exit=0\n\
-             Tool finished: tool exit_code=0\nred hot\ninterrupted\n"
+            "a file\n\n> one\n> two\n\nTool requested: bash command=\"ls\"\nTool finished: bash exit=0\n  \
+             a.txt\nTool finished: tool exit_code=0 stdout=\"a.txt\\n\"\nred hot\ninterrupted\n"
         );
     }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::change::FileChange;
+use crate::change::{FileChange, LeftBehind};
 use crate::event::{CheckResult, Checked, NoticeLevel};
 use crate::facts::{self, Given, ToolFacts};
 use crate::record::ShellEnd;
@@ -157,8 +157,34 @@ fn spelled_start(text: &str) -> String {
 }
 
 /// What going back to before a turn did, a line for each file.
-pub fn reverted(turn: u32, files: &[FileChange]) -> String {
-    format!("back to before turn {turn}{}", files_put_back(files))
+pub fn reverted(turn: u32, files: &[FileChange], left: Option<&LeftBehind>) -> String {
+    let put_back = match (files, left) {
+        ([], Some(LeftBehind { commands: false, .. })) => "; no file was touched".to_owned(),
+        ([], Some(LeftBehind { commands: true, .. }) | None) => "; no file was put back".to_owned(),
+        ([_, ..], _) => files_put_back(files),
+    };
+    format!("back to before turn {turn}{put_back}{}", left.map(left_behind).unwrap_or_default())
+}
+
+/// What commands did is not taken back: which files that may be.
+fn left_behind(left: &LeftBehind) -> String {
+    let LeftBehind { commands, files, more, incomplete } = left;
+    let mut text = String::new();
+    if !files.is_empty() {
+        text.push_str("\nchanged meanwhile by commands or somebody else, and left so:");
+        files.iter().for_each(|file| text.push_str(&format!("\n  {}", visible_line(file))));
+    }
+    if *more > 0 {
+        text.push_str(&format!("\n  and {}", count(*more as usize, "more file")));
+    }
+    match (incomplete, commands) {
+        (true, _) => text.push_str("\nthe folder is too large to be looked at whole: there may be more"),
+        (false, true) if files.is_empty() => {
+            text.push_str("\ncommands ran; no file here was found that they changed and left");
+        }
+        (false, _) => {}
+    }
+    text
 }
 
 /// What taking back a revert did, a line for each file.

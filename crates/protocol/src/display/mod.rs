@@ -3,6 +3,7 @@
 
 pub mod approval;
 pub mod context;
+mod details;
 pub mod history;
 pub mod labels;
 
@@ -10,3 +11,4 @@ pub use crate::typeset::{
     Colours, Sanitizer, diff, format, is_invisible, is_obeyed, json_safe, plain, sanitize, text, visible,
     visible_line,
 };
+pub use details::details;

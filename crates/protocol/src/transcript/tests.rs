@@ -399,7 +399,7 @@ fn going_back_takes_along_what_led_in_to_the_prompt() {
     ];
     let mut transcript = fold(&records);
     let whole = transcript.clone();
-    transcript.apply(&Record::Revert(record::Revert { turn: 2, files: Vec::new(), ts: ts() }));
+    transcript.apply(&Record::Revert(record::Revert { turn: 2, files: Vec::new(), left: None, ts: ts() }));
     assert_eq!(drawn(&transcript), ["user: one", "assistant: ?a", "user: !a:interrupted"]);
     assert_eq!((transcript.turns, transcript.todos.len()), (1, 0));
     transcript.apply(&Record::Redo(record::Redo { files: Vec::new(), ts: ts() }));
@@ -412,7 +412,7 @@ fn going_back_takes_its_prompts_and_its_weight_along() {
     let mut transcript =
         fold(&[user("one"), assistant("x"), user("two"), call("a"), done("a"), usage(500, 5)]);
     let before = transcript.size().total();
-    transcript.apply(&Record::Revert(record::Revert { turn: 2, files: Vec::new(), ts: ts() }));
+    transcript.apply(&Record::Revert(record::Revert { turn: 2, files: Vec::new(), left: None, ts: ts() }));
     assert_eq!(transcript.prompts_since_compaction(), ["one"]);
     assert_eq!(transcript.size().total(), ContextSize::of(transcript.messages(), false).total());
     assert_eq!(transcript.size().reported, None);

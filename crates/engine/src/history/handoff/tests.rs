@@ -159,7 +159,7 @@ fn what_was_reverted_is_not_told() {
     for record in called("9", "write", json!({}), json!({"path": root.join("wrong.rs")})) {
         digest.note(record);
     }
-    digest.note(Record::Revert(record::Revert { turn: 5, files: Vec::new(), ts: record::now() }));
+    digest.note(Record::Revert(record::Revert { turn: 5, files: Vec::new(), left: None, ts: record::now() }));
     let reverted = bundle(root, &digest, Err(NoAnswer::Empty)).markdown;
     assert!(!reverted.contains("wrong"), "{reverted}");
     digest.note(Record::Redo(record::Redo { files: Vec::new(), ts: record::now() }));

@@ -79,7 +79,7 @@ fn a_session_is_known_by_the_first_prompt_that_stands() {
         Record::Message(record::Message { hidden: true, ..record::Message::new(Role::User, "psst", ts()) })
     };
     let system = || Record::Message(record::Message::new(Role::System, "a file", ts()));
-    let revert = || Record::Revert(record::Revert { turn: 1, files: Vec::new(), ts: ts() });
+    let revert = || Record::Revert(record::Revert { turn: 1, files: Vec::new(), left: None, ts: ts() });
     let redo = || Record::Redo(record::Redo { files: Vec::new(), ts: ts() });
     for (records, first) in [
         (vec![hidden()], None),

@@ -30,7 +30,7 @@ fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Record {
 }
 
 fn revert(turn: u32) -> Record {
-    Record::Revert(record::Revert { turn, files: Vec::new(), ts: ts() })
+    Record::Revert(record::Revert { turn, files: Vec::new(), left: None, ts: ts() })
 }
 
 fn redo() -> Record {

@@ -1,0 +1,121 @@
+//! What a revert does not take back, and what a reader of a session is shown of its calls.
+
+use serde_json::{Value, json};
+use zdx_testkit::{ModelServer, Reply, Zdx};
+
+use crate::chat::{leave, wait_for_prompt};
+use crate::{SOON, with_model};
+
+fn bash(command: &str) -> (&'static str, Value) {
+    ("bash", json!({"command": command}))
+}
+
+fn turn(server: &ModelServer, calls: &[(&str, Value)]) {
+    let mut reply = Reply::chat();
+    for (n, (name, input)) in calls.iter().enumerate() {
+        reply = reply.tool_call(&format!("c{n}"), name, input.clone());
+    }
+    server.push(reply);
+    server.push(Reply::chat().text("done"));
+}
+
+fn only_id(zdx: &Zdx) -> String {
+    zdx.session_files()[0].file_stem().unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_commands_changed_is_named_and_stays() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write(".gitignore", "ignored/\n");
+    zdx.write("untouched.txt", "as it was");
+    zdx.write("sub/old.txt", "old");
+    let command = "mkdir ignored; echo x > ignored/x; echo x > made.txt; touch -d 2001-01-01 sub/old.txt";
+    turn(&server, &[bash(command), ("write", json!({"path": "ours.txt", "content": "ours"}))]);
+    let out = zdx.command().stdin("go\n/revert\n").run().success();
+    let told = "back to before turn 1\nremoved ROOT/ours.txt\n\
+                changed meanwhile by commands or somebody else, and left so:\n  made.txt\n  sub/old.txt\n";
+    assert!(out.stderr.contains(&told.replace("ROOT", zdx.root().to_str().unwrap())), "{}", out.stderr);
+    assert_eq!((zdx.read("made.txt"), zdx.read("sub/old.txt")), ("x\n".to_owned(), "old".to_owned()));
+    let left = json!({"commands": true, "files": ["made.txt", "sub/old.txt"]});
+    assert_eq!(out.records_of("revert")[0]["left"], left);
+    let shown = zdx.run(["sessions", "show", &only_id(&zdx)]).success().stdout;
+    assert!(shown.contains("left so:\n  made.txt\n  sub/old.txt\n"), "{shown}");
+}
+
+#[test]
+fn that_no_file_was_touched_is_said_only_when_it_is_known() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    turn(&server, &[("list", json!({"path": "."}))]);
+    turn(&server, &[bash("true")]);
+    zdx.run(["exec", "-p", "look"]).success();
+    zdx.run(["exec", "-c", "-p", "run it"]).success();
+    let revert = |args: &[&str]| {
+        let out = zdx.command().args(["sessions", "revert", &only_id(&zdx)]).args(args).run().success();
+        out.stdout
+    };
+    assert_eq!(
+        revert(&["--dry-run"]),
+        "would be: back to before turn 2; no file was put back\n\
+         commands ran; no file here was found that they changed and left\n"
+    );
+    zdx.write("mine.txt", "by the user's own hand");
+    assert!(revert(&["--turn", "2"]).ends_with("left so:\n  mine.txt\n"));
+    assert_eq!(revert(&[]), "back to before turn 1; no file was touched\n");
+}
+
+fn worked(server: &ModelServer, zdx: &Zdx) {
+    zdx.write("a.txt", "old\n");
+    let todos = json!([{"id": "1", "content": "plan", "status": "completed"}]);
+    turn(
+        server,
+        &[
+            bash("seq -f 'line %g' 1 30; echo oh no >&2"),
+            ("edit", json!({"path": "a.txt", "old": "old", "new": "new"})),
+            ("todowrite", json!({"todos": todos})),
+        ],
+    );
+}
+
+const TOLD: [&str; 6] = ["  … 22 more lines", "  line 30", "  oh no", "  -old", "  +new", "[x] plan"];
+
+#[test]
+fn a_session_is_shown_with_what_commands_printed_and_edits_changed() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    worked(&server, &zdx);
+    let out = zdx.command().stdin("go\n/export told.txt\n").run().success();
+    assert!(
+        !out.stderr.contains("line 30"),
+        "in a pipe the lines of stderr are as they were: {}",
+        out.stderr
+    );
+    let shown = zdx.run(["sessions", "show", &only_id(&zdx)]).success().stdout;
+    assert_eq!(zdx.read("told.txt"), shown);
+    for line in TOLD {
+        assert!(shown.lines().any(|shown| shown == line), "{line:?} in {shown}");
+    }
+    assert!(!shown.contains("line 22\n"), "{shown}");
+}
+
+#[test]
+fn a_chat_shows_them_as_they_happen_and_again_when_it_is_resumed() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    worked(&server, &zdx);
+    for (args, lines) in [(&["--yolo"][..], &["go"][..]), (&["-c"][..], &[][..])] {
+        let pty = zdx.command().args(args).pty(60, 100);
+        wait_for_prompt(&pty);
+        for line in lines {
+            pty.send(format!("{line}\r"));
+            pty.wait_for_text("\ndone", SOON);
+            wait_for_prompt(&pty);
+        }
+        let screen = pty.contents();
+        for line in TOLD {
+            assert!(screen.lines().any(|shown| shown.trim_end() == line), "{line:?} in {screen}");
+        }
+        leave(pty);
+    }
+}

@@ -1,0 +1,106 @@
+//! What commands did to files in turns that are taken back: nobody kept what was there before, so it stays, and is named.
+//! Found by a bounded look at the tree: what changed since those turns began and is no change of a tool of ours.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use jiff::{SignedDuration, Timestamp};
+use zdx_protocol::facts::{self, Touches};
+use zdx_protocol::transcript::{Entries, Entry, Turns};
+use zdx_protocol::{LeftBehind, Record, ToolCode, ToolOutput, record};
+
+use crate::files::Workspace;
+use crate::session::{SessionId, SessionStore};
+use crate::tools::changed_since;
+
+/// So many files are named.
+const NAMED: usize = 20;
+/// A file's time is that of the last tick of the kernel's clock.
+const TICK: SignedDuration = SignedDuration::from_millis(10);
+
+/// What is left of the turns from this one on. Looks at the session's file and at the folder; touches neither.
+pub fn left_behind(
+    store: &SessionStore,
+    id: SessionId,
+    turn: u32,
+    workspace: &Workspace,
+) -> Option<LeftBehind> {
+    let mut account = Account::default();
+    store.scan(id, |record| account.note(record)).ok()?;
+    let spans = account.since(turn);
+    let began = spans.first()?.began?;
+    let commands = spans.iter().any(|span| span.commands);
+    let ours: HashSet<PathBuf> = spans.iter().flat_map(|span| span.changed.iter().cloned()).collect();
+    // After a change the work may have been checked, and no record tells of that.
+    if !commands && ours.is_empty() {
+        return Some(LeftBehind::default());
+    }
+    let since = began.checked_sub(TICK).unwrap_or(began);
+    let own = |path: &PathBuf| ours.contains(path) || path.starts_with(store.dir());
+    let found = changed_since(workspace, since);
+    let mut files: Vec<PathBuf> = found.files.into_iter().filter(|path| !own(path)).collect();
+    files.sort_unstable();
+    let shown = |path: &PathBuf| path.strip_prefix(workspace.root()).unwrap_or(path).display().to_string();
+    Some(LeftBehind {
+        commands,
+        more: u32::try_from(files.len().saturating_sub(NAMED)).unwrap_or(u32::MAX),
+        files: files.iter().take(NAMED).map(shown).collect(),
+        incomplete: found.incomplete,
+    })
+}
+
+/// What a session's records say of each turn.
+#[derive(Default)]
+struct Account {
+    entries: Entries,
+    turns: Turns<Span>,
+}
+
+#[derive(Default)]
+struct Span {
+    began: Option<Timestamp>,
+    commands: bool,
+    /// By tools of ours.
+    changed: Vec<PathBuf>,
+}
+
+impl Account {
+    fn note(&mut self, record: Record) {
+        let said = if let Record::Message(message) = &record { Some(message.ts) } else { None };
+        let entry = self.entries.read(record);
+        self.turns.fold(&entry, || Span { began: said, ..Span::default() });
+        let Some(turn) = self.turns.last_mut() else { return };
+        match entry {
+            Entry::Ran { shell, .. } => {
+                turn.commands |= !matches!(shell.end, record::ShellEnd::NotRun { .. });
+            }
+            Entry::Result { call, result } => {
+                let name = call.as_ref().map(|call| call.name.as_str());
+                turn.commands |= name.is_none_or(runs_programs) && was_run(&result.output);
+            }
+            Entry::FileChanged(change) => turn.changed.push(change.change.path),
+            _ => {}
+        }
+    }
+
+    fn since(&self, turn: u32) -> Vec<&Span> {
+        (turn..=self.turns.count()).filter_map(|turn| self.turns.get(turn)).collect()
+    }
+}
+
+/// What our tools do to files is recorded, but for what commands do, and agents that run some; of any other it is not known.
+fn runs_programs(tool: &str) -> bool {
+    facts::facts(tool)
+        .is_none_or(|facts| matches!(facts.touches, Touches::Runs(_)) || facts.name == facts::TASK.name)
+}
+
+/// A call that was refused or made no sense did nothing.
+fn was_run(output: &ToolOutput) -> bool {
+    match output {
+        ToolOutput::Ok(_) => true,
+        ToolOutput::Err(error) => matches!(
+            error.code,
+            ToolCode::Interrupted | ToolCode::TaskFailed | ToolCode::ExecError | ToolCode::Timeout
+        ),
+    }
+}
