@@ -52,6 +52,8 @@ pub struct Stage {
     tick: Interval,
     /// Whoever read our stdout has left: to say any more would be noise.
     silent: bool,
+    /// A program told us to go, which nobody can be asked to do twice: a reader who stalls is waited for a while only.
+    dismissed: bool,
     /// Somebody asked twice to leave: nobody is waited for any more.
     hurried: bool,
 }
@@ -83,6 +85,7 @@ impl Stage {
             output: Output::start()?,
             tick,
             silent: false,
+            dismissed: false,
             hurried: false,
         })
     }
@@ -114,11 +117,12 @@ impl Stage {
     /// The last words. A signal meanwhile means that the reader is not worth waiting for.
     pub async fn close(&mut self, closing: &Closing<'_>, signals: &mut Signals) -> Option<io::Error> {
         self.front.close(closing, &mut self.page);
-        let hurried = self.hurried;
+        let (hurried, dismissed) = (self.hurried, self.dismissed);
         tokio::select! {
             () = self.output.pages.settle(&mut self.page) => {}
             _ = signals.next() => {}
             () = tokio::time::sleep(A_LAST_WORD), if hurried => {}
+            () = tokio::time::sleep(GRACE), if dismissed => {}
         }
         self.output.failures.take()
     }
@@ -184,6 +188,7 @@ impl Stage {
                 self.hurried = true;
                 return TurnEnd { cause: first, summary };
             }
+            self.dismissed |= matches!(&cause, Cause::Signal(Caught::Terminate | Caught::HangUp));
             self.silent |=
                 matches!(&cause, Cause::Output(error) if error.kind() == io::ErrorKind::BrokenPipe);
             stop = Some((cause, Instant::now() + GRACE));

@@ -19,7 +19,7 @@ use zdx_protocol::{
 use crate::backend::Backend;
 use crate::call::{Approvals, CallContext, TurnIo, command};
 use crate::emit::Emitter;
-use crate::history::revert::Way;
+use crate::history::revert::{RevertError, Way};
 use crate::in_force::Ruler;
 use crate::library::Expanded;
 use crate::persona::{Persona, Personas};
@@ -179,6 +179,9 @@ impl Engine {
                 Ok(prompt) => {
                     self.prompt(prompt, queue, aside, inbox).await;
                     Ok(())
+                }
+                Err(RevertError::NoTurn) => {
+                    Err((ErrorKind::Session, "nothing was asked yet in this session".to_owned()))
                 }
                 Err(error) => Err((ErrorKind::Session, error.to_string())),
             },

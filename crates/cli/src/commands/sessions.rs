@@ -42,6 +42,9 @@ pub fn show(settings: &Settings, id: &str) -> Result<Ending, Failure> {
     if scan.bad_lines > 0 {
         super::warn(settings, &[format!("{} lines could not be read and were left out", scan.bad_lines)]);
     }
+    if scan.records == 0 {
+        super::warn(settings, &["nothing is written in the file of this session".to_owned()]);
+    }
     Ok(Ending::Completed)
 }
 

@@ -91,7 +91,7 @@ fn the_last_turn_is_taken_back_and_asked_again() {
     server.push(Reply::chat().text("one"));
     server.push(Reply::chat().text("two"));
     let out = zdx.command().args(["--no-save"]).stdin("/retry\nfirst\n/retry\n").run().success();
-    assert!(out.stderr.contains("no turn to revert yet"), "{}", out.stderr);
+    assert!(out.stderr.contains("nothing was asked yet"), "{}", out.stderr);
     assert!(out.stderr.contains("asked again as a new turn: this session is not saved"), "{}", out.stderr);
     assert_eq!(shown(&server), ["first", "one", "first"]);
 }

@@ -141,7 +141,7 @@ fn a_terminal_that_became_narrower_gets_narrower_lines() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     let last = "line it leaves.";
-    let pty = zdx.command().pty(60, 100);
+    let pty = zdx.command().pty(80, 100);
     wait_for_prompt(&pty);
     pty.send("/help\r");
     pty.wait_for_text(last, SOON);
@@ -149,7 +149,7 @@ fn a_terminal_that_became_narrower_gets_narrower_lines() {
     let revert =
         "/revert [TURN]      take back the last turn, or all from TURN on, with what it did to files";
     assert!(rows(&pty).contains(&revert.to_owned()), "{}", pty.contents());
-    pty.resize(60, 40);
+    pty.resize(80, 40);
     pty.send("/help\r");
     pty.wait_for(|screen| screen.contents().contains("\n  leaves."), SOON);
     wait_for_prompt(&pty);
