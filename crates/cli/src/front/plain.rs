@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::Value;
-use zdx_protocol::display::{Colours, Sanitizer, context, details, labels, plain};
+use zdx_protocol::display::{Colours, Sanitizer, context, details, labels, plain, typed_command};
 use zdx_protocol::{
     CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, TodoStatus, ToolCode, ToolOutput,
     TurnSummary,
@@ -251,7 +251,10 @@ impl Plain {
             Event::AssistantFinal { text, .. } => {
                 self.line(&self.terminal.fit(text.trim_end()), page);
             }
-            Event::ShellFinished { text, .. } => self.status(text.trim_end(), page),
+            Event::ShellFinished { text, .. } => {
+                let lines = typed_command(text, terminal::width());
+                lines.iter().for_each(|line| self.status(&line.text, page));
+            }
             // How long it took then is no news.
             Event::ToolFinished { name, result, diff, .. } => {
                 self.status(&labels::tool_finished(name, result), page);

@@ -36,7 +36,9 @@ pub fn left_behind(
         return Some(LeftBehind::default());
     }
     let since = began.checked_sub(TICK).unwrap_or(began);
-    let own = |path: &PathBuf| ours.contains(path) || path.starts_with(store.dir());
+    // Where the folder is one that zdx keeps its own files in.
+    let base = store.dir().parent().unwrap_or(store.dir());
+    let own = |path: &PathBuf| ours.contains(path) || path.starts_with(base);
     let found = changed_since(workspace, since);
     let mut files: Vec<PathBuf> = found.files.into_iter().filter(|path| !own(path)).collect();
     files.sort_unstable();

@@ -13,6 +13,8 @@ use crate::typeset::{plain, visible_line};
 
 /// Of what a command printed, the last.
 const OUTPUT_LINES: usize = 10;
+/// The command and how it ended.
+const HEAD_LINES: usize = 2;
 /// Of what changed, the first.
 const CHANGED_LINES: usize = 40;
 
@@ -59,6 +61,22 @@ fn printed(data: &Value, columns: usize) -> Vec<Line> {
     told
 }
 
+/// What is kept of a command that the user ran, as the model reads it: its head, which says how it ended, and its end.
+pub fn typed_command(text: &str, columns: usize) -> Vec<Line> {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let line = |text: &&str| {
+        let clean = visible_line(&plain(text).replace('\t', "    "));
+        Line::new(LineKind::Context, truncate_width(&clean, columns))
+    };
+    if lines.len() <= HEAD_LINES + OUTPUT_LINES {
+        return lines.iter().map(line).collect();
+    }
+    let (head, rest) = lines.split_at(HEAD_LINES);
+    let more = rest.len() - (OUTPUT_LINES - 1);
+    let note = Line::new(LineKind::LeftOut, left_out(more, false, &[]));
+    head.iter().map(line).chain([note]).chain(rest[more..].iter().map(line)).collect()
+}
+
 /// `… 1990 more lines; the whole is in /x/call_1.stdout`.
 fn left_out(more: usize, cut: bool, files: &[&str]) -> String {
     let files: Vec<&str> = files.iter().copied().filter(|file| !file.is_empty()).collect();
@@ -93,6 +111,15 @@ mod tests {
         let cut = json!({"stdout": "a\n10 %\r20 %\r\n", "truncated": true, "stdout_file": "/x/c.stdout"});
         assert_eq!(told("bash", cut, None), ["… more was printed; the whole is in /x/c.stdout", "a", "20 %"]);
         assert_eq!(told("bash", json!({"stdout": "", "stderr": ""}), None), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_typed_command_is_told_by_its_head_and_its_end() {
+        let many: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let told = |text: &str| typed_command(text, 60).into_iter().map(|line| line.text).collect::<Vec<_>>();
+        let shown = told(&format!("$ seq\nexit code 0\n{many}"));
+        assert_eq!((shown.len(), shown[2].as_str(), shown[11].as_str()), (12, "… 11 more lines", "line 20"));
+        assert_eq!(told("$ ls\nexit code 0\na\n"), ["$ ls", "exit code 0", "a"]);
     }
 
     #[test]

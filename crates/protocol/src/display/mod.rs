@@ -11,4 +11,4 @@ pub use crate::typeset::{
     Colours, Sanitizer, diff, format, is_invisible, is_obeyed, json_safe, plain, sanitize, text, visible,
     visible_line,
 };
-pub use details::details;
+pub use details::{details, typed_command};
