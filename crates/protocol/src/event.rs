@@ -40,7 +40,7 @@ pub enum Event {
     /// told as another one that `continues` it.
     AssistantFinal {
         text: String,
-        #[serde(skip_serializing_if = "is_false")]
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
         #[serde(skip_serializing_if = "is_false")]
         continues: bool,
@@ -220,10 +220,6 @@ pub enum Event {
         id: CommandId,
         answer: Reply,
     },
-}
-
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 /// What a session is, told once when it starts or resumes.
