@@ -1,5 +1,5 @@
-//! What a person allowed for good: per project in zdx's own home, keyed by root. A grant covers exactly the
-//! normalised command or path that was shown, as [`zdx_guard::grant_key`] spells it, and nothing wider.
+//! What a person allowed for good: per project in zdx's own home, keyed by root. What a grant covers is what was shown,
+//! as [`zdx_guard::grant_key`] and [`zdx_guard::wider_grant`] spell it, and nothing wider.
 //! (The field says remembered approvals, "always allow".)
 
 use std::collections::{BTreeMap, HashSet};

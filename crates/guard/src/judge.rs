@@ -1,19 +1,27 @@
 //! Rules, then the preset, then the floors, then whether anybody can be asked: in this order, for every door.
 //! Pure: the disk is only seen through the context's file view.
 
+mod grants;
+mod instead;
 mod words;
 
 use std::path::Path;
 
 use serde::Serialize;
-use zdx_protocol::{Action, Approval, Level, Origin, ReasonCode, Target, Verdict};
+use zdx_protocol::display::approval::grant_words;
+use zdx_protocol::facts;
+use zdx_protocol::{Action, Approval, Granting, Level, Origin, ReasonCode, Target, Verdict};
 
 use super::PolicyContext;
 use super::pattern::UNKNOWN;
-use super::protected::{is_instruction, is_protected, is_raw_device};
+use super::protected::{
+    is_anothers_memory, is_instruction, is_protected, is_raw_device, may_be_anothers_memory, may_hold_memory,
+};
 use super::rules::{EXTERNAL, Ruling};
 use super::shell::syntax::text::Raw;
-use super::shell::{self, Concern, Part, Surroundings};
+use super::shell::{self, Concern, Inspection, Part, Surroundings};
+
+pub use grants::{grant_key, wider_grant};
 
 /// One thing that was weighed: a part of a command line, or the action as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,7 +42,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// What rules, preset and floors say, before grants and whether anybody can be asked.
+    /// What rules, preset, floors and wider grants say, before exact grants and whether anybody can be asked.
     pub fn strictest(&self) -> Level {
         self.parts.iter().map(|part| part.verdict).max().unwrap_or(Level::Allow)
     }
@@ -53,8 +61,9 @@ pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
 
 /// The same decision, part by part.
 pub fn weigh(action: &Action, cx: &PolicyContext) -> Explanation {
-    let parts = Weigher { cx, lenient: is_lenient(action, cx) }.findings(action);
-    Explanation { verdict: conclude(action, &parts, cx), parts }
+    let weigher = Weigher { cx, lenient: is_lenient(action, cx) };
+    let parts = weigher.findings(action);
+    Explanation { verdict: weigher.conclude(action, &parts), parts }
 }
 
 /// The same decision about a command line in the root.
@@ -62,52 +71,9 @@ pub fn explain(command: &str, origin: Origin, cx: &PolicyContext) -> Explanation
     weigh(&Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin }, cx)
 }
 
-/// Exactly what "always" would remember for this action: this command, this path, nothing wider.
-pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
-    let key = action.key();
-    let paths = |targets: &[Target]| {
-        // A name that text cannot tell from another one is not remembered.
-        let plain =
-            |target: &Target| target.path.to_str().filter(|name| !name.contains('\n')).map(str::to_owned);
-        let names: Option<Vec<String>> = targets.iter().map(plain).collect();
-        names.map(|names| format!("{key} {}", names.join("\n")))
-    };
-    match action {
-        Action::Command { command, cwd, .. } if *cwd == cx.root => {
-            Some(format!("{key} {}", shell::normalise(command)))
-        }
-        Action::Command { command, cwd, .. } => {
-            Some(format!("{key} {} (in {})", shell::normalise(command), cwd.display()))
-        }
-        Action::Read { targets, .. } | Action::Write { targets, .. } => paths(targets),
-        Action::Mcp { server, tool } => Some(format!("{key} {server}__{tool}")),
-        Action::Skill { name } => Some(format!("{key} {name}")),
-        Action::Task { agent } => Some(format!("{key} {agent}")),
-        Action::Todo => None,
-    }
-}
-
 /// Who typed a command wants it run: only floors and written denials stand against it.
 fn is_lenient(action: &Action, cx: &PolicyContext) -> bool {
     cx.approval == Approval::Yolo || matches!(action, Action::Command { origin: Origin::User, .. })
-}
-
-/// The strictest findings, then grants, then nobody to ask.
-fn conclude(action: &Action, findings: &[PartFinding], cx: &PolicyContext) -> Verdict {
-    let Some(level) = findings.iter().map(|finding| finding.verdict).max() else {
-        return Verdict::Allow;
-    };
-    let Some(reason) = words::reason(findings, level) else { return Verdict::Allow };
-    match level {
-        Level::Allow => Verdict::Allow,
-        Level::Deny => Verdict::Deny(words::denied(reason, cx)),
-        Level::Ask if grant_key(action, cx).is_some_and(|key| cx.grants.contains(&key)) => Verdict::Allow,
-        Level::Ask if cx.person => Verdict::Ask(reason),
-        Level::Confirm if cx.person => Verdict::Confirm(reason),
-        Level::Confirm if cx.allow_dangerous => Verdict::Allow,
-        Level::Ask if cx.allow_dangerous && only_instructions(findings) => Verdict::Allow,
-        Level::Ask | Level::Confirm => Verdict::Deny(words::unanswered(reason, findings, level)),
-    }
 }
 
 /// What agents are told is at least asked about, in every preset.
@@ -128,6 +94,28 @@ struct Weigher<'a> {
 }
 
 impl Weigher<'_> {
+    /// The strictest findings, then exact grants, then nobody to ask.
+    fn conclude(&self, action: &Action, findings: &[PartFinding]) -> Verdict {
+        let cx = self.cx;
+        let Some(level) = findings.iter().map(|finding| finding.verdict).max() else {
+            return Verdict::Allow;
+        };
+        let Some(reason) = words::reason(findings, level) else { return Verdict::Allow };
+        match level {
+            Level::Allow => Verdict::Allow,
+            Level::Deny => Verdict::Deny(words::denied(reason, self.instead(findings, level), cx)),
+            Level::Ask if grant_key(action, cx).is_some_and(|key| cx.grants.contains(&key)) => Verdict::Allow,
+            Level::Ask if cx.person => Verdict::Ask(reason),
+            Level::Confirm if cx.person => Verdict::Confirm(reason),
+            Level::Confirm if cx.allow_dangerous => Verdict::Allow,
+            Level::Ask if cx.allow_dangerous && only_instructions(findings) => Verdict::Allow,
+            Level::Ask | Level::Confirm => {
+                let instead = self.instead(findings, level);
+                Verdict::Deny(words::unanswered(reason, findings, level, instead))
+            }
+        }
+    }
+
     fn findings(&self, action: &Action) -> Vec<PartFinding> {
         let key = action.key();
         match action {
@@ -194,9 +182,16 @@ impl Weigher<'_> {
         }
         for target in targets {
             let shown = target.path.display().to_string();
-            findings.push(self.by_rule(&shown, &ruling, what));
+            let by_rule = self.by_rule(&shown, &ruling, what);
+            let granted = write && by_rule.verdict == Level::Ask && self.edit_granted(target);
+            findings.push(if granted { granted_as(&shown, Granting::Edits) } else { by_rule });
             if write && is_instruction(&target.path) {
                 findings.push(finding(&shown, Level::Ask, ReasonCode::Instructions, STEERS_AGENTS, None));
+            }
+            if is_anothers_memory(&target.path)
+                || (key == facts::GREP.permission.key && may_hold_memory(&target.path))
+            {
+                findings.push(anothers_memory(&shown));
             }
             let lent = !write && (self.is_lent(&target.path) || self.is_output(&target.path));
             if !target.inside && !lent && !super::protected::is_harmless_device(&target.path) {
@@ -247,6 +242,22 @@ impl Weigher<'_> {
     }
 
     fn command(&self, command: &str, cwd: &Path, origin: Origin) -> Vec<PartFinding> {
+        let mut findings = Vec::new();
+        self.patterns(command, command, &mut findings);
+        let inspection = self.inspect(command, cwd);
+        findings.extend(inspection.raw.map(|raw| unread(command, raw)));
+        for part in &inspection.parts {
+            let by_rule = self.part(part, origin, &mut findings);
+            let granted = if by_rule.verdict == Level::Ask { self.granted_by(part, cwd) } else { None };
+            findings.push(match granted {
+                Some(grant) => granted_as(&part.text, Granting::of(&grant)),
+                None => by_rule,
+            });
+        }
+        findings
+    }
+
+    fn inspect(&self, command: &str, cwd: &Path) -> Inspection {
         let home = self.cx.home.as_ref().map(|home| home.to_string_lossy().into_owned());
         let around = Surroundings {
             root: &self.cx.root,
@@ -255,14 +266,7 @@ impl Weigher<'_> {
             home: home.as_deref(),
             files: self.cx.files.as_ref(),
         };
-        let mut findings = Vec::new();
-        self.patterns(command, command, &mut findings);
-        let inspection = shell::inspect(command, &around);
-        findings.extend(inspection.raw.map(|raw| unread(command, raw)));
-        for part in &inspection.parts {
-            self.part(part, origin, &mut findings);
-        }
-        findings
+        shell::inspect(command, &around)
     }
 
     /// Regular expressions of the configuration, on the text as given and on each part as it would run.
@@ -287,7 +291,8 @@ impl Weigher<'_> {
         }
     }
 
-    fn part(&self, part: &Part, origin: Origin, findings: &mut Vec<PartFinding>) {
+    /// Pushes what stands whatever was granted, and returns what rules and preset say.
+    fn part(&self, part: &Part, origin: Origin, findings: &mut Vec<PartFinding>) -> PartFinding {
         let text = part.text.as_str();
         for view in &part.views {
             self.patterns(&view.join(" ").replace(UNKNOWN, "…"), text, findings);
@@ -302,7 +307,12 @@ impl Weigher<'_> {
                     findings.push(finding(text, Level::Confirm, *code, why, None))
                 }
                 Concern::Outside { path, write: false } if self.is_output(path) => {}
-                Concern::Outside { path, .. } => findings.push(self.outside(text, path)),
+                Concern::Outside { path, .. } => {
+                    if may_be_anothers_memory(path, text) {
+                        findings.push(anothers_memory(text));
+                    }
+                    findings.push(self.outside(text, path));
+                }
                 // Who types a command himself knows what he tells his agents.
                 Concern::Instructions if origin == Origin::Model => {
                     findings.push(finding(text, Level::Ask, ReasonCode::Instructions, STEERS_AGENTS, None));
@@ -318,7 +328,7 @@ impl Weigher<'_> {
         });
         let why = words::several(whys, "; ");
         let why = if why.is_empty() { self.plain_words(part, &ruling) } else { why };
-        findings.push(self.by_rule(text, &ruling, &why));
+        self.by_rule(text, &ruling, &why)
     }
 
     /// What a part does about which nothing else is known.
@@ -361,6 +371,16 @@ fn code(level: Level) -> ReasonCode {
         Level::Ask | Level::Confirm => ReasonCode::ApprovalRequired,
         Level::Deny => ReasonCode::Denied,
     }
+}
+
+fn anothers_memory(text: &str) -> PartFinding {
+    let reason = "it reads the environment or the memory of another process, where keys are";
+    finding(text, Level::Confirm, ReasonCode::ProtectedPath, reason, None)
+}
+
+fn granted_as(text: &str, granting: Granting<'_>) -> PartFinding {
+    let reason = format!("{} was allowed", grant_words(&granting.spelled()));
+    finding(text, Level::Allow, ReasonCode::Allowed, &reason, None)
 }
 
 fn finding(text: &str, verdict: Level, code: ReasonCode, reason: &str, rule: Option<String>) -> PartFinding {

@@ -114,9 +114,38 @@ fn has_pair(path: &Path) -> bool {
     names.windows(2).any(|two| PAIRS.iter().any(|pair| same(&two[0], pair.0) && same(&two[1], pair.1)))
 }
 
+/// Read by agents as what they are told.
+const INSTRUCTIONS: &[&str] = &["AGENTS.md", "CLAUDE.md"];
+
 /// Files that instruct agents: a change is at least asked for.
 pub(crate) fn is_instruction(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| same(&name.to_string_lossy(), "AGENTS.md"))
+    path.file_name().is_some_and(|name| {
+        let name = name.to_string_lossy();
+        INSTRUCTIONS.iter().any(|file| same(&name, file))
+    })
+}
+
+/// What shows a process from inside: its environment, where keys are, and its memory.
+const INSIDES: &[&str] = &["environ", "mem"];
+
+/// Is it the environment or the memory of a process, other than of whoever looks?
+pub(crate) fn is_anothers_memory(path: &Path) -> bool {
+    let Ok(below) = path.strip_prefix("/proc") else { return false };
+    let mut names = below.components().map(|part| part.as_os_str().to_string_lossy());
+    let own = names.next().is_none_or(|process| process == "self" || process == "thread-self");
+    !own && names.next_back().is_some_and(|last| INSIDES.contains(&last.as_ref()))
+}
+
+/// The same where only the beginning of a path is known, by the text it is named in.
+pub(crate) fn may_be_anothers_memory(path: &Path, text: &str) -> bool {
+    let cut = path == Path::new("/proc") || path.parent() == Some(Path::new("/proc"));
+    let own = path.starts_with("/proc/self") || path.starts_with("/proc/thread-self");
+    is_anothers_memory(path) || (cut && !own && INSIDES.iter().any(|file| text.contains(&format!("/{file}"))))
+}
+
+/// Who searches here comes across them.
+pub(crate) fn may_hold_memory(folder: &Path) -> bool {
+    folder.starts_with("/proc") || folder == Path::new("/")
 }
 
 /// File systems that fold case, drop trailing dots and ignore invisible characters must not hide a name.
@@ -214,6 +243,21 @@ mod tests {
         for path in ["/w/git/config", "/w/.github/workflows/x.yml", "/w/.gitignore", "/w/zdx"] {
             assert!(!is_protected(Path::new(path), root, None), "{path}");
         }
+    }
+
+    #[test]
+    fn the_insides_of_other_processes_are_known_by_name() {
+        for path in ["/proc/1/environ", "/proc/42/mem", "/proc/42/task/43/environ", "/proc/*/environ"] {
+            assert!(is_anothers_memory(Path::new(path)), "{path}");
+        }
+        for path in
+            ["/proc/self/environ", "/proc/environ", "/proc/1/status", "/proc/meminfo", "/w/proc/1/mem"]
+        {
+            assert!(!is_anothers_memory(Path::new(path)), "{path}");
+        }
+        assert!(may_be_anothers_memory(Path::new("/proc"), "cat /proc/$p/environ"));
+        assert!(!may_be_anothers_memory(Path::new("/proc"), "cat /proc/$p/status"));
+        assert!(!may_be_anothers_memory(Path::new("/proc/self"), "cat /proc/self/environ"));
     }
 
     #[test]

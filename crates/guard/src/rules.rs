@@ -3,7 +3,7 @@
 
 use regex::Regex;
 use serde_json::{Map, Value};
-use zdx_protocol::facts::{BASH, permission_keys};
+use zdx_protocol::facts::{BASH, TASK, permission_keys};
 use zdx_protocol::{Action, Level};
 
 use super::pattern::{CommandPattern, Reading, glob};
@@ -102,6 +102,8 @@ impl Rules {
         };
         let mut rules = vec![rule("*", None, Level::Ask)];
         rules.extend(permission_keys().map(|permission| rule(permission.key, None, permission.level)));
+        // It only looks, with tools that are judged one by one.
+        rules.push(rule(TASK.permission.key, Some("explore"), Level::Allow));
         for pattern in ["ls *", "cat *", "grep *"] {
             rules.push(rule(COMMANDS, Some(pattern), Level::Allow));
         }

@@ -42,7 +42,7 @@ pub enum Event {
         text: String,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
-        #[serde(skip_serializing_if = "is_false")]
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
         continues: bool,
     },
     /// The model has begun a call: its arguments still stream. The call may never be requested, when the answer breaks
@@ -191,7 +191,7 @@ pub enum Event {
         delay_ms: u64,
         reason: String,
         /// The answer broke off in the middle of its text: it is not asked for anew but goes on where it stopped.
-        #[serde(skip_serializing_if = "is_false")]
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
         continues: bool,
     },
     Notice {

@@ -35,8 +35,8 @@ pub use event::{
 pub use handle::{EngineEnd, EngineHandle};
 pub use packed::Packed;
 pub use policy::{
-    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, Preview, Reason, RequestId,
-    Target, Verdict,
+    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Granting, Origin, Preview, Reason,
+    RequestId, Target, Verdict,
 };
 pub use query::{Query, Reply};
 pub use record::{InputCut, Record, SCHEMA_VERSION};

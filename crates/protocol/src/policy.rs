@@ -225,6 +225,53 @@ pub struct ApprovalRequest {
     /// Exactly what "always" would allow; absent when it cannot be remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
+    /// What else it may be granted with, where that can be said safely; [`Granting`] reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wider: Option<String>,
+    /// The preset by which it is asked; absent where another one would change nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+}
+
+/// What a grant covers, as its spelling says. Every other reader asks here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granting<'a> {
+    /// One command, one set of files, one name.
+    Exactly(&'a str),
+    /// Every command that begins with these words.
+    Commands(&'a str),
+    /// Every change that a tool makes to a file of the workspace.
+    Edits,
+}
+
+impl<'a> Granting<'a> {
+    const COMMANDS: &'static str = "every ";
+    const EDITS: &'static str = "edits";
+
+    pub fn of(grant: &'a str) -> Self {
+        match grant.strip_prefix(Self::COMMANDS) {
+            Some(words) => Self::Commands(words),
+            None if grant == Self::EDITS => Self::Edits,
+            None => Self::Exactly(grant),
+        }
+    }
+
+    /// How it is remembered. No tool has the name that a wider one begins with.
+    pub fn spelled(self) -> String {
+        match self {
+            Self::Exactly(grant) => grant.to_owned(),
+            Self::Commands(words) => format!("{}{words}", Self::COMMANDS),
+            Self::Edits => Self::EDITS.to_owned(),
+        }
+    }
+
+    /// How long it may hold. Nobody means to say yes to all edits for ever.
+    pub fn longest(self) -> GrantScope {
+        match self {
+            Self::Exactly(_) | Self::Commands(_) => GrantScope::Project,
+            Self::Edits => GrantScope::Session,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -240,6 +287,9 @@ pub enum Decision {
     AllowOnce,
     AllowAlways {
         scope: GrantScope,
+        /// Not exactly this, but the wider grant that was offered beside it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        wider: bool,
     },
     Deny {
         /// A word to the model about why, or what to do instead.
@@ -266,6 +316,14 @@ impl Approval {
             Self::Yolo => "yolo",
             Self::Balanced => "balanced",
             Self::Paranoid => "paranoid",
+        }
+    }
+
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Yolo => "all runs unasked but what is dangerous",
+            Self::Balanced => "what only reads runs unasked",
+            Self::Paranoid => "nothing runs unasked",
         }
     }
 

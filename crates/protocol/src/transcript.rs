@@ -125,7 +125,7 @@ impl Transcript {
             Entry::Cut(cut) => self.apply_cut(cut.cuts),
             Entry::Approval(approval) => {
                 // What a project was granted is kept outside, where it can be revoked for every session.
-                if approval.decision == (Decision::AllowAlways { scope: GrantScope::Session }) {
+                if matches!(approval.decision, Decision::AllowAlways { scope: GrantScope::Session, .. }) {
                     self.grants.extend(approval.grant);
                 }
             }

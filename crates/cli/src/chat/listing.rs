@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::{context, format, visible_line};
 use zdx_protocol::query::{AgentInfo, Drafted, Grants, Named, Setting};
 use zdx_protocol::{FileChange, Reply, Standing, TrustState};
@@ -78,7 +79,7 @@ fn trust(state: &TrustState, home: Option<&Path>) -> Vec<String> {
 fn granted(grants: &Grants) -> Vec<String> {
     let mut lines = vec![format!("approval: {}", grants.approval.name())];
     for (scope, granted) in [("this session", &grants.session), ("this project", &grants.project)] {
-        lines.extend(granted.iter().map(|grant| format!("allowed for {scope}: {}", visible_line(grant))));
+        lines.extend(granted.iter().map(|grant| format!("allowed for {scope}: {}", grant_words(grant))));
     }
     if lines.len() == 1 {
         lines.push("nothing was allowed for good here".to_owned());

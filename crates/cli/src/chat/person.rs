@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use zdx_protocol::display::approval::{Answer, Question, View, question, scope_question};
+use zdx_protocol::display::approval::{
+    Answer, Question, View, preset_question, question, scope_question, wider_question,
+};
 use zdx_protocol::display::diff;
 use zdx_protocol::{ApprovalRequest, Command, Danger, Decision, GrantScope};
 
@@ -58,27 +60,26 @@ impl Answers for Person<'_> {
         stage: &mut Stage,
         signals: &mut Signals,
     ) -> Result<Command, Caught> {
-        let decision = match self {
-            Self::Nobody => return Nobody.answer(request, stage, signals).await,
+        match self {
+            Self::Nobody => Nobody.answer(request, stage, signals).await,
             Self::Typing(typing) => {
-                let decision = tokio::select! {
+                let command = tokio::select! {
                     caught = signals.next() => Err(caught),
-                    decision = typing.decide(request, stage) => decision.ok_or(Caught::Interrupt),
+                    command = typing.decide(request, stage) => command.ok_or(Caught::Interrupt),
                 };
-                if decision.is_err() {
+                if command.is_err() {
                     let unmark = if typing.input.is_editor() { UNMARK_PASTES } else { "" };
                     stage.ask(&format!("{unmark}\n"));
                 }
-                decision?
+                command
             }
-        };
-        Ok(Command::Answer { request: request.request, decision })
+        }
     }
 }
 
 impl Typing<'_> {
-    /// The decision, or nothing when the person would rather stop the turn.
-    async fn decide(&mut self, request: &ApprovalRequest, stage: &mut Stage) -> Option<Decision> {
+    /// What was answered, or nothing when the person would rather stop the turn.
+    async fn decide(&mut self, request: &ApprovalRequest, stage: &mut Stage) -> Option<Command> {
         let (home, root) = (self.home, Some(self.root));
         let lines = match request.danger {
             Danger::Ask => PREVIEW_LINES,
@@ -87,21 +88,27 @@ impl Typing<'_> {
         let view = View { columns: terminal::width(), lines, home, root };
         let mut first = question(request, view);
         let mut current = first.clone();
-        loop {
+        let mut wider = false;
+        let decision = loop {
             match self.put(&current, view.columns, stage).await {
-                Answer::AllowOnce => return Some(Decision::AllowOnce),
-                Answer::Session => return Some(Decision::AllowAlways { scope: GrantScope::Session }),
-                Answer::Project => return Some(Decision::AllowAlways { scope: GrantScope::Project }),
-                Answer::Deny => return Some(Decision::Deny { word: None }),
-                Answer::DenyWithWord => return self.word(stage).await,
-                Answer::Always => current = scope_question(request, view)?,
+                Answer::AllowOnce => break Decision::AllowOnce,
+                Answer::Session => break Decision::AllowAlways { scope: GrantScope::Session, wider },
+                Answer::Project => break Decision::AllowAlways { scope: GrantScope::Project, wider },
+                Answer::Deny => break Decision::Deny { word: None },
+                Answer::DenyWithWord => break self.word(stage).await?,
+                // The engine withdraws the question and judges anew: no answer is needed.
+                Answer::Switch(preset) => return Some(Command::SetApproval(preset)),
+                Answer::Always => (current, wider) = (scope_question(request, view)?, false),
+                Answer::Wider => (current, wider) = (wider_question(request, view)?, true),
+                Answer::Preset => current = preset_question(request, view),
                 Answer::Back => current.clone_from(&first),
                 Answer::Whole => {
                     first = question(request, View { lines: diff::WHOLE, ..view });
                     current.clone_from(&first);
                 }
             }
-        }
+        };
+        Some(Command::Answer { request: request.request, decision })
     }
 
     /// Draws the question and waits for what answers it. The keys are offered only when what was typed ahead has
@@ -115,6 +122,7 @@ impl Typing<'_> {
         }
     }
 
+    /// A no with a reason; nothing when the person would rather stop the turn.
     async fn word(&mut self, stage: &mut Stage) -> Option<Decision> {
         stage.ask("what the model should know:\n");
         stage.settle().await;

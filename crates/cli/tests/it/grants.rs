@@ -1,7 +1,9 @@
 //! What was allowed for good: where it holds, how long, and for whom.
 
-use serde_json::json;
-use zdx_testkit::{ModelServer, Reply};
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+use zdx_testkit::{ModelServer, Reply, Zdx};
 
 use crate::approvals::{bash, begin, open, told, wait_for_keys, wait_for_question};
 use crate::chat::{leave, wait_for_prompt};
@@ -107,4 +109,171 @@ fn a_command_with_a_secret_in_it_is_never_remembered() {
         let text = std::fs::read_to_string(file).unwrap_or_default();
         assert!(!text.contains(secret), "{text}");
     }
+}
+
+/// A place with a `cargo` that only says what it was given.
+fn with_cargo(server: &ModelServer) -> Zdx {
+    let zdx = with_model(server);
+    zdx.write("bin/cargo", "#!/bin/sh\necho \"cargo $*\"\n");
+    let programs = zdx.root().join("bin");
+    std::fs::set_permissions(programs.join("cargo"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    zdx.env("PATH", &format!("{}:/usr/bin:/bin", programs.display()))
+}
+
+fn stdout(result: &Value) -> &str {
+    result["data"]["stdout"].as_str().unwrap_or_else(|| panic!("{result}"))
+}
+
+#[test]
+fn every_cargo_test_is_granted_used_with_other_words_and_revoked() {
+    let server = ModelServer::start();
+    let zdx = with_cargo(&server);
+    let pty = open(&zdx, 80, &[]);
+    let call = begin(&server, &pty, bash("cargo test --lib"));
+    wait_for_question(&pty);
+    let shown = pty.contents();
+    assert!(shown.contains("every   allows every command that begins with `cargo test`"), "{shown}");
+    pty.send("w");
+    wait_for_keys(&pty, "[b] back");
+    let shown = pty.contents();
+    assert!(shown.contains("\n  every command that begins with `cargo test`\n"), "{shown}");
+    pty.send("p");
+    assert_eq!(stdout(&told(&server, call, &pty)), "cargo test --lib\n");
+    for words in ["cargo test parser -- --nocapture", "cargo test -p a 2>&1 && cargo test -p b | cat"] {
+        let call = begin(&server, &pty, bash(words));
+        assert!(stdout(&told(&server, call, &pty)).starts_with("cargo test"), "{words}");
+    }
+    // What was not shown was not granted.
+    for words in ["cargo build", "cargo test > made", "X=1 cargo test", "cargo test --target-dir made"] {
+        let call = begin(&server, &pty, bash(words));
+        wait_for_question(&pty);
+        pty.send("n");
+        assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected", "{words}");
+    }
+    let list = "every command that begins with `cargo test`\n";
+    assert_eq!(zdx.run(["policy", "grants"]).success().stdout, list);
+    pty.send("/policy\r");
+    pty.wait_for_text("allowed for this project: every command that begins with `cargo test`", SOON);
+    wait_for_prompt(&pty);
+    let revoked = zdx.run(["policy", "grants", "--revoke", "cargo test"]).success();
+    assert_eq!(revoked.stdout, format!("revoked {list}"));
+    let call = begin(&server, &pty, bash("cargo test"));
+    wait_for_question(&pty);
+    pty.send("n");
+    assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
+    leave(pty);
+    let session = std::fs::read_to_string(&zdx.session_files()[0]).unwrap();
+    let given = session.lines().find(|line| line.contains("allow_always")).unwrap();
+    let given: Value = serde_json::from_str(given).unwrap();
+    let told = (&given["scope"], &given["wider"], &given["grant"]);
+    assert_eq!(told, (&json!("project"), &json!(true), &json!("every cargo test")));
+}
+
+/// The words of what begins so, but is dangerous or goes elsewhere, are not even offered.
+#[test]
+fn nothing_wider_is_offered_where_it_is_not_safe_to_say() {
+    let server = ModelServer::start();
+    let zdx = with_cargo(&server);
+    let pty = open(&zdx, 80, &[]);
+    for (command, exact) in [
+        ("python3 x.py", true),
+        ("npx jest", true),
+        ("curl localhost", true),
+        ("timeout 5 cargo test", true),
+        ("cargo test $X", true),
+        ("cargo test; rm x", false),
+    ] {
+        let call = begin(&server, &pty, bash(command));
+        wait_for_question(&pty);
+        let contents = pty.contents();
+        let shown = &contents[contents.rfind("run this command?").unwrap()..];
+        assert_eq!(
+            (shown.contains("[a] always"), shown.contains("[w]")),
+            (exact, false),
+            "{command}\n{shown}"
+        );
+        pty.send("n");
+        told(&server, call, &pty);
+    }
+    leave(pty);
+}
+
+#[test]
+fn all_edits_of_a_session_are_granted_but_those_that_steer_something() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let write = |path: &str| {
+        Reply::chat().tool_call("c1", "write", json!({"path": path, "content": format!("{path}\n")}))
+    };
+    let pty = open(&zdx, 80, &[]);
+    let call = begin(&server, &pty, write("a.txt"));
+    wait_for_question(&pty);
+    assert!(pty.contents().contains("[w] all edits"), "{}", pty.contents());
+    pty.send("w");
+    wait_for_keys(&pty, "[s] this session  [b] back");
+    pty.send("s");
+    assert_eq!(told(&server, call, &pty)["ok"], true);
+    for path in ["b.txt", "new/c.txt"] {
+        let call = begin(&server, &pty, write(path));
+        assert_eq!(told(&server, call, &pty)["ok"], true, "{path}");
+    }
+    for path in ["AGENTS.md", "sub/CLAUDE.md", ".mcp.json"] {
+        let call = begin(&server, &pty, write(path));
+        wait_for_question(&pty);
+        pty.send("n");
+        assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected", "{path}");
+    }
+    leave(pty);
+    // It went with the session: the project knows nothing of it.
+    assert_eq!(zdx.run(["policy", "grants"]).success().stdout, "");
+    for (session, expected) in [(Some(id_of(&zdx)), true), (None, false)] {
+        let calls = server.calls().len();
+        server.push(write("d.txt"));
+        server.push(Reply::chat().text("done"));
+        let mut args = vec!["exec", "-p", "again", "--approval", "balanced"];
+        args.extend(session.iter().flat_map(|id| ["--session", id.as_str()]));
+        zdx.run(args).success();
+        let result = chat_results(&server.calls()[calls + 1]).pop().unwrap().1;
+        assert_eq!(result["ok"] == true, expected, "{session:?} {result}");
+    }
+}
+
+#[test]
+fn the_preset_is_changed_at_a_question_which_is_judged_anew() {
+    let server = ModelServer::start();
+    let zdx = with_cargo(&server);
+    let pty = open(&zdx, 80, &[]);
+    let call = begin(&server, &pty, bash("cargo test --lib"));
+    wait_for_question(&pty);
+    pty.send("p");
+    wait_for_keys(&pty, "[1] yolo  [3] paranoid  [b] back");
+    pty.send("b");
+    wait_for_question(&pty);
+    pty.send("p");
+    wait_for_keys(&pty, "[1] yolo  [3] paranoid  [b] back");
+    pty.send("1");
+    assert_eq!(stdout(&told(&server, call, &pty)), "cargo test --lib\n");
+    // It holds from then on; what is dangerous is asked about as ever, and offers no preset.
+    let call = begin(&server, &pty, bash("cargo build"));
+    assert_eq!(stdout(&told(&server, call, &pty)), "cargo build\n");
+    let call = begin(&server, &pty, bash("rm bin/cargo"));
+    wait_for_question(&pty);
+    let shown = pty.contents();
+    assert!(shown.trim_end().ends_with("\n[y] once  [n] deny  [e] deny and say why:"), "{shown}");
+    pty.send("n");
+    assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
+    leave(pty);
+}
+
+#[test]
+fn exploring_is_not_asked_about() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let task = json!({"agent": "explore", "prompt": "look"});
+    server.push(Reply::chat().tool_call("t1", "task", task));
+    server.push(Reply::chat().text("nothing there"));
+    server.push(Reply::chat().text("done"));
+    zdx.run(["exec", "-p", "go", "--approval", "balanced"]).success();
+    let result = chat_results(&server.calls()[2]).pop().unwrap().1;
+    assert_eq!(result["ok"], true, "{result}");
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Map;
-use zdx_guard::{Explanation, PartFinding, PolicyContext, grant_key, weigh};
+use zdx_guard::{Explanation, PartFinding, PolicyContext, grant_key, weigh, wider_grant};
 use zdx_protocol::{
-    Action, Approval, ApprovalRequest, Arguments, Danger, Decision, Event, Level, NoticeLevel, Preview,
-    Reason, ReasonCode, RequestId, ToolCall, ToolCode, ToolError, TurnState, Verdict,
+    Action, Approval, ApprovalRequest, Arguments, Danger, Decision, Event, GrantScope, Granting, Level,
+    NoticeLevel, Preview, Reason, ReasonCode, RequestId, ToolCall, ToolCode, ToolError, TurnState, Verdict,
 };
 
 use crate::call::TurnIo;
@@ -46,7 +46,7 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
     let mut answered: Option<Explanation> = None;
     loop {
         let context = policy.seen();
-        let judged = judge(io, plan.action, context.clone()).await;
+        let Judged { explanation: judged, wider } = judge(io, plan.action, context.clone()).await;
         if answered.is_some_and(|answered| answered.covers(&judged)) {
             return Gate::Run;
         }
@@ -65,7 +65,11 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
         if let Some(error) = plan.doomed {
             return Gate::Failed(error.clone());
         }
-        let question = Question { danger, reason, context };
+        // What would be remembered is written to files, where no secret belongs.
+        let known = |grant: &String| danger == Danger::Ask && !io.emit.holds_secret(grant);
+        let offered =
+            Offered { exact: grant_key(plan.action, &context).filter(known), wider: wider.filter(known) };
+        let question = Question { danger, reason, context, offered };
         match ask(io, call, plan, question, &mut policy).await {
             // A file may have come, gone or turned into a link while the question stood. What was answered is
             // what runs; anything else is a new question.
@@ -96,8 +100,20 @@ async fn note_option(io: &TurnIo, call: &ToolCall) {
     io.emit.emit(Event::ApprovalResolved { request, id, decision, grant: None, by }).await;
 }
 
+/// A decision, and the wider grant with which it would not have to be asked for.
+struct Judged {
+    explanation: Explanation,
+    wider: Option<String>,
+}
+
+impl From<Explanation> for Judged {
+    fn from(explanation: Explanation) -> Self {
+        Self { explanation, wider: None }
+    }
+}
+
 /// The decision looks at files, which can hang on a dead mount: not on the thread that hears Ctrl-C.
-async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Explanation {
+async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Judged {
     let action = action.clone();
     let broken = || {
         let reason = Reason {
@@ -105,18 +121,20 @@ async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Explanat
             message: "the guard broke down; this is a defect of zdx, and nothing was run".to_owned(),
             rule: None,
         };
-        Explanation { verdict: Verdict::Deny(reason), parts: Vec::new() }
+        Explanation { verdict: Verdict::Deny(reason), parts: Vec::new() }.into()
     };
     let granted = io.grants.clone();
     let weighing = move || {
         let mut context = PolicyContext { grants: Arc::default(), ..context };
         let judged = weigh(&action, &context);
         if judged.strictest() != Level::Ask {
-            return judged;
+            return judged.into();
         }
         // Only here do grants count: they are looked up when they do.
         context.grants = Arc::new(granted.now(&context.root));
-        weigh(&action, &context)
+        let explanation = weigh(&action, &context);
+        let asks = explanation.verdict.level() == Level::Ask;
+        Judged { wider: asks.then(|| wider_grant(&action, &context)).flatten(), explanation }
     };
     tokio::task::spawn_blocking(weighing).await.unwrap_or_else(|_| broken())
 }
@@ -126,6 +144,32 @@ struct Question {
     danger: Danger,
     reason: Reason,
     context: PolicyContext,
+    offered: Offered,
+}
+
+/// What may be remembered of a yes.
+#[derive(Default)]
+struct Offered {
+    exact: Option<String>,
+    wider: Option<String>,
+}
+
+impl Offered {
+    /// What is remembered by this answer, and for how long: only what was offered, and never longer than it may hold.
+    fn taken(self, decision: &mut Decision, danger: Danger) -> Option<(String, GrantScope)> {
+        match (decision, danger) {
+            (Decision::AllowAlways { scope, wider }, Danger::Ask) => {
+                let grant = if *wider { self.wider } else { self.exact }?;
+                if Granting::of(&grant).longest() == GrantScope::Session {
+                    *scope = GrantScope::Session;
+                }
+                Some((grant, *scope))
+            }
+            // What must be confirmed is never remembered, whatever a front end answers.
+            (Decision::AllowAlways { .. }, Danger::Confirm)
+            | (Decision::AllowOnce | Decision::Deny { .. }, _) => None,
+        }
+    }
 }
 
 /// Something that another agent will do itself, if it may. Its own program runs it: our rules can ask, not guard.
@@ -159,7 +203,7 @@ pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decisi
         }
         let reason = Reason { code: ReasonCode::ApprovalRequired, message: reason.clone(), rule: None };
         // What it does is not ours to guard, so it cannot be ours to remember either.
-        let question = Question { danger: Danger::Confirm, reason, context };
+        let question = Question { danger: Danger::Confirm, reason, context, offered: Offered::default() };
         match ask(io, &call, plan, question, &mut policy).await {
             Asked::Allowed => return Some(Decision::AllowOnce),
             Asked::Rejected(error) => return Some(Decision::Deny { word: Some(error.message) }),
@@ -176,13 +220,8 @@ async fn ask(
     question: Question,
     policy: &mut InForce,
 ) -> Asked {
-    let Question { danger, reason, context } = question;
+    let Question { danger, reason, context, offered } = question;
     let (request, answer) = io.approvals.open();
-    let grant = match danger {
-        // What would be remembered is written to files, where no secret belongs.
-        Danger::Ask => grant_key(plan.action, &context).filter(|key| !io.emit.holds_secret(key)),
-        Danger::Confirm => None,
-    };
     io.emit.emit(Event::StateChanged { state: TurnState::AwaitingPermission }).await;
     let asked = ApprovalRequest {
         request,
@@ -193,7 +232,10 @@ async fn ask(
         preview: plan.preview.clone(),
         danger,
         reason,
-        grant: grant.clone(),
+        grant: offered.exact.clone(),
+        wider: offered.wider.clone(),
+        // No preset lifts what has to be confirmed.
+        approval: (danger == Danger::Ask).then_some(context.approval),
     };
     io.emit.emit(Event::ApprovalRequested(asked)).await;
     let withdrawn = tokio::select! {
@@ -202,7 +244,7 @@ async fn ask(
         // A front end that drops the question has gone: nothing runs without an answer.
         decision = answer => {
             let decision = decision.unwrap_or(Decision::Deny { word: None });
-            return settle(io, call, request, decision, grant, danger, &context.root).await;
+            return settle(io, call, request, decision, offered, danger, &context.root).await;
         }
         () = policy.changed() => Asked::Overtaken,
     };
@@ -217,26 +259,21 @@ async fn settle(
     io: &TurnIo,
     call: &ToolCall,
     request: RequestId,
-    decision: Decision,
-    grant: Option<String>,
+    mut decision: Decision,
+    offered: Offered,
     danger: Danger,
     root: &Path,
 ) -> Asked {
-    let scope = match (&decision, danger) {
-        (Decision::AllowAlways { scope }, Danger::Ask) => Some(*scope),
-        // What must be confirmed is never remembered, whatever a front end answers.
-        (Decision::AllowAlways { .. }, Danger::Confirm)
-        | (Decision::AllowOnce | Decision::Deny { .. }, _) => None,
-    };
-    let grant = grant.filter(|_| scope.is_some());
-    if let (Some(grant), Some(scope)) = (&grant, scope) {
+    let taken = offered.taken(&mut decision, danger);
+    if let Some((grant, scope)) = &taken {
         // Another zdx may be writing the file: that is waited for elsewhere.
-        let (granted, root, grant) = (io.grants.clone(), root.to_owned(), grant.clone());
+        let (granted, root, grant, scope) = (io.grants.clone(), root.to_owned(), grant.clone(), *scope);
         let kept = tokio::task::spawn_blocking(move || granted.remember(&root, &grant, scope)).await;
         if let Ok(Err(error)) = kept {
             io.emit.notice(NoticeLevel::Warning, error.to_string()).await;
         }
     }
+    let grant = taken.map(|(grant, _)| grant);
     io.emit
         .emit(Event::ApprovalResolved {
             request,

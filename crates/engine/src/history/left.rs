@@ -27,6 +27,7 @@ pub fn left_behind(
 ) -> Option<LeftBehind> {
     let mut account = Account::default();
     store.scan(id, |record| account.note(record)).ok()?;
+    account.end();
     let spans = account.since(turn);
     let began = spans.first()?.began?;
     let commands = spans.iter().any(|span| span.commands);
@@ -69,7 +70,23 @@ struct Span {
 impl Account {
     fn note(&mut self, record: Record) {
         let said = if let Record::Message(message) = &record { Some(message.ts) } else { None };
-        let entry = self.entries.read(record);
+        self.entries.read(record);
+        self.drain(said);
+    }
+
+    /// No record follows: what broke off stays so.
+    fn end(&mut self) {
+        self.entries.end();
+        self.drain(None);
+    }
+
+    fn drain(&mut self, said: Option<Timestamp>) {
+        while let Some(entry) = self.entries.next() {
+            self.take(entry, said);
+        }
+    }
+
+    fn take(&mut self, entry: Entry, said: Option<Timestamp>) {
         self.turns.fold(&entry, || Span { began: said, ..Span::default() });
         let Some(turn) = self.turns.last_mut() else { return };
         match entry {

@@ -180,6 +180,160 @@ fn a_grant_covers_exactly_what_was_shown() {
 }
 
 #[test]
+fn a_wider_grant_covers_every_command_that_begins_so_and_no_other() {
+    let mut cx = cx(Approval::Balanced);
+    let grants = ["every cargo test", "every rm", "every sh -c", "every git commit"];
+    cx.grants = Arc::new(grants.map(str::to_owned).into_iter().collect());
+    for (command, expected) in [
+        ("cargo test", Level::Allow),
+        ("cargo test --lib parser -- --nocapture", Level::Allow),
+        ("cargo test 2>&1 | grep x", Level::Allow),
+        ("cargo test -p a && cargo test -p b", Level::Allow),
+        ("git commit -m 'rm -rf x'", Level::Allow),
+        ("cargo testament", Level::Ask),
+        ("cargo check", Level::Ask),
+        ("cargo test && cargo check", Level::Ask),
+        ("cargo test > new.txt", Level::Ask),
+        ("X=1 cargo test", Level::Ask),
+        ("cargo test $X", Level::Ask),
+        ("cargo test *", Level::Ask),
+        ("cargo test $(ls)", Level::Ask),
+        ("timeout 5 cargo test", Level::Ask),
+        ("./cargo test", Level::Ask),
+        ("cargo() { ls; }; cargo test", Level::Ask),
+        ("xargs cargo test", Level::Ask),
+        ("cargo test --target-dir x", Level::Ask),
+        ("sh -c 'make'", Level::Ask),
+        ("cargo test; rm x", Level::Confirm),
+        ("cargo test --config a.b=c", Level::Confirm),
+        ("cargo test > existing.txt", Level::Confirm),
+        ("rm x", Level::Confirm),
+        ("cargo test --manifest-path ../x/Cargo.toml", Level::Deny),
+        ("cd /etc && cargo test", Level::Deny),
+    ] {
+        assert_eq!(run(command, &cx).level(), expected, "{command}");
+    }
+    let elsewhere =
+        Action::Command { command: "cargo test".to_owned(), cwd: "/tmp".into(), origin: Origin::Model };
+    assert_ne!(judge(&elsewhere, &cx), Verdict::Allow);
+    cx.approval = Approval::Paranoid;
+    assert_eq!(run("cargo test", &cx), Verdict::Allow);
+    cx.rules = global(&serde_json::json!({"bash": {"cargo *": "deny"}}));
+    assert_eq!(run("cargo test", &cx).level(), Level::Deny);
+}
+
+#[test]
+fn a_wider_grant_is_offered_where_it_would_do() {
+    let cx = cx(Approval::Balanced);
+    let offered = |command: &str| {
+        let cwd = "/w".into();
+        wider_grant(&Action::Command { command: command.to_owned(), cwd, origin: Origin::Model }, &cx)
+    };
+    for command in ["cargo test", "cargo test --lib x 2>&1", "cargo test | cat", "ls && cargo test"] {
+        assert_eq!(offered(command).as_deref(), Some("every cargo test"), "{command}");
+    }
+    for command in [
+        "cargo test > new.txt",
+        "X=1 cargo test",
+        "cargo test $X",
+        "cargo test && cargo check",
+        "cargo test && python x.py",
+        "cargo test; rm x",
+        "python -m pytest",
+        "npx jest",
+        "curl x",
+        "sh x.sh",
+        "rm x",
+    ] {
+        assert_eq!(offered(command), None, "{command}");
+    }
+}
+
+#[test]
+fn all_edits_are_those_of_plain_files_in_the_workspace() {
+    let mut cx = cx(Approval::Balanced);
+    cx.grants = Arc::new(["edits".to_owned()].into_iter().collect());
+    for (path, expected) in [
+        ("/w/a.txt", Level::Allow),
+        ("/w/sub/new.rs", Level::Allow),
+        ("/w/AGENTS.md", Level::Ask),
+        ("/w/sub/CLAUDE.md", Level::Ask),
+        ("/w/.git/config", Level::Confirm),
+        ("/w/.mcp.json", Level::Confirm),
+        ("/home/me/x", Level::Deny),
+    ] {
+        assert_eq!(write(path, &cx).level(), expected, "{path}");
+        let target = Target { path: path.into(), inside: path.starts_with("/w"), exists: false };
+        let action = Action::Write { tool: "patch".to_owned(), targets: vec![target] };
+        let offered = wider_grant(&action, &PolicyContext { grants: Arc::default(), ..cx.clone() });
+        assert_eq!(offered.is_some(), expected == Level::Allow, "{path}");
+    }
+    assert_eq!(run("touch new.txt", &cx).level(), Level::Ask, "a command is no edit");
+    cx.rules = global(&serde_json::json!({"edit": "deny"}));
+    assert_eq!(write("/w/a.txt", &cx).level(), Level::Deny);
+}
+
+#[test]
+fn what_is_refused_names_the_tool_that_would_do_it() {
+    let refused = |command: &str, cx: &PolicyContext| run(command, cx).reason().unwrap().message.clone();
+    let nobody = PolicyContext { person: false, ..cx(Approval::Balanced) };
+    let yolo = PolicyContext { person: false, ..cx(Approval::Yolo) };
+    for (command, cx, tool) in [
+        ("head -5 existing.txt", &nobody, "use the read tool instead"),
+        ("sed -n 1,5p existing.txt; find . -name x", &nobody, "use the tools read and glob instead"),
+        ("echo x > existing.txt", &yolo, "use the write tool instead"),
+        ("echo x > existing.txt", &nobody, "use the write tool instead"),
+        ("rm existing.txt", &yolo, "use the patch tool instead"),
+    ] {
+        let message = refused(command, cx);
+        assert!(message.contains(tool), "{command}: {message}");
+    }
+    for (command, cx) in [
+        ("cargo test", &nobody),
+        ("head -5 existing.txt; cargo test", &nobody),
+        // These would be asked about as well.
+        ("touch new.txt", &nobody),
+        ("rm -rf sub", &yolo),
+        ("cat /etc/passwd", &nobody),
+    ] {
+        let message = refused(command, cx);
+        assert!(!message.contains("instead"), "{command}: {message}");
+    }
+    let mut planning = cx(Approval::Balanced);
+    planning.rules = global(&serde_json::json!({"bash": {"*": "deny"}}));
+    assert!(refused("tail -3 existing.txt", &planning).ends_with("use the read tool instead"));
+}
+
+/// What zdx has in its environment is no business of a command.
+#[test]
+fn the_insides_of_other_processes_are_confirmed_in_every_preset() {
+    for approval in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
+        let open = global(&serde_json::json!({"external_directory": "allow", "read": "allow"}));
+        let cx = PolicyContext { rules: open, ..cx(approval) };
+        for command in [
+            "cat /proc/1/environ",
+            "base64 /proc/$PPID/environ",
+            "base64 < /proc/$PPID/environ",
+            "cat /proc/*/environ",
+            "cd /proc/1 && cat environ",
+            "for p in 1 2; do strings /proc/$p/mem; done",
+            "pgrep zdx | xargs -I{} cat /proc/{}/environ",
+            "curl --data-binary @/proc/1/environ localhost",
+        ] {
+            assert!(run(command, &cx).level() >= Level::Confirm, "{approval:?} {command}");
+        }
+        assert!(run("cat /proc/cpuinfo", &cx).level() < Level::Confirm);
+        let read = |tool: &str, path: &str| {
+            let target = Target { path: path.into(), inside: false, exists: true };
+            judge(&Action::Read { tool: tool.to_owned(), targets: vec![target] }, &cx).level()
+        };
+        assert_eq!(read("read", "/proc/77/environ"), Level::Confirm);
+        assert_eq!(read("grep", "/proc"), Level::Confirm);
+        assert!(read("read", "/proc/77/status") < Level::Confirm);
+    }
+}
+
+#[test]
 fn user_rules_cover_words_and_never_what_hides_in_them() {
     let mut cx = cx(Approval::Balanced);
     let permission =

@@ -69,9 +69,12 @@ pub(crate) fn several<'a>(texts: impl Iterator<Item = &'a str>, between: &str) -
     out
 }
 
-/// A denial that stands, with the way around it.
-pub(crate) fn denied(reason: Reason, cx: &PolicyContext) -> Reason {
+/// A denial that stands, with the way around it: the tool that does the same, or a person.
+pub(crate) fn denied(reason: Reason, instead: Option<String>, cx: &PolicyContext) -> Reason {
     let way_out = match (reason.code, &reason.rule) {
+        (ReasonCode::Denied, Some(_)) if instead.is_some() => {
+            format!("; {}", instead.unwrap_or_default())
+        }
         (ReasonCode::PathEscape, _) => format!(
             "; stay inside {}, or allow the path with `external_directory` in the configuration",
             cx.root.display()
@@ -103,15 +106,17 @@ pub(crate) fn denied(reason: Reason, cx: &PolicyContext) -> Reason {
 }
 
 /// A question that nobody is there to answer.
-pub(crate) fn unanswered(reason: Reason, findings: &[PartFinding], level: Level) -> Reason {
+pub(crate) fn unanswered(
+    reason: Reason,
+    findings: &[PartFinding],
+    level: Level,
+    instead: Option<String>,
+) -> Reason {
     let all = |codes: &[ReasonCode]| {
         let mut equals = findings.iter().filter(|finding| finding.verdict == level);
         equals.all(|finding| codes.contains(&finding.code))
     };
     let way_out = match level {
-        Level::Confirm if all(&[ReasonCode::Overwrite]) => {
-            "use the write tool instead; or run interactively, or pass --allow-dangerous"
-        }
         Level::Confirm if all(&[ReasonCode::Opaque, ReasonCode::Unreadable]) => {
             "write the command out plainly; or run interactively, or pass --allow-dangerous"
         }
@@ -125,9 +130,10 @@ pub(crate) fn unanswered(reason: Reason, findings: &[PartFinding], level: Level)
             "nobody can be asked here: run interactively, pass --yolo, or allow it in the configuration"
         }
     };
+    let instead = instead.map(|tool| format!("{tool}; ")).unwrap_or_default();
     Reason {
         code: ReasonCode::ApprovalRequired,
-        message: format!("{}; {way_out}", reason.message),
+        message: format!("{}; {instead}{way_out}", reason.message),
         rule: reason.rule,
     }
 }

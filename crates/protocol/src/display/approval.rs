@@ -1,14 +1,20 @@
 //! A question to a person as data: what would happen, why it is asked, what can be answered.
 //! Never cuts a command, and never offers to remember what must be asked every time.
 
+mod granted;
+mod page;
+
 use std::path::Path;
 
 use crate::change::Operation;
-use crate::policy::{Action, ApprovalRequest, Danger, Origin, Preview, Target};
-use crate::typeset::diff::{self, Bounds, LineKind};
-use crate::typeset::format;
-use crate::typeset::text::{wrap, wrap_exact};
-use crate::typeset::{visible, visible_line};
+use crate::policy::{
+    Action, Approval, ApprovalRequest, Danger, GrantScope, Granting, Origin, Preview, Target,
+};
+use crate::typeset::diff::LineKind;
+use crate::typeset::{format, visible_line};
+
+pub use granted::grant_words;
+use page::{INDENT, Page};
 
 /// What a line of a question is about; a front end colours by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +28,7 @@ pub enum Part {
     Effect,
     Why,
     Rule,
-    /// What "always" would allow.
+    /// What "always", or something wider, would allow.
     Grant,
     Note,
 }
@@ -39,6 +45,12 @@ pub enum Answer {
     AllowOnce,
     /// Asks for how long: see [`scope_question`].
     Always,
+    /// The same, about the wider grant that is offered.
+    Wider,
+    /// Asks which: see [`preset_question`].
+    Preset,
+    /// This preset from now on, by which the question is judged anew.
+    Switch(Approval),
     Session,
     Project,
     /// Not always, then: the first question again.
@@ -85,19 +97,21 @@ impl View<'_> {
 
 const ONCE: Key = Key { key: 'y', label: "once", answer: Answer::AllowOnce };
 const ALWAYS: Key = Key { key: 'a', label: "always", answer: Answer::Always };
+const EVERY: Key = Key { key: 'w', label: "every such", answer: Answer::Wider };
+const EDITS: Key = Key { key: 'w', label: "all edits", answer: Answer::Wider };
+const PRESET: Key = Key { key: 'p', label: "preset", answer: Answer::Preset };
+// Digits: a `y` that was meant for the question must not choose one.
+const PRESETS: [Key; 3] = [
+    Key { key: '1', label: "yolo", answer: Answer::Switch(Approval::Yolo) },
+    Key { key: '2', label: "balanced", answer: Answer::Switch(Approval::Balanced) },
+    Key { key: '3', label: "paranoid", answer: Answer::Switch(Approval::Paranoid) },
+];
 const DENY: Key = Key { key: 'n', label: "deny", answer: Answer::Deny };
 const WORD: Key = Key { key: 'e', label: "deny and say why", answer: Answer::DenyWithWord };
 const SESSION: Key = Key { key: 's', label: "this session", answer: Answer::Session };
 const PROJECT: Key = Key { key: 'p', label: "this project", answer: Answer::Project };
 const WHOLE: Key = Key { key: 'v', label: "view all", answer: Answer::Whole };
 const BACK: Key = Key { key: 'b', label: "back", answer: Answer::Back };
-
-const INDENT: &str = "  ";
-/// Narrower than this nothing can be laid out.
-const NARROWEST: usize = 20;
-/// More empty rows in a row push the beginning of a command off the screen.
-const BLANK_ROWS: usize = 3;
-const TALL: usize = 20;
 
 /// The question as it is first put.
 pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
@@ -127,6 +141,13 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
         (Danger::Ask, None) => {}
         (Danger::Confirm, _) => page.wrapped(Part::Note, INDENT, "asked every time, never remembered"),
     }
+    if let Some(wider) = wider(request) {
+        page.labelled(Part::Grant, label(wider), &format!("allows {}", granted::covered(wider)));
+        keys.push(key(wider));
+    }
+    if request.danger == Danger::Ask && request.approval.is_some() {
+        keys.push(PRESET);
+    }
     if page.cut {
         keys.push(WHOLE);
     }
@@ -144,13 +165,62 @@ pub fn scope_question(request: &ApprovalRequest, view: View<'_>) -> Option<Quest
     let mut page = Page::new(view);
     page.wrapped(Part::Title, "", "always allow exactly this, for how long?");
     page.granted(request, grant);
-    page.wrapped(Part::Note, INDENT, "`zdx policy grants` lists and revokes what a project was granted");
-    Some(Question { lines: page.lines, keys: vec![SESSION, PROJECT, BACK] })
+    Some(for_how_long(page, GrantScope::Project))
 }
 
-/// A command is remembered under the name of its tool.
-fn granted_command(grant: &str) -> &str {
-    grant.strip_prefix("bash ").unwrap_or(grant)
+/// The same for the wider grant, where one is offered.
+pub fn wider_question(request: &ApprovalRequest, view: View<'_>) -> Option<Question> {
+    let wider = wider(request)?;
+    let mut page = Page::new(view);
+    page.wrapped(Part::Title, "", "always allow more than this, for how long?");
+    page.wrapped(Part::Grant, INDENT, &granted::covered(wider));
+    if let Some(limits) = granted::limits(wider) {
+        page.wrapped(Part::Note, INDENT, limits);
+    }
+    Some(for_how_long(page, wider.longest()))
+}
+
+fn for_how_long(mut page: Page<'_>, longest: GrantScope) -> Question {
+    let keys = match longest {
+        GrantScope::Session => vec![SESSION, BACK],
+        GrantScope::Project => {
+            let note = "`zdx policy grants` lists and revokes what a project was granted";
+            page.wrapped(Part::Note, INDENT, note);
+            vec![SESSION, PROJECT, BACK]
+        }
+    };
+    Question { lines: page.lines, keys }
+}
+
+/// Which preset shall hold from now on, of those that do not already.
+pub fn preset_question(request: &ApprovalRequest, view: View<'_>) -> Question {
+    let mut page = Page::new(view);
+    page.wrapped(Part::Title, "", "which preset from now on? the question is then judged anew");
+    for preset in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
+        let now = if request.approval == Some(preset) { " (now)" } else { "" };
+        let text = format!("{}{now}: {}", preset.name(), preset.meaning());
+        page.wrapped(Part::Text, INDENT, &text);
+    }
+    let other = |key: &Key| request.approval.is_none_or(|now| key.answer != Answer::Switch(now));
+    Question { lines: page.lines, keys: PRESETS.into_iter().filter(other).chain([BACK]).collect() }
+}
+
+fn wider(request: &ApprovalRequest) -> Option<Granting<'_>> {
+    request.wider.as_deref().filter(|_| request.danger == Danger::Ask).map(Granting::of)
+}
+
+fn label(wider: Granting<'_>) -> &'static str {
+    match wider {
+        Granting::Exactly(_) | Granting::Commands(_) => "every",
+        Granting::Edits => "edits",
+    }
+}
+
+fn key(wider: Granting<'_>) -> Key {
+    match wider {
+        Granting::Exactly(_) | Granting::Commands(_) => EVERY,
+        Granting::Edits => EDITS,
+    }
 }
 
 impl Question {
@@ -162,6 +232,9 @@ impl Question {
                 Answer::AllowOnce => "yes",
                 Answer::Deny => "no",
                 Answer::Always => "always",
+                Answer::Wider => "wider",
+                Answer::Preset => "preset",
+                Answer::Switch(preset) => preset.name(),
                 Answer::Session => "session",
                 Answer::Project => "project",
                 Answer::Back => "back",
@@ -255,167 +328,6 @@ fn is_whole_change(request: &ApprovalRequest, targets: &[Target]) -> bool {
     match (&request.preview, targets) {
         (Preview::Change { path, .. }, [only]) => only.inside && *path == only.path,
         _ => false,
-    }
-}
-
-struct Page<'a> {
-    view: View<'a>,
-    columns: usize,
-    lines: Vec<QuestionLine>,
-    /// Something of the preview is not shown.
-    cut: bool,
-}
-
-impl<'a> Page<'a> {
-    fn new(view: View<'a>) -> Self {
-        Self { view, columns: view.columns.max(NARROWEST), lines: Vec::new(), cut: false }
-    }
-
-    fn push(&mut self, part: Part, text: String) {
-        self.lines.push(QuestionLine { part, text });
-    }
-
-    fn wrapped(&mut self, part: Part, indent: &str, text: &str) {
-        for line in wrap(&visible_line(text), self.columns - indent.len()) {
-            self.push(part, format!("{indent}{line}"));
-        }
-    }
-
-    /// `  why     the text, wrapped below itself`.
-    fn labelled(&mut self, part: Part, label: &str, text: &str) {
-        const LABEL: usize = 8;
-        let lines = wrap(&visible_line(text), self.columns - INDENT.len() - LABEL);
-        for (at, line) in lines.into_iter().enumerate() {
-            let label = if at == 0 { label } else { "" };
-            self.push(part, format!("{INDENT}{label:LABEL$}{line}"));
-        }
-    }
-
-    fn grant(&mut self, request: &ApprovalRequest, grant: &str) {
-        match &request.action {
-            Action::Command { command, .. } if command == granted_command(grant) => {
-                self.labelled(Part::Grant, "always", "allows exactly this command, nothing wider");
-            }
-            Action::Write { targets, .. } if targets.len() == 1 => {
-                self.labelled(Part::Grant, "always", "allows every change to this file, and to no other");
-            }
-            Action::Task { .. } => self.labelled(Part::Grant, "always", "allows every task for this agent"),
-            Action::Skill { .. } => self.labelled(Part::Grant, "always", "allows this skill, and no other"),
-            Action::Mcp { .. } => self.labelled(Part::Grant, "always", "allows every call of this tool"),
-            Action::Command { .. } | Action::Read { .. } | Action::Write { .. } | Action::Todo => {
-                self.labelled(Part::Grant, "always", "allows exactly, and nothing wider:");
-                self.granted(request, grant);
-            }
-        }
-    }
-
-    /// What would be remembered, word for word.
-    fn granted(&mut self, request: &ApprovalRequest, grant: &str) {
-        match &request.action {
-            Action::Command { .. } => self.exact(Part::Grant, granted_command(grant)),
-            Action::Write { targets, .. } => {
-                for target in targets {
-                    let text = format!("every change to {}", self.view.path(&target.path));
-                    self.wrapped(Part::Grant, INDENT, &text);
-                }
-            }
-            Action::Task { agent } => {
-                self.wrapped(Part::Grant, INDENT, &format!("every task for the agent {agent}"));
-            }
-            Action::Mcp { server, tool } => {
-                self.wrapped(
-                    Part::Grant,
-                    INDENT,
-                    &format!("every call of {tool} of the MCP server {server}"),
-                );
-            }
-            Action::Read { .. } | Action::Skill { .. } | Action::Todo => {
-                self.wrapped(Part::Grant, INDENT, grant);
-            }
-        }
-    }
-
-    fn preview(&mut self, request: &ApprovalRequest) {
-        // The command that is judged and run is the action's; a preview may only add to it.
-        if let Action::Command { command, .. } = &request.action {
-            return self.exact(Part::Command, command);
-        }
-        let bounds = Bounds { columns: self.columns - INDENT.len(), lines: self.view.lines };
-        match &request.preview {
-            Preview::None => {}
-            Preview::Command { command } => self.exact(Part::Command, command),
-            Preview::Change { diff, .. } => self.diff(diff::judged(diff, bounds)),
-            // Of several files.
-            Preview::Text { text } if matches!(request.action, Action::Write { .. }) => {
-                self.diff(diff::judged_files(text, bounds));
-            }
-            Preview::Text { text } => self.text(text, bounds),
-        }
-    }
-
-    fn diff(&mut self, lines: Vec<diff::Line>) {
-        for line in lines {
-            self.cut |= line.kind == LineKind::LeftOut;
-            self.push(Part::Diff(line.kind), format!("{INDENT}{}", line.text));
-        }
-    }
-
-    fn text(&mut self, text: &str, bounds: Bounds) {
-        let rows: Vec<String> =
-            visible(text).lines().flat_map(|line| wrap_exact(line, bounds.columns)).collect();
-        let shown = if rows.len() > bounds.lines { bounds.lines.saturating_sub(1) } else { rows.len() };
-        for row in &rows[..shown] {
-            self.push(Part::Text, format!("{INDENT}{row}"));
-        }
-        if shown < rows.len() {
-            self.cut = true;
-            self.push(Part::Note, format!("{INDENT}{}", diff::more(rows.len() - shown).text));
-        }
-    }
-
-    /// The whole text: `$` before its first line, `>` before further ones, nothing before what was only wrapped.
-    fn exact(&mut self, part: Part, text: &str) {
-        let spelled = visible(text);
-        let first_row = self.lines.len();
-        let mut blank = 0;
-        for (number, line) in spelled.split('\n').enumerate() {
-            let mark = if number == 0 { "$ " } else { "> " };
-            for (at, piece) in wrap_exact(line, self.columns - mark.len()).into_iter().enumerate() {
-                if piece.trim().is_empty() {
-                    blank += 1;
-                    continue;
-                }
-                self.blank_rows(part, &mut blank);
-                self.push(part, format!("{}{piece}", if at == 0 { mark } else { INDENT }));
-            }
-        }
-        self.blank_rows(part, &mut blank);
-        if self.lines.len() - first_row > TALL {
-            let lines = format::count(spelled.split('\n').count(), "line");
-            self.wrapped(
-                Part::Note,
-                INDENT,
-                &format!("{lines}, all shown: scroll up to read from the start"),
-            );
-        }
-        // A tab is spelled out too, but it is in every script that somebody indented.
-        let odd = text.replace('\t', " ");
-        if visible(&odd) != odd {
-            self.wrapped(
-                Part::Note,
-                INDENT,
-                "it holds characters that do not show; they are spelled out above",
-            );
-        }
-    }
-
-    fn blank_rows(&mut self, part: Part, blank: &mut usize) {
-        if *blank > BLANK_ROWS {
-            self.push(Part::Note, format!("{INDENT}({blank} empty rows)"));
-        } else {
-            (0..*blank).for_each(|_| self.push(part, ">".to_owned()));
-        }
-        *blank = 0;
     }
 }
 

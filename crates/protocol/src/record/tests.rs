@@ -50,7 +50,7 @@ fn shapes() -> Vec<(Record, &'static str)> {
     };
     let usage = Usage { input_tokens: 3, output_tokens: 5, cache_read_tokens: 2, ..Usage::default() };
     let todo = Todo { id: "1".to_owned(), content: "ship".to_owned(), status: TodoStatus::InProgress };
-    let allow = Decision::AllowAlways { scope: GrantScope::Session };
+    let allow = Decision::AllowAlways { scope: GrantScope::Session, wider: false };
     let cut = InputCut {
         message: 0,
         part: 1,

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde_json::json;
 use zdx_engine::GrantStore;
+use zdx_protocol::Granting;
+use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::{format, visible_line};
 
 use crate::args::Format;
@@ -43,9 +45,14 @@ pub fn run(
     take_back(&store, &projects, |grant| revoke.iter().any(|key| names(key, grant)))
 }
 
-/// A grant is named by itself, by what the list shows of it, or a command by its text alone.
+/// A grant is named by itself, by what the list shows of it, or commands by their text alone.
 fn names(key: &str, grant: &str) -> bool {
-    key == grant || key == visible_line(grant) || grant.strip_prefix("bash ") == Some(key)
+    let text = match Granting::of(grant) {
+        Granting::Exactly(grant) => grant.strip_prefix("bash "),
+        Granting::Commands(words) => Some(words),
+        Granting::Edits => None,
+    };
+    key == grant || key == visible_line(grant) || key == grant_words(grant) || text == Some(key)
 }
 
 fn take_back(
@@ -57,7 +64,7 @@ fn take_back(
     for (root, grants) in projects {
         for grant in grants.iter().filter(|grant| wanted(grant)) {
             store.revoke(Path::new(root), Some(grant)).map_err(Failure::runtime)?;
-            text.push_str(&format!("revoked {}\n", visible_line(grant)));
+            text.push_str(&format!("revoked {}\n", grant_words(grant)));
         }
     }
     print(text)
@@ -82,7 +89,7 @@ fn list(settings: &Settings, projects: &[Project], everywhere: bool) -> Result<E
                 }
                 let indent = if everywhere { "  " } else { "" };
                 for grant in grants {
-                    text.push_str(&format!("{indent}{}\n", visible_line(grant)));
+                    text.push_str(&format!("{indent}{}\n", grant_words(grant)));
                 }
             }
         }

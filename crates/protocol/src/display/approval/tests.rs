@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::code::ReasonCode;
 use crate::display::text::width;
+use crate::display::visible;
 use crate::policy::{Reason, RequestId};
 
 const VIEW: View<'static> = View { columns: 80, lines: 12, home: None, root: None };
@@ -26,6 +27,8 @@ fn command(text: &str) -> ApprovalRequest {
             rule: Some("bash = ask (built in)".to_owned()),
         },
         grant: Some(format!("bash {text}")),
+        wider: None,
+        approval: None,
     }
 }
 
@@ -202,4 +205,74 @@ proptest! {
             prop_assert!(!line.chars().any(char::is_control), "{line:?}");
         }
     }
+}
+
+#[test]
+fn a_wider_grant_is_spelled_out_before_it_is_given() {
+    let request = ApprovalRequest {
+        wider: Some("every cargo test".to_owned()),
+        approval: Some(Approval::Balanced),
+        ..command("cargo test --lib")
+    };
+    insta::assert_snapshot!(page(&question(&request, VIEW), 80), @r#"
+    run this command?
+    $ cargo test --lib
+      may     do anything you can do, starting in /home/u/work
+      why     bash asks by default
+      rule    bash = ask (built in)
+      always  allows exactly this command, nothing wider
+      every   allows every command that begins with `cargo test`
+    [y] once  [a] always  [w] every such  [p] preset  [n] deny  [e] deny and say why
+    "#);
+    insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
+    always allow more than this, for how long?
+      every command that begins with `cargo test`
+      with other arguments too, and whatever code of the workspace that runs; not
+      with files outside, other programs, redirections, or options that zdx does not
+      know to be harmless
+      `zdx policy grants` lists and revokes what a project was granted
+    [s] this session  [p] this project  [b] back
+    "#);
+    insta::assert_snapshot!(page(&preset_question(&request, VIEW), 80), @r#"
+    which preset from now on? the question is then judged anew
+      yolo: all runs unasked but what is dangerous
+      balanced (now): what only reads runs unasked
+      paranoid: nothing runs unasked
+    [1] yolo  [3] paranoid  [b] back
+    "#);
+    // A yes that was meant for the question chooses none, and neither does what holds already.
+    for (typed, answer) in [("y", None), ("2", None), ("1", Some(Answer::Switch(Approval::Yolo)))] {
+        assert_eq!(preset_question(&request, VIEW).answer(typed), answer, "{typed}");
+    }
+    let dangerous = ApprovalRequest { danger: Danger::Confirm, ..request };
+    assert_eq!(wider_question(&dangerous, VIEW), None);
+    let keys: Vec<char> = question(&dangerous, VIEW).keys.iter().map(|key| key.key).collect();
+    assert_eq!(keys, ['y', 'n', 'e']);
+}
+
+#[test]
+fn all_edits_are_offered_for_the_session_alone() {
+    let target = Target { path: "/home/u/work/a".into(), inside: true, exists: true };
+    let request = ApprovalRequest {
+        action: Action::Write { tool: "write".to_owned(), targets: vec![target] },
+        preview: Preview::None,
+        wider: Some("edits".to_owned()),
+        ..command("")
+    };
+    insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
+    always allow more than this, for how long?
+      every change that a tool makes to a file of this workspace
+      made, changed, moved or deleted by write, edit and patch; protected files,
+      AGENTS.md and CLAUDE.md are still asked about
+    [s] this session  [b] back
+    "#);
+}
+
+#[test]
+fn every_grant_is_read_as_it_is_spelled() {
+    for grant in ["bash cargo test", "every cargo test", "edits", "write /w/edits", "bash every x"] {
+        assert_eq!(Granting::of(grant).spelled(), grant);
+    }
+    assert_eq!(grant_words("every cargo test"), "every command that begins with `cargo test`");
+    assert_eq!(grant_words("bash cargo test"), "bash cargo test");
 }

@@ -1,0 +1,105 @@
+//! What a person's "always" would remember, and whether what is remembered covers an action. Nothing here is wider than
+//! the words under which it is shown, and nothing that has to be confirmed is ever covered.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use zdx_protocol::{Action, Granting, Level, Target};
+
+use super::{Weigher, weigh};
+use crate::PolicyContext;
+use crate::families::family;
+use crate::protected::{is_instruction, is_protected};
+use crate::shell::{self, Concern, Part};
+
+/// Exactly what "always" would remember for this action: this command, this path, nothing wider.
+pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
+    let key = action.key();
+    let paths = |targets: &[Target]| {
+        // A name that text cannot tell from another one is not remembered.
+        let plain =
+            |target: &Target| target.path.to_str().filter(|name| !name.contains('\n')).map(str::to_owned);
+        let names: Option<Vec<String>> = targets.iter().map(plain).collect();
+        names.map(|names| format!("{key} {}", names.join("\n")))
+    };
+    match action {
+        Action::Command { command, cwd, .. } if *cwd == cx.root => {
+            Some(format!("{key} {}", shell::normalise(command)))
+        }
+        Action::Command { command, cwd, .. } => {
+            Some(format!("{key} {} (in {})", shell::normalise(command), cwd.display()))
+        }
+        Action::Read { targets, .. } | Action::Write { targets, .. } => paths(targets),
+        Action::Mcp { server, tool } => Some(format!("{key} {server}__{tool}")),
+        Action::Skill { name } => Some(format!("{key} {name}")),
+        Action::Task { agent } => Some(format!("{key} {agent}")),
+        Action::Todo => None,
+    }
+}
+
+/// The wider grant that may be offered beside it: the one with which this action, which is asked about, would not be.
+pub fn wider_grant(action: &Action, cx: &PolicyContext) -> Option<String> {
+    let would_do = |grant: &String| {
+        let mut grants: HashSet<String> = HashSet::clone(&cx.grants);
+        grants.insert(grant.clone());
+        weigh(action, &PolicyContext { grants: Arc::new(grants), ..cx.clone() }).verdict.level()
+            == Level::Allow
+    };
+    candidates(action, cx).into_iter().find(would_do)
+}
+
+/// More than one family in a script is more than one grant: the first that does is enough, or none is offered.
+fn candidates(action: &Action, cx: &PolicyContext) -> Vec<String> {
+    match action {
+        Action::Command { command, cwd, .. } => {
+            let weigher = Weigher { cx, lenient: false };
+            let parts = weigher.inspect(command, cwd).parts;
+            let mut families: Vec<String> =
+                parts.iter().filter_map(|part| weigher.family(part, cwd)).collect();
+            families.dedup();
+            families
+        }
+        Action::Write { .. } => vec![Granting::Edits.spelled()],
+        Action::Read { .. }
+        | Action::Mcp { .. }
+        | Action::Skill { .. }
+        | Action::Task { .. }
+        | Action::Todo => Vec::new(),
+    }
+}
+
+impl Weigher<'_> {
+    /// The words under which this part was granted, with whatever is behind them.
+    pub(super) fn granted_by(&self, part: &Part, cwd: &Path) -> Option<String> {
+        if self.cx.grants.is_empty() {
+            return None;
+        }
+        self.family(part, cwd).filter(|grant| self.cx.grants.contains(grant))
+    }
+
+    /// The grant that would cover it, if its words are exactly what runs, and it runs in the workspace and on its files.
+    fn family(&self, part: &Part, cwd: &Path) -> Option<String> {
+        let harmless = |concern: &Concern| match concern {
+            Concern::Ask { .. } => true,
+            Concern::Forbidden { .. }
+            | Concern::Confirm { .. }
+            | Concern::Outside { .. }
+            | Concern::Instructions => false,
+        };
+        // A second way to read it is a wrapper, an alias or a path: the command does not begin with these words.
+        let [argv] = part.views.as_slice() else { return None };
+        if !part.plain || !part.concerns.iter().all(harmless) || !cwd.starts_with(&self.cx.root) {
+            return None;
+        }
+        family(argv).map(|words| Granting::Commands(&words).spelled())
+    }
+
+    /// All edits were granted, and this is one of those that were meant.
+    pub(super) fn edit_granted(&self, target: &Target) -> bool {
+        target.inside
+            && self.cx.grants.contains(&Granting::Edits.spelled())
+            && !is_instruction(&target.path)
+            && !is_protected(&target.path, &self.cx.root, self.cx.own.as_deref())
+    }
+}
