@@ -32,7 +32,9 @@ use crate::stdin::Asked;
 use crate::terminal::Terminal;
 
 fn main() -> ExitCode {
-    // Before anything else: the supervisor of a command must owe nothing to arguments or configuration.
+    // Before anything else: keys in our environment are nobody else's business.
+    supervisor::keep_private();
+    // The supervisor of a command must owe nothing to arguments or configuration.
     if std::env::args_os().nth(1).is_some_and(|argument| argument == supervisor::ARGUMENT) {
         return supervisor::run();
     }
@@ -41,6 +43,8 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error).into(),
     };
     let env = Env::capture();
+    // From here on only we know them.
+    supervisor::scrub_environment();
     let terminal = terminal_of(&env);
     let ending = dispatch(cli, env, terminal).unwrap_or_else(|failure| {
         if let Some(message) = failure.message() {

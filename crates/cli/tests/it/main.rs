@@ -27,6 +27,7 @@ mod left_behind;
 mod lines;
 mod poisoned;
 mod policy_cmd;
+mod privacy;
 mod requests;
 mod retold;
 mod room;

@@ -21,7 +21,7 @@ use self::supervised::Supervised;
 
 mod capture;
 mod child;
-mod environment;
+pub(super) mod environment;
 mod supervised;
 
 pub(crate) use capture::Captured;

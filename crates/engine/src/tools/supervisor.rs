@@ -23,7 +23,12 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use self::message::Status;
 
 pub(super) mod message;
+mod privacy;
+mod scrub;
 pub(super) mod tree;
+
+pub use privacy::keep_private;
+pub use scrub::scrub_environment;
 
 /// The hidden first argument. `main` hands over to `run` when it sees it, before anything else.
 pub const ARGUMENT: &str = "__supervise";
@@ -51,6 +56,7 @@ fn supervise() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
 
+    privacy::give_up_looking();
     let signals = Signals::listen()?;
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let stdin = message::receive_stdin(&control)?;

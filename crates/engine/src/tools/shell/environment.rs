@@ -188,7 +188,7 @@ fn is_allowed(name: &str, pass: &[String]) -> bool {
         || FAMILIES.iter().any(|family| name.starts_with(family)) && !is_secret(name)
 }
 
-fn is_secret(name: &str) -> bool {
+pub(in crate::tools) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET.iter().any(|word| name.contains(word))
 }
