@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod cases;
+mod everyday;
 mod fuzz;
 mod odd;
 mod properties;
