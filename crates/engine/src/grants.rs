@@ -156,6 +156,19 @@ impl Granted {
         }
     }
 
+    /// Takes back what is meant, wherever it holds, and says what that was.
+    pub fn revoke(&self, root: &Path, meant: impl Fn(&str) -> bool) -> Result<Vec<String>, GrantError> {
+        let (session, project) = (self.session().clone(), self.store.of(root)?);
+        let mut gone: Vec<String> = session.into_iter().chain(project).filter(|grant| meant(grant)).collect();
+        gone.sort_unstable();
+        gone.dedup();
+        for grant in &gone {
+            self.session().remove(grant);
+            self.store.revoke(root, Some(grant))?;
+        }
+        Ok(gone)
+    }
+
     fn session(&self) -> MutexGuard<'_, HashSet<String>> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }

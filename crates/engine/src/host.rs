@@ -176,6 +176,7 @@ impl Host {
                 | Command::Redo
                 | Command::Retry
                 | Command::SetApproval(_)
+                | Command::Revoke { .. }
                 | Command::Trust
                 | Command::Export { .. }
                 | Command::Ask(_) => failed(id, ErrorKind::Session, "no session is open"),

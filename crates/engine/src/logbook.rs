@@ -147,6 +147,7 @@ fn line(event: &Event) -> Option<(Level, String)> {
             ),
         ),
         Event::ModelChanged { model } => (Level::Info, format!("model {model}")),
+        Event::GrantRevoked { grant } => (Level::Info, format!("revoked {grant}")),
         Event::AgentChanged { agent } => (Level::Info, format!("agent {agent}")),
         Event::Pruned { calls, bytes } => {
             (Level::Info, format!("pruned calls={} bytes={bytes}", calls.len()))

@@ -1,9 +1,10 @@
 //! What a front end may ask of a session (completions, agents, models, sessions, context …), answered beside a turn:
-//! nothing here waits for one, and nothing here changes anything.
+//! nothing here waits for one, and nothing here changes the conversation.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use zdx_protocol::display::approval::names_grant;
 use zdx_protocol::query::{
     AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting,
 };
@@ -230,6 +231,22 @@ impl Queries {
 
 impl Queries {
     /// Writes the session down as text; never over a file that is there.
+    /// Takes back all that is named so; what that was.
+    pub(crate) async fn revoke(self: Arc<Self>, named: String) -> Result<Vec<String>, NoAnswer> {
+        off_thread(move || {
+            let revoked = self.grants.revoke(&self.root, |grant| names_grant(&named, grant));
+            match revoked {
+                Ok(none) if none.is_empty() => {
+                    let why = format!("nothing like {named:?} was allowed; /policy lists what was");
+                    Err(NoAnswer::new(ErrorKind::Session, why))
+                }
+                Ok(revoked) => Ok(revoked),
+                Err(error) => Err(NoAnswer::new(ErrorKind::Session, error)),
+            }
+        })
+        .await
+    }
+
     pub(crate) async fn export(self: Arc<Self>, path: Option<PathBuf>) -> Result<PathBuf, NoAnswer> {
         let id = self.said()?;
         let path = match path {

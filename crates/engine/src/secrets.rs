@@ -180,6 +180,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         | Event::ModelChanged { .. }
         | Event::AgentChanged { .. }
         | Event::ApprovalChanged { .. }
+        | Event::GrantRevoked { .. }
         | Event::ApprovalWithdrawn { .. }
         | Event::TrustRequested(_)
         | Event::TrustResolved { .. }

@@ -134,6 +134,10 @@ pub enum Command {
     Retry,
     /// Holds at once: open questions are judged anew.
     SetApproval(Approval),
+    /// Takes back what was allowed, for the session and for the project; named as a list of it does.
+    Revoke {
+        grant: String,
+    },
     /// Asks about this folder's own files (again), and goes on with the session as they are trusted by then. A running turn
     /// is interrupted first.
     Trust,
@@ -167,6 +171,7 @@ impl Command {
             | Self::Redo
             | Self::Retry
             | Self::SetApproval(_)
+            | Self::Revoke { .. }
             | Self::Export { .. }
             | Self::Ask(_) => false,
         }

@@ -140,6 +140,9 @@ pub enum Event {
     ApprovalChanged {
         approval: Approval,
     },
+    GrantRevoked {
+        grant: String,
+    },
     /// Nothing of a folder's own files that needs trust is used before this is answered.
     TrustRequested(TrustRequest),
     TrustResolved {
@@ -409,6 +412,7 @@ impl Event {
                 by: by.clone(),
                 ts,
             }),
+            Self::GrantRevoked { grant } => Record::Revoked(record::Revoked { grant: grant.clone(), ts }),
             Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),
             Self::FileChanged { id, change } => {
                 Record::Change(record::Change { tool_use_id: id.clone(), change: change.clone(), ts })

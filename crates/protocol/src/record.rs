@@ -34,6 +34,7 @@ pub enum Record {
     Model(Model),
     Agent(Agent),
     Approval(ApprovalRecord),
+    Revoked(Revoked),
     Todos(Todos),
     Change(Change),
     Revert(Revert),
@@ -276,6 +277,14 @@ pub struct ErrorRecord {
     pub ts: Timestamp,
 }
 
+/// A grant that was taken back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Revoked {
+    pub grant: String,
+    #[serde(serialize_with = "stamp")]
+    pub ts: Timestamp,
+}
+
 /// Old outputs that left the context to make room; the file keeps them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prune {
@@ -324,6 +333,7 @@ impl Record {
             "model" => read(line, Self::Model),
             "agent" => read(line, Self::Agent),
             "approval" => read(line, Self::Approval),
+            "revoked" => read(line, Self::Revoked),
             "todos" => read(line, Self::Todos),
             "change" => read(line, Self::Change),
             "revert" => read(line, Self::Revert),

@@ -171,6 +171,7 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
         Entry::Pruned(prune) => weighed(Event::Pruned { calls: prune.calls, bytes: prune.bytes }, 0),
         Entry::Meta(_)
         | Entry::Approval(_)
+        | Entry::Revoked(_)
         | Entry::FileChanged(_)
         | Entry::Reverted(_)
         | Entry::Redone(_)

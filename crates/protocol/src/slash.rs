@@ -73,6 +73,7 @@ pub enum Slash {
     Compact,
     Trust,
     Policy,
+    Revoke(String),
     Config,
     Exit,
 }
@@ -91,7 +92,7 @@ const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand
 }
 
 /// In the order help shows them.
-pub static COMMANDS: [SlashCommand; 24] = [
+pub static COMMANDS: [SlashCommand; 25] = [
     row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
     row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))),
     row(
@@ -125,6 +126,16 @@ pub static COMMANDS: [SlashCommand; 24] = [
     row("policy", Argument::None, "what may happen without asking, and what was allowed for good", |_| {
         Ok(Slash::Policy)
     }),
+    row(
+        "revoke",
+        Argument::Text(" GRANT"),
+        "take back what was allowed, named as /policy lists it",
+        |rest| {
+            given(rest)
+                .map(Slash::Revoke)
+                .ok_or_else(|| "say behind /revoke what; /policy lists it".to_owned())
+        },
+    ),
     row("trust", Argument::None, "what this folder's own files want, and whether they get it", |_| {
         Ok(Slash::Trust)
     }),

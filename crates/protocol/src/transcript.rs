@@ -129,6 +129,7 @@ impl Transcript {
                     self.grants.extend(approval.grant);
                 }
             }
+            Entry::Revoked(grant) => self.grants.retain(|known| *known != grant),
             Entry::Interrupted | Entry::Error(_) | Entry::Unknown(_) => {}
         }
     }

@@ -79,6 +79,7 @@ impl Account {
             | Entry::Model(_)
             | Entry::Agent(_)
             | Entry::Approval(_)
+            | Entry::Revoked(_)
             | Entry::Todos(_)
             | Entry::FileChanged(_)
             | Entry::Reverted(_)

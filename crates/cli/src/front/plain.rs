@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::Value;
+use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::{Colours, Sanitizer, context, details, labels, plain, typed_command};
 use zdx_protocol::{
     CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, TodoStatus, ToolCode, ToolOutput,
@@ -123,6 +124,9 @@ impl Plain {
             Event::Exported { path } => self.status(&format!("written to {}", path.display()), page),
             Event::ApprovalChanged { approval } => {
                 self.status(&format!("approval: {}", approval.name()), page);
+            }
+            Event::GrantRevoked { grant } => {
+                self.status(&format!("no longer allowed: {}", grant_words(grant)), page);
             }
             Event::ModelChanged { model } => {
                 self.on_activity(|activity, _| activity.model(model));

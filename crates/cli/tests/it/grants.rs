@@ -277,3 +277,36 @@ fn exploring_is_not_asked_about() {
     let result = chat_results(&server.calls()[2]).pop().unwrap().1;
     assert_eq!(result["ok"], true, "{result}");
 }
+
+/// What was allowed for the session alone is taken back where it holds, and stays taken back.
+#[test]
+fn a_sessions_grant_is_revoked_in_the_chat_and_stays_so() {
+    let server = ModelServer::start();
+    let zdx = with_cargo(&server);
+    let pty = open(&zdx, 80, &[]);
+    let call = begin(&server, &pty, bash("cargo test"));
+    wait_for_question(&pty);
+    pty.send("w");
+    wait_for_keys(&pty, "[b] back");
+    pty.send("s");
+    assert_eq!(stdout(&told(&server, call, &pty)), "cargo test\n");
+    let call = begin(&server, &pty, bash("cargo test --lib"));
+    assert_eq!(stdout(&told(&server, call, &pty)), "cargo test --lib\n");
+    pty.send("/revoke cargo build\r");
+    pty.wait_for_text("nothing like \"cargo build\" was allowed", SOON);
+    wait_for_prompt(&pty);
+    pty.send("/revoke cargo test\r");
+    pty.wait_for_text("no longer allowed: every command that begins with `cargo test`", SOON);
+    wait_for_prompt(&pty);
+    let call = begin(&server, &pty, bash("cargo test --lib"));
+    wait_for_question(&pty);
+    pty.send("n");
+    assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
+    leave(pty);
+    let calls = server.calls().len();
+    server.push(bash("cargo test"));
+    server.push(Reply::chat().text("done"));
+    zdx.run(["exec", "-p", "again", "--approval", "balanced", "--session", &id_of(&zdx)]).success();
+    let result = chat_results(&server.calls()[calls + 1]).pop().unwrap().1;
+    assert_eq!(result["error"]["code"], "approval_required", "{result}");
+}

@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn a_context_that_was_filled_shows_its_size() {
         let filled = |limit: Option<u64>, read: u64, written: u64| {
-            let mut budget = Budget { limit, max_tokens: 8192, asked: false, refused_ratio: None };
+            let mut budget = Budget { limit, configured: None, max_tokens: 8192, dense: None };
             let usage = Usage { input_tokens: read, output_tokens: written, ..Usage::default() };
             (budget.learn_full(usage, 8192), budget.limit)
         };

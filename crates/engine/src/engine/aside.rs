@@ -99,6 +99,20 @@ impl Aside {
         self.run(emit, id, work.boxed());
     }
 
+    pub(crate) fn revoke(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, grant: String) {
+        let queries = Arc::clone(queries);
+        let work = async move {
+            match queries.revoke(grant).await {
+                Ok(grants) => {
+                    let revoked = grants.into_iter().map(|grant| Event::GrantRevoked { grant });
+                    revoked.chain([Event::Done { id }]).collect()
+                }
+                Err(none) => vec![failed(id, none.kind, none.message)],
+            }
+        };
+        self.run(emit, id, work.boxed());
+    }
+
     /// Something that takes time, and what is to be told of it.
     fn run(&mut self, emit: &Emitter, id: CommandId, work: BoxFuture<'static, Vec<Event>>) {
         if self.running.len() >= MOST {

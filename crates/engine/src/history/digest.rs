@@ -95,6 +95,7 @@ impl SessionDigest {
             | Entry::Error(_)
             | Entry::Agent(_)
             | Entry::Approval(_)
+            | Entry::Revoked(_)
             | Entry::Usage(_)
             | Entry::Pruned(_)
             | Entry::Cut(_)

@@ -13,7 +13,7 @@ use crate::policy::{
 use crate::typeset::diff::LineKind;
 use crate::typeset::{format, visible_line};
 
-pub use granted::grant_words;
+pub use granted::{grant_words, names_grant};
 use page::{INDENT, Page};
 
 /// What a line of a question is about; a front end colours by it.

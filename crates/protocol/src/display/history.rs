@@ -50,6 +50,7 @@ fn words(entry: &Entry) -> String {
         Entry::Reminder { .. }
         | Entry::Thought(_)
         | Entry::FileChanged(_)
+        | Entry::Revoked(_)
         | Entry::Usage(_)
         | Entry::Unknown(_) => String::new(),
     }

@@ -172,6 +172,10 @@ fn shapes() -> Vec<(Record, &'static str)> {
             r#"{"type":"approval","tool_use_id":"call_1","decision":"allow_once","by":"--allow-dangerous","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
+            Record::Revoked(Revoked { grant: "edits".to_owned(), ts: ts() }),
+            r#"{"type":"revoked","grant":"edits","ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
             Record::Todos(Todos { items: vec![todo], ts: ts() }),
             r#"{"type":"todos","items":[{"id":"1","content":"ship","status":"in_progress"}],"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),

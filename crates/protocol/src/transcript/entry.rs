@@ -50,6 +50,7 @@ pub enum Entry {
     Model(String),
     Agent(String),
     Approval(record::ApprovalRecord),
+    Revoked(String),
     Todos(Vec<Todo>),
     FileChanged(record::Change),
     Reverted(record::Revert),
@@ -85,6 +86,7 @@ impl From<Record> for Entry {
             Record::Model(change) => Self::Model(change.model),
             Record::Agent(change) => Self::Agent(change.agent),
             Record::Approval(approval) => Self::Approval(approval),
+            Record::Revoked(revoked) => Self::Revoked(revoked.grant),
             Record::Todos(todos) => Self::Todos(todos.items),
             Record::Change(change) => Self::FileChanged(change),
             Record::Revert(revert) => Self::Reverted(revert),
@@ -136,6 +138,7 @@ impl Entry {
             | Self::Model(_)
             | Self::Agent(_)
             | Self::Approval(_)
+            | Self::Revoked(_)
             | Self::Todos(_)
             | Self::Unknown(_) => Place::Beside,
         }

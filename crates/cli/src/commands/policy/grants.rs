@@ -4,9 +4,8 @@ use std::path::Path;
 
 use serde_json::json;
 use zdx_engine::GrantStore;
-use zdx_protocol::Granting;
-use zdx_protocol::display::approval::grant_words;
-use zdx_protocol::display::{format, visible_line};
+use zdx_protocol::display::approval::{grant_words, names_grant};
+use zdx_protocol::display::format;
 
 use crate::args::Format;
 use crate::commands::{json_line, print, warn};
@@ -36,23 +35,13 @@ pub fn run(
     }
     // All of them are looked up first, so that a typing error takes nothing back.
     for key in revoke {
-        if !projects.iter().flat_map(|(_, grants)| grants).any(|grant| names(key, grant)) {
+        if !projects.iter().flat_map(|(_, grants)| grants).any(|grant| names_grant(key, grant)) {
             return Err(Failure::runtime(format!(
                 "nothing like {key:?} was granted here; `zdx policy grants` lists what was"
             )));
         }
     }
-    take_back(&store, &projects, |grant| revoke.iter().any(|key| names(key, grant)))
-}
-
-/// A grant is named by itself, by what the list shows of it, or commands by their text alone.
-fn names(key: &str, grant: &str) -> bool {
-    let text = match Granting::of(grant) {
-        Granting::Exactly(grant) => grant.strip_prefix("bash "),
-        Granting::Commands(words) => Some(words),
-        Granting::Edits => None,
-    };
-    key == grant || key == visible_line(grant) || key == grant_words(grant) || text == Some(key)
+    take_back(&store, &projects, |grant| revoke.iter().any(|key| names_grant(key, grant)))
 }
 
 fn take_back(

@@ -13,6 +13,16 @@ pub fn grant_words(grant: &str) -> String {
     }
 }
 
+/// Whether this is meant: named by itself, by what a list shows of it, or commands by their text alone.
+pub fn names_grant(typed: &str, grant: &str) -> bool {
+    let text = match Granting::of(grant) {
+        Granting::Exactly(grant) => grant.strip_prefix("bash "),
+        Granting::Commands(words) => Some(words),
+        Granting::Edits => None,
+    };
+    typed == grant || typed == visible_line(grant) || typed == grant_words(grant) || text == Some(typed)
+}
+
 /// What it covers, and what it does not although one might think so.
 pub(super) fn covered(granting: Granting<'_>) -> String {
     match granting {
