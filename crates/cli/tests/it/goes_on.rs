@@ -189,3 +189,16 @@ fn a_call_whose_stream_broke_is_not_run() {
     assert!(!zdx.root().join("a.txt").exists() && out.records_of("tool_use").is_empty());
     assert_eq!(retries(&out), [(1, false)]);
 }
+
+/// The template of some models opens their thinking, so the rest of an answer begins with it.
+#[test]
+fn thinking_before_the_rest_is_no_part_of_the_answer() {
+    let server = ModelServer::start_with([
+        Reply::chat().text("Half an").unfinished().done(),
+        Reply::chat().text("Where was I?\n</think>\n\n answer.").done(),
+    ]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "-p", "go", "--format", "json"]).success();
+    assert_eq!(out.json_lines().last().unwrap()["text"], "Half an answer.");
+    assert_eq!(out.records_of("reasoning")[0]["text"], "Where was I?");
+}

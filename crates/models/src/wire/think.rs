@@ -141,9 +141,12 @@ impl ThinkSplit {
         self.held = rest;
     }
 
+    /// Blank lines go; how far the first line of the answer is indented is its own business.
     fn skip(&mut self) {
-        self.held = self.held.trim_start().to_owned();
-        if !self.held.is_empty() {
+        let blank = self.held.len() - self.held.trim_start().len();
+        if blank < self.held.len() {
+            let start = self.held[..blank].rfind('\n').map_or(blank, |end| end + 1);
+            self.held.drain(..start);
             self.state = State::Settled;
         }
     }

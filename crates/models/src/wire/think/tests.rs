@@ -54,6 +54,9 @@ fn a_leading_block_is_thinking() {
         ("<think>I should look.</think>\n\nHere.", "I should look.", "Here."),
         (" \n<think>\na\n\nb\n</think>Here.", "a\n\nb", "Here."),
         ("<think>\n\n</think>\n\nHere.", "", "Here."),
+        ("<think>a</think>\n\n    code", "a", "    code"),
+        ("<think>a</think> Here.", "a", "Here."),
+        ("<think>a</think>\n \n", "a", ""),
         // Never closed: it thought to the end.
         ("<think>and then", "and then", ""),
         ("<think>and then</thi", "and then</thi", ""),

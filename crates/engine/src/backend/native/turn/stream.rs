@@ -233,13 +233,12 @@ async fn take(
             answer.thoughts.push(reasoning);
         }
         // It was shown and cannot be taken back; but it is not what the model wanted to say, now or later.
-        ModelEvent::WasThinking if !answer.broken => {
+        ModelEvent::WasThinking => {
             let text = std::mem::take(&mut answer.open_text).trim().to_owned();
             let (wire, model) = (endpoint.wire.name().to_owned(), endpoint.model.clone());
             answer.thought = true;
             answer.thoughts.push(Reasoning { text, wire, model, opaque: None });
         }
-        ModelEvent::WasThinking => {}
         ModelEvent::ToolCallStarted { id: Some(id), name } => {
             let id = ids.announce(&id, &mut answer.ids, io);
             io.emit.emit(Event::ToolAnnounced { id, name: io.tool_name(name) }).await;
