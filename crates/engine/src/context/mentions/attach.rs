@@ -221,11 +221,10 @@ impl Lines {
 
 /// Whether somebody who wrote this meant a file. Much else begins with `@`: names, decorators, packages.
 fn looks_like_a_file(written: &str) -> bool {
-    const ENDINGS: [&str; 44] = [
-        "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "env", "ex", "go", "h", "hpp",
-        "html", "ini", "java", "jpg", "js", "json", "jsonl", "jsx", "kt", "lock", "log", "lua", "md", "php",
-        "png", "py", "rb", "rs", "sh", "sql", "svg", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml",
-        "yml",
+    const ENDINGS: [&str; 43] = [
+        "adoc", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "env", "ex", "go", "h", "hpp", "html",
+        "ini", "java", "jpg", "js", "json", "jsonl", "jsx", "kt", "lock", "log", "lua", "md", "php", "png",
+        "py", "rb", "rs", "sh", "sql", "svg", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml",
     ];
     let path = Lines::split(written).map_or(written, |(path, _)| path);
     let named =
