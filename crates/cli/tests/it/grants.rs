@@ -117,7 +117,7 @@ fn with_cargo(server: &ModelServer) -> Zdx {
     zdx.write("bin/cargo", "#!/bin/sh\necho \"cargo $*\"\n");
     let programs = zdx.root().join("bin");
     std::fs::set_permissions(programs.join("cargo"), std::fs::Permissions::from_mode(0o755)).unwrap();
-    zdx.env("PATH", &format!("{}:/usr/bin:/bin", programs.display()))
+    zdx.env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
 }
 
 fn stdout(result: &Value) -> &str {

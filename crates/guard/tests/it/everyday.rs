@@ -9,8 +9,6 @@ use zdx_protocol::{Approval, Level, Origin};
 
 /// Of the commands that only read, how many of a hundred may be stopped.
 const READ_STOPPED: usize = 91;
-/// How many commands may be judged more strictly than is acceptable, those that read aside.
-const TOO_STRICT: usize = 0;
 /// Of the dangerous ones, how many may be no more than asked about, so that the preset yolo lets them pass.
 const DANGEROUS_PASS_YOLO: usize = 3;
 
@@ -137,5 +135,5 @@ fn everyday_commands_are_seldom_stopped_and_no_dangerous_one_passes() {
     let percent = (stopped.len() * 100).div_ceil(all);
     assert!(percent <= READ_STOPPED, "{percent} % of those that only read are stopped: {stopped:#?}");
     let strict = commands(&balanced, |row, level| row.class != "read" && level > row.acceptable);
-    assert!(strict.len() <= TOO_STRICT, "judged too strictly: {strict:#?}");
+    assert!(strict.is_empty(), "judged too strictly: {strict:#?}");
 }
