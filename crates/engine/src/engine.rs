@@ -3,6 +3,7 @@
 //! does is `turn`.
 
 mod aside;
+mod cast;
 mod inbox;
 mod intake;
 mod undo;
@@ -40,6 +41,8 @@ pub(crate) struct Engine {
     queries: Arc<Queries>,
     /// What was asked last, and how many turns there were with it.
     asked: Option<(u32, Prompt)>,
+    /// The model in use is that of the agent at work.
+    loan: Option<Loan>,
 }
 
 /// What a user chose and need not choose again.
@@ -48,11 +51,18 @@ pub(crate) struct Carried {
     pub agent: String,
 }
 
+/// A model that came with an agent and leaves with it.
+pub(crate) struct Loan {
+    /// What answered before; none when the session began with the agent.
+    pub before: Option<String>,
+}
+
 /// Who can be at work, and who is.
 pub(crate) struct Cast {
     pub personas: Arc<Personas>,
     pub persona: Persona,
     pub subagents: Arc<Subagents>,
+    pub loan: Option<Loan>,
 }
 
 /// Why a session is left.
@@ -99,9 +109,9 @@ impl Engine {
         cast: Cast,
         queries: Arc<Queries>,
     ) -> Self {
-        let Cast { personas, persona, subagents } = cast;
+        let Cast { personas, persona, subagents, loan } = cast;
         let persona = Arc::new(persona);
-        Self { emit, backend, calls, ruler, personas, persona, subagents, queries, asked: None }
+        Self { emit, backend, calls, ruler, personas, persona, subagents, queries, asked: None, loan }
     }
 
     /// Goes on where another one stopped: what the user chose there stays chosen.
@@ -255,34 +265,6 @@ impl Engine {
     fn tell_subagents(&self) {
         let policy = self.ruler.in_force();
         self.subagents.set_parent(self.backend.seed().map(|seed| ParentState { seed, policy }));
-    }
-
-    async fn set_model(&mut self, model: &str) -> Result<(), String> {
-        let switched =
-            self.backend.set_model(model).ok_or("which model answers is not zdx's to choose here")?;
-        let model = switched.map_err(|error| error.to_string())?;
-        self.emit.emit(Event::ModelChanged { model }).await;
-        Ok(())
-    }
-
-    /// Says what is wrong when there is no such agent. The one at work goes on as before.
-    async fn set_agent(&mut self, name: &str) -> Result<(), String> {
-        if self.persona.name == name {
-            self.emit.notice(NoticeLevel::Info, format!("{name} is at work already")).await;
-            return Ok(());
-        }
-        let persona = self.personas.primary(name).map_err(|error| error.to_string())?;
-        let plays = self.backend.play(&persona, &self.calls.registry);
-        plays.ok_or("who answers here has agents of its own")?;
-        self.ruler.set_rules(Arc::clone(&persona.rules));
-        self.queries.set_agent(name);
-        let model = persona.model.clone();
-        self.persona = Arc::new(persona);
-        self.emit.emit(Event::AgentChanged { agent: name.to_owned() }).await;
-        match model {
-            Some(model) => self.set_model(&model).await,
-            None => Ok(()),
-        }
     }
 }
 

@@ -23,11 +23,14 @@ const UNNAMED: &str = "local";
 
 /// Chat Completions is what every server speaks that somebody just names the address of.
 fn unnamed_provider(config: &Config, env: &Env) -> ProviderEntry {
-    let key = Some("AGENT_API_KEY").filter(|name| env.get(name).is_some());
+    let is_set = |name: &str| env.get(name).is_some_and(|value| !value.trim().is_empty());
+    // A key goes along with the address that is spelled like it, and to no other.
+    let dashscope = !is_set("ZDX_BASE_URL") && is_set("AGENT_BASE_URL");
+    let keys = ["AGENT_API_KEY"].into_iter().chain(dashscope.then_some("DASHSCOPE_API_KEY"));
     ProviderEntry {
         wire: Some(Wire::OpenaiChat),
         base_url: config.base_url.clone(),
-        api_key_env: key.into_iter().map(str::to_owned).collect(),
+        api_key_env: keys.filter(|name| is_set(name)).map(str::to_owned).collect(),
         ..ProviderEntry::default()
     }
 }
@@ -50,9 +53,11 @@ impl ModelPicker {
         Ok(Self { config, env, catalogue })
     }
 
-    /// `name` or `provider/name`.
-    pub fn resolve(&self, model: &str) -> Result<Chosen, ModelError> {
-        let provider = self.config.provider.as_deref();
+    /// `provider/name`, or a name alone: that means the provider in use, if there is one.
+    pub fn resolve(&self, model: &str, in_use: Option<&str>) -> Result<Chosen, ModelError> {
+        let bare = self.catalogue.prefix(model.trim()).is_none();
+        let in_use = in_use.filter(|name| bare && self.catalogue.provider(name).is_some());
+        let provider = self.config.provider.as_deref().or(in_use);
         let resolved = self.catalogue.resolve(model, provider, &self.lookup());
         // A bare URL needs no provider's name: whatever answers there is meant.
         let resolved = match resolved {
@@ -89,20 +94,53 @@ impl ModelPicker {
         recorded: Option<&str>,
     ) -> Result<Chosen, ModelError> {
         if let Some(model) = explicit {
-            return self.resolve(model);
+            return self.named(client, model, recorded).await;
         }
         // A recorded model may be gone from the config, or its key from the environment.
-        if let Some(Ok(chosen)) = recorded.map(|model| self.resolve(model)) {
+        if let Some(Ok(chosen)) = recorded.map(|model| self.resolve(model, None)) {
             return Ok(chosen);
         }
         if let Some(model) = &self.config.model {
-            return self.resolve(model);
+            return self.named(client, model, None).await;
         }
         let unnamed = self.config.base_url.is_some().then_some(UNNAMED);
         if let Some(provider) = self.config.provider.as_deref().or(unnamed) {
             return self.first_offered(client, provider).await;
         }
         discovered(discover(client, &LOCAL_SERVERS).await)
+    }
+
+    /// A model by its name. Whose it is when it does not say so: of who served the session, of who serves the model that
+    /// is named otherwise, of its vendor, of what answers on this machine.
+    async fn named(
+        &self,
+        client: &Client,
+        model: &str,
+        recorded: Option<&str>,
+    ) -> Result<Chosen, ModelError> {
+        let elsewhere = self.config.base_url.is_some();
+        let weaker = self.config.weaker_models.iter().rev().map(String::as_str);
+        let others = recorded.into_iter().chain(weaker).filter(|other| !elsewhere && *other != model);
+        let in_use = others.into_iter().find_map(|other| self.served_by(other));
+        let resolved = self.resolve(model, in_use);
+        let is_served = in_use.or_else(|| self.served_by(model)).is_some();
+        if resolved.is_ok() || is_served || elsewhere || self.config.provider.is_some() {
+            return resolved;
+        }
+        match discover(client, &LOCAL_SERVERS).await {
+            Discovery::Found(found) => {
+                let endpoint = Endpoint { model: model.trim().to_owned(), ..found.endpoint };
+                Ok(Chosen { context_limit: self.catalogue.context_limit(model), endpoint })
+            }
+            locked @ Discovery::WantsKey { .. } => discovered(locked),
+            Discovery::Nobody => resolved,
+        }
+    }
+
+    /// The provider that a name alone leads to; the demo is none.
+    fn served_by<'a>(&'a self, model: &'a str) -> Option<&'a str> {
+        let named = self.catalogue.prefix(model).or_else(|| self.catalogue.vendor(model));
+        named.filter(|name| self.catalogue.provider(name).is_some())
     }
 
     /// A provider without a model: a local server usually has just one, so ask it.

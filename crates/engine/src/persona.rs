@@ -5,11 +5,15 @@
 use std::sync::Arc;
 
 use zdx_guard::{LayerSource, RuleError, Rules};
-use zdx_protocol::ToolSpec;
+use zdx_protocol::facts::{SKILL, TASK};
+use zdx_protocol::{Level, ToolSpec};
 
+use crate::in_force::Lent;
 use crate::library::agents::ToolSet;
-use crate::library::{AgentProfile, Agents, Mode};
+use crate::library::{AgentProfile, Agents, Mode, Skills};
 use crate::tools::registry::Registry;
+use crate::tools::skill::SkillTool;
+use crate::tools::task::{Launcher, Task};
 
 /// The agent a session starts with when nobody names one.
 pub(crate) const DEFAULT: &str = "build";
@@ -21,6 +25,33 @@ pub(crate) struct Personas {
     pub system: String,
     /// The rules of configuration, without any agent's.
     pub rules: Rules,
+}
+
+/// What there is to offer beside the tools that every session has. Who is at work is offered what his rules do not deny.
+pub(crate) struct Offer {
+    pub skills: Arc<Skills>,
+    pub lent: Lent,
+}
+
+impl Offer {
+    pub(crate) fn tools(&self, rules: &Rules) -> Registry {
+        let mut registry = Registry::standard();
+        let allowed = |skill: &str| rules.named(SKILL.permission.key, &[skill]).level != Level::Deny;
+        if let Some(skill) = SkillTool::new(&self.skills, allowed, self.lent.clone()) {
+            registry.add(Arc::new(skill));
+        }
+        registry
+    }
+
+    /// And the agents that may be launched.
+    pub(crate) fn tools_and_tasks(&self, rules: &Rules, launcher: Arc<dyn Launcher>) -> Registry {
+        let mut registry = self.tools(rules);
+        let allowed = |agent: &str| rules.named(TASK.permission.key, &[agent]).level != Level::Deny;
+        if let Some(task) = Task::new(launcher, allowed) {
+            registry.add(Arc::new(task));
+        }
+        registry
+    }
 }
 
 /// One agent, ready to work.

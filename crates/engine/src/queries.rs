@@ -33,7 +33,7 @@ pub(crate) struct Queries {
     pub emit: Emitter,
     pub backend: View,
     pub personas: Arc<Personas>,
-    pub skills: Skills,
+    pub skills: Arc<Skills>,
     pub commands: Arc<Commands>,
     pub todos: Arc<Todos>,
     pub policy: InForce,

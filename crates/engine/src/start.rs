@@ -11,9 +11,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use zdx_guard::{Disk, PolicyContext, RuleError, Rules, locate};
 use zdx_models::{Client, ModelError};
-use zdx_protocol::facts::{SKILL, TASK};
 use zdx_protocol::redact::Redactor;
-use zdx_protocol::{Approval, ErrorKind, Event, Level, Transcript, slash};
+use zdx_protocol::{Approval, ErrorKind, Event, Transcript, slash};
 
 use crate::backend::Backend;
 use crate::backend::native::{self, Limits, Native, Validation};
@@ -25,16 +24,16 @@ use crate::context::complete::Completer;
 use crate::context::{self, PromptError};
 use crate::emit::Emitter;
 pub(crate) use crate::engine::Carried;
-use crate::engine::{Cast, Engine};
+use crate::engine::{Cast, Engine, Loan};
 use crate::files::workspace::Workspace;
 use crate::grants::{GrantStore, Granted};
 use crate::guard::{GuardSetup, guard};
 use crate::history::Asker;
-use crate::in_force::{Lent, Ruler};
+use crate::in_force::Ruler;
 use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
-use crate::models::ModelPicker;
-use crate::persona::{self, Persona, PersonaError, Personas};
+use crate::models::{Chosen, ModelPicker};
+use crate::persona::{self, Offer, Persona, PersonaError, Personas};
 use crate::queries::Queries;
 use crate::secrets::{self, SecretsError};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
@@ -42,8 +41,6 @@ use crate::setup::Setup;
 use crate::subagent::Subagents;
 use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
-use crate::tools::skill::SkillTool;
-use crate::tools::task::{Launcher, Task};
 use crate::tools::{Todos, ToolContext};
 pub(crate) use announcement::Announcement;
 use opened::OpenedSession;
@@ -138,12 +135,6 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let redactor = Arc::new(secrets::redactor(&config, &setup.env, &root)?);
     let client = Client::new(config.timeouts);
     let picker = Arc::new(ModelPicker::new(Arc::clone(&config), setup.env.clone())?);
-    let explicit_model = configured.explicit_model();
-    let chosen = match &carried {
-        // Chosen later than what the command line says.
-        Some(carried) => picker.pick(&client, None, Some(&carried.model)).await?,
-        None => picker.pick(&client, explicit_model.as_deref(), opened.transcript.model.as_deref()).await?,
-    };
     let system = system_prompt(&setup, &config, &root, &mut opened)?;
     let library = Library::load(&setup, &configured, &root, &mut opened);
     let tools = tool_context(&setup, &config, &redactor, workspace, &mut opened);
@@ -158,22 +149,26 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         (None, None) => personas.primary(persona::DEFAULT)?,
     };
     policy.rules = Arc::clone(&persona.rules);
-    let lent = opened.lent(&library.skills);
+    let explicit_model = configured.explicit_model();
+    let (chosen, loan) =
+        choose_model(&picker, &client, &persona, &setup, &opened, explicit_model.as_deref(), carried.as_ref())
+            .await?;
+    let skills = Arc::new(library.skills);
+    let lent = opened.lent(&skills);
 
-    let registry = with_skills(&library.skills, &policy, &lent);
-    let calls =
-        CallContext { registry: Arc::new(registry.clone()), tools, grants: grants.clone(), approvals };
+    let calls = CallContext { registry: Arc::default(), tools, grants: grants.clone(), approvals };
     let subagents = Arc::new(Subagents {
         personas: Arc::clone(&personas),
         store: opened.log.path().is_some().then(|| SessionStore::new(setup.paths.sessions())),
         calls: calls.clone(),
+        offer: Offer { skills: Arc::clone(&skills), lent: lent.clone() },
         redactor: Arc::clone(&redactor),
         events: events.clone(),
         parent: opened.log.id(),
         now: Mutex::default(),
         denied: AtomicU32::default(),
     });
-    let calls = CallContext { registry: Arc::new(with_tasks(registry, &subagents, &policy)), ..calls };
+    let calls = CallContext { registry: subagents.offered(&persona.rules), ..calls };
     let limits = limits(&setup, &config);
     let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen, limits };
     let backend = match scripted {
@@ -196,7 +191,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         emit: emit.clone(),
         backend: backend.view(),
         personas: Arc::clone(&personas),
-        skills: library.skills,
+        skills,
         commands: Arc::new(library.commands),
         todos: Arc::clone(&calls.tools.todos),
         policy: ruler.in_force(),
@@ -204,28 +199,34 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         saved,
         agent: Mutex::new(persona.name.clone()),
     });
-    let cast = Cast { personas, persona, subagents };
+    let cast = Cast { personas, persona, subagents, loan };
     let engine = Engine::new(emit, backend, calls, ruler, cast, queries);
     Ok(Started { engine, announcement })
 }
 
-/// What every session has, and the skills that may be loaded.
-fn with_skills(skills: &Skills, policy: &PolicyContext, lent: &Lent) -> Registry {
-    let mut registry = Registry::standard();
-    let allowed = |skill: &str| policy.rules.named(SKILL.permission.key, &[skill]).level != Level::Deny;
-    if let Some(skill) = SkillTool::new(skills, allowed, lent.clone()) {
-        registry.add(Arc::new(skill));
-    }
-    registry
-}
-
-/// And the agents that may be launched.
-fn with_tasks(mut registry: Registry, subagents: &Arc<Subagents>, policy: &PolicyContext) -> Registry {
-    let allowed = |agent: &str| policy.rules.named(TASK.permission.key, &[agent]).level != Level::Deny;
-    if let Some(task) = Task::new(Arc::clone(subagents) as Arc<dyn Launcher>, allowed) {
-        registry.add(Arc::new(task));
-    }
-    registry
+/// The model, and whether it is the agent's own. An agent that is new to the session brings its model along, unless this
+/// very command line names another; one that was at work before goes on with what was used then.
+async fn choose_model(
+    picker: &ModelPicker,
+    client: &Client,
+    persona: &Persona,
+    setup: &Setup,
+    opened: &OpenedSession,
+    explicit: Option<&str>,
+    carried: Option<&Carried>,
+) -> Result<(Chosen, Option<Loan>), StartError> {
+    let own = persona.model.as_deref().filter(|_| setup.flags.model.is_none());
+    let before = opened.transcript.agent.as_deref().unwrap_or(persona::DEFAULT);
+    let is_new = !opened.resumed || before != persona.name;
+    let (explicit, recorded) = match carried {
+        // Chosen later than what the command line says.
+        Some(carried) => (None, Some(carried.model.as_str())),
+        None => (own.filter(|_| is_new).or(explicit), opened.transcript.model.as_deref()),
+    };
+    let chosen = picker.pick(client, explicit, recorded).await?;
+    let in_use = Some(chosen.endpoint.provider.as_str());
+    let is_own = own.and_then(|own| picker.resolve(own, in_use).ok()).is_some_and(|own| own == chosen);
+    Ok((chosen, is_own.then_some(Loan { before: None })))
 }
 
 /// Nothing starts MCP servers yet; whoever configured one must not wait for its tools.

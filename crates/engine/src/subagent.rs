@@ -8,6 +8,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use zdx_guard::Rules;
 use zdx_protocol::display::labels;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
@@ -20,8 +21,9 @@ use crate::call::{CallContext, TurnIo};
 use crate::emit::Emitter;
 use crate::files::workspace::Workspace;
 use crate::in_force::InForce;
-use crate::persona::{Persona, Personas};
+use crate::persona::{Offer, Persona, Personas};
 use crate::session::{SessionId, SessionLog, SessionStore};
+use crate::tools::registry::Registry;
 use crate::tools::task::Launcher;
 use crate::tools::todo::Todos;
 use crate::tools::{RunContext, ToolContext};
@@ -35,8 +37,9 @@ pub(crate) struct Subagents {
     pub personas: Arc<Personas>,
     /// None: the parent is not saved, so neither are its children.
     pub store: Option<SessionStore>,
-    /// With a registry without `task`: children have no children.
+    /// What their calls share with the parent's; each has tools of its own.
     pub calls: CallContext,
+    pub offer: Offer,
     pub redactor: Arc<Redactor>,
     /// The parent's way to its front end, for questions and warnings.
     pub events: mpsc::Sender<Event>,
@@ -61,9 +64,16 @@ struct Child {
     info: SessionInfo,
     log: SessionLog,
     workspace: Arc<Workspace>,
+    /// Without `task`: children have no children.
+    registry: Arc<Registry>,
 }
 
 impl Subagents {
+    /// What an agent that the user talks to is offered under its rules.
+    pub(crate) fn offered(self: &Arc<Self>, rules: &Rules) -> Arc<Registry> {
+        Arc::new(self.offer.tools_and_tasks(rules, Arc::clone(self) as Arc<dyn Launcher>))
+    }
+
     /// The parent's backend and rules, for children launched from now on. None: it launches no agents of ours.
     pub(crate) fn set_parent(&self, state: Option<ParentState>) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = state;
@@ -99,7 +109,8 @@ impl Subagents {
         let now = policy.now();
         let persona = self.personas.subagent(agent, &now.rules);
         let persona = persona.map_err(|error| ToolError::new(ToolCode::UnknownAgent, error.to_string()))?;
-        let backend = seed.grow(&persona, &self.calls.registry)?;
+        let registry = Arc::new(self.offer.tools(&persona.rules));
+        let backend = seed.grow(&persona, &registry)?;
         let id = SessionId::random();
         let blobs = self.store.as_ref().map(|store| store.blobs(id));
         let workspace = self.calls.tools.workspace.for_child(call, blobs);
@@ -124,6 +135,7 @@ impl Subagents {
             persona: Arc::new(persona),
             info,
             workspace: Arc::new(workspace),
+            registry,
             log: self.store.as_ref().map_or_else(|| SessionLog::disabled(id), |store| store.create(id)),
         })
     }
@@ -141,7 +153,7 @@ impl Subagents {
         emit.emit(Event::AgentChanged { agent: child.persona.name.clone() }).await;
         let todos = Arc::new(Todos::default());
         let tools = ToolContext { todos, workspace: child.workspace, ..self.calls.tools.clone() };
-        let calls = CallContext { tools, ..self.calls.clone() };
+        let calls = CallContext { tools, registry: child.registry, ..self.calls.clone() };
         let io = TurnIo::new(emit, &calls, child.persona, child.policy, cancel);
         child.backend.run_turn(Prompt::from(prompt), &io).await
     }

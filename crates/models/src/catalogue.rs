@@ -126,6 +126,21 @@ impl Catalogue {
         self.providers.get(name)
     }
 
+    /// The provider that a name begins with, if it begins with one.
+    pub fn prefix<'a>(&self, model: &'a str) -> Option<&'a str> {
+        if model == DEMO {
+            return Some(model);
+        }
+        let (first, _) = model.split_once('/')?;
+        (first == DEMO || self.providers.contains_key(first)).then_some(first)
+    }
+
+    /// Who is known to serve a model that is written without a provider.
+    pub fn vendor(&self, model: &str) -> Option<&str> {
+        let known = self.known(model).filter(|_| !model.contains('/'));
+        known.and_then(|known| known.provider.as_deref())
+    }
+
     /// What is known of a model's context window by its name alone.
     pub fn context_limit(&self, model: &str) -> Option<u64> {
         self.known(model)?.context
@@ -166,25 +181,18 @@ impl Catalogue {
         model: &'a str,
         provider: Option<&'a str>,
     ) -> Result<(&'a str, &'a str), ModelError> {
-        let segments = model.split_once('/');
+        let rest =
+            |prefix: &str| model.strip_prefix(prefix).map_or(model, |rest| rest.trim_start_matches('/'));
         if let Some(provider) = provider {
-            let name = match segments {
-                Some((first, rest)) if first == provider => rest,
-                _ => model,
-            };
-            return Ok((provider, name));
+            let named = model.split_once('/').is_some_and(|(first, _)| first == provider);
+            return Ok((provider, if named { rest(provider) } else { model }));
         }
-        if model == DEMO {
-            return Ok((DEMO, DEMO));
+        if let Some(prefix) = self.prefix(model) {
+            return Ok((prefix, rest(prefix)));
         }
-        if let Some((first, rest)) = segments
-            && (first == DEMO || self.providers.contains_key(first))
-        {
-            return Ok((first, rest));
-        }
-        match self.known(model).and_then(|known| known.provider.as_deref()) {
-            Some(provider) if segments.is_none() => Ok((provider, model)),
-            _ => Err(ModelError::Setup(format!(
+        match self.vendor(model) {
+            Some(provider) => Ok((provider, model)),
+            None => Err(ModelError::Setup(format!(
                 "who serves `{model}`? write it as provider/{model} or set `provider`; known: {}",
                 self.names()
             ))),

@@ -49,6 +49,15 @@ impl Backend {
         }
     }
 
+    /// The model that answers where nobody chose one, or why none does. `None`: as with `set_model`.
+    pub(crate) async fn usual_model(&self) -> Option<Result<String, ModelError>> {
+        match self {
+            Self::Native(native) => Some(native.usual_model().await),
+            #[cfg(feature = "testing")]
+            Self::Test(_) => None,
+        }
+    }
+
     /// Works as somebody else from the next request on. `None`: it has no agents of ours.
     pub(crate) fn play(&mut self, persona: &Persona, registry: &Registry) -> Option<()> {
         match self {

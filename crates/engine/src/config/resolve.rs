@@ -57,10 +57,13 @@ pub(crate) fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
     if let Some(bytes) = input.project {
         stack.file(layer::parse(bytes, home, Some(input.root))?, Layer::Project, input.trusted);
     }
+    let mut weaker_models = Vec::from_iter(stack.model());
     stack.environment(input.env, home)?;
+    weaker_models.extend(stack.model());
     stack.flags(input.flags, home)?;
 
     let mut config = stack.merged.to_config().map_err(mismatch)?;
+    config.weaker_models = weaker_models;
     if input.flags.max_tokens.is_some() {
         // Asked for on the command line, it holds for every model.
         config.models.values_mut().for_each(|model| model.max_tokens = None);
@@ -107,6 +110,12 @@ impl Stack<'_> {
             self.found(found, source, trusted);
         }
         self.files.push(file);
+    }
+
+    /// The model that is named so far.
+    fn model(&self) -> Option<String> {
+        let leaf = self.merged.get(&["model".to_owned()])?;
+        leaf.value.as_str().map(str::to_owned)
     }
 
     fn found(&mut self, found: Found, source: Source, trusted: bool) {

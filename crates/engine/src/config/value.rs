@@ -16,6 +16,10 @@ use super::source::{FileRef, Instruction, Source};
 pub struct Config {
     /// `name` or `provider/name`.
     pub model: Option<String>,
+    /// What `model` would be without the environment, without the command line: a bare name given there means the same
+    /// provider. Weakest first.
+    #[serde(skip)]
+    pub weaker_models: Vec<String>,
     /// The provider of a `model` that names none.
     pub provider: Option<String>,
     /// From the environment only: replaces the base URL of the provider in use, whatever else sets one.

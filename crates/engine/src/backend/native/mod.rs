@@ -54,7 +54,7 @@ impl Seed {
     pub(crate) fn grow(&self, persona: &Persona, registry: &Registry) -> Result<Native, ToolError> {
         let mut seed = self.clone();
         if let Some(model) = &persona.model {
-            let resolved = self.picker.resolve(model);
+            let resolved = self.picker.resolve(model, Some(&self.chosen.endpoint.provider));
             seed.chosen =
                 resolved.map_err(|error| ToolError::new(ToolCode::ModelError, error.to_string()))?;
         }
@@ -106,12 +106,18 @@ impl Native {
 
     /// Points the next request at another model.
     pub(crate) fn set_model(&mut self, model: &str) -> Result<String, ModelError> {
-        let chosen = self.seed.picker.resolve(model)?;
+        let chosen = self.seed.picker.resolve(model, Some(&self.endpoint().provider))?;
         let name = chosen.endpoint.label();
         self.budget = Budget::new(&self.seed.config, &chosen);
         self.seed.chosen = chosen;
         self.recall_limit();
         Ok(name)
+    }
+
+    /// The model that answers where nobody chose one.
+    pub(crate) async fn usual_model(&self) -> Result<String, ModelError> {
+        let chosen = self.seed.picker.pick(&self.seed.client, None, None).await?;
+        Ok(chosen.endpoint.label())
     }
 
     /// Works as somebody else from the next request on: the prefix that servers have cached ends here.

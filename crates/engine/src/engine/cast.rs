@@ -1,0 +1,66 @@
+//! Who is at work and with which model, and how that changes: another agent, another model.
+
+use std::sync::Arc;
+
+use zdx_protocol::{Event, NoticeLevel};
+
+use super::{Engine, Loan};
+use crate::persona::Persona;
+
+const NOT_OURS: &str = "which model answers is not zdx's to choose here";
+
+impl Engine {
+    /// The user's own choice: it stays, whoever is at work.
+    pub(super) async fn set_model(&mut self, model: &str) -> Result<(), String> {
+        let model = self.switch(model)?;
+        self.loan = None;
+        self.emit.emit(Event::ModelChanged { model }).await;
+        Ok(())
+    }
+
+    /// Says what is wrong when there is no such agent, or it cannot have its model. The one at work goes on as before.
+    pub(super) async fn set_agent(&mut self, name: &str) -> Result<(), String> {
+        if self.persona.name == name {
+            self.emit.notice(NoticeLevel::Info, format!("{name} is at work already")).await;
+            return Ok(());
+        }
+        let persona = self.personas.primary(name).map_err(|error| error.to_string())?;
+        let registry = self.subagents.offered(&persona.rules);
+        let model = self.model_for(&persona).await?;
+        self.backend.play(&persona, &registry).ok_or("who answers here has agents of its own")?;
+        self.calls.registry = registry;
+        self.ruler.set_rules(Arc::clone(&persona.rules));
+        self.queries.set_agent(name);
+        self.persona = Arc::new(persona);
+        self.emit.emit(Event::AgentChanged { agent: name.to_owned() }).await;
+        if let Some(model) = model {
+            self.emit.emit(Event::ModelChanged { model }).await;
+        }
+        Ok(())
+    }
+
+    /// An agent's own model comes with it; with the next one that has none, what answered before is back. The model's name,
+    /// if it is another one now.
+    async fn model_for(&mut self, persona: &Persona) -> Result<Option<String>, String> {
+        let at_present = self.backend.view().model();
+        let (wanted, loan) = match (&persona.model, &self.loan) {
+            (Some(own), Some(loan)) => (own.clone(), Some(Loan { before: loan.before.clone() })),
+            (Some(own), None) => (own.clone(), Some(Loan { before: Some(at_present.clone()) })),
+            (None, Some(Loan { before: Some(before) })) => (before.clone(), None),
+            (None, Some(Loan { before: None })) => {
+                let usual = self.backend.usual_model().await.ok_or(NOT_OURS)?;
+                (usual.map_err(|error| error.to_string())?, None)
+            }
+            (None, None) => return Ok(None),
+        };
+        // What was learnt of a model that stays is kept.
+        let model = if wanted == at_present { wanted } else { self.switch(&wanted)? };
+        self.loan = loan;
+        Ok(Some(model).filter(|model| *model != at_present))
+    }
+
+    fn switch(&mut self, model: &str) -> Result<String, String> {
+        let switched = self.backend.set_model(model).ok_or(NOT_OURS)?;
+        switched.map_err(|error| error.to_string())
+    }
+}
