@@ -80,7 +80,7 @@ impl Queries {
                 let usage = self.backend.usage(self.emit.transcript().size());
                 usage.map(Reply::Context).ok_or_else(|| not_ours("how full its context is"))
             }
-            Query::Todos => Ok(Reply::Todos(self.todos())),
+            Query::Todos => Ok(Reply::Todos { items: self.todos(), draft: self.todos.is_draft() }),
             Query::Config => Ok(Reply::Config(self.config())),
             Query::FilesChanged => Ok(Reply::FilesChanged(files_changed(&self.emit.transcript()))),
             Query::Masked { text } => Ok(Reply::Masked(self.emit.redactor().redact(&text).into_owned())),

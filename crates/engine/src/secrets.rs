@@ -163,7 +163,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         }
         // Masked when it was saved; but more may be known for a secret by now.
         Event::Replayed { event } => mask(redactor, event) != Masked::Nothing,
-        Event::TodosChanged { items } => {
+        Event::TodosChanged { items, .. } => {
             // All of them: counting does not stop at the first.
             items.iter_mut().filter_map(|item| text(&mut item.content).then_some(())).count() > 0
         }

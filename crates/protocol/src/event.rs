@@ -111,6 +111,9 @@ pub enum Event {
     /// The whole list as it is now.
     TodosChanged {
         items: Vec<Todo>,
+        /// A starter that the model has yet to take up: for whoever asks, not for the screen.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        draft: bool,
     },
     /// A tool call changed a file.
     FileChanged {
@@ -413,7 +416,9 @@ impl Event {
                 ts,
             }),
             Self::GrantRevoked { grant } => Record::Revoked(record::Revoked { grant: grant.clone(), ts }),
-            Self::TodosChanged { items } => Record::Todos(record::Todos { items: items.clone(), ts }),
+            Self::TodosChanged { items, draft } => {
+                Record::Todos(record::Todos { items: items.clone(), draft: *draft, ts })
+            }
             Self::FileChanged { id, change } => {
                 Record::Change(record::Change { tool_use_id: id.clone(), change: change.clone(), ts })
             }

@@ -65,7 +65,11 @@ pub enum Reply {
     Sessions(Vec<SessionSummary>),
     Models(Vec<ModelOffer>),
     Context(ContextUsage),
-    Todos(Vec<Todo>),
+    Todos {
+        items: Vec<Todo>,
+        /// Made by zdx; the model has yet to take it up.
+        draft: bool,
+    },
     Trust(TrustState),
     Grants(Grants),
     Config(Vec<Setting>),

@@ -224,6 +224,9 @@ pub struct ApprovalRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Todos {
     pub items: Vec<Todo>,
+    /// A starter that the model has not taken up: to whoever reads on, there is no list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub draft: bool,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }

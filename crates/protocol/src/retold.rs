@@ -162,7 +162,7 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
         }
         Entry::Model(model) => weighed(Event::ModelChanged { model }, 0),
         Entry::Agent(agent) => weighed(Event::AgentChanged { agent }, 0),
-        Entry::Todos(items) => weighed(Event::TodosChanged { items }, 0),
+        Entry::Todos(items) => weighed(Event::TodosChanged { items, draft: false }, 0),
         Entry::Compacted(compaction) => {
             let message = crate::display::context::compacted(&compaction);
             weighed(Event::Notice { level: NoticeLevel::Info, message }, 0)

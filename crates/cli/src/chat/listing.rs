@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::{context, format, visible_line};
 use zdx_protocol::query::{AgentInfo, Drafted, Grants, Named, Setting};
-use zdx_protocol::{FileChange, Reply, Standing, TrustState};
+use zdx_protocol::{FileChange, Reply, Standing, Todo, TrustState};
 
 use crate::terminal;
 use crate::words::sessions::table;
@@ -18,7 +18,7 @@ pub fn lines(reply: &Reply, home: Option<&Path>) -> Vec<String> {
         Reply::Skills(skills) => skills.iter().map(|skill| named("", skill)).collect(),
         Reply::Commands(commands) => commands.iter().map(|command| named("/", command)).collect(),
         Reply::Models(models) => models.iter().map(|model| model.name.clone()).collect(),
-        Reply::Todos(todos) => todos.iter().map(ToString::to_string).collect(),
+        Reply::Todos { items, draft } => todos(items, *draft),
         Reply::Sessions(sessions) if sessions.is_empty() => vec!["there is no saved session yet".to_owned()],
         Reply::Sessions(sessions) => {
             let text = table(sessions, Timestamp::now(), home, Some(terminal::width()));
@@ -40,6 +40,11 @@ pub fn lines(reply: &Reply, home: Option<&Path>) -> Vec<String> {
 fn agent(agent: &AgentInfo) -> String {
     let mark = if agent.in_use { " (in use)" } else { "" };
     format!("{} · {}{mark}", agent.name, agent.description)
+}
+
+fn todos(items: &[Todo], draft: bool) -> Vec<String> {
+    let head = draft.then(|| "a draft, until the model makes a list of its own:".to_owned());
+    head.into_iter().chain(items.iter().map(ToString::to_string)).collect()
 }
 
 fn named(mark: &str, named: &Named) -> String {
@@ -89,4 +94,21 @@ fn granted(grants: &Grants) -> Vec<String> {
 
 fn drafted(drafted: &Drafted) -> Vec<String> {
     drafted.note.iter().chain([&drafted.text]).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use zdx_protocol::TodoStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_draft_says_that_it_is_one() {
+        let items = vec![Todo { id: "1".into(), content: "look".into(), status: TodoStatus::InProgress }];
+        let told = |items: &[Todo], draft| lines(&Reply::Todos { items: items.to_vec(), draft }, None);
+        let head = "a draft, until the model makes a list of its own:";
+        assert_eq!(told(&items, true), [head, "[~] look"]);
+        assert_eq!(told(&items, false), ["[~] look"]);
+        assert_eq!(told(&[], false), ["none"]);
+    }
 }

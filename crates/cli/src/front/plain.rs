@@ -137,7 +137,9 @@ impl Plain {
             Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
             Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
             Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
-            Event::TodosChanged { items } => {
+            // Nobody's list yet; /todo shows it.
+            Event::TodosChanged { draft: true, .. } => {}
+            Event::TodosChanged { items, draft: false } => {
                 self.planning = items.iter().any(|item| item.status != TodoStatus::Completed);
                 for item in items {
                     self.status(&item.to_string(), page);
@@ -264,7 +266,7 @@ impl Plain {
                 self.status(&labels::tool_finished(name, result), page);
                 self.details(name, result, diff.as_deref(), page);
             }
-            Event::TodosChanged { items } => {
+            Event::TodosChanged { items, draft: false } => {
                 items.iter().for_each(|item| self.status(&item.to_string(), page))
             }
             Event::ToolRequested { name, input, .. } => {

@@ -1,4 +1,4 @@
-//! Agents, tasks, mentions, slash commands, reminders and checks, seen from outside the binary.
+//! Agents, tasks, mentions, slash commands and checks, seen from outside the binary.
 
 use std::fs;
 use std::time::Duration;
@@ -201,22 +201,6 @@ fn a_command_that_wants_to_run_something_is_told_of_in_good_english() {
         let line = format!("warning: /hi wants to run {end}");
         assert!(out.stderr.lines().any(|said| said == line), "{line} in {}", out.stderr);
     }
-}
-
-#[test]
-fn work_of_several_steps_begins_with_a_list_and_a_question_does_not() {
-    let server = ModelServer::start_with([Reply::chat().text("ok").done(), Reply::chat().text("ok").done()]);
-    let zdx = place().chat(&server);
-    let out = zdx.run(["exec", "-p", "1. add a test\n2. fix the bug\n3. update the docs"]).success();
-    assert_eq!(out.records_of("todos")[0]["items"][0]["status"], "in_progress");
-    let reminder = out.records.iter().find(|r| r["hidden"] == true).unwrap();
-    assert!(reminder["text"].as_str().unwrap().contains("todowrite"));
-    let first_user = server.calls()[0].messages()[1].to_string();
-    assert!(first_user.contains("todowrite"), "{first_user}");
-
-    let quiet = place().chat(&server);
-    let out = quiet.run(["exec", "-p", "what does this project do?"]).success();
-    assert!(out.records_of("todos").is_empty() && !out.records.iter().any(|r| r["hidden"] == true));
 }
 
 #[test]

@@ -252,7 +252,7 @@ fn what_is_asked_during_a_turn_is_answered_during_it() {
                 (Query::Skills, Told::Skills(found)) | (Query::Commands, Told::Commands(found)) => {
                     assert_eq!(found, []);
                 }
-                (Query::Todos, Told::Todos(todos)) => assert_eq!(todos, []),
+                (Query::Todos, Told::Todos { items, draft }) => assert_eq!((items, draft), (vec![], false)),
                 (Query::FilesChanged, Told::FilesChanged(files)) => assert_eq!(files, []),
                 (query, other) => panic!("{query:?} was answered with {other:?}"),
             }
@@ -261,6 +261,24 @@ fn what_is_asked_during_a_turn_is_answered_during_it() {
         gate.open();
         talk.over(prompt).await;
         assert_eq!(finished(&talk.told).unwrap().text, "half an answer");
+    });
+}
+
+#[test]
+fn a_list_that_the_model_has_not_taken_up_is_told_as_a_draft_while_it_lasts() {
+    let gate = Gate::new();
+    let server = ModelServer::start();
+    server.push(hold_before(Reply::chat().text_deltas(["half ", "an answer"]).done(), "an answer", &gate));
+    let zdx = with_model(&server);
+    talk(&zdx, |mut talk| async move {
+        talk.open(Open::New).await;
+        let prompt = talk.engine.send(Command::Prompt("- rename it\n- tell of it".into())).await;
+        talk.until(|event| matches!(event, Event::AssistantDelta { .. })).await;
+        let Told::Todos { items, draft: true } = talk.ask(Query::Todos).await else { panic!("no draft") };
+        assert_eq!(zdx_protocol::todo::checklist(&items), "[~] rename it\n[ ] tell of it");
+        gate.open();
+        talk.over(prompt).await;
+        assert_eq!(talk.ask(Query::Todos).await, Told::Todos { items: vec![], draft: false });
     });
 }
 

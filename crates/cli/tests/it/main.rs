@@ -37,6 +37,7 @@ mod servers;
 mod sessions;
 mod signals;
 mod stdin;
+mod todos;
 mod trust;
 mod turns;
 mod usage;

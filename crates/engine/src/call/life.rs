@@ -48,7 +48,7 @@ pub(crate) async fn started(call: &ToolCall, origin: CallOrigin, start: Start<'_
 /// back from a changed file is ever lost to a crash.
 pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish, io: &TurnIo) {
     if let Some(items) = io.tools.todos.take_change() {
-        io.emit.emit(Event::TodosChanged { items }).await;
+        io.emit.emit(Event::TodosChanged { items, draft: false }).await;
     }
     let (changes, trouble) = io.tools.workspace.journal().take();
     for (owner, change) in changes {

@@ -15,7 +15,7 @@ impl Engine {
         let todos = self.emit.transcript().todos.clone();
         if self.calls.tools.todos.items() != todos {
             self.calls.tools.todos.reset(todos.clone());
-            self.emit.emit(Event::TodosChanged { items: todos }).await;
+            self.emit.emit(Event::TodosChanged { items: todos, draft: false }).await;
         }
         Ok(())
     }

@@ -24,12 +24,14 @@ pub struct Todos {
 struct State {
     items: Vec<Todo>,
     untold: bool,
+    /// Made by zdx, for a model that has none yet.
+    draft: bool,
 }
 
 impl Todos {
     /// A list that is known already: what a resumed session left.
     pub fn new(items: Vec<Todo>) -> Self {
-        Self { state: Mutex::new(State { items, untold: false }) }
+        Self { state: Mutex::new(State { items, ..State::default() }) }
     }
 
     pub fn items(&self) -> Vec<Todo> {
@@ -38,13 +40,33 @@ impl Todos {
 
     pub fn set(&self, items: Vec<Todo>) {
         let mut state = self.lock();
-        state.untold |= state.items != items;
+        let taken_up = std::mem::take(&mut state.draft);
+        state.untold |= taken_up || state.items != items;
         state.items = items;
+    }
+
+    /// A list to start from, in place of none. Whoever sets it saves and tells it.
+    pub fn set_draft(&self, items: Vec<Todo>) {
+        *self.lock() = State { items, untold: false, draft: true };
+    }
+
+    pub fn is_draft(&self) -> bool {
+        self.lock().draft
+    }
+
+    /// True when there was a draft that nobody took up; now there is no list.
+    pub fn drop_draft(&self) -> bool {
+        let mut state = self.lock();
+        let dropped = state.draft;
+        if dropped {
+            *state = State::default();
+        }
+        dropped
     }
 
     /// The list as a session has it after going back: nobody needs to save it.
     pub fn reset(&self, items: Vec<Todo>) {
-        *self.lock() = State { items, untold: false };
+        *self.lock() = State { items, ..State::default() };
     }
 
     /// The list, if it changed since this was last asked: whoever asks must save and tell it.
@@ -82,8 +104,12 @@ impl Tool for TodoRead {
         let todos = Arc::clone(&cx.todos);
         let run = move |_| {
             let items = todos.items();
-            let output = ToolOutput::Ok(json!({"items": items, "checklist": checklist(&items)}));
-            std::future::ready(output).boxed()
+            let mut data = json!({"items": items, "checklist": checklist(&items)});
+            if todos.is_draft() {
+                data["draft"] =
+                    json!("nobody wrote this list yet: put the real steps in its place with todowrite");
+            }
+            std::future::ready(ToolOutput::Ok(data)).boxed()
         };
         Ok(Prepared {
             action: Action::Todo,

@@ -87,6 +87,8 @@ impl From<Record> for Entry {
             Record::Agent(change) => Self::Agent(change.agent),
             Record::Approval(approval) => Self::Approval(approval),
             Record::Revoked(revoked) => Self::Revoked(revoked.grant),
+            // A draft that nobody took up is no list.
+            Record::Todos(todos) if todos.draft => Self::Todos(Vec::new()),
             Record::Todos(todos) => Self::Todos(todos.items),
             Record::Change(change) => Self::FileChanged(change),
             Record::Revert(revert) => Self::Reverted(revert),

@@ -285,7 +285,7 @@ fn the_last_todo_list_counts() {
     let todos = |content: &str| {
         let (id, content) = ("1".to_owned(), content.to_owned());
         let items = vec![Todo { id, content, status: crate::todo::TodoStatus::Pending }];
-        Record::Todos(record::Todos { items, ts: ts() })
+        Record::Todos(record::Todos { items, draft: false, ts: ts() })
     };
     let transcript = fold(&[user("do it"), todos("first"), call("1"), todos("second"), done("1")]);
     assert_eq!(transcript.todos.iter().map(|todo| todo.content.as_str()).collect::<Vec<_>>(), ["second"]);
@@ -386,7 +386,7 @@ fn a_reminder_is_heard_and_is_neither_a_prompt_nor_a_turn() {
 
 #[test]
 fn going_back_takes_along_what_led_in_to_the_prompt() {
-    let todos = |items: Vec<Todo>| Record::Todos(record::Todos { items, ts: ts() });
+    let todos = |items: Vec<Todo>| Record::Todos(record::Todos { items, draft: false, ts: ts() });
     let item = Todo { id: "1".into(), content: "x".into(), status: crate::todo::TodoStatus::Pending };
     let records = [
         user("one"),

@@ -57,7 +57,7 @@ fn session(root: &Path) -> SessionDigest {
     records.extend(called("2", "write", json!({}), json!({"path": root.join("src/b.rs")})));
     records.extend(called("3", "shell", json!({"cmd": "make ok"}), json!({"exit_code": 0})));
     records.extend(called("4", "bash", json!({"command": "make bad"}), json!({"exit_code": 2})));
-    records.push(Record::Todos(record::Todos { items, ts: record::now() }));
+    records.push(Record::Todos(record::Todos { items, draft: false, ts: record::now() }));
     records.push(said(Role::Assistant, "It parses now."));
     records.push(said(Role::User, "!make typed"));
     records.push(ran("make typed", 0));

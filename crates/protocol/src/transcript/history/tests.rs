@@ -14,7 +14,7 @@ fn said(role: Role, text: &str) -> Record {
 
 fn todos(content: &str) -> Record {
     let item = Todo { id: "1".to_owned(), content: content.to_owned(), status: TodoStatus::Pending };
-    Record::Todos(record::Todos { items: vec![item], ts: ts() })
+    Record::Todos(record::Todos { items: vec![item], draft: false, ts: ts() })
 }
 
 fn state(content: Option<&str>) -> Option<FileState> {

@@ -1,6 +1,7 @@
-//! Keeps work of several steps on its list: a starter list where there is none, and hidden words to the model,
-//! at the beginning and at every tenth prompt. A simple question is left alone.
+//! Keeps work of several steps on its list: a draft of one where there is none, and hidden words to the model,
+//! at the beginning and at every tenth prompt. A simple question is left alone, and so is what came through a pipe.
 
+use zdx_protocol::display::text::one_line;
 use zdx_protocol::facts::TODOWRITE;
 use zdx_protocol::{Event, Prompt, Todo, TodoStatus, Transcript};
 
@@ -8,30 +9,45 @@ use crate::call::TurnIo;
 
 const EVERY: u32 = 10;
 const TITLE: usize = 120;
+const MOST_STEPS: usize = 50;
+/// For a task that names no steps itself.
+const STEPS: [&str; 3] = ["look at what is there", "do what is asked", "check the result"];
 
 pub(super) async fn remind(prompt: &Prompt, io: &TurnIo) {
+    if !io.persona.has(TODOWRITE.name) {
+        return;
+    }
     let multi_step = prompt.is_multi_step();
-    let (reminder, listless) = {
+    let (reminder, idle) = {
         let transcript = io.emit.transcript();
-        (reminder(multi_step, &transcript), transcript.todos.is_empty())
+        (reminder(multi_step, &transcript), !is_open(&transcript))
     };
     let Some(text) = reminder else { return };
     // First, because a turn begins with it: going back takes the list along that came with the prompt.
     io.emit.emit(Event::Reminded { text }).await;
-    if multi_step && listless && io.persona.has(TODOWRITE.name) {
-        io.tools.todos.set(vec![starter(prompt)]);
-        if let Some(items) = io.tools.todos.take_change() {
-            io.emit.emit(Event::TodosChanged { items }).await;
-        }
+    if multi_step && idle {
+        let items = starter(prompt);
+        io.tools.todos.set_draft(items.clone());
+        io.emit.emit(Event::TodosChanged { items, draft: true }).await;
     }
 }
 
+/// At the end of a turn: a draft that the model did not take up was of no use.
+pub(super) async fn forget_draft(io: &TurnIo) {
+    if io.tools.todos.drop_draft() {
+        io.emit.emit(Event::TodosChanged { items: Vec::new(), draft: false }).await;
+    }
+}
+
+/// Something on the list is still to be done. A list that is done says nothing about the next task.
+fn is_open(transcript: &Transcript) -> bool {
+    transcript.todos.iter().any(|todo| todo.status != TodoStatus::Completed)
+}
+
 fn reminder(multi_step: bool, transcript: &Transcript) -> Option<String> {
-    let first = multi_step && transcript.todos.is_empty();
-    let open = transcript.todos.iter().any(|todo| todo.status != TodoStatus::Completed);
-    let periodic =
-        transcript.turns > 0 && (transcript.turns + 1).is_multiple_of(EVERY) && (multi_step || open);
-    if first {
+    let open = is_open(transcript);
+    let periodic = transcript.turns > 0 && (transcript.turns + 1).is_multiple_of(EVERY) && open;
+    if multi_step && !open {
         Some(
             "This task has several steps. Before other tools, put them on the todo list with todowrite, one in \
              progress at a time, and keep it true as you go."
@@ -45,11 +61,16 @@ fn reminder(multi_step: bool, transcript: &Transcript) -> Option<String> {
     }
 }
 
-/// What the user wants, in one line: the model replaces it by real steps.
-fn starter(prompt: &Prompt) -> Todo {
-    let line = prompt.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let content = zdx_protocol::display::text::one_line(line, TITLE);
-    Todo { id: "1".to_owned(), content, status: TodoStatus::InProgress }
+/// The user's own list, or steps that fit any task; never a piece of prose.
+fn starter(prompt: &Prompt) -> Vec<Todo> {
+    let listed = prompt.listed();
+    let steps = if listed.len() >= 2 { listed.as_slice() } else { STEPS.as_slice() };
+    let todo = |(at, step): (usize, &&str)| Todo {
+        id: (at + 1).to_string(),
+        content: one_line(step, TITLE),
+        status: if at == 0 { TodoStatus::InProgress } else { TodoStatus::Pending },
+    };
+    steps.iter().take(MOST_STEPS).enumerate().map(todo).collect()
 }
 
 #[cfg(test)]
@@ -77,11 +98,16 @@ mod tests {
             .collect();
         assert_eq!(reminded, [10, 20, 30]);
         assert!(reminder(false, &after(9, &[TodoStatus::Completed])).is_none(), "the list is done");
+        assert!(reminder(true, &after(3, &[TodoStatus::Completed])).is_some(), "that was another task");
+        assert!(reminder(true, &after(3, &open)).is_none(), "it is at work on its list");
     }
 
     #[test]
-    fn the_starter_is_the_task_in_one_line() {
-        let todo = starter(&Prompt::from("\n  1. add a test\n2. fix it"));
-        assert_eq!((todo.content.as_str(), todo.status), ("1. add a test", TodoStatus::InProgress));
+    fn the_starter_is_the_users_list_or_steps_that_fit_any_task() {
+        let list = |text: &str| zdx_protocol::todo::checklist(&starter(&Prompt::from(text)));
+        assert_eq!(list("Please do this:\n  1. add a test\n  2. fix it"), "[~] add a test\n[ ] fix it");
+        let neutral = "[~] look at what is there\n[ ] do what is asked\n[ ] check the result";
+        assert_eq!(list("Add a flag --all and then document it."), neutral);
+        assert_eq!(starter(&Prompt::from("- x\n".repeat(900).as_str())).len(), MOST_STEPS);
     }
 }

@@ -8,7 +8,7 @@ use super::super::Native;
 use super::call_ids::CallIds;
 use super::calls::Calls;
 use super::fault;
-use super::remind::remind;
+use super::remind::{forget_draft, remind};
 use super::room::{self, NoRoom};
 use super::stop;
 use super::stream::{self, Broken};
@@ -31,6 +31,7 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
         failed_checks: 0,
     };
     let outcome = turn.steps(native, io).await;
+    forget_draft(io).await;
 
     if outcome == Outcome::Interrupted {
         io.emit.emit(Event::Interrupted).await;
