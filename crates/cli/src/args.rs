@@ -4,9 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod words;
+
+pub use words::parse;
+
 const EXAMPLES: &str = "\
 Examples:
   zdx                                        talk in the terminal
+  zdx \"why does the build fail?\"            the same, beginning with this prompt
   zdx exec -p \"what does this project do?\"   one prompt, answer on stdout
   cat log | zdx exec -p \"why does it fail?\"  stdin goes along as context
   zdx -c                                     go on with this folder's last session
@@ -15,6 +20,11 @@ Examples:
 
 Without any configuration zdx looks for a model server on this machine, then falls back to a
 built-in demo model. `zdx config init` writes a commented configuration file.";
+
+const USAGE: &str = "\
+zdx [OPTIONS] [COMMAND]
+       zdx [OPTIONS] \"PROMPT\"
+       zdx [OPTIONS] -- PROMPT";
 
 const GLOBAL: &str = "Options for every command";
 
@@ -61,9 +71,22 @@ code is 1 at the end.";
 
 #[derive(Debug, Parser)]
 #[command(name = "zdx", version, about = "The terminal coding agent that talks to any model", after_help = EXAMPLES)]
+#[command(override_usage = USAGE)]
 pub struct Cli {
     #[command(flatten)]
     pub options: Options,
+
+    /// Answer this prompt and leave: short for `zdx exec -p`
+    #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
+    pub prompt: Option<String>,
+
+    /// Begin the chat with this prompt, in quotes or behind `--`; with stdin piped, answer it and leave
+    #[arg(value_name = "PROMPT")]
+    pub text: Vec<String>,
+
+    /// The same, word by word
+    #[arg(last = true, hide = true, value_name = "PROMPT")]
+    pub words: Vec<String>,
 
     #[command(subcommand)]
     pub command: Option<Command>,

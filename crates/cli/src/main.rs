@@ -18,7 +18,6 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use zdx_engine::process::supervisor;
 use zdx_engine::{Env, Way};
 use zdx_protocol::display::{plain, sanitize};
@@ -38,7 +37,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == supervisor::ARGUMENT) {
         return supervisor::run();
     }
-    let cli = match Cli::try_parse() {
+    let cli = match args::parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error).into(),
     };
@@ -82,7 +81,7 @@ fn usage(error: &clap::Error) -> Ending {
     Ending::Usage
 }
 
-fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
+fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
     // These two need nothing but the definition of the command line itself.
     match cli.command {
         Some(Command::Completions { shell }) => return commands::completions(shell),
@@ -90,6 +89,7 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
         _ => {}
     }
     let streams_json = cli.streams_json();
+    let (prompt, said) = (cli.prompt.take(), cli.said());
     let settings = match Settings::resolve(cli.options, env, terminal) {
         Ok(settings) => settings,
         Err(failure) if streams_json => {
@@ -99,10 +99,10 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
         Err(failure) => return Err(failure),
     };
     match cli.command {
-        None => converse(chat::chat(&settings, settings.open.clone())),
+        None => converse(talk(&settings, prompt, said)),
         Some(Command::Sessions(Sessions::Resume { id })) => {
             let open = resumed(&settings, id)?;
-            converse(chat::chat(&settings, open))
+            converse(chat::chat(&settings, open, None))
         }
         Some(Command::Exec { prompt, text }) => converse(run::exec(&settings, Asked::new(prompt, text))),
         Some(Command::Sessions(Sessions::List { limit, all })) => {
@@ -132,6 +132,15 @@ fn dispatch(cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
         Some(Command::Models) => block_on(commands::models::run(&settings)),
         Some(Command::Completions { .. } | Command::Man) => Ok(Ending::Completed),
     }
+}
+
+/// Without a command: a chat, perhaps with a prompt to begin with. `-p`, or data on stdin, makes it `exec`.
+async fn talk(settings: &Settings, prompt: Option<String>, said: Option<String>) -> Result<Ending, Failure> {
+    let waits = said.as_deref() == Some("-");
+    if prompt.is_some() || waits || (said.is_some() && !settings.terminal.stdin) {
+        return run::exec(settings, Asked::new(prompt, said)).await;
+    }
+    chat::chat(settings, settings.open.clone(), said).await
 }
 
 fn mode(dry_run: bool) -> Mode {

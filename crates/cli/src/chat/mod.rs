@@ -31,7 +31,8 @@ use open::Opened;
 pub use person::Person;
 use tab::Asked;
 
-pub async fn chat(settings: &Settings, open: Open) -> Result<Ending, Failure> {
+/// `first` is what was said on the command line.
+pub async fn chat(settings: &Settings, open: Open, first: Option<String>) -> Result<Ending, Failure> {
     let signals = Signals::listen().map_err(Failure::runtime)?;
     let stage = Stage::new(Front::new(settings)).map_err(Failure::runtime)?;
     let input = open_input(settings).map_err(Failure::runtime)?;
@@ -51,7 +52,7 @@ pub async fn chat(settings: &Settings, open: Open) -> Result<Ending, Failure> {
         caught: None,
         offered: None,
     };
-    let left = chat.run(open).await;
+    let left = chat.run(open, first).await;
     let message = match &left {
         Ok(_) => chat.last.as_ref().and_then(TurnEnd::complaint),
         Err(failure) => failure.message(),
@@ -115,7 +116,7 @@ enum Step {
 }
 
 impl Chat<'_> {
-    async fn run(&mut self, open: Open) -> Result<Ending, Failure> {
+    async fn run(&mut self, open: Open, mut first: Option<String>) -> Result<Ending, Failure> {
         match self.open(Command::Open(open)).await? {
             Opened::Yes => {}
             Opened::Refused(why) => return Err(Failure::Runtime(why)),
@@ -125,7 +126,11 @@ impl Chat<'_> {
             self.stage.say("/help lists commands · Ctrl-C interrupts · Ctrl-D leaves");
         }
         loop {
-            let step = match self.next_line().await? {
+            let line = match first.take() {
+                Some(text) => Ok(self.begin(&text).await),
+                None => self.next_line().await?,
+            };
+            let step = match line {
                 Ok(line) => self.follow(line).await?,
                 Err(ending) => Step::Leave(ending),
             };
@@ -134,6 +139,13 @@ impl Chat<'_> {
                 return Ok(self.leave(ending).await);
             }
         }
+    }
+
+    /// As if it had been typed here.
+    async fn begin(&mut self, text: &str) -> Line {
+        self.stage.say(&format!("> {}", text.trim_end().replace('\n', "\n> ")));
+        self.remember(text).await;
+        parse(text)
     }
 
     async fn leave(&mut self, ending: Ending) -> Ending {

@@ -1,8 +1,8 @@
 //! The command line itself: help, versions, mistakes, and what every shell script relies on.
 
-use zdx_testkit::ModelServer;
+use zdx_testkit::{ModelServer, Reply};
 
-use crate::place;
+use crate::{SOON, place, prompt_of};
 
 #[test]
 fn version_and_help_go_to_stdout() {
@@ -21,6 +21,13 @@ fn mistakes_are_usage_errors_on_stderr() {
     let zdx = place();
     for (args, hint) in [
         (&["exce", "-p", "x"][..], "exec"),
+        (&["sesions"], "'sessions'"),
+        (&["sesions", "list", "-n", "5"], "'sessions'"),
+        (&["fix"], "unrecognized subcommand 'fix'"),
+        (&["fix the bug", "now"], "several prompts"),
+        (&["fix the bug", "--", "now"], "several prompts"),
+        (&["-p", "x", "config", "path"], "beside a command"),
+        (&["-p", "x", "fix the bug"], "two prompts"),
         (&["exec", "-p", "x", "--modle", "y"], "--model"),
         (&["exec", "--format", "yaml", "-p", "x"], "json"),
         (&["exec", "-p", "x", "y"], "two prompts"),
@@ -37,6 +44,43 @@ fn mistakes_are_usage_errors_on_stderr() {
         assert!(output.stderr.contains(hint), "{args:?} does not mention {hint}: {}", output.stderr);
     }
     assert!(zdx.session_files().is_empty());
+}
+
+#[test]
+fn words_that_are_no_command_are_a_prompt() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().text("mended").done());
+    let zdx = place().chat(&server);
+    for (args, piped, asked) in [
+        (&["fix the bug"][..], "", "fix the bug"),
+        (&["--yolo", "fix the bug", "--no-save"], "data\n", "fix the bug\n\ndata\n"),
+        (&["--", "fix"], "", "fix"),
+        (&["--", "fix", "--it", "all"], "", "fix --it all"),
+        (&["-p", "fix"], "", "fix"),
+        (&["-p", "fix", "-"], "data\n", "fix\n\ndata\n"),
+        (&["-"], "fix it\n", "fix it"),
+    ] {
+        let out = zdx.command().args(args).stdin(piped).run().success();
+        assert_eq!(out.stdout, "mended\n", "{args:?}: {}", out.stderr);
+        assert_eq!(prompt_of(server.calls().last().unwrap()), asked, "{args:?}");
+    }
+    let result = zdx.run(["--format", "json", "-p", "fix"]).success().json_lines().pop().unwrap();
+    assert_eq!((&result["type"], &result["text"]), (&"result".into(), &"mended".into()));
+}
+
+#[test]
+fn a_prompt_on_the_command_line_opens_the_chat_of_a_person() {
+    let server = ModelServer::start();
+    server.always(|request| Reply::chat().text(&format!("answer {}", request.messages().len())).done());
+    let zdx = place().chat(&server);
+    let mut pty = zdx.command().arg("fix the bug").pty(30, 90);
+    pty.wait_for_text("> fix the bug", SOON);
+    pty.wait_for_text("answer 2", SOON);
+    pty.send("and now?\r");
+    pty.wait_for_text("answer 4", SOON);
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
+    assert_eq!(prompt_of(&server.calls()[0]), "fix the bug");
 }
 
 #[test]
