@@ -53,6 +53,11 @@ pub fn configured(settings: &Settings) -> Result<Configured, Failure> {
     Configured::read(place(settings)).map_err(Failure::runtime)
 }
 
+/// What a session with this configuration would warn of, or why none would start.
+pub fn validate(settings: &Settings, configured: &Configured) -> Result<Vec<String>, Failure> {
+    zdx_engine::validate(configured, place(settings), settings.agent.as_deref()).map_err(Failure::runtime)
+}
+
 /// Configuration as it is without trust, whatever was trusted: for showing what trust would change.
 pub fn untrusted(settings: &Settings) -> Result<Configured, Failure> {
     Configured::untrusted(place(settings)).map_err(Failure::runtime)

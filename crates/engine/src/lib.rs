@@ -38,6 +38,7 @@ mod start;
 mod subagent;
 mod tools;
 mod trust;
+mod validate;
 
 pub use check::{Checker, run_table};
 pub use config::{Flags, Resolved, Setting, describe, find_config_file, init_text};
@@ -56,6 +57,7 @@ pub use secrets::redactor;
 pub use session::{Opened, SessionId, SessionStore, ignore_sigxfsz};
 pub use setup::Setup;
 pub use trust::{TrustEntry, TrustStore};
+pub use validate::validate;
 
 /// Programs that zdx runs: a command to its end, or one that stays and is talked to over its streams. None outlives zdx.
 pub mod process {

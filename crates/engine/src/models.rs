@@ -70,6 +70,13 @@ impl ModelPicker {
         Ok(Chosen { context_limit: self.catalogue.context_limit(&endpoint.model), endpoint })
     }
 
+    /// Whether whoever is configured to serve can be asked at all; his key is not looked for.
+    pub fn check(&self) -> Result<(), ModelError> {
+        let model = self.config.model.as_deref();
+        let named = self.config.provider.as_deref().or_else(|| self.served_by(model?));
+        named.map_or(Ok(()), |name| self.catalogue.check(name, &self.lookup()))
+    }
+
     /// Where a provider can be asked what it offers.
     pub fn provider(&self, name: &str) -> Result<Endpoint, ModelError> {
         Ok(self.redirected(self.catalogue.resolve_provider(name, &self.lookup())?))

@@ -10,7 +10,7 @@ use zdx_protocol::record::ShellEnd;
 use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, names_secret_value};
 use zdx_protocol::{CheckResult, Decision, Event, Message, Part, Preview, Reasoning, Role, ToolOutput};
 
-use crate::config::Config;
+use crate::config::{Config, password};
 use crate::paths::{Env, read_regular};
 
 /// What tools of all kinds look for in a folder.
@@ -45,8 +45,10 @@ pub fn redactor(config: &Config, env: &Env, root: &Path) -> Result<Redactor, Sec
     let catalogue = Catalogue::with(&configured)?;
     let keys = catalogue.providers().flat_map(|(_, provider)| &provider.api_key_env);
     let mut secrets: Vec<String> = keys.filter_map(|name| env.get(name)).map(str::to_owned).collect();
-    let urls = catalogue.providers().filter_map(|(_, provider)| provider.base_url.as_deref());
-    secrets.extend(urls.chain(config.base_url.as_deref()).filter_map(password).map(str::to_owned));
+    // Files hold none; variables may.
+    let variables = catalogue.providers().flat_map(|(_, provider)| &provider.base_url_env);
+    let urls = variables.filter_map(|name| env.get(name)).chain(config.base_url.as_deref());
+    secrets.extend(urls.filter_map(password).map(str::to_owned));
     for (name, value) in env.vars() {
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
             && names_secret_value(name, value)
@@ -64,14 +66,6 @@ pub fn redactor(config: &Config, env: &Env, root: &Path) -> Result<Redactor, Sec
     let lines: Vec<String> = lines.filter(|line| line.len() >= SHORTEST_LINE).map(str::to_owned).collect();
     secrets.extend(lines);
     Ok(Redactor::new(secrets)?)
-}
-
-/// The password in `scheme://user:password@host`.
-fn password(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
-    let (user, _) = authority.rsplit_once('@')?;
-    user.split_once(':').map(|(_, password)| password)
 }
 
 /// What masking an event changed.

@@ -199,12 +199,16 @@ impl Catalogue {
         }
     }
 
-    fn endpoint(
+    /// Whether a provider is there and whole; whether its key is, is another question.
+    pub fn check(&self, provider: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<(), ModelError> {
+        if provider == DEMO { Ok(()) } else { self.address(provider, env).map(drop) }
+    }
+
+    fn address(
         &self,
         provider: &str,
-        model: &str,
         env: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Endpoint, ModelError> {
+    ) -> Result<(&ProviderEntry, Wire, String), ModelError> {
         let Some(entry) = self.providers.get(provider) else {
             return Err(ModelError::Setup(format!(
                 "unknown provider `{provider}`; known: {}. add it as [providers.{provider}] with wire and base_url",
@@ -216,14 +220,27 @@ impl Catalogue {
                 "[providers.{provider}] names no wire; set wire = \"openai-chat\" or \"anthropic\""
             ))
         })?;
-        let set = |name: &String| env(name).filter(|value| !value.trim().is_empty());
-        let base_url =
-            entry.base_url_env.iter().find_map(set).or_else(|| entry.base_url.clone()).ok_or_else(|| {
+        let base_url = entry
+            .base_url_env
+            .iter()
+            .find_map(|name| set(env, name))
+            .or_else(|| entry.base_url.clone())
+            .ok_or_else(|| {
                 ModelError::Setup(format!(
                     "[providers.{provider}] names no base_url; set it, like \"http://127.0.0.1:8000/v1\""
                 ))
             })?;
-        let api_key = match entry.api_key_env.iter().find_map(|name| Some((name, set(name)?))) {
+        Ok((entry, wire, base_url))
+    }
+
+    fn endpoint(
+        &self,
+        provider: &str,
+        model: &str,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Endpoint, ModelError> {
+        let (entry, wire, base_url) = self.address(provider, env)?;
+        let api_key = match entry.api_key_env.iter().find_map(|name| Some((name, set(env, name)?))) {
             Some((name, key)) => {
                 Some(Secret::new(&key).map_err(|e| ModelError::Setup(format!("{name}: {e}")))?)
             }
@@ -252,6 +269,11 @@ impl Catalogue {
     fn names(&self) -> String {
         self.providers.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// An empty variable is one that is not set.
+fn set(env: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<String> {
+    env(name).filter(|value| !value.trim().is_empty())
 }
 
 fn missing_key(provider: &str, variables: &[String]) -> ModelError {

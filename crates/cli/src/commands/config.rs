@@ -61,14 +61,19 @@ fn there_already(path: &Path) -> Failure {
     ))
 }
 
+/// Whatever a session would refuse is refused here too, below the table that helps to find it.
 fn show(settings: &Settings) -> Result<Ending, Failure> {
     let configured = start::configured(settings)?;
+    let validated = start::validate(settings, &configured);
     let notice = configured.notice();
     let Configured { resolved, wants, .. } = configured;
     super::warn(settings, &resolved.notices);
     if let Some(notice) = notice {
         super::warn(settings, &[notice]);
         super::warn(settings, &wants.iter().map(|want| format!("ignored: {want}")).collect::<Vec<_>>());
+    }
+    if let Ok(warnings) = &validated {
+        super::warn(settings, warnings);
     }
     let shown = describe(&resolved);
     let text: String = match settings.format {
@@ -90,7 +95,8 @@ fn show(settings: &Settings) -> Result<Ending, Failure> {
     print(match settings.format {
         Format::Json => text,
         Format::Text => plain(&text).into_owned(),
-    })
+    })?;
+    validated.map(|_| Ending::Completed)
 }
 
 fn system_prompt(settings: &Settings) -> Result<Ending, Failure> {

@@ -77,3 +77,81 @@ fn servers_that_nothing_starts_are_told_once_a_session() {
     let zdx = place().chat(&off).config_more("[mcp.off]\ncommand = [\"x\"]\nenabled = false");
     assert_eq!(zdx.run(["exec", "-p", "x"]).success().stderr, "");
 }
+
+/// Each setting of the file that `config init` writes, as somebody would switch it on: with the table that it stands in.
+fn examples(file: &str) -> Vec<String> {
+    let (mut table, mut found) = (String::new(), Vec::new());
+    for line in file.lines().filter_map(|line| line.strip_prefix('#')).filter(|line| !line.starts_with(' ')) {
+        match line.starts_with('[') {
+            true => table = format!("{line}\n"),
+            false if line.is_empty() => {}
+            false => found.push(format!("{table}{line}\n")),
+        }
+    }
+    found
+}
+
+#[test]
+fn every_example_of_the_first_file_works_alone_and_all_of_them_together() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().text("ok").done());
+    let zdx = place().env("ZDX_BASE_URL", server.openai_base()).env("LAB_KEY", "sk-lab-0123456789");
+    zdx.run(["config", "init"]).success();
+    let path = zdx.storage().join("config.toml");
+    let file = fs::read_to_string(&path).unwrap();
+    for name in ["prompt.md", "house-rules.md", "lab-ca.pem"] {
+        assert!(file.contains(name), "{name} is named in an example");
+        fs::write(zdx.storage().join(name), "be kind\n").unwrap();
+    }
+    let mut examples = examples(&file);
+    assert!(examples.len() > 40, "{}", examples.len());
+    let whole = file.lines().map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')));
+    examples.push(whole.map(|line| format!("{}\n", line.unwrap_or_default())).collect());
+    for example in examples {
+        fs::write(&path, &example).unwrap();
+        let shown = zdx.run(["config", "show"]).success();
+        assert_eq!(shown.stderr, "", "{example}");
+        let out = zdx.run(["exec", "-p", "x"]).success();
+        assert_eq!(out.stdout, "ok\n", "{example}");
+        assert!(!out.stderr.contains("warning") && !out.stderr.contains("zdx:"), "{example}{}", out.stderr);
+    }
+}
+
+#[test]
+fn show_and_exec_refuse_and_warn_alike() {
+    for (text, fault) in [
+        ("dangerous_patterns = [\"* x\"]", "dangerous_patterns"),
+        ("blacklist_patterns = [\"(\"]", "blacklist_patterns"),
+        ("system_prompt_file = \"nowhere.md\"", "nowhere.md"),
+        ("provider = \"nobody\"", "nobody"),
+        ("model = \"half/m\"\n[providers.half]\nbase_url = \"http://127.0.0.1:1/v1\"", "names no wire"),
+        ("[providers.demo]\nwire = \"anthropic\"", "demo"),
+        ("max_tokens = \"many\"", "config.toml:1"),
+        ("[providers.lab.headers]\nX-Gate-Token = \"planted\"", "config.toml:2"),
+        ("openai_base_url = \"https://me:planted@h/v1\"", "config.toml:1"),
+    ] {
+        let zdx = place().config(text);
+        let [shown, run] =
+            [&["config", "show"][..], &["exec", "-p", "x"]].map(|args| zdx.run(args).expect_code(1));
+        assert_eq!(shown.stderr, run.stderr, "{text}");
+        assert!(run.stderr.contains(fault) && !run.stderr.contains("planted"), "{text}: {}", run.stderr);
+    }
+    let server = ModelServer::start_with([Reply::chat().text("ok").done()]);
+    let zdx =
+        place().chat(&server).config_more("[permission]\nwrit = \"ask\"\n[agent.rev]\nmode = \"odd\"\n");
+    let [shown, run] = [&["config", "show"][..], &["exec", "-p", "x"]].map(|args| zdx.run(args).success());
+    assert_eq!(shown.stderr, run.stderr);
+    assert_eq!(run.stderr.matches("warning: ").count(), 2, "{}", run.stderr);
+}
+
+#[test]
+fn nobody_reads_of_a_word_that_he_did_not_write() {
+    let zdx = place().config("approval = \"lax\"");
+    let out = zdx.run(["config", "show"]).expect_code(1);
+    assert!(
+        out.stderr.contains("yolo, balanced, paranoid") && !out.stderr.contains("god_mode"),
+        "{}",
+        out.stderr
+    );
+    place().config("approval = \"god_mode\"").run(["config", "show"]).success();
+}

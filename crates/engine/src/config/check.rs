@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use zdx_models::wire::Wire;
+use zdx_protocol::Approval;
 
 use super::schema::ValueKind;
 use super::tree::{Node, Shape};
@@ -40,6 +41,7 @@ pub(super) fn check(kind: ValueKind, node: &Node, places: &Places) -> Result<Opt
         ValueKind::Whole { min, max } => whole(node, min, max)?,
         ValueKind::Number { min, max } => number(node, min, max)?,
         ValueKind::OneOf(choices) => one_of(node, choices)?.into(),
+        ValueKind::Preset => preset(node)?.into(),
         ValueKind::Wire => wire(node)?,
         ValueKind::Header => header(node)?,
         ValueKind::Texts | ValueKind::MoreTexts => list(node, |item| Ok(text(item)?.into()))?,
@@ -132,20 +134,19 @@ fn one_of<'n>(node: &'n Node, choices: &[&str]) -> Result<&'n str, Problem> {
     Err(wrong(node, format!("expected one of {}, found {:?}", choices.join(", "), shorten(chosen))))
 }
 
+fn preset(node: &Node) -> Result<&str, Problem> {
+    match node.text().filter(|name| Approval::named(name).is_some()) {
+        Some(name) => Ok(name),
+        None => one_of(node, &["yolo", "balanced", "paranoid"]),
+    }
+}
+
 fn wire(node: &Node) -> Result<Value, Problem> {
     let name = text(node)?;
     match serde_json::from_value::<Wire>(name.into()) {
         Ok(_) => Ok(name.into()),
         Err(error) => Err(wrong(node, shorten(&error.to_string()))),
     }
-}
-
-/// Headers that carry a credential; their value has no place in a file.
-const SECRET_HEADERS: [&str; 6] =
-    ["authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"];
-
-pub(super) fn is_secret_header(name: &str) -> bool {
-    SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
 fn header(node: &Node) -> Result<Value, Problem> {

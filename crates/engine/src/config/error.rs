@@ -22,7 +22,7 @@ pub enum ConfigError {
     Value { place: String, key: String, message: String },
     #[error(
         "{place}: {key}: a file is no place for a secret; export it as an environment variable and write only \
-         that variable's name, as in api_key_env = \"MY_KEY\""
+         that variable's name, as in api_key_env = \"MY_KEY\" (for an address: base_url_env)"
     )]
     Secret { place: String, key: String },
     /// The schema and `Config` disagree: a mistake of ours.

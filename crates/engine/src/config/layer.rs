@@ -8,6 +8,7 @@ use super::check::{self, Places, Problem, What};
 use super::error::ConfigError;
 use super::provider;
 use super::schema::{self, Key, Match};
+use super::secret;
 use super::tree::{self, Format, Node, Shape, Table};
 use crate::files::workspace::{FileError, Workspace};
 use crate::paths::{Paths, read_regular};
@@ -184,7 +185,7 @@ impl Walk<'_> {
 
     /// An unknown key may be a key to a provider, however deep it was put.
     fn refuse_secrets(&self, path: &mut Vec<String>, node: &Node) -> Result<(), ConfigError> {
-        let called_secret = path.last().is_some_and(|name| called_secret(name));
+        let called_secret = path.last().is_some_and(|name| secret::called_secret(name));
         if called_secret && node.text().is_some_and(|text| !text.is_empty()) {
             return Err(self.problem(path, Problem { line: node.line, what: What::Secret }));
         }
@@ -199,13 +200,12 @@ impl Walk<'_> {
     }
 
     fn leaf(&mut self, path: &[String], key: &'static Key, node: &Node) -> Result<(), ConfigError> {
-        let secret_header = key.kind == schema::ValueKind::Header
-            && path.last().is_some_and(|name| check::is_secret_header(name));
-        if secret_header {
-            return Err(self.problem(path, Problem { line: node.line, what: What::Secret }));
-        }
         let checked =
             check::check(key.kind, node, &self.places).map_err(|problem| self.problem(path, problem))?;
+        let name = path.last().map_or("", String::as_str);
+        if checked.as_ref().is_some_and(|value| secret::is_one(key.kind, name, value)) {
+            return Err(self.problem(path, Problem { line: node.line, what: What::Secret }));
+        }
         if let Some(value) = checked {
             self.found.push(Found { path: path.to_owned(), key, value, line: node.line });
         }
@@ -233,12 +233,6 @@ pub(super) fn problem_at(place: String, path: &[String], what: What) -> ConfigEr
         What::Wrong(message) => ConfigError::Value { place, key: shown(path), message },
         What::Secret => ConfigError::Secret { place, key: shown(path) },
     }
-}
-
-/// A name that people give to keys and passwords.
-pub(super) fn called_secret(name: &str) -> bool {
-    let name = name.to_lowercase().replace(['_', '-'], "");
-    ["apikey", "token", "secret", "password"].iter().any(|end| name.ends_with(end))
 }
 
 /// A path as it is written in TOML: names with dots or slashes in quotes.

@@ -29,6 +29,8 @@ pub enum ValueKind {
         max: f64,
     },
     OneOf(&'static [&'static str]),
+    /// How much may happen unasked. `god_mode` is another agent's word for the first of them.
+    Preset,
     Wire,
     /// A list of texts that replaces a weaker layer's.
     Texts,
@@ -92,8 +94,8 @@ const SECONDS: ValueKind = ValueKind::Number { min: 0.001, max: 31_536_000.0 };
 
 use Setter::{Add, Anyone, Environment, Inform, Lower, Raise, Stricter, User};
 use ValueKind::{
-    Flag, Header, MorePaths, MoreTexts, Number, OneOf, Open, Path, Rules, Text, Texts, Url, Variables, Whole,
-    Wire,
+    Flag, Header, MorePaths, MoreTexts, Number, OneOf, Open, Path, Preset, Rules, Text, Texts, Url,
+    Variables, Whole, Wire,
 };
 
 pub(crate) const KEYS: &[Key] = &[
@@ -114,7 +116,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("system_prompt", Text, Inform),
     key("system_prompt_file", Path, Inform),
     key("instructions", MorePaths, Inform).default("[]"),
-    key("approval", OneOf(&["yolo", "god_mode", "balanced", "paranoid"]), Stricter),
+    key("approval", Preset, Stricter),
     key("permission", Rules, Raise),
     key("dangerous_patterns", MoreTexts, Add).default("[]"),
     key("blacklist_patterns", MoreTexts, Add).default("[]"),

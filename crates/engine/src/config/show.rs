@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use super::layer::{called_secret, shown};
+use super::layer::shown;
 use super::resolve::Resolved;
 use super::schema::{KEYS, Key, Setter, VENDOR_URLS, ValueKind};
+use super::secret::called_secret;
 use super::source::Source;
 
 /// One line of `config show`.

@@ -33,13 +33,14 @@ fn keys_named_secrets_dotenv_values_and_passwords_are_known() {
         &[
             ("ANTHROPIC_API_KEY", "anthropic-value"),
             ("LAB", "configured-value"),
+            ("LAB_URL", "http://u:url-password@h/v1"),
             ("MY_TOKEN", "named-by-itself"),
             ("GIT_AUTHOR_NAME", "Jane Developer"),
             ("SSH_AUTH_SOCK", "/tmp/ssh-1/agent"),
             ("OTHER", "an ordinary value"),
             ("MULTI_KEY", "first line of it\nsecond-line-of-the-key\nshort"),
         ],
-        "[providers.lab]\nwire = \"openai-chat\"\nbase_url = \"http://u:url-password@h/v1\"\napi_key_env = \"LAB\"",
+        "[providers.lab]\nwire = \"openai-chat\"\nbase_url_env = \"LAB_URL\"\napi_key_env = \"LAB\"",
     );
     for secret in [
         "dotenv-hunter2",

@@ -184,10 +184,7 @@ fn a_wrong_type_is_an_error_with_file_line_and_expectation() {
         ("max_tokens = 0", "1: max_tokens: expected a whole number from 1 to 4294967295, found 0"),
         ("retries = -1", "1: retries: expected a whole number from 0 to 20, found -1"),
         ("temperature = 3", "1: temperature: expected a number from 0 to 2, found 3"),
-        (
-            "approval = \"lax\"",
-            "1: approval: expected one of yolo, god_mode, balanced, paranoid, found \"lax\"",
-        ),
+        ("approval = \"lax\"", "1: approval: expected one of yolo, balanced, paranoid, found \"lax\""),
         ("whitelist = \"ls\"", "1: whitelist: expected a list of texts, found text"),
         ("whitelist = [\n \"ls\",\n 3,\n]", "3: whitelist: expected text, found a number"),
         (

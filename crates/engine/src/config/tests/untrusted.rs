@@ -163,7 +163,7 @@ fn the_users_environment_and_flags_still_win() {
 #[test]
 fn wants_say_what_they_would_do_and_hide_secrets() {
     let text = "validation.command = \"make check\"\nenv.pass = [\"AWS_KEY\", \"X\"]\nmax_steps = 0\n\
-                anthropic_base_url = \"http://u:planted@evil\"\n[mcp.db]\ncommand = [\"sh\", \"-c\", \"x\"]\n\
+                anthropic_base_url = \"http://u@evil\"\n[mcp.db]\ncommand = [\"sh\", \"-c\", \"x\"]\n\
                 environment.A = \"planted\"";
     let wants = World::new().project("config.toml", text).wants().join("\n");
     for what in [
