@@ -195,7 +195,8 @@ impl Weigher<'_> {
             }
             let lent = !write && (self.is_lent(&target.path) || self.is_output(&target.path));
             if !target.inside && !lent && !super::protected::is_harmless_device(&target.path) {
-                findings.push(self.outside(&shown, &target.path));
+                let code = if target.led_out { ReasonCode::SymlinkEscape } else { ReasonCode::PathEscape };
+                findings.push(self.outside(&shown, &target.path, code));
             }
             if write && is_raw_device(&target.path) {
                 findings.push(finding(
@@ -225,7 +226,7 @@ impl Weigher<'_> {
             && path.extension().is_some_and(|kind| kind == "stdout" || kind == "stderr")
     }
 
-    fn outside(&self, text: &str, path: &Path) -> PartFinding {
+    fn outside(&self, text: &str, path: &Path, code: ReasonCode) -> PartFinding {
         let full = path.display().to_string();
         let from_home = self.cx.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
         let from_home = from_home.map(|rest| format!("~/{}", rest.display()));
@@ -238,7 +239,7 @@ impl Weigher<'_> {
             other => self.preset(other),
         };
         let reason = format!("{full} lies outside the workspace");
-        finding(text, level, ReasonCode::PathEscape, &reason, ruling.rule)
+        finding(text, level, code, &reason, ruling.rule)
     }
 
     fn command(&self, command: &str, cwd: &Path, origin: Origin) -> Vec<PartFinding> {
@@ -311,7 +312,7 @@ impl Weigher<'_> {
                     if may_be_anothers_memory(path, text) {
                         findings.push(anothers_memory(text));
                     }
-                    findings.push(self.outside(text, path));
+                    findings.push(self.outside(text, path, ReasonCode::PathEscape));
                 }
                 // Who types a command himself knows what he tells his agents.
                 Concern::Instructions if origin == Origin::Model => {

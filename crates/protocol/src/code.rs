@@ -148,6 +148,8 @@ spelled! {
         // By floors, which no rule lifts.
         Forbidden = "forbidden",
         PathEscape = "path_escape",
+        /// A link of the workspace leads out of it.
+        SymlinkEscape = "symlink_escape",
         ProtectedPath = "protected_path",
         /// It changes what agents are told.
         Instructions = "instructions",
@@ -182,6 +184,7 @@ impl From<ReasonCode> for ToolCode {
             ReasonCode::Internal => Self::Internal,
             ReasonCode::Forbidden => Self::Forbidden,
             ReasonCode::PathEscape => Self::PathEscape,
+            ReasonCode::SymlinkEscape => Self::SymlinkEscape,
             ReasonCode::ProtectedPath => Self::ProtectedPath,
             ReasonCode::TooLarge => Self::TooLarge,
             // These ask and never deny: with nobody to ask, the denial is `approval_required`. A model that got one

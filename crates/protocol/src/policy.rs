@@ -26,6 +26,9 @@ pub struct Target {
     /// Below the workspace root after every link was followed.
     pub inside: bool,
     pub exists: bool,
+    /// Named inside, and led out by a link.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub led_out: bool,
 }
 
 /// What a tool call will do, resolved before anything is judged, shown or run.

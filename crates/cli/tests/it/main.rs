@@ -36,6 +36,7 @@ mod secrets;
 mod servers;
 mod sessions;
 mod signals;
+mod spec;
 mod stdin;
 mod todos;
 mod trust;

@@ -232,9 +232,11 @@ impl Workspace {
 
     /// The same for a path of our own making, which need not be text.
     pub fn locate(&self, path: &Path) -> Result<Target, FileError> {
-        let (path, exists) = follow(&self.files, &self.root.join(path))?;
+        let named = self.root.join(path);
+        let (path, exists) = follow(&self.files, &named)?;
         let inside = path.starts_with(&self.root);
-        Ok(Target { path, inside, exists })
+        let led_out = !inside && written(&named).is_some_and(|path| path.starts_with(&self.root));
+        Ok(Target { path, inside, exists, led_out })
     }
 
     fn absolute(&self, named: &str) -> PathBuf {
@@ -256,6 +258,11 @@ fn begins_with_variable(named: &str) -> bool {
     let name = first.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(first);
     !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
+}
+
+/// Where a path leads by its words alone.
+fn written(path: &Path) -> Option<PathBuf> {
+    zdx_guard::follow(PathBuf::from("/"), path, |_| Ok::<_, std::convert::Infallible>(None)).ok()?
 }
 
 /// The link-free path and whether it exists.

@@ -77,9 +77,9 @@ impl Tool for Edit {
         // Of text that is not found, a mask in it is the likeliest reason.
         let mut added = replacement.old.contains(MASK) || replacement.new.contains(MASK);
         let (preview, doomed) = match content.map(|content| (replacement.apply(&content), content)) {
-            Ok((Ok((edited, _)), content)) => {
-                added = adds_mask(content.as_bytes(), edited.as_bytes());
-                let change = LineChange::between(content.as_bytes(), edited.as_bytes());
+            Ok((Ok(Edited { text, .. }), content)) => {
+                added = adds_mask(content.as_bytes(), text.as_bytes());
+                let change = LineChange::between(content.as_bytes(), text.as_bytes());
                 (change.preview(&target.path, Operation::Updated), None)
             }
             Ok((Err(fault), _)) => (Preview::None, Some(fault.plainly(&target, &replacement))),
@@ -127,21 +127,34 @@ fn edit(
     if before != Some(digest(&content)) {
         return Err(changed_since(&target.path));
     }
-    let (edited, count) =
+    let Edited { text, count, crlf } =
         replacement.apply(&content).map_err(|fault| fault.helpfully(target, replacement, &content))?;
-    workspace.replace(target, edited.as_bytes()).map_err(FileError::not_written)?;
-    let written = workspace.read_file(target, edited.len() as u64);
-    if !written.is_ok_and(|written| written == edited.as_bytes()) {
+    workspace.replace(target, text.as_bytes()).map_err(FileError::not_written)?;
+    let written = workspace.read_file(target, text.len() as u64);
+    if !written.is_ok_and(|written| written == text.as_bytes()) {
         let message = format!("{} does not hold what was written: read it again", target.path.display());
         return Err(ToolError::new(ToolCode::WriteError, message));
     }
-    let change = LineChange::between(content.as_bytes(), edited.as_bytes());
-    Ok(json!({
+    let change = LineChange::between(content.as_bytes(), text.as_bytes());
+    let mut data = json!({
         "path": target.path.to_string_lossy(),
         "replacements": count,
         "additions": change.additions,
         "deletions": change.deletions,
-    }))
+    });
+    if crlf {
+        data["note"] =
+            json!("the lines of this file end with CRLF: `old` was found so, and `new` was written so");
+    }
+    Ok(data)
+}
+
+/// A file's content after the replacement.
+struct Edited {
+    text: String,
+    count: usize,
+    /// By the file's own line ends, not those of `old`.
+    crlf: bool,
 }
 
 enum Fault {
@@ -151,22 +164,24 @@ enum Fault {
 
 impl Replacement {
     /// Exact bytes first. A file with CRLF line ends may be named with plain ones, and then gets its own back.
-    fn apply(&self, content: &str) -> Result<(String, usize), Fault> {
+    fn apply(&self, content: &str) -> Result<Edited, Fault> {
         let mut pair = (Cow::Borrowed(&*self.old), Cow::Borrowed(&*self.new));
         let mut count = content.matches(&*pair.0).count();
-        if count == 0 && self.old.contains('\n') && !self.old.contains('\r') && content.contains("\r\n") {
-            pair = (crlf(&self.old).into(), crlf(&self.new).into());
+        let crlf =
+            count == 0 && self.old.contains('\n') && !self.old.contains('\r') && content.contains("\r\n");
+        if crlf {
+            pair = (with_crlf(&self.old).into(), with_crlf(&self.new).into());
             count = content.matches(&*pair.0).count();
         }
         match count {
             0 => Err(Fault::NotFound),
             _ if count as u64 != self.expected => Err(Fault::Count(count)),
-            _ => Ok((content.replace(&*pair.0, &pair.1), count)),
+            _ => Ok(Edited { text: content.replace(&*pair.0, &pair.1), count, crlf }),
         }
     }
 }
 
-fn crlf(text: &str) -> String {
+fn with_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 

@@ -24,7 +24,7 @@ fn run(command: &str, cx: &PolicyContext) -> Verdict {
 
 fn write(path: &str, cx: &PolicyContext) -> Verdict {
     let path = PathBuf::from(path);
-    let target = Target { inside: path.starts_with("/w"), exists: false, path };
+    let target = Target { inside: path.starts_with("/w"), exists: false, led_out: false, path };
     judge(&Action::Write { tool: "write".to_owned(), targets: vec![target] }, cx)
 }
 
@@ -400,7 +400,7 @@ fn what_agents_are_told_is_asked_about_in_every_preset() {
 #[test]
 fn what_lies_in_a_lent_folder_may_be_read_and_nothing_more() {
     let cx = PolicyContext { lent: Arc::from(["/home/me/skills/a".into()]), ..cx(Approval::Balanced) };
-    let target = |path: &str| Target { path: path.into(), inside: false, exists: true };
+    let target = |path: &str| Target { path: path.into(), inside: false, exists: true, led_out: false };
     let read =
         |path: &str| judge(&Action::Read { tool: "read".to_owned(), targets: vec![target(path)] }, &cx);
     assert_eq!(read("/home/me/skills/a/scripts/x.sh"), Verdict::Allow);

@@ -75,7 +75,7 @@ pub(crate) fn denied(reason: Reason, instead: Option<String>, cx: &PolicyContext
         (ReasonCode::Denied, Some(_)) if instead.is_some() => {
             format!("; {}", instead.unwrap_or_default())
         }
-        (ReasonCode::PathEscape, _) => format!(
+        (ReasonCode::PathEscape | ReasonCode::SymlinkEscape, _) => format!(
             "; stay inside {}, or allow the path with `external_directory` in the configuration",
             cx.root.display()
         ),

@@ -42,8 +42,8 @@ fn spellings_are_those_of_the_contract() {
     let words: Vec<&str> = ReasonCode::ALL.iter().map(ReasonCode::as_str).collect();
     assert_eq!(
         words.join(" "),
-        "allowed approval_required denied internal forbidden path_escape protected_path instructions listed_command \
-         destructive overwrite helper opaque unreadable hidden_characters too_large too_deep"
+        "allowed approval_required denied internal forbidden path_escape symlink_escape protected_path instructions \
+         listed_command destructive overwrite helper opaque unreadable hidden_characters too_large too_deep"
     );
 }
 

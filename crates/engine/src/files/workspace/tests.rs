@@ -143,7 +143,8 @@ fn a_failed_write_leaves_nothing() {
     let place = place();
     let target = place.workspace.resolve("sub").unwrap();
     assert_eq!(place.workspace.replace(&target, b"x").unwrap_err().code(), ToolCode::NotRegular);
-    let target = Target { path: place.root.join("sub/file/below"), inside: true, exists: false };
+    let target =
+        Target { path: place.root.join("sub/file/below"), inside: true, exists: false, led_out: false };
     assert_eq!(place.workspace.replace(&target, b"x").unwrap_err().code(), ToolCode::MkdirError);
     assert_eq!(leftovers(&place.root), 0);
     assert_eq!(leftovers(&place.root.join("sub")), 0);

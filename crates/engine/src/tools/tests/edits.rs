@@ -48,6 +48,16 @@ fn everything_else_stays_byte_for_byte() {
 }
 
 #[test]
+fn a_match_by_the_files_own_line_ends_says_so() {
+    let desk = Desk::with(&[("f", "a\r\nb\r\nc\n")]);
+    let edit = |old: &str, new: &str| desk.ok("edit", json!({"path": "f", "old": old, "new": new}));
+    assert_eq!(edit("c\n", "C\n").get("note"), None);
+    let note = edit("a\nb\n", "x\ny\n")["note"].clone();
+    assert!(note.as_str().unwrap().contains("CRLF"), "{note}");
+    assert_eq!(desk.content("f"), "x\r\ny\r\nC\n");
+}
+
+#[test]
 fn the_count_must_be_as_expected() {
     let desk = Desk::with(&[("f", "aaaa\nb\naa\n")]);
     let edit =

@@ -77,7 +77,7 @@ fn a_change_shows_its_diff() {
         tool: "edit".to_owned(),
         action: Action::Write {
             tool: "write".to_owned(),
-            targets: vec![Target { path: "/etc/motd".into(), inside: false, exists: true }],
+            targets: vec![Target { path: "/etc/motd".into(), inside: false, exists: true, led_out: false }],
         },
         preview: Preview::Change {
             path: "motd".into(),
@@ -110,7 +110,7 @@ fn a_file_of_the_workspace_is_named_from_there_and_once() {
     let request = ApprovalRequest {
         action: Action::Write {
             tool: "write".to_owned(),
-            targets: vec![Target { path: path.clone(), inside: true, exists: true }],
+            targets: vec![Target { path: path.clone(), inside: true, exists: true, led_out: false }],
         },
         preview: Preview::Change {
             path,
