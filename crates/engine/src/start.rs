@@ -150,9 +150,16 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     };
     policy.rules = Arc::clone(&persona.rules);
     let explicit_model = configured.explicit_model();
-    let (chosen, loan) =
-        choose_model(&picker, &client, &persona, &setup, &opened, explicit_model.as_deref(), carried.as_ref())
-            .await?;
+    let (chosen, loan) = choose_model(
+        &picker,
+        &client,
+        &persona,
+        &setup,
+        &opened,
+        explicit_model.as_deref(),
+        carried.as_ref(),
+    )
+    .await?;
     let skills = Arc::new(library.skills);
     let lent = opened.lent(&skills);
 

@@ -76,6 +76,19 @@ fn is_lenient(action: &Action, cx: &PolicyContext) -> bool {
     cx.approval == Approval::Yolo || matches!(action, Action::Command { origin: Origin::User, .. })
 }
 
+/// Who wants it.
+fn asked_by(action: &Action) -> Origin {
+    match action {
+        Action::Command { origin, .. } => *origin,
+        Action::Read { .. }
+        | Action::Write { .. }
+        | Action::Mcp { .. }
+        | Action::Skill { .. }
+        | Action::Task { .. }
+        | Action::Todo => Origin::Model,
+    }
+}
+
 /// What agents are told is at least asked about, in every preset.
 pub(crate) const STEERS_AGENTS: &str =
     "it changes what agents are told, which is at least asked about, whatever rules say";
@@ -111,7 +124,7 @@ impl Weigher<'_> {
             Level::Ask if cx.allow_dangerous && only_instructions(findings) => Verdict::Allow,
             Level::Ask | Level::Confirm => {
                 let instead = self.instead(findings, level);
-                Verdict::Deny(words::unanswered(reason, findings, level, instead))
+                Verdict::Deny(words::unanswered(reason, findings, level, instead, asked_by(action)))
             }
         }
     }

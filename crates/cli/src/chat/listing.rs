@@ -14,7 +14,8 @@ use crate::words::trust::listed;
 
 pub fn lines(reply: &Reply, home: Option<&Path>) -> Vec<String> {
     let lines = match reply {
-        Reply::Agents(agents) => agents.iter().map(agent).collect(),
+        // Those that only work for others cannot be chosen.
+        Reply::Agents(agents) => agents.iter().filter(|agent| agent.primary).map(agent).collect(),
         Reply::Skills(skills) => skills.iter().map(|skill| named("", skill)).collect(),
         Reply::Commands(commands) => commands.iter().map(|command| named("/", command)).collect(),
         Reply::Models(models) => models.iter().map(|model| model.name.clone()).collect(),

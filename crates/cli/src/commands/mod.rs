@@ -41,6 +41,12 @@ pub fn warn(settings: &Settings, notices: &[String]) {
     }
 }
 
+/// What is to be said of the result itself, on stderr: that there is none, what became of it.
+pub fn say(settings: &Settings, text: &str) {
+    // Nobody can be told that stderr does not work.
+    let _ = write_all(rustix::stdio::stderr(), format!("{}\n", settings.terminal.fit(text)).as_bytes());
+}
+
 pub fn completions(shell: clap_complete::Shell) -> Result<Ending, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "zdx", &mut script);

@@ -7,7 +7,7 @@ use zdx_engine::{Configured, Project, TrustEntry};
 use zdx_protocol::Standing;
 use zdx_protocol::display::{format, plain};
 
-use super::{json_line, print, warn};
+use super::{json_line, print, say, warn};
 use crate::args::Format;
 use crate::exit::{Ending, Failure, reason};
 use crate::output::write_all;
@@ -93,10 +93,6 @@ fn ask(settings: &Settings) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn say(settings: &Settings, text: &str) {
-    let _ = write_all(rustix::stdio::stderr(), format!("{}\n", settings.terminal.fit(text)).as_bytes());
-}
-
 fn revoke(settings: &Settings) -> Result<Ending, Failure> {
     let folder = format::path(&settings.root, settings.paths.home());
     let was_trusted = settings.trust_store().revoke(&settings.root).map_err(Failure::runtime)?;
@@ -107,6 +103,9 @@ fn revoke(settings: &Settings) -> Result<Ending, Failure> {
 
 fn list(settings: &Settings) -> Result<Ending, Failure> {
     let entries = settings.trust_store().list().map_err(Failure::runtime)?;
+    if entries.is_empty() {
+        say(settings, "no folder is trusted; `zdx trust` in a folder shows what it wants");
+    }
     let text: String = entries
         .iter()
         .map(|entry| {

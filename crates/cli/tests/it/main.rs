@@ -43,6 +43,7 @@ mod trust;
 mod turns;
 mod usage;
 mod walls;
+mod words;
 mod workbench;
 
 use std::time::Duration;

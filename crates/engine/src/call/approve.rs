@@ -287,10 +287,8 @@ async fn settle(
     match decision {
         Decision::AllowOnce | Decision::AllowAlways { .. } => Asked::Allowed,
         Decision::Deny { word } => {
-            let said = word.map_or_else(
-                || "the user said no; go on without it, or ask what to do instead".to_owned(),
-                |word| format!("the user said no: {word}"),
-            );
+            let said = word
+                .map_or_else(|| "the user said no".to_owned(), |word| format!("the user said no: {word}"));
             Asked::Rejected(ToolError::new(ToolCode::Rejected, said))
         }
     }

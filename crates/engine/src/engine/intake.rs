@@ -57,6 +57,14 @@ impl Engine {
                     let message = "commands get nothing from stdin: what came there was left out".to_owned();
                     self.emit.notice(NoticeLevel::Warning, message).await;
                 }
+                if only_changes_folder(&command) {
+                    let message = format!(
+                        "cd does nothing by itself: each command starts in {}; use it as in !cd DIR && make",
+                        self.calls.tools.workspace.root().display()
+                    );
+                    self.emit.notice(NoticeLevel::Info, message).await;
+                    return Work::Done(empty_summary(Outcome::Completed));
+                }
                 Work::Shell { typed: prompt.typed().to_owned(), command }
             }
             Input::Agent(name) => {
@@ -184,6 +192,11 @@ impl Engine {
         let event = Event::Error { command: None, kind: ErrorKind::Config, message, details: None };
         self.emit.emit(event).await;
     }
+}
+
+/// `cd`, with nothing behind it that would find itself in another folder.
+fn only_changes_folder(command: &str) -> bool {
+    command.split_whitespace().next() == Some("cd") && !command.contains(['&', ';', '|', '\n'])
 }
 
 pub(super) fn empty_summary(outcome: Outcome) -> TurnSummary {

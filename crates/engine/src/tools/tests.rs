@@ -118,7 +118,7 @@ fn what_is_judged_is_what_the_path_really_is() {
     symlink("/etc", desk.path("etc")).unwrap();
     let action = |tool: &str, input| desk.prepare(tool, input).unwrap().action;
     let target =
-        |path: PathBuf, inside, exists| vec![zdx_protocol::Target { path, inside, exists, led_out: false }];
+        |path: PathBuf, inside, exists| vec![zdx_protocol::Target { path, inside, exists, led_out: !inside }];
     assert_eq!(
         action("read", json!({"path": "link"})),
         Action::Read { tool: "read".into(), targets: target(desk.path("file"), true, true) }

@@ -181,7 +181,7 @@ pub(crate) struct Changed {
 /// Files below the root that changed at or after a time: by content, mode or name, whatever was done to their times. What
 /// is ignored stays unseen.
 pub(crate) fn changed_since(workspace: &Workspace, since: Timestamp) -> Changed {
-    let whole = Target { path: workspace.root().to_owned(), inside: true, exists: true };
+    let whole = Target { path: workspace.root().to_owned(), inside: true, exists: true, led_out: false };
     let (stop, seen, files) = (CancellationToken::new(), AtomicU64::new(0), Mutex::new(Vec::new()));
     let until = Instant::now() + LONGEST_LOOK;
     let unreadable = Tree::new(workspace, &whole, true).walk(&stop, || {

@@ -54,6 +54,7 @@ fn tool_for(finding: &PartFinding) -> Option<&'static ToolFacts> {
         ReasonCode::Allowed
         | ReasonCode::Internal
         | ReasonCode::PathEscape
+        | ReasonCode::SymlinkEscape
         | ReasonCode::ProtectedPath
         | ReasonCode::Instructions
         | ReasonCode::Forbidden

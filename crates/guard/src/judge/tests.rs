@@ -124,7 +124,7 @@ fn every_reason_for_a_verdict_is_named_once_and_not_too_many() {
         ),
         (
             "sudo ls; cat /etc/passwd",
-            "sudo acts as another user; /etc/passwd lies outside the workspace; no setting lifts this for a model: find another way, or have a person run it",
+            "sudo acts as another user; /etc/passwd lies outside the workspace; no setting lifts this for a model; only a person may run it",
         ),
         (
             "cat /etc/passwd",

@@ -1,7 +1,7 @@
 //! What a decision says: every reason for it, and the way on for whoever reads it, a person or a model.
 //! Decides nothing.
 
-use zdx_protocol::{Level, Reason, ReasonCode};
+use zdx_protocol::{Level, Origin, Reason, ReasonCode};
 
 use super::PartFinding;
 use crate::PolicyContext;
@@ -80,7 +80,7 @@ pub(crate) fn denied(reason: Reason, instead: Option<String>, cx: &PolicyContext
             cx.root.display()
         ),
         (ReasonCode::Forbidden, _) => {
-            "; no setting lifts this for a model: find another way, or have a person run it".to_owned()
+            "; no setting lifts this for a model; only a person may run it".to_owned()
         }
         (ReasonCode::Denied, Some(_)) => "; only a change of the configuration lifts this".to_owned(),
         (ReasonCode::Denied, None)
@@ -105,19 +105,20 @@ pub(crate) fn denied(reason: Reason, instead: Option<String>, cx: &PolicyContext
     Reason { message: reason.message + &way_out, ..reason }
 }
 
-/// A question that nobody is there to answer.
+/// A question that nobody is there to answer. Who typed the command himself is not told what a model should do instead.
 pub(crate) fn unanswered(
     reason: Reason,
     findings: &[PartFinding],
     level: Level,
     instead: Option<String>,
+    origin: Origin,
 ) -> Reason {
     let all = |codes: &[ReasonCode]| {
         let mut equals = findings.iter().filter(|finding| finding.verdict == level);
         equals.all(|finding| codes.contains(&finding.code))
     };
     let way_out = match level {
-        Level::Confirm if all(&[ReasonCode::Opaque, ReasonCode::Unreadable]) => {
+        Level::Confirm if origin == Origin::Model && all(&[ReasonCode::Opaque, ReasonCode::Unreadable]) => {
             "write the command out plainly; or run interactively, or pass --allow-dangerous"
         }
         Level::Confirm => {
@@ -130,7 +131,8 @@ pub(crate) fn unanswered(
             "nobody can be asked here: run interactively, pass --yolo, or allow it in the configuration"
         }
     };
-    let instead = instead.map(|tool| format!("{tool}; ")).unwrap_or_default();
+    let instead =
+        instead.filter(|_| origin == Origin::Model).map(|tool| format!("{tool}; ")).unwrap_or_default();
     Reason {
         code: ReasonCode::ApprovalRequired,
         message: format!("{}; {instead}{way_out}", reason.message),

@@ -8,7 +8,7 @@ use zdx_protocol::display::approval::{grant_words, names_grant};
 use zdx_protocol::display::format;
 
 use crate::args::Format;
-use crate::commands::{json_line, print, warn};
+use crate::commands::{json_line, print, say};
 use crate::exit::{Ending, Failure};
 use crate::settings::Settings;
 
@@ -60,9 +60,9 @@ fn take_back(
 }
 
 fn list(settings: &Settings, projects: &[Project], everywhere: bool) -> Result<Ending, Failure> {
-    if projects.is_empty() && settings.terminal.stderr {
+    if projects.is_empty() {
         let place = if everywhere { "any project" } else { "this project; --everywhere lists all of them" };
-        warn(settings, &[format!("nothing was granted for good in {place}")]);
+        say(settings, &format!("nothing was granted for good in {place}"));
     }
     let mut text = String::new();
     for (root, grants) in projects {

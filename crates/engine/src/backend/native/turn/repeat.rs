@@ -59,7 +59,7 @@ impl Streak {
     /// The result with a word about the repetition, for the model to read.
     pub(super) fn annotate(&self, output: ToolOutput) -> ToolOutput {
         let note = format!(
-            "this is call {} in a row with the same input and the same result; do something else or finish",
+            "call {} in a row with the same input and the same result: once more will not change it",
             self.count
         );
         match output {
