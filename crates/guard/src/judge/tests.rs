@@ -263,7 +263,7 @@ fn all_edits_are_those_of_plain_files_in_the_workspace() {
         ("/home/me/x", Level::Deny),
     ] {
         assert_eq!(write(path, &cx).level(), expected, "{path}");
-        let target = Target { path: path.into(), inside: path.starts_with("/w"), exists: false };
+        let target = Target { path: path.into(), inside: path.starts_with("/w"), exists: false, led_out: false };
         let action = Action::Write { tool: "patch".to_owned(), targets: vec![target] };
         let offered = wider_grant(&action, &PolicyContext { grants: Arc::default(), ..cx.clone() });
         assert_eq!(offered.is_some(), expected == Level::Allow, "{path}");
@@ -324,7 +324,7 @@ fn the_insides_of_other_processes_are_confirmed_in_every_preset() {
         }
         assert!(run("cat /proc/cpuinfo", &cx).level() < Level::Confirm);
         let read = |tool: &str, path: &str| {
-            let target = Target { path: path.into(), inside: false, exists: true };
+            let target = Target { path: path.into(), inside: false, exists: true, led_out: false };
             judge(&Action::Read { tool: tool.to_owned(), targets: vec![target] }, &cx).level()
         };
         assert_eq!(read("read", "/proc/77/environ"), Level::Confirm);

@@ -252,7 +252,7 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
 
 #[test]
 fn all_edits_are_offered_for_the_session_alone() {
-    let target = Target { path: "/home/u/work/a".into(), inside: true, exists: true };
+    let target = Target { path: "/home/u/work/a".into(), inside: true, exists: true, led_out: false };
     let request = ApprovalRequest {
         action: Action::Write { tool: "write".to_owned(), targets: vec![target] },
         preview: Preview::None,
