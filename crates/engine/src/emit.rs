@@ -9,7 +9,7 @@ use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Event, NoticeLevel, Record, Transcript, record};
 
 use crate::logbook::Logbook;
-use crate::secrets::{self, Masked};
+use crate::secrets::{self, LiveMasks, Masked};
 use crate::session::SessionLog;
 
 /// Shared by everything that works for a session: whoever holds one may tell what happens, also while a turn streams.
@@ -30,6 +30,8 @@ struct Shared {
 struct Books {
     log: SessionLog,
     logbook: Option<Logbook>,
+    /// What streams, and may be the start of a secret.
+    live: LiveMasks,
 }
 
 /// What is still to be said after an event.
@@ -43,8 +45,8 @@ impl Emitter {
         events: mpsc::Sender<Event>,
         logbook: Option<Logbook>,
     ) -> Self {
-        let (transcript, books) = (Mutex::new(transcript), Mutex::new(Books { log, logbook }));
-        Self { shared: Arc::new(Shared { redactor, transcript, books, events }) }
+        let books = Mutex::new(Books { log, logbook, live: LiveMasks::default() });
+        Self { shared: Arc::new(Shared { redactor, transcript: Mutex::new(transcript), books, events }) }
     }
 
     /// Whether a text holds something that must not be written.
@@ -62,6 +64,12 @@ impl Emitter {
     }
 
     pub async fn emit(&self, event: Event) {
+        let held = self.books().live.release(&self.shared.redactor, &event);
+        for held in held {
+            if let Ok(place) = self.shared.events.reserve().await {
+                place.send(held);
+            }
+        }
         // A place in the queue first. A front end that is gone has also closed its commands: the engine ends by that, not
         // here, and what is to be saved is saved.
         let place = self.shared.events.reserve().await.ok();
@@ -75,6 +83,9 @@ impl Emitter {
     fn settle(&self, mut event: Event, place: Option<mpsc::Permit<'_, Event>>) -> Remarks {
         let mut remarks = Vec::new();
         let mut books = self.books();
+        if !books.live.pass(&self.shared.redactor, &mut event) {
+            return remarks;
+        }
         let masked = secrets::mask(&self.shared.redactor, &mut event);
         let ts = record::now();
         if let Some(record) = event.record(ts) {

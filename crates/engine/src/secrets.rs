@@ -10,8 +10,11 @@ use zdx_protocol::record::ShellEnd;
 use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, names_secret_value};
 use zdx_protocol::{CheckResult, Decision, Event, Message, Part, Preview, Reasoning, Role, ToolOutput};
 
+pub(crate) use self::live::LiveMasks;
 use crate::config::{Config, password};
 use crate::paths::{Env, read_regular};
+
+mod live;
 
 /// What tools of all kinds look for in a folder.
 const DOTENV: [&str; 9] = [
@@ -78,8 +81,8 @@ pub(crate) enum Masked {
     Else,
 }
 
-/// Masks what will be saved or shown as final. Deltas and progress are for the screen alone, and a question must show
-/// exactly what would run.
+/// Masks what will be saved or shown as final. What streams was masked on its way here ([`LiveMasks`]), and a question
+/// must show exactly what would run.
 pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
     let text = |text: &mut String| match redactor.redact(text) {
         Cow::Borrowed(_) => false,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use zdx_testkit::{ModelServer, Reply, Zdx};
 
 use crate::{SOON, place};
@@ -106,6 +106,56 @@ fn a_planted_secret_is_in_no_file() {
         assert_eq!(zdx.read("out.txt"), format!("made {}", all()));
         // What no secret is stays readable.
         assert!(out.records_of("tool_result")[1].to_string().contains("ap-southeast-1"));
+    }
+}
+
+/// The pieces of one stream, joined.
+fn streamed(events: &[Value], kind: &str, field: &str) -> String {
+    events.iter().filter(|event| event["type"] == kind).filter_map(|event| event[field].as_str()).collect()
+}
+
+#[test]
+fn what_streams_is_masked_however_it_is_split() {
+    let pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc1\n-----END RSA PRIVATE KEY-----";
+    let said = format!(
+        "I say {} and sk-ab\u{1b}[31mcd0123456789ef\u{1b}[0m, {pem}. DB_PASSWORD=hunter2x1 no sk-learn, p",
+        all()
+    );
+    let masks = ["[redacted]"; PLANTED.len()].join(" | ");
+    let masked = format!(
+        "I say {masks} and [redacted]\u{1b}[31m\u{1b}[0m, [redacted]. DB_PASSWORD=[redacted] no sk-learn, p"
+    );
+    let shown = format!("start {masks} end\n[redacted]\u{1b}[31m ghp\n");
+    let command = "cat notes.txt; printf 'plan\\033[31mted-api-'; printf 'key-0d9f ghp'; echo";
+    for format in ["json", "text"] {
+        let server = ModelServer::start();
+        let letters = || said.chars().map(String::from);
+        let thought =
+            letters().fold(Reply::chat(), |reply, letter| reply.delta(json!({"reasoning_content": letter})));
+        server.push(thought.text_deltas(letters()).tool_call("c1", "bash", json!({ "command": command })));
+        server.push(Reply::chat().text_deltas(["it ends with gh", "p_"]));
+        let zdx = with_secrets(&server, false);
+        let out = zdx.run(["exec", "--format", format, "-p", "go"]).success();
+        for secret in PLANTED {
+            assert!(!out.stdout.contains(secret), "{secret} in {}", out.stdout);
+        }
+        if format == "text" {
+            assert_eq!(out.stdout, format!("{masked}\nit ends with ghp_\n"));
+            continue;
+        }
+        let events = out.json_lines();
+        assert_eq!(streamed(&events, "assistant_delta", "text"), format!("{masked}it ends with ghp_"));
+        assert_eq!(streamed(&events, "reasoning_delta", "text"), masked);
+        assert_eq!(streamed(&events, "tool_progress", "chunk"), shown);
+        let result = events.iter().find(|event| event["type"] == "tool_finished").unwrap();
+        assert_eq!(result["result"]["data"]["stdout"], shown);
+        // What was held back comes before what ends its block.
+        let place = |found: &dyn Fn(&Value) -> bool| events.iter().rposition(found).unwrap();
+        let last = place(&|event| event["type"] == "assistant_delta");
+        assert_eq!(events[last]["text"], "ghp_");
+        assert!(last < place(&|event| event["type"] == "assistant_final"));
+        let finished = place(&|event| event["type"] == "tool_finished");
+        assert!(place(&|event| event["type"] == "tool_progress") < finished);
     }
 }
 

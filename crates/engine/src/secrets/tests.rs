@@ -160,3 +160,51 @@ fn a_mask_counts_as_shown_wherever_a_model_was_told_it() {
         );
     }
 }
+
+#[test]
+fn each_call_and_each_kind_of_text_streams_for_itself() {
+    let redactor = Redactor::new(["planted-secret"]).unwrap();
+    let mut live = LiveMasks::default();
+    let progress = |id: &str, chunk: &str| Event::ToolProgress { id: id.into(), chunk: chunk.into() };
+    let finished = |id: &str| Event::ToolFinished {
+        id: id.into(),
+        name: "bash".into(),
+        origin: zdx_protocol::CallOrigin::Model,
+        result: ToolOutput::Ok(json!({})),
+        diff: None,
+        duration_ms: 0,
+    };
+    let mut told = Vec::new();
+    for mut event in [
+        Event::ReasoningDelta { text: "think planted-".into() },
+        Event::AssistantDelta { text: "say planted-".into() },
+        progress("a", "1 planted-"),
+        progress("b", "2 planted-"),
+        Event::AssistantDelta { text: "secret, pl".into() },
+        progress("a", "secret"),
+        progress("b", "x p"),
+        finished("b"),
+        Event::AssistantFinal { text: "say planted-secret, pl".into(), partial: false },
+    ] {
+        let held = live.release(&redactor, &event);
+        told.extend(held);
+        if live.pass(&redactor, &mut event) {
+            told.push(event);
+        }
+    }
+    let expected = [
+        Event::ReasoningDelta { text: "think ".into() },
+        Event::ReasoningDelta { text: "planted-".into() },
+        Event::AssistantDelta { text: "say ".into() },
+        progress("a", "1 "),
+        progress("b", "2 "),
+        Event::AssistantDelta { text: "[redacted], ".into() },
+        progress("a", "[redacted]"),
+        progress("b", "planted-x "),
+        progress("b", "p"),
+        finished("b"),
+        Event::AssistantDelta { text: "pl".into() },
+        Event::AssistantFinal { text: "say planted-secret, pl".into(), partial: false },
+    ];
+    assert_eq!(format!("{told:?}"), format!("{expected:?}"));
+}

@@ -6,12 +6,9 @@ use super::shapes::run;
 /// The length of an assigned value that is a secret; none when it refers to one kept elsewhere, stands in for one, or is
 /// code or JSON around it.
 pub(super) fn assigned(value: &str, quoted: bool) -> usize {
-    let ends =
-        |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'(' | b'[');
-    let length = run(value, |byte| !ends(byte));
+    let length = run(value, is_value);
     let called = value[length..].starts_with(['(', '[']);
-    let operator =
-        value.starts_with(['$', '<', '>', '{', '*', '%', ',', ':', '}', ']', '=', '!', '&', '|', '?']);
+    let operator = is_operator(value);
     // What closes a call or ends a statement is no part of the value.
     let literal = value[..length].trim_end_matches([',', ';', ')', '}', ']', '>']);
     if called || operator || !is_random(literal) || is_placeholder(literal) || (!quoted && is_code(literal)) {
@@ -19,6 +16,16 @@ pub(super) fn assigned(value: &str, quoted: bool) -> usize {
     } else {
         literal.len()
     }
+}
+
+/// Whether this may stand in a value, rather than end it.
+pub(super) fn is_value(byte: u8) -> bool {
+    !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'(' | b'[')
+}
+
+/// `KEY==x`, `KEY=$X`, `KEY=<your key>`: nothing is assigned here, or a reference.
+pub(super) fn is_operator(value: &str) -> bool {
+    value.starts_with(['$', '<', '>', '{', '*', '%', ',', ':', '}', ']', '=', '!', '&', '|', '?'])
 }
 
 /// Words alone are names of things; keys, tokens and passwords hold digits. Those that do not are known by their value.

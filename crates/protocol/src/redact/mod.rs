@@ -2,7 +2,11 @@
 //! Masks known values and what has the shape of a token; never decides what is written.
 
 mod assigned;
+mod codes;
+mod inside;
+mod live;
 mod shapes;
+mod starts;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -15,7 +19,10 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Map, Value};
 
 use assigned::is_filler;
+use codes::{Codes, Piece};
+pub use live::LiveMask;
 use shapes::Shapes;
+use starts::Starts;
 pub use stream::RedactStream;
 
 pub const MASK: &str = "[redacted]";
@@ -29,6 +36,7 @@ pub struct RedactError(#[from] aho_corasick::BuildError);
 
 pub struct Redactor {
     known: AhoCorasick,
+    known_starts: Starts,
     shapes: Shapes,
 }
 
@@ -52,21 +60,35 @@ impl Redactor {
         }
         known.sort_unstable();
         known.dedup();
-        let known = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(known)?;
-        Ok(Self { known, shapes: Shapes::new()? })
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&known)?;
+        Ok(Self { known: automaton, known_starts: Starts::new(known), shapes: Shapes::new()? })
     }
 
     /// Borrowed when there is nothing to mask. A line of JSON stays JSON, but [`Redactor::redact_value`] sees
-    /// through its escapes.
+    /// through its escapes. Colours do not hide a secret.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let known = mask(text, self.known.find_iter(text).map(|found| found.range()));
-        match known {
-            Cow::Borrowed(text) => mask(text, self.shapes.find_iter(text)),
+        let masked = match known {
+            Cow::Borrowed(text) => mask(text, self.shapes.find_iter(text, |_| false)),
             Cow::Owned(text) => {
-                let masked = mask(&text, self.shapes.find_iter(&text)).into_owned();
+                let masked = mask(&text, self.shapes.find_iter(&text, |_| false)).into_owned();
                 Cow::Owned(masked)
             }
+        };
+        match Codes::begin_in(&masked).then(|| self.redact_seen(&masked)).flatten() {
+            Some(seen) => Cow::Owned(seen),
+            None => masked,
         }
+    }
+
+    /// Text as a terminal shows it; none when there is nothing to mask.
+    fn redact_seen(&self, text: &str) -> Option<String> {
+        let seen = Codes::default().part(text);
+        let known: Vec<_> = self.known.find_iter(&seen.text).map(|found| found.range()).collect();
+        let masked = !known.is_empty();
+        let seen = seen.mask(known);
+        let shaped: Vec<_> = self.shapes.find_iter(&seen.text, |at| seen.coded(at)).collect();
+        (masked || !shaped.is_empty()).then(|| seen.mask(shaped).weave())
     }
 
     /// Masks every string in a JSON value, keys of objects too. Says whether anything was masked.
@@ -88,13 +110,23 @@ impl Redactor {
         }
     }
 
-    /// Where the secret begins that lies on both sides of `at`, if there is one.
+    /// Where the secret, or the colour, begins that lies on both sides of `at`, if there is one.
     fn secret_across(&self, text: &str, at: usize) -> Option<usize> {
-        let known = self.known.find_iter(text).map(|found| found.range());
-        let found = known.take_while(|range| range.start < at).chain(
-            // Shapes are found anew after each other's end, so they are looked for on their own.
-            self.shapes.find_iter(text).take_while(|range| range.start < at),
-        );
+        let plain = self.across(&Piece::from(text.to_owned()), at);
+        if !Codes::begin_in(text) {
+            return plain;
+        }
+        let seen = Codes::default().part(text);
+        let code = seen.woven_codes().find(|code| code.start < at && at < code.end);
+        plain.into_iter().chain(self.across(&seen, at)).chain(code.map(|code| code.start)).min()
+    }
+
+    fn across(&self, seen: &Piece, at: usize) -> Option<usize> {
+        let known = self.known.find_iter(&seen.text).map(|found| seen.woven(found.range()));
+        // Shapes are found anew after each other's end, so they are looked for on their own.
+        let shaped = self.shapes.find_iter(&seen.text, |at| seen.coded(at)).map(|range| seen.woven(range));
+        let before = |range: &Range<usize>| range.start < at;
+        let found = known.take_while(before).chain(shaped.take_while(before));
         found.filter(|range| range.end > at).map(|range| range.start).min()
     }
 

@@ -20,6 +20,10 @@ impl RedactStream {
         Self { redactor, held: Vec::new() }
     }
 
+    pub fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.redactor)
+    }
+
     /// Takes the next piece and gives what can be told by now, often nothing.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);

@@ -105,7 +105,7 @@ impl Capture {
     }
 
     fn new(spill: Spill, mask: RedactStream, progress: Option<mpsc::Sender<String>>) -> Self {
-        let progress = progress.map(Progress::new);
+        let progress = progress.map(|to| Progress::new(to, mask.redactor()));
         Self { head: Vec::new(), tail: Vec::new(), total: 0, nul: false, spill, mask, progress }
     }
 

@@ -1,7 +1,11 @@
 //! Output for the screen while it comes. Never waits while it does: what nobody takes in time is left out, with a word about
-//! how much that was, and the end of it is always told.
+//! how much that was, and the end of it is always told. Secrets are masked here, before anything is left out or another
+//! stream's output comes between: behind that, half of one is not known for what it is.
+
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use zdx_protocol::redact::{LiveMask, Redactor};
 
 use crate::files::text::{after_cut, decode, unfinished};
 
@@ -16,18 +20,22 @@ pub(super) struct Progress {
     missed: usize,
     /// What was told so far ends a line.
     at_margin: bool,
+    redactor: Arc<Redactor>,
+    mask: LiveMask,
 }
 
 impl Progress {
-    pub(super) fn new(to: mpsc::Sender<String>) -> Self {
-        Self { to, waiting: Vec::new(), missed: 0, at_margin: true }
+    pub(super) fn new(to: mpsc::Sender<String>, redactor: Arc<Redactor>) -> Self {
+        Self { to, waiting: Vec::new(), missed: 0, at_margin: true, redactor, mask: LiveMask::default() }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.waiting.extend_from_slice(bytes);
         while self.to.capacity() > 0 {
             let Some(piece) = self.piece() else { return };
-            let _ = self.to.try_send(piece);
+            if !piece.is_empty() {
+                let _ = self.to.try_send(piece);
+            }
         }
         self.fall_behind();
     }
@@ -35,7 +43,8 @@ impl Progress {
     /// What is left to be told at the end, and to whom.
     pub(super) fn finish(mut self) -> Option<(mpsc::Sender<String>, String)> {
         let rest = std::mem::take(&mut self.waiting);
-        (!rest.is_empty()).then(|| (self.to.clone(), self.told(&rest)))
+        let rest = self.told(&rest) + &self.mask.flush(&self.redactor);
+        (!rest.is_empty()).then(|| (self.to.clone(), rest))
     }
 
     /// The next whole characters.
@@ -55,20 +64,24 @@ impl Progress {
             }
         };
         self.at_margin = piece.ends_with(b"\n");
-        gap + &decode(piece)
+        gap + &self.mask.push(&self.redactor, decode(piece))
     }
 
-    /// Of more than a piece that nobody took, the last whole lines are what a screen shows anyway.
+    /// Of more than a piece that nobody took, the last whole lines are what a screen shows anyway; of a line without end
+    /// its last words. What begins anywhere else may be the end of a secret.
     fn fall_behind(&mut self) {
         let over = self.waiting.len().saturating_sub(PIECE);
         if over == 0 {
             return;
         }
         let rest = after_cut(&self.waiting[over..]);
-        let line = rest.iter().position(|byte| *byte == b'\n').filter(|at| at + 1 < rest.len());
-        let gone = self.waiting.len() - rest.len() + line.map_or(0, |at| at + 1);
+        let after = |ends: fn(&u8) -> bool| rest.iter().position(ends).filter(|at| at + 1 < rest.len());
+        let whole = after(|byte| *byte == b'\n').or_else(|| after(u8::is_ascii_whitespace));
+        let gone = self.waiting.len() - rest.len() + whole.map_or(rest.len(), |at| at + 1);
         self.waiting.drain(..gone);
-        self.missed += gone;
+        // What was held back may be the start of a secret whose end is gone.
+        let held = std::mem::take(&mut self.mask).flush(&self.redactor);
+        self.missed += gone + held.len();
     }
 }
 
@@ -78,7 +91,8 @@ mod tests {
 
     fn told(queue: usize, chunks: &[&[u8]]) -> String {
         let (to, mut from) = mpsc::channel(queue);
-        let mut progress = Progress::new(to);
+        let redactor = Arc::new(Redactor::new(["planted-secret"]).unwrap());
+        let mut progress = Progress::new(to, redactor);
         chunks.iter().for_each(|chunk| progress.push(chunk));
         let rest = progress.finish();
         let mut all = String::new();
@@ -94,6 +108,17 @@ mod tests {
         for size in [1, 7, 4096, lines.len()] {
             let chunks: Vec<&[u8]> = lines.as_bytes().chunks(size).collect();
             assert_eq!(told(20_000, &chunks), lines, "{size}");
+        }
+    }
+
+    #[test]
+    fn no_half_of_a_secret_is_told_whatever_is_left_out() {
+        assert_eq!(told(9, &[b"a planted-", b"secret b plan"]), "a [redacted] b plan");
+        for end in ["\n", " "] {
+            let flood = format!("secret{}{end}c", "x".repeat(PIECE - 10));
+            let told = told(1, &[b"a", b"b planted-", flood.as_bytes()]);
+            let left_out = "b planted-".len() + flood.len() - 1;
+            assert_eq!(told, format!("a\n[zdx: {left_out} bytes are not shown here]\nc"));
         }
     }
 

@@ -4,8 +4,12 @@ use super::*;
 
 const SECRET: &str = "planted-secret";
 
+fn redactor() -> Arc<Redactor> {
+    Arc::new(Redactor::new([SECRET]).unwrap())
+}
+
 fn captured(chunks: &[&[u8]], dir: Option<&Path>) -> Captured {
-    let mask = RedactStream::new(Arc::new(Redactor::new([SECRET]).unwrap()));
+    let mask = RedactStream::new(redactor());
     let mut capture = Capture::new(Spill::new(dir, "call 1/..", "stdout"), mask, None);
     for chunk in chunks {
         capture.push(chunk);
@@ -98,7 +102,7 @@ fn the_file_is_capped_and_says_so() {
 #[test]
 fn progress_holds_back_half_a_character_and_drops_when_nobody_reads() {
     let (to, mut from) = mpsc::channel(2);
-    let mut progress = Progress::new(to);
+    let mut progress = Progress::new(to, redactor());
     for byte in "a€".as_bytes() {
         progress.push(&[*byte]);
     }
