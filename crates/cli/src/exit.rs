@@ -2,7 +2,7 @@
 
 use std::io;
 
-use zdx_protocol::Outcome;
+use zdx_protocol::{ErrorKind, Outcome};
 
 use crate::signals::Caught;
 
@@ -36,7 +36,9 @@ impl From<Outcome> for Ending {
         match outcome {
             Outcome::Completed => Self::Completed,
             Outcome::Interrupted => Self::Signalled(Caught::Interrupt),
-            Outcome::MaxSteps | Outcome::RepeatedCalls | Outcome::Error => Self::Failed,
+            Outcome::MaxSteps | Outcome::RepeatedCalls | Outcome::CheckFailed | Outcome::Error => {
+                Self::Failed
+            }
         }
     }
 }
@@ -46,6 +48,8 @@ impl From<Outcome> for Ending {
 pub enum Failure {
     Usage(String),
     Runtime(String),
+    /// The engine could not do it, and said what kind of thing was in the way.
+    Refused(ErrorKind, String),
     /// stdout could not be written.
     Output(io::Error),
 }
@@ -62,16 +66,26 @@ impl Failure {
     pub fn ending(&self) -> Ending {
         match self {
             Self::Usage(_) => Ending::Usage,
-            Self::Runtime(_) => Ending::Failed,
+            Self::Runtime(_) | Self::Refused(..) => Ending::Failed,
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Ending::ReaderGone,
             Self::Output(_) => Ending::Failed,
+        }
+    }
+
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Usage(_) => ErrorKind::Config,
+            Self::Refused(kind, _) => *kind,
+            Self::Runtime(_) | Self::Output(_) => ErrorKind::Internal,
         }
     }
 
     /// What to tell the user, or nothing when silence is right.
     pub fn message(&self) -> Option<String> {
         match self {
-            Self::Usage(message) | Self::Runtime(message) => Some(message.clone()),
+            Self::Usage(message) | Self::Runtime(message) | Self::Refused(_, message) => {
+                Some(message.clone())
+            }
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => None,
             Self::Output(error) => Some(format!("cannot write to stdout: {}", reason(error))),
         }

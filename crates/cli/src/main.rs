@@ -92,11 +92,14 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
     let (prompt, said) = (cli.prompt.take(), cli.said());
     let settings = match Settings::resolve(cli.options, env, terminal) {
         Ok(settings) => settings,
-        Err(failure) if streams_json => {
-            commands::print(front::Json::stillborn(&failure.message().unwrap_or_default()))?;
+        Err(failure) => {
+            // A command line that makes no sense has no result.
+            let told = failure.why().filter(|_| streams_json && !matches!(failure, Failure::Usage(_)));
+            if let Some(why) = told {
+                commands::print(front::Json::stillborn(why))?;
+            }
             return Err(failure);
         }
-        Err(failure) => return Err(failure),
     };
     match cli.command {
         None => converse(talk(&settings, prompt, said)),

@@ -1,9 +1,9 @@
 //! `zdx exec`: one prompt, one turn, one ending.
 
-use zdx_protocol::{Command, Event, NoticeLevel};
+use zdx_protocol::{Command, ErrorKind, Event, NoticeLevel};
 
 use crate::exit::{Ending, Failure};
-use crate::front::{Closing, Front};
+use crate::front::{Closing, Front, Why};
 use crate::pump::{Cause, ENGINE_GONE, Nobody, Stage, TurnEnd, unless_signalled};
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
@@ -17,18 +17,20 @@ pub async fn exec(settings: &Settings, asked: Result<Asked, Failure>) -> Result<
         Ok(asked) => one_turn(settings, asked, &mut stage, &mut signals).await,
         Err(failure) => Err(Stopped::Failure(failure)),
     };
-    let message = match &end {
+    let error = match &end {
         Ok(end) => end.complaint(),
-        Err(Stopped::Failure(failure)) => failure.message(),
+        // Nothing has begun: there is no result to tell.
+        Err(Stopped::Failure(Failure::Usage(message))) => return Err(Failure::usage(message)),
+        Err(Stopped::Failure(failure)) => failure.why(),
         Err(Stopped::Signal(_)) => None,
     };
-    if let Some(message) = &message {
-        stage.fail(message);
+    if let Some(error) = &error {
+        stage.fail(&error.message);
     }
     let closing = Closing {
         summary: end.as_ref().ok().and_then(|end| end.summary.as_ref()),
         interrupted: matches!(&end, Err(Stopped::Signal(_)) | Ok(TurnEnd { cause: Cause::Signal(_), .. })),
-        error: message.as_deref(),
+        error,
     };
     let unwritten = stage.close(&closing, &mut signals).await;
     let ending = match end {
@@ -69,7 +71,7 @@ async fn one_turn(
     let mut engine = start::engine(settings, Audience::Nobody);
     let opening = engine.send(Command::Open(settings.open.clone())).await;
     match stage.until_over(opening, &mut engine, signals).await? {
-        Some(Event::Error { message, .. }) => return Err(Failure::Runtime(message).into()),
+        Some(Event::Error { kind, message, .. }) => return Err(Failure::Refused(kind, message).into()),
         Some(_) => {}
         None => return Err(Failure::runtime(ENGINE_GONE).into()),
     }
@@ -96,15 +98,22 @@ impl TurnEnd {
     }
 
     /// What the user is not told by the events themselves.
-    pub fn complaint(&self) -> Option<String> {
+    pub fn complaint(&self) -> Option<Why> {
         match &self.cause {
             Cause::Finished => None,
             Cause::Signal(_) if self.summary.is_some() => None,
             Cause::Signal(_) => {
-                Some("left before the turn had stopped; the session may lack its end".to_owned())
+                let message = "left before the turn had stopped; the session may lack its end";
+                Some(Why::new(ErrorKind::Interrupted, message))
             }
-            Cause::Output(error) => Failure::Output(std::io::Error::from(error.kind())).message(),
-            Cause::EngineGone => Some(ENGINE_GONE.to_owned()),
+            Cause::Output(error) => Failure::Output(std::io::Error::from(error.kind())).why(),
+            Cause::EngineGone => Some(Why::new(ErrorKind::Internal, ENGINE_GONE)),
         }
+    }
+}
+
+impl Failure {
+    pub fn why(&self) -> Option<Why> {
+        self.message().map(|message| Why::new(self.kind(), message))
     }
 }

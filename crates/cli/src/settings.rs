@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use zdx_engine::{Env, Flags, Paths, SessionStore, TrustStore, ensure_dir};
-use zdx_protocol::{Approval, Open, SessionPick};
+use zdx_protocol::{Approval, ErrorKind, Open, SessionPick};
 
 use crate::args::{ApprovalArg, Format, Options};
 use crate::exit::{Failure, reason};
@@ -30,7 +30,8 @@ pub struct Settings {
 
 impl Settings {
     pub fn resolve(options: Options, env: Env, terminal: Terminal) -> Result<Self, Failure> {
-        let paths = Paths::from_env(&env).map_err(Failure::runtime)?;
+        let paths =
+            Paths::from_env(&env).map_err(|error| Failure::Refused(ErrorKind::Config, error.to_string()))?;
         let root = resolve_root(options.root.as_deref())?;
         let open = pick_session(&options)?;
         let approval = pick_approval(&options)?;

@@ -7,7 +7,7 @@ pub mod trust;
 use std::path::Path;
 
 use zdx_protocol::display::format;
-use zdx_protocol::{SessionInfo, TurnSummary};
+use zdx_protocol::{Outcome, SessionInfo, TurnSummary};
 
 /// Enough of a session's id to find it again.
 const SHORT_ID: usize = 8;
@@ -32,6 +32,19 @@ pub fn short_id(id: &str) -> &str {
 
 pub fn denials(count: u32) -> String {
     format!("{} denied", format::count(count as usize, "tool call"))
+}
+
+/// Why a turn failed, when nobody said it in more words.
+pub fn failed(outcome: Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::Completed | Outcome::Interrupted => None,
+        Outcome::MaxSteps => Some("stopped at the step limit; ask to go on, or raise --max-steps"),
+        Outcome::RepeatedCalls => {
+            Some("stopped because the model kept repeating one call; rephrase, or try another model")
+        }
+        Outcome::CheckFailed => Some("the work does not pass its check"),
+        Outcome::Error => Some("the turn failed"),
+    }
 }
 
 /// What a turn took, if it is worth a line: time and tokens, those the cache served told apart.

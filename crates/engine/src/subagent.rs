@@ -236,7 +236,7 @@ fn report(agent: &str, session: &str, summary: &TurnSummary, error: Option<Strin
             let why = error.unwrap_or_else(|| "its model failed".to_owned());
             return failed(ToolCode::TaskFailed, format!("{agent} could not finish: {why}"));
         }
-        Outcome::Completed | Outcome::MaxSteps | Outcome::RepeatedCalls => {}
+        Outcome::Completed | Outcome::MaxSteps | Outcome::RepeatedCalls | Outcome::CheckFailed => {}
     }
     let mut data = json!({ "agent": agent, "session": session, "report": bounded(&summary.text) });
     if summary.outcome != Outcome::Completed {

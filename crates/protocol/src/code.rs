@@ -224,6 +224,8 @@ pub enum ErrorKind {
     Session,
     Config,
     Limit,
+    /// What was made does not pass its check.
+    Check,
     Internal,
     /// It was not begun, because the user interrupted what it waited for.
     Interrupted,

@@ -316,6 +316,8 @@ pub enum Outcome {
     Interrupted,
     MaxSteps,
     RepeatedCalls,
+    /// The work was checked, and the last check failed.
+    CheckFailed,
     Error,
 }
 

@@ -53,18 +53,18 @@ pub async fn chat(settings: &Settings, open: Open, first: Option<String>) -> Res
         offered: None,
     };
     let left = chat.run(open, first).await;
-    let message = match &left {
+    let error = match &left {
         Ok(_) => chat.last.as_ref().and_then(TurnEnd::complaint),
-        Err(failure) => failure.message(),
+        Err(failure) => failure.why(),
     };
-    if let Some(message) = &message {
-        chat.stage.fail(message);
+    if let Some(error) = &error {
+        chat.stage.fail(&error.message);
     }
     chat.say_how_to_resume();
     let closing = Closing {
         summary: chat.last.as_ref().and_then(|end| end.summary.as_ref()),
         interrupted: matches!(&left, Ok(Ending::Signalled(_))),
-        error: message.as_deref(),
+        error,
     };
     let unwritten = chat.stage.close(&closing, &mut chat.signals).await;
     match (left, unwritten) {
@@ -119,7 +119,7 @@ impl Chat<'_> {
     async fn run(&mut self, open: Open, mut first: Option<String>) -> Result<Ending, Failure> {
         match self.open(Command::Open(open)).await? {
             Opened::Yes => {}
-            Opened::Refused(why) => return Err(Failure::Runtime(why)),
+            Opened::Refused(kind, why) => return Err(Failure::Refused(kind, why)),
             Opened::Leave(ending) => return Ok(self.leave(ending).await),
         }
         if self.input.is_editor() {

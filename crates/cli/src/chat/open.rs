@@ -1,7 +1,7 @@
 //! How a chat comes to its session: opened, perhaps after a question about the folder's own files, and told again as far
 //! as it went.
 
-use zdx_protocol::{Command, Event, TrustRequest};
+use zdx_protocol::{Command, ErrorKind, Event, TrustRequest};
 
 use super::input::Input;
 use super::{Chat, Session, trust};
@@ -11,7 +11,7 @@ use crate::pump::{ENGINE_GONE, unless_signalled};
 pub enum Opened {
     Yes,
     /// Why not. The session that was open is still there.
-    Refused(String),
+    Refused(ErrorKind, String),
     /// The person would rather not be here.
     Leave(Ending),
 }
@@ -27,8 +27,8 @@ impl Chat<'_> {
                 Err(caught) => return Ok(Opened::Leave(Ending::Signalled(caught))),
             };
             match event {
-                Event::Error { command: Some(over), message, .. } if over == id => {
-                    return Ok(Opened::Refused(message));
+                Event::Error { command: Some(over), kind, message, .. } if over == id => {
+                    return Ok(Opened::Refused(kind, message));
                 }
                 event if event.ends() == Some(id) => return Ok(Opened::Yes),
                 event if event.ends().is_some() => {}

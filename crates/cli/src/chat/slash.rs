@@ -76,7 +76,7 @@ impl Chat<'_> {
     pub(super) async fn switch(&mut self, command: Command) -> Result<Step, Failure> {
         Ok(match self.open(command).await? {
             Opened::Yes => Step::Stay,
-            Opened::Refused(why) => {
+            Opened::Refused(_, why) => {
                 self.stage.fail(&why);
                 Step::Stay
             }

@@ -6,11 +6,12 @@ use std::time::Instant;
 use jiff::Timestamp;
 use serde::Serialize;
 use zdx_protocol::display::{json_safe, plain};
-use zdx_protocol::{Event, Outcome, Usage, record};
+use zdx_protocol::{ErrorKind, Event, Outcome, Usage, record};
 
-use super::Closing;
+use super::{Closing, Why};
 use crate::output::Page;
 use crate::terminal::Terminal;
+use crate::words;
 
 const VERSION: u32 = 1;
 
@@ -19,6 +20,8 @@ pub struct Json {
     session: Option<String>,
     started: Instant,
     terminal: Terminal,
+    /// The last error of the turn.
+    failed: Option<Why>,
 }
 
 #[derive(Serialize)]
@@ -41,12 +44,12 @@ struct RunResult<'a> {
     denied: u32,
     duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
+    error: Option<Why>,
 }
 
 impl Json {
     pub fn new(terminal: Terminal) -> Self {
-        Self { seq: 0, session: None, started: Instant::now(), terminal }
+        Self { seq: 0, session: None, started: Instant::now(), terminal, failed: None }
     }
 
     pub fn show(&mut self, event: &Event, page: &mut Page) {
@@ -54,6 +57,14 @@ impl Json {
             // Answers to commands are for whoever sent them, and a reader of this stream sends none.
             Event::Done { .. } | Event::Reply { .. } => return,
             Event::SessionStarted(info) => self.session = Some(info.session.clone()),
+            Event::TurnStarted { .. } => self.failed = None,
+            Event::Error { kind, message, details, .. } => {
+                self.fail(message, page);
+                if let Some(details) = details {
+                    self.say(details, page);
+                }
+                self.failed = Some(Why { kind: *kind, message: message.clone(), details: details.clone() });
+            }
             _ => {}
         }
         self.line(event, page);
@@ -72,23 +83,32 @@ impl Json {
         let session = self.session.clone();
         let elapsed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let cut = if closing.interrupted { Outcome::Interrupted } else { Outcome::Error };
+        let outcome = closing.summary.map_or(cut, |summary| summary.outcome);
         let result = RunResult {
-            outcome: match closing.summary {
-                Some(summary) => summary.outcome,
-                None => cut,
-            },
+            outcome,
             text: closing.summary.map_or("", |summary| &summary.text),
             usage: closing.summary.map_or_else(Usage::default, |summary| summary.usage),
             session: session.as_deref(),
             denied: closing.summary.map_or(0, |summary| summary.denied),
             duration_ms: closing.summary.map_or(elapsed, |summary| summary.duration_ms),
-            error: closing.error,
+            error: closing.error.clone().or_else(|| self.failed(outcome)),
         };
         self.line(&result, page);
     }
 
+    /// Why a run with this outcome failed.
+    fn failed(&mut self, outcome: Outcome) -> Option<Why> {
+        let message = words::failed(outcome)?;
+        let kind = match outcome {
+            Outcome::MaxSteps | Outcome::RepeatedCalls => ErrorKind::Limit,
+            Outcome::CheckFailed => ErrorKind::Check,
+            Outcome::Completed | Outcome::Interrupted | Outcome::Error => ErrorKind::Internal,
+        };
+        Some(self.failed.take().unwrap_or_else(|| Why::new(kind, message)))
+    }
+
     /// The whole stream of a run that failed before there was anything to tell.
-    pub fn stillborn(error: &str) -> Vec<u8> {
+    pub fn stillborn(error: Why) -> Vec<u8> {
         let mut page = Page::default();
         let closing = Closing { summary: None, interrupted: false, error: Some(error) };
         Self::new(Terminal::default()).close(&closing, &mut page);
@@ -163,7 +183,8 @@ mod tests {
                 json!({"v":1,"seq":2,"type":"result","outcome":"max_steps","text":"hi\n",
                        "usage":{"input_tokens":3,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0,
                                 "reasoning_tokens":0},
-                       "session":"s1","denied":2,"duration_ms":7}),
+                       "session":"s1","denied":2,"duration_ms":7,
+                       "error":{"kind":"limit","message":"stopped at the step limit; ask to go on, or raise --max-steps"}}),
             ]
         );
         assert!(page.text(Channel::Out).starts_with("{\"v\":1,\"seq\":0,\"ts\":\""));
@@ -180,11 +201,12 @@ mod tests {
     fn a_run_that_never_started_still_has_a_result() {
         let mut json = Json::new(Terminal::default());
         let mut page = Page::default();
-        json.close(&Closing { summary: None, interrupted: false, error: Some("no key") }, &mut page);
+        let error = Some(Why::new(ErrorKind::Auth, "no key"));
+        json.close(&Closing { summary: None, interrupted: false, error }, &mut page);
         let result = &lines(&page)[0];
         assert_eq!(result["type"], "result");
         assert_eq!(result["outcome"], "error");
-        assert_eq!(result["error"], "no key");
+        assert_eq!(result["error"], json!({"kind": "auth", "message": "no key"}));
         assert_eq!(result["session"], Value::Null);
     }
 }

@@ -8,7 +8,8 @@ mod question;
 
 use std::time::Instant;
 
-use zdx_protocol::{Event, TurnSummary};
+use serde::Serialize;
+use zdx_protocol::{ErrorKind, Event, TurnSummary};
 
 use crate::args::Format;
 use crate::output::Page;
@@ -24,7 +25,23 @@ pub struct Closing<'a> {
     pub summary: Option<&'a TurnSummary>,
     /// Set when the run was broken off before the engine could tell.
     pub interrupted: bool,
-    pub error: Option<&'a str>,
+    /// What no event told.
+    pub error: Option<Why>,
+}
+
+/// Why a run failed, as a script reads it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Why {
+    pub kind: ErrorKind,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+}
+
+impl Why {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), details: None }
+    }
 }
 
 pub enum Front {

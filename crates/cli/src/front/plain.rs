@@ -9,10 +9,10 @@ use serde_json::Value;
 use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::{Colours, Sanitizer, context, details, labels, plain, typed_command};
 use zdx_protocol::{
-    CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, TodoStatus, ToolCode, ToolOutput,
-    TurnSummary,
+    CallOrigin, ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, ToolCode, ToolOutput, TurnSummary,
 };
 
+use self::marks::Mark;
 use super::activity::Activity;
 use super::lines;
 use crate::output::Page;
@@ -24,8 +24,8 @@ pub struct Plain {
     home: Option<PathBuf>,
     activity: Option<Activity>,
     sanitizer: Sanitizer,
-    /// Bytes of the current message that were shown.
-    streamed: usize,
+    /// Something of the current message was shown.
+    streamed: bool,
     /// The last message broke off, and its line is still open.
     broken: bool,
     /// stdout ends with a newline, or is empty.
@@ -34,10 +34,10 @@ pub struct Plain {
     at_margin: bool,
     /// An error was told in this turn, so its outcome needs no second sentence.
     told: bool,
-    /// The heading that stands over what is being shown.
-    label: Option<Label>,
-    /// Steps are open: what is said now is likely not the answer yet.
-    planning: bool,
+    /// Calls are being shown, under a heading of their own.
+    under_tools: bool,
+    /// The model said something of which nobody knows yet whether it is the answer.
+    unmarked: bool,
     /// Commands that no model called for, by call: their output is shown as it comes.
     commands: HashMap<String, String>,
 }
@@ -47,24 +47,6 @@ fn shows_steps(origin: CallOrigin) -> bool {
     matches!(origin, CallOrigin::Model | CallOrigin::Remote)
 }
 
-/// What the next lines are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Label {
-    Plan,
-    Answer,
-    Tool,
-}
-
-impl Label {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Plan => "PLAN",
-            Self::Answer => "ANSWER",
-            Self::Tool => "TOOL",
-        }
-    }
-}
-
 impl Plain {
     pub fn new(terminal: Terminal, home: Option<PathBuf>) -> Self {
         Self {
@@ -72,13 +54,13 @@ impl Plain {
             home,
             activity: (terminal.stderr && terminal.smart).then(Activity::new),
             sanitizer: Sanitizer::new(if terminal.coloured_text { Colours::Keep } else { Colours::Strip }),
-            streamed: 0,
+            streamed: false,
             broken: false,
             line_closed: true,
             at_margin: true,
             told: false,
-            label: None,
-            planning: false,
+            under_tools: false,
+            unmarked: false,
             commands: HashMap::new(),
         }
     }
@@ -86,10 +68,10 @@ impl Plain {
     pub fn show(&mut self, event: &Event, page: &mut Page) {
         match event {
             Event::SessionStarted(info) => self.greet(info, page),
-            Event::TurnStarted { prompt, .. } => {
+            Event::TurnStarted { .. } => {
                 self.told = false;
-                self.label = None;
-                self.planning = Prompt::from(prompt.as_str()).is_multi_step();
+                self.under_tools = false;
+                self.unmarked = false;
             }
             Event::StateChanged { state } => self.on_activity(|activity, now| activity.state(*state, now)),
             Event::AssistantDelta { text } => self.text(text, page),
@@ -108,7 +90,7 @@ impl Plain {
                     if self.terminal.stderr {
                         self.details(name, result, diff.as_deref(), page);
                     }
-                    self.status(&labels::done(*duration_ms), page);
+                    self.status(&labels::done(result, *duration_ms), page);
                 }
             }
             Event::ShellFinished { shell, .. } => {
@@ -116,10 +98,7 @@ impl Plain {
                     self.status(&ending, page);
                 }
             }
-            Event::Checked(checked) => {
-                let (level, message) = labels::checked(checked);
-                self.notice(level, &message, page);
-            }
+            Event::Checked(checked) => self.checked(checked, page),
             Event::Replayed { event } => self.past(event, page),
             Event::Exported { path } => self.status(&format!("written to {}", path.display()), page),
             Event::ApprovalChanged { approval } => {
@@ -140,7 +119,6 @@ impl Plain {
             // Nobody's list yet; /todo shows it.
             Event::TodosChanged { draft: true, .. } => {}
             Event::TodosChanged { items, draft: false } => {
-                self.planning = items.iter().any(|item| item.status != TodoStatus::Completed);
                 for item in items {
                     self.status(&item.to_string(), page);
                 }
@@ -155,9 +133,12 @@ impl Plain {
                 self.status(&format!("{reason}; {what}retry {attempt} of {of} in {wait:.1}s"), page);
             }
             Event::Notice { level, message } => self.notice(*level, message, page),
-            Event::Error { message, details, .. } => {
+            Event::Error { kind, message, details, .. } => {
                 self.told = true;
                 self.stays_broken(page);
+                if *kind == ErrorKind::Check {
+                    self.mark(Mark::Answer, page);
+                }
                 self.fail(message, page);
                 if let Some(details) = details {
                     self.status(details, page);
@@ -201,7 +182,10 @@ impl Plain {
         let command = || input["command"].as_str().unwrap_or_default().to_owned();
         match origin {
             CallOrigin::Model | CallOrigin::Remote => {
-                self.head(Label::Tool, page);
+                self.mark(Mark::Plan, page);
+                if self.terminal.stderr && !std::mem::replace(&mut self.under_tools, true) {
+                    self.status("TOOL", page);
+                }
                 self.status(&labels::tool_requested(name, input), page);
             }
             CallOrigin::Check => {
@@ -280,14 +264,6 @@ impl Plain {
         }
     }
 
-    /// A heading for a person, where the kind of thing shown changes. The text itself never waits for it: before a
-    /// list of open steps is done, what the model says counts as planning.
-    fn head(&mut self, label: Label, page: &mut Page) {
-        if self.terminal.stderr && self.label.replace(label) != Some(label) {
-            self.status(label.word(), page);
-        }
-    }
-
     /// A quiet line on stderr.
     pub fn say(&mut self, text: &str, page: &mut Page) {
         self.status(text, page);
@@ -326,11 +302,10 @@ impl Plain {
 
     fn text(&mut self, text: &str, page: &mut Page) {
         self.on_activity(|activity, now| activity.state(zdx_protocol::TurnState::ModelGenerating, now));
-        if self.streamed == 0 && self.line_closed {
-            self.head(if self.planning { Label::Plan } else { Label::Answer }, page);
-        }
-        self.streamed += text.len();
+        self.streamed = true;
         self.broken = false;
+        self.unmarked = true;
+        self.under_tools = false;
         if self.terminal.stdout {
             let clean = self.sanitizer.push(text);
             self.put(clean.as_bytes(), page);
@@ -340,11 +315,11 @@ impl Plain {
     }
 
     fn message_done(&mut self, text: &str, partial: bool, page: &mut Page) {
-        // A server that does not stream sends the message whole.
-        if let Some(rest) = text.get(self.streamed..).filter(|rest| !rest.is_empty()) {
-            self.text(rest, page);
+        // A message may come whole. Behind what streamed it says nothing new, though more of it may be masked.
+        if !self.streamed && !text.is_empty() {
+            self.text(text, page);
         }
-        self.streamed = 0;
+        self.streamed = false;
         // What broke off may go on, and then reads as one.
         self.broken = partial;
         if !partial {
@@ -423,18 +398,15 @@ impl Plain {
     fn turn_done(&mut self, summary: &TurnSummary, page: &mut Page) {
         self.on_activity(|activity, now| activity.state(zdx_protocol::TurnState::Done, now));
         self.rest(page);
+        match summary.outcome {
+            Outcome::Completed | Outcome::CheckFailed => self.mark(Mark::Answer, page),
+            // Broken off, it was neither.
+            Outcome::Interrupted | Outcome::MaxSteps | Outcome::RepeatedCalls | Outcome::Error => {}
+        }
         if summary.denied > 0 {
             self.status(&words::denials(summary.denied), page);
         }
-        let why = match summary.outcome {
-            Outcome::Completed | Outcome::Interrupted => None,
-            Outcome::MaxSteps => Some("stopped at the step limit; ask to go on, or raise --max-steps"),
-            Outcome::RepeatedCalls => {
-                Some("stopped because the model kept repeating one call; rephrase, or try another model")
-            }
-            Outcome::Error => Some("the turn failed"),
-        };
-        if let Some(why) = why.filter(|_| !self.told) {
+        if let Some(why) = words::failed(summary.outcome).filter(|_| !self.told) {
             self.fail(why, page);
         }
         if let Some(cost) = words::cost(summary).filter(|_| self.terminal.stderr) {
@@ -449,5 +421,6 @@ impl Plain {
     }
 }
 
+mod marks;
 #[cfg(test)]
 mod tests;

@@ -41,7 +41,7 @@ fn the_last_repair_is_checked_too() {
 fn a_check_that_fails_to_the_last_is_told_and_ends_the_turn() {
     for (attempts, contents) in [(2, &["bad", "worse", "worst"][..]), (1, &["bad", "worse"])] {
         let server = repairs(contents);
-        let out = checked(&server, attempts).run(["exec", "--format", "json", "-p", "go"]).success();
+        let out = checked(&server, attempts).run(["exec", "--format", "json", "-p", "go"]).expect_code(1);
         let events = out.json_lines();
         let checks: Vec<_> = events
             .iter()
@@ -54,11 +54,47 @@ fn a_check_that_fails_to_the_last_is_told_and_ends_the_turn() {
         assert_eq!(checks, expected);
         let result = events.last().unwrap();
         let said = format!("done {}", contents.len() - 1);
-        assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!(said)));
+        assert_eq!((&result["outcome"], &result["text"]), (&json!("check_failed"), &json!(said)));
+        let times = if attempts == 1 { "attempt" } else { "attempts" };
+        let message = format!("check still fails after {attempts} {times}: {COMMAND} (exit code 1)");
+        assert_eq!(result["error"], json!({"kind": "check", "message": message}));
+        assert_eq!(out.stderr, format!("zdx: {message}\n"));
         assert_eq!(server.calls().len(), 2 * contents.len(), "the model is not asked again");
         let reminded = events.iter().filter(|event| event["type"] == "reminded").count();
         assert_eq!(reminded, attempts as usize);
     }
+}
+
+/// A model that only says that it is done leaves the work as red as it was.
+#[test]
+fn an_answer_without_another_edit_ends_as_red_as_the_last_check() {
+    for (end, code) in [("exit 3", 1), ("exit 0", 0)] {
+        let server = repairs(&["bad"]);
+        server.push(Reply::chat().text("it is fine as it is").done());
+        let command = format!("echo begun; echo 'line 7 is wrong' >&2; {end}");
+        let config = format!("[validation]\ncommand = \"{command}\"");
+        let zdx = place().chat(&server).config_more(&config);
+        let out = zdx.run(["exec", "-p", "go"]).expect_code(code);
+        let wrong = format!(
+            "zdx: check still fails after 1 attempt: {command} (exit code 3)\nbegun\nline 7 is wrong\n"
+        );
+        assert_eq!(out.stderr.ends_with(&wrong), code == 1, "{}", out.stderr);
+        assert_eq!(server.calls().len(), 2 + code as usize);
+        assert_eq!(out.records_of("error").len(), code as usize);
+    }
+}
+
+#[test]
+fn make_test_is_found_on_the_first_line_of_a_makefile() {
+    let server = repairs(&["x"]);
+    let zdx = place().chat(&server);
+    zdx.write("Makefile", "test:\n\ttrue\n");
+    let mut pty = zdx.command().args(["--yolo"]).pty(40, 100);
+    pty.wait_for_text("> ", SOON);
+    pty.send("go\r");
+    pty.wait_for_text("check passed: make test", SOON);
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
 }
 
 #[test]

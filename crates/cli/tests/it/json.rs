@@ -73,22 +73,59 @@ fn failures_have_a_result_too() {
     let (types, result) = check(&lines);
     assert!(types.contains(&"error"), "{types:?}");
     assert_eq!(result["outcome"], "error");
+    assert_eq!(result["error"]["kind"], "provider");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("no such model"), "{message}");
+    assert_eq!(output.stderr, format!("zdx: {message}\n"));
+}
+
+#[test]
+fn every_run_that_fails_says_why_in_its_result() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().tool_call("c", "bash", json!({"command": "true"})));
+    let zdx = with_model(&server);
+    for (args, outcome, kind, word) in [
+        (&["--max-steps", "2", "-p", "x"][..], "max_steps", "limit", "2 steps"),
+        (&["-p", "x"], "repeated_calls", "limit", "same call five times"),
+        (&["-p", "@agent:nobody"], "error", "config", "nobody"),
+    ] {
+        let output = zdx.command().args(["exec", "--format", "json"]).args(args).run().expect_code(1);
+        let lines = output.json_lines();
+        let (_, result) = check(&lines);
+        let message = result["error"]["message"].as_str().unwrap();
+        assert!(message.contains(word), "{message}");
+        assert_eq!((&result["outcome"], &result["error"]["kind"]), (&json!(outcome), &json!(kind)));
+        assert!(output.stderr.contains(message), "{}", output.stderr);
+    }
+    // A run that did not fail has none.
+    server.always(|_| Reply::chat().text("fine"));
+    let output = zdx.run(["exec", "--format", "json", "-p", "x"]).success();
+    assert_eq!(output.json_lines().pop().unwrap().get("error"), None);
+}
+
+#[test]
+fn a_usage_error_has_no_result() {
+    for args in [&["exec"][..], &["exec", "--root", "/nonexistent", "-p", "x"], &["exec", "--bogus"]] {
+        let output = place().command().args(["--format", "json"]).args(args).run().expect_code(2);
+        assert_eq!(output.stdout, "", "{args:?}");
+        assert!(!output.stderr.is_empty(), "{args:?}");
+    }
 }
 
 #[test]
 fn failures_before_anything_started_have_one_as_well() {
-    for (zdx, args, code, word) in [
-        (place(), &["exec", "--model", "anthropic/x", "-p", "x"][..], 1, "ANTHROPIC_API_KEY"),
-        (place().config("max_tokens = \"many\""), &["exec", "-p", "x"], 1, "max_tokens"),
-        (place(), &["exec"], 2, "no prompt"),
-        (place(), &["exec", "--session", "0000", "-p", "x"], 1, "0000"),
-        (place(), &["exec", "--root", "/nonexistent", "-p", "x"], 2, "/nonexistent"),
+    for (zdx, args, kind, word) in [
+        (place(), &["exec", "--model", "anthropic/x", "-p", "x"][..], "provider", "ANTHROPIC_API_KEY"),
+        (place().config("max_tokens = \"many\""), &["exec", "-p", "x"], "config", "max_tokens"),
+        (place(), &["exec", "--session", "0000", "-p", "x"], "session", "0000"),
     ] {
-        let output = zdx.command().args(["--format", "json"]).args(args).run().expect_code(code);
+        let output = zdx.command().args(["--format", "json"]).args(args).run().expect_code(1);
         let lines = output.json_lines();
         let (_, result) = check(&lines);
         assert_eq!(result["outcome"], "error", "{args:?}");
-        assert!(result["error"].as_str().is_some_and(|error| error.contains(word)), "{args:?}: {result}");
+        let message = result["error"]["message"].as_str();
+        assert!(message.is_some_and(|error| error.contains(word)), "{args:?}: {result}");
+        assert_eq!(result["error"]["kind"], kind, "{args:?}");
         assert!(output.stderr.contains(word), "{args:?}: {}", output.stderr);
     }
 }

@@ -1,4 +1,4 @@
-//! How wide the lines on stderr are: between words as wide as the terminal, whole anywhere else.
+//! The lines on stderr: between words as wide as the terminal, whole anywhere else, and what they call a text.
 
 use serde_json::{Value, json};
 use zdx_testkit::{ModelServer, Pty, Reply, Zdx};
@@ -69,6 +69,34 @@ fn a_denial_is_whole_and_broken_between_words_on_a_terminal() {
             assert!(joined(&rows).contains(&line), "{line} in\n{}", rows.join("\n"));
         }
     }
+}
+
+/// Of a text nobody can say what it is before it is over.
+#[test]
+fn what_a_text_was_is_said_where_it_ends() {
+    let server = ModelServer::start_with([
+        Reply::chat().text("I look. ").tool_call("c1", "read", json!({"path": "gone"})).done(),
+        Reply::chat().text("Nothing is there.").done(),
+    ]);
+    let zdx = with_model(&server);
+    let mut pty = zdx.command().args(["exec", "-p", "first this, then that"]).pty(40, 200);
+    assert_eq!(pty.wait_exit(SOON), 0);
+    let rows = rows(&pty);
+    let begins = [
+        "I look.",
+        "— PLAN",
+        "TOOL",
+        "Tool requested: read",
+        "Tool finished: read error=ENOENT",
+        "Failed. (0.0",
+    ];
+    let ends = ["Nothing is there.", "— ANSWER"];
+    let expected: Vec<&str> = begins.into_iter().chain(ends).collect();
+    let from = rows.iter().position(|row| row.starts_with(expected[0])).unwrap();
+    for (row, start) in rows[from..].iter().zip(&expected) {
+        assert!(row.starts_with(start), "{start} in\n{}", rows.join("\n"));
+    }
+    assert!(!rows[..from].iter().any(|row| row.contains("ANSWER") || row.contains("PLAN")));
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn shell_end(end: &End) -> ShellEnd {
     }
 }
 
-fn ending(end: &End) -> String {
+pub(crate) fn ending(end: &End) -> String {
     match end {
         End::Exited(code) => format!("exit code {code}"),
         End::Signalled(signal) => format!("killed by signal {signal}"),

@@ -59,9 +59,17 @@ pub fn checked(checked: &Checked) -> (NoticeLevel, String) {
     }
 }
 
-/// `Done. (0.02s)`.
-pub fn done(duration_ms: u64) -> String {
-    format!("Done. ({:.2}s)", duration_ms as f64 / 1000.0)
+/// `Done. (0.02s)`; `Failed. (0.02s)` after a call that was not carried out, or not to its end.
+pub fn done(result: &ToolOutput, duration_ms: u64) -> String {
+    let word = match result {
+        ToolOutput::Ok(data) if !timed_out(data) => "Done.",
+        ToolOutput::Ok(_) | ToolOutput::Err(_) => "Failed.",
+    };
+    format!("{word} ({:.2}s)", duration_ms as f64 / 1000.0)
+}
+
+fn timed_out(data: &Value) -> bool {
+    data.get("timed_out").and_then(Value::as_bool) == Some(true)
 }
 
 /// A call in one line: `read path="src/main.rs"`, under our own names for the tool and its arguments.

@@ -1,5 +1,5 @@
 use serde_json::json;
-use zdx_protocol::{ErrorKind, ToolOutput, Usage};
+use zdx_protocol::{CheckResult, Checked, ToolOutput, Usage};
 
 use super::*;
 use crate::output::Channel;
@@ -89,7 +89,8 @@ fn a_pipe_gets_the_bytes_and_a_terminal_gets_them_cleaned() {
 #[test]
 fn a_message_that_did_not_stream_is_shown_whole_and_once() {
     assert_eq!(show(PIPE, &[message("all of it")]).text(Channel::Out), "all of it\n");
-    assert_eq!(show(PIPE, &[delta("all"), message("all of it")]).text(Channel::Out), "all of it\n");
+    let masked = [delta("KEY=a1b2c3d4"), message("KEY=[redacted]")];
+    assert_eq!(show(PIPE, &masked).text(Channel::Out), "KEY=a1b2c3d4\n");
     assert_eq!(show(PIPE, &[message("")]).text(Channel::Out), "");
 }
 
@@ -97,10 +98,52 @@ fn a_message_that_did_not_stream_is_shown_whole_and_once() {
 fn a_status_line_does_not_stick_to_unfinished_text_on_a_shared_screen() {
     let notice = Event::Notice { level: NoticeLevel::Warning, message: "careful".into() };
     let events = [delta("half"), notice, delta(" whole"), message("half whole")];
-    assert_eq!(show(DUMB, &events).screen(), "ANSWER\nhalf\nwarning: careful\n whole\n");
+    assert_eq!(show(DUMB, &events).screen(), "half\nwarning: careful\n whole\n");
     let page = show(PIPE, &events);
     assert_eq!(page.text(Channel::Out), "half whole\n");
     assert_eq!(page.text(Channel::Err), "warning: careful\n");
+}
+
+#[test]
+fn what_a_text_was_is_said_where_it_ends() {
+    let [requested, done] = call("ls");
+    let steps = [delta("I look."), message("I look."), requested.clone(), done.clone(), requested, done];
+    let end = [delta("Two "), delta("files."), message("Two files."), finished(Outcome::Completed, 0)];
+    let tools = "Tool requested: bash command=\"ls\"\nTool finished: bash exit=0\nDone. (0.02s)\n";
+    assert_eq!(
+        show(DUMB, &[&steps[..], &end[..]].concat()).screen(),
+        format!("I look.\n— PLAN\nTOOL\n{tools}{tools}Two files.\n— ANSWER\n")
+    );
+    // What was broken off is neither, and what does not stand on the screen needs no mark.
+    let cut = [delta("Two "), finished(Outcome::Interrupted, 0)];
+    assert_eq!(show(DUMB, &cut).screen(), "Two \n");
+    assert_eq!(show(Terminal { stderr: true, ..PIPE }, &end).screen(), "Two files.\n");
+}
+
+#[test]
+fn an_answer_that_fails_its_check_is_no_answer_until_the_last() {
+    let checked = |result| {
+        let (id, command) = ("check-1-1".into(), "make test".into());
+        Event::Checked(Checked { id, command, result, attempt: 1, attempts: 1 })
+    };
+    let error = Event::Error {
+        command: None,
+        kind: ErrorKind::Check,
+        message: "check still fails after 1 attempt: make test (exit code 2)".into(),
+        details: Some("no rule".into()),
+    };
+    let said = |text| [delta(text), message(text)];
+    let events = [
+        &said("done 0")[..],
+        &[checked(CheckResult::Failed)],
+        &said("done 1"),
+        &[checked(CheckResult::GivenUp), error, finished(Outcome::CheckFailed, 0)],
+    ];
+    assert_eq!(
+        show(DUMB, &events.concat()).screen(),
+        "done 0\n— PLAN\nwarning: check failed: make test\ndone 1\n— ANSWER\n\
+         zdx: check still fails after 1 attempt: make test (exit code 2)\nno rule\n"
+    );
 }
 
 #[test]
@@ -132,5 +175,5 @@ fn colour_dresses_stderr_only() {
     };
     let page = show(terminal, &[delta("text"), error]);
     assert_eq!(page.text(Channel::Out), "text");
-    assert_eq!(page.text(Channel::Err), "\x1b[2mANSWER\x1b[0m\n\x1b[31mzdx: gone\x1b[0m\n");
+    assert_eq!(page.text(Channel::Err), "\x1b[31mzdx: gone\x1b[0m\n");
 }

@@ -70,7 +70,9 @@ fn results_read_as_promised() {
     }
     let error = ToolOutput::error(ToolCode::Enoent, "File not found\nreally\x07");
     assert_eq!(tool_finished("read", &error), "Tool finished: read error=ENOENT File not found really");
-    assert_eq!(done(20), "Done. (0.02s)");
+    assert_eq!(done(&error, 20), "Failed. (0.02s)");
+    assert_eq!(done(&ToolOutput::Ok(json!({"exit_code": 1, "timed_out": false})), 20), "Done. (0.02s)");
+    assert_eq!(done(&ToolOutput::Ok(json!({"timed_out": true})), 1_500), "Failed. (1.50s)");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::remind::{forget_draft, remind};
 use super::room::{self, NoRoom};
 use super::stop;
 use super::stream::{self, Broken};
-use super::validate::Check;
+use super::validate::{Check, Red};
 use crate::call::TurnIo;
 use crate::context::cap::ResultRoom;
 
@@ -29,6 +29,7 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
         text: String::new(),
         usage: Usage::default(),
         failed_checks: 0,
+        red: None,
     };
     let outcome = turn.steps(native, io).await;
     forget_draft(io).await;
@@ -56,6 +57,8 @@ struct Turn {
     usage: Usage,
     /// How often the work was checked and went back to the model.
     failed_checks: u32,
+    /// How the last check failed, unless one passed since.
+    red: Option<Red>,
 }
 
 impl Turn {
@@ -87,9 +90,9 @@ impl Turn {
             if answer.calls.is_empty() {
                 stop::tell(native, &answer, io).await;
                 match self.check(native, io).await {
-                    Check::Failed => continue,
+                    Check::Failed(_) => continue,
                     Check::Interrupted => return Outcome::Interrupted,
-                    Check::Passed | Check::GivenUp | Check::Skipped => return Outcome::Completed,
+                    Check::Passed | Check::GivenUp(_) | Check::Skipped => return self.finished(io).await,
                 }
             }
             let gauge = native.gauge(&io.emit.transcript());
@@ -122,8 +125,25 @@ impl Turn {
         let edited = std::mem::take(&mut self.calls.edited_code);
         let Some(validation) = native.validation.as_ref().filter(|_| edited) else { return Check::Skipped };
         let check = validation.check(self.failed_checks, io).await;
-        self.failed_checks += u32::from(matches!(check, Check::Failed));
+        match &check {
+            Check::Passed => self.red = None,
+            Check::Failed(red) => {
+                self.failed_checks += 1;
+                self.red = Some(red.clone());
+            }
+            Check::GivenUp(red) => self.red = Some(red.clone()),
+            Check::Interrupted | Check::Skipped => {}
+        }
         check
+    }
+
+    /// The model is done. Its work is not, as long as the last check failed: whether the model had all its attempts or
+    /// answered without another.
+    async fn finished(&self, io: &TurnIo) -> Outcome {
+        let Some(red) = &self.red else { return Outcome::Completed };
+        let (message, details) = red.words(self.failed_checks);
+        io.emit.emit(Event::Error { command: None, kind: ErrorKind::Check, message, details }).await;
+        Outcome::CheckFailed
     }
 }
 

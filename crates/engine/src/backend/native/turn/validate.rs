@@ -4,15 +4,18 @@
 use std::path::Path;
 use std::time::Duration;
 
+use zdx_protocol::display::format::count;
 use zdx_protocol::{CallOrigin, CheckResult, Checked, Event, Origin};
 
 use crate::call::TurnIo;
-use crate::call::command::{Wanted, report, run_gated};
+use crate::call::command::{Wanted, ending, report, run_gated};
 use crate::config::Config;
-use crate::tools::End;
+use crate::tools::{CommandOutput, End};
 
 /// What a failing command may tell the model.
 const REPORT_LIMIT: usize = 8 << 10;
+/// What of it the user is told once more at the end.
+const SHOWN_LIMIT: usize = 2 << 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Validation {
@@ -27,12 +30,46 @@ pub(crate) struct Validation {
 pub(crate) enum Check {
     Passed,
     /// The model has been told why; another step may mend it.
-    Failed,
-    /// The model had its attempts; the user has been told.
-    GivenUp,
+    Failed(Red),
+    /// The model had its attempts.
+    GivenUp(Red),
     Interrupted,
     /// Not run, or of no use: the turn ends as it is.
     Skipped,
+}
+
+/// A check that failed.
+#[derive(Clone, Debug)]
+pub(crate) struct Red {
+    command: String,
+    end: String,
+    output: String,
+}
+
+impl Red {
+    fn new(command: &str, output: &CommandOutput) -> Self {
+        let said: Vec<_> = [&output.stdout, &output.stderr]
+            .into_iter()
+            .map(|captured| captured.text.trim_end())
+            .filter(|text| !text.is_empty())
+            .collect();
+        Self {
+            command: command.to_owned(),
+            end: ending(&output.end),
+            output: both_ends(&said.join("\n"), SHOWN_LIMIT),
+        }
+    }
+
+    /// What a turn that ends like this says, and what the command said.
+    pub(crate) fn words(&self, attempts: u32) -> (String, Option<String>) {
+        let Self { command, end, output } = self;
+        let fails = match attempts {
+            0 => "check fails".to_owned(),
+            some => format!("check still fails after {}", count(some as usize, "attempt")),
+        };
+        let message = format!("{fails}: {command} ({end})");
+        (message, (!output.is_empty()).then(|| output.clone()))
+    }
 }
 
 impl Validation {
@@ -88,16 +125,16 @@ impl Validation {
             }
             End::Exited(_) | End::Signalled(_) | End::TimedOut(_) if failures >= self.attempts => {
                 tell(CheckResult::GivenUp).await;
-                Check::GivenUp
+                Check::GivenUp(Red::new(&self.command, &output))
             }
             End::Exited(_) | End::Signalled(_) | End::TimedOut(_) => {
                 tell(CheckResult::Failed).await;
                 let text = format!(
                     "Your changes were checked and the check failed. Mend what is wrong, then finish.\n{}",
-                    tail(&report(&self.command, &output))
+                    both_ends(&report(&self.command, &output), REPORT_LIMIT)
                 );
                 io.emit.emit(Event::Reminded { text }).await;
-                Check::Failed
+                Check::Failed(Red::new(&self.command, &output))
             }
         }
     }
@@ -106,19 +143,19 @@ impl Validation {
 /// What proves a project of this kind, quickly and with nothing but its own tools.
 fn guess_command(root: &Path) -> Option<&'static str> {
     let has = |name: &str| root.join(name).is_file();
-    let says = |name: &str, word: &str| {
+    let says = |name: &str, test: &dyn Fn(&str) -> bool| {
         crate::paths::read_regular(&root.join(name), 1 << 20)
-            .is_ok_and(|file| String::from_utf8_lossy(&file.bytes).contains(word))
+            .is_ok_and(|file| test(&String::from_utf8_lossy(&file.bytes)))
     };
     if has("Cargo.toml") {
         Some("cargo check")
     } else if has("go.mod") {
         Some("go test ./...")
-    } else if says("package.json", "\"test\":") {
+    } else if says("package.json", &|text| text.contains("\"test\":")) {
         Some("npm test")
     } else if has("pyproject.toml") {
         Some("python3 -m pytest -q")
-    } else if says("Makefile", "\ntest:") {
+    } else if says("Makefile", &|text| text.lines().any(|line| line.starts_with("test:"))) {
         Some("make test")
     } else {
         None
@@ -126,12 +163,12 @@ fn guess_command(root: &Path) -> Option<&'static str> {
 }
 
 /// Compilers say the cause first and the count last: both ends are kept.
-fn tail(text: &str) -> String {
-    if text.len() <= REPORT_LIMIT {
+fn both_ends(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
         return text.to_owned();
     }
-    let head = text.floor_char_boundary(REPORT_LIMIT / 2);
-    let from = text.ceil_char_boundary(text.len() - REPORT_LIMIT / 2);
+    let head = text.floor_char_boundary(limit / 2);
+    let from = text.ceil_char_boundary(text.len() - limit / 2);
     format!("{}\n… {} bytes left out …\n{}", &text[..head], from - head, &text[from..])
 }
 
@@ -146,8 +183,12 @@ mod tests {
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
         write("Makefile", "all:\n\ttrue\n");
         assert_eq!(guess_command(dir.path()), None);
-        write("Makefile", "all:\n\ntest:\n\ttrue\n");
-        assert_eq!(guess_command(dir.path()), Some("make test"));
+        write("Makefile", "all:\n\tcontest:\n");
+        assert_eq!(guess_command(dir.path()), None);
+        for makefile in ["all:\n\ntest:\n\ttrue\n", "test:\n\ttrue\n", "test: all\n"] {
+            write("Makefile", makefile);
+            assert_eq!(guess_command(dir.path()), Some("make test"), "{makefile}");
+        }
         write("package.json", "{\"scripts\": {\"test\": \"jest\"}}");
         assert_eq!(guess_command(dir.path()), Some("npm test"));
         write("go.mod", "module x");
@@ -159,7 +200,7 @@ mod tests {
     #[test]
     fn a_long_report_keeps_both_ends() {
         let text = format!("first\n{}last", "x".repeat(100_000));
-        let cut = tail(&text);
+        let cut = both_ends(&text, REPORT_LIMIT);
         assert!(cut.len() < REPORT_LIMIT + 100);
         assert!(cut.starts_with("first") && cut.ends_with("last") && cut.contains("left out"));
     }
