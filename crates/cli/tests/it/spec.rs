@@ -29,6 +29,22 @@ fn every_code_is_listed() {
     }
 }
 
+#[test]
+fn every_key_of_rules_is_listed_with_what_holds_unwritten() {
+    for permission in zdx_protocol::facts::permission_keys() {
+        let name = format!("`{}`", permission.key);
+        let row = section(11)
+            .lines()
+            .find(|line| line.split(" | ").next().is_some_and(|cell| cell.contains(&name)));
+        let row = row.unwrap_or_else(|| panic!("no row for {name}"));
+        let built_in = row.split(" | ").nth(2).unwrap_or_default();
+        assert!(built_in.starts_with(&format!("`{}`", permission.level)), "{name}: {built_in}");
+        for other in permission.others {
+            assert!(section(11).contains(&format!("`{other}`")), "{other}");
+        }
+    }
+}
+
 /// What stands in a tool's row.
 fn row(tool: &str) -> &'static str {
     let begin = format!("| `{tool}` |");

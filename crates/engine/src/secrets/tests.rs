@@ -184,7 +184,7 @@ fn each_call_and_each_kind_of_text_streams_for_itself() {
         progress("a", "secret"),
         progress("b", "x p"),
         finished("b"),
-        Event::AssistantFinal { text: "say planted-secret, pl".into(), partial: false },
+        Event::AssistantFinal { text: "say planted-secret, pl".into(), partial: false, continues: false },
     ] {
         let held = live.release(&redactor, &event);
         told.extend(held);
@@ -204,7 +204,7 @@ fn each_call_and_each_kind_of_text_streams_for_itself() {
         progress("b", "p"),
         finished("b"),
         Event::AssistantDelta { text: "pl".into() },
-        Event::AssistantFinal { text: "say planted-secret, pl".into(), partial: false },
+        Event::AssistantFinal { text: "say planted-secret, pl".into(), partial: false, continues: false },
     ];
     assert_eq!(format!("{told:?}"), format!("{expected:?}"));
 }

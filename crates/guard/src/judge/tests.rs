@@ -263,7 +263,8 @@ fn all_edits_are_those_of_plain_files_in_the_workspace() {
         ("/home/me/x", Level::Deny),
     ] {
         assert_eq!(write(path, &cx).level(), expected, "{path}");
-        let target = Target { path: path.into(), inside: path.starts_with("/w"), exists: false, led_out: false };
+        let target =
+            Target { path: path.into(), inside: path.starts_with("/w"), exists: false, led_out: false };
         let action = Action::Write { tool: "patch".to_owned(), targets: vec![target] };
         let offered = wider_grant(&action, &PolicyContext { grants: Arc::default(), ..cx.clone() });
         assert_eq!(offered.is_some(), expected == Level::Allow, "{path}");

@@ -58,16 +58,15 @@ impl Streak {
 
     /// The result with a word about the repetition, for the model to read.
     pub(super) fn annotate(&self, output: ToolOutput) -> ToolOutput {
-        let note = format!(
-            "call {} in a row with the same input and the same result: once more will not change it",
-            self.count
-        );
+        let note = format!("this is call {} in a row with the same input and the same result", self.count);
         match output {
             ToolOutput::Ok(Value::Object(mut data)) => {
+                let note = format!("{note}; do something else or finish");
                 data.insert("note".to_owned(), Value::String(note));
                 ToolOutput::Ok(Value::Object(data))
             }
             ToolOutput::Ok(other) => ToolOutput::Ok(other),
+            // A person reads this one, too: no word to the model in it.
             ToolOutput::Err(mut error) => {
                 error.message = format!("{} ({note})", error.message);
                 ToolOutput::Err(error)
