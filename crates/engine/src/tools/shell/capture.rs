@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
@@ -23,6 +24,8 @@ const TAIL: usize = 25 * 1024;
 /// What is kept on disk, at most.
 const SPILL_LIMIT: u64 = 64 * 1024 * 1024;
 const CHUNK: usize = 64 * 1024;
+/// How long the end of a stream may take to be told; a command's result waits for it.
+const LAST_WORD: Duration = Duration::from_millis(100);
 
 /// One stream as a model may see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,9 +99,9 @@ impl Capture {
                 capture.flush();
                 capture.progress.take().and_then(Progress::finish)
             };
-            // Nothing more comes: now there is time to have the end told.
+            // Nothing more comes: now there is time to have the end told, to whoever still listens.
             if let Some((to, rest)) = rest {
-                let _ = to.send(rest).await;
+                let _ = tokio::time::timeout(LAST_WORD, to.send(rest)).await;
             }
         });
         Pump { capture, task, closed: false }
