@@ -89,8 +89,9 @@ const EVERYDAY: [&str; 13] = [
 ];
 
 /// Where a tool's name is a word for something else, or is spoken as users and models speak it.
-const OTHER_MEANINGS: [(&str, &str); 10] = [
+const OTHER_MEANINGS: [(&str, &str); 11] = [
     ("guard/src/shell", "names of programs"),
+    ("guard/src/judge/instead.rs", "names of programs"),
     ("guard/src/table.rs", "kinds of rows in case tables"),
     ("engine/src/library/agents/builtin.rs", "agents as a user would write them"),
     ("engine/src/library/skills.rs", "a skill itself"),
