@@ -1,0 +1,115 @@
+//! What events carry: a session as it is announced, a turn's state and end, what a check came to.
+//! Plain data; which of it is saved is `Event::record`'s to say.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::lossy;
+use crate::conversation::Usage;
+use crate::policy::Approval;
+
+/// What a session is, told once when it starts or resumes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SessionInfo {
+    pub session: String,
+    #[serde(serialize_with = "lossy")]
+    pub root: PathBuf,
+    /// `provider/name`.
+    pub model: String,
+    /// Who is at work.
+    pub agent: String,
+    pub approval: Approval,
+    /// Tokens the model can hold, when somebody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_limit: Option<u64>,
+    pub resumed: bool,
+    /// False with `--no-save`, or when the session could not be opened for writing.
+    pub saved: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The parent's call that it works for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Where a resumed session was left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<LastTurn>,
+}
+
+/// The last thing a user asked, and the end of what he was told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LastTurn {
+    pub prompt: String,
+    /// Empty when there was no answer.
+    pub answer: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnState {
+    Idle,
+    Planning,
+    AwaitingPermission,
+    ToolRunning,
+    ModelGenerating,
+    Done,
+    Error,
+}
+
+/// What proved the work of a turn, or did not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// The call that ran it.
+    pub id: String,
+    pub command: String,
+    pub result: CheckResult,
+    /// How often the model was sent back to mend it in this turn, this time included.
+    pub attempt: u32,
+    /// How often that may be.
+    pub attempts: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckResult {
+    Passed,
+    /// The model is told, and goes on.
+    Failed,
+    /// It still fails, and the model had its attempts.
+    GivenUp,
+    /// Nothing was proved: why.
+    NotRun {
+        why: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeLevel {
+    Info,
+    Warning,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Completed,
+    Interrupted,
+    MaxSteps,
+    RepeatedCalls,
+    /// The work was checked, and the last check failed.
+    CheckFailed,
+    Error,
+}
+
+/// The end of a turn: what a script wants to know of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TurnSummary {
+    pub outcome: Outcome,
+    /// The last assistant message of the turn.
+    pub text: String,
+    pub usage: Usage,
+    /// Calls that were refused.
+    pub denied: u32,
+    pub duration_ms: u64,
+}
