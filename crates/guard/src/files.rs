@@ -17,7 +17,17 @@ pub enum FileEntry {
 /// The disk as the guard sees it. Tests give a map, the product gives [`Disk`].
 pub trait FileView: Send + Sync {
     fn entry(&self, path: &Path) -> Option<FileEntry>;
+
+    /// The whole text of a small file, not through a link; none when it is larger, no text or not to be read.
+    fn text(&self, path: &Path) -> Option<String>;
+
+    /// The names in a folder; none when there are too many, or one is no text.
+    fn names(&self, folder: &Path) -> Option<Vec<String>>;
 }
+
+/// Larger files are not read, fuller folders are not listed.
+const MAX_TEXT: u64 = 64 * 1024;
+const MAX_NAMES: usize = 10_000;
 
 /// The real disk.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,26 +48,76 @@ impl FileView for Disk {
             FileEntry::Other
         })
     }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        let meta = std::fs::symlink_metadata(path).ok()?;
+        if !meta.is_file() || meta.len() > MAX_TEXT {
+            return None;
+        }
+        let mut text = String::new();
+        let file = std::fs::File::open(path).ok()?;
+        std::io::Read::read_to_string(&mut std::io::Read::take(file, MAX_TEXT + 1), &mut text).ok()?;
+        (text.len() as u64 <= MAX_TEXT).then_some(text)
+    }
+
+    fn names(&self, folder: &Path) -> Option<Vec<String>> {
+        let mut names = Vec::new();
+        match std::fs::read_dir(folder) {
+            Ok(entries) => {
+                for entry in entries {
+                    names.push(entry.ok()?.file_name().into_string().ok()?);
+                    if names.len() > MAX_NAMES {
+                        return None;
+                    }
+                }
+                Some(names)
+            }
+            // What is no folder has no names in it.
+            Err(error) => {
+                matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+                    .then_some(names)
+            }
+        }
+    }
 }
 
 /// A disk made of a map, for tests and case tables.
 #[derive(Clone, Debug, Default)]
-pub struct MapView(HashMap<PathBuf, FileEntry>);
+pub struct MapView {
+    entries: HashMap<PathBuf, FileEntry>,
+    texts: HashMap<PathBuf, String>,
+}
 
 impl MapView {
     /// Adds an entry and the folders above it.
     pub fn insert(&mut self, path: impl Into<PathBuf>, entry: FileEntry) {
         let path = path.into();
         for parent in path.ancestors().skip(1) {
-            self.0.entry(parent.to_path_buf()).or_insert(FileEntry::Dir);
+            self.entries.entry(parent.to_path_buf()).or_insert(FileEntry::Dir);
         }
-        self.0.insert(path, entry);
+        self.entries.insert(path, entry);
+    }
+
+    /// A file with this text.
+    pub fn write(&mut self, path: impl Into<PathBuf>, text: &str) {
+        let path = path.into();
+        self.insert(path.clone(), FileEntry::File);
+        self.texts.insert(path, text.to_owned());
     }
 }
 
 impl FileView for MapView {
     fn entry(&self, path: &Path) -> Option<FileEntry> {
-        self.0.get(path).cloned()
+        self.entries.get(path).cloned()
+    }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        self.texts.get(path).cloned()
+    }
+
+    fn names(&self, folder: &Path) -> Option<Vec<String>> {
+        let inside = self.entries.keys().filter(|path| path.parent() == Some(folder));
+        Some(inside.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
     }
 }
 

@@ -278,6 +278,7 @@ impl Weigher<'_> {
             own: self.cx.own.as_deref(),
             cwd,
             home: home.as_deref(),
+            env: &self.cx.env,
             files: self.cx.files.as_ref(),
         };
         shell::inspect(command, &around)

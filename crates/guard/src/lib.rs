@@ -12,7 +12,7 @@ mod rules;
 mod shell;
 mod table;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,6 +30,8 @@ pub struct PolicyContext {
     pub root: PathBuf,
     /// What `~` and `$HOME` mean to a command.
     pub home: Option<PathBuf>,
+    /// The variables that a command would start with.
+    pub env: Arc<BTreeMap<String, String>>,
     pub approval: Approval,
     pub rules: Arc<Rules>,
     /// Somebody can be asked.
@@ -53,6 +55,7 @@ impl PolicyContext {
         Self {
             root: root.into(),
             home: None,
+            env: Arc::default(),
             approval,
             rules: Arc::new(Rules::base()),
             person: true,

@@ -109,6 +109,33 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
+/// Is it one of these words?
+pub(crate) fn among(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|other| other == word)
+}
+
+/// Names of files are not longer than this.
+const MAX_NAME: usize = 255;
+
+/// A shell's pattern, read widely: a list in brackets may be any character, or itself.
+pub(crate) fn shell_glob(pattern: &str, text: &str) -> bool {
+    // What is longer than any name may be anything.
+    if pattern.len() > MAX_NAME || glob(pattern, text) {
+        return true;
+    }
+    let (mut wide, mut rest) = (String::new(), pattern);
+    while let Some(open) = rest.find('[') {
+        // The first character of a list is in it, even if it closes one.
+        let first = open + rest[open..].chars().take(2).map(char::len_utf8).sum::<usize>();
+        let Some(close) = rest.get(first..).and_then(|rest| rest.find(']')) else { break };
+        wide.push_str(&rest[..open]);
+        wide.push('?');
+        rest = &rest[first + close + 1..];
+    }
+    wide.push_str(rest);
+    glob(&wide, text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -106,7 +106,7 @@ pub(crate) fn steers(path: &Path, root: &Path) -> bool {
 
 /// Does a wildcard cover one of the protected names?
 pub(crate) fn may_name(pattern: &str) -> bool {
-    FOLDERS.iter().chain(OUTSIDE_FOLDERS).chain(FILES).any(|name| super::pattern::glob(pattern, name))
+    FOLDERS.iter().chain(OUTSIDE_FOLDERS).chain(FILES).any(|name| super::pattern::shell_glob(pattern, name))
 }
 
 fn has_pair(path: &Path) -> bool {

@@ -110,7 +110,8 @@ fn every_reason_for_a_verdict_is_named_once_and_not_too_many() {
         ("rm -rf build && mv a b; rm -rf build", "rm removes build; mv moves or replaces 2 files"),
         (
             "echo x > existing.txt; find . -exec rm {} +; cargo test",
-            "it overwrites existing.txt; rm removes files that are not known before it runs",
+            "it overwrites existing.txt; rm removes files that are not known before it runs; what it finds may be a \
+             protected path",
         ),
         (
             "rm a; rm b; rm c; rm d; rm e; rm f",

@@ -8,6 +8,7 @@ mod programs;
 pub(crate) mod syntax;
 mod walk;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use zdx_protocol::ReasonCode;
@@ -25,6 +26,8 @@ pub(crate) struct Surroundings<'a> {
     pub own: Option<&'a Path>,
     pub cwd: &'a Path,
     pub home: Option<&'a str>,
+    /// The variables that the command would start with.
+    pub env: &'a BTreeMap<String, String>,
     pub files: &'a dyn FileView,
 }
 
@@ -51,7 +54,19 @@ pub(crate) struct Part {
     pub views: Vec<Vec<String>>,
     /// An allowing pattern may cover it: its words are literal and nothing is hidden in it.
     pub plain: bool,
+    pub proof: Proof,
     pub concerns: Vec<Concern>,
+}
+
+/// Whether a part can be shown to only read, inside the workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// Nobody said so yet.
+    #[default]
+    Missing,
+    Reads,
+    /// Something in it may do more.
+    Broken,
 }
 
 impl Part {
@@ -69,6 +84,18 @@ impl Part {
 
     fn forbid(&mut self, why: impl Into<String>) {
         self.add(Concern::Forbidden { why: why.into() });
+    }
+
+    /// It reads, unless something else is found in it.
+    fn affirm(&mut self) {
+        if self.proof == Proof::Missing {
+            self.proof = Proof::Reads;
+        }
+    }
+
+    /// It cannot be shown to only read.
+    fn doubt(&mut self) {
+        self.proof = Proof::Broken;
     }
 
     fn add(&mut self, concern: Concern) {

@@ -4,23 +4,13 @@ use zdx_protocol::ReasonCode;
 
 use crate::shell::Concern;
 use crate::shell::Part;
-use crate::shell::programs::commands::basename;
-use crate::shell::programs::dangers::{is_forbidden, is_listed};
-use crate::shell::programs::options::operands;
-use crate::shell::syntax::word::Arg;
+use crate::shell::programs::special::runners::basename;
+use crate::shell::programs::table::{is_forbidden, is_listed, is_shell};
+use crate::shell::syntax::word::{Arg, Known};
 use crate::shell::walk::feed::{Stdin, joined};
 use crate::shell::walk::files::FileEffect;
 use crate::shell::walk::variables::selects_helper;
 use crate::shell::walk::{Folders, Walker};
-
-const SHELLS: &[&str] = &[
-    "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "rksh",
-    "lksh", "posh", "osh", "elvish", "nu", "xonsh", "pwsh", "hush",
-];
-
-pub(crate) fn is_shell(name: &str) -> bool {
-    SHELLS.contains(&name)
-}
 
 /// Options under which later lines mean something else: history is expanded, arguments become assignments,
 /// `cd` looks into variables.
@@ -33,13 +23,21 @@ fn rereads(argv: &[Arg]) -> bool {
     })
 }
 
+/// Every argument that is no option, `--` respected.
+fn operands(argv: &[Arg]) -> Vec<&Arg> {
+    let end = argv.iter().position(|arg| arg.text == "--").unwrap_or(argv.len());
+    let is_word =
+        |(index, arg): &(usize, &Arg)| *index > end || !arg.text.starts_with('-') || arg.text == "-";
+    argv.iter().enumerate().skip(1).filter(is_word).map(|(_, arg)| arg).collect()
+}
+
 fn has_letter(argv: &[Arg], letter: char) -> bool {
     let options = argv.iter().skip(1).take_while(|arg| arg.text.starts_with('-') && arg.text != "--");
     options.into_iter().any(|arg| arg.text.contains(letter))
 }
 
 impl Walker<'_> {
-    /// True when the builtin is dealt with.
+    /// True when the builtin is dealt with. Of these only a change of folder can be shown to do no more.
     pub(crate) fn builtin(&mut self, name: &str, argv: &[Arg], part: &mut Part) -> bool {
         match name {
             "eval" => self.eval(argv, part),
@@ -52,8 +50,13 @@ impl Walker<'_> {
                 self.folders = Folders::unknown();
             }
             "export" | "declare" | "typeset" | "readonly" | "local" => self.declare(argv, part),
-            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" | "test" | "[" | "printf" => {
+            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" => {
+                part.doubt();
                 self.names_and_numbers(name, argv, part);
+            }
+            "test" | "[" | "printf" => {
+                self.names_and_numbers(name, argv, part);
+                return false;
             }
             "hash" if has_letter(argv, 'p') => {
                 part.confirm(ReasonCode::Helper, "it makes a name run another program");
@@ -76,7 +79,10 @@ impl Walker<'_> {
             "bind" | "complete" | "compgen" | "compopt" | "fc" => {
                 part.confirm(ReasonCode::Opaque, format!("{name} can run text that is not plain here"));
             }
-            "jobs" if argv.get(1).is_some_and(|arg| arg.text == "-x") => self.inner(&argv[2..], part, false),
+            "jobs" if argv.get(1).is_some_and(|arg| arg.text == "-x") => {
+                part.doubt();
+                self.inner(&argv[2..], part, false);
+            }
             _ if is_shell(name) => self.shell(name, argv, part),
             _ => return false,
         }
@@ -110,6 +116,8 @@ impl Walker<'_> {
 
     fn source_file(&mut self, argv: &[Arg], part: &mut Part) {
         part.plain = false;
+        self.found.sources = true;
+        self.values.clear();
         if let Some(file) = operands(argv).first() {
             self.script_file(file, part);
         }
@@ -195,6 +203,7 @@ impl Walker<'_> {
     }
 
     fn change_directory(&mut self, argv: &[Arg], part: &mut Part) {
+        part.affirm();
         let home = self.around.home.map_or_else(Arg::unknown, Arg::literal);
         let before = self.folders.clone();
         self.found.changes_folder = true;
@@ -247,18 +256,36 @@ impl Walker<'_> {
                     self.found.literals.extend(arg.known().map(|_| value.to_owned()));
                     let name = name.trim_end_matches('+');
                     let name = name.split('[').next().unwrap_or(name);
-                    self.found.assigned.insert(name.to_owned());
                     let known = arg.known().map(|_| value);
                     self.set_variable_to(name, known, part);
+                    match (argv[0].text.as_str(), known) {
+                        ("export" | "readonly", Some(value)) if !arg.text.contains(['+', '[']) => {
+                            self.remember(name, Known::Text(value.to_owned()));
+                        }
+                        _ => self.forget(name),
+                    }
                 }
                 // `export X` passes on what is set elsewhere in the script, where it is seen.
-                None => part.ask("it changes variables"),
+                None => {
+                    part.ask("it changes variables");
+                    if argv[0].text != "export" {
+                        self.forget_names(&arg.text);
+                    }
+                }
             }
         }
     }
 
     /// Builtins that take names of variables or numbers: both can hold `a[$(…)]`.
     fn names_and_numbers(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
+        let sets = !matches!(name, "test" | "[" | "printf")
+            || argv.get(1).is_some_and(|arg| arg.text.starts_with("-v"));
+        for arg in argv.iter().skip(1).filter(|_| sets) {
+            self.forget_names(&arg.text);
+            if name == "read" && self.stdin == Stdin::Names {
+                self.remember(&arg.text, Known::Name);
+            }
+        }
         if argv.iter().skip(1).any(|arg| self.runs_in_arithmetic(&arg.text)) {
             // In a comparison of strings it is only text.
             let numeric = !matches!(name, "test" | "[" | "printf")

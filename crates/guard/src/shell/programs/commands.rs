@@ -1,19 +1,15 @@
-//! What each command does with its arguments: what runs another command, what is listed or forbidden, what changes
-//! the folder. Unknown commands are left to the rules.
+//! One command: which program its first word means, by name, path, alias or function. What it does with the rest is the
+//! table's to say.
 
 use std::path::Path;
 
 use zdx_protocol::ReasonCode;
 
-use crate::shell::programs::by_options;
-use crate::shell::programs::dangers::{
-    STOPPING_UNITS, copies_raw, destructive_effect, is_destructive, is_forbidden, is_listed, listed_effect,
-    plain_name, without_g,
-};
-use crate::shell::programs::options::operands;
+use crate::shell::programs::special::runners::basename;
+use crate::shell::programs::{generic, table};
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::feed::Stdin;
-use crate::shell::walk::files::{FileEffect, Place};
+use crate::shell::walk::files::Place;
 use crate::shell::walk::{Folders, Walker};
 use crate::shell::{Concern, Part};
 
@@ -23,41 +19,8 @@ const PROGRAM_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr", "/opt", "/nix", "/sn
 /// Programs found here are the ones a bare name finds.
 const BIN_FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"];
 
-/// What these write is made from a source, and run as the source would be.
-const COMPILERS: &[&str] = &[
-    "gcc",
-    "g++",
-    "cc",
-    "c++",
-    "clang",
-    "clang++",
-    "rustc",
-    "go",
-    "ld",
-    "tcc",
-    "gfortran",
-    "ghc",
-    "nim",
-    "zig",
-    "javac",
-    "swiftc",
-    "ocamlfind",
-    "ocamlopt",
-    "dmd",
-    "crystal",
-    "fpc",
-    "cargo",
-    "make",
-    "cmake",
-    "ninja",
-];
-
 /// Commands that run commands that run commands.
 const MAX_WRAPPED: usize = 16;
-
-pub(crate) fn basename(text: &str) -> &str {
-    text.rsplit('/').next().unwrap_or(text)
-}
 
 impl Walker<'_> {
     /// Looks at one command. `transparent`: the words are what the outer command would run unchanged.
@@ -92,7 +55,7 @@ impl Walker<'_> {
             return;
         };
         // Some file systems do not tell RM from rm.
-        let name = plain_name(&basename(text).to_ascii_lowercase()).to_owned();
+        let name = basename(text).to_ascii_lowercase();
         if text.contains('/') {
             self.program_path(first, part);
         }
@@ -101,7 +64,7 @@ impl Walker<'_> {
         }
         let before = self.written.clone();
         self.named(&name, argv, part);
-        if !COMPILERS.contains(&name.as_str()) {
+        if !table::row(&name).is_some_and(|row| row.is("compiles")) {
             let made: Vec<_> = self.written.difference(&before).cloned().collect();
             self.authored.extend(made);
         }
@@ -121,6 +84,7 @@ impl Walker<'_> {
             return;
         }
         part.views.push(vec![basename(text).to_owned()]);
+        part.doubt();
         let of_the_system = |path: &Path| PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder));
         let files = self.place(program).paths();
         let link = program.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path)));
@@ -141,6 +105,7 @@ impl Walker<'_> {
     fn alias(&mut self, first: &Arg, argv: &[Arg], part: &mut Part) -> bool {
         let Some(value) = self.facts.aliases.get(&first.text).cloned() else { return false };
         part.plain = false;
+        part.doubt();
         part.ask(format!("{} is an alias here", first.text));
         if matches!(first.text.as_str(), "cd" | "pushd" | "popd") {
             part.confirm(ReasonCode::Opaque, "an alias changes where the rest runs");
@@ -178,6 +143,7 @@ impl Walker<'_> {
             return;
         }
         part.plain = false;
+        part.doubt();
         part.ask(format!("{name} is a function here"));
         self.found.calls.extend(self.inside.last().map(|outer| (outer.clone(), name.to_owned())));
         if self.beside > 0 && self.inside.iter().any(|outer| self.leads_back(name, outer)) {
@@ -208,108 +174,18 @@ impl Walker<'_> {
     }
 
     fn named(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
-        if is_forbidden(name) {
-            part.forbid(match name {
-                "shutdown" | "reboot" | "halt" | "poweroff" => format!("{name} stops the machine"),
-                _ => format!("{name} acts as another user"),
-            });
+        if self.is_shadowed(name) {
+            part.doubt();
+        }
+        if self.builtin(name, argv, part) {
             return;
         }
-        if self.builtin(name, argv, part) || self.wrapper(name, argv, part) {
-            return;
+        let row = table::row(name).unwrap_or_else(table::any);
+        let mut argv = argv.to_vec();
+        for arg in argv.iter_mut().filter(|arg| arg.glob && !arg.found) {
+            arg.dash &= self.may_begin_with_dash(arg);
         }
-        if is_listed(name) {
-            self.listed(name, argv, part);
-            return;
-        }
-        if is_destructive(name, argv) {
-            part.confirm(ReasonCode::Destructive, destructive_effect(name));
-            if let ("at" | "batch", Stdin::Text(text)) = (name, self.stdin.clone()) {
-                self.only_listed(&text, part);
-            }
-            for file in operands(argv) {
-                if !matches!(name, "mount" | "umount" | "swapon" | "swapoff" | "losetup")
-                    && self.is_device(file)
-                {
-                    part.forbid(format!("it writes to the device {}", file.text));
-                }
-                self.loose_path(file, true, part);
-            }
-            return;
-        }
-        if self.stops_machine(name, argv, part) || by_options::program(self, name, argv, part) {
-            return;
-        }
-        self.files_of(name, argv, part);
-    }
-
-    fn stops_machine(&mut self, name: &str, argv: &[Arg], part: &mut Part) -> bool {
-        let words: Vec<&str> = operands(argv).iter().map(|arg| arg.text.as_str()).collect();
-        let stops = match name {
-            "systemctl" | "loginctl" => words.iter().any(|word| {
-                matches!(
-                    *word,
-                    "reboot"
-                        | "poweroff"
-                        | "halt"
-                        | "kexec"
-                        | "suspend"
-                        | "hibernate"
-                        | "rescue"
-                        | "emergency"
-                        | "soft-reboot"
-                ) || STOPPING_UNITS.iter().any(|unit| {
-                    let plain = word.strip_suffix(".target").or_else(|| word.strip_suffix(".service"));
-                    plain.unwrap_or(word) == *unit
-                })
-            }),
-            "busctl" | "dbus-send" | "gdbus" | "qdbus" => words.iter().any(|word| {
-                let method = word.rsplit('.').next().unwrap_or(word);
-                matches!(method, "Reboot" | "PowerOff" | "Halt" | "Suspend" | "Hibernate" | "KExec")
-            }),
-            "init" | "telinit" => words.iter().any(|word| matches!(*word, "0" | "6" | "1" | "s" | "S")),
-            _ => return false,
-        };
-        if stops {
-            part.forbid("it stops the machine");
-        }
-        true
-    }
-
-    fn listed(&mut self, name: &str, argv: &[Arg], part: &mut Part) {
-        part.confirm(ReasonCode::ListedCommand, listed_effect(name, argv));
-        if copies_raw(name) {
-            for arg in argv.iter().skip(1) {
-                let path = |text: &str| Arg { text: text.to_owned(), ..arg.clone() };
-                if let Some(output) = arg.text.strip_prefix("of=") {
-                    self.changes(&path(output), FileEffect::Overwrite, part);
-                } else if let Some(input) = arg.text.strip_prefix("if=") {
-                    self.reads(&path(input), part);
-                }
-            }
-            return;
-        }
-        let name = without_g(name);
-        // An option that is not known may be this one, and long ones may be cut short.
-        let recursive = argv.iter().skip(1).any(|arg| {
-            arg.splits
-                || (arg.text.len() > 4 && "--recursive".starts_with(arg.text.as_str()))
-                || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['r', 'R']))
-        });
-        for (index, file) in operands(argv).into_iter().enumerate() {
-            // The first word of chmod and chown is a mode or an owner.
-            if index == 0 && matches!(name, "chmod" | "chown") {
-                continue;
-            }
-            let ancestor =
-                self.is_ancestor(file) || self.readings(file).iter().any(|file| self.is_ancestor(file));
-            if name == "rm" && recursive && ancestor {
-                part.forbid(
-                    "it removes the home folder, the machine's files or a folder around the workspace",
-                );
-            }
-            self.changes(file, FileEffect::Alter, part);
-        }
+        self.apply(generic::effects_of(row, name, &argv), part);
     }
 
     /// `cd`, `pushd`, `env -C`, `git -C`: later paths are read from there.
@@ -317,11 +193,15 @@ impl Walker<'_> {
         self.move_stayed(target);
         if target.known().is_none() {
             part.ask("which folder it changes to is not known before it runs");
+            part.doubt();
             self.folders = Folders::unknown();
             return;
         }
         match self.place(target) {
-            Place::Below(_) | Place::Unknown => self.folders = Folders::unknown(),
+            Place::Below(_) | Place::Unknown => {
+                part.doubt();
+                self.folders = Folders::unknown();
+            }
             Place::At(all) => {
                 let certain = all.iter().all(crate::files::Located::is_dir) && self.written.is_empty();
                 self.maybe_moved |= !certain;
@@ -336,10 +216,11 @@ impl Walker<'_> {
     /// A shell that reads its script: known text is judged, anything else is a confirmation.
     pub(crate) fn stdin_script(&mut self, part: &mut Part) {
         part.plain = false;
+        part.doubt();
         match self.stdin.clone() {
             Stdin::Nothing => part.ask("it starts a shell"),
             Stdin::Text(text) => self.fed(Stdin::Nothing, |walker| walker.apart(&text)),
-            Stdin::Unknown => part.confirm(ReasonCode::Opaque, "it runs whatever it reads"),
+            Stdin::Unknown | Stdin::Names => part.confirm(ReasonCode::Opaque, "it runs whatever it reads"),
         }
     }
 }

@@ -1,164 +1,199 @@
-//! Reads options the way getopt does, by a table: which take a value, which do not.
-//! An option that the table does not know is reported, never skipped.
+//! Reads the words of a call by its row, for every program alike: abbreviated, bundled, attached and negated options,
+//! values, and words that are not literal and may be any option. What no row knows is reported, never skipped.
 
+use crate::pattern::UNKNOWN;
+use crate::shell::programs::table::{self, Opt, OptionEffect, Row, Takes};
 use crate::shell::syntax::word::Arg;
 
-/// The options of one command.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spec {
-    /// Letters without a value.
-    pub flags: &'static str,
-    /// Letters that take one, attached or next.
-    pub values: &'static str,
-    pub long_flags: &'static [&'static str],
-    /// Long options that take a value.
-    pub long_values: &'static [&'static str],
-    /// `-5` is an option too.
-    pub digits: bool,
+/// An option that was given.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub option: &'static Opt,
+    pub values: Vec<Arg>,
 }
 
-/// Options found, and where the rest begins.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Parsed {
-    pub options: Vec<(String, Option<Arg>)>,
+/// The words of one call, told apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Call<'a> {
+    pub row: &'static Row,
+    /// The name it was called by, without folders.
+    pub name: &'a str,
+    pub argv: &'a [Arg],
+    pub found: Vec<Found>,
+    pub operands: Vec<Arg>,
+    /// Where the operands begin, for rows whose options end there.
     pub rest: usize,
+    /// Options that neither the row nor anybody knows.
+    pub unknown: Vec<Arg>,
+    /// A word that may turn out to be an option.
+    pub doubtful: bool,
+    /// `--` stood before the operands.
+    pub ended: bool,
 }
 
-impl Parsed {
-    pub(crate) fn has(&self, names: &[&str]) -> bool {
-        self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
+impl Call<'_> {
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.found.iter().any(|found| found.option.is(name))
     }
 
-    pub(crate) fn values<'p>(&'p self, names: &'p [&str]) -> impl Iterator<Item = &'p Arg> {
-        self.options
-            .iter()
-            .filter(|(name, _)| names.contains(&name.as_str()))
-            .filter_map(|(_, value)| value.as_ref())
+    pub(crate) fn values(&self, name: &str) -> Vec<Arg> {
+        let of_name = self.found.iter().filter(|found| found.option.is(name));
+        of_name.flat_map(|found| found.values.iter().cloned()).collect()
+    }
+
+    pub(crate) fn has_effect(&self, effect: OptionEffect) -> bool {
+        self.found.iter().any(|found| found.option.effect == effect)
+    }
+
+    /// The words behind the options, for rows whose options end there.
+    pub(crate) fn behind(&self) -> &[Arg] {
+        self.argv.get(self.rest..).unwrap_or_default()
     }
 }
 
-/// Reads options of `argv[1..]` up to the first operand. The error is the option nobody knows.
-pub(crate) fn parse(spec: &Spec, argv: &[Arg]) -> Result<Parsed, String> {
-    let mut parsed = Parsed { options: Vec::new(), rest: argv.len() };
+/// Tells the words of `argv[1..]` apart.
+pub(crate) fn read<'a>(row: &'static Row, name: &'a str, argv: &'a [Arg]) -> Call<'a> {
+    read_until(row, name, argv, row.stops_at_operand())
+}
+
+/// The same, with options behind operands or not.
+pub(crate) fn read_until<'a>(row: &'static Row, name: &'a str, argv: &'a [Arg], stops: bool) -> Call<'a> {
+    let mut call = Call {
+        row,
+        name,
+        argv,
+        found: Vec::new(),
+        operands: Vec::new(),
+        rest: argv.len(),
+        unknown: Vec::new(),
+        doubtful: false,
+        ended: false,
+    };
     let mut at = 1;
     while let Some(arg) = argv.get(at) {
         let text = arg.text.as_str();
         if text == "--" {
-            parsed.rest = at + 1;
-            return Ok(parsed);
+            call.ended = true;
+            call.rest = at + 1;
+            call.operands.extend_from_slice(&argv[at + 1..]);
+            return call;
         }
-        if !text.starts_with('-') || text == "-" {
-            parsed.rest = at;
-            return Ok(parsed);
+        if text.starts_with('-') && text != "-" {
+            at = option(&mut call, arg, at + 1);
+            continue;
         }
+        call.doubtful |= may_be_option(arg);
+        if stops {
+            call.rest = at;
+            call.operands.extend_from_slice(&argv[at..]);
+            return call;
+        }
+        call.operands.push(arg.clone());
         at += 1;
-        if let Some(long) = text.strip_prefix("--") {
-            let (name, attached) = match long.split_once('=') {
-                Some((name, value)) => (name, Some(Arg { text: value.to_owned(), ..arg.clone() })),
-                None => (long, None),
-            };
-            if spec.long_values.contains(&name) {
-                let value = attached.or_else(|| {
-                    at += 1;
-                    argv.get(at - 1).cloned()
-                });
-                parsed.options.push((name.to_owned(), value));
-            } else if spec.long_flags.contains(&name) {
-                parsed.options.push((name.to_owned(), attached));
-            } else {
-                return Err(text.to_owned());
+    }
+    call
+}
+
+/// A variable, a substitution or a wildcard at the beginning of a word: it may begin with a dash.
+pub(crate) fn may_be_option(arg: &Arg) -> bool {
+    (arg.text.starts_with(UNKNOWN) && arg.dash)
+        || (arg.glob && arg.text.starts_with(['*', '?', '[', '-']) && arg.dash)
+}
+
+/// Reads the option at `at - 1`; returns where to go on.
+fn option(call: &mut Call<'_>, arg: &Arg, at: usize) -> usize {
+    let row = call.row;
+    // Half an option: what the rest of it is was not written.
+    let cut_open = arg.text.contains(UNKNOWN) && !arg.text.contains('=') && arg.text.starts_with("--");
+    call.doubtful |= cut_open || (arg.text.len() < 3 && arg.text.contains(UNKNOWN));
+    let text = &arg.text[1..];
+    if let Some(long) = text.strip_prefix('-') {
+        return long_option(call, arg, long, at);
+    }
+    if row.is("single") {
+        let next = long_option(call, arg, text, at);
+        return next;
+    }
+    if (row.digits || row.is("open"))
+        && text.trim_start_matches(['-', '+']).bytes().all(|b| b.is_ascii_digit())
+    {
+        return at;
+    }
+    letters(call, arg, text, at)
+}
+
+fn long_option(call: &mut Call<'_>, arg: &Arg, long: &str, mut at: usize) -> usize {
+    let (name, attached) = match long.split_once('=') {
+        Some((name, value)) => (name, Some(Arg { text: value.to_owned(), ..arg.clone() })),
+        None => (long, None),
+    };
+    let Some(option) = strictest(call.row, name).or_else(|| strictest(table::any(), name)) else {
+        // What was said before is taken back; what is not known cannot be.
+        let Some(negated) = name.strip_prefix("no-").and_then(|name| strictest(call.row, name)) else {
+            call.unknown.push(arg.clone());
+            return at;
+        };
+        call.found.retain(|found| found.option.long != negated.long || negated.long.is_none());
+        return at;
+    };
+    let mut values: Vec<Arg> = attached.into_iter().collect();
+    let wanted = match option.takes {
+        Takes::Nothing | Takes::Maybe => 0,
+        Takes::One => 1,
+        Takes::Two => 2,
+    };
+    while values.len() < wanted {
+        values.extend(call.argv.get(at).cloned());
+        at += 1;
+        if at > call.argv.len() {
+            break;
+        }
+    }
+    call.found.push(Found { option, values });
+    at
+}
+
+/// The option that a name, whole or cut short, means; of several the strictest.
+fn strictest(row: &'static Row, name: &str) -> Option<&'static Opt> {
+    let exact = row.options.iter().find(|option| option.long == Some(name));
+    exact.or_else(|| {
+        let fits = |option: &&'static Opt| {
+            !name.is_empty() && option.long.is_some_and(|long| long.starts_with(name))
+        };
+        row.options.iter().filter(fits).max_by_key(|option| option.effect)
+    })
+}
+
+/// Bundled letters; the first that takes a value takes the rest, or the next word.
+fn letters(call: &mut Call<'_>, arg: &Arg, text: &str, mut at: usize) -> usize {
+    for (index, letter) in text.char_indices() {
+        let Some(option) = call.row.options.iter().find(|option| option.short == Some(letter)) else {
+            // What follows it may be its value, or more letters: of these the worst counts.
+            if call.unknown.last() != Some(arg) {
+                call.unknown.push(arg.clone());
             }
-        } else if spec.digits && text[1..].trim_start_matches(['-', '+']).bytes().all(|b| b.is_ascii_digit())
-        {
-            parsed.options.push(("digits".to_owned(), None));
-        } else {
-            at = short(spec, argv, arg, at, &mut parsed)?;
+            continue;
+        };
+        let attached = &text[index + letter.len_utf8()..];
+        let value = Arg { text: attached.to_owned(), ..arg.clone() };
+        match option.takes {
+            Takes::Nothing => call.found.push(Found { option, values: Vec::new() }),
+            Takes::Maybe => {
+                let values = if attached.is_empty() { Vec::new() } else { vec![value] };
+                call.found.push(Found { option, values });
+                return at;
+            }
+            Takes::One | Takes::Two => {
+                let values = if attached.is_empty() {
+                    at += 1;
+                    call.argv.get(at - 1).cloned().into_iter().collect()
+                } else {
+                    vec![value]
+                };
+                call.found.push(Found { option, values });
+                return at;
+            }
         }
     }
-    parsed.rest = parsed.rest.min(argv.len());
-    Ok(parsed)
-}
-
-fn short(spec: &Spec, argv: &[Arg], arg: &Arg, mut at: usize, parsed: &mut Parsed) -> Result<usize, String> {
-    let letters = &arg.text[1..];
-    for (index, letter) in letters.char_indices() {
-        if spec.values.contains(letter) {
-            let attached = &letters[index + letter.len_utf8()..];
-            let value = if attached.is_empty() {
-                at += 1;
-                argv.get(at - 1).cloned()
-            } else {
-                Some(Arg { text: attached.to_owned(), ..arg.clone() })
-            };
-            parsed.options.push((letter.to_string(), value));
-            return Ok(at);
-        }
-        if !spec.flags.contains(letter) {
-            return Err(arg.text.clone());
-        }
-        parsed.options.push((letter.to_string(), None));
-    }
-    Ok(at)
-}
-
-/// For commands whose options we need not know: every argument that is no option, `--` respected.
-pub(crate) fn operands(argv: &[Arg]) -> Vec<&Arg> {
-    let mut out = Vec::new();
-    let mut only_operands = false;
-    for arg in argv.iter().skip(1) {
-        if only_operands || !arg.text.starts_with('-') || arg.text == "-" {
-            out.push(arg);
-        } else if arg.text == "--" {
-            only_operands = true;
-        }
-    }
-    out
-}
-
-/// `grep -e /a/b`, `rg -g /src/**`, `jq --arg route /a/b`: which arguments are the text of an option and name no file.
-/// Read from the left, as the programs do, and only as far as every option on the way is known.
-pub(crate) fn pattern_values(name: &str, argv: &[Arg]) -> Vec<usize> {
-    let (flags, options, values): (&str, &[&str], usize) = match name {
-        "grep" | "egrep" | "fgrep" | "zgrep" => ("abchHiIlLnoPqrRsTUvwxyzEFG", &["-e", "--regexp"], 1),
-        "rg" => {
-            ("FHILNSUabchilnopqsuvwxzP", &["-e", "--regexp", "-g", "--glob", "--iglob", "-r", "--replace"], 1)
-        }
-        "jq" | "gojq" => ("rncseRSMCja", &["--arg", "--argjson"], 2),
-        // What is read from a file begins with `@` and is looked at elsewhere.
-        "curl" => {
-            ("sSfLkviIG", &["-d", "--data", "--data-raw", "-H", "--header", "-X", "-w", "--write-out"], 1)
-        }
-        "uniq" => ("cdDiuz", &["-f", "-s", "-w"], 1),
-        "xxd" => ("abeEipPrud", &["-l", "-s", "-c", "-g", "-o", "-n"], 1),
-        _ => return Vec::new(),
-    };
-    // `-rne`: the last of several letters takes the value.
-    let takes_value = |text: &str| {
-        let bundled =
-            text.strip_prefix('-').filter(|letters| letters.chars().all(|c| c.is_ascii_alphanumeric()));
-        let last = bundled.and_then(|letters| letters.char_indices().next_back());
-        options.contains(&text)
-            || bundled.zip(last).is_some_and(|(letters, (at, last))| {
-                letters[..at].chars().all(|c| flags.contains(c)) && options.contains(&&*format!("-{last}"))
-            })
-    };
-    let mut found = Vec::new();
-    let mut at = 1;
-    while let Some(arg) = argv.get(at) {
-        let text = arg.text.as_str();
-        let known = !text.starts_with('-') || text == "-" || text.contains('=');
-        let flag = text.len() > 1
-            && text.strip_prefix('-').is_some_and(|letters| letters.chars().all(|c| flags.contains(c)));
-        if text == "--" || arg.splits || arg.glob {
-            break;
-        } else if takes_value(text) {
-            found.extend((at + 1..=at + values).filter(|index| *index < argv.len()));
-            at += 1 + values;
-        } else if known || flag {
-            at += 1;
-        } else {
-            break;
-        }
-    }
-    found
+    at
 }

@@ -21,6 +21,10 @@ pub(crate) struct Arg {
     pub bare: bool,
     /// Came out of a brace expansion, which dash does not do.
     pub braced: bool,
+    /// What is not known of it may begin with a dash, and make it an option.
+    pub dash: bool,
+    /// A name that `find` finds, hidden or not.
+    pub found: bool,
 }
 
 impl Arg {
@@ -29,7 +33,7 @@ impl Arg {
     }
 
     pub(crate) fn unknown() -> Self {
-        Self { text: UNKNOWN.to_string(), splits: true, ..Self::default() }
+        Self { text: UNKNOWN.to_string(), splits: true, dash: true, ..Self::default() }
     }
 
     /// Its exact value, when the text tells it.
@@ -49,17 +53,52 @@ pub(crate) struct Effects {
     pub scripts: Vec<String>,
     /// Variables that `${x:=…}` sets.
     pub assigns: Vec<String>,
+    /// Arithmetic, which may set variables.
+    pub sums: Vec<String>,
     /// `${x@P}`: the variable's value is expanded again.
     pub prompt: bool,
     /// A process substitution where the grammar does not look for one: `${x:-<(…)}`.
     pub hidden_process: bool,
 }
 
-/// Variables whose value is known without running anything.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Known<'a> {
-    pub home: Option<&'a str>,
-    pub pwd: Option<&'a str>,
+/// What a variable holds, or a command prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    Text(String),
+    /// One of the names that this pattern finds.
+    Pattern(String),
+    /// Not known, but it begins with no dash: names of files, numbers, nothing.
+    Name,
+    Unknown,
+}
+
+/// Knows values without running anything.
+pub(crate) trait Lookup {
+    fn home(&self) -> Option<&str>;
+    fn variable(&self, name: &str) -> Known;
+    /// What `$(…)` yields.
+    fn printed(&self, script: &str) -> Known;
+    /// Words are split at blanks, as ever.
+    fn splits_at_blanks(&self) -> bool {
+        true
+    }
+}
+
+/// For words whose value does not matter.
+pub(crate) struct Nothing;
+
+impl Lookup for Nothing {
+    fn home(&self) -> Option<&str> {
+        None
+    }
+
+    fn variable(&self, _name: &str) -> Known {
+        Known::Unknown
+    }
+
+    fn printed(&self, _script: &str) -> Known {
+        Known::Unknown
+    }
 }
 
 /// How the text is quoted as a whole.
@@ -71,27 +110,36 @@ enum Context {
 }
 
 struct Evaluator<'a> {
-    known: Known<'a>,
+    known: &'a dyn Lookup,
     effects: &'a mut Effects,
     out: Vec<(char, bool)>,
     splits: bool,
     bare: bool,
+    /// It begins with something that may begin with a dash.
+    dash: bool,
     /// This is the second reading of something: nothing in it is read twice again.
     again: bool,
 }
 
 /// The arguments that one word of the script becomes.
-pub(crate) fn evaluate(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<Vec<Arg>, LexError> {
+pub(crate) fn evaluate(raw: &str, known: &dyn Lookup, effects: &mut Effects) -> Result<Vec<Arg>, LexError> {
     let mut evaluator = Evaluator::new(known, effects, false);
     evaluator.tilde(raw);
     let from = if evaluator.out.is_empty() { 0 } else { tilde_length(raw) };
     evaluator.run(raw, from, Context::Bare)?;
-    let Evaluator { out, splits, bare, .. } = evaluator;
-    Ok(brace_words(&out).into_iter().map(|(word, braced)| finish(&word, splits, bare, braced)).collect())
+    let Evaluator { out, splits, bare, dash, .. } = evaluator;
+    Ok(brace_words(&out)
+        .into_iter()
+        .map(|(word, braced)| Arg { splits, bare, braced, ..finish(&word, dash || braced) })
+        .collect())
 }
 
 /// The text of a here-document or here-string body that undergoes expansion.
-pub(crate) fn evaluate_body(raw: &str, known: Known<'_>, effects: &mut Effects) -> Result<String, LexError> {
+pub(crate) fn evaluate_body(
+    raw: &str,
+    known: &dyn Lookup,
+    effects: &mut Effects,
+) -> Result<String, LexError> {
     let mut evaluator = Evaluator::new(known, effects, false);
     evaluator.run(raw, 0, Context::Quoted)?;
     Ok(evaluator.out.into_iter().map(|(c, _)| c).collect())
@@ -99,10 +147,10 @@ pub(crate) fn evaluate_body(raw: &str, known: Known<'_>, effects: &mut Effects) 
 
 /// Only the effects of expanding arithmetic or a pattern.
 pub(crate) fn expand_only(raw: &str, effects: &mut Effects) -> Result<(), LexError> {
-    evaluate_body(raw, Known::default(), effects).map(|_| ())
+    evaluate_body(raw, &Nothing, effects).map(|_| ())
 }
 
-fn finish(word: &[(char, bool)], splits: bool, bare: bool, braced: bool) -> Arg {
+fn finish(word: &[(char, bool)], dash: bool) -> Arg {
     let last_close = word.iter().rposition(|item| *item == (']', false));
     let glob = word.iter().enumerate().any(|(index, (c, quoted))| {
         !quoted
@@ -113,16 +161,22 @@ fn finish(word: &[(char, bool)], splits: bool, bare: bool, braced: bool) -> Arg 
                 _ => false,
             }
     });
-    Arg { text: word.iter().map(|(c, _)| *c).collect(), glob, splits, bare, braced }
+    let text: String = word.iter().map(|(c, _)| *c).collect();
+    // What turns out to be nothing leaves what stands behind it.
+    let bared = text.trim_start_matches(UNKNOWN).starts_with('-');
+    Arg { glob, dash: dash || bared || glob, text, ..Arg::default() }
 }
+
+/// Characters for which a shell looks at an expansion again.
+const SPECIAL: [char; 7] = [' ', '\t', '\n', '*', '?', '[', '{'];
 
 fn tilde_length(raw: &str) -> usize {
     raw.find('/').unwrap_or(raw.len())
 }
 
 impl<'a> Evaluator<'a> {
-    fn new(known: Known<'a>, effects: &'a mut Effects, again: bool) -> Self {
-        Self { known, effects, out: Vec::new(), splits: false, bare: true, again }
+    fn new(known: &'a dyn Lookup, effects: &'a mut Effects, again: bool) -> Self {
+        Self { known, effects, out: Vec::new(), splits: false, bare: true, dash: false, again }
     }
 
     fn tilde(&mut self, raw: &str) {
@@ -133,18 +187,17 @@ impl<'a> Evaluator<'a> {
         }
         self.bare = false;
         match user {
-            "" => self.push_known(self.known.home),
-            "+" => self.push_known(self.known.pwd),
+            "" => match self.known.home() {
+                Some(home) => self.push_text(home),
+                None => self.out.push((UNKNOWN, true)),
+            },
+            "+" => match self.known.variable("PWD") {
+                Known::Text(pwd) => self.push_text(&pwd),
+                Known::Pattern(_) | Known::Name | Known::Unknown => self.out.push((UNKNOWN, true)),
+            },
             "-" => self.out.push((UNKNOWN, true)),
             // Somebody else's home: outside whatever it is.
             _ => self.push_text(&format!("/home/{user}")),
-        }
-    }
-
-    fn push_known(&mut self, value: Option<&str>) {
-        match value {
-            Some(value) => self.push_text(value),
-            None => self.out.push((UNKNOWN, true)),
         }
     }
 
@@ -179,8 +232,7 @@ impl<'a> Evaluator<'a> {
             }
             '`' => {
                 let end = extent::backquote_end(raw, at + 1)?;
-                self.effects.scripts.push(unescape_backquoted(&raw[at + 1..end - 1], context));
-                self.push_unknown(context);
+                self.substitution(unescape_backquoted(&raw[at + 1..end - 1], context), context);
                 Ok(end)
             }
             '$' => self.dollar(raw, at, context),
@@ -192,9 +244,39 @@ impl<'a> Evaluator<'a> {
     }
 
     fn push_unknown(&mut self, context: Context) {
+        self.dash |= self.out.is_empty();
+        self.push_name(context);
+    }
+
+    /// Not known, but no dash begins it.
+    fn push_name(&mut self, context: Context) {
         self.bare = false;
         self.splits |= context == Context::Bare;
         self.out.push((UNKNOWN, true));
+    }
+
+    /// Text that comes out of an expansion: without quotes, blanks would split it and wildcards count.
+    fn push_value(&mut self, known: Known, context: Context) {
+        match known {
+            Known::Text(_) if context == Context::Bare && !self.known.splits_at_blanks() => {
+                self.push_unknown(context)
+            }
+            Known::Text(value) if context == Context::Quoted || !value.contains(SPECIAL) => {
+                self.bare = false;
+                self.push_text(&value);
+            }
+            Known::Text(value) if !value.contains([' ', '\t', '\n', '{']) => {
+                self.bare = false;
+                self.out.extend(value.chars().map(|c| (c, false)));
+            }
+            Known::Pattern(pattern) if !pattern.contains(['{', ' ']) => {
+                self.bare = false;
+                self.out.extend(pattern.chars().map(|c| (c, false)));
+            }
+            Known::Name => self.push_name(context),
+            // Several words: the first may be an option, and any other.
+            Known::Text(_) | Known::Pattern(_) | Known::Unknown => self.push_unknown(context),
+        }
     }
 
     fn escape(&mut self, raw: &str, at: usize, context: Context) -> usize {
@@ -227,11 +309,11 @@ impl<'a> Evaluator<'a> {
                 // `$((PATH=1))` sets it; only names that matter are worth the doubt.
                 let names = sum.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
                 self.effects.assigns.extend(names.filter(|name| selects_helper(name)).map(str::to_owned));
+                self.effects.sums.push(sum.to_owned());
                 self.push_unknown(context);
             }
             Some(b'(') => {
-                self.effects.scripts.push(inside[1..inside.len() - 1].to_owned());
-                self.push_unknown(context);
+                self.substitution(inside[1..inside.len() - 1].to_owned(), context);
             }
             Some(b'{') => self.parameter(&inside[1..inside.len() - 1], context)?,
             Some(b'\'') if bare => {
@@ -249,36 +331,23 @@ impl<'a> Evaluator<'a> {
         Ok(end)
     }
 
+    fn substitution(&mut self, script: String, context: Context) {
+        let known = self.known.printed(&script);
+        self.effects.scripts.push(script);
+        self.push_value(known, context);
+    }
+
     fn variable(&mut self, name: &str, context: Context) {
-        let value = match name {
-            "HOME" => self.known.home,
-            "PWD" => self.known.pwd,
-            _ => None,
-        };
-        match value {
-            // A folder name with blanks or wildcards would be split again.
-            Some(value)
-                if context == Context::Quoted || !value.contains([' ', '\t', '\n', '*', '?', '[']) =>
-            {
-                self.bare = false;
-                self.push_text(value);
-            }
-            _ => self.push_unknown(context),
-        }
+        self.push_value(self.known.variable(name), context);
     }
 
     /// `${HOME:?}`, `${HOME:-x}`, `${HOME%/}`: what is set and does not end in a slash stays what it is.
     fn same_value(&self, name: &str, rest: &str) -> Option<String> {
-        let value = match name {
-            "HOME" => self.known.home,
-            "PWD" => self.known.pwd,
-            _ => None,
-        }?;
+        let Known::Text(value) = self.known.variable(name) else { return None };
         let keeps = ["?", ":?", "-", ":-", "=", ":="].iter().any(|operator| rest.starts_with(operator))
             || matches!(rest, "%/" | "%%/");
-        let plain =
-            !value.is_empty() && !value.ends_with('/') && !value.contains([' ', '\t', '\n', '*', '?', '[']);
-        (keeps && plain).then(|| value.to_owned())
+        let plain = !value.is_empty() && !value.ends_with('/') && !value.contains(SPECIAL);
+        (keeps && plain).then_some(value)
     }
 
     /// The inside of `${…}`.
@@ -311,6 +380,7 @@ impl<'a> Evaluator<'a> {
             }
         }
         self.effects.assigns.append(&mut nested.assigns);
+        self.effects.sums.append(&mut nested.sums);
         self.effects.prompt |= nested.prompt;
         self.effects.hidden_process |= nested.hidden_process;
         match self.same_value(name, rest) {
@@ -346,59 +416,4 @@ fn unescape_backquoted(inside: &str, context: Context) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(raw: &str) -> Vec<String> {
-        let known = Known { home: Some("/home/me"), pwd: Some("/w") };
-        evaluate(raw, known, &mut Effects::default()).unwrap().into_iter().map(|arg| arg.text).collect()
-    }
-
-    #[test]
-    fn quotes_escapes_and_known_variables_are_taken_away() {
-        for (raw, expected) in [
-            (r"\rm", "rm"),
-            ("r''m", "rm"),
-            ("\"r\"m", "rm"),
-            (r"$'\x72\155'", "rm"),
-            (r"$'rm\0zzz'", "rm"),
-            ("r\\\nm", "rm"),
-            ("~/x", "/home/me/x"),
-            ("~root/x", "/home/root/x"),
-            ("\"$HOME\"/x", "/home/me/x"),
-            ("${PWD}/x", "/w/x"),
-            ("'~'/x", "~/x"),
-            ("\"a\\$b\"", "a$b"),
-            ("$x", "\0"),
-            ("a$(id)b", "a\0b"),
-            ("[", "["),
-        ] {
-            assert_eq!(words(raw), [expected], "{raw}");
-        }
-    }
-
-    #[test]
-    fn braces_make_words_and_quoted_ones_do_not() {
-        assert_eq!(words("{rm,x}"), ["rm", "x"]);
-        assert_eq!(words("a{b,{c,d}}"), ["ab", "ac", "ad"]);
-        assert_eq!(words("'{a,b}'"), ["{a,b}"]);
-        assert_eq!(words("{}"), ["{}"]);
-        assert_eq!(words("{1..3}"), ["\0"]);
-    }
-
-    #[test]
-    fn what_runs_during_expansion_is_reported() {
-        for raw in [
-            "$(rm x)",
-            "\"`rm x`\"",
-            "${a:-$(rm x)}",
-            "\"${a:-\"$(rm x)\"}\"",
-            "$((1+$(rm x)))",
-            "${a:-'$(rm x)'}",
-        ] {
-            let mut effects = Effects::default();
-            evaluate(raw, Known::default(), &mut effects).unwrap();
-            assert_eq!(effects.scripts, ["rm x"], "{raw}");
-        }
-    }
-}
+mod tests;

@@ -99,6 +99,7 @@ impl Walker<'_> {
         }
         self.apply_effects(effects, part);
         self.arithmetic_names(raw, part);
+        self.forget_names(raw);
     }
 }
 

@@ -12,6 +12,9 @@ pub(crate) struct Facts {
     pub changes_folder: bool,
     pub function_changes_folder: bool,
     pub assigned: BTreeSet<String>,
+    pub assigned_in_loops: BTreeSet<String>,
+    /// It reads a file of commands, which may set anything.
+    pub sources: bool,
     /// Descriptors that files are opened on, and which descriptor becomes a copy of which.
     pub opened: BTreeSet<i32>,
     pub copies: BTreeSet<(i32, i32)>,

@@ -13,14 +13,17 @@ pub(crate) enum Stdin {
     /// What tools get: `/dev/null`.
     Nothing,
     Text(String),
+    /// Names of files or numbers: not known, but none begins with a dash.
+    Names,
     Unknown,
 }
 
 impl Walker<'_> {
     /// What the next command of a pipe reads.
-    pub(crate) fn output_of(&self, command: &ast::Command) -> Stdin {
+    pub(crate) fn output_of(&self, command: &ast::Command, before: &Stdin) -> Stdin {
         match command {
-            ast::Command::Simple(simple) => self.printed(simple).map_or(Stdin::Unknown, Stdin::Text),
+            _ if self.prints_names(command, before) => Stdin::Names,
+            ast::Command::Simple(simple) => self.printed_text(simple).map_or(Stdin::Unknown, Stdin::Text),
             ast::Command::Compound(..) | ast::Command::Function(_) | ast::Command::ExtendedTest(..) => {
                 Stdin::Unknown
             }
@@ -28,11 +31,10 @@ impl Walker<'_> {
     }
 
     /// The exact output of a command that only prints literal text.
-    pub(crate) fn printed(&self, simple: &ast::SimpleCommand) -> Option<String> {
+    fn printed_text(&self, simple: &ast::SimpleCommand) -> Option<String> {
         if simple.prefix.is_some() {
             return None;
         }
-        let pwd = self.known_pwd();
         let mut words = Vec::new();
         let mut body = None;
         let name = simple.word_or_name.as_ref()?;
@@ -58,7 +60,7 @@ impl Walker<'_> {
         }
         for raw in raws {
             let mut effects = Effects::default();
-            for arg in word::evaluate(raw, self.known(&pwd), &mut effects).ok()? {
+            for arg in word::evaluate(raw, self, &mut effects).ok()? {
                 words.push(arg.known().filter(|_| !arg.braced)?.to_owned());
             }
         }
@@ -93,7 +95,7 @@ impl Walker<'_> {
             return None;
         }
         match and_or.first.seq.as_slice() {
-            [ast::Command::Simple(simple)] => self.printed(simple),
+            [ast::Command::Simple(simple)] => self.printed_text(simple),
             _ => None,
         }
     }

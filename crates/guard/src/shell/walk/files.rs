@@ -149,13 +149,28 @@ impl Walker<'_> {
     pub(crate) fn reads(&mut self, arg: &Arg, part: &mut Part) {
         let place = self.place(arg);
         self.note_outside(&place, false, part);
+        if !self.stays_inside(arg, &place) {
+            part.doubt();
+        }
         if place == Place::Unknown {
             part.ask("which file it reads is not known before it runs");
         }
     }
 
+    /// Does everything that the word names lie in the workspace, wildcards and links followed?
+    fn stays_inside(&self, arg: &Arg, place: &Place) -> bool {
+        match place {
+            Place::At(all) => match arg.glob {
+                false => all.iter().all(|located| !self.is_outside(&located.path)),
+                true => self.expanded(arg).is_some_and(|all| all.iter().all(|path| !self.is_outside(path))),
+            },
+            Place::Below(_) | Place::Unknown => false,
+        }
+    }
+
     /// For files that are changed in a way that is asked about anyway: only a protected one says more.
     pub(crate) fn protected_only(&mut self, arg: &Arg, part: &mut Part) {
+        part.doubt();
         let found = match self.place(arg) {
             Place::At(all) => all.iter().any(|located| self.is_protected(&located.path)),
             Place::Below(path) => self.is_protected(&path),
@@ -184,8 +199,13 @@ impl Walker<'_> {
     }
 
     /// Something is unpacked into the folder we are in.
-    pub(crate) fn unpacks_here(&mut self, part: &mut Part) {
+    pub(crate) fn unpacks_here(&mut self, archives: &[Arg], part: &mut Part) {
+        part.doubt();
+        let fetched = archives.iter().any(|archive| self.is_fetched(archive));
         for folder in self.folders.0.clone() {
+            if fetched {
+                self.fetched.insert(folder.clone());
+            }
             if self.is_protected(&folder.join("file")) {
                 let shown = folder.display();
                 part.confirm(
@@ -210,7 +230,10 @@ impl Walker<'_> {
     }
 
     pub(crate) fn changes(&mut self, arg: &Arg, change: FileEffect, part: &mut Part) {
-        if arg.glob && names_protected(&arg.text) {
+        part.doubt();
+        if arg.found && arg.has_unknown() {
+            part.confirm(ReasonCode::ProtectedPath, "what it finds may be a protected path");
+        } else if arg.glob && names_protected(arg) {
             part.confirm(ReasonCode::ProtectedPath, format!("{} may name a protected path", arg.text));
         }
         if arg.glob && change == FileEffect::Overwrite {
@@ -373,10 +396,11 @@ impl Walker<'_> {
     }
 }
 
-/// `.g*/config`: a pattern that begins with a dot finds hidden names, and the protected ones are hidden.
-fn names_protected(pattern: &str) -> bool {
-    let hidden = pattern.split('/').filter(|part| part.starts_with('.') && part.contains(['*', '?']));
-    hidden.into_iter().any(protected::may_name)
+/// `.gi[t]/config`: a pattern that begins with a dot finds hidden names, and the protected ones are hidden. `find` finds
+/// them by any pattern.
+fn names_protected(arg: &Arg) -> bool {
+    let parts = arg.text.split('/').filter(|part| part.contains(['*', '?', '[']) || arg.found);
+    parts.into_iter().any(|part| (arg.found || part.starts_with(['.', '['])) && protected::may_name(part))
 }
 
 /// `a/../b` without asking the disk: what a wildcard matches cannot be asked.

@@ -2,18 +2,24 @@
 //! Follows the working folder and what feeds each command; judges no single command itself.
 
 pub(super) mod ancestors;
+pub(super) mod apply;
+pub(super) mod compound;
 pub(super) mod conditions;
 pub(super) mod facts;
 pub(super) mod feed;
 pub(super) mod files;
 pub(super) mod folders;
+pub(super) mod loose;
 pub(super) mod readings;
 pub(super) mod redirect;
+pub(super) mod repository;
 pub(super) mod simple;
+pub(super) mod values;
 pub(super) mod variables;
+pub(super) mod wildcards;
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -21,7 +27,7 @@ use brush_parser::ast;
 use zdx_protocol::ReasonCode;
 
 use crate::shell::syntax::parse;
-use crate::shell::syntax::word::{self, Effects, Known};
+use crate::shell::syntax::word::{self, Effects};
 pub(super) use crate::shell::walk::facts::Facts;
 use crate::shell::walk::feed::Stdin;
 pub(super) use crate::shell::walk::folders::Folders;
@@ -29,12 +35,12 @@ use crate::shell::{Part, Surroundings};
 
 /// Scripts inside scripts, and simple commands in all of them.
 const MAX_DEPTH: usize = 8;
-const MAX_COMMANDS: usize = 200;
+pub(super) const MAX_COMMANDS: usize = 200;
 
 pub(super) struct Walker<'a> {
     pub around: &'a Surroundings<'a>,
     /// The script whose tree is being visited; locations in the tree point into it.
-    source: Rc<str>,
+    pub source: Rc<str>,
     pub facts: &'a Facts,
     pub found: Facts,
     pub parts: Vec<Part>,
@@ -44,6 +50,10 @@ pub(super) struct Walker<'a> {
     /// Folders we are still in if a `cd` was never reached, or not understood: writes mind these too.
     pub stayed: Vec<PathBuf>,
     pub stdin: Stdin,
+    /// What the script's variables hold here.
+    pub values: BTreeMap<String, word::Known>,
+    /// How many loops we are in.
+    pub looping: usize,
     /// A name like `/dev/stdout` was met: what is open counts.
     pub names_open_files: Cell<bool>,
     /// Folders that this script makes where nothing was.
@@ -79,6 +89,8 @@ impl<'a> Walker<'a> {
             maybe_moved: false,
             stayed: Vec::new(),
             stdin: if facts.input_replaced { Stdin::Unknown } else { Stdin::Nothing },
+            values: BTreeMap::new(),
+            looping: 0,
             written: HashSet::new(),
             names_open_files: Cell::new(false),
             made: HashSet::new(),
@@ -134,8 +146,9 @@ impl<'a> Walker<'a> {
 
     pub(super) fn isolated(&mut self, visit: impl FnOnce(&mut Self)) {
         let (folders, maybe_moved) = (self.folders.clone(), self.maybe_moved);
-        let stayed = self.stayed.clone();
+        let (stayed, values) = (self.stayed.clone(), self.values.clone());
         visit(self);
+        self.values = values;
         self.folders = folders;
         self.maybe_moved = maybe_moved;
         self.stayed = stayed;
@@ -154,6 +167,7 @@ impl<'a> Walker<'a> {
             if walker.facts.changes_folder {
                 walker.folders = Folders::unknown();
             }
+            walker.values.clear();
             walker.fed(Stdin::Unknown, visit);
         });
     }
@@ -170,15 +184,6 @@ impl<'a> Walker<'a> {
             [only] => Some(only.to_string_lossy().into_owned()),
             _ => None,
         }
-    }
-
-    /// Variables with a value we know, unless the script sets them itself.
-    pub(super) fn known<'k>(&self, pwd: &'k Option<String>) -> Known<'k>
-    where
-        'a: 'k,
-    {
-        let set = |name: &str| self.facts.assigned.contains(name) || self.found.assigned.contains(name);
-        Known { home: self.around.home.filter(|_| !set("HOME")), pwd: pwd.as_deref().filter(|_| !set("PWD")) }
     }
 
     pub(super) fn list(&mut self, list: &ast::CompoundList) {
@@ -198,6 +203,7 @@ impl<'a> Walker<'a> {
         let before = self.folders.clone();
         let moved_before = std::mem::replace(&mut self.maybe_moved, false);
         self.pipeline(&list.first);
+        let certain = self.values.clone();
         let mut skipped = Vec::new();
         for next in &list.additional {
             let here = self.folders.clone();
@@ -207,6 +213,7 @@ impl<'a> Walker<'a> {
                     if self.maybe_moved {
                         self.folders = self.folders.or(&before);
                     }
+                    self.merge_values(certain.clone());
                     self.pipeline(pipeline);
                     // What follows an alternative that was not needed runs without it.
                     if self.folders != here {
@@ -221,6 +228,7 @@ impl<'a> Walker<'a> {
         for here in skipped {
             self.may_have_stayed(&here);
         }
+        self.merge_values(certain);
         if self.maybe_moved {
             self.folders = self.folders.or(&before);
         }
@@ -251,13 +259,13 @@ impl<'a> Walker<'a> {
         let mut stdin: Option<Stdin> = None;
         for command in &pipeline.seq {
             let feed = stdin.take().unwrap_or_else(|| self.stdin.clone());
-            self.isolated(|walker| walker.fed(feed, |walker| walker.command(command)));
-            stdin = Some(self.output_of(command));
+            self.isolated(|walker| walker.fed(feed.clone(), |walker| walker.command(command)));
+            stdin = Some(self.output_of(command, &feed));
         }
         self.beside -= 1;
     }
 
-    fn command(&mut self, command: &ast::Command) {
+    pub(super) fn command(&mut self, command: &ast::Command) {
         if self.commands > MAX_COMMANDS {
             return;
         }
@@ -276,6 +284,7 @@ impl<'a> Walker<'a> {
                 let mut part = Part::of("[[ … ]]");
                 part.views.push(vec!["[[".to_owned()]);
                 part.plain = false;
+                part.affirm();
                 self.test(&test.expr, &mut part);
                 self.parts.push(part);
             }
@@ -305,106 +314,10 @@ impl<'a> Walker<'a> {
         self.inside.pop();
     }
 
-    fn compound(&mut self, compound: &ast::CompoundCommand) {
-        match compound {
-            ast::CompoundCommand::BraceGroup(group) => self.list(&group.list),
-            ast::CompoundCommand::Subshell(shell) => {
-                self.isolated(|walker| walker.list(&shell.list));
-            }
-            ast::CompoundCommand::Arithmetic(arithmetic) => {
-                let location = &arithmetic.loc;
-                let whole =
-                    self.source.get(location.start.index..location.end.index).unwrap_or_default().to_owned();
-                self.arithmetic(&whole);
-            }
-            ast::CompoundCommand::ForClause(clause) => {
-                let mut part = Part::of(format!("for {}", clause.variable_name));
-                part.plain = false;
-                self.set_variable(&clause.variable_name, None, &mut part);
-                for value in clause.values.iter().flatten() {
-                    let words = self.word_effects(&value.value, &mut part);
-                    self.found.literals.extend(words.iter().filter_map(word::Arg::known).map(str::to_owned));
-                    self.suspicious_value(&value.value, &mut part);
-                }
-                self.parts.push(part);
-                self.looped(|walker| walker.list(&clause.body.list));
-            }
-            ast::CompoundCommand::ArithmeticForClause(clause) => {
-                let mut part = Part::of("for ((…))");
-                part.plain = false;
-                for expression in
-                    [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten()
-                {
-                    self.expansion_effects(&expression.value, &mut part);
-                }
-                self.parts.push(part);
-                self.looped(|walker| walker.list(&clause.body.list));
-            }
-            ast::CompoundCommand::CaseClause(case) => self.case(case),
-            ast::CompoundCommand::IfClause(clause) => self.branches(|walker| {
-                walker.list(&clause.condition);
-                walker.list(&clause.then);
-                for alternative in clause.elses.iter().flatten() {
-                    if let Some(condition) = &alternative.condition {
-                        walker.list(condition);
-                    }
-                    walker.list(&alternative.body);
-                }
-            }),
-            ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                self.looped(|walker| {
-                    walker.list(&clause.0);
-                    walker.list(&clause.1.list);
-                });
-            }
-            ast::CompoundCommand::Coprocess(coprocess) => {
-                self.beside += 1;
-                self.isolated(|walker| {
-                    walker.fed(Stdin::Unknown, |walker| walker.command(&coprocess.body));
-                });
-                self.beside -= 1;
-            }
-        }
-    }
-
-    fn case(&mut self, case: &ast::CaseClauseCommand) {
-        let mut part = Part::of("case");
-        part.plain = false;
-        self.word_effects(&case.value.value, &mut part);
-        for pattern in case.cases.iter().flat_map(|item| &item.patterns) {
-            self.word_effects(&pattern.value, &mut part);
-        }
-        self.parts.push(part);
-        self.branches(|walker| {
-            for body in case.cases.iter().filter_map(|item| item.cmd.as_ref()) {
-                walker.list(body);
-            }
-        });
-    }
-
-    /// Only some of it may run: afterwards the folder is the old or the new one.
-    fn branches(&mut self, visit: impl FnOnce(&mut Self)) {
-        let before = self.folders.clone();
-        visit(self);
-        self.folders = self.folders.or(&before);
-    }
-
-    /// A body that moves runs the second time somewhere else.
-    fn looped(&mut self, visit: impl Fn(&mut Self)) {
-        let before = self.folders.clone();
-        visit(self);
-        if self.folders != before {
-            self.folders = Folders::unknown();
-            visit(self);
-            self.folders = Folders::unknown();
-        }
-    }
-
     /// Visits what runs while a word is expanded; an unreadable word is a confirmation.
     pub(super) fn word_effects(&mut self, raw: &str, part: &mut Part) -> Vec<word::Arg> {
-        let pwd = self.known_pwd();
         let mut effects = Effects::default();
-        let args = word::evaluate(raw, self.known(&pwd), &mut effects);
+        let args = word::evaluate(raw, self, &mut effects);
         self.apply_effects(effects, part);
         args.unwrap_or_else(|error| {
             part.confirm(ReasonCode::Unreadable, error.to_string());
@@ -413,9 +326,8 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn body_effects(&mut self, raw: &str, part: &mut Part) -> Option<String> {
-        let pwd = self.known_pwd();
         let mut effects = Effects::default();
-        let text = word::evaluate_body(raw, self.known(&pwd), &mut effects);
+        let text = word::evaluate_body(raw, self, &mut effects);
         self.apply_effects(effects, part);
         match text {
             Ok(text) => Some(text),
@@ -429,6 +341,10 @@ impl<'a> Walker<'a> {
     pub(super) fn apply_effects(&mut self, effects: Effects, part: &mut Part) {
         for name in &effects.assigns {
             self.set_variable(name, None, part);
+            self.forget(name);
+        }
+        for sum in effects.sums.iter().filter(|sum| sum.contains(['=', '+', '-'])) {
+            self.forget_names(sum);
         }
         if effects.hidden_process {
             part.confirm(ReasonCode::Unreadable, "a command hides inside ${…}");

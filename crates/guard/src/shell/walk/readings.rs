@@ -1,11 +1,10 @@
 //! Words that are only partly known: what they may still turn out to be.
 //! Looks for what must not happen whatever the unknown part is, or with the literals that the script itself holds.
 
-use zdx_protocol::ReasonCode;
-
 use crate::pattern::UNKNOWN;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
+use crate::shell::walk::apply::must_be_confirmed;
 use crate::shell::{Concern, Part};
 
 /// More literals than this are not tried.
@@ -48,15 +47,8 @@ impl Walker<'_> {
             judge(self, &reading, &mut probe);
             let nested: Vec<Part> = self.parts.split_off(from);
             for concern in nested.into_iter().flat_map(|part| part.concerns).chain(probe.concerns) {
-                let counts = match &concern {
-                    Concern::Forbidden { .. } => true,
-                    // That a reading makes no sense says nothing.
-                    Concern::Confirm { code, .. } => {
-                        !matches!(code, ReasonCode::Opaque | ReasonCode::Unreadable)
-                    }
-                    Concern::Outside { .. } | Concern::Ask { .. } | Concern::Instructions => false,
-                };
-                if counts {
+                // That a reading makes no sense says nothing.
+                if must_be_confirmed(&concern) {
                     part.add(concern);
                 }
             }

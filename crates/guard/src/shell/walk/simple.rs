@@ -3,11 +3,11 @@
 use brush_parser::ast;
 use zdx_protocol::ReasonCode;
 
-use crate::shell::Part;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::feed::Stdin;
 use crate::shell::walk::variables::selects_helper;
 use crate::shell::walk::{Walker, shorten};
+use crate::shell::{Part, Proof};
 
 impl Walker<'_> {
     pub(crate) fn simple(&mut self, command: &ast::SimpleCommand) {
@@ -53,18 +53,27 @@ impl Walker<'_> {
             part.plain = false;
         }
         let lasting = argv.is_empty();
-        for (name, value) in assignments {
-            self.set_variable(&name, Some(&value), &mut part);
+        let mut harmless = lasting;
+        for (raw_name, value) in assignments {
+            let (name, _) = split_assignment(&raw_name);
+            self.set_variable(name, Some(&value), &mut part);
             self.suspicious_value(&value, &mut part);
-            if lasting {
-                self.found.assigned.insert(name);
+            harmless &= !selects_helper(name) && !self.around.env.contains_key(name);
+            match lasting {
+                true => self.assign(&raw_name, &value),
+                // Before some builtins it lasts as well.
+                false => self.forget(name),
             }
+        }
+        if harmless {
+            part.proof = Proof::Reads;
         }
         // `{name}>file` puts the number of a descriptor into the variable.
         for name in argv.iter().filter_map(|arg| arg.text.strip_prefix('{')?.strip_suffix('}')) {
             if selects_helper(name) {
                 part.confirm(ReasonCode::Helper, format!("{name} decides which program or code runs"));
             }
+            self.forget(name);
         }
         if argv.is_empty() {
             part.plain = false;
@@ -104,7 +113,7 @@ impl Walker<'_> {
             ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => match assignments {
                 Some(assignments) => {
                     self.assignment(assignment, part);
-                    let (name, value) = split_assignment(&word.value);
+                    let (name, value) = word.value.split_once('=').unwrap_or((&word.value, ""));
                     assignments.push((name.to_owned(), value.to_owned()));
                 }
                 None => match &assignment.value {

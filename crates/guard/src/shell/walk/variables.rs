@@ -2,141 +2,29 @@
 
 use zdx_protocol::ReasonCode;
 
+use crate::pattern::among;
 use crate::shell::Part;
-use crate::shell::syntax::word::{self, Effects, Known};
+use crate::shell::syntax::word::{self, Effects, Nothing};
 use crate::shell::walk::Walker;
 
 /// Names that select a helper, a library, a start-up file or the search path.
-const HELPERS: &[&str] = &[
-    "PATH",
-    "BASH_CMDS",
-    "BASH_ALIASES",
-    "BASH_ENV",
-    "ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "IFS",
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS4",
-    "PROMPT_COMMAND",
-    "CDPATH",
-    "SHELL",
-    "PAGER",
-    "MANPAGER",
-    "MANROFFOPT",
-    "EDITOR",
-    "VISUAL",
-    "FCEDIT",
-    "BROWSER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "LESSKEYIN",
-    "GIT_PAGER",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PROXY_COMMAND",
-    "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_ALLOW_PROTOCOL",
-    "SYSTEMD_PAGER",
-    "SYSTEMD_EDITOR",
-    "AWS_PAGER",
-    "BAT_PAGER",
-    "DELTA_PAGER",
-    "GH_PAGER",
-    "GH_EDITOR",
-    "KUBE_EDITOR",
-    "PSQL_PAGER",
-    "PSQL_EDITOR",
-    "SVN_EDITOR",
-    "SVN_SSH",
-    "HGEDITOR",
-    "CVS_RSH",
-    "RSYNC_RSH",
-    "TAR_OPTIONS",
-    "PERL5OPT",
-    "PERL5LIB",
-    "PERL5DB",
-    "PERLLIB",
-    "RUBYOPT",
-    "RUBYLIB",
-    "PYTHONSTARTUP",
-    "PYTHONHOME",
-    "PYTHONINSPECT",
-    "PYTHONBREAKPOINT",
-    "LUA_INIT",
-    "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "MAVEN_OPTS",
-    "RUSTC_WRAPPER",
-    "RUSTC_WORKSPACE_WRAPPER",
-    "CARGO_BUILD_RUSTC_WRAPPER",
-    "RUSTC",
-    "MAKEFILES",
-    "GCC_EXEC_PREFIX",
-    "COMPILER_PATH",
-    "RIPGREP_CONFIG_PATH",
-    "FZF_DEFAULT_COMMAND",
-    "FZF_DEFAULT_OPTS",
-    "FPATH",
-    "ZDOTDIR",
-    "OPENSSL_CONF",
-    "OPENSSL_ENGINES",
-    "GCONV_PATH",
-    "NODE_REPL_EXTERNAL_MODULE",
-    "ELECTRON_RUN_AS_NODE",
-    "PKG_CONFIG",
-    "GREP_OPTIONS",
-    "TERMINFO",
-    "WGETRC",
-    "CURL_HOME",
-    "DOCKER_CONFIG",
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_CONFIG_DIRS",
-    "VIMINIT",
-    "EXINIT",
-    "GVIMINIT",
-    "VIMRUNTIME",
-    "EMACSLOADPATH",
-    "BASH_LOADABLES_PATH",
-    "INPUTRC",
-    "RUSTDOC",
-    "CARGO",
-    "MAKEFLAGS",
-    "GNUMAKEFLAGS",
-    "DOTNET_STARTUP_HOOKS",
-    "LUA_PATH",
-    "LUA_CPATH",
-    "R_PROFILE",
-    "R_PROFILE_USER",
-    "PHPRC",
-    "PHP_INI_SCAN_DIR",
-    "AWS_CONFIG_FILE",
-    "RSYNC_CONNECT_PROG",
-    "SCREENRC",
-    "BAT_CONFIG_PATH",
-    "ACKRC",
-    "APT_CONFIG",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "SSH_SK_HELPER",
-];
+const HELPERS: &str = "PATH BASH_CMDS BASH_ALIASES BASH_ENV ENV SHELLOPTS BASHOPTS IFS PS0 PS1 PS2 PS4 PROMPT_COMMAND \
+    CDPATH SHELL PAGER MANPAGER MANROFFOPT EDITOR VISUAL FCEDIT BROWSER LESSOPEN LESSCLOSE LESSKEYIN \
+    GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS SSH_ASKPASS \
+    SUDO_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG \
+    GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_DIR \
+    GIT_ALLOW_PROTOCOL SYSTEMD_PAGER SYSTEMD_EDITOR AWS_PAGER BAT_PAGER DELTA_PAGER GH_PAGER GH_EDITOR \
+    KUBE_EDITOR PSQL_PAGER PSQL_EDITOR SVN_EDITOR SVN_SSH HGEDITOR CVS_RSH RSYNC_RSH TAR_OPTIONS \
+    PERL5OPT PERL5LIB PERL5DB PERLLIB RUBYOPT RUBYLIB PYTHONSTARTUP PYTHONHOME PYTHONINSPECT \
+    PYTHONBREAKPOINT LUA_INIT JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS MAVEN_OPTS RUSTC_WRAPPER \
+    RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER RUSTC MAKEFILES GCC_EXEC_PREFIX COMPILER_PATH \
+    RIPGREP_CONFIG_PATH FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FPATH ZDOTDIR OPENSSL_CONF OPENSSL_ENGINES \
+    GCONV_PATH NODE_REPL_EXTERNAL_MODULE ELECTRON_RUN_AS_NODE PKG_CONFIG GREP_OPTIONS TERMINFO WGETRC \
+    CURL_HOME DOCKER_CONFIG HOME XDG_CONFIG_HOME XDG_CONFIG_DIRS VIMINIT EXINIT GVIMINIT VIMRUNTIME \
+    EMACSLOADPATH BASH_LOADABLES_PATH INPUTRC RUSTDOC CARGO MAKEFLAGS GNUMAKEFLAGS DOTNET_STARTUP_HOOKS \
+    LUA_PATH LUA_CPATH R_PROFILE R_PROFILE_USER PHPRC PHP_INI_SCAN_DIR AWS_CONFIG_FILE \
+    RSYNC_CONNECT_PROG SCREENRC BAT_CONFIG_PATH ACKRC APT_CONFIG GIT_WORK_TREE GIT_INDEX_FILE \
+    SSH_SK_HELPER";
 
 /// Options of a tool: most are harmless, these words make it run something.
 const OPTION_VARIABLES: &[(&str, &[&str])] = &[
@@ -149,36 +37,21 @@ const OPTION_VARIABLES: &[(&str, &[&str])] = &[
     ("GIT_TRACE", &["/"]),
 ];
 
-const PREFIXES: &[&str] =
-    &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE2_"];
+const PREFIXES: &str = "LD_ DYLD_ BASH_FUNC_ GIT_CONFIG_KEY_ GIT_CONFIG_VALUE_ GIT_TRACE2_";
 
 /// Helpers that show or keep what they are given, and nothing else.
 const HARMLESS_HELPERS: &[&str] =
     &["", "cat", "less", "more", "true", ":", "vi", "vim", "nano", "less -R", "less -FRX"];
 
 /// Helpers whose harmless values people really use.
-const SHOWING: &[&str] = &[
-    "PAGER",
-    "MANPAGER",
-    "GIT_PAGER",
-    "EDITOR",
-    "VISUAL",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "SYSTEMD_PAGER",
-    "AWS_PAGER",
-    "BAT_PAGER",
-    "GH_PAGER",
-    "PSQL_PAGER",
-    "DELTA_PAGER",
-    "BROWSER",
-];
+const SHOWING: &str = "PAGER MANPAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR SYSTEMD_PAGER AWS_PAGER \
+    BAT_PAGER GH_PAGER PSQL_PAGER DELTA_PAGER BROWSER";
 
 pub(crate) fn selects_helper(name: &str) -> bool {
     let cargo_tool =
         name.starts_with("CARGO_TARGET_") && (name.ends_with("_RUNNER") || name.ends_with("_LINKER"));
-    HELPERS.contains(&name)
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    among(HELPERS, name)
+        || PREFIXES.split(' ').any(|prefix| name.starts_with(prefix))
         || cargo_tool
         || name.eq_ignore_ascii_case("npm_config_script_shell")
         || name.eq_ignore_ascii_case("npm_config_node_options")
@@ -197,7 +70,7 @@ fn is_harmless_value(name: &str, value: &str) -> bool {
         "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" | "MAVEN_OPTS" => {
             value.split_whitespace().all(is_memory_size)
         }
-        _ => SHOWING.contains(&name) && HARMLESS_HELPERS.contains(&value),
+        _ => among(SHOWING, name) && HARMLESS_HELPERS.contains(&value),
     }
 }
 
@@ -220,7 +93,7 @@ impl Walker<'_> {
     pub(crate) fn set_variable(&mut self, name: &str, raw: Option<&str>, part: &mut Part) {
         let value = raw.and_then(|raw| {
             let mut effects = Effects::default();
-            match word::evaluate(raw, Known::default(), &mut effects).ok()?.as_slice() {
+            match word::evaluate(raw, &Nothing, &mut effects).ok()?.as_slice() {
                 [] => Some(String::new()),
                 [only] => only.known().map(str::to_owned),
                 _ => None,
@@ -230,6 +103,7 @@ impl Walker<'_> {
     }
 
     pub(crate) fn set_variable_to(&mut self, name: &str, value: Option<&str>, part: &mut Part) {
+        part.doubt();
         part.ask(format!("it sets {}", if name.contains('\0') { "a variable" } else { name }));
         if name.contains('\0') {
             part.confirm(ReasonCode::Opaque, "which variable it sets is not known before it runs");
@@ -263,7 +137,7 @@ impl Walker<'_> {
             return;
         }
         let mut effects = Effects::default();
-        let args = word::evaluate(raw, Known::default(), &mut effects).unwrap_or_default();
+        let args = word::evaluate(raw, &Nothing, &mut effects).unwrap_or_default();
         // Put together out of pieces that the script holds: one with the bracket, one with the command.
         let runs = |text: &String| text.contains("$(") || text.contains('`');
         let assembled = literals.iter().any(runs) && args.iter().any(word::Arg::has_unknown);

@@ -2,129 +2,55 @@
 
 use zdx_protocol::ReasonCode;
 
-use crate::shell::Part;
-use crate::shell::programs::scripts::beginning;
+use crate::shell::programs::effects::{Effect, Effects, ProgramKind};
+use crate::shell::programs::options::Call;
+use crate::shell::programs::special::code::beginning;
 use crate::shell::syntax::word::Arg;
-use crate::shell::walk::Walker;
 use crate::shell::walk::files::FileEffect;
 
-impl Walker<'_> {
-    pub(crate) fn sed(&mut self, argv: &[Arg], part: &mut Part) {
-        let mut programs: Vec<Arg> = Vec::new();
-        let (mut in_place, mut explicit) = (false, false);
-        let mut files: Vec<&Arg> = Vec::new();
-        let mut only_files = false;
-        let mut at = 1;
-        while let Some(arg) = argv.get(at) {
-            at += 1;
-            let text = arg.text.as_str();
-            let attached = |value: &str| Arg { text: value.to_owned(), ..arg.clone() };
-            if only_files || !text.starts_with('-') || text == "-" {
-                files.push(arg);
-                continue;
-            }
-            if text == "--" {
-                only_files = true;
-                continue;
-            }
-            for (letter, value) in options_of(text) {
-                let value = match value {
-                    Some(value) => Some(attached(value)),
-                    None if "efl".contains(letter) => {
-                        at += 1;
-                        argv.get(at - 1).cloned()
-                    }
-                    None => None,
-                };
-                match (letter, value) {
-                    ('i', _) => in_place = true,
-                    ('e', Some(program)) => {
-                        explicit = true;
-                        programs.push(program);
-                    }
-                    ('f', Some(file)) => {
-                        explicit = true;
-                        self.sed_file(&file, part);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        let files: Vec<Arg> = files.into_iter().cloned().collect();
-        let files = match files.split_first() {
-            Some((program, rest)) if !explicit => {
-                programs.push(program.clone());
-                rest.to_vec()
-            }
-            _ => files,
-        };
-        let sandboxed = argv.iter().any(|arg| arg.text == "--sandbox");
-        for program in programs.iter().filter(|_| !sandboxed) {
-            self.sed_program(program, part);
-            self.each_reading(program, part, |walker, reading, part| walker.sed_program(reading, part));
-        }
-        for file in &files {
-            if in_place {
-                part.plain = false;
-                self.changes(file, FileEffect::Alter, part);
-            } else {
-                self.reads(file, part);
-            }
-        }
+pub(crate) fn sed(call: &Call<'_>, out: &mut Effects) {
+    let given = ["expression", "file"].iter().any(|name| call.has(name));
+    let (first, files) = call.operands.split_at(usize::from(!given).min(call.operands.len()));
+    if !call.has("sandbox") {
+        let programs = call.values("expression").into_iter().chain(first.to_vec());
+        out.0.extend(programs.map(|program| Effect::Program(program, ProgramKind::Sed)));
     }
-
-    fn sed_file(&mut self, file: &Arg, part: &mut Part) {
-        if let Some(program) = self.script_text(file, part) {
-            self.sed_program(&Arg::literal(program), part);
-        }
-    }
-
-    fn sed_program(&mut self, program: &Arg, part: &mut Part) {
-        // A shell variable in the middle of a substitution is everyday use; one that could add commands is rare.
-        let Some(effects) = sed_effects(&program.text) else {
-            if program.has_unknown() {
-                part.ask("its program is not known before it runs");
-            } else {
-                part.confirm(ReasonCode::Opaque, "its program cannot be read");
-            }
-            return;
-        };
-        if effects.runs {
-            part.plain = false;
-            part.confirm(ReasonCode::Helper, "the e command of sed runs a shell");
-            for (at, _) in program.text.match_indices('e').take(16) {
-                self.only_listed(beginning(program.text[at + 1..].lines().next().unwrap_or("")), part);
-            }
-        }
-        for file in effects.writes {
-            part.plain = false;
-            self.changes(&Arg::literal(file), FileEffect::Overwrite, part);
-        }
-        for file in effects.reads {
-            self.reads(&Arg::literal(file), part);
+    out.0.extend(call.values("file").into_iter().map(|file| Effect::ProgramFile(file, ProgramKind::Sed)));
+    for file in files {
+        if call.has("in-place") {
+            out.push(Effect::NotPlain);
+            out.changes(file, FileEffect::Alter);
+        } else if file.text != "-" {
+            out.reads(file);
         }
     }
 }
 
-/// The options in one argument, each with the value that is attached to it. Long ones may be cut short.
-fn options_of(text: &str) -> Vec<(char, Option<&str>)> {
-    const LONG: &[(&str, char)] =
-        &[("--expression", 'e'), ("--file", 'f'), ("--in-place", 'i'), ("--line-length", 'l')];
-    if text.starts_with("--") {
-        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-        let long = LONG.iter().find(|(long, _)| name.len() > 2 && long.starts_with(name));
-        return long.map(|(_, letter)| (*letter, value)).into_iter().collect();
+/// What one program does.
+pub(crate) fn program(program: &Arg) -> Effects {
+    let mut out = Effects::default();
+    // A shell variable in the middle of a substitution is everyday use; one that could add commands is rare.
+    if program.has_unknown() {
+        out.push(Effect::Unproven);
     }
-    let mut options = Vec::new();
-    for (index, letter) in text.char_indices().skip(1) {
-        let rest = Some(&text[index + letter.len_utf8()..]).filter(|rest| !rest.is_empty());
-        if "efil".contains(letter) {
-            options.push((letter, rest));
-            break;
+    let Some(effects) = sed_effects(&program.text) else {
+        match program.has_unknown() {
+            true => out.ask("its program is not known before it runs"),
+            false => out.confirm(ReasonCode::Opaque, "its program cannot be read"),
         }
-        options.push((letter, None));
+        return out;
+    };
+    if effects.runs {
+        out.push(Effect::NotPlain);
+        out.helper("the e command of sed runs a shell");
+        for (at, _) in program.text.match_indices('e').take(16) {
+            let text = beginning(program.text[at + 1..].lines().next().unwrap_or(""));
+            out.push(Effect::Perhaps(text.to_owned()));
+        }
     }
-    options
+    effects.writes.iter().for_each(|file| out.writes(&Arg::literal(file.as_str())));
+    effects.reads.iter().for_each(|file| out.reads(&Arg::literal(file.as_str())));
+    out
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use zdx_protocol::ReasonCode;
 
-use crate::shell::Part;
+use crate::shell::programs::effects::{Effect, Effects};
+use crate::shell::programs::options::Call;
 use crate::shell::syntax::word::Arg;
-use crate::shell::walk::Walker;
 use crate::shell::walk::files::FileEffect;
 
 /// Letters that take a value, attached or next.
@@ -24,6 +24,8 @@ const LONG: &[(&str, char)] = &[
     ("--append", 'r'),
     ("--update", 'u'),
     ("--concatenate", 'A'),
+    ("--catenate", 'A'),
+    ("--delete", 'r'),
     ("--absolute-names", 'P'),
     ("--info-script", 'F'),
     ("--new-volume-script", 'F'),
@@ -42,75 +44,62 @@ struct Options {
     operands: Vec<Arg>,
 }
 
-impl Walker<'_> {
-    pub(crate) fn tar(&mut self, argv: &[Arg], part: &mut Part) {
-        let Options { found, operands } = read(argv);
-        if found.len() > MAX_OPTIONS {
-            part.confirm(ReasonCode::TooLarge, "it has more options than can be judged");
-            return;
-        }
-        let has = |letters: &str| found.iter().any(|(letter, _)| letters.contains(*letter));
-        let before = self.folders.clone();
-        for (letter, value) in &found {
-            let text = value.as_ref().map_or("", |value| value.text.as_str());
-            match letter {
-                '!' | 'F' => self.tar_runs(text, part),
-                '@' if text.contains("exec") || text.is_empty() => self.tar_runs(text, part),
-                'I' if text.contains(['/', ' ', '\0']) => self.tar_runs(text, part),
-                'I' => self.only_listed(text, part),
-                'P' => part.confirm(ReasonCode::Destructive, "it may write anywhere"),
-                '-' => part.confirm(ReasonCode::Destructive, "it removes the files it packs"),
-                'T' | 'X' => {
-                    if let Some(file) = value {
-                        self.reads(file, part);
-                    }
-                }
-                _ => {}
-            }
-        }
-        for archive in
-            found.iter().filter(|(letter, _)| *letter == 'f').filter_map(|(_, value)| value.as_ref())
-        {
-            if has("c") {
-                part.plain = false;
-                self.changes(archive, FileEffect::Overwrite, part);
-            } else if has("ruA") {
-                self.changes(archive, FileEffect::Alter, part);
-            } else {
-                self.reads(archive, part);
-            }
-        }
-        for folder in
-            found.iter().filter(|(letter, _)| *letter == 'C').filter_map(|(_, value)| value.as_ref())
-        {
-            if has("x") {
-                self.changes(folder, FileEffect::Alter, part);
-            } else {
-                self.reads(folder, part);
-            }
-            self.change_folder(folder, part);
-        }
-        for file in &operands {
-            match has("x") {
-                true => self.changes(file, FileEffect::Overwrite, part),
-                false => self.reads(file, part),
-            }
-        }
-        if has("x") {
-            self.unpacks_here(part);
-        }
-        self.folders = before;
-        if has("x") {
-            part.ask("it writes the files of the archive");
+pub(crate) fn tar(call: &Call<'_>, out: &mut Effects) {
+    let Options { found, operands } = read(call.argv);
+    if found.len() > MAX_OPTIONS {
+        out.confirm(ReasonCode::TooLarge, "it has more options than can be judged");
+        return;
+    }
+    if call.doubtful && call.argv.get(1).is_some_and(Arg::has_unknown) {
+        out.confirm(ReasonCode::Opaque, "a word that is not known before it runs may be an option of tar");
+    }
+    let has = |letters: &str| found.iter().any(|(letter, _)| letters.contains(*letter));
+    let values = |wanted: char| {
+        found.iter().filter(move |(letter, _)| *letter == wanted).filter_map(|(_, value)| value.as_ref())
+    };
+    for (letter, value) in &found {
+        let text = value.as_ref().map_or("", |value| value.text.as_str());
+        match letter {
+            '!' | 'F' => runs(text, out),
+            '@' if text.contains("exec") || text.is_empty() => runs(text, out),
+            'I' if text.contains(['/', ' ', '\0']) => runs(text, out),
+            'I' => out.push(Effect::Perhaps(text.to_owned())),
+            'P' => out.confirm(ReasonCode::Destructive, "it may write anywhere"),
+            '-' => out.confirm(ReasonCode::Destructive, "it removes the files it packs"),
+            'T' | 'X' => out.0.extend(value.clone().map(Effect::Reads)),
+            _ => {}
         }
     }
-
-    fn tar_runs(&mut self, text: &str, part: &mut Part) {
-        part.confirm(ReasonCode::Helper, "an option of tar runs a program");
-        self.only_listed(text.strip_prefix("exec=").unwrap_or(text), part);
+    for archive in values('f') {
+        match () {
+            () if has("c") => out.writes(archive),
+            () if has("ruA") => out.changes(archive, FileEffect::Alter),
+            () => out.reads(archive),
+        }
+    }
+    for folder in values('C') {
+        match has("x") {
+            true => out.changes(folder, FileEffect::Alter),
+            false => out.reads(folder),
+        }
+        out.push(Effect::Chdir(folder.clone()));
+    }
+    for file in &operands {
+        match has("x") {
+            true => out.changes(file, FileEffect::Overwrite),
+            false => out.reads(file),
+        }
+    }
+    if has("x") {
+        out.push(Effect::Unpacks(values('f').cloned().collect()));
+        out.ask("it writes the files of the archive");
     }
 }
 
+fn runs(text: &str, out: &mut Effects) {
+    out.helper("an option of tar runs a program");
+    out.push(Effect::Perhaps(text.strip_prefix("exec=").unwrap_or(text).to_owned()));
+}
 /// Bundled letters take their values from the next words, in order; so does a first word without a dash.
 fn read(argv: &[Arg]) -> Options {
     let mut options = Options { found: Vec::new(), operands: Vec::new() };
@@ -122,7 +111,7 @@ fn read(argv: &[Arg]) -> Options {
         if text.starts_with("--") {
             let (name, value) =
                 text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-            let Some((_, letter)) = LONG.iter().find(|(long, _)| name.len() > 4 && long.starts_with(name))
+            let Some((_, letter)) = LONG.iter().find(|(long, _)| name.len() > 3 && long.starts_with(name))
             else {
                 continue;
             };

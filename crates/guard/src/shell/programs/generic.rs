@@ -1,0 +1,397 @@
+//! From the row and the words of a call to its effects, for every program alike.
+//! Pure: knows no file, no folder and nothing of the script around the call.
+
+use zdx_protocol::ReasonCode;
+
+use crate::shell::programs::effects::{Effect, Effects, Inner, Input};
+use crate::shell::programs::options::{Call, Found, read, read_until};
+use crate::shell::programs::special;
+use crate::shell::programs::special::{git, runners};
+use crate::shell::programs::table::{self, Files, Floor, OptionEffect, Row};
+use crate::shell::syntax::word::Arg;
+use crate::shell::walk::files::FileEffect;
+
+/// What a call of this program does. `argv[0]` is the program, or its subcommand.
+pub(crate) fn effects_of(row: &'static Row, name: &str, argv: &[Arg]) -> Effects {
+    let call = read(row, name, argv);
+    let mut out = Effects::default();
+    let word = call.behind().first().filter(|_| row.is("subs"));
+    if let Some(word) = word {
+        match word.known().and_then(|word| table::subcommand(row, word)) {
+            Some(sub) => {
+                options(&call, &mut out);
+                doubts(&call, &mut out);
+                out.0.extend(effects_of(sub, name, call.behind()).0);
+                return out;
+            }
+            None if word.known().is_none() && table::worst_subcommand(row) => {
+                let why = format!("which subcommand of {name} it runs is not known before it runs");
+                out.confirm(ReasonCode::Opaque, why);
+            }
+            None => {}
+        }
+    }
+    // Nothing is known of the subcommand: options may stand behind it.
+    let call = if word.is_some() { read_until(row, name, argv, false) } else { call };
+    if floor(&call, &mut out) {
+        return out;
+    }
+    options(&call, &mut out);
+    doubts(&call, &mut out);
+    match row.special {
+        Some(special) => special::effects(special, &call, &mut out),
+        None => files(&call, &mut out),
+    }
+    runs(&call, &mut out);
+    if row.is("gitreads") {
+        out.push(Effect::Repository);
+    } else if !row.is("reads")
+        && row.special.is_none_or(|name| !matches!(name, "sed" | "find" | "fd" | "command"))
+        && row.wraps.is_none()
+    {
+        out.push(Effect::Unproven);
+    }
+    out
+}
+
+/// True when nothing else need be said.
+fn floor(call: &Call<'_>, out: &mut Effects) -> bool {
+    let row = call.row;
+    let only_words = matches!(call.argv, [_, only] if matches!(only.text.as_str(), "--help" | "--version"));
+    let says = |name: &str| {
+        if row.name.contains(' ') { format!("it {}", row.why) } else { format!("{name} {}", row.why) }
+    };
+    match row.floor {
+        Floor::Forbidden => {
+            out.push(Effect::Forbid(says(call.name)));
+            return true;
+        }
+        Floor::Listed => out.confirm(ReasonCode::ListedCommand, listed_words(call)),
+        Floor::Helper => out.helper(says(call.name)),
+        Floor::Destructive if only_words || is_spared(call) => return true,
+        Floor::Destructive => out.confirm(ReasonCode::Destructive, says(call.name)),
+        Floor::None => {}
+    }
+    if row.is("stops") {
+        if call.operands.iter().any(|word| special::stops_machine(call.name, &word.text)) {
+            out.push(Effect::Forbid("it stops the machine".to_owned()));
+        } else if call.operands.iter().any(|word| word.known().is_none()) {
+            out.confirm(ReasonCode::Opaque, "a word that is not known may stop the machine");
+        }
+    }
+    if call.operands.iter().any(|word| table::is_final(row, &word.text)) {
+        out.confirm(ReasonCode::Destructive, "it deletes what is kept elsewhere, for good");
+    }
+    false
+}
+
+/// It only shows what it would do.
+fn is_spared(call: &Call<'_>) -> bool {
+    let shows = call.has_effect(OptionEffect::Spares) || (call.row.is("bare") && call.argv.len() == 1);
+    shows
+        && !call.has_effect(OptionEffect::Insists)
+        && !call.doubtful
+        && (call.row.is("open") || call.unknown.is_empty())
+}
+
+/// What a listed command does to what, in words.
+fn listed_words(call: &Call<'_>) -> String {
+    let skip = usize::from(call.row.files == Files::Mode);
+    let files: Vec<&Arg> = call.operands.iter().skip(skip).filter(|_| call.row.special.is_none()).collect();
+    let (name, why) = (call.name, call.row.why);
+    match files.as_slice() {
+        _ if files.iter().any(|file| file.has_unknown()) => {
+            format!("{name} {why} files that are not known before it runs")
+        }
+        [] => format!("{name} {why} files"),
+        [one] if one.text.len() <= 60 => format!("{name} {why} {}", one.text),
+        _ => format!("{name} {why} {} files", files.len()),
+    }
+}
+
+fn options(call: &Call<'_>, out: &mut Effects) {
+    for found in &call.found {
+        option(call, found, out);
+    }
+}
+
+fn option(call: &Call<'_>, found: &Found, out: &mut Effects) {
+    let value = found.values.first();
+    let text = value.map_or("", |value| value.text.as_str());
+    let effect = found.option.effect;
+    match effect {
+        OptionEffect::None | OptionEffect::Spares | OptionEffect::Pattern | OptionEffect::InPlace => {}
+        OptionEffect::PatternFile | OptionEffect::Read => out.0.extend(value.cloned().map(Effect::Reads)),
+        OptionEffect::ReadsSecond => out.0.extend(found.values.get(1).cloned().map(Effect::Reads)),
+        OptionEffect::Chdir => out.0.extend(value.cloned().map(Effect::Chdir)),
+        OptionEffect::GitDir => {
+            out.0.extend(value.cloned().map(Effect::Reads));
+            out.push(Effect::Unproven);
+        }
+        OptionEffect::Format => {
+            if text.contains("%G") || value.is_some_and(Arg::has_unknown) {
+                out.push(Effect::Unproven);
+            }
+        }
+        OptionEffect::Links => {
+            out.push(Effect::NotPlain);
+            out.push(Effect::Unproven);
+            out.ask("it follows links, wherever they lead");
+        }
+        OptionEffect::Outside | OptionEffect::Unproven => out.push(Effect::Unproven),
+        OptionEffect::Alter => {
+            out.0.extend(value.cloned().map(|file| Effect::Changes(file, FileEffect::Alter)))
+        }
+        OptionEffect::Log | OptionEffect::Write => {
+            if effect == OptionEffect::Log && text.starts_with(['|', '!']) {
+                out.helper("its output goes to another program");
+            }
+            if let Some(file) = value.filter(|file| file.text != "-") {
+                out.writes(file);
+            }
+        }
+        OptionEffect::Helper => {
+            out.push(Effect::NotPlain);
+            out.push(Effect::Unproven);
+            out.ask("it runs a configured helper");
+        }
+        OptionEffect::Config => git::setting(value, out),
+        OptionEffect::Cargo if runners::chooses_no_program(text) => {}
+        OptionEffect::Cargo | OptionEffect::Program => {
+            out.push(Effect::NotPlain);
+            out.helper(format!("{} chooses a program or code to run", spelled(found)));
+            out.push(Effect::Perhaps(text.to_owned()));
+        }
+        OptionEffect::Shell => out.push(Effect::Shell(found.values.clone())),
+        OptionEffect::Debugger => runners::debugger(text, out),
+        OptionEffect::Command => {
+            let words: Vec<Arg> = value.into_iter().chain(&call.operands).cloned().collect();
+            out.push(Effect::Runs(words, Inner::Perhaps));
+        }
+        OptionEffect::Sets => out.confirm(ReasonCode::Destructive, "it changes the running system"),
+        OptionEffect::Destroys if call.has_effect(OptionEffect::Spares) => {}
+        OptionEffect::Destroys | OptionEffect::Insists if call.row.floor == Floor::Destructive => {}
+        OptionEffect::Destroys | OptionEffect::Insists => {
+            let why = if call.row.why.is_empty() {
+                "deletes or overwrites something for good"
+            } else {
+                call.row.why
+            };
+            out.confirm(ReasonCode::Destructive, format!("it {why}"));
+        }
+    }
+}
+
+fn spelled(found: &Found) -> String {
+    match (found.option.long, found.option.short) {
+        (Some(long), _) => format!("--{long}"),
+        (None, short) => format!("-{}", short.unwrap_or('?')),
+    }
+}
+
+/// Options that nobody knows, and words that may be options: judged by the worst that any option of the program does.
+fn doubts(call: &Call<'_>, out: &mut Effects) {
+    let row = call.row;
+    let worst = row.worst();
+    if let Some(unknown) = call.unknown.first().filter(|_| !row.is("open")) {
+        let option = &unknown.text;
+        if row.stops_at_operand() && !row.is("subs") {
+            out.confirm(
+                ReasonCode::Opaque,
+                format!("the option {option} is not known, so neither is what runs"),
+            );
+        } else if worst >= OptionEffect::Alter || !row.is("reads") {
+            out.push(Effect::NotPlain);
+            out.ask(format!("the option {option} is not known"));
+        }
+        out.push(Effect::Unproven);
+    }
+    for unknown in &call.unknown {
+        attached_path(unknown, row.is("open"), out);
+    }
+    let splits = |arg: &Arg| (arg.splits && arg.dash) || arg.glob || arg.braced;
+    let hides = row.wraps.is_some()
+        || row.special.is_some_and(|name| matches!(name, "env" | "xargs" | "watch" | "flock"));
+    if hides && call.found.iter().flat_map(|found| &found.values).any(splits) {
+        out.confirm(ReasonCode::Opaque, "an argument that may be several words hides which command runs");
+    }
+    if call.doubtful && !row.is("subs") && !hides {
+        if worst >= OptionEffect::Shell {
+            let why = format!("a word that is not known before it runs may be an option of {}", call.name);
+            out.confirm(ReasonCode::Opaque, why);
+        } else if worst >= OptionEffect::Links {
+            out.push(Effect::NotPlain);
+            out.ask(format!("a word that is not known before it runs may be an option of {}", call.name));
+        }
+        if worst >= OptionEffect::Read {
+            out.push(Effect::Unproven);
+        }
+    }
+}
+
+/// `--x=/a`, `-x/a`: where an option is not known, a path in it may be one.
+fn attached_path(option: &Arg, open: bool, out: &mut Effects) {
+    let text = option.text.as_str();
+    let at = |value: &str| Arg { text: value.to_owned(), ..option.clone() };
+    if let Some((_, value)) = text.split_once('=') {
+        out.loose(&at(value));
+    } else if let Some(slash) = text.find(['/', '~']).filter(|slash| *slash == 2 && text.len() > 3) {
+        match open {
+            true => out.loose(&at(&text[slash..])),
+            false => out.reads(&at(&text[slash..])),
+        }
+    }
+}
+
+/// What happens to the operands.
+pub(crate) fn files(call: &Call<'_>, out: &mut Effects) {
+    let row = call.row;
+    let local: Vec<&Arg> =
+        call.operands.iter().filter(|arg| arg.text != "-" && !is_remote(&arg.text)).collect();
+    let each = |out: &mut Effects, change| local.iter().for_each(|file| out.changes(file, change));
+    match row.files {
+        Files::None => {}
+        Files::Loose => loose(call, out),
+        Files::Read => local.iter().for_each(|file| out.reads(file)),
+        Files::First => local.iter().take(1).for_each(|file| out.reads(file)),
+        Files::Pattern => {
+            let skip = usize::from(
+                !call.has_effect(OptionEffect::Pattern) && !call.has_effect(OptionEffect::PatternFile),
+            );
+            for file in call.operands.iter().skip(skip).filter(|arg| arg.text != "-" && !is_remote(&arg.text))
+            {
+                match call.has_effect(OptionEffect::InPlace) {
+                    true => out.changes(file, FileEffect::Alter),
+                    false => out.reads(file),
+                }
+            }
+        }
+        Files::Second => {
+            local.iter().for_each(|file| out.reads(file));
+            if let [_, written, ..] = call.operands.as_slice() {
+                out.changes(written, FileEffect::Overwrite);
+            }
+        }
+        Files::Write => each(out, FileEffect::Overwrite),
+        Files::Alter => each(out, FileEffect::Alter),
+        Files::Folders => {
+            each(out, FileEffect::Alter);
+            out.0.extend(local.iter().map(|folder| Effect::MakesFolder((*folder).clone())));
+        }
+        Files::Protects => {
+            for file in &local {
+                out.reads(file);
+                out.push(Effect::Protects((*file).clone()));
+            }
+            if row.is("here") && !call.has_effect(OptionEffect::Alter) {
+                out.push(Effect::Unpacks(local.iter().map(|file| (*file).clone()).collect()));
+            }
+        }
+        Files::Remove => {
+            let recursive = ["r", "R", "recursive"].iter().any(|name| call.has(name))
+                || call.argv.iter().skip(1).any(|arg| arg.splits);
+            let removed = call.operands.iter().map(|arg| Effect::Removes { arg: arg.clone(), recursive });
+            out.0.extend(removed);
+        }
+        Files::Mode => call.operands.iter().skip(1).for_each(|file| out.changes(file, FileEffect::Alter)),
+        Files::Device => {
+            for file in &call.operands {
+                out.push(Effect::Device(file.clone()));
+                out.push(Effect::Loose { arg: file.clone(), write: true });
+            }
+        }
+        Files::Plus | Files::Sets => {
+            let sets = |arg: &&Arg| row.files == Files::Sets || !arg.text.starts_with('+');
+            match call.operands.iter().find(sets) {
+                Some(word) if word.known().is_some() => {
+                    out.confirm(ReasonCode::Destructive, "it changes the running system");
+                }
+                Some(_) => out.push(Effect::Unproven),
+                None => {}
+            }
+        }
+        Files::Git | Files::GitPattern | Files::GitCreate => git::paths(call, out),
+    }
+}
+
+/// Programs that nothing is known of: what they are given may be written, and what stands in plain sight may be run.
+fn loose(call: &Call<'_>, out: &mut Effects) {
+    let argv = call.argv;
+    for (index, arg) in argv.iter().enumerate().skip(1) {
+        let value = arg.text.split_once('=').filter(|(option, _)| option.starts_with('-'));
+        if let Some((option, value)) = value {
+            if !leaves_out(option) {
+                let value = Arg { text: value.to_owned(), ..arg.clone() };
+                out.push(Effect::MayWrite { by: option.to_owned(), arg: value });
+            }
+        } else if !arg.text.starts_with('-') {
+            out.loose(arg);
+            if !leaves_out(&argv[index - 1].text) {
+                out.push(Effect::MayWrite { by: call.name.to_owned(), arg: arg.clone() });
+            }
+        }
+    }
+    // `volta run rm x`: whatever runs it, a listed command is in plain sight.
+    const RUNS: &[&str] = &["exec", "run", "dlx", "shell", "unshare", "-c", "-e", "-a", "--", "--wrap"];
+    if call.row.runs() || call.row.is("project") || call.row.name.contains(' ') {
+        return;
+    }
+    let inside = |two: &&[Arg]| RUNS.contains(&two[0].text.as_str()) && runners::is_dangerous(&two[1].text);
+    if argv.windows(2).any(|two| inside(&two)) {
+        let at = argv.windows(2).position(|two| inside(&two)).unwrap_or(0) + 1;
+        out.push(Effect::Runs(argv[at..].to_vec(), Inner::Perhaps));
+    }
+}
+
+/// `--exclude .git`: what follows is left alone.
+fn leaves_out(option: &str) -> bool {
+    matches!(option, "-x" | "-X" | "-I" | "-e" | "-E" | "-i")
+        || ["excl", "ignore", "skip", "prune", "omit", "without"].iter().any(|word| option.contains(word))
+}
+
+/// The command that a row wraps, or that stands somewhere in its words.
+fn runs(call: &Call<'_>, out: &mut Effects) {
+    let row = call.row;
+    if row.is("project") {
+        out.push(Effect::Project);
+    }
+    if row.is("input=perhaps") {
+        out.push(Effect::Input(Input::Perhaps));
+    }
+    if let Some(from) = row.scans {
+        runners::scan(call, from, Inner::Perhaps, out);
+    }
+    let Some(operands) = row.wraps else { return };
+    let words = call.behind();
+    let (skipped, command) = words.split_at(operands.min(words.len()));
+    if skipped.iter().any(|arg| arg.splits || arg.glob || arg.braced) {
+        out.confirm(ReasonCode::Opaque, "an argument that may be several words hides which command runs");
+    }
+    for arg in skipped {
+        match () {
+            () if row.is("root") => out.reads(arg),
+            () if row.is("logs") => out.writes(arg),
+            () => {}
+        }
+    }
+    if row.is("root") && command.is_empty() {
+        out.confirm(ReasonCode::Opaque, "it starts a shell");
+    }
+    if row.is("shellrest") {
+        let text = if command.first().is_some_and(|arg| arg.text == "-c") { &command[1..] } else { command };
+        out.push(Effect::Shell(text.to_vec()));
+    } else if row.is("assigns") {
+        out.push(Effect::Arguments(command.to_vec()));
+    } else if !command.is_empty() && (call.unknown.is_empty() || row.is("open")) {
+        let inner = if row.is("transparent") { Inner::Transparent } else { Inner::Changed };
+        out.push(Effect::Runs(command.to_vec(), inner));
+    }
+}
+
+/// `host:path`, `https://…`: not on this disk. A `file:` address is.
+pub(crate) fn is_remote(text: &str) -> bool {
+    match text.split_once(':') {
+        Some(("file", _)) | None => false,
+        Some((host, rest)) => rest.starts_with("//") || (!host.contains('/') && !host.is_empty()),
+    }
+}

@@ -1,0 +1,443 @@
+//! What a call does, applied to where the script is: files are located, scripts read, folders changed.
+//! The only place that turns the effects of `programs` into findings.
+
+use std::path::Path;
+
+use zdx_protocol::ReasonCode;
+
+use crate::files::Located;
+use crate::pattern::UNKNOWN;
+use crate::protected::{self, descriptor};
+use crate::shell::programs::effects::{Effect, Effects, Inner, Input, ProgramKind};
+use crate::shell::programs::special::{awk, code, sed};
+use crate::shell::syntax::word::Arg;
+use crate::shell::walk::feed::{Stdin, joined};
+use crate::shell::walk::files::{FileEffect, Place};
+use crate::shell::walk::simple::split_assignment;
+use crate::shell::walk::{Folders, Walker};
+use crate::shell::{Concern, Part};
+
+impl Walker<'_> {
+    /// One call. Folders that it changes to are its own.
+    pub(crate) fn apply(&mut self, effects: Effects, part: &mut Part) {
+        let before = self.folders.clone();
+        part.affirm();
+        let moves = effects.0.iter().any(|effect| matches!(effect, Effect::Chdir(_)));
+        for effect in effects.0 {
+            self.effect(effect, part);
+        }
+        if moves {
+            self.folders = before;
+        }
+    }
+
+    fn effect(&mut self, effect: Effect, part: &mut Part) {
+        match effect {
+            Effect::Ask(why) => part.ask(why),
+            Effect::Confirm(code, why) => part.confirm(code, why),
+            Effect::Forbid(why) => part.forbid(why),
+            Effect::Unproven => part.doubt(),
+            Effect::NotPlain => part.plain = false,
+            Effect::Reads(arg) => self.reads(&arg, part),
+            Effect::Changes(arg, change) => self.changes(&arg, change, part),
+            Effect::Protects(arg) => self.protected_only(&arg, part),
+            Effect::Loose { arg, write } => self.loose_path(&arg, write, part),
+            Effect::MayWrite { by, arg } => self.may_write(&by, &arg, part),
+            Effect::Removes { arg, recursive } => {
+                if recursive {
+                    self.empties(&arg, part);
+                }
+                self.changes(&arg, FileEffect::Alter, part);
+            }
+            Effect::Empties(arg) => self.empties(&arg, part),
+            Effect::Device(arg) => {
+                if self.is_device(&arg) {
+                    part.forbid(format!("it writes to the device {}", arg.text));
+                }
+            }
+            Effect::Copies { sources, target, change } => self.copies(&sources, &target, change, part),
+            Effect::Links { targets, link, symbolic, forced } => {
+                self.links(&targets, link.as_ref(), symbolic, forced, part);
+            }
+            Effect::MakesFolder(arg) => self.makes_folder(&arg),
+            Effect::Fetches(arg) => self.fetches(&arg),
+            Effect::Unpacks(archives) => self.unpacks_here(&archives, part),
+            Effect::Chdir(arg) => self.change_folder(&arg, part),
+            Effect::Sets(name, value) => self.set_variable_to(&name, value.as_deref(), part),
+            Effect::Runs(argv, how) => self.runs(&argv, how, part),
+            Effect::Arguments(argv) => {
+                let start = self.assignments(&argv, part);
+                self.inner(&argv[start..], part, true);
+            }
+            Effect::Shell(words) => self.shell_words(&words, part),
+            Effect::Remote(words) => self.remote_text(&words, part),
+            Effect::Perhaps(text) => self.perhaps(&text, part),
+            Effect::Listed(text) => self.only_listed(&text, part),
+            Effect::Program(program, kind) => self.program(&program, kind, part),
+            Effect::ProgramFile(file, kind) => {
+                if let Some(text) = self.script_text(&file, part) {
+                    self.program(&Arg::literal(text), kind, part);
+                }
+            }
+            Effect::Code(arg) => self.code(&arg, part),
+            Effect::CodeFile(file) => self.code_file(&file, part),
+            Effect::Input(input) => self.input(input, part),
+            Effect::Project => self.project(part),
+            Effect::Makefile(file) => self.makefile(&file, part),
+            Effect::Discards(arg) => self.discards(&arg, part),
+            Effect::Repository => self.repository(part),
+            Effect::UserSettings => {
+                let settings = self.around.home.map(|home| Path::new(home).join(".gitconfig"));
+                part.doubt();
+                if let Some(path) = settings {
+                    part.add(Concern::Outside { path, write: true });
+                }
+            }
+        }
+    }
+
+    fn empties(&mut self, arg: &Arg, part: &mut Part) {
+        part.doubt();
+        let ancestor = self.is_ancestor(arg) || self.readings(arg).iter().any(|arg| self.is_ancestor(arg));
+        if ancestor {
+            part.forbid("it removes the home folder, the machine's files or a folder around the workspace");
+        }
+    }
+
+    /// A program that is not known may write what it is given: a disk, or a name that steers something, is enough.
+    fn may_write(&mut self, by: &str, arg: &Arg, part: &mut Part) {
+        let Place::At(all) = self.place(arg) else { return };
+        for Located { path, .. } in all.into_iter().filter(|_| !arg.glob) {
+            if protected::is_disk(&path) {
+                part.forbid(format!("{by} may write to the device {}", path.display()));
+            } else if protected::steers(&path, self.around.root) {
+                let why = format!("{by} may write {}, a protected path", arg.text);
+                part.confirm(ReasonCode::ProtectedPath, why);
+            }
+        }
+    }
+
+    /// The target is a file, or a folder that gets the names of the others.
+    fn copies(&mut self, sources: &[Arg], target: &Arg, change: FileEffect, part: &mut Part) {
+        let fetched = sources.iter().any(|source| self.is_fetched(source));
+        for source in sources {
+            self.reads(source, part);
+        }
+        if !self.is_dir(target) {
+            self.changes(target, change, part);
+        } else {
+            let made = self.made.clone();
+            self.changes(target, FileEffect::Alter, part);
+            // What comes into a folder leaves it one.
+            self.made = made;
+            for source in sources.iter().filter(|arg| arg.known().is_some()) {
+                let inside =
+                    Arg { text: format!("{}/{}", target.text, last_name(&source.text)), ..target.clone() };
+                self.changes(&inside, change, part);
+            }
+        }
+        if fetched {
+            self.fetches(target);
+        }
+    }
+
+    fn links(&mut self, targets: &[Arg], link: Option<&Arg>, symbolic: bool, forced: bool, part: &mut Part) {
+        for target in targets {
+            match link.filter(|_| symbolic && !target.text.starts_with('/')) {
+                // A relative target is read from where the link lies.
+                Some(link) => {
+                    let folder = if self.is_dir(link) { link.text.clone() } else { parent(&link.text) };
+                    self.reads(&Arg { text: format!("{folder}/{}", target.text), ..target.clone() }, part);
+                }
+                None => self.reads(target, part),
+            }
+        }
+        part.doubt();
+        // Alone, a target is linked under its own name, here.
+        let names = targets.iter().map(|target| last_name(&target.text));
+        let made: Vec<Arg> = match link {
+            None => names.map(Arg::literal).collect(),
+            Some(link) if self.is_dir(link) => {
+                names.map(|name| Arg { text: format!("{}/{name}", link.text), ..link.clone() }).collect()
+            }
+            Some(link) => vec![link.clone()],
+        };
+        let mut new_links = Vec::new();
+        for link in made {
+            if let Place::At(all) = self.place(&link) {
+                new_links.extend(all.into_iter().map(|located| located.path));
+            }
+        }
+        if let Some(link) = link {
+            self.changes(link, if forced { FileEffect::Overwrite } else { FileEffect::Alter }, part);
+        }
+        self.linked.extend(new_links);
+    }
+
+    fn runs(&mut self, argv: &[Arg], how: Inner, part: &mut Part) {
+        if how != Inner::Transparent {
+            part.doubt();
+        }
+        match how {
+            Inner::Transparent => self.inner(argv, part, true),
+            Inner::Changed => self.inner(argv, part, false),
+            Inner::Elsewhere => self.isolated(|walker| {
+                walker.folders = Folders::unknown();
+                walker.inner(argv, part, false);
+            }),
+            Inner::Fed => {
+                let mut argv = argv.to_vec();
+                if self.stdin == Stdin::Names {
+                    argv.iter_mut().for_each(|arg| arg.dash = false);
+                }
+                self.fed(Stdin::Unknown, |walker| walker.inner(&argv, part, false));
+            }
+            Inner::Contained | Inner::Perhaps => {
+                let feed = if how == Inner::Contained { self.stdin.clone() } else { Stdin::Unknown };
+                let mut probe = Part::of("");
+                let inner =
+                    self.probed(|walker| walker.fed(feed, |walker| walker.inner(argv, &mut probe, false)));
+                for concern in inner.into_iter().chain(probe.concerns) {
+                    if matches!(concern, Concern::Forbidden { .. } | Concern::Confirm { .. }) {
+                        part.add(concern);
+                    }
+                }
+            }
+        }
+    }
+
+    /// To bash, `time` is followed by a command with its assignments. Returns how many there are.
+    fn assignments(&mut self, argv: &[Arg], part: &mut Part) -> usize {
+        let is_name = |text: &str| text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let count = argv.iter().take_while(|arg| arg.text.contains('=') && is_name(&arg.text)).count();
+        for arg in &argv[..count] {
+            part.plain = false;
+            let (name, value) = split_assignment(&arg.text);
+            let value = arg.known().map(|_| value.to_owned());
+            self.set_variable_to(name, value.as_deref(), part);
+        }
+        count
+    }
+
+    /// The wrapped command, which is the same part of the script.
+    pub(crate) fn inner(&mut self, argv: &[Arg], part: &mut Part, transparent: bool) {
+        if !argv.is_empty() {
+            self.argv(argv, part, transparent);
+        }
+    }
+
+    /// Words that are joined and given to a shell.
+    fn shell_words(&mut self, words: &[Arg], part: &mut Part) {
+        part.plain = false;
+        part.doubt();
+        if words.is_empty() {
+            return;
+        }
+        match joined(words) {
+            Some(text) => self.apart(&text),
+            None => {
+                let why = "the command it hands to a shell is not known before it runs";
+                part.confirm(ReasonCode::Opaque, why);
+                self.partly_known(words, part);
+            }
+        }
+    }
+
+    /// A command for another machine: only what it names matters, its files are not ours.
+    fn remote_text(&mut self, words: &[Arg], part: &mut Part) {
+        part.plain = false;
+        match joined(words) {
+            Some(text) => self.only_floors(&text, part),
+            None => {
+                let why = "the command for the other machine is not known before it runs";
+                part.confirm(ReasonCode::Opaque, why);
+                self.partly_known(words, part);
+            }
+        }
+    }
+
+    /// What a text would do if it were a script.
+    fn probed(&mut self, visit: impl FnOnce(&mut Self)) -> Vec<Concern> {
+        let from = self.parts.len();
+        self.isolated(visit);
+        self.parts.split_off(from).into_iter().flat_map(|part| part.concerns).collect()
+    }
+
+    /// A text that may or may not be a script: whatever in it would have to be confirmed counts. That it makes no sense
+    /// as one says nothing.
+    pub(crate) fn perhaps(&mut self, text: &str, part: &mut Part) {
+        part.doubt();
+        for concern in self.probed(|walker| walker.text(text)) {
+            if must_be_confirmed(&concern) {
+                part.add(concern);
+            }
+        }
+    }
+
+    /// The same for text out of which anything could be made: only a listed command in it counts.
+    pub(crate) fn only_listed(&mut self, text: &str, part: &mut Part) {
+        part.doubt();
+        for concern in self.probed(|walker| walker.text(text)) {
+            let listed = matches!(concern, Concern::Confirm { code: ReasonCode::ListedCommand, .. });
+            if listed || matches!(concern, Concern::Forbidden { .. }) {
+                part.add(concern);
+            }
+        }
+    }
+
+    /// Reads a text as a script but keeps only what must be confirmed or refused wherever it runs.
+    fn only_floors(&mut self, text: &str, part: &mut Part) {
+        part.doubt();
+        for concern in self.probed(|walker| walker.text(text)) {
+            match &concern {
+                Concern::Confirm { code: ReasonCode::Overwrite | ReasonCode::ProtectedPath, .. }
+                | Concern::Outside { .. }
+                | Concern::Ask { .. }
+                | Concern::Instructions => {}
+                Concern::Forbidden { .. } | Concern::Confirm { .. } => part.add(concern),
+            }
+        }
+    }
+
+    fn program(&mut self, program: &Arg, kind: ProgramKind, part: &mut Part) {
+        let effects = |program: &Arg| match kind {
+            ProgramKind::Sed => sed::program(program),
+            ProgramKind::Awk => awk::program(program),
+        };
+        for effect in effects(program).0 {
+            self.effect(effect, part);
+        }
+        self.each_reading(program, part, |walker, reading, part| walker.apply(effects(reading), part));
+    }
+
+    fn code(&mut self, arg: &Arg, part: &mut Part) {
+        part.doubt();
+        if arg.text.starts_with(UNKNOWN) {
+            part.confirm(ReasonCode::Opaque, "which code it runs is not known before it runs");
+        }
+        self.apply(code::code(&arg.text), part);
+        self.each_reading(arg, part, |walker, reading, part| walker.apply(code::code(&reading.text), part));
+    }
+
+    fn code_file(&mut self, file: &Arg, part: &mut Part) {
+        part.doubt();
+        let path = Path::new(&file.text);
+        if descriptor(path) == Some(0) {
+            self.input(Input::Code, part);
+        } else if path.starts_with("/dev") || path.starts_with("/proc") {
+            part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
+            self.reads(file, part);
+        } else if self.is_fetched(file) {
+            part.confirm(ReasonCode::Opaque, "it runs what this very script fetches");
+        } else {
+            part.ask("it runs a file of the workspace");
+            self.reads(file, part);
+        }
+    }
+
+    /// The text of a script that `-f` names, where the command line itself holds it.
+    fn script_text(&mut self, file: &Arg, part: &mut Part) -> Option<String> {
+        part.doubt();
+        if file.text != "-" && descriptor(Path::new(&file.text)) != Some(0) {
+            self.reads(file, part);
+            part.ask("it runs a script file");
+            if self.is_fetched(file) {
+                part.confirm(ReasonCode::Opaque, "it runs what this very script fetches");
+            }
+            return None;
+        }
+        match self.stdin.clone() {
+            Stdin::Nothing => None,
+            Stdin::Text(program) => Some(program),
+            Stdin::Unknown | Stdin::Names => {
+                part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
+                None
+            }
+        }
+    }
+
+    fn input(&mut self, input: Input, part: &mut Part) {
+        part.doubt();
+        match (input, self.stdin.clone()) {
+            (Input::Shell, _) => self.stdin_script(part),
+            (_, Stdin::Nothing) => {}
+            (Input::Code, Stdin::Text(text)) => self.apply(code::code(&text), part),
+            (Input::Remote, Stdin::Text(text)) => self.only_floors(&text, part),
+            (Input::Perhaps, Stdin::Text(text)) => self.perhaps(&text, part),
+            (Input::Database, Stdin::Text(text)) => {
+                let mut effects = Effects::default();
+                code::orders("sqlite3", &text, &mut effects);
+                self.apply(effects, part);
+            }
+            (Input::Orders, _) => {
+                part.confirm(ReasonCode::Opaque, "the editor takes its orders from what it reads");
+            }
+            (Input::Code, Stdin::Unknown | Stdin::Names) => {
+                part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
+            }
+            (Input::Remote, Stdin::Unknown | Stdin::Names) => {
+                part.confirm(ReasonCode::Opaque, "the other machine runs whatever it reads");
+            }
+            (Input::Perhaps | Input::Database, Stdin::Unknown | Stdin::Names) => {}
+        }
+    }
+
+    /// What files of the project say is run: files that this script fetched are a stranger's.
+    fn project(&mut self, part: &mut Part) {
+        part.doubt();
+        if self.folders.0.iter().any(|folder| self.was_fetched(folder)) {
+            part.confirm(ReasonCode::Opaque, "it runs what this very script fetches");
+        }
+        let makefile = |path: &Path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().to_lowercase().ends_with("makefile"))
+        };
+        if self.written.iter().any(|path| makefile(path)) {
+            part.confirm(ReasonCode::Opaque, "it runs a file that this very script writes");
+        }
+    }
+
+    fn makefile(&mut self, file: &Arg, part: &mut Part) {
+        part.doubt();
+        if file.text == "-" || self.is_harmless(file) {
+            part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
+        } else if self.is_fetched(file) {
+            part.confirm(ReasonCode::Opaque, "it runs what this very script fetches");
+        } else {
+            self.reads(file, part);
+        }
+    }
+
+    fn discards(&mut self, arg: &Arg, part: &mut Part) {
+        part.doubt();
+        let names_file = match self.place(arg) {
+            Place::At(all) => all.iter().any(|located| located.exists() && !self.is_outside(&located.path)),
+            Place::Below(_) | Place::Unknown => false,
+        };
+        if names_file {
+            part.confirm(ReasonCode::Destructive, "it throws away changes that were not committed");
+        }
+    }
+}
+
+/// Whatever it is part of.
+pub(crate) fn must_be_confirmed(concern: &Concern) -> bool {
+    match concern {
+        Concern::Forbidden { .. } => true,
+        Concern::Confirm { code, .. } => !matches!(
+            code,
+            ReasonCode::Opaque | ReasonCode::Unreadable | ReasonCode::TooDeep | ReasonCode::TooLarge
+        ),
+        Concern::Outside { .. } | Concern::Ask { .. } | Concern::Instructions => false,
+    }
+}
+
+fn last_name(text: &str) -> &str {
+    text.trim_end_matches('/').rsplit('/').next().unwrap_or("")
+}
+
+fn parent(text: &str) -> String {
+    match text.rfind('/') {
+        Some(at) => text[..at.max(1)].to_owned(),
+        None => ".".to_owned(),
+    }
+}

@@ -1,0 +1,175 @@
+//! What variables hold, as far as the script and the child's environment tell; and what substitutions print.
+//! Follows the script in order: what only may have been set is not known afterwards.
+
+use std::collections::BTreeMap;
+
+use crate::shell::programs::options;
+use crate::shell::programs::special::runners::basename;
+use crate::shell::programs::table;
+use crate::shell::syntax::parse;
+use crate::shell::syntax::word::{self, Arg, Effects, Known, Lookup};
+use crate::shell::walk::Walker;
+use crate::shell::walk::feed::Stdin;
+use brush_parser::ast;
+
+/// A place that nothing is at before `mktemp` makes it: no script can name it but through the variable.
+pub(crate) const FRESH: &str = "\u{fdd0}mktemp";
+
+/// Substitutions in substitutions are read again for each: longer ones are not looked into.
+const MAX_PRINTED: usize = 400;
+
+/// Variables that the shell itself sets, to whatever it likes.
+const MOVING: &[&str] =
+    &["OLDPWD", "REPLY", "OPTARG", "MAPFILE", "COPROC", "DIRSTACK", "FUNCNAME", "IFS", "_"];
+
+impl Walker<'_> {
+    pub(crate) fn remember(&mut self, name: &str, value: Known) {
+        self.found.assigned.insert(name.to_owned());
+        if self.looping > 0 {
+            self.found.assigned_in_loops.insert(name.to_owned());
+        }
+        self.values.insert(name.to_owned(), value);
+    }
+
+    /// From here on it may hold anything.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.remember(name, Known::Unknown);
+    }
+
+    /// Every name in a text that may set variables: a sum, the arguments of `read`.
+    pub(crate) fn forget_names(&mut self, text: &str) {
+        let names = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        for name in names.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')) {
+            self.forget(name);
+        }
+    }
+
+    /// `name=value` that lasts.
+    pub(crate) fn assign(&mut self, raw_name: &str, raw_value: &str) {
+        let plain = raw_name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let name = raw_name.trim_end_matches('+').split('[').next().unwrap_or(raw_name);
+        let value = if plain { self.value_of(raw_value) } else { Known::Unknown };
+        self.remember(name, value);
+    }
+
+    fn value_of(&self, raw: &str) -> Known {
+        match word::evaluate(raw, self, &mut Effects::default()).as_deref() {
+            Ok([]) => Known::Text(String::new()),
+            // No wildcard is expanded here, only where the variable is used.
+            Ok([only]) if !only.has_unknown() && !only.braced => Known::Text(only.text.clone()),
+            Ok([only]) if !only.braced && !only.dash => Known::Name,
+            Ok(_) | Err(_) => Known::Unknown,
+        }
+    }
+
+    /// Something that may not run: what it sets is not known afterwards.
+    pub(crate) fn perhaps_run(&mut self, visit: impl FnOnce(&mut Self)) {
+        let before = self.values.clone();
+        visit(self);
+        self.merge_values(before);
+    }
+
+    pub(crate) fn merge_values(&mut self, before: BTreeMap<String, Known>) {
+        let after = std::mem::replace(&mut self.values, before);
+        for (name, value) in after {
+            if self.values.get(&name) != Some(&value) {
+                self.values.insert(name, Known::Unknown);
+            }
+        }
+    }
+
+    /// A loop comes back to its beginning with what its body set.
+    pub(crate) fn forget_what_loops_set(&mut self) {
+        for name in &self.facts.assigned_in_loops {
+            self.values.insert(name.clone(), Known::Unknown);
+        }
+    }
+
+    /// What a command prints, when it prints names of files or numbers.
+    pub(crate) fn prints_names(&self, command: &ast::Command, before: &Stdin) -> bool {
+        let ast::Command::Simple(simple) = command else { return false };
+        let words = simple.word_or_name.iter().chain(
+            simple.suffix.iter().flat_map(|suffix| &suffix.0).filter_map(|item| match item {
+                ast::CommandPrefixOrSuffixItem::Word(word) => Some(word),
+                ast::CommandPrefixOrSuffixItem::IoRedirect(_)
+                | ast::CommandPrefixOrSuffixItem::AssignmentWord(..)
+                | ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => None,
+            }),
+        );
+        let mut argv: Vec<Arg> = Vec::new();
+        for word in words {
+            argv.extend(word::evaluate(&word.value, self, &mut Effects::default()).unwrap_or_default());
+        }
+        let Some(name) = argv.first().and_then(Arg::known).filter(|name| !self.is_shadowed(name)) else {
+            return false;
+        };
+        let (mut row, mut from) = (table::row(basename(name)), 0);
+        if row.is_some_and(|row| row.is("subs")) {
+            row = argv.get(1).and_then(Arg::known).and_then(|word| table::subcommand(row?, word));
+            from = 1;
+        }
+        let Some(row) = row else { return false };
+        let call = options::read(row, name, &argv[from..]);
+        let lists = ["files", "files-with-matches", "name-only", "l"].iter().any(|option| call.has(option));
+        row.is("names") || (row.is("lists") && lists) || (row.is("filters") && *before == Stdin::Names)
+    }
+}
+
+impl Lookup for Walker<'_> {
+    fn home(&self) -> Option<&str> {
+        let set = self.facts.assigned.contains("HOME") || self.found.assigned.contains("HOME");
+        self.around.home.filter(|_| !set)
+    }
+
+    fn variable(&self, name: &str) -> Known {
+        if let Some(value) = self.values.get(name) {
+            return value.clone();
+        }
+        let set = |name: &str| self.facts.assigned.contains(name) || self.found.assigned.contains(name);
+        if set(name) || self.found.sources || self.facts.sources {
+            return Known::Unknown;
+        }
+        let moving = MOVING.contains(&name) || name.starts_with("BASH");
+        match name {
+            "HOME" => self.around.home.map_or(Known::Unknown, |home| Known::Text(home.to_owned())),
+            "PWD" => self.known_pwd().map_or(Known::Unknown, Known::Text),
+            "?" | "#" | "$" | "!" => Known::Name,
+            _ if moving || !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') => Known::Unknown,
+            _ => match self.around.env.get(name) {
+                Some(value) => Known::Text(value.clone()),
+                // Nobody sets it: it is empty, or a number of the shell's own.
+                None => Known::Name,
+            },
+        }
+    }
+
+    fn splits_at_blanks(&self) -> bool {
+        !self.facts.assigned.contains("IFS") && !self.found.assigned.contains("IFS") && !self.facts.sources
+    }
+
+    fn printed(&self, script: &str) -> Known {
+        if script.len() > MAX_PRINTED {
+            return Known::Unknown;
+        }
+        if let Some(text) = self.printed_by(script) {
+            return Known::Text(text.trim_end_matches('\n').to_owned());
+        }
+        let Ok(program) = parse::program(script) else { return Known::Unknown };
+        let [list] = program.complete_commands.as_slice() else { return Known::Unknown };
+        let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = list.0.as_slice() else {
+            return Known::Unknown;
+        };
+        let words: Vec<&str> = script.split_whitespace().collect();
+        let plain = |word: &&str| matches!(*word, "mktemp" | "-d" | "-q" | "--directory");
+        if words.first() == Some(&"mktemp") && words.iter().all(plain) && !self.is_shadowed("mktemp") {
+            let folder = self.around.env.get("TMPDIR").map_or("/tmp", String::as_str);
+            return Known::Text(format!("{}/{FRESH}", folder.trim_end_matches('/')));
+        }
+        let mut feed = self.stdin.clone();
+        for command in &and_or.first.seq {
+            feed = if self.prints_names(command, &feed) { Stdin::Names } else { Stdin::Unknown };
+        }
+        let alone = and_or.additional.is_empty() && !and_or.first.bang;
+        if alone && feed == Stdin::Names { Known::Name } else { Known::Unknown }
+    }
+}
