@@ -79,7 +79,7 @@ pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failur
     let (mut context, warnings) = zdx_engine::guard(GuardSetup {
         config: &config,
         root: &settings.root,
-        home: settings.env.home(),
+        env: &settings.env,
         base: settings.paths.base(),
         grants: &GrantStore::new(settings.paths.grants_file()),
         session_grants: &[],

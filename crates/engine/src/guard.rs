@@ -2,7 +2,7 @@
 //! A session and the commands that explain the guard share it, so that what is explained is what holds.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use zdx_guard::{Disk, LayerSource, PolicyContext, RuleError, Rules, locate};
@@ -11,14 +11,16 @@ use zdx_protocol::Approval;
 use crate::config::{Config, Layer};
 use crate::grants::GrantStore;
 use crate::library::Agents;
+use crate::paths::Env;
 use crate::persona::{PersonaError, Personas};
+use crate::tools::child_variables;
 
 /// Where decisions are made, and for whom.
 pub struct GuardSetup<'a> {
     pub config: &'a Config,
     /// Canonical.
     pub root: &'a Path,
-    pub home: Option<PathBuf>,
+    pub env: &'a Env,
     /// zdx's own folder.
     pub base: &'a Path,
     pub grants: &'a GrantStore,
@@ -63,8 +65,10 @@ pub fn guard(setup: GuardSetup<'_>) -> Result<(PolicyContext, Vec<String>), Rule
         Ok(project) => granted.extend(project),
         Err(error) => warnings.push(error.to_string()),
     }
+    let variables = setup.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let context = PolicyContext {
-        home: setup.home,
+        home: setup.env.home(),
+        env: Arc::new(child_variables(variables.collect(), &config.env.pass)),
         own: Some(locate(&Disk, root, root, setup.base).path),
         rules: Arc::new(rules),
         person: setup.person,

@@ -314,7 +314,7 @@ fn guarded(
     let (mut policy, warnings) = guard(GuardSetup {
         config,
         root,
-        home: setup.env.home(),
+        env: &setup.env,
         base: setup.paths.base(),
         grants: &store,
         session_grants: opened.grants(root),

@@ -39,7 +39,7 @@ pub fn validate(
     let (context, told) = guard(GuardSetup {
         config,
         root,
-        home: env.home(),
+        env,
         base: paths.base(),
         grants: &GrantStore::new(paths.grants_file()),
         session_grants: &[],

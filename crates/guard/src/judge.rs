@@ -15,11 +15,12 @@ use zdx_protocol::{Action, Approval, Granting, Level, Origin, ReasonCode, Target
 use super::PolicyContext;
 use super::pattern::UNKNOWN;
 use super::protected::{
-    is_anothers_memory, is_instruction, is_protected, is_raw_device, may_be_anothers_memory, may_hold_memory,
+    holds_credentials, is_anothers_memory, is_instruction, is_protected, is_raw_device,
+    may_be_anothers_memory, may_hold_memory,
 };
 use super::rules::{EXTERNAL, Ruling};
 use super::shell::syntax::text::Raw;
-use super::shell::{self, Concern, Inspection, Part, Surroundings};
+use super::shell::{self, Concern, Inspection, Part, Proof, Surroundings};
 
 pub use grants::{grant_key, wider_grant};
 
@@ -92,6 +93,9 @@ fn asked_by(action: &Action) -> Origin {
 /// What agents are told is at least asked about, in every preset.
 pub(crate) const STEERS_AGENTS: &str =
     "it changes what agents are told, which is at least asked about, whatever rules say";
+
+/// Why the preset `balanced` lets a part pass that no rule allows.
+const ONLY_READS: &str = "it only reads, inside the workspace";
 
 /// Nothing but that floor asks.
 fn only_instructions(findings: &[PartFinding]) -> bool {
@@ -210,6 +214,10 @@ impl Weigher<'_> {
             if !target.inside && !lent && !super::protected::is_harmless_device(&target.path) {
                 let code = if target.led_out { ReasonCode::SymlinkEscape } else { ReasonCode::PathEscape };
                 findings.push(self.outside(&shown, &target.path, code));
+            }
+            if !write && holds_credentials(&target.path, &self.cx.root, self.cx.home.as_deref()) {
+                let reason = format!("{shown} holds keys or passwords");
+                findings.push(finding(&shown, Level::Confirm, ReasonCode::ProtectedPath, &reason, None));
             }
             if write && is_raw_device(&target.path) {
                 findings.push(finding(
@@ -342,6 +350,11 @@ impl Weigher<'_> {
             Concern::Forbidden { .. } | Concern::Confirm { .. } | Concern::Outside { .. } => None,
         });
         let why = words::several(whys, "; ");
+        // What only looks around in the workspace is not asked about, unless somebody wrote that it is.
+        let passes = self.cx.approval == Approval::Balanced && ruling.level == Level::Ask && !ruling.written;
+        if passes && part.proof == Proof::Reads {
+            return finding(text, Level::Allow, ReasonCode::Allowed, ONLY_READS, None);
+        }
         let why = if why.is_empty() { self.plain_words(part, &ruling) } else { why };
         self.by_rule(text, &ruling, &why)
     }

@@ -6,8 +6,19 @@ use std::path::Path;
 use zdx_protocol::display::is_invisible;
 
 /// Folders whose whole content steers git, an editor or an agent.
-const FOLDERS: &[&str] =
-    &[".git", ".zdx", ".claude", ".opencode", ".eidolon", ".codex", ".cursor", ".agents", ".vscode", ".idea"];
+const FOLDERS: &[&str] = &[
+    ".git",
+    ".zdx",
+    ".claude",
+    ".opencode",
+    ".eidolon",
+    ".codex",
+    ".cursor",
+    ".agents",
+    ".vscode",
+    ".idea",
+    ".husky",
+];
 
 /// Outside the workspace also what opens other machines, and what belongs to the system.
 const OUTSIDE_FOLDERS: &[&str] = &[".ssh", ".gnupg"];
@@ -42,6 +53,9 @@ const PAIRS: &[(&str, &str)] = &[
     (".config", "autostart"),
     (".config", "opencode"),
     ("Library", "LaunchAgents"),
+    (".cargo", "config.toml"),
+    (".cargo", "config"),
+    (".local", "bin"),
 ];
 
 /// Files that are run or believed without being named: shells, direnv, MCP clients.
@@ -73,6 +87,7 @@ const FILES: &[&str] = &[
     ".xinitrc",
     ".gitconfig",
     ".claude.json",
+    ".npmrc",
 ];
 
 /// Device files that take or give bytes and keep none.
@@ -148,6 +163,49 @@ pub(crate) fn may_hold_memory(folder: &Path) -> bool {
     folder.starts_with("/proc") || folder == Path::new("/")
 }
 
+/// Files and folders of the home that hold keys, tokens or passwords.
+const CREDENTIALS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/hub",
+    ".config/op",
+    ".docker/config.json",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".terraform.d/credentials.tfrc.json",
+    ".password-store",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".config/google-chrome",
+    ".config/chromium",
+    "Library/Keychains",
+];
+
+/// Does reading it give away somebody's keys? What lies in the workspace is the project's own.
+pub(crate) fn holds_credentials(path: &Path, root: &Path, home: Option<&Path>) -> bool {
+    let of_home = home.and_then(|home| path.strip_prefix(home).ok()).is_some_and(|below| {
+        let public = below.extension().is_some_and(|kind| kind == "pub") || below.ends_with("known_hosts");
+        !public && CREDENTIALS.iter().any(|place| below.starts_with(place))
+    });
+    let of_machine = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh"]
+        .iter()
+        .any(|place| path.starts_with(place));
+    !path.starts_with(root) && (of_home || of_machine)
+}
+
 /// File systems that fold case, drop trailing dots and ignore invisible characters must not hide a name.
 fn same(name: &str, wanted: &str) -> bool {
     if name.eq_ignore_ascii_case(wanted) {
@@ -221,14 +279,27 @@ mod tests {
     #[test]
     fn protected_names_are_found_in_any_case_and_depth() {
         let root = Path::new("/w");
-        for path in
-            ["/w/.git/config", "/w/sub/.GIT/hooks/x", "/w/.zdx", "/w/.Mcp.json", "/w/a/.bashrc", "/w/.git./x"]
-        {
+        for path in [
+            "/w/.git/config",
+            "/w/sub/.GIT/hooks/x",
+            "/w/.zdx",
+            "/w/.Mcp.json",
+            "/w/a/.bashrc",
+            "/w/.git./x",
+            "/w/.husky/pre-commit",
+            "/w/.cargo/config.toml",
+            "/w/.npmrc",
+        ] {
             assert!(is_protected(Path::new(path), root, None), "{path}");
         }
-        for path in
-            ["/etc/passwd", "/usr/local/bin/x", "/home/me/.ssh/config", "/home/me/.bashrc", "/proc/1/mem"]
-        {
+        for path in [
+            "/etc/passwd",
+            "/usr/local/bin/x",
+            "/home/me/.ssh/config",
+            "/home/me/.bashrc",
+            "/proc/1/mem",
+            "/home/me/.local/bin/x",
+        ] {
             assert!(is_protected(Path::new(path), root, None), "{path}");
         }
         // Who works in a folder of the system's works on his own files there.
@@ -258,6 +329,25 @@ mod tests {
         assert!(may_be_anothers_memory(Path::new("/proc"), "cat /proc/$p/environ"));
         assert!(!may_be_anothers_memory(Path::new("/proc"), "cat /proc/$p/status"));
         assert!(!may_be_anothers_memory(Path::new("/proc/self"), "cat /proc/self/environ"));
+    }
+
+    #[test]
+    fn credential_stores_are_known() {
+        let (root, home) = (Path::new("/w"), Some(Path::new("/home/me")));
+        for path in [
+            "/home/me/.ssh/id_ed25519",
+            "/home/me/.aws/credentials",
+            "/home/me/.netrc",
+            "/etc/shadow",
+            "/home/me/.ssh",
+        ] {
+            assert!(holds_credentials(Path::new(path), root, home), "{path}");
+        }
+        for path in
+            ["/home/me/.ssh/id_ed25519.pub", "/home/me/x", "/w/.npmrc", "/home/me/.config/nvim/init.lua"]
+        {
+            assert!(!holds_credentials(Path::new(path), root, home), "{path}");
+        }
     }
 
     #[test]

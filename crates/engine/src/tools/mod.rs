@@ -30,6 +30,7 @@ mod walk;
 mod write;
 
 pub(crate) use bash::envelope as command_result;
+pub(crate) use shell::child_variables;
 pub use shell::{
     Child, ChildProcess, ChildSpec, CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings,
 };

@@ -26,6 +26,7 @@ mod supervised;
 
 pub(crate) use capture::Captured;
 pub use child::{Child, ChildProcess, ChildSpec};
+pub(crate) use environment::child_variables;
 
 const SHELL: &str = "/bin/sh";
 /// The kernel takes no longer argument; one byte is kept for the guard in `script`.

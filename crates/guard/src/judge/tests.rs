@@ -117,10 +117,10 @@ fn every_reason_for_a_verdict_is_named_once_and_not_too_many() {
             "rm a; rm b; rm c; rm d; rm e; rm f",
             "rm removes a; rm removes b; rm removes c; rm removes d; and 2 more",
         ),
-        ("git status && cargo test | tail; ls", "it runs git, cargo, tail; the rules ask first"),
+        ("git pull && cargo test | tail; ls", "it runs git, cargo; the rules ask first"),
         ("touch a b > c", "it creates c; it changes a; it changes b; the rules ask first"),
         (
-            "cat *.rs",
+            "cat {a,b}.rs",
             "it runs cat with words that are not literal, which no allowing rule covers; the rules ask first",
         ),
         (
@@ -351,7 +351,7 @@ fn user_rules_cover_words_and_never_what_hides_in_them() {
         ("FOO=1 cargo test", Level::Ask),
         ("cargo test > new.txt", Level::Ask),
         ("cargo() { :; }; cargo test", Level::Ask),
-        ("git log; git status", Level::Ask),
+        ("git log; git pull", Level::Ask),
         ("xargs cargo test", Level::Ask),
     ] {
         assert_eq!(run(command, &cx).level(), expected, "{command}");

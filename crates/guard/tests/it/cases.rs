@@ -97,8 +97,8 @@ fn the_real_disk_gives_the_same_verdicts() {
     std::fs::write(root.join("a.txt"), "a").unwrap();
     let cx = PolicyContext::new(&root, Approval::Balanced);
     for (expected, command) in [
-        ("ask", "diff <(sort a.txt) <(sort b.txt)"),
-        ("ask", "echo x > /dev/stderr"),
+        ("allow", "diff <(sort a.txt) <(sort b.txt)"),
+        ("allow", "echo x > /dev/stderr"),
         ("allow", "cat /dev/stdin < a.txt"),
         ("ask", "docker run --rm -v \"$PWD\":/app -w /app img make"),
         ("confirm", ": < a.txt > /dev/stdin"),

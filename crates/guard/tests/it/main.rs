@@ -6,4 +6,5 @@ mod everyday;
 mod fuzz;
 mod odd;
 mod properties;
+mod reading;
 mod scripts;

@@ -87,6 +87,8 @@ fn looking() -> Value {
     // They can be told to write a file or to start a helper.
     for command in ["git log", "git diff", "git show", "git blame"] {
         table[format!("{command} *")] = json!("ask");
+        // Where `ask` means `allow`, the option that writes a file (`--output`, cut short or not) does not pass.
+        table[format!("{command} * --ou*")] = json!("deny");
     }
     table
 }

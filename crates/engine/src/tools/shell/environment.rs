@@ -1,6 +1,7 @@
 //! Which variables a command sees: an allow-list, so that keys and tokens stay with zdx unless configured otherwise.
 //! Built once a session; reads nothing of the process itself.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 /// Exact names.
@@ -173,6 +174,13 @@ pub(super) fn allowed(env: Vec<(OsString, OsString)>, pass: &[String]) -> Vec<(O
     }
     kept.extend(SET.iter().map(|(name, value)| (name.into(), value.into())));
     kept
+}
+
+/// The same as text, for whoever reads commands before they run.
+pub(crate) fn child_variables(env: Vec<(OsString, OsString)>, pass: &[String]) -> BTreeMap<String, String> {
+    let text =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    allowed(env, pass).into_iter().filter_map(text).collect()
 }
 
 fn is_allowed(name: &str, pass: &[String]) -> bool {

@@ -51,7 +51,11 @@ impl Walker<'_> {
             }
             "export" | "declare" | "typeset" | "readonly" | "local" => self.declare(argv, part),
             "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" => {
-                part.doubt();
+                let own = |arg: &Arg| !selects_helper(&arg.text) && !self.around.env.contains_key(&arg.text);
+                match name == "read" && argv.iter().skip(1).all(own) {
+                    true => part.affirm(),
+                    false => part.doubt(),
+                }
                 self.names_and_numbers(name, argv, part);
             }
             "test" | "[" | "printf" => {

@@ -34,6 +34,7 @@ pub(crate) fn effects_of(row: &'static Row, name: &str, argv: &[Arg]) -> Effects
     // Nothing is known of the subcommand: options may stand behind it.
     let call = if word.is_some() { read_until(row, name, argv, false) } else { call };
     if floor(&call, &mut out) {
+        out.push(Effect::Unproven);
         return out;
     }
     options(&call, &mut out);
@@ -45,10 +46,7 @@ pub(crate) fn effects_of(row: &'static Row, name: &str, argv: &[Arg]) -> Effects
     runs(&call, &mut out);
     if row.is("gitreads") {
         out.push(Effect::Repository);
-    } else if !row.is("reads")
-        && row.special.is_none_or(|name| !matches!(name, "sed" | "find" | "fd" | "command"))
-        && row.wraps.is_none()
-    {
+    } else if !row.is("reads") && row.wraps.is_none() {
         out.push(Effect::Unproven);
     }
     out
@@ -124,7 +122,7 @@ fn option(call: &Call<'_>, found: &Found, out: &mut Effects) {
         OptionEffect::PatternFile | OptionEffect::Read => out.0.extend(value.cloned().map(Effect::Reads)),
         OptionEffect::ReadsSecond => out.0.extend(found.values.get(1).cloned().map(Effect::Reads)),
         OptionEffect::Chdir => out.0.extend(value.cloned().map(Effect::Chdir)),
-        OptionEffect::GitDir => {
+        OptionEffect::More => {
             out.0.extend(value.cloned().map(Effect::Reads));
             out.push(Effect::Unproven);
         }
@@ -208,6 +206,11 @@ fn doubts(call: &Call<'_>, out: &mut Effects) {
     }
     for unknown in &call.unknown {
         attached_path(unknown, row.is("open"), out);
+    }
+    // A name could still be one that somebody chose with care; and dash knows no braces.
+    let unclear = call.operands.iter().any(Arg::has_unknown) && worst >= OptionEffect::Read;
+    if unclear || call.argv.iter().any(|arg| arg.braced) {
+        out.push(Effect::Unproven);
     }
     let splits = |arg: &Arg| (arg.splits && arg.dash) || arg.glob || arg.braced;
     let hides = row.wraps.is_some()

@@ -92,7 +92,8 @@ named! {
         /// The second of two values is a file that is read.
         ReadsSecond = "reads2",
         Chdir = "chdir",
-        GitDir = "gitdir",
+        /// Read, and it names more to be read.
+        More = "more",
         /// A format of git's, which may name a helper.
         Format = "format",
         /// Follows links, wherever they lead.

@@ -71,6 +71,7 @@ impl Walker<'_> {
     fn case(&mut self, case: &ast::CaseClauseCommand) {
         let mut part = Part::of("case");
         part.plain = false;
+        part.affirm();
         self.word_effects(&case.value.value, &mut part);
         for pattern in case.cases.iter().flat_map(|item| &item.patterns) {
             self.word_effects(&pattern.value, &mut part);

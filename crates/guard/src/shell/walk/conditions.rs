@@ -103,6 +103,25 @@ impl Walker<'_> {
     }
 }
 
+/// One test that a plain sh, which has no `[[`, could only fail to find: nothing in it looks like a command to run.
+pub(crate) fn is_plain_test(expression: &ast::ExtendedTestExpr) -> bool {
+    let plain = |word: &ast::Word| !word.value.contains(['|', '&', ';', '(', ')', '<', '>', '`', '\n']);
+    match expression {
+        ast::ExtendedTestExpr::And(..)
+        | ast::ExtendedTestExpr::Or(..)
+        | ast::ExtendedTestExpr::Parenthesized(_) => false,
+        ast::ExtendedTestExpr::Not(inner) => is_plain_test(inner),
+        ast::ExtendedTestExpr::UnaryTest(_, word) => plain(word),
+        ast::ExtendedTestExpr::BinaryTest(predicate, a, b) => {
+            let sorts = matches!(
+                predicate,
+                ast::BinaryPredicate::LeftSortsAfterRight | ast::BinaryPredicate::LeftSortsBeforeRight
+            );
+            !sorts && plain(a) && plain(b)
+        }
+    }
+}
+
 /// Says which reading a concern comes from: to whoever thinks of bash alone it makes no sense.
 fn explained(part: &mut Part, from: usize, reading: &str) {
     for concern in part.concerns.iter_mut().skip(from) {

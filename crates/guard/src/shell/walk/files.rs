@@ -107,9 +107,17 @@ impl Walker<'_> {
         protected::is_protected(path, self.around.root, self.around.own)
     }
 
+    /// What reads somebody's keys is confirmed wherever outside paths pass.
+    pub(crate) fn note_credentials(&self, path: &Path, part: &mut Part) {
+        if protected::holds_credentials(path, self.around.root, self.around.home.map(Path::new)) {
+            part.confirm(ReasonCode::ProtectedPath, format!("{} holds keys or passwords", path.display()));
+        }
+    }
+
     /// Every place outside that an argument may be.
     fn note_outside(&self, place: &Place, write: bool, part: &mut Part) {
         for path in place.clone().paths().into_iter().filter(|path| self.is_outside(path)) {
+            self.note_credentials(&path, part);
             part.add(Concern::Outside { path, write });
         }
     }
@@ -149,6 +157,9 @@ impl Walker<'_> {
     pub(crate) fn reads(&mut self, arg: &Arg, part: &mut Part) {
         let place = self.place(arg);
         self.note_outside(&place, false, part);
+        for reading in self.readings(arg) {
+            self.place(&reading).paths().iter().for_each(|path| self.note_credentials(path, part));
+        }
         if !self.stays_inside(arg, &place) {
             part.doubt();
         }

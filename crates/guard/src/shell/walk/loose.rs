@@ -1,12 +1,11 @@
-//! Words that may or may not be paths, and git repositories whose settings may run something.
+//! Words that may or may not be paths.
 
 use std::path::{Path, PathBuf};
 
-use crate::files::FileEntry;
 use crate::shell::programs::generic::is_remote;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
-use crate::shell::walk::files::FileEffect;
+use crate::shell::walk::files::{FileEffect, Place};
 use crate::shell::{Concern, Part};
 
 impl Walker<'_> {
@@ -23,7 +22,7 @@ impl Walker<'_> {
             return;
         }
         let absolute = text.starts_with('/') && self.first_folder_exists(text);
-        if !absolute && !climbs && !self.is_link(arg) {
+        if !absolute && !climbs && (text.starts_with('/') || !self.leads_out(arg)) {
             if write {
                 self.changes(arg, FileEffect::Alter, part);
             }
@@ -37,17 +36,17 @@ impl Walker<'_> {
             let system = ["/usr", "/bin", "/sbin", "/lib", "/opt", "/nix"]
                 .iter()
                 .any(|folder| path.starts_with(folder));
+            self.note_credentials(&path, part);
             if !system || climbs {
                 part.add(Concern::Outside { path, write });
             }
         }
     }
 
-    fn is_link(&self, arg: &Arg) -> bool {
-        arg.known().is_some()
-            && self.folders.0.iter().any(|folder| {
-                matches!(self.around.files.entry(&folder.join(&arg.text)), Some(FileEntry::Link(_)))
-            })
+    /// A word that leads out through a link, by itself or further up.
+    fn leads_out(&self, arg: &Arg) -> bool {
+        let Place::At(all) = self.place(arg) else { return false };
+        arg.known().is_some() && all.iter().any(|located| located.exists() && self.is_outside(&located.path))
     }
 
     /// `/api/v1` is a route, `/etc/x` is a file.

@@ -28,6 +28,7 @@ use zdx_protocol::ReasonCode;
 
 use crate::shell::syntax::parse;
 use crate::shell::syntax::word::{self, Effects};
+use crate::shell::walk::conditions::is_plain_test;
 pub(super) use crate::shell::walk::facts::Facts;
 use crate::shell::walk::feed::Stdin;
 pub(super) use crate::shell::walk::folders::Folders;
@@ -284,7 +285,9 @@ impl<'a> Walker<'a> {
                 let mut part = Part::of("[[ … ]]");
                 part.views.push(vec!["[[".to_owned()]);
                 part.plain = false;
-                part.affirm();
+                if is_plain_test(&test.expr) {
+                    part.affirm();
+                }
                 self.test(&test.expr, &mut part);
                 self.parts.push(part);
             }

@@ -33,6 +33,7 @@ impl Walker<'_> {
             }
         }
         part.plain = false;
+        part.affirm();
         self.parts.push(part);
         feed
     }

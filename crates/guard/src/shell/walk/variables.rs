@@ -4,8 +4,9 @@ use zdx_protocol::ReasonCode;
 
 use crate::pattern::among;
 use crate::shell::Part;
-use crate::shell::syntax::word::{self, Effects, Nothing};
+use crate::shell::syntax::word::{self, Arg, Effects, Nothing};
 use crate::shell::walk::Walker;
+use crate::shell::walk::files::FileEffect;
 
 /// Names that select a helper, a library, a start-up file or the search path.
 const HELPERS: &str = "PATH BASH_CMDS BASH_ALIASES BASH_ENV ENV SHELLOPTS BASHOPTS IFS PS0 PS1 PS2 PS4 PROMPT_COMMAND \
@@ -24,7 +25,8 @@ const HELPERS: &str = "PATH BASH_CMDS BASH_ALIASES BASH_ENV ENV SHELLOPTS BASHOP
     EMACSLOADPATH BASH_LOADABLES_PATH INPUTRC RUSTDOC CARGO MAKEFLAGS GNUMAKEFLAGS DOTNET_STARTUP_HOOKS \
     LUA_PATH LUA_CPATH R_PROFILE R_PROFILE_USER PHPRC PHP_INI_SCAN_DIR AWS_CONFIG_FILE \
     RSYNC_CONNECT_PROG SCREENRC BAT_CONFIG_PATH ACKRC APT_CONFIG GIT_WORK_TREE GIT_INDEX_FILE \
-    SSH_SK_HELPER";
+    SSH_SK_HELPER TAPE GIT_COMMON_DIR GIT_ALTERNATE_OBJECT_DIRECTORIES NPM_CONFIG_USERCONFIG npm_config_userconfig \
+    PIP_CONFIG_FILE CLASSPATH LESSKEY LESSKEY_SYSTEM GIT_ATTR_SOURCE RUBYGEMS_GEMDEPS PYTHONEXECUTABLE SQLITERC";
 
 /// Options of a tool: most are harmless, these words make it run something.
 const OPTION_VARIABLES: &[(&str, &[&str])] = &[
@@ -34,10 +36,17 @@ const OPTION_VARIABLES: &[(&str, &[&str])] = &[
     ("RUSTDOCFLAGS", &["linker", "runtool"]),
     ("LESS", &["!", "|"]),
     ("MORE", &["!"]),
-    ("GIT_TRACE", &["/"]),
 ];
 
-const PREFIXES: &str = "LD_ DYLD_ BASH_FUNC_ GIT_CONFIG_KEY_ GIT_CONFIG_VALUE_ GIT_TRACE2_";
+/// Their value is a file or folder that a tool writes.
+const WRITTEN: &str = "CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR HISTFILE GIT_TRACE GIT_TRACE_PACKET GIT_TRACE_PACKFILE \
+    GIT_TRACE_PERFORMANCE GIT_TRACE_SETUP GIT_TRACE_CURL GIT_TRACE_SHALLOW GIT_REDIRECT_STDOUT GIT_REDIRECT_STDERR \
+    GIT_TRACE2 GIT_TRACE2_EVENT GIT_TRACE2_PERF GIT_OBJECT_DIRECTORY GOCACHE GOPATH GOBIN GOMODCACHE npm_config_cache \
+    npm_config_prefix PIP_CACHE_DIR PYTHONPYCACHEPREFIX PYTHONUSERBASE COVERAGE_FILE LLVM_PROFILE_FILE GCOV_PREFIX \
+    CCACHE_DIR MYPY_CACHE_DIR XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME TMPDIR MYSQL_HISTFILE PSQL_HISTORY \
+    SQLITE_HISTORY NODE_REPL_HISTORY PYTHON_HISTORY CARGO_HOME CARGO_INSTALL_ROOT RUSTUP_HOME GNUPGHOME";
+
+const PREFIXES: &str = "LD_ DYLD_ BASH_FUNC_ GIT_CONFIG_KEY_ GIT_CONFIG_VALUE_";
 
 /// Helpers that show or keep what they are given, and nothing else.
 const HARMLESS_HELPERS: &[&str] =
@@ -118,6 +127,9 @@ impl Walker<'_> {
             part.confirm(ReasonCode::Helper, format!("{name} makes a tool run other code"));
             return;
         }
+        if among(WRITTEN, name) {
+            self.written_by_tools(name, value, part);
+        }
         if !selects_helper(name) {
             return;
         }
@@ -126,6 +138,21 @@ impl Walker<'_> {
         }
         if !value.is_some_and(|value| is_harmless_value(name, value)) {
             part.confirm(ReasonCode::Helper, format!("{name} decides which program or code runs"));
+        }
+    }
+
+    /// What tools write where a variable says is written by whoever sets it.
+    fn written_by_tools(&mut self, name: &str, value: Option<&str>, part: &mut Part) {
+        match value {
+            Some("" | "0" | "1" | "2" | "true" | "false") => {}
+            Some(path) => self.changes(&Arg::literal(path), FileEffect::Alter, part),
+            None if name.starts_with("GIT_") || name == "HISTFILE" => {
+                part.confirm(
+                    ReasonCode::Opaque,
+                    format!("which file is written by way of {name} is not known"),
+                );
+            }
+            None => {}
         }
     }
 

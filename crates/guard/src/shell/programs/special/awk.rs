@@ -21,6 +21,12 @@ pub(crate) fn awk(call: &Call<'_>, out: &mut Effects) {
     if libraries.iter().any(|library| library.text != "inplace") {
         out.ask("it loads a library");
     }
+    // Others make it write what it read, or load more.
+    let known = ["assign", "field-separator", "source"];
+    let plain = call.found.iter().all(|found| known.iter().any(|name| found.option.is(name)));
+    if !plain || !call.unknown.is_empty() || call.doubtful {
+        out.push(Effect::Unproven);
+    }
     for file in words.iter().filter(|word| !word.text.contains('=') || word.text.contains('/')) {
         out.reads(file);
         if in_place {
@@ -33,7 +39,11 @@ pub(crate) fn awk(call: &Call<'_>, out: &mut Effects) {
 pub(crate) fn program(program: &Arg) -> Effects {
     let mut out = Effects::default();
     let code = program.text.as_str();
-    let bare = awk_code::code(code).unwrap_or_else(|| code.to_owned());
+    let bare = awk_code::code(code);
+    if program.has_unknown() || bare.as_deref().is_none_or(|bare| !awk_code::only_prints(bare)) {
+        out.push(Effect::Unproven);
+    }
+    let bare = bare.unwrap_or_else(|| code.to_owned());
     if awk_code::runs_commands(&bare) {
         out.helper("the awk program runs other commands");
         out.0.extend(strings_of(code).into_iter().map(Effect::Perhaps));

@@ -38,6 +38,14 @@ pub(crate) fn runs_commands(code: &str) -> bool {
     words.into_iter().any(|word| word == "system") || code.replace("||", "").contains(['|', '@'])
 }
 
+/// Does the code read only the files it was given, and write only what it prints?
+pub(crate) fn only_prints(code: &str) -> bool {
+    let redirects = |rest: &str| rest.split([';', '}', '\n']).next().unwrap_or("").contains('>');
+    !runs_commands(code)
+        && !["getline", "ARGV", "ARGC"].iter().any(|word| code.contains(word))
+        && !code.split("print").skip(1).any(redirects)
+}
+
 /// From a quote to the end of its string, which is on the same line.
 fn string_length(text: &str) -> Option<usize> {
     let end = unescaped(&text[1..], '"')?;
@@ -144,6 +152,25 @@ mod tests {
             "/^\\[dep|x\\]/ {f=1} /[|]/",
         ] {
             assert!(!runs(program), "{program}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_not_taken_for_printing() {
+        let prints = |program: &str| code(program).is_some_and(|code| only_prints(&code));
+        for program in
+            ["{print $1}", "$3 > 5 {n++} END {print n}", "{ if ($1 > 2) printf \"%s\", $2 }", "/a>b/"]
+        {
+            assert!(prints(program), "{program}");
+        }
+        for program in [
+            "{print > \"x\"}",
+            "{print $1 >> f}",
+            "BEGIN{while ((getline l < \"/etc/passwd\") > 0) print l}",
+            "BEGIN{ARGV[1]=\"/etc/passwd\"; ARGC=2}",
+            "{printf \"%s\", $1 > f}",
+        ] {
+            assert!(!prints(program), "{program}");
         }
     }
 

@@ -58,6 +58,7 @@ pub(crate) fn find(call: &Call<'_>, out: &mut Effects) {
             _ if among(VALUES, text) => at += 1,
             _ if among(FILES, text) || text.starts_with("-newer") => {
                 out.0.extend(argv.get(at).cloned().map(Effect::Reads));
+                out.0.extend((text == "-files0-from").then_some(Effect::Unproven));
                 at += 1;
             }
             _ if text.starts_with(['-', '(', '!', ')', ',']) && text != "-" => {

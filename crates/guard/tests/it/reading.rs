@@ -1,0 +1,218 @@
+//! What passes in `balanced` because it can be shown to only read inside the workspace, and what must not.
+
+use std::sync::Arc;
+
+use zdx_guard::{FileEntry, LayerSource, MapView, PolicyContext, Rules, explain};
+use zdx_protocol::{Approval, Level, Origin};
+
+const QUIET: &str =
+    "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = git@h:x/y\n[branch \"main\"]\n\tremote = origin\n";
+
+/// A repository `/w` with these settings; one link in it leads out.
+fn repository(settings: &str) -> MapView {
+    let mut disk = MapView::default();
+    for file in ["/w/a.txt", "/w/b.txt", "/w/src/main.rs", "/w/data/x.json", "/etc/passwd", "/w/links/ok.md"]
+    {
+        disk.insert(file, FileEntry::File);
+    }
+    disk.insert("/w/links/out", FileEntry::Link("/etc/passwd".into()));
+    disk.insert("/w/links/etc", FileEntry::Link("/etc".into()));
+    disk.insert("/w/odd/-ox", FileEntry::File);
+    disk.insert("/home/me", FileEntry::Dir);
+    disk.insert("/w/.git/hooks", FileEntry::Dir);
+    disk.write("/w/.git/config", settings);
+    disk
+}
+
+fn cx(disk: MapView) -> PolicyContext {
+    let mut cx = PolicyContext::new("/w", Approval::Balanced);
+    cx.home = Some("/home/me".into());
+    cx.files = Arc::new(disk);
+    cx.env =
+        Arc::new([("HOME", "/home/me"), ("LIST", "src")].map(|(a, b)| (a.to_owned(), b.to_owned())).into());
+    cx
+}
+
+fn level(command: &str, cx: &PolicyContext) -> Level {
+    explain(command, Origin::Model, cx).verdict.level()
+}
+
+#[test]
+fn what_provably_only_reads_passes() {
+    let cx = cx(repository(QUIET));
+    for command in [
+        "rg -n 'fn main' src | head -20",
+        "fd -e rs . src",
+        "head -n 20 a.txt; tail -5 b.txt",
+        "wc -l *.txt src/*.rs",
+        "sed -n '1,20p' src/main.rs",
+        "sort a.txt | uniq -c | sort -rn | head",
+        "cut -d: -f1 a.txt | tr a-z A-Z",
+        "jq -r '.a[] | .b' data/x.json",
+        "diff -u a.txt b.txt 2>&1",
+        "file a.txt && stat -c %s a.txt",
+        "du -sh src; tree -L 2 src; pwd; which cargo; date +%F",
+        "cat *.txt 2>/dev/null",
+        "find . -name '*.rs' -not -path './target/*' | wc -l",
+        "git status --short --branch",
+        "git diff --stat HEAD~1 -- src",
+        "git log --oneline -5 --graph",
+        "git show HEAD:a.txt | sed -n 1,5p",
+        "git branch --list && git branch -a",
+        "git blame -L 1,5 a.txt",
+        "git ls-files | grep main",
+        "git rev-parse --abbrev-ref HEAD",
+        "git -C src log -1",
+        "cd src && ls -la && cat main.rs",
+        "for f in *.txt; do echo \"== $f\"; head -3 \"$f\"; done",
+        "dir=src; ls $dir; cat \"$dir/main.rs\"",
+        "ls $LIST",
+        "if [ -f a.txt ]; then cat a.txt; fi",
+        "awk -F: '{print $1}' a.txt | sort -u",
+        "timeout 5 rg foo src",
+        "basename src/main.rs; realpath a.txt; dirname src/main.rs",
+    ] {
+        assert_eq!(level(command, &cx), Level::Allow, "{command}");
+    }
+}
+
+#[test]
+fn what_may_do_more_does_not() {
+    let cx = cx(repository(QUIET));
+    for command in [
+        "grep -R foo .",
+        "grep --dereference-r foo .",
+        "ls -L src",
+        "find -L . -name x",
+        "rg -L foo",
+        "rg --foll foo",
+        "du -L src",
+        "tree -l",
+        "cat links/*",
+        "cat links/out",
+        "git diff a.txt links/out",
+        "git diff a.txt links/etc/passwd",
+        "cat -- links/etc/passwd",
+        "wc --files0-from=a.txt",
+        "file -f a.txt",
+        "sort odd/-ox; cd odd && sort *",
+        "grep -f /etc/passwd a.txt",
+        "date -s 1",
+        "date 01010000",
+        "sort -o x a.txt",
+        "sort --outp=x a.txt",
+        "tree -o x",
+        "sed -n 'w x' a.txt",
+        "sed -n '1e ls' a.txt",
+        "sed -i s/a/b/ a.txt",
+        "git diff --output=x",
+        "git diff --outpu x",
+        "git log --format=%G?",
+        "git -c core.pager=x log",
+        "git branch new",
+        "git tag new",
+        "git status $x",
+        "git $x",
+        "rg --pre=x foo",
+        "fd -x ls",
+        "fd -X ls",
+        "find . -fprintf x y",
+        "find . -exec cat {} +",
+        "find . -delete",
+        "ls | xargs cat",
+        "cat $(ls)",
+        "cat \"$file\"",
+        "uniq a.txt b.txt",
+        "echo hi > new",
+        "PAGER=x git log",
+        "ls() { cargo run; }; ls",
+        "./ls",
+        "jq 'import \"x\" as y; .' data/x.json",
+        "diff -r src data",
+        "awk '{print > \"x\"}' a.txt",
+        "awk -f x a.txt",
+        "[[ a || $y ]]",
+        "[[ b > a ]]",
+        "cat {a,b}.txt",
+        "sort --unheard a.txt",
+        "hostname new",
+        "x=-oy; sort $x a.txt",
+        "cargo check",
+        "echo x | sh",
+        "sh -c 'ls'",
+        "git fetch",
+        "env",
+        "ln -s /etc z; cat z/passwd",
+        "printf -v PATH x",
+    ] {
+        assert_ne!(level(command, &cx), Level::Allow, "{command}");
+    }
+}
+
+/// git runs what a repository's settings name: then it is no longer known to only read.
+#[test]
+fn settings_of_a_repository_take_the_pass_from_git() {
+    let asks = |disk: MapView| level("git status", &cx(disk)) == Level::Ask;
+    assert!(!asks(repository(QUIET)));
+    for settings in [
+        "[core]\n\tfsmonitor = ./x\n",
+        "[core]\n\tpager = x\n",
+        "[pager]\n\tlog = x\n",
+        "[diff]\n\texternal = x\n",
+        "[diff \"a\"]\n\ttextconv = x\n",
+        "[diff \"a\"]\n\tcommand = x\n",
+        "[filter \"a\"]\n\tclean = x\n",
+        "[core]\n\tsshCommand = x\n",
+        "[alias]\n\tst = !x\n",
+        "[include]\n\tpath = ../x\n",
+        "[core]\n\thooksPath = x\n",
+        "[core] fsmonitor = x\n",
+        "[core\n",
+    ] {
+        assert!(asks(repository(settings)), "{settings}");
+    }
+    let mut hook = repository(QUIET);
+    hook.insert("/w/.git/hooks/post-index-change", FileEntry::File);
+    assert!(asks(hook));
+    let mut unread = repository(QUIET);
+    unread.insert("/w/.git/config.worktree", FileEntry::Link("/etc/x".into()));
+    assert!(asks(unread));
+    let mut modules = repository(QUIET);
+    modules.insert("/w/.gitmodules", FileEntry::File);
+    assert!(asks(modules));
+    let mut bare = MapView::default();
+    for name in ["HEAD", "objects/x", "refs/x", "config"] {
+        bare.insert(format!("/w/{name}"), FileEntry::File);
+    }
+    assert!(asks(bare), "a folder that looks like a repository is one");
+}
+
+/// A working tree's own `.git` is a file that names the folder.
+#[test]
+fn settings_of_a_working_tree_are_found() {
+    for (settings, expected) in [(QUIET, Level::Allow), ("[core]\n\tfsmonitor = x\n", Level::Ask)] {
+        let mut disk = MapView::default();
+        disk.insert("/w/a.txt", FileEntry::File);
+        disk.write("/w/.git", "gitdir: /main/.git/worktrees/w\n");
+        disk.write("/main/.git/worktrees/w/commondir", "../..\n");
+        disk.write("/main/.git/config", settings);
+        assert_eq!(level("git status", &cx(disk)), expected);
+    }
+}
+
+#[test]
+fn rules_and_other_presets_stand_above_the_pass() {
+    let mut cx = cx(repository(QUIET));
+    cx.approval = Approval::Paranoid;
+    assert_eq!(level("rg foo", &cx), Level::Ask);
+    cx.approval = Approval::Balanced;
+    for (word, expected) in [("ask", Level::Ask), ("deny", Level::Deny)] {
+        let permission = serde_json::json!({"bash": {"rg *": word}});
+        let mut rules = Rules::base();
+        let source = LayerSource { trusted: true, permission: Some(&permission), ..LayerSource::default() };
+        rules.add(&source).unwrap();
+        cx.rules = Arc::new(rules);
+        assert_eq!(level("rg foo", &cx), expected);
+        assert_eq!(level("wc -l a.txt", &cx), Level::Allow);
+    }
+}
