@@ -124,6 +124,12 @@ pub(crate) fn may_name(pattern: &str) -> bool {
     FOLDERS.iter().chain(OUTSIDE_FOLDERS).chain(FILES).any(|name| super::pattern::shell_glob(pattern, name))
 }
 
+/// `*.rs`: what is named like this does not lie in `.git` or among what it stands for.
+pub(crate) fn has_extension(pattern: &str) -> bool {
+    let (stem, kind) = pattern.rsplit_once('.').unwrap_or((pattern, ""));
+    !stem.is_empty() && kind.len() > 1 && kind.chars().all(|c| c.is_ascii_alphanumeric()) && kind != "sample"
+}
+
 fn has_pair(path: &Path) -> bool {
     let names: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     names.windows(2).any(|two| PAIRS.iter().any(|pair| same(&two[0], pair.0) && same(&two[1], pair.1)))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zdx_guard::{FileEntry, MapView, PolicyContext, explain, run_table};
-use zdx_protocol::{Approval, Origin, ToolCode, Verdict};
+use zdx_protocol::{Approval, Level, Origin, ToolCode, Verdict};
 
 /// Without the rows about calls of tools, which the binary is tested with.
 fn table(text: &str) -> usize {
@@ -68,6 +68,46 @@ fn every_command_gets_exactly_its_verdict() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Classes of damage, many spellings each: the laxest preset confirms or refuses every one of them.
+#[test]
+fn no_preset_lets_a_class_of_damage_pass() {
+    let cx = PolicyContext { approval: Approval::Yolo, ..small_machine() };
+    let lines = include_str!("../cases/classes.txt").lines();
+    let passed: Vec<&str> = lines
+        .filter(|line| {
+            explain(&line.replace("\\n", "\n"), Origin::Model, &cx).verdict.level() < Level::Confirm
+        })
+        .collect();
+    assert!(passed.is_empty(), "{} pass:\n{}", passed.len(), passed.join("\n"));
+}
+
+/// Names and variables that only look like something else.
+#[test]
+fn what_is_known_is_not_taken_for_unknown() {
+    let mut cx = small_machine();
+    cx.env = Arc::new([("DOCS".to_owned(), "docs".to_owned()), ("OUT".to_owned(), "/etc".to_owned())].into());
+    for (expected, command) in [
+        ("ask", "npm org rm my-org user"),
+        ("ask", "conda env remove -n x"),
+        ("ask", "f=new.txt; echo hi > \"$f\""),
+        ("ask", "t=$(mktemp); cargo test > \"$t\" 2>&1; tail -5 \"$t\""),
+        ("ask", "d=$(mktemp -d) && cp a.txt \"$d/\" && ls \"$d\""),
+        ("ask", "cp a.txt $DOCS/new.txt"),
+        ("allow", "cat $DOCS/x.md"),
+        ("deny", "cat $OUT/passwd"),
+        ("ask", "cmd=ls; $cmd > new.txt"),
+        ("confirm", "cmd=rm; $cmd a.txt"),
+        ("confirm", "x=--hard; git reset $x"),
+        ("ask", "x=--soft; git reset $x"),
+        ("confirm", "git reset $UNHEARD$1"),
+        ("ask", "for d in src docs; do touch $d/new; done"),
+        ("confirm", "for d in src .git; do touch $d/new; done"),
+    ] {
+        let verdict = explain(command, Origin::Model, &cx).verdict;
+        assert_eq!(verdict.level().name(), expected, "{command}: {verdict:?}");
+    }
 }
 
 /// With nobody there everything ends in yes or no, and a no reaches the model under the code of the verdict.

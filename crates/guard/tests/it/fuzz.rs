@@ -14,7 +14,7 @@ use std::time::Duration;
 use zdx_guard::{PolicyContext, judge};
 use zdx_protocol::{Action, Approval, Level, Origin};
 
-use crate::scripts::{Rng, dangerous, harmless};
+use crate::scripts::{Rng, dangerous, harmless, reader};
 
 const STUBS: &[&str] = &[
     "rm",
@@ -43,6 +43,21 @@ static RUN: AtomicUsize = AtomicUsize::new(0);
 const FILES: &[&str] = &["ws/existing.txt", "ws/a", "ws/sub/existing.txt", "home/existing.txt"];
 const ORIGINAL: &str = "untouched content\n";
 
+/// Says when it would have thrown work away.
+const GIT: &str = r#"#!/bin/sh
+while :; do case "$1" in -C|-c) shift 2;; -*) shift;; *) break;; esac; done
+dry=
+for word; do case "$word" in --no-dry*) dry=;; -n|--dry-run) dry=1;; esac; done
+case " $* " in
+" clean "*f*) [ "$dry" ] || echo git >> "$ZDX_STUB_LOG";;
+" reset "*" --h"*|" push "*" --forc"*|" push "*" +"*|" checkout -- "*|" checkout :"*|" restore "*) echo git >> "$ZDX_STUB_LOG";;
+" stash drop "*|" branch -D "*) echo git >> "$ZDX_STUB_LOG";;
+esac
+"#;
+
+/// What lies beside the workspace, and must not be shown by what passes unasked.
+const SECRET: &str = "kept-beside-the-workspace";
+
 struct Sandbox {
     folder: tempfile::TempDir,
 }
@@ -62,6 +77,7 @@ impl Sandbox {
             );
         }
         write_program(&at.join("bin/busybox"), "#!/bin/sh\nexec \"$@\"\n");
+        write_program(&at.join("bin/git"), GIT);
         for tool in TOOLS {
             let real = ["/bin", "/usr/bin"]
                 .iter()
@@ -226,7 +242,7 @@ fn nothing_dangerous_runs_below_confirm() {
 fn every_odd_script_is_held_back() {
     let sandbox = Sandbox::new();
     let mut missed = Vec::new();
-    for script in crate::odd::ODD {
+    for script in crate::odd::ODD.iter().chain(crate::scripts::DOUBTFUL) {
         let verdict = sandbox.verdict(script, LAXEST);
         for shell in ["bash", "dash"] {
             let effect = sandbox.run(shell, script);
@@ -237,6 +253,60 @@ fn every_odd_script_is_held_back() {
         }
     }
     assert!(missed.is_empty(), "{} ran unconfirmed:\n{}", missed.len(), missed.join("\n"));
+}
+
+/// What `balanced` lets pass unasked shows nothing from outside, writes nothing and runs nothing else.
+#[test]
+fn what_passes_unasked_only_reads_the_workspace() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.at();
+    let ws = at.join("ws");
+    fs::write(at.join("home/secret.txt"), format!("{SECRET}\n")).unwrap();
+    symlink("../home/secret.txt", ws.join("out")).unwrap();
+    symlink("../home", ws.join("outdir")).unwrap();
+    let names = || {
+        let mut names: Vec<_> = fs::read_dir(&ws).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    let (mut passed, mut failures) = (0, Vec::new());
+    let total = how_many();
+    for index in 0..total {
+        let script = reader(&mut Rng::new(9_000_000 + index as u64));
+        if sandbox.verdict(&script, Approval::Balanced) > Level::Allow {
+            continue;
+        }
+        passed += 1;
+        for shell in ["bash", "dash"] {
+            let output = Command::new("/bin/timeout")
+                .args(["2", at.join("bin").join(shell).to_str().unwrap(), "-c", &script])
+                .current_dir(&ws)
+                .env_clear()
+                .env("PATH", at.join("bin"))
+                .env("HOME", at.join("home"))
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            let shown = String::from_utf8_lossy(&output.stdout).to_lowercase().contains(SECRET);
+            let changed =
+                names() != before || fs::read_to_string(ws.join("existing.txt")).unwrap() != ORIGINAL;
+            if shown || changed {
+                failures.push(format!("[{shell}] shown {shown}, changed {changed}: {script:?}"));
+                let _ = fs::remove_file(ws.join("new"));
+                let _ = fs::remove_file(ws.join("sub/new"));
+                fs::write(ws.join("existing.txt"), ORIGINAL).unwrap();
+            }
+        }
+    }
+    eprintln!("{passed} of {total} pass unasked");
+    assert!(
+        failures.is_empty(),
+        "{}:\n{}",
+        failures.len(),
+        failures.iter().take(20).cloned().collect::<Vec<_>>().join("\n")
+    );
+    assert!(passed * 20 > total, "{passed} of {total}: the generator makes too little that passes");
 }
 
 #[test]

@@ -2,9 +2,11 @@
 //! Harmless by construction: names in the sandbox and its home only, and nothing that would reset the search path.
 
 mod damage;
+mod readers;
 mod rng;
 
 use damage::{mutate, spliced};
+pub use readers::{DOUBTFUL, reader};
 pub use rng::Rng;
 
 /// A piece of script; `simple` when it is one command that a wrapper may take as its arguments.
@@ -117,7 +119,8 @@ fn leaf(rng: &mut Rng, danger: bool) -> Piece {
     if !danger {
         return simple(rng.pick(BENIGN));
     }
-    match rng.below(12) {
+    match rng.below(15) {
+        12..15 => compound(rng.pick(readers::DOUBTFUL)),
         10 | 11 => compound(rng.pick(crate::odd::ODD)),
         0..=5 => {
             let command = rng.pick(LISTED);

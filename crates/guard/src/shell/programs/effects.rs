@@ -69,6 +69,11 @@ pub(crate) enum Effect {
     /// Searched by something that deletes what it finds.
     Empties(Arg),
     Device(Arg),
+    /// Given to a container, which may change what is in it.
+    Mounts {
+        arg: Arg,
+        read_only: bool,
+    },
     Copies {
         sources: Vec<Arg>,
         target: Arg,

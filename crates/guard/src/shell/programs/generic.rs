@@ -164,6 +164,9 @@ fn option(call: &Call<'_>, found: &Found, out: &mut Effects) {
         OptionEffect::Debugger => runners::debugger(text, out),
         OptionEffect::Command => {
             let words: Vec<Arg> = value.into_iter().chain(&call.operands).cloned().collect();
+            if ["rm", "remove", "rename"].iter().any(|verb| text.starts_with(verb)) {
+                out.confirm(ReasonCode::Destructive, "it removes or renames files");
+            }
             out.push(Effect::Runs(words, Inner::Perhaps));
         }
         OptionEffect::Sets => out.confirm(ReasonCode::Destructive, "it changes the running system"),

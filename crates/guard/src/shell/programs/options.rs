@@ -111,8 +111,15 @@ fn option(call: &mut Call<'_>, arg: &Arg, at: usize) -> usize {
         return long_option(call, arg, long, at);
     }
     if row.is("single") {
-        let next = long_option(call, arg, text, at);
-        return next;
+        // Only whole words; a letter with its value attached is still one.
+        let name = text.split('=').next().unwrap_or(text);
+        let exact = row.options.iter().any(|option| option.long == Some(name));
+        let letter =
+            row.options.iter().find(|option| option.short.is_some_and(|letter| text.starts_with(letter)));
+        return match letter.filter(|_| !exact) {
+            Some(_) => letters(call, arg, text, at),
+            None => long_option(call, arg, text, at),
+        };
     }
     if (row.digits || row.is("open"))
         && text.trim_start_matches(['-', '+']).bytes().all(|b| b.is_ascii_digit())

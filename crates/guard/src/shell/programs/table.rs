@@ -200,7 +200,7 @@ impl Row {
 /// operand before the command is a file it writes, or the folder it runs in. `shellrest`: the rest is joined for a shell.
 /// `stops`: some of its words stop the machine. `here`: it writes where it runs. `bare`: without any word it only shows.
 /// `input=perhaps`: it takes orders from its input. `names`: it prints names of files or numbers; `lists`: with `-l` it does;
-/// `filters`: it does where it reads such.
+/// `filters`: it does where it reads such. `fetches`: what it prints comes from another machine.
 pub(crate) const WORDS: &[&str] = &[
     "reads",
     "gitreads",
@@ -221,6 +221,7 @@ pub(crate) const WORDS: &[&str] = &[
     "names",
     "lists",
     "filters",
+    "fetches",
 ];
 
 /// All rows, by every name they have.

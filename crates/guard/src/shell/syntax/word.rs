@@ -244,7 +244,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn push_unknown(&mut self, context: Context) {
-        self.dash |= self.out.is_empty();
+        self.dash |= self.out.iter().all(|(c, _)| *c == UNKNOWN);
         self.push_name(context);
     }
 

@@ -55,6 +55,18 @@ impl Walker<'_> {
                     part.forbid(format!("it writes to the device {}", arg.text));
                 }
             }
+            Effect::Mounts { arg, read_only } => {
+                self.reads(&arg, part);
+                if !read_only {
+                    self.protected_only(&arg, part);
+                }
+                if self.is_ancestor(&arg) {
+                    part.confirm(
+                        ReasonCode::Helper,
+                        "the container is given the machine's files, or the home's",
+                    );
+                }
+            }
             Effect::Copies { sources, target, change } => self.copies(&sources, &target, change, part),
             Effect::Links { targets, link, symbolic, forced } => {
                 self.links(&targets, link.as_ref(), symbolic, forced, part);
@@ -115,63 +127,6 @@ impl Walker<'_> {
                 part.confirm(ReasonCode::ProtectedPath, why);
             }
         }
-    }
-
-    /// The target is a file, or a folder that gets the names of the others.
-    fn copies(&mut self, sources: &[Arg], target: &Arg, change: FileEffect, part: &mut Part) {
-        let fetched = sources.iter().any(|source| self.is_fetched(source));
-        for source in sources {
-            self.reads(source, part);
-        }
-        if !self.is_dir(target) {
-            self.changes(target, change, part);
-        } else {
-            let made = self.made.clone();
-            self.changes(target, FileEffect::Alter, part);
-            // What comes into a folder leaves it one.
-            self.made = made;
-            for source in sources.iter().filter(|arg| arg.known().is_some()) {
-                let inside =
-                    Arg { text: format!("{}/{}", target.text, last_name(&source.text)), ..target.clone() };
-                self.changes(&inside, change, part);
-            }
-        }
-        if fetched {
-            self.fetches(target);
-        }
-    }
-
-    fn links(&mut self, targets: &[Arg], link: Option<&Arg>, symbolic: bool, forced: bool, part: &mut Part) {
-        for target in targets {
-            match link.filter(|_| symbolic && !target.text.starts_with('/')) {
-                // A relative target is read from where the link lies.
-                Some(link) => {
-                    let folder = if self.is_dir(link) { link.text.clone() } else { parent(&link.text) };
-                    self.reads(&Arg { text: format!("{folder}/{}", target.text), ..target.clone() }, part);
-                }
-                None => self.reads(target, part),
-            }
-        }
-        part.doubt();
-        // Alone, a target is linked under its own name, here.
-        let names = targets.iter().map(|target| last_name(&target.text));
-        let made: Vec<Arg> = match link {
-            None => names.map(Arg::literal).collect(),
-            Some(link) if self.is_dir(link) => {
-                names.map(|name| Arg { text: format!("{}/{name}", link.text), ..link.clone() }).collect()
-            }
-            Some(link) => vec![link.clone()],
-        };
-        let mut new_links = Vec::new();
-        for link in made {
-            if let Place::At(all) = self.place(&link) {
-                new_links.extend(all.into_iter().map(|located| located.path));
-            }
-        }
-        if let Some(link) = link {
-            self.changes(link, if forced { FileEffect::Overwrite } else { FileEffect::Alter }, part);
-        }
-        self.linked.extend(new_links);
     }
 
     fn runs(&mut self, argv: &[Arg], how: Inner, part: &mut Part) {
@@ -428,16 +383,5 @@ pub(crate) fn must_be_confirmed(concern: &Concern) -> bool {
             ReasonCode::Opaque | ReasonCode::Unreadable | ReasonCode::TooDeep | ReasonCode::TooLarge
         ),
         Concern::Outside { .. } | Concern::Ask { .. } | Concern::Instructions => false,
-    }
-}
-
-fn last_name(text: &str) -> &str {
-    text.trim_end_matches('/').rsplit('/').next().unwrap_or("")
-}
-
-fn parent(text: &str) -> String {
-    match text.rfind('/') {
-        Some(at) => text[..at.max(1)].to_owned(),
-        None => ".".to_owned(),
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Facts {
     pub function_changes_folder: bool,
     pub assigned: BTreeSet<String>,
     pub assigned_in_loops: BTreeSet<String>,
+    /// In a function or a trap, which may run at any time.
+    pub assigned_later: BTreeSet<String>,
     /// It reads a file of commands, which may set anything.
     pub sources: bool,
     /// Descriptors that files are opened on, and which descriptor becomes a copy of which.

@@ -10,6 +10,7 @@ use crate::pattern::UNKNOWN;
 use crate::protected;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
+use crate::shell::walk::values::FRESH;
 use crate::shell::{Concern, Part};
 
 /// How a file is touched.
@@ -98,9 +99,10 @@ impl Walker<'_> {
         }
     }
 
-    /// Pseudo-files that keep nothing are nobody's outside.
+    /// Pseudo-files that keep nothing are nobody's outside, and what `mktemp` makes is the script's own.
     pub(crate) fn is_outside(&self, path: &Path) -> bool {
-        !path.starts_with(self.around.root) && !protected::is_harmless_device(path)
+        let fresh = path.components().any(|part| part.as_os_str() == FRESH);
+        !path.starts_with(self.around.root) && !protected::is_harmless_device(path) && !fresh
     }
 
     pub(crate) fn is_protected(&self, path: &Path) -> bool {
@@ -157,6 +159,10 @@ impl Walker<'_> {
     pub(crate) fn reads(&mut self, arg: &Arg, part: &mut Part) {
         let place = self.place(arg);
         self.note_outside(&place, false, part);
+        // Some programs read the tilde themselves.
+        if let (Some(below), Some(home)) = (arg.text.strip_prefix("~/"), self.around.home) {
+            self.note_credentials(&Path::new(home).join(below), part);
+        }
         for reading in self.readings(arg) {
             self.place(&reading).paths().iter().for_each(|path| self.note_credentials(path, part));
         }
@@ -242,7 +248,7 @@ impl Walker<'_> {
 
     pub(crate) fn changes(&mut self, arg: &Arg, change: FileEffect, part: &mut Part) {
         part.doubt();
-        if arg.found && arg.has_unknown() {
+        if arg.found && (arg.has_unknown() || !protected::has_extension(&arg.text)) {
             part.confirm(ReasonCode::ProtectedPath, "what it finds may be a protected path");
         } else if arg.glob && names_protected(arg) {
             part.confirm(ReasonCode::ProtectedPath, format!("{} may name a protected path", arg.text));
@@ -340,6 +346,7 @@ impl Walker<'_> {
             return;
         }
         let shown = path.strip_prefix(self.around.root).unwrap_or(&path).display().to_string();
+        let shown = shown.replace(FRESH, "tmp.…");
         if self.is_protected(&path) {
             part.confirm(
                 ReasonCode::ProtectedPath,

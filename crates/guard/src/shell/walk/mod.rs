@@ -5,6 +5,7 @@ pub(super) mod ancestors;
 pub(super) mod apply;
 pub(super) mod compound;
 pub(super) mod conditions;
+pub(super) mod copies;
 pub(super) mod facts;
 pub(super) mod feed;
 pub(super) mod files;
@@ -26,6 +27,8 @@ use std::rc::Rc;
 use brush_parser::ast;
 use zdx_protocol::ReasonCode;
 
+use crate::shell::programs::special::runners::basename;
+use crate::shell::programs::table;
 use crate::shell::syntax::parse;
 use crate::shell::syntax::word::{self, Effects};
 use crate::shell::walk::conditions::is_plain_test;
@@ -53,8 +56,9 @@ pub(super) struct Walker<'a> {
     pub stdin: Stdin,
     /// What the script's variables hold here.
     pub values: BTreeMap<String, word::Known>,
-    /// How many loops we are in.
+    /// How many loops we are in, and how many texts that run at another time.
     pub looping: usize,
+    pub later: usize,
     /// A name like `/dev/stdout` was met: what is open counts.
     pub names_open_files: Cell<bool>,
     /// Folders that this script makes where nothing was.
@@ -92,6 +96,7 @@ impl<'a> Walker<'a> {
             stdin: if facts.input_replaced { Stdin::Unknown } else { Stdin::Nothing },
             values: BTreeMap::new(),
             looping: 0,
+            later: 0,
             written: HashSet::new(),
             names_open_files: Cell::new(false),
             made: HashSet::new(),
@@ -169,7 +174,9 @@ impl<'a> Walker<'a> {
                 walker.folders = Folders::unknown();
             }
             walker.values.clear();
+            walker.later += 1;
             walker.fed(Stdin::Unknown, visit);
+            walker.later -= 1;
         });
     }
 
@@ -251,7 +258,23 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// What is written of another machine's words is that machine's.
     fn stages(&mut self, pipeline: &ast::Pipeline) {
+        let before = self.written.clone();
+        self.each_stage(pipeline);
+        if pipeline.seq.iter().any(|command| self.fetches_text(command)) {
+            let made: Vec<_> = self.written.difference(&before).cloned().collect();
+            self.fetched.extend(made);
+        }
+    }
+
+    fn fetches_text(&self, command: &ast::Command) -> bool {
+        let ast::Command::Simple(simple) = command else { return false };
+        let name = simple.word_or_name.as_ref().map_or("", |word| word.value.as_str());
+        table::row(basename(name)).is_some_and(|row| row.is("fetches"))
+    }
+
+    fn each_stage(&mut self, pipeline: &ast::Pipeline) {
         if let [only] = pipeline.seq.as_slice() {
             self.command(only);
             return;

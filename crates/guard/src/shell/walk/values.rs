@@ -28,6 +28,9 @@ impl Walker<'_> {
         if self.looping > 0 {
             self.found.assigned_in_loops.insert(name.to_owned());
         }
+        if self.later > 0 {
+            self.found.assigned_later.insert(name.to_owned());
+        }
         self.values.insert(name.to_owned(), value);
     }
 
@@ -122,6 +125,9 @@ impl Lookup for Walker<'_> {
     }
 
     fn variable(&self, name: &str) -> Known {
+        if self.facts.assigned_later.contains(name) || self.found.assigned_later.contains(name) {
+            return Known::Unknown;
+        }
         if let Some(value) = self.values.get(name) {
             return value.clone();
         }

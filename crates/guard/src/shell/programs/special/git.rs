@@ -109,7 +109,8 @@ pub(crate) fn checkout(call: &Call<'_>, out: &mut Effects) {
         return;
     }
     let lost = "it throws away changes that were not committed";
-    let magic = |arg: &Arg| arg.text == "." || arg.text.starts_with(':') || arg.glob;
+    let magic =
+        |arg: &Arg| arg.text == "." || arg.text.starts_with(':') || arg.text.contains(['*', '?', '[']);
     let dashes = call.argv.iter().any(|arg| arg.text == "--");
     if dashes || call.operands.iter().any(magic) {
         out.confirm(ReasonCode::Destructive, lost);

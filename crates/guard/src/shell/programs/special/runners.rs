@@ -111,7 +111,8 @@ fn volumes(argv: &[Arg], out: &mut Effects) {
             None => Some(piece),
         });
         if let Some(source) = source.filter(|source| source.starts_with(['/', '.', '~'])) {
-            out.reads(&Arg { text: source.to_owned(), ..arg.clone() });
+            let read_only = value.split([':', ',']).any(|word| matches!(word, "ro" | "readonly"));
+            out.push(Effect::Mounts { arg: Arg { text: source.to_owned(), ..arg.clone() }, read_only });
         }
     }
 }

@@ -138,12 +138,35 @@ pub(crate) fn parallel(call: &Call<'_>, out: &mut Effects) {
         if template[0].text.contains('{') {
             out.confirm(ReasonCode::Opaque, "which command it runs is not known before it runs");
         }
-        let words = template.iter().filter(|word| !word.text.is_empty()).cloned().collect();
-        out.push(Effect::Shell(words));
+        let words: Vec<Arg> = template.iter().filter(|word| !word.text.is_empty()).cloned().collect();
+        let listed =
+            matches!(sources, [first, rest @ ..] if first.text == ":::" && !rest.iter().any(is_source));
+        match sources {
+            [_, given @ ..] if listed && given.len() <= MAX_LISTED => {
+                out.0.extend(given.iter().map(|arg| Effect::Shell(filled(&words, arg))));
+            }
+            _ => {
+                out.push(Effect::Shell(words.clone()));
+                run(&filled(&words, &Arg::unknown()), Inner::Fed, out);
+            }
+        }
     } else if sources.first().is_none_or(|first| first.text.starts_with("::::")) {
         out.confirm(ReasonCode::Opaque, "the commands it runs come from what it reads");
     } else {
         let commands = sources.iter().filter(|arg| !is_source(arg));
         out.0.extend(commands.map(|command| Effect::Shell(vec![command.clone()])));
     }
+}
+
+/// More words than these are taken for any.
+const MAX_LISTED: usize = 16;
+
+/// The words with this one in place of `{}`, or behind them.
+fn filled(words: &[Arg], arg: &Arg) -> Vec<Arg> {
+    let mut all = words.to_vec();
+    match all.iter().any(|word| word.text.contains("{}")) {
+        true => all.iter_mut().for_each(|word| word.text = word.text.replace("{}", &arg.text)),
+        false => all.push(arg.clone()),
+    }
+    all
 }
