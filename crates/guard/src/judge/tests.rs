@@ -281,8 +281,8 @@ fn what_is_refused_names_the_tool_that_would_do_it() {
     let nobody = PolicyContext { person: false, ..cx(Approval::Balanced) };
     let yolo = PolicyContext { person: false, ..cx(Approval::Yolo) };
     for (command, cx, tool) in [
-        ("head -5 existing.txt", &nobody, "use the read tool instead"),
-        ("sed -n 1,5p existing.txt; find . -name x", &nobody, "use the tools read and glob instead"),
+        ("less existing.txt", &nobody, "use the read tool instead"),
+        ("less existing.txt; find -L . -name x", &nobody, "use the tools read and glob instead"),
         ("echo x > existing.txt", &yolo, "use the write tool instead"),
         ("echo x > existing.txt", &nobody, "use the write tool instead"),
         ("rm existing.txt", &yolo, "use the patch tool instead"),
@@ -292,7 +292,7 @@ fn what_is_refused_names_the_tool_that_would_do_it() {
     }
     for (command, cx) in [
         ("cargo test", &nobody),
-        ("head -5 existing.txt; cargo test", &nobody),
+        ("less existing.txt; cargo test", &nobody),
         // These would be asked about as well.
         ("touch new.txt", &nobody),
         ("rm -rf sub", &yolo),

@@ -8,9 +8,9 @@ use zdx_guard::{PolicyContext, explain};
 use zdx_protocol::{Approval, Level, Origin};
 
 /// Of the commands that only read, how many of a hundred may be stopped.
-const READ_STOPPED: usize = 91;
+const READ_STOPPED: usize = 5;
 /// Of the dangerous ones, how many may be no more than asked about, so that the preset yolo lets them pass.
-const DANGEROUS_PASS_YOLO: usize = 3;
+const DANGEROUS_PASS_YOLO: usize = 1;
 
 struct Row<'a> {
     class: &'a str,
