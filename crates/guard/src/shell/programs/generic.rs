@@ -212,7 +212,12 @@ fn doubts(call: &Call<'_>, out: &mut Effects) {
     }
     // A name could still be one that somebody chose with care; and dash knows no braces.
     let unclear = call.operands.iter().any(Arg::has_unknown) && worst >= OptionEffect::Read;
-    if unclear || call.argv.iter().any(|arg| arg.braced) {
+    // A pattern, or the value of an option, that becomes several words leaves the others for files.
+    let several = |arg: &Arg| arg.glob || arg.splits;
+    let first = matches!(row.files, Files::Pattern | Files::GitPattern) || row.special.is_some();
+    let spills = call.found.iter().flat_map(|found| &found.values).any(several)
+        || (first && call.operands.first().is_some_and(several));
+    if unclear || spills || call.argv.iter().any(|arg| arg.braced) {
         out.push(Effect::Unproven);
     }
     let splits = |arg: &Arg| (arg.splits && arg.dash) || arg.glob || arg.braced;
@@ -274,7 +279,9 @@ pub(crate) fn files(call: &Call<'_>, out: &mut Effects) {
         }
         Files::Second => {
             local.iter().for_each(|file| out.reads(file));
-            if let [_, written, ..] = call.operands.as_slice() {
+            let written =
+                call.operands.get(1).or_else(|| call.operands.first().filter(|arg| arg.glob || arg.splits));
+            if let Some(written) = written {
                 out.changes(written, FileEffect::Overwrite);
             }
         }

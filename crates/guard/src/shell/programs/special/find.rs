@@ -18,6 +18,8 @@ const FLAGS: &str = "-print -print0 -ls -prune -quit -empty -readable -writable 
     -mount -noleaf -nouser -nogroup -and -a -or -o -not -H -P -daystart -warn -nowarn \
     -ignore_readdir_race -noignore_readdir_race ( ) ! ,";
 
+const MAY_ACT: &str = "an argument of find may tell it to delete or to run something";
+
 pub(crate) fn find(call: &Call<'_>, out: &mut Effects) {
     let argv = call.argv;
     let mut at = 1;
@@ -55,7 +57,16 @@ pub(crate) fn find(call: &Call<'_>, out: &mut Effects) {
                 out.push(Effect::Unproven);
                 out.ask("it follows links, wherever they lead");
             }
-            _ if among(VALUES, text) => at += 1,
+            _ if among(VALUES, text) => {
+                // Without quotes it may become several words, and each of these an action.
+                if let Some(value) = argv.get(at).filter(|value| value.glob || value.splits) {
+                    out.push(Effect::Unproven);
+                    if may_be_option(value) {
+                        out.confirm(ReasonCode::Opaque, MAY_ACT);
+                    }
+                }
+                at += 1;
+            }
             _ if among(FILES, text) || text.starts_with("-newer") => {
                 out.0.extend(argv.get(at).cloned().map(Effect::Reads));
                 out.0.extend((text == "-files0-from").then_some(Effect::Unproven));
@@ -69,8 +80,7 @@ pub(crate) fn find(call: &Call<'_>, out: &mut Effects) {
             }
             _ => {
                 if may_be_option(arg) || (arg.has_unknown() && arg.splits && arg.dash) {
-                    let why = "an argument of find may tell it to delete or to run something";
-                    out.confirm(ReasonCode::Opaque, why);
+                    out.confirm(ReasonCode::Opaque, MAY_ACT);
                 }
                 if in_paths {
                     roots.push(arg.clone());
