@@ -49,9 +49,11 @@ pub(crate) struct Engine {
 pub(crate) struct Carried {
     pub model: String,
     pub agent: String,
+    pub loan: Option<Loan>,
 }
 
 /// A model that came with an agent and leaves with it.
+#[derive(Clone)]
 pub(crate) struct Loan {
     /// What answered before; none when the session began with the agent.
     pub before: Option<String>,
@@ -123,7 +125,8 @@ impl Engine {
 
     /// What goes on in a fresh session that follows this one; the preset does too, by `follow`.
     pub(crate) fn carried(&self) -> Carried {
-        Carried { model: self.backend.view().model(), agent: self.persona.name.clone() }
+        let (model, agent) = (self.backend.view().model(), self.persona.name.clone());
+        Carried { model, agent, loan: self.loan.clone() }
     }
 
     /// The preset that holds now.

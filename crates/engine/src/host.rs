@@ -245,7 +245,8 @@ impl Host {
         let Some(mut before) = self.session.take() else { return Ok(()) };
         let (log, transcript) = before.emit().hand_over();
         let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
-        let started = self.start(Target::of(self.root.clone(), choice), configured).await;
+        let target = Target { carried: Some(before.carried()), ..Target::of(self.root.clone(), choice) };
+        let started = self.start(target, configured).await;
         match started {
             Ok(Started { engine, announcement }) => {
                 engine.follow(&before);

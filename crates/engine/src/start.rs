@@ -231,6 +231,11 @@ async fn choose_model(
         None => (own.filter(|_| is_new).or(explicit), opened.transcript.model.as_deref()),
     };
     let chosen = picker.pick(client, explicit, recorded).await?;
+    if let Some(carried) = carried {
+        // What came with the agent still leaves with it, if it could be had again.
+        let is_same = picker.resolve(&carried.model, None).is_ok_and(|same| same == chosen);
+        return Ok((chosen, carried.loan.clone().filter(|_| is_same)));
+    }
     let in_use = Some(chosen.endpoint.provider.as_str());
     let is_own = own.and_then(|own| picker.resolve(own, in_use).ok()).is_some_and(|own| own == chosen);
     Ok((chosen, is_own.then_some(Loan { before: None })))

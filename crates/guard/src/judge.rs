@@ -241,10 +241,15 @@ impl Weigher<'_> {
         self.cx.lent.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// What a command of this session printed, kept whole; nothing else that lies there.
+    /// What a command of this session printed or a prompt brought along, kept whole; nothing else that lies there. The
+    /// second file of a name has a number behind it.
     fn is_output(&self, path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let name =
+            name.rsplit_once('.').filter(|(_, number)| is_number(number)).map_or(name, |(name, _)| name);
         self.cx.outputs.as_deref().is_some_and(|folder| path.parent() == Some(folder))
-            && path.extension().is_some_and(|kind| kind == "stdout" || kind == "stderr")
+            && [".stdout", ".stderr", ".input"].iter().any(|kind| name.ends_with(kind))
     }
 
     fn outside(&self, text: &str, path: &Path, code: ReasonCode) -> PartFinding {

@@ -48,6 +48,13 @@ fn an_agent_brings_its_model_and_takes_it_away() {
     assert_eq!(asked, ["other", "other", "careful", "other"]);
     let (asked, _) = ask(&["--agent", "rev", "--model", "test/mine"], "one\n");
     assert_eq!(asked, ["mine"]);
+    // In a fresh session too: what came with the agent leaves with it, what the user chose does not.
+    let (asked, _) = ask(&["--model", "test/mine"], "/agent rev\none\n/new\ntwo\n/agent build\nthree\n");
+    assert_eq!(asked, ["careful", "careful", "mine"]);
+    let (asked, _) = ask(&[], "/model other\n/agent rev\n/new\none\n/agent build\ntwo\n");
+    assert_eq!(asked, ["careful", "other"]);
+    let (asked, _) = ask(&[], "/agent rev\n/model careful\n/new\none\n/agent build\ntwo\n");
+    assert_eq!(asked, ["careful", "careful"]);
 
     let before = models(&server).len();
     zdx.run(["exec", "--agent", "rev", "-p", "x"]).success();

@@ -46,13 +46,13 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
     let mut answered: Option<Explanation> = None;
     loop {
         let context = policy.seen();
-        let Judged { explanation: judged, wider } = judge(io, plan.action, context.clone()).await;
+        let Judged { explanation: judged, wider, granted } = judge(io, plan.action, context.clone()).await;
         if answered.is_some_and(|answered| answered.covers(&judged)) {
             return Gate::Run;
         }
         let (danger, reason) = match judged.verdict.clone() {
             Verdict::Allow => {
-                if passes_by_option(&judged, &context) {
+                if passes_by_option(&judged, &context, granted) {
                     note_option(io, call).await;
                 }
                 return Gate::Run;
@@ -82,12 +82,13 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
 }
 
 /// Whether a person would have been asked, and the command line answered in his place.
-fn passes_by_option(judged: &Explanation, context: &PolicyContext) -> bool {
+fn passes_by_option(judged: &Explanation, context: &PolicyContext, granted: bool) -> bool {
     let asks = |part: &&PartFinding| part.verdict == Level::Ask;
     context.allow_dangerous
         && !context.person
         && match judged.strictest() {
             Level::Confirm => true,
+            Level::Ask if granted => false,
             Level::Ask => judged.parts.iter().filter(asks).all(|part| part.code == ReasonCode::Instructions),
             Level::Allow | Level::Deny => false,
         }
@@ -104,11 +105,13 @@ async fn note_option(io: &TurnIo, call: &ToolCall) {
 struct Judged {
     explanation: Explanation,
     wider: Option<String>,
+    /// Exactly this was allowed for good.
+    granted: bool,
 }
 
 impl From<Explanation> for Judged {
     fn from(explanation: Explanation) -> Self {
-        Self { explanation, wider: None }
+        Self { explanation, wider: None, granted: false }
     }
 }
 
@@ -134,7 +137,8 @@ async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Judged {
         context.grants = Arc::new(granted.now(&context.root));
         let explanation = weigh(&action, &context);
         let asks = explanation.verdict.level() == Level::Ask;
-        Judged { wider: asks.then(|| wider_grant(&action, &context)).flatten(), explanation }
+        let granted = grant_key(&action, &context).is_some_and(|key| context.grants.contains(&key));
+        Judged { wider: asks.then(|| wider_grant(&action, &context)).flatten(), explanation, granted }
     };
     tokio::task::spawn_blocking(weighing).await.unwrap_or_else(|_| broken())
 }

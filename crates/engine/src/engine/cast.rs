@@ -44,7 +44,7 @@ impl Engine {
     async fn model_for(&mut self, persona: &Persona) -> Result<Option<String>, String> {
         let at_present = self.backend.view().model();
         let (wanted, loan) = match (&persona.model, &self.loan) {
-            (Some(own), Some(loan)) => (own.clone(), Some(Loan { before: loan.before.clone() })),
+            (Some(own), Some(loan)) => (own.clone(), Some(loan.clone())),
             (Some(own), None) => (own.clone(), Some(Loan { before: Some(at_present.clone()) })),
             (None, Some(Loan { before: Some(before) })) => (before.clone(), None),
             (None, Some(Loan { before: None })) => {

@@ -411,3 +411,19 @@ fn what_lies_in_a_lent_folder_may_be_read_and_nothing_more() {
         Action::Write { tool: "write".to_owned(), targets: vec![target("/home/me/skills/a/SKILL.md")] };
     assert_eq!(judge(&write, &cx).level(), Level::Deny);
 }
+
+/// Where the model is told that the rest of something lies, it may look.
+#[test]
+fn what_was_kept_whole_beside_the_session_may_be_read() {
+    let cx = PolicyContext { outputs: Some("/home/me/.zdx/sessions/1".into()), ..cx(Approval::Balanced) };
+    let read = |path: &str| {
+        let target = Target { path: path.into(), inside: false, exists: true, led_out: false };
+        judge(&Action::Read { tool: "read".to_owned(), targets: vec![target] }, &cx).level()
+    };
+    for name in ["c1.stdout", "c1.stderr.2", "turn-1.input", "turn-1.input.2"] {
+        assert_eq!(read(&format!("/home/me/.zdx/sessions/1/{name}")), Level::Allow, "{name}");
+    }
+    for path in ["/home/me/.zdx/sessions/1/log", "/home/me/.zdx/sessions/1/x.2", "/home/me/.zdx/x.input"] {
+        assert_eq!(read(path), Level::Deny, "{path}");
+    }
+}

@@ -163,7 +163,14 @@ pub(crate) struct Overflow {
 
 impl Overflow {
     /// True when the request is worth sending again: it is another one.
-    pub(crate) async fn remedy(&mut self, native: &mut Native, io: &TurnIo, message: &str) -> bool {
+    /// `continues`: it was to go on where an answer stopped.
+    pub(crate) async fn remedy(
+        &mut self,
+        native: &mut Native,
+        io: &TurnIo,
+        message: &str,
+        continues: bool,
+    ) -> bool {
         self.refusals += 1;
         if self.refusals > MOST_REFUSALS {
             return false;
@@ -189,9 +196,7 @@ impl Overflow {
             Lesson::AskForLess(cap) if self.cap.is_none_or(|before| cap < before) => {
                 self.cap = Some(cap);
                 let reason = message.to_owned();
-                io.emit
-                    .emit(Event::Retrying { attempt: 1, of: 1, delay_ms: 0, reason, continues: false })
-                    .await;
+                io.emit.emit(Event::Retrying { attempt: 1, of: 1, delay_ms: 0, reason, continues }).await;
                 true
             }
             Lesson::AskForLess(_) | Lesson::TooFull => self.shrink(native, io).await,

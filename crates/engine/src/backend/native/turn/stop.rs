@@ -19,16 +19,21 @@ fn reason(native: &mut Native, answer: &ModelAnswer) -> Option<String> {
     let empty = answer.text.trim().is_empty();
     Some(match &answer.stop {
         Some(StopReason::Length) => match native.budget.learn_full(answer.usage, answer.most) {
-            Some(limit) => format!(
-                "the answer was cut off because the model's context is full ({limit} tokens); /compact makes room, or ask \
-                 to go on"
-            ),
+            Some(limit) => {
+                native.set_limit(limit);
+                format!(
+                    "the answer was cut off because the model's context is full ({limit} tokens); /compact makes room, \
+                     or ask to go on"
+                )
+            }
             None => cut_off(answer),
         },
         Some(StopReason::Refusal) => "the model refused to answer".to_owned(),
         Some(StopReason::ContentFilter) => "the provider's content filter cut the answer".to_owned(),
         Some(StopReason::ContextExceeded) => {
-            native.budget.learn_full(answer.usage, answer.most);
+            if let Some(limit) = native.budget.learn_full(answer.usage, answer.most) {
+                native.set_limit(limit);
+            }
             "the model's context is full; /compact makes room".to_owned()
         }
         Some(StopReason::Other(reason)) => format!("the model stopped: {reason}"),

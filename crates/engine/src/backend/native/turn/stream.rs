@@ -81,8 +81,12 @@ pub(super) async fn answer(
         };
         if let ModelError::ContextTooLong { message } = &error
             && answer.open_text.is_empty()
-            && overflow.remedy(native, io, message).await
+            && overflow.remedy(native, io, message, answer.said).await
         {
+            // What was said may have become a part of the summary: then nothing is there to go on from.
+            if io.emit.transcript().messages().last().is_none_or(|last| last.role != Role::Assistant) {
+                (answer.said, answer.broken) = (false, false);
+            }
             answer.drop_rest(ids);
             answer.whole = false;
             continue;
