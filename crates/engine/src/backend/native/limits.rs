@@ -17,7 +17,7 @@ const ASK_LIMIT: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What came of asking. `None` as long as nothing has.
-type Answer = Option<Known>;
+type LimitKnown = Option<Known>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
@@ -29,7 +29,7 @@ enum Known {
 #[derive(Clone, Default)]
 pub(crate) struct Limits {
     cache: Option<Cache>,
-    asked: Arc<Mutex<HashMap<String, watch::Receiver<Answer>>>>,
+    asked: Arc<Mutex<HashMap<String, watch::Receiver<LimitKnown>>>>,
 }
 
 impl Limits {
@@ -84,7 +84,7 @@ impl Limits {
         asked.insert(key, watch::channel(Some(known)).1);
     }
 
-    fn ask(&self, client: &Client, endpoint: &Endpoint, key: &str) -> watch::Receiver<Answer> {
+    fn ask(&self, client: &Client, endpoint: &Endpoint, key: &str) -> watch::Receiver<LimitKnown> {
         let (tell, answer) = watch::channel(None);
         let (client, endpoint, key, limits) =
             (client.clone(), endpoint.clone(), key.to_owned(), self.clone());
@@ -121,7 +121,7 @@ impl Limits {
     }
 }
 
-fn limit(answer: Answer) -> Option<u64> {
+fn limit(answer: LimitKnown) -> Option<u64> {
     match answer {
         Some(Known::Limit(limit)) => Some(limit),
         Some(Known::Untold) | None => None,
