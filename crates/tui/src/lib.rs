@@ -1,0 +1,11 @@
+//! The front end on a terminal: a conversation in the terminal's own scrollback, above a live region with the composer.
+//! Speaks to the engine through `zdx-protocol` alone. Events, keys and time go into one pure reducer (`app`); what it
+//! makes of them is drawn by the one owner of the terminal (`term`).
+
+mod key;
+mod look;
+mod theme;
+
+pub use key::{Key, KeyCode};
+pub use look::{Drawn, Look};
+pub use theme::{Depth, Theme};
