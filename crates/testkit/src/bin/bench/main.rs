@@ -8,6 +8,8 @@ mod policy;
 mod search;
 mod sections;
 mod table;
+mod terminal;
+mod tui;
 
 use std::io::Write;
 use std::path::PathBuf;

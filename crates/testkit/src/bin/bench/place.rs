@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use portable_pty::CommandBuilder;
 use tempfile::TempDir;
 
 use crate::measure::Micros;
@@ -124,6 +125,21 @@ impl Server<'_> {
         let mut command = self.place.zdx(args);
         command.env("ZDX_HOME", &self.home);
         command
+    }
+
+    /// The same for a terminal of its own.
+    pub fn on_terminal(&self) -> CommandBuilder {
+        self.on_terminal_with(&[])
+    }
+
+    pub fn on_terminal_with(&self, args: &[&str]) -> CommandBuilder {
+        let command = self.zdx(args);
+        let mut on_terminal = CommandBuilder::new(command.get_program());
+        on_terminal.args(command.get_args());
+        on_terminal.env_clear();
+        command.get_envs().for_each(|(name, value)| on_terminal.env(name, value.unwrap_or_default()));
+        command.get_current_dir().into_iter().for_each(|folder| on_terminal.cwd(folder));
+        on_terminal
     }
 
     /// Keeps a session file to begin runs with; see [`Self::reset_session`].

@@ -25,6 +25,7 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "search", measure: crate::search::measure },
     Section { name: "policy", measure: crate::policy::measure },
     Section { name: "resume", measure: crate::history::resume },
+    Section { name: "tui", measure: crate::tui::measure },
     Section { name: "assembly", measure: crate::history::assembly },
 ];
 
