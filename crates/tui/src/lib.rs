@@ -5,7 +5,9 @@
 mod key;
 mod look;
 mod theme;
+#[allow(dead_code)]
+mod write;
 
 pub use key::{Key, KeyCode};
 pub use look::{Drawn, Look};
-pub use theme::{Depth, Theme};
+pub use theme::{Depth, Syntax, Theme};

@@ -35,6 +35,38 @@ pub struct Theme {
     pub good: Style,
     pub warning: Style,
     pub error: Style,
+    pub syntax: Syntax,
+}
+
+/// Code, by what its parts are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Syntax {
+    pub keyword: Style,
+    pub string: Style,
+    pub comment: Style,
+    /// Numbers and other constants.
+    pub number: Style,
+    pub function: Style,
+    /// Types, classes, tags, keys of a table.
+    pub kind: Style,
+    /// Attributes, macros, directives.
+    pub attribute: Style,
+}
+
+impl Syntax {
+    /// The eight colours that every terminal has, and of those only such as can be read on its background.
+    fn new(light: bool, in_colour: impl Fn(Color) -> Style) -> Self {
+        let either = |on_light, on_dark| in_colour(if light { on_light } else { on_dark });
+        Self {
+            keyword: in_colour(Color::Magenta),
+            string: in_colour(Color::Green),
+            comment: Style::new().add_modifier(Modifier::DIM),
+            number: in_colour(Color::Cyan),
+            function: either(Color::Blue, Color::LightBlue),
+            kind: either(Color::Cyan, Color::Yellow),
+            attribute: either(Color::Blue, Color::Cyan),
+        }
+    }
 }
 
 impl Theme {
@@ -59,6 +91,7 @@ impl Theme {
             good: in_colour(Color::Green),
             warning: in_colour(Color::Yellow),
             error: in_colour(Color::Red).add_modifier(Modifier::BOLD),
+            syntax: Syntax::new(light, in_colour),
         }
     }
 }
