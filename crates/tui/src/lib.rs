@@ -2,6 +2,9 @@
 //! Speaks to the engine through `zdx-protocol` alone. Events, keys and time go into one pure reducer (`app`); what it
 //! makes of them is drawn by the one owner of the terminal (`term`).
 
+#[allow(dead_code)]
+mod composer;
+pub mod history;
 mod key;
 mod look;
 mod theme;

@@ -1,0 +1,308 @@
+//! What is typed (the input box, prompt editor): a text with chips, a caret, undo, history and its search. Keys go in, and what
+//! became of them comes out; it sends nothing and reads no file.
+
+mod draw;
+mod history;
+mod keys;
+mod layout;
+mod search;
+mod text;
+mod undo;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+use std::ops::Range;
+
+pub(crate) use history::History;
+use search::Search;
+use text::Text;
+use undo::{Kind, Undo};
+
+/// A paste that is longer becomes a chip.
+const MOST_PASTED_LINES: usize = 10;
+const MOST_PASTED_CHARS: usize = 1_000;
+/// A text from elsewhere that is longer is a chip as a whole: what is drawn with every key stays small.
+const MOST_SHOWN: usize = 32 << 10;
+/// More is no message.
+const MOST: usize = 16 << 20;
+const PLACEHOLDER: &str = "describe a task · @ files · / commands · ! shell";
+
+/// What became of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Typed {
+    /// Ours, but the text is the same: the caret may have moved.
+    Nothing,
+    Edited,
+    /// The text is to be sent: `take` it.
+    Submit,
+    /// Means nothing here.
+    Unused,
+}
+
+/// A text that was put aside, chips and all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Draft {
+    text: Text,
+    caret: usize,
+}
+
+impl Draft {
+    /// What it says, chips expanded.
+    pub(crate) fn text(&self) -> String {
+        self.text.expanded()
+    }
+
+    /// How it looks, chips collapsed.
+    pub(crate) fn shown(&self) -> &str {
+        self.text.shown()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Composer {
+    text: Text,
+    caret: usize,
+    undo: Undo,
+    killed: Text,
+    /// The last key killed: the next kill adds to it.
+    killing: bool,
+    /// The column that Up and Down keep to.
+    goal: Option<usize>,
+    history: History,
+    walk: Option<Walk>,
+    search: Option<Search>,
+    stash: Option<Draft>,
+    pastes: usize,
+    placeholder: String,
+    /// How it was drawn last: rows depend on it.
+    seen: Cell<Seen>,
+}
+
+/// Going through history, with what was typed before.
+#[derive(Debug)]
+struct Walk {
+    at: usize,
+    draft: Draft,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// Columns for text.
+    width: usize,
+    /// The first row shown.
+    top: usize,
+}
+
+impl Composer {
+    pub(crate) fn new(history: History) -> Self {
+        Self {
+            text: Text::default(),
+            caret: 0,
+            undo: Undo::default(),
+            killed: Text::default(),
+            killing: false,
+            goal: None,
+            history,
+            walk: None,
+            search: None,
+            stash: None,
+            pastes: 0,
+            placeholder: PLACEHOLDER.to_owned(),
+            seen: Cell::new(Seen { width: 77, top: 0 }),
+        }
+    }
+
+    /// What is meant, chips expanded.
+    pub(crate) fn text(&self) -> String {
+        self.text.expanded()
+    }
+
+    pub(crate) fn shown_text(&self) -> &str {
+        self.text.shown()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// A command for the shell is typed.
+    pub(crate) fn is_shell(&self) -> bool {
+        self.text.shown().starts_with('!')
+    }
+
+    pub(crate) fn is_searching(&self) -> bool {
+        self.search.is_some()
+    }
+
+    pub(crate) fn set_placeholder(&mut self, text: &str) {
+        text.clone_into(&mut self.placeholder);
+    }
+
+    /// The shown text, and the caret as a byte of it: what completions are asked for.
+    pub(crate) fn line_and_cursor(&self) -> (String, usize) {
+        (self.text.shown().to_owned(), self.caret)
+    }
+
+    /// Puts something in a place of the shown text, and the caret behind it.
+    pub(crate) fn replace(&mut self, range: Range<usize>, new: &str) {
+        self.edit(range, Text::from(new), Kind::Alone);
+    }
+
+    /// The whole text, to be sent: what is left is an empty composer that remembers only what was killed.
+    pub(crate) fn take(&mut self) -> String {
+        self.take_draft().text()
+    }
+
+    /// Like `take`, with its chips: a queued message can be edited again as it was.
+    pub(crate) fn take_draft(&mut self) -> Draft {
+        let draft = Draft { text: std::mem::take(&mut self.text), caret: self.caret };
+        (self.caret, self.undo, self.walk, self.search) = (0, Undo::default(), None, None);
+        (self.goal, self.killing) = (None, false);
+        draft
+    }
+
+    pub(crate) fn set_draft(&mut self, draft: Draft) {
+        self.edit(0..self.text.len(), draft.text, Kind::Alone);
+        self.caret = self.text.snap(draft.caret);
+        (self.walk, self.search) = (None, None);
+    }
+
+    /// Another text instead, say from an editor. What is still there of chips is collapsed again.
+    pub(crate) fn set(&mut self, new: &str) {
+        let new = newlines(new);
+        let mut text = Text::from(&*new);
+        for (place, content) in self.text.chips() {
+            if let Some(at) = text.shown().find(content) {
+                let label = &self.text.shown()[place];
+                text.splice(at..at + content.len(), &Text::chip(label, content));
+            }
+        }
+        if text.len() > MOST_SHOWN {
+            let whole = text.expanded();
+            text = self.chip(&whole);
+        }
+        self.edit(0..self.text.len(), text, Kind::Alone);
+        (self.walk, self.search) = (None, None);
+    }
+
+    /// Puts the text aside, if there is any: an interrupt or a message from elsewhere takes its place.
+    pub(crate) fn stash(&mut self) {
+        if !self.is_empty() {
+            self.stash = Some(self.take_draft());
+        }
+    }
+
+    /// Brings back what was put aside, unless something else was typed meanwhile.
+    pub(crate) fn unstash(&mut self) -> bool {
+        if !self.is_empty() {
+            return false;
+        }
+        let stashed = self.stash.take();
+        let found = stashed.is_some();
+        stashed.into_iter().for_each(|draft| self.set_draft(draft));
+        found
+    }
+
+    /// What earlier sessions left.
+    pub(crate) fn loaded(&mut self, older: Vec<String>) {
+        let before = self.history.len();
+        self.history.loaded(older);
+        // Who walks already goes on from the same entry.
+        let grown = self.history.len().saturating_sub(before);
+        if let Some(walk) = &mut self.walk {
+            walk.at += grown;
+        }
+    }
+
+    /// Keeps a line for Up and Ctrl-R; whoever calls it sees to it that no secret is in it.
+    pub(crate) fn remember(&mut self, line: String) {
+        self.history.push(line);
+    }
+
+    /// False when it is too much to be a message, and nothing was taken.
+    pub(crate) fn paste(&mut self, pasted: String) -> bool {
+        if self.text.expanded_len() + pasted.len() > MOST {
+            return false;
+        }
+        if self.search.is_some() {
+            self.search_more(pasted.lines().next().unwrap_or_default());
+            return true;
+        }
+        let pasted = newlines(&pasted);
+        // Counted no further than it takes to know.
+        let large = pasted.len() > MOST_PASTED_CHARS && pasted.chars().nth(MOST_PASTED_CHARS).is_some()
+            || pasted.lines().nth(MOST_PASTED_LINES).is_some();
+        let text = if large { self.chip(&pasted) } else { Text::from(&*pasted) };
+        self.edit(self.caret..self.caret, text, Kind::Alone);
+        true
+    }
+
+    fn chip(&mut self, content: &str) -> Text {
+        if self.text.chips().next().is_none() {
+            self.pastes = 0;
+        }
+        self.pastes += 1;
+        let size = match content.lines().count() {
+            1 => format!("{} characters", content.chars().count()),
+            lines => format!("{lines} lines"),
+        };
+        Text::chip(&format!("[pasted {size} #{}]", self.pastes), content)
+    }
+
+    /// The one way in which the text changes.
+    fn edit(&mut self, range: Range<usize>, new: Text, kind: Kind) {
+        let (before, end) = (self.caret, new.len());
+        let (at, removed) = self.text.splice(range, &new);
+        self.caret = self.text.snap(at + end);
+        self.undo.done(at, removed, new, (before, self.caret), kind);
+        self.goal = None;
+        if kind != Kind::Whole {
+            self.walk = None;
+        }
+    }
+
+    fn older(&mut self) -> Typed {
+        let from = self.walk.as_ref().map_or(self.history.len(), |walk| walk.at);
+        let Some(at) = self.history.older(from, self.text.shown()) else { return Typed::Nothing };
+        let draft = match self.walk.take() {
+            Some(walk) => walk.draft,
+            None => {
+                self.undo.pause();
+                Draft { text: self.text.clone(), caret: self.caret }
+            }
+        };
+        self.walked(at, draft);
+        // Up goes on through history, not through the rows of what it found.
+        self.caret = self.text.line_end(0);
+        Typed::Edited
+    }
+
+    fn newer(&mut self) -> Typed {
+        let Some(Walk { at, draft }) = self.walk.take() else { return Typed::Unused };
+        match self.history.newer(at, self.text.shown()) {
+            Some(at) => self.walked(at, draft),
+            None => {
+                self.edit(0..self.text.len(), draft.text, Kind::Whole);
+                self.caret = self.text.snap(draft.caret);
+                self.walk = None;
+            }
+        }
+        Typed::Edited
+    }
+
+    fn walked(&mut self, at: usize, draft: Draft) {
+        let found = Text::from(self.history.get(at).unwrap_or_default());
+        self.edit(0..self.text.len(), found, Kind::Whole);
+        self.walk = Some(Walk { at, draft });
+    }
+}
+
+/// Terminals paste a line's end as a carriage return.
+fn newlines(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.contains('\r') {
+        true => text.replace("\r\n", "\n").replace('\r', "\n").into(),
+        false => text.into(),
+    }
+}
