@@ -1,16 +1,11 @@
 //! Sentences and figures of the command line itself that more than one place says.
 //! How tool calls are worded is not here: that is `zdx_protocol::display::labels`.
 
-pub mod sessions;
-pub mod trust;
-
 use std::path::Path;
 
-use zdx_protocol::display::format;
+use zdx_protocol::display::format::{self, tokens};
+use zdx_protocol::display::sessions::short_id;
 use zdx_protocol::{Outcome, SessionInfo, TurnSummary};
-
-/// Enough of a session's id to find it again.
-const SHORT_ID: usize = 8;
 
 pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
     let session = match (info.saved, info.resumed) {
@@ -24,10 +19,6 @@ pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
         info.model,
         format::path(&info.root, home)
     )
-}
-
-pub fn short_id(id: &str) -> &str {
-    id.get(..SHORT_ID).unwrap_or(id)
 }
 
 pub fn denials(count: u32) -> String {
@@ -60,14 +51,6 @@ pub fn cost(summary: &TurnSummary) -> Option<String> {
     };
     let (input, output) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
     Some(format!("{time} · {input} in{cached} · {output} out"))
-}
-
-fn tokens(count: u64) -> String {
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
-        _ => format!("{:.1}M", count as f64 / 1e6),
-    }
 }
 
 #[cfg(test)]

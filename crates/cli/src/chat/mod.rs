@@ -4,7 +4,6 @@
 mod editor;
 mod input;
 mod keys;
-mod listing;
 mod open;
 mod person;
 mod pick;

@@ -85,7 +85,7 @@ impl Typing<'_> {
             Danger::Ask => PREVIEW_LINES,
             Danger::Confirm => DANGEROUS_LINES,
         };
-        let view = View { columns: terminal::width(), lines, home, root };
+        let view = View { columns: terminal::width(), lines, home, root, scrolls: false };
         let mut first = question(request, view);
         let mut current = first.clone();
         let mut wider = false;
@@ -94,6 +94,7 @@ impl Typing<'_> {
                 Answer::AllowOnce => break Decision::AllowOnce,
                 Answer::Session => break Decision::AllowAlways { scope: GrantScope::Session, wider },
                 Answer::Project => break Decision::AllowAlways { scope: GrantScope::Project, wider },
+                Answer::AllEdits => break Decision::AllowAlways { scope: GrantScope::Session, wider: true },
                 Answer::Deny => break Decision::Deny { word: None },
                 Answer::DenyWithWord => break self.word(stage).await?,
                 // The engine withdraws the question and judges anew: no answer is needed.

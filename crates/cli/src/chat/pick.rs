@@ -2,12 +2,12 @@
 //! always means. So it works the same on a terminal and from a pipe.
 
 use jiff::Timestamp;
+use zdx_protocol::display::sessions::table;
 use zdx_protocol::slash::Line;
 use zdx_protocol::{Query, Reply};
 
 use super::Chat;
 use crate::terminal;
-use crate::words::sessions::table;
 
 const OFFERED: usize = 20;
 /// Of a number and what stands behind it.

@@ -1,11 +1,14 @@
 //! Our own slash commands in line mode: each becomes a command or a question to the engine, and its answer a few lines.
 
+use jiff::Timestamp;
+use zdx_protocol::display::listing::{self, Place};
 use zdx_protocol::slash::Slash;
 use zdx_protocol::{Command, Query, Reply, Standing};
 
 use super::open::Opened;
-use super::{Chat, Step, listing};
+use super::{Chat, Step};
 use crate::exit::Failure;
+use crate::terminal;
 
 const LISTED_SESSIONS: usize = 20;
 
@@ -68,8 +71,8 @@ impl Chat<'_> {
     }
 
     fn say(&mut self, reply: &Reply) {
-        let home = self.settings.home();
-        listing::lines(reply, home).iter().for_each(|line| self.stage.say(line));
+        let place = Place { columns: terminal::width(), home: self.settings.home(), now: Timestamp::now() };
+        listing::lines(reply, place).iter().for_each(|line| self.stage.say(line));
     }
 
     /// Goes on with another session, or stays where it cannot.

@@ -1,15 +1,14 @@
 //! The question about a folder that nobody trusts yet: what its files want, and three answers.
 //! Only what is typed after the question was drawn counts.
 
-use zdx_protocol::display::format;
-use zdx_protocol::{Standing, TrustState};
+use zdx_protocol::TrustState;
+use zdx_protocol::display::trust::{UNTIL_THEN, listed, title};
 
 use super::editor::Editor;
 use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
 use crate::pump::{Stage, unless_signalled};
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
-use crate::words::trust::{changed_since, listed};
 
 /// What fits on a screen together with the question.
 const TALL: usize = 15;
@@ -28,13 +27,6 @@ pub async fn ask(
     signals: &mut Signals,
 ) -> Result<TrustAnswer, Caught> {
     let terminal = settings.terminal;
-    let folder = format::path(&asked.root, settings.home());
-    let title = match asked.standing {
-        Standing::Changed => {
-            format!("{folder}: {}. It wants to:", changed_since(&asked.changed, "its files"))
-        }
-        Standing::Unknown | Standing::Trusted => format!("{folder} is not trusted. It wants to:"),
-    };
     // All of it: what is trusted must have been shown.
     let wants = terminal.fit(&listed(&asked.wants));
     let more = match wants.lines().count() {
@@ -47,8 +39,7 @@ pub async fn ask(
             terminal.fit(&format!("  {count}, all shown: scroll up to read from the start")) + "\n"
         }
     };
-    let note = "until you trust these files as they are, zdx leaves that out and only reads their text";
-    let (title, note) = (terminal.fit(&title), terminal.fit(note));
+    let (title, note) = (terminal.fit(&title(asked, settings.home())), terminal.fit(UNTIL_THEN));
     let (title, note) = (terminal.style.yellow(&title), terminal.style.dim(&note));
     stage.ask(&format!("{title}\n{}\n{more}{note}\n", wants.trim_end_matches('\n')));
     stage.settle().await;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use serde_json::json;
+use zdx_protocol::display::sessions::table;
 use zdx_protocol::query::SessionSummary;
 use zdx_protocol::record;
 
@@ -13,7 +14,6 @@ use crate::args::Format;
 use crate::exit::{Ending, Failure};
 use crate::settings::Settings;
 use crate::terminal;
-use crate::words::sessions::table;
 
 pub fn list(settings: &Settings, limit: usize, all: bool) -> Result<Ending, Failure> {
     let (store, limit) = (settings.sessions(), (limit > 0).then_some(limit));

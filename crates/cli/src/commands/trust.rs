@@ -5,6 +5,7 @@ use std::io::BufRead;
 use serde_json::json;
 use zdx_engine::{Configured, Project, TrustEntry};
 use zdx_protocol::Standing;
+use zdx_protocol::display::trust::{changed_since, listed};
 use zdx_protocol::display::{format, plain};
 
 use super::{json_line, print, say, warn};
@@ -13,7 +14,6 @@ use crate::exit::{Ending, Failure, reason};
 use crate::output::write_all;
 use crate::settings::Settings;
 use crate::start;
-use crate::words::trust::{changed_since, listed};
 
 pub enum Wish {
     Ask,

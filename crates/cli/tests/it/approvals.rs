@@ -28,7 +28,7 @@ pub fn wait_for_keys(pty: &Pty, last: &str) {
 }
 
 pub fn wait_for_question(pty: &Pty) {
-    wait_for_keys(pty, "[e] deny and say why");
+    wait_for_keys(pty, "[m] deny and say why");
 }
 
 pub fn bash(command: &str) -> ChatReply {
@@ -197,7 +197,7 @@ fn a_denial_reaches_the_model_with_the_users_word() {
     let pty = open(&zdx, 80, &[]);
     let call = begin(&server, &pty, bash("touch made"));
     wait_for_question(&pty);
-    pty.send("e");
+    pty.send("m");
     pty.wait_for_text("what the model should know", SOON);
     wait_for_prompt(&pty);
     pty.send("make a note instead\r");

@@ -208,10 +208,8 @@ fn all_edits_of_a_session_are_granted_but_those_that_steer_something() {
     let pty = open(&zdx, 80, &[]);
     let call = begin(&server, &pty, write("a.txt"));
     wait_for_question(&pty);
-    assert!(pty.contents().contains("[w] all edits"), "{}", pty.contents());
-    pty.send("w");
-    wait_for_keys(&pty, "[s] this session  [b] back");
-    pty.send("s");
+    assert!(pty.contents().contains("[e] all edits"), "{}", pty.contents());
+    pty.send("e");
     assert_eq!(told(&server, call, &pty)["ok"], true);
     for path in ["b.txt", "new/c.txt"] {
         let call = begin(&server, &pty, write(path));
@@ -259,7 +257,7 @@ fn the_preset_is_changed_at_a_question_which_is_judged_anew() {
     let call = begin(&server, &pty, bash("rm bin/cargo"));
     wait_for_question(&pty);
     let shown = pty.contents();
-    assert!(shown.trim_end().ends_with("\n[y] once  [n] deny  [e] deny and say why:"), "{shown}");
+    assert!(shown.trim_end().ends_with("\n[y] once  [n] deny  [m] deny and say why:"), "{shown}");
     pty.send("n");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     leave(pty);

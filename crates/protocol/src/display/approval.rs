@@ -1,6 +1,7 @@
 //! A question to a person as data: what would happen, why it is asked, what can be answered.
 //! Never cuts a command, and never offers to remember what must be asked every time.
 
+mod choice;
 mod granted;
 mod page;
 
@@ -13,6 +14,7 @@ use crate::policy::{
 use crate::typeset::diff::LineKind;
 use crate::typeset::{format, visible_line};
 
+pub use choice::choice;
 pub use granted::{grant_words, names_grant};
 use page::{INDENT, Page};
 
@@ -47,6 +49,8 @@ pub enum Answer {
     Always,
     /// The same, about the wider grant that is offered.
     Wider,
+    /// The wider grant that holds for the session and never longer: nothing is left to ask.
+    AllEdits,
     /// Asks which: see [`preset_question`].
     Preset,
     /// This preset from now on, by which the question is judged anew.
@@ -84,6 +88,8 @@ pub struct View<'a> {
     pub home: Option<&'a Path>,
     /// The workspace: what lies in it is named from there, so that anything else stands out.
     pub root: Option<&'a Path>,
+    /// What does not fit is scrolled where it is shown; else a note says that the terminal must be scrolled back.
+    pub scrolls: bool,
 }
 
 impl View<'_> {
@@ -98,7 +104,7 @@ impl View<'_> {
 const ONCE: Key = Key { key: 'y', label: "once", answer: Answer::AllowOnce };
 const ALWAYS: Key = Key { key: 'a', label: "always", answer: Answer::Always };
 const EVERY: Key = Key { key: 'w', label: "every such", answer: Answer::Wider };
-const EDITS: Key = Key { key: 'w', label: "all edits", answer: Answer::Wider };
+const EDITS: Key = Key { key: 'e', label: "all edits", answer: Answer::AllEdits };
 const PRESET: Key = Key { key: 'p', label: "preset", answer: Answer::Preset };
 // Digits: a `y` that was meant for the question must not choose one.
 const PRESETS: [Key; 3] = [
@@ -107,7 +113,7 @@ const PRESETS: [Key; 3] = [
     Key { key: '3', label: "paranoid", answer: Answer::Switch(Approval::Paranoid) },
 ];
 const DENY: Key = Key { key: 'n', label: "deny", answer: Answer::Deny };
-const WORD: Key = Key { key: 'e', label: "deny and say why", answer: Answer::DenyWithWord };
+const WORD: Key = Key { key: 'm', label: "deny and say why", answer: Answer::DenyWithWord };
 const SESSION: Key = Key { key: 's', label: "this session", answer: Answer::Session };
 const PROJECT: Key = Key { key: 'p', label: "this project", answer: Answer::Project };
 const WHOLE: Key = Key { key: 'v', label: "view all", answer: Answer::Whole };
@@ -143,6 +149,10 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
     }
     if let Some(wider) = wider(request) {
         page.labelled(Part::Grant, label(wider), &format!("allows {}", granted::covered(wider)));
+        // Where nothing more is asked, the small print has no other place.
+        if let Some(limits) = granted::limits(wider).filter(|_| wider.longest() == GrantScope::Session) {
+            page.labelled(Part::Note, "", limits);
+        }
         keys.push(key(wider));
     }
     if request.danger == Danger::Ask && request.approval.is_some() {
@@ -165,31 +175,24 @@ pub fn scope_question(request: &ApprovalRequest, view: View<'_>) -> Option<Quest
     let mut page = Page::new(view);
     page.wrapped(Part::Title, "", "always allow exactly this, for how long?");
     page.granted(request, grant);
-    Some(for_how_long(page, GrantScope::Project))
+    Some(for_how_long(page))
 }
 
-/// The same for the wider grant, where one is offered.
+/// The same for the wider grant, where one is offered that may hold for longer than the session.
 pub fn wider_question(request: &ApprovalRequest, view: View<'_>) -> Option<Question> {
-    let wider = wider(request)?;
+    let wider = wider(request).filter(|wider| wider.longest() == GrantScope::Project)?;
     let mut page = Page::new(view);
     page.wrapped(Part::Title, "", "always allow more than this, for how long?");
     page.wrapped(Part::Grant, INDENT, &granted::covered(wider));
     if let Some(limits) = granted::limits(wider) {
         page.wrapped(Part::Note, INDENT, limits);
     }
-    Some(for_how_long(page, wider.longest()))
+    Some(for_how_long(page))
 }
 
-fn for_how_long(mut page: Page<'_>, longest: GrantScope) -> Question {
-    let keys = match longest {
-        GrantScope::Session => vec![SESSION, BACK],
-        GrantScope::Project => {
-            let note = "`zdx policy grants` lists and revokes what a project was granted";
-            page.wrapped(Part::Note, INDENT, note);
-            vec![SESSION, PROJECT, BACK]
-        }
-    };
-    Question { lines: page.lines, keys }
+fn for_how_long(mut page: Page<'_>) -> Question {
+    page.wrapped(Part::Note, INDENT, "`zdx policy grants` lists and revokes what a project was granted");
+    Question { lines: page.lines, keys: vec![SESSION, PROJECT, BACK] }
 }
 
 /// Which preset shall hold from now on, of those that do not already.
@@ -203,6 +206,22 @@ pub fn preset_question(request: &ApprovalRequest, view: View<'_>) -> Question {
     }
     let other = |key: &Key| request.approval.is_none_or(|now| key.answer != Answer::Switch(now));
     Question { lines: page.lines, keys: PRESETS.into_iter().filter(other).chain([BACK]).collect() }
+}
+
+/// Before nearly everything runs unasked: whether that is meant.
+pub fn yolo_question(now: Option<Approval>, view: View<'_>) -> Question {
+    let mut page = Page::new(view);
+    page.wrapped(Part::Title, "", "switch to yolo?");
+    page.wrapped(Part::Text, INDENT, Approval::Yolo.meaning());
+    let effect = "commands run and files change without a question, until you switch back";
+    page.wrapped(Part::Effect, INDENT, effect);
+    let stay = match now {
+        Some(Approval::Balanced) => "stay balanced",
+        Some(Approval::Paranoid) => "stay paranoid",
+        Some(Approval::Yolo) | None => "leave it as it is",
+    };
+    let yes = Key { key: 'y', label: "yolo", answer: Answer::Switch(Approval::Yolo) };
+    Question { lines: page.lines, keys: vec![yes, Key { key: 'n', label: stay, answer: Answer::Back }] }
 }
 
 fn wider(request: &ApprovalRequest) -> Option<Granting<'_>> {
@@ -233,6 +252,7 @@ impl Question {
                 Answer::Deny => "no",
                 Answer::Always => "always",
                 Answer::Wider => "wider",
+                Answer::AllEdits => "edits",
                 Answer::Preset => "preset",
                 Answer::Switch(preset) => preset.name(),
                 Answer::Session => "session",

@@ -6,6 +6,9 @@ pub mod context;
 mod details;
 pub mod history;
 pub mod labels;
+pub mod listing;
+pub mod sessions;
+pub mod trust;
 
 pub use crate::typeset::{
     Colours, Sanitizer, diff, format, is_invisible, is_obeyed, json_safe, plain, sanitize, text, visible,

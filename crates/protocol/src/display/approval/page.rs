@@ -101,7 +101,7 @@ impl<'a> Page<'a> {
             }
         }
         self.blank_rows(part, &mut blank);
-        if self.lines.len() - first_row > TALL {
+        if self.lines.len() - first_row > TALL && !self.view.scrolls {
             let lines = format::count(spelled.split('\n').count(), "line");
             self.wrapped(
                 Part::Note,

@@ -6,7 +6,7 @@ use crate::display::text::width;
 use crate::display::visible;
 use crate::policy::{Reason, RequestId};
 
-const VIEW: View<'static> = View { columns: 80, lines: 12, home: None, root: None };
+const VIEW: View<'static> = View { columns: 80, lines: 12, home: None, root: None, scrolls: false };
 
 fn command(text: &str) -> ApprovalRequest {
     ApprovalRequest {
@@ -48,7 +48,7 @@ fn a_command_is_asked_about_in_full() {
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows exactly this command, nothing wider
-    [y] once  [a] always  [n] deny  [e] deny and say why
+    [y] once  [a] always  [n] deny  [m] deny and say why
     "#);
 }
 
@@ -65,7 +65,7 @@ fn a_dangerous_one_cannot_be_remembered() {
       why     bash asks by default
       rule    bash = ask (built in)
       asked every time, never remembered
-    [y] once  [n] deny  [e] deny and say why
+    [y] once  [n] deny  [m] deny and say why
     "#);
     assert_eq!(asked.answer("a"), None);
     assert_eq!(scope_question(&request, VIEW), None);
@@ -99,7 +99,7 @@ fn a_change_shows_its_diff() {
       may     change /etc/motd, OUTSIDE the workspace
       why     bash asks by default
       rule    bash = ask (built in)
-    [y] once  [n] deny  [e] deny and say why
+    [y] once  [n] deny  [m] deny and say why
     "#);
     assert!(asked.lines.iter().any(|line| line.part == Part::Diff(LineKind::Remove)));
 }
@@ -131,7 +131,7 @@ fn a_file_of_the_workspace_is_named_from_there_and_once() {
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows every change to this file, and to no other
-    [y] once  [a] always  [n] deny  [e] deny and say why
+    [y] once  [a] always  [n] deny  [m] deny and say why
     "#);
     insta::assert_snapshot!(page(&scope_question(&request, view).unwrap(), 80), @r#"
     always allow exactly this, for how long?
@@ -149,7 +149,8 @@ fn only_a_clear_answer_is_one() {
         (" YES\n", Some(Answer::AllowOnce)),
         ("a", Some(Answer::Always)),
         ("n", Some(Answer::Deny)),
-        ("e", Some(Answer::DenyWithWord)),
+        ("m", Some(Answer::DenyWithWord)),
+        ("e", None),
         ("", None),
         ("\n", None),
         ("yy", None),
@@ -222,7 +223,7 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
       rule    bash = ask (built in)
       always  allows exactly this command, nothing wider
       every   allows every command that begins with `cargo test`
-    [y] once  [a] always  [w] every such  [p] preset  [n] deny  [e] deny and say why
+    [y] once  [a] always  [w] every such  [p] preset  [n] deny  [m] deny and say why
     "#);
     insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
     always allow more than this, for how long?
@@ -247,7 +248,7 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
     let dangerous = ApprovalRequest { danger: Danger::Confirm, ..request };
     assert_eq!(wider_question(&dangerous, VIEW), None);
     let keys: Vec<char> = question(&dangerous, VIEW).keys.iter().map(|key| key.key).collect();
-    assert_eq!(keys, ['y', 'n', 'e']);
+    assert_eq!(keys, ['y', 'n', 'm']);
 }
 
 #[test]
@@ -259,13 +260,32 @@ fn all_edits_are_offered_for_the_session_alone() {
         wider: Some("edits".to_owned()),
         ..command("")
     };
-    insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
-    always allow more than this, for how long?
-      every change that a tool makes to a file of this workspace
-      made, changed, moved or deleted by write, edit and patch; protected files,
-      AGENTS.md and CLAUDE.md are still asked about
-    [s] this session  [b] back
+    insta::assert_snapshot!(page(&question(&request, VIEW), 80), @r#"
+    change /home/u/work/a?
+      may     change /home/u/work/a
+      why     bash asks by default
+      rule    bash = ask (built in)
+      always  allows every change to this file, and to no other
+      edits   allows every change that a tool makes to a file of this workspace
+              made, changed, moved or deleted by write, edit and patch; protected
+              files, AGENTS.md and CLAUDE.md are still asked about
+    [y] once  [a] always  [e] all edits  [n] deny  [m] deny and say why
     "#);
+    assert_eq!(question(&request, VIEW).answer("e"), Some(Answer::AllEdits));
+    assert_eq!(wider_question(&request, VIEW), None);
+}
+
+#[test]
+fn yolo_is_confirmed_with_the_way_back_named() {
+    let asked = yolo_question(Some(Approval::Balanced), VIEW);
+    insta::assert_snapshot!(page(&asked, 80), @r#"
+    switch to yolo?
+      all runs unasked but what is dangerous
+      commands run and files change without a question, until you switch back
+    [y] yolo  [n] stay balanced
+    "#);
+    assert_eq!(asked.answer("y"), Some(Answer::Switch(Approval::Yolo)));
+    assert_eq!(asked.answer("n"), Some(Answer::Back));
 }
 
 #[test]

@@ -1,18 +1,29 @@
-//! Answers of the engine as lines for a person.
+//! Answers of the engine as lines for a person. Not wrapped, and foreign text in them is not cleaned: whoever prints does
+//! both.
 
 use std::path::Path;
 
 use jiff::Timestamp;
-use zdx_protocol::display::approval::grant_words;
-use zdx_protocol::display::{context, format, visible_line};
-use zdx_protocol::query::{AgentInfo, Drafted, Grants, Named, Setting};
-use zdx_protocol::{FileChange, Reply, Standing, Todo, TrustState};
 
-use crate::terminal;
-use crate::words::sessions::table;
-use crate::words::trust::listed;
+use super::approval::grant_words;
+use super::sessions::table;
+use super::trust::listed;
+use super::{context, format, visible_line};
+use crate::change::FileChange;
+use crate::query::{AgentInfo, Drafted, Grants, Named, Reply, Setting};
+use crate::todo::Todo;
+use crate::trust::{Standing, TrustState};
 
-pub fn lines(reply: &Reply, home: Option<&Path>) -> Vec<String> {
+/// Where answers are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub columns: usize,
+    pub home: Option<&'a Path>,
+    pub now: Timestamp,
+}
+
+pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
+    let home = place.home;
     let lines = match reply {
         // Those that only work for others cannot be chosen.
         Reply::Agents(agents) => agents.iter().filter(|agent| agent.primary).map(agent).collect(),
@@ -22,7 +33,7 @@ pub fn lines(reply: &Reply, home: Option<&Path>) -> Vec<String> {
         Reply::Todos { items, draft } => todos(items, *draft),
         Reply::Sessions(sessions) if sessions.is_empty() => vec!["there is no saved session yet".to_owned()],
         Reply::Sessions(sessions) => {
-            let text = table(sessions, Timestamp::now(), home, Some(terminal::width()));
+            let text = table(sessions, place.now, home, Some(place.columns));
             text.lines().map(str::to_owned).collect()
         }
         Reply::FilesChanged(files) => files.iter().map(|file| changed(file, home)).collect(),
@@ -99,14 +110,14 @@ fn drafted(drafted: &Drafted) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use zdx_protocol::TodoStatus;
-
     use super::*;
+    use crate::todo::TodoStatus;
 
     #[test]
     fn a_draft_says_that_it_is_one() {
         let items = vec![Todo { id: "1".into(), content: "look".into(), status: TodoStatus::InProgress }];
-        let told = |items: &[Todo], draft| lines(&Reply::Todos { items: items.to_vec(), draft }, None);
+        let place = Place { columns: 80, home: None, now: Timestamp::UNIX_EPOCH };
+        let told = |items: &[Todo], draft| lines(&Reply::Todos { items: items.to_vec(), draft }, place);
         let head = "a draft, until the model makes a list of its own:";
         assert_eq!(told(&items, true), [head, "[~] look"]);
         assert_eq!(told(&items, false), ["[~] look"]);

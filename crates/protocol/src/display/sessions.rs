@@ -1,11 +1,17 @@
 //! A list of sessions, in columns.
 
 use jiff::Timestamp;
-use zdx_protocol::display::format;
-use zdx_protocol::display::text::{one_line, truncate_width, width as columns};
-use zdx_protocol::query::SessionSummary;
 
-use super::short_id;
+use crate::query::SessionSummary;
+use crate::typeset::format;
+use crate::typeset::text::{one_line, truncate_width, width as columns};
+
+/// Enough of a session's id to find it again.
+const SHORT_ID: usize = 8;
+
+pub fn short_id(id: &str) -> &str {
+    id.get(..SHORT_ID).unwrap_or(id)
+}
 
 /// With a width, lines are cut to fit a screen and ids are short; without one everything is there.
 pub fn table(
@@ -51,7 +57,7 @@ pub fn table(
 }
 
 /// What it began with, and what is wrong with it.
-fn told(session: &SessionSummary) -> String {
+pub fn told(session: &SessionSummary) -> String {
     let prompt = session.first_prompt.as_deref().map(|prompt| one_line(prompt, usize::MAX));
     let fault = session.fault.as_ref().map(|fault| format!("({fault})"));
     fault.into_iter().chain(prompt).collect::<Vec<_>>().join(" ")

@@ -1,9 +1,24 @@
 //! What a folder's own files want, in words.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use zdx_protocol::Want;
-use zdx_protocol::display::visible_line;
+use crate::trust::{Standing, TrustState, Want};
+use crate::typeset::{format, visible_line};
+
+/// Said below what is wanted.
+pub const UNTIL_THEN: &str =
+    "until you trust these files as they are, zdx leaves that out and only reads their text";
+
+/// What the question about a folder begins with.
+pub fn title(asked: &TrustState, home: Option<&Path>) -> String {
+    let folder = format::path(&asked.root, home);
+    match asked.standing {
+        Standing::Changed => {
+            format!("{folder}: {}. It wants to:", changed_since(&asked.changed, "its files"))
+        }
+        Standing::Unknown | Standing::Trusted => format!("{folder} is not trusted. It wants to:"),
+    }
+}
 
 /// What is shown of a want that is longer than both together.
 const WANT_START: usize = 3_000;

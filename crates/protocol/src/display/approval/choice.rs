@@ -1,0 +1,48 @@
+//! Answers spelled out, for a front end that shows each on a row of its own.
+
+use super::{Answer, granted};
+use crate::policy::{Action, ApprovalRequest, Granting};
+use crate::typeset::visible_line;
+
+/// What an answer to this request does, in a few words.
+pub fn choice(request: &ApprovalRequest, answer: Answer) -> String {
+    match answer {
+        Answer::AllowOnce => "yes, once".to_owned(),
+        Answer::Always => format!("always: {}", exactly(&request.action)),
+        Answer::Wider => match request.wider.as_deref().map(Granting::of) {
+            Some(Granting::Commands(words)) => {
+                format!("always: every `{} …`, with other arguments too", visible_line(words))
+            }
+            Some(wider @ (Granting::Exactly(_) | Granting::Edits)) => {
+                format!("always: {}", granted::covered(wider))
+            }
+            None => "always, and more than this".to_owned(),
+        },
+        Answer::AllEdits => "all edits in this workspace, this session".to_owned(),
+        Answer::Preset => match request.approval {
+            Some(now) => format!("change the preset (now {})", now.name()),
+            None => "change the preset".to_owned(),
+        },
+        Answer::Switch(preset) => format!("{}: {}", preset.name(), preset.meaning()),
+        Answer::Session => "for this session".to_owned(),
+        Answer::Project => "for this project, until it is revoked".to_owned(),
+        Answer::Back => "back".to_owned(),
+        Answer::Deny => "no".to_owned(),
+        Answer::DenyWithWord => "no, with a message to the model".to_owned(),
+        Answer::Whole => "show all of it".to_owned(),
+    }
+}
+
+fn exactly(action: &Action) -> &'static str {
+    match action {
+        Action::Command { .. } => "exactly this command",
+        Action::Read { targets, .. } if targets.len() == 1 => "exactly this file",
+        Action::Read { .. } => "exactly these files",
+        Action::Write { targets, .. } if targets.len() == 1 => "every change to this file",
+        Action::Write { .. } => "every change to these files together",
+        Action::Mcp { .. } => "every call of this tool",
+        Action::Skill { .. } => "this skill",
+        Action::Task { .. } => "every task for this agent",
+        Action::Todo => "every change of the list",
+    }
+}
