@@ -5,6 +5,8 @@
 #[allow(dead_code)]
 mod composer;
 pub mod history;
+#[allow(dead_code, unused_imports)]
+mod dialog;
 mod key;
 mod look;
 mod theme;

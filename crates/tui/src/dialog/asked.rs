@@ -1,0 +1,301 @@
+//! One question in view: which page of it, what can be chosen there, and what a choice leads to.
+
+use std::path::Path;
+
+use zdx_protocol::display::approval::{
+    Answer, Part, Question, View, choice, preset_question, question, scope_question, wider_question,
+    yolo_question,
+};
+use zdx_protocol::display::text::wrap;
+use zdx_protocol::display::{diff, trust};
+use zdx_protocol::{
+    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, RequestId, TrustRequest,
+};
+
+use super::Answered;
+
+#[derive(Clone, Debug)]
+pub(super) enum Asked {
+    Approval(Box<ApprovalRequest>),
+    Trust(Box<TrustRequest>),
+    /// The way into yolo that a person took himself.
+    Yolo,
+}
+
+/// Where in a question somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    First,
+    Scope,
+    Wider,
+    Preset,
+    Yolo,
+    /// A no, and the message with it is being typed.
+    Word,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    Answer(Answer),
+    Trust,
+    NotNow,
+    Leave,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) key: char,
+    /// For where there is no room.
+    pub(super) short: String,
+    pub(super) long: String,
+    pub(super) act: Act,
+}
+
+/// What a choice leads to.
+pub(super) enum Step {
+    To(Page),
+    Answer(Answered),
+    /// Taken back: nothing is sent.
+    Close,
+    Stay,
+}
+
+/// What is known beside the question itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scene<'a> {
+    pub(super) home: Option<&'a Path>,
+    pub(super) root: Option<&'a Path>,
+    pub(super) approval: Option<Approval>,
+}
+
+impl<'a> Scene<'a> {
+    fn view(self, columns: usize) -> View<'a> {
+        View { columns, lines: diff::WHOLE, home: self.home, root: self.root, scrolls: true }
+    }
+}
+
+/// Rows of a question, cleaned and no wider than asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Text {
+    pub(super) rows: Vec<(Part, String)>,
+}
+
+impl Act {
+    /// Lets something happen: only after it was read.
+    pub(super) fn allows(self) -> bool {
+        match self {
+            Self::Trust => true,
+            Self::NotNow | Self::Leave => false,
+            Self::Answer(answer) => match answer {
+                Answer::AllowOnce
+                | Answer::Always
+                | Answer::Wider
+                | Answer::AllEdits
+                | Answer::Session
+                | Answer::Project => true,
+                Answer::Preset
+                | Answer::Switch(_)
+                | Answer::Back
+                | Answer::Deny
+                | Answer::DenyWithWord
+                | Answer::Whole => false,
+            },
+        }
+    }
+
+    /// Where the focus begins.
+    fn is_safe(self) -> bool {
+        matches!(self, Self::NotNow | Self::Answer(Answer::Deny | Answer::Back))
+    }
+}
+
+impl Asked {
+    pub(super) fn request(&self) -> Option<RequestId> {
+        match self {
+            Self::Approval(request) => Some(request.request),
+            Self::Trust(request) => Some(request.request),
+            Self::Yolo => None,
+        }
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Approval(_) => "approval",
+            Self::Trust(_) => "trust",
+            Self::Yolo => "preset",
+        }
+    }
+
+    /// Nothing of it may be allowed before its end was in sight.
+    pub(super) fn must_be_read(&self) -> bool {
+        match self {
+            Self::Approval(request) => request.danger == Danger::Confirm,
+            Self::Trust(_) => true,
+            Self::Yolo => false,
+        }
+    }
+
+    pub(super) fn is_dangerous(&self) -> bool {
+        match self {
+            Self::Approval(request) => request.danger == Danger::Confirm,
+            Self::Yolo => true,
+            Self::Trust(_) => false,
+        }
+    }
+
+    /// What Esc does on the first page.
+    pub(super) fn way_out(&self) -> &'static str {
+        match self {
+            Self::Approval(request) => match &request.action {
+                Action::Command { origin: Origin::User, .. } => "Esc: do not run it",
+                _ => "Esc: no, and stop the turn",
+            },
+            Self::Trust(_) => "Esc: not now",
+            Self::Yolo => "Esc: leave it as it is",
+        }
+    }
+
+    pub(super) fn escape(&self) -> Step {
+        match self {
+            Self::Approval(_) => Step::Answer(Answered::Interrupt),
+            Self::Trust(request) => Step::Answer(Answered::Trust { request: request.request, trust: false }),
+            Self::Yolo => Step::Close,
+        }
+    }
+
+    fn asked(&self, page: Page, view: View<'_>, scene: Scene<'_>) -> Option<Question> {
+        match (self, page) {
+            (Self::Yolo, _) | (_, Page::Yolo) => Some(yolo_question(scene.approval, view)),
+            (Self::Approval(request), Page::First | Page::Word) => Some(question(request, view)),
+            (Self::Approval(request), Page::Scope) => scope_question(request, view),
+            (Self::Approval(request), Page::Wider) => wider_question(request, view),
+            (Self::Approval(request), Page::Preset) => Some(preset_question(request, view)),
+            (Self::Trust(_), _) => None,
+        }
+    }
+
+    pub(super) fn text(&self, page: Page, columns: usize, scene: Scene<'_>) -> Text {
+        if let Self::Trust(request) = self {
+            return trust_text(request, columns, scene.home);
+        }
+        let Some(asked) = self.asked(page, scene.view(columns), scene) else { return Text::default() };
+        // The choices say what they allow; on the page where one is confirmed it stands in full. The presets are choices too.
+        let left_out = match (self, page) {
+            (Self::Yolo, _) | (_, Page::Scope | Page::Wider | Page::Yolo) => None,
+            (_, Page::First | Page::Word) => Some(Part::Grant),
+            (_, Page::Preset) => Some(Part::Text),
+        };
+        let kept = asked.lines.into_iter().filter(|line| Some(line.part) != left_out);
+        Text { rows: kept.map(|line| (line.part, line.text)).collect() }
+    }
+
+    pub(super) fn choices(&self, page: Page, scene: Scene<'_>) -> Vec<Choice> {
+        const WIDE: usize = 200;
+        if let Self::Trust(_) = self {
+            return trust_choices();
+        }
+        // Without lines of a preview: only the keys are wanted.
+        let view = View { lines: 0, ..scene.view(WIDE) };
+        let keys = self.asked(page, view, scene).map(|asked| asked.keys).unwrap_or_default();
+        let long = |answer: Answer, short: &str| match (self, page) {
+            (
+                Self::Approval(request),
+                Page::First | Page::Scope | Page::Wider | Page::Preset | Page::Word,
+            ) => choice(request, answer),
+            (Self::Approval(_), Page::Yolo) | (Self::Yolo | Self::Trust(_), _) => match answer {
+                Answer::Switch(_) => "yes, yolo from now on".to_owned(),
+                _ => format!("no, {short}"),
+            },
+        };
+        keys.into_iter()
+            .filter(|key| key.answer != Answer::Whole)
+            .map(|key| Choice {
+                key: key.key,
+                short: key.label.to_owned(),
+                long: long(key.answer, key.label),
+                act: Act::Answer(key.answer),
+            })
+            .collect()
+    }
+
+    pub(super) fn chosen(&self, page: Page, act: Act) -> Step {
+        match (self, act) {
+            (Self::Trust(request), Act::Trust) => trusted(request, true),
+            (Self::Trust(request), Act::NotNow) => trusted(request, false),
+            (_, Act::Leave) => Step::Answer(Answered::Leave),
+            (Self::Approval(request), Act::Answer(answer)) => answered(request.request, page, answer),
+            (Self::Yolo, Act::Answer(Answer::Switch(preset))) => Step::Answer(Answered::SetApproval(preset)),
+            (Self::Yolo, Act::Answer(_)) => Step::Close,
+            (Self::Trust(_), Act::Answer(_)) | (Self::Approval(_) | Self::Yolo, Act::Trust | Act::NotNow) => {
+                Step::Stay
+            }
+        }
+    }
+}
+
+fn trusted(request: &TrustRequest, trust: bool) -> Step {
+    Step::Answer(Answered::Trust { request: request.request, trust })
+}
+
+fn answered(request: RequestId, page: Page, answer: Answer) -> Step {
+    let always =
+        |scope| Decision::AllowAlways { scope, wider: page == Page::Wider || answer == Answer::AllEdits };
+    let decision = match answer {
+        Answer::AllowOnce => Decision::AllowOnce,
+        Answer::AllEdits | Answer::Session => always(GrantScope::Session),
+        Answer::Project => always(GrantScope::Project),
+        Answer::Deny => Decision::Deny { word: None },
+        Answer::Always => return Step::To(Page::Scope),
+        Answer::Wider => return Step::To(Page::Wider),
+        Answer::Preset => return Step::To(Page::Preset),
+        Answer::DenyWithWord => return Step::To(Page::Word),
+        Answer::Switch(Approval::Yolo) if page != Page::Yolo => return Step::To(Page::Yolo),
+        Answer::Switch(preset) => return Step::Answer(Answered::SetApproval(preset)),
+        Answer::Back => return Step::To(before(page)),
+        Answer::Whole => return Step::Stay,
+    };
+    Step::Answer(Answered::Decision { request, decision })
+}
+
+/// Where the way back leads.
+pub(super) fn before(page: Page) -> Page {
+    match page {
+        Page::Yolo => Page::Preset,
+        Page::First | Page::Scope | Page::Wider | Page::Preset | Page::Word => Page::First,
+    }
+}
+
+/// The choice that does least, if somebody presses Enter without looking.
+pub(super) fn safe(choices: &[Choice]) -> usize {
+    choices.iter().position(|choice| choice.act.is_safe()).unwrap_or_default()
+}
+
+fn trust_text(request: &TrustRequest, columns: usize, home: Option<&Path>) -> Text {
+    const INDENT: usize = 2;
+    let state = &request.state;
+    let mut rows: Vec<(Part, String)> = Vec::new();
+    rows.extend(wrap(&trust::title(state, home), columns).into_iter().map(|row| (Part::Title, row)));
+    for want in trust::listed(&state.wants).lines() {
+        let pieces = wrap(want.trim_start(), columns.saturating_sub(2 * INDENT));
+        for (at, piece) in pieces.into_iter().enumerate() {
+            let indent = if at == 0 { INDENT } else { 2 * INDENT };
+            rows.push((Part::Text, format!("{:indent$}{piece}", "")));
+        }
+    }
+    rows.extend(wrap(trust::UNTIL_THEN, columns).into_iter().map(|row| (Part::Note, row)));
+    Text { rows }
+}
+
+fn trust_choices() -> Vec<Choice> {
+    let choice = |key, short: &str, long: &str, act| Choice {
+        key,
+        short: short.to_owned(),
+        long: long.to_owned(),
+        act,
+    };
+    vec![
+        choice('t', "trust", "trust these files as they are", Act::Trust),
+        choice('n', "not now", "not now", Act::NotNow),
+        choice('q', "leave", "leave zdx", Act::Leave),
+    ]
+}

@@ -1,0 +1,360 @@
+//! Questions to the person, as a modal at the bottom of the live region: approvals, trust, the way into yolo; and a list to
+//! pick from. What a question says is `zdx_protocol::display`'s business. Nothing typed before a question could be read
+//! answers it, nor does a paste.
+
+mod asked;
+mod field;
+mod picker;
+mod sheet;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use zdx_protocol::display::approval::Answer;
+use zdx_protocol::{Approval, ApprovalRequest, Decision, Event, RequestId, TrustRequest};
+
+use crate::key::{Key, KeyCode};
+use crate::look::{Drawn, Look};
+use asked::{Act, Asked, Choice, Page, Scene, Step};
+use field::Field;
+use sheet::Sheet;
+
+pub(crate) use picker::{Item, Picked, Picker};
+
+/// How long a question stands on the screen before a key can mean it.
+const ARMED_AFTER: Duration = Duration::from_millis(200);
+/// Somebody who was typing when it came up goes on for a while; so long must he pause.
+const PAUSE: Duration = Duration::from_millis(400);
+/// But nobody is kept waiting for longer.
+const ARMED_AT_LAST: Duration = Duration::from_secs(2);
+
+/// What a person said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    Decision {
+        request: RequestId,
+        decision: Decision,
+    },
+    Trust {
+        request: RequestId,
+        trust: bool,
+    },
+    SetApproval(Approval),
+    /// No, and the turn is to stop.
+    Interrupt,
+    /// Zdx is to end.
+    Leave,
+}
+
+/// Says why a key did nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hint {
+    TooSoon,
+    ReadFirst,
+}
+
+/// The questions that wait, the first one in view. A new one never takes the place of that one.
+#[derive(Debug, Default)]
+pub(crate) struct Dialogs {
+    home: Option<PathBuf>,
+    root: Option<PathBuf>,
+    approval: Option<Approval>,
+    waiting: VecDeque<Asked>,
+    /// How the first one stands; nothing as long as it was never shown.
+    front: Option<Front>,
+    /// Of those that came since nothing waited, how many are answered.
+    answered: usize,
+}
+
+/// The question in view.
+#[derive(Debug)]
+struct Front {
+    page: Page,
+    choices: Vec<Choice>,
+    focus: usize,
+    scroll: usize,
+    sheet: Option<Sheet>,
+    /// The last row was on the screen once.
+    read: bool,
+    word: Field,
+    hint: Option<Hint>,
+    first_drawn: Option<Instant>,
+    swallowed: Option<Instant>,
+}
+
+impl Front {
+    fn new(asked: &Asked, scene: Scene<'_>) -> Self {
+        let choices = asked.choices(Page::First, scene);
+        Self {
+            page: Page::First,
+            focus: asked::safe(&choices),
+            choices,
+            scroll: 0,
+            sheet: None,
+            read: false,
+            word: Field::default(),
+            hint: None,
+            first_drawn: None,
+            swallowed: None,
+        }
+    }
+
+    fn is_armed(&self, now: Instant) -> bool {
+        let Some(first) = self.first_drawn else { return false };
+        let stood = now.saturating_duration_since(first);
+        let paused = self.swallowed.is_none_or(|then| now.saturating_duration_since(then) >= PAUSE);
+        stood >= ARMED_AFTER && (paused || stood >= ARMED_AT_LAST)
+    }
+
+    fn turn_to(&mut self, page: Page, asked: &Asked, scene: Scene<'_>) {
+        self.page = page;
+        self.choices = asked.choices(page, scene);
+        self.focus = asked::safe(&self.choices);
+        (self.scroll, self.sheet) = (0, None);
+    }
+}
+
+impl Dialogs {
+    pub(crate) fn new(home: Option<PathBuf>) -> Self {
+        Self { home, ..Self::default() }
+    }
+
+    /// Takes from the engine's events what concerns questions; all others are passed over.
+    pub(crate) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::SessionStarted(info) => {
+                self.root = Some(info.root.clone());
+                self.approval = Some(info.approval);
+            }
+            Event::ApprovalChanged { approval } => self.approval = Some(*approval),
+            Event::ApprovalRequested(request) => self.approval(request.clone()),
+            Event::ApprovalWithdrawn { request, .. } | Event::ApprovalResolved { request, .. } => {
+                self.withdrawn(*request);
+            }
+            Event::TrustRequested(request) => self.trust(request.clone()),
+            Event::TrustResolved { request, .. } => {
+                self.remove(|asked| matches!(asked, Asked::Trust(trust) if trust.request == *request));
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn approval(&mut self, request: ApprovalRequest) {
+        self.waiting.push_back(Asked::Approval(Box::new(request)));
+    }
+
+    /// It stands no longer.
+    pub(crate) fn withdrawn(&mut self, request: RequestId) {
+        self.remove(|asked| matches!(asked, Asked::Approval(_)) && asked.request() == Some(request));
+    }
+
+    pub(crate) fn trust(&mut self, request: TrustRequest) {
+        self.waiting.push_back(Asked::Trust(Box::new(request)));
+    }
+
+    /// Before the preset becomes yolo. Asked once, however often it is wanted.
+    pub(crate) fn confirm_yolo(&mut self) {
+        if !self.waiting.iter().any(|asked| matches!(asked, Asked::Yolo)) {
+            self.waiting.push_back(Asked::Yolo);
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// A message is being typed, so the caret is here.
+    pub(crate) fn is_typing(&self) -> bool {
+        self.front.as_ref().is_some_and(|front| front.page == Page::Word)
+    }
+
+    /// Something else was drawn in its place: it has to be read anew.
+    pub(crate) fn covered(&mut self) {
+        if let Some(front) = &mut self.front {
+            (front.first_drawn, front.swallowed) = (None, None);
+        }
+    }
+
+    /// What was drawn last is on the screen.
+    pub(crate) fn drawn(&mut self, now: Instant) {
+        if let Some(front) = &mut self.front
+            && let Some(sheet) = &front.sheet
+        {
+            front.first_drawn.get_or_insert(now);
+            front.read |= sheet.ended;
+        }
+    }
+
+    /// A paste never answers: it is the message that is being typed, or nothing.
+    pub(crate) fn paste(&mut self, text: &str) {
+        if let Some(front) = self.front.as_mut().filter(|front| front.page == Page::Word) {
+            front.word.insert(text);
+        }
+    }
+
+    /// Every key is for the question as long as one is open, also one that means nothing to it.
+    pub(crate) fn key(&mut self, key: Key, now: Instant) -> Option<Answered> {
+        let asked = self.waiting.front()?;
+        if key == Key::ctrl('c') {
+            let step = match asked {
+                Asked::Trust(_) => Step::Answer(Answered::Leave),
+                Asked::Approval(_) | Asked::Yolo => asked.escape(),
+            };
+            return self.take(step);
+        }
+        let Some(front) = self.front.as_mut().filter(|front| front.is_armed(now)) else {
+            if let Some(front) = &mut self.front {
+                (front.swallowed, front.hint) = (Some(now), Some(Hint::TooSoon));
+            }
+            return None;
+        };
+        front.hint = None;
+        let step = front.step(key, asked);
+        self.take(step)
+    }
+
+    fn take(&mut self, step: Step) -> Option<Answered> {
+        let answer = match step {
+            Step::Stay => return None,
+            Step::To(page) => {
+                let scene =
+                    Scene { home: self.home.as_deref(), root: self.root.as_deref(), approval: self.approval };
+                if let (Some(front), Some(asked)) = (&mut self.front, self.waiting.front()) {
+                    front.turn_to(page, asked, scene);
+                }
+                return None;
+            }
+            Step::Close => None,
+            Step::Answer(answer) => Some(answer),
+        };
+        match (&answer, self.waiting.front()) {
+            // The engine withdraws it and judges anew. Until then it stands, and is put as if for the first time.
+            (Some(Answered::SetApproval(_)), Some(Asked::Approval(_))) => self.front = None,
+            // The turn is over, with all that it asked.
+            (Some(Answered::Interrupt), _) => self.remove(|asked| matches!(asked, Asked::Approval(_))),
+            _ => {
+                self.waiting.pop_front();
+                self.next();
+            }
+        }
+        answer
+    }
+
+    fn remove(&mut self, gone: impl Fn(&Asked) -> bool) {
+        let in_view = self.waiting.front().is_some_and(&gone);
+        let before = self.waiting.len();
+        self.waiting.retain(|asked| !gone(asked));
+        // What goes from behind the one in view makes the queue shorter; it was not answered.
+        if in_view && self.waiting.len() < before {
+            self.next();
+        }
+    }
+
+    /// Another one is in view: no key that was meant for the last may answer it.
+    fn next(&mut self) {
+        self.front = None;
+        self.answered = if self.waiting.is_empty() { 0 } else { self.answered + 1 };
+    }
+
+    pub(crate) fn draw(&mut self, look: Look<'_>, most_rows: usize) -> Drawn {
+        let scene = Scene { home: self.home.as_deref(), root: self.root.as_deref(), approval: self.approval };
+        let Some(asked) = self.waiting.front() else { return Drawn::default() };
+        let front = self.front.get_or_insert_with(|| Front::new(asked, scene));
+        let sheet = match front.sheet.take().filter(|sheet| sheet.fits(look)) {
+            Some(sheet) => sheet,
+            None => Sheet::new(asked, front.page, look, scene),
+        };
+        let number = match (self.answered + 1, self.answered + self.waiting.len()) {
+            (1, 1) => String::new(),
+            (number, of) => format!(" {number} of {of}"),
+        };
+        let (sheet, drawn) = sheet.draw(asked, front, &number, look, most_rows);
+        front.scroll = sheet.scroll;
+        front.sheet = Some(sheet);
+        drawn
+    }
+}
+
+impl Front {
+    fn step(&mut self, key: Key, asked: &Asked) -> Step {
+        if key.ctrl || key.alt {
+            if self.page == Page::Word {
+                self.word.key(key);
+            }
+            return Step::Stay;
+        }
+        if self.page == Page::Word {
+            return self.type_word(key, asked);
+        }
+        let page = self.sheet.as_ref().map_or(1, |sheet| sheet.window.saturating_sub(1).max(1));
+        let last = self.choices.len().saturating_sub(1);
+        match key.code {
+            // At the ends of the choices the arrows move what is read.
+            KeyCode::Up if self.focus == 0 => self.scroll = self.scroll.saturating_sub(1),
+            KeyCode::Up => self.focus -= 1,
+            KeyCode::Down if self.focus >= last => self.scroll += 1,
+            KeyCode::Down => self.focus += 1,
+            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(page),
+            KeyCode::PageDown | KeyCode::Char(' ') => self.scroll += page,
+            KeyCode::Home => self.scroll = 0,
+            KeyCode::End => self.scroll = usize::MAX / 2,
+            KeyCode::Esc if self.page != Page::First => return Step::To(asked::before(self.page)),
+            KeyCode::Esc => return asked.escape(),
+            KeyCode::Enter => return self.choose(self.focus, asked),
+            // The key for presets everywhere else.
+            KeyCode::Tab if key.shift => return self.choose_act(Act::Answer(Answer::Preset), asked),
+            KeyCode::Char(c) => {
+                let pressed = c.to_ascii_lowercase();
+                if let Some(at) = self.choices.iter().position(|choice| choice.key == pressed) {
+                    return self.choose(at, asked);
+                }
+            }
+            KeyCode::Tab
+            | KeyCode::Backspace
+            | KeyCode::Delete
+            | KeyCode::Left
+            | KeyCode::Right
+            | KeyCode::Insert
+            | KeyCode::F(_) => {}
+        }
+        Step::Stay
+    }
+
+    fn choose_act(&mut self, act: Act, asked: &Asked) -> Step {
+        match self.choices.iter().position(|choice| choice.act == act) {
+            Some(at) => self.choose(at, asked),
+            None => Step::Stay,
+        }
+    }
+
+    fn choose(&mut self, at: usize, asked: &Asked) -> Step {
+        let Some(choice) = self.choices.get(at) else { return Step::Stay };
+        self.focus = at;
+        if choice.act.allows() && asked.must_be_read() && !self.read {
+            self.hint = Some(Hint::ReadFirst);
+            return Step::Stay;
+        }
+        asked.chosen(self.page, choice.act)
+    }
+
+    fn type_word(&mut self, key: Key, asked: &Asked) -> Step {
+        match (key.code, asked) {
+            (KeyCode::Esc, _) => {
+                self.word.clear();
+                Step::To(Page::First)
+            }
+            (KeyCode::Enter, Asked::Approval(request)) => {
+                let word = Some(self.word.text().trim().to_owned()).filter(|word| !word.is_empty());
+                let decision = Decision::Deny { word };
+                Step::Answer(Answered::Decision { request: request.request, decision })
+            }
+            _ => {
+                self.word.key(key);
+                Step::Stay
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! A question laid out in rows: what is asked on top, what it is about scrolled below, what can be answered at the bottom
+//! and always in sight. Nothing is cut: what does not fit is counted, and can be scrolled to.
+
+use ratatui_core::style::{Modifier, Style};
+use ratatui_core::text::{Line, Span};
+use zdx_protocol::display::approval::Part;
+use zdx_protocol::display::diff::LineKind;
+use zdx_protocol::display::format::count;
+use zdx_protocol::display::text::{truncate_width, width, wrap};
+
+use super::asked::{Asked, Choice, Page, Scene};
+use super::{Front, Hint};
+use crate::look::{Drawn, Look};
+use crate::theme::{Depth, Theme};
+
+/// With fewer rows left for what is asked about, the choices share rows.
+const ROOMY: usize = 4;
+/// What is said about a question stays in sight where so much of it does too.
+const PINNED: usize = 6;
+
+/// The rows of a page at one width.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    made_for: (u16, Depth, bool),
+    title: Vec<Line<'static>>,
+    /// The command, the change: what is to be judged.
+    about: Vec<Line<'static>>,
+    /// Why it is asked, by which rule.
+    facts: Vec<Line<'static>>,
+    /// As it was last drawn: how many rows scroll, from where, and whether the last one was among them.
+    pub(super) window: usize,
+    pub(super) scroll: usize,
+    pub(super) ended: bool,
+}
+
+/// How the rows are shared out.
+struct Layout {
+    head: bool,
+    compact: bool,
+    hint: bool,
+    /// Rows that scroll.
+    window: usize,
+    /// The facts stand below them.
+    pinned: bool,
+}
+
+impl Sheet {
+    pub(super) fn new(asked: &Asked, page: Page, look: Look<'_>, scene: Scene<'_>) -> Self {
+        let text = asked.text(page, usize::from(look.width), scene);
+        let mut sheet = Self {
+            made_for: (look.width, look.theme.depth, look.theme.light),
+            title: Vec::new(),
+            about: Vec::new(),
+            facts: Vec::new(),
+            window: 0,
+            scroll: 0,
+            ended: false,
+        };
+        for (part, row) in text.rows {
+            let row = truncate_width(&row, usize::from(look.width));
+            let line = Line::styled(row, style(part, asked.is_dangerous(), look.theme));
+            match part {
+                Part::Title => sheet.title.push(line),
+                Part::Effect | Part::Why | Part::Rule | Part::Grant => sheet.facts.push(line),
+                // What is noted about a command stands right behind it.
+                Part::Command | Part::Diff(_) | Part::Text | Part::Note if sheet.facts.is_empty() => {
+                    sheet.about.push(line);
+                }
+                Part::Command | Part::Diff(_) | Part::Text | Part::Note => sheet.facts.push(line),
+            }
+        }
+        sheet
+    }
+
+    pub(super) fn fits(&self, look: Look<'_>) -> bool {
+        self.made_for == (look.width, look.theme.depth, look.theme.light)
+    }
+
+    pub(super) fn draw(
+        mut self,
+        asked: &Asked,
+        front: &Front,
+        number: &str,
+        look: Look<'_>,
+        most: usize,
+    ) -> (Self, Drawn) {
+        let long = choice_rows(front, look);
+        let layout = self.layout(front, long.len(), flow_rows(front, look).len(), most);
+        let mut lines = Vec::new();
+        if layout.head {
+            lines.push(head(asked, number, look));
+        }
+        lines.extend(self.title.iter().cloned());
+        self.scrolled(front, &layout, asked.must_be_read(), look, &mut lines);
+        let mut cursor = None;
+        if front.page == Page::Word {
+            let asks = "what should the model know?";
+            lines.push(Line::styled(truncate_width(asks, usize::from(look.width)), look.theme.strong));
+            let (line, column) = front.word.draw("> ", look);
+            cursor = Some((column, u16::try_from(lines.len()).unwrap_or(u16::MAX)));
+            lines.push(line);
+        } else {
+            lines.extend(if layout.compact { flow_rows(front, look) } else { long });
+        }
+        if layout.hint {
+            lines.push(hint(asked, front, look));
+        }
+        // On a screen of very few rows the choices are what must be in sight.
+        let over = lines.len().saturating_sub(most.max(1));
+        lines.drain(..over);
+        let over = u16::try_from(over).unwrap_or(u16::MAX);
+        let cursor = cursor.map(|(column, row)| (column, row.saturating_sub(over)));
+        self.ended &= over == 0;
+        (self, Drawn { lines, cursor })
+    }
+
+    fn layout(&self, front: &Front, long: usize, short: usize, most: usize) -> Layout {
+        let (long, short) = if front.page == Page::Word { (2, 2) } else { (long, short) };
+        let whole = self.about.len() + self.facts.len();
+        let room = |head: bool, choices: usize, hint: bool| {
+            most.saturating_sub(usize::from(head) + self.title.len() + choices + usize::from(hint))
+        };
+        for (head, compact, hint, least) in [
+            (true, false, true, ROOMY),
+            (true, true, true, ROOMY),
+            (false, true, true, 2),
+            (false, true, false, 1),
+        ] {
+            let room = room(head, if compact { short } else { long }, hint);
+            if whole <= room {
+                return Layout { head, compact, hint, window: whole, pinned: false };
+            }
+            // One row says how much there is.
+            let pinned = room > self.facts.len() + PINNED;
+            let window = room.saturating_sub(1 + if pinned { self.facts.len() } else { 0 });
+            if window >= least {
+                return Layout { head, compact, hint, window, pinned };
+            }
+        }
+        Layout { head: false, compact: true, hint: false, window: 1, pinned: false }
+    }
+
+    /// The rows that scroll, how many do not show, and what is pinned below.
+    fn scrolled(
+        &mut self,
+        front: &Front,
+        layout: &Layout,
+        must_be_read: bool,
+        look: Look<'_>,
+        lines: &mut Vec<Line<'static>>,
+    ) {
+        let below: &[Line<'static>] = if layout.pinned { &[] } else { &self.facts };
+        let all = self.about.len() + below.len();
+        self.window = layout.window.min(all);
+        self.scroll = front.scroll.min(all - self.window);
+        let end = self.scroll + self.window;
+        lines.extend(self.about.iter().chain(below).skip(self.scroll).take(self.window).cloned());
+        self.ended = end == all;
+        if self.window < all {
+            let style = if self.ended { look.theme.dim } else { look.theme.warning };
+            let text = mark(self.scroll, end, all, must_be_read && !front.read);
+            lines.push(Line::styled(truncate_width(&text, usize::from(look.width)), style));
+        }
+        if layout.pinned {
+            lines.extend(self.facts.iter().cloned());
+        }
+    }
+}
+
+/// How much there is above and below.
+fn mark(start: usize, end: usize, all: usize, must_be_read: bool) -> String {
+    match (all - end, start) {
+        (0, above) => format!("… {} above · PgUp", count(above, "line")),
+        (below, 0) if must_be_read => {
+            format!("… {} below · PgDn: read it to the end first", count(below, "more line"))
+        }
+        (below, 0) => format!("… {} below · PgDn", count(below, "more line")),
+        (below, above) => format!("… {} below, {above} above · PgDn PgUp", count(below, "more line")),
+    }
+}
+
+fn style(part: Part, dangerous: bool, theme: &Theme) -> Style {
+    match part {
+        Part::Title if dangerous => theme.error,
+        Part::Title => theme.strong,
+        Part::Command => theme.code,
+        Part::Diff(LineKind::Add) => theme.added,
+        Part::Diff(LineKind::Remove) => theme.removed,
+        Part::Diff(LineKind::Context) | Part::Text | Part::Effect | Part::Why | Part::Grant => theme.text,
+        Part::Diff(LineKind::Hunk | LineKind::Note | LineKind::LeftOut) | Part::Rule | Part::Note => {
+            theme.dim
+        }
+    }
+}
+
+/// `── approval 1 of 3 ─────`.
+fn head(asked: &Asked, number: &str, look: Look<'_>) -> Line<'static> {
+    let text = format!("── {}{number} ", asked.kind());
+    let rest = usize::from(look.width).saturating_sub(width(&text));
+    let text = truncate_width(&format!("{text}{}", "─".repeat(rest)), usize::from(look.width));
+    Line::styled(text, if asked.is_dangerous() { look.theme.warning } else { look.theme.accent })
+}
+
+/// A row for each choice, or more where it does not fit.
+fn choice_rows(front: &Front, look: Look<'_>) -> Vec<Line<'static>> {
+    const LABEL: usize = 5;
+    let mut rows = Vec::new();
+    for (at, choice) in front.choices.iter().enumerate() {
+        let focused = at == front.focus;
+        let columns = usize::from(look.width).saturating_sub(LABEL).max(1);
+        for (number, piece) in wrap(&choice.long, columns).into_iter().enumerate() {
+            let key = match (number, focused) {
+                (0, true) => format!("› {}  ", choice.key),
+                (0, false) => format!("  {}  ", choice.key),
+                (_, _) => " ".repeat(LABEL),
+            };
+            rows.push(Line::from(vec![
+                Span::styled(key, look.theme.accent),
+                Span::styled(piece, if focused { chosen(look.theme) } else { look.theme.text }),
+            ]));
+        }
+    }
+    rows
+}
+
+fn chosen(theme: &Theme) -> Style {
+    theme.accent.add_modifier(Modifier::BOLD)
+}
+
+/// The same on as few rows as it takes: `y once  n deny`.
+fn flow_rows(front: &Front, look: Look<'_>) -> Vec<Line<'static>> {
+    let mut rows: Vec<(usize, Vec<Span<'static>>)> = Vec::new();
+    for (at, choice) in front.choices.iter().enumerate() {
+        let Choice { key, short, .. } = choice;
+        let focused = at == front.focus;
+        let text = if focused { format!("›{key} {short}") } else { format!(" {key} {short}") };
+        let text = truncate_width(&text, usize::from(look.width));
+        let columns = width(&text);
+        let span = Span::styled(text, if focused { chosen(look.theme) } else { look.theme.text });
+        match rows.last_mut() {
+            Some((used, row)) if *used + 1 + columns <= usize::from(look.width) => {
+                *used += 1 + columns;
+                row.extend([Span::raw(" "), span]);
+            }
+            _ => rows.push((columns, vec![span])),
+        }
+    }
+    rows.into_iter().map(|(_, row)| Line::from(row)).collect()
+}
+
+/// What else can be done, or why the last key did nothing.
+fn hint(asked: &Asked, front: &Front, look: Look<'_>) -> Line<'static> {
+    let columns = usize::from(look.width);
+    let said = match front.hint {
+        Some(Hint::TooSoon) => Some("typed too soon to be an answer: press it again"),
+        Some(Hint::ReadFirst) => Some("its end was not shown yet: PgDn reads on"),
+        None => None,
+    };
+    if let Some(said) = said {
+        return Line::styled(truncate_width(said, columns), look.theme.warning);
+    }
+    let parts: &[&str] = match front.page {
+        Page::Word => &["Esc: back", "Enter sends it"],
+        Page::First => &[asked.way_out(), "Enter takes ›", "or press a key"],
+        Page::Scope | Page::Wider | Page::Preset | Page::Yolo => {
+            &["Esc: back", "Enter takes ›", "or press a key"]
+        }
+    };
+    // The way out is what must not be missing.
+    let mut text = String::new();
+    for part in parts {
+        let longer = if text.is_empty() { (*part).to_owned() } else { format!("{part} · {text}") };
+        if width(&longer) <= columns {
+            text = longer;
+        }
+    }
+    Line::styled(truncate_width(&text, columns), look.theme.dim)
+}
