@@ -6,14 +6,13 @@ mod intent;
 mod tests;
 
 use serde_json::{Map, Value, json};
+use zdx_protocol::display::demo::HOW;
 use zdx_protocol::{Arguments, Message, Part, Role, ToolCall, ToolOutput};
 
 use crate::{ModelEvent, ModelRequest, StopReason};
 use intent::Intent;
 
 const WHO: &str = "I am the demo built into zdx: a small fixed program, not a language model.";
-const HOW: &str = "For real answers start a local server (vLLM, llama.cpp, Ollama, LM Studio) or set a key such as \
-                   ANTHROPIC_API_KEY, and run zdx again.";
 
 /// What the demo says or does next.
 enum Move {

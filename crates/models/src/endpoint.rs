@@ -11,7 +11,7 @@ use crate::ModelError;
 use crate::wire::{Auth, Target, Wire};
 
 /// The built-in model's provider name; reserved.
-pub const DEMO: &str = "demo";
+pub const DEMO: &str = zdx_protocol::display::demo::NAME;
 
 /// A key. Its `Debug` says nothing, so that it cannot leak into a log by accident.
 #[derive(Clone, PartialEq, Eq)]

@@ -5,10 +5,13 @@
 #[allow(dead_code)]
 mod composer;
 pub mod history;
+mod bindings;
 #[allow(dead_code, unused_imports)]
 mod dialog;
 mod key;
 mod look;
+#[allow(dead_code)]
+mod status;
 mod theme;
 #[allow(dead_code)]
 mod write;

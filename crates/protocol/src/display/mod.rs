@@ -3,6 +3,7 @@
 
 pub mod approval;
 pub mod context;
+pub mod demo;
 mod details;
 pub mod history;
 pub mod labels;

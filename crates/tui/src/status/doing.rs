@@ -1,0 +1,118 @@
+//! What a turn is at, folded from its events and put into words.
+
+use std::time::Instant;
+
+use zdx_protocol::display::text::one_line;
+use zdx_protocol::{CallKind, CallOrigin, Event, Location, Preview, TurnState, Usage};
+
+#[derive(Debug)]
+pub(super) struct Doing {
+    since: Instant,
+    state: TurnState,
+    /// The answer streams.
+    writing: bool,
+    retrying: Option<(u32, u32)>,
+    /// Calls that run, by id.
+    calls: Vec<(String, String)>,
+    pub(super) usage: Usage,
+}
+
+const LABEL: usize = 48;
+const SHORT_LABEL: usize = 20;
+
+impl Doing {
+    fn new(state: TurnState, since: Instant) -> Self {
+        Self { since, state, writing: false, retrying: None, calls: Vec::new(), usage: Usage::default() }
+    }
+
+    /// A turn, or a command of the user's, begins with its first state; both end idle.
+    pub(super) fn apply(doing: &mut Option<Self>, event: &Event, now: Instant) {
+        match event {
+            Event::TurnStarted { .. } => *doing = Some(Self::new(TurnState::Planning, now)),
+            Event::StateChanged { state: TurnState::Idle } => *doing = None,
+            Event::StateChanged { state: TurnState::Done | TurnState::Error } => {}
+            Event::StateChanged { state } => {
+                let doing = doing.get_or_insert_with(|| Self::new(*state, now));
+                (doing.state, doing.writing, doing.retrying) = (*state, false, None);
+            }
+            event => {
+                if let Some(doing) = doing {
+                    doing.fold(event);
+                }
+            }
+        }
+    }
+
+    fn fold(&mut self, event: &Event) {
+        match event {
+            Event::AssistantDelta { .. } | Event::ToolAnnounced { .. } => {
+                (self.writing, self.retrying) = (true, None);
+            }
+            Event::ReasoningDelta { .. } => (self.writing, self.retrying) = (false, None),
+            Event::ToolStarted { id, name, origin, kind, locations, preview }
+                if *origin != CallOrigin::Subagent =>
+            {
+                self.calls.push((id.clone(), label(name, *kind, locations, preview)));
+            }
+            Event::ToolFinished { id, .. } => self.calls.retain(|(running, _)| running != id),
+            Event::UsageReported(usage) => self.usage.add(*usage),
+            Event::Retrying { attempt, of, .. } => self.retrying = Some((*attempt, *of)),
+            _ => {}
+        }
+    }
+
+    /// With the seconds it takes, in ever fewer words.
+    pub(super) fn words(&self, now: Instant) -> [String; 3] {
+        let seconds = now.saturating_duration_since(self.since).as_secs();
+        let elapsed = match seconds {
+            0..60 => format!("{seconds}s"),
+            60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+            _ => format!("{}h {:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        };
+        let what = self.what();
+        let short = one_line(&what, SHORT_LABEL);
+        [what, short, self.word().to_owned()].map(|words| format!("{words} {elapsed}"))
+    }
+
+    fn what(&self) -> String {
+        match (&self.retrying, self.calls.as_slice()) {
+            (Some((attempt, of)), _) => format!("retrying, {attempt} of {of}"),
+            (None, []) => self.word().to_owned(),
+            (None, [(_, label)]) => label.clone(),
+            (None, calls) => format!("running {} calls", calls.len()),
+        }
+    }
+
+    /// One word.
+    pub(super) fn word(&self) -> &'static str {
+        if self.retrying.is_some() {
+            return "retrying";
+        }
+        match self.state {
+            _ if !self.calls.is_empty() => "running",
+            TurnState::ModelGenerating | TurnState::Planning if self.writing => "writing",
+            TurnState::ModelGenerating | TurnState::Planning => "thinking",
+            TurnState::AwaitingPermission => "waiting",
+            TurnState::ToolRunning | TurnState::Idle | TurnState::Done | TurnState::Error => "working",
+        }
+    }
+}
+
+/// `running cargo test`, `reading main.rs`.
+fn label(name: &str, kind: CallKind, locations: &[Location], preview: &Preview) -> String {
+    let file = match locations {
+        [only] => only.path.file_name().map(|name| name.to_string_lossy().into_owned()),
+        _ => None,
+    };
+    let (verb, what) = match (kind, preview) {
+        (_, Preview::Command { command }) => ("running", command.clone()),
+        (CallKind::Read, _) => ("reading", file.unwrap_or_else(|| "files".to_owned())),
+        (CallKind::Edit, _) => ("changing", file.unwrap_or_else(|| "files".to_owned())),
+        (CallKind::Delete, _) => ("deleting", file.unwrap_or_else(|| "files".to_owned())),
+        (CallKind::Move, _) => ("moving", file.unwrap_or_else(|| "files".to_owned())),
+        (CallKind::Search, _) => ("searching", file.unwrap_or_default()),
+        (CallKind::Fetch, _) => ("fetching", String::new()),
+        (CallKind::Execute | CallKind::Think | CallKind::Other, _) => ("running", name.to_owned()),
+    };
+    one_line(&format!("{verb} {what}"), LABEL)
+}

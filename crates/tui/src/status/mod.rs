@@ -1,0 +1,266 @@
+//! What is going on, in one row below the composer; the welcome, the terminal's title and the list of warnings.
+//! Folds events; holds no clock, and changes with time once a second at most.
+
+mod doing;
+mod row;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use ratatui_core::text::{Line, Span};
+use zdx_protocol::display::format::{self, count, tokens};
+use zdx_protocol::display::sessions::short_id;
+use zdx_protocol::display::text::{hang, one_line, truncate_width, width};
+use zdx_protocol::display::{demo, visible_line};
+use zdx_protocol::{Approval, Event, NoticeLevel, Reply, RequestId, SessionInfo};
+
+use crate::look::Look;
+use doing::Doing;
+use row::{Piece, What, fitted};
+
+/// From here on the context is told to be nearly full.
+const NEARLY_FULL: u64 = 80;
+/// Older ones are forgotten.
+const KEPT_WARNINGS: usize = 200;
+
+#[derive(Debug, Default)]
+pub(crate) struct Status {
+    home: Option<PathBuf>,
+    session: Option<SessionInfo>,
+    branch: Option<String>,
+    /// How full the context is, in percent.
+    context: Option<u64>,
+    doing: Option<Doing>,
+    /// Questions that nobody answered yet.
+    open: Vec<RequestId>,
+    queued: usize,
+    warnings: Vec<String>,
+}
+
+impl Status {
+    pub(crate) fn new(home: Option<PathBuf>) -> Self {
+        Self { home, ..Self::default() }
+    }
+
+    pub(crate) fn apply(&mut self, event: &Event, now: Instant) {
+        match event {
+            Event::SessionStarted(info) => {
+                // A session that works for this one has its own.
+                if info.task.is_none() {
+                    self.session = Some(info.clone());
+                    (self.context, self.doing) = (None, None);
+                    self.open.clear();
+                }
+            }
+            Event::ModelChanged { model } => self.in_session(|info| info.model.clone_from(model)),
+            Event::AgentChanged { agent } => self.in_session(|info| info.agent.clone_from(agent)),
+            Event::ApprovalChanged { approval } => self.in_session(|info| info.approval = *approval),
+            Event::ContextUsage(usage) => self.context = Some(usage.percent),
+            Event::Reply { answer: Reply::GitBranch(branch), .. } => self.branch.clone_from(branch),
+            Event::Reply { answer: Reply::Context(usage), .. } => self.context = Some(usage.percent),
+            Event::Notice { level: NoticeLevel::Warning, message } => self.warn(message),
+            Event::ApprovalRequested(request) => self.open.push(request.request),
+            Event::TrustRequested(request) => self.open.push(request.request),
+            Event::ApprovalWithdrawn { request, .. }
+            | Event::ApprovalResolved { request, .. }
+            | Event::TrustResolved { request, .. } => self.open.retain(|open| open != request),
+            Event::TurnFinished(_) => self.doing = None,
+            _ => {}
+        }
+        Doing::apply(&mut self.doing, event, now);
+    }
+
+    fn in_session(&mut self, change: impl FnOnce(&mut SessionInfo)) {
+        if let Some(info) = &mut self.session {
+            change(info);
+        }
+    }
+
+    fn warn(&mut self, message: &str) {
+        if self.warnings.len() == KEPT_WARNINGS {
+            self.warnings.remove(0);
+        }
+        self.warnings.push(message.to_owned());
+    }
+
+    /// How many messages wait for the turn to end.
+    pub(crate) fn queued(&mut self, count: usize) {
+        self.queued = count;
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.doing.is_some()
+    }
+
+    pub(crate) fn approval(&self) -> Option<Approval> {
+        self.session.as_ref().map(|info| info.approval)
+    }
+
+    /// A second that passes changes the row. Nothing ticks while it is the person who is waited for.
+    pub(crate) fn needs_tick(&self) -> bool {
+        self.doing.is_some() && self.open.is_empty()
+    }
+
+    pub(crate) fn has_warnings(&self) -> bool {
+        !self.warnings.is_empty()
+    }
+
+    /// The warnings of this run, the last one first.
+    pub(crate) fn warning_lines(&self, look: Look<'_>) -> Vec<Line<'static>> {
+        let columns = usize::from(look.width);
+        let mut lines = vec![Line::styled(
+            truncate_width(&count(self.warnings.len(), "warning"), columns),
+            look.theme.strong,
+        )];
+        for warning in self.warnings.iter().rev() {
+            let text = format!("⚠ {}", visible_line(warning));
+            let rows = hang(&text, columns).into_iter();
+            lines.extend(rows.map(|row| Line::styled(row, look.theme.warning)));
+        }
+        lines
+    }
+
+    pub(crate) fn row(&self, look: Look<'_>, now: Instant) -> Line<'static> {
+        let theme = look.theme;
+        let mut pieces = Vec::new();
+        let mut push = |what, right, style, forms: Vec<String>| {
+            pieces.push(Piece { what, forms, style, right });
+        };
+        match self.state(now) {
+            Some(forms) => {
+                let style = if self.open.is_empty() { theme.text } else { theme.warning };
+                push(What::State, false, style, forms.into());
+            }
+            None => push(What::Hints, false, theme.dim, hints()),
+        }
+        if let Some(doing) = &self.doing
+            && doing.usage.input_tokens + doing.usage.output_tokens > 0
+        {
+            let (input, output) = (tokens(doing.usage.input_tokens), tokens(doing.usage.output_tokens));
+            let forms = vec![format!("{input} in, {output} out"), format!("{output} out"), String::new()];
+            push(What::Tokens, false, theme.dim, forms);
+        }
+        if self.queued > 0 {
+            let forms = vec![format!("{} queued", self.queued), format!("+{}", self.queued), String::new()];
+            push(What::Queue, false, theme.accent, forms);
+        }
+        if !self.warnings.is_empty() {
+            let count = self.warnings.len();
+            push(
+                What::Warnings,
+                true,
+                theme.warning,
+                vec![format!("⚠ {count} · F2"), format!("⚠ {count}"), String::new()],
+            );
+        }
+        if let Some(info) = &self.session {
+            push(What::Model, true, theme.dim, models(&info.model));
+            push(What::Agent, true, theme.dim, vec![one_line(&info.agent, 24), String::new()]);
+            let preset = info.approval.name().to_owned();
+            let style = if info.approval == Approval::Yolo { theme.warning } else { theme.dim };
+            push(What::Preset, true, style, vec![preset, String::new()]);
+            if let Some(branch) = &self.branch {
+                push(
+                    What::Branch,
+                    true,
+                    theme.dim,
+                    vec![one_line(branch, 32), one_line(branch, 12), String::new()],
+                );
+            }
+            match info.saved {
+                true => push(What::Saved, true, theme.dim, vec!["saved".to_owned(), String::new()]),
+                false => push(
+                    What::Saved,
+                    true,
+                    theme.warning,
+                    vec!["not saved".to_owned(), "not saved".to_owned(), String::new()],
+                ),
+            }
+        }
+        if let Some(percent) = self.context {
+            let plain = format!("ctx {percent} %");
+            let (style, forms) = match percent >= NEARLY_FULL {
+                true => (
+                    theme.warning,
+                    vec![format!("{plain}, nearly full: /compact"), format!("{plain} full!"), String::new()],
+                ),
+                false => (theme.dim, vec![plain.clone(), plain, String::new()]),
+            };
+            push(What::Context, true, style, forms);
+        }
+        fitted(pieces, look)
+    }
+
+    /// What is going on, in ever fewer words; nothing when nothing is.
+    fn state(&self, now: Instant) -> Option<[String; 3]> {
+        if !self.open.is_empty() {
+            return Some([
+                "waiting for you".to_owned(),
+                "waiting for you".to_owned(),
+                "your turn".to_owned(),
+            ]);
+        }
+        if self.session.is_none() {
+            return Some(["starting", "starting", "starting"].map(str::to_owned));
+        }
+        self.doing.as_ref().map(|doing| doing.words(now))
+    }
+
+    /// Who answers, where and how freely; and how to get help.
+    pub(crate) fn welcome(&self, look: Look<'_>) -> Vec<Line<'static>> {
+        let name = format!("zdx {}", env!("CARGO_PKG_VERSION"));
+        let Some(info) = &self.session else { return vec![Line::styled(name, look.theme.strong)] };
+        let resumed = match info.resumed {
+            true => format!(" · session {} resumed", short_id(&info.session)),
+            false => String::new(),
+        };
+        let about = format!(
+            " · {} · {} · agent {} · approval {}{resumed}",
+            visible_line(&info.model),
+            format::path(&info.root, self.home.as_deref()),
+            visible_line(&info.agent),
+            info.approval.name(),
+        );
+        let columns = usize::from(look.width);
+        let mut lines = Vec::new();
+        if width(&name) + width(&about) <= columns {
+            let spans = vec![Span::styled(name, look.theme.strong), Span::styled(about, look.theme.text)];
+            lines.push(Line::from(spans));
+        } else {
+            let rows = hang(&format!("{name}{about}"), columns).into_iter();
+            lines.extend(rows.map(|row| Line::styled(row, look.theme.text)));
+        }
+        let help = if info.model == demo::NAME {
+            format!("this is the built-in demo, not a language model. {} · /help", demo::HOW)
+        } else {
+            "/help: commands and keys · Ctrl-C interrupts · Ctrl-D leaves".to_owned()
+        };
+        lines.extend(hang(&help, columns).into_iter().map(|row| Line::styled(row, look.theme.dim)));
+        lines
+    }
+
+    /// `zdx · folder · state`, for the terminal's title.
+    pub(crate) fn title(&self) -> String {
+        let folder = self.session.as_ref().and_then(|info| info.root.file_name());
+        let folder = folder.map(|name| format!(" · {}", one_line(&name.to_string_lossy(), 40)));
+        let state = match (&self.doing, self.open.is_empty()) {
+            (_, false) => "waiting for you",
+            (Some(doing), true) => doing.word(),
+            (None, true) => "idle",
+        };
+        format!("zdx{} · {state}", folder.unwrap_or_default())
+    }
+}
+
+fn hints() -> Vec<String> {
+    ["/help · @file · !cmd · Shift-Tab preset", "/help · @file · !cmd", "/help", ""].map(str::to_owned).into()
+}
+
+/// `lab/qwen3-coder`, `qwen3-coder`, as much of it as can be read.
+fn models(model: &str) -> Vec<String> {
+    let clean = visible_line(model);
+    let short = clean.rsplit('/').next().unwrap_or_default();
+    vec![truncate_width(&clean, 48), truncate_width(short, 16), truncate_width(short, 8), String::new()]
+}

@@ -1,0 +1,118 @@
+//! A row of parts that gives way: what matters least gets shorter first, then goes.
+
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
+use zdx_protocol::display::text::{truncate_width, width};
+
+use crate::look::Look;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    State,
+    Hints,
+    Tokens,
+    Queue,
+    Warnings,
+    Model,
+    Agent,
+    Preset,
+    Branch,
+    Saved,
+    Context,
+}
+
+/// Who gives way, in this order; each time to its next shorter form.
+const STEPS: [What; 24] = [
+    What::Saved,
+    What::Hints,
+    What::Branch,
+    What::Tokens,
+    What::Agent,
+    What::Branch,
+    What::Hints,
+    What::State,
+    What::Model,
+    What::Tokens,
+    What::Queue,
+    What::Context,
+    What::Warnings,
+    What::Hints,
+    What::Model,
+    What::State,
+    What::Saved,
+    What::Queue,
+    What::Warnings,
+    What::Model,
+    What::Preset,
+    What::Context,
+    What::State,
+    What::Model,
+];
+
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub(super) what: What,
+    /// The longest first; an empty one is not shown.
+    pub(super) forms: Vec<String>,
+    pub(super) style: Style,
+    pub(super) right: bool,
+}
+
+impl Piece {
+    fn text(&self) -> &str {
+        self.forms.first().map_or("", String::as_str)
+    }
+}
+
+const GAP: usize = 2;
+/// Below this the parts stand closer.
+const NARROW: u16 = 60;
+
+pub(super) fn fitted(mut pieces: Vec<Piece>, look: Look<'_>) -> Line<'static> {
+    let columns = usize::from(look.width);
+    let between = if look.width < NARROW { "  " } else { " · " };
+    for step in STEPS {
+        if needed(&pieces, between) <= columns {
+            break;
+        }
+        if let Some(piece) = pieces.iter_mut().find(|piece| piece.what == step)
+            && !piece.forms.is_empty()
+        {
+            piece.forms.remove(0);
+        }
+    }
+    let (right, left): (Vec<Piece>, Vec<Piece>) = pieces.into_iter().partition(|piece| piece.right);
+    let (mut spans, used) = side(&left, between, look, columns);
+    let (right, needs) = side(&right, between, look, columns.saturating_sub(used + usize::from(used > 0)));
+    spans.push(Span::raw(" ".repeat(columns.saturating_sub(used + needs))));
+    spans.extend(right);
+    Line::from(spans)
+}
+
+fn needed(pieces: &[Piece], between: &str) -> usize {
+    let side = |right: bool| {
+        let shown = pieces.iter().filter(|piece| piece.right == right && !piece.text().is_empty());
+        let widths: Vec<usize> = shown.map(|piece| width(piece.text())).collect();
+        widths.iter().sum::<usize>() + widths.len().saturating_sub(1) * width(between)
+    };
+    match (side(false), side(true)) {
+        (left, 0) => left,
+        (0, right) => right,
+        (left, right) => left + GAP + right,
+    }
+}
+
+/// At most so many columns: what even the shortest forms do not fit into is cut.
+fn side(pieces: &[Piece], between: &str, look: Look<'_>, columns: usize) -> (Vec<Span<'static>>, usize) {
+    let (mut spans, mut used) = (Vec::new(), 0);
+    for piece in pieces.iter().filter(|piece| !piece.text().is_empty()) {
+        let gap = if spans.is_empty() { "" } else { between };
+        let text = truncate_width(piece.text(), columns.saturating_sub(used + width(gap)));
+        if text.is_empty() {
+            break;
+        }
+        used += width(gap) + width(&text);
+        spans.extend([Span::styled(gap.to_owned(), look.theme.dim), Span::styled(text, piece.style)]);
+    }
+    (spans, used)
+}
