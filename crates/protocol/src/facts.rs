@@ -54,6 +54,7 @@ pub struct ToolFacts {
     /// How to get at the rest of a result that was cut to fit the context.
     pub when_cut: &'static str,
     pub label: Label,
+    pub title: Title,
 }
 
 /// An argument, and what else models call it. Only names that can mean nothing else: `timeout`, for one, is
@@ -103,6 +104,30 @@ pub struct Label {
 impl Label {
     const PLAIN: Self =
         Self { call: |_| None, whole: false, outcome: |_| None, summary: |_, _, _| Vec::new() };
+}
+
+/// How a call is told to a person, in a line: a verb, what it is about, how it ended.
+pub struct Title {
+    pub verb: Verb,
+    /// What it is about; where nothing is said, the plain fields.
+    pub subject: fn(&Given<'_>) -> Option<String>,
+    /// How it ended well; where nothing is said, as the label's outcome says.
+    pub ended: fn(&Value) -> Option<String>,
+    /// Several in a row are told as one: what they are counted in.
+    pub folds: Option<&'static str>,
+}
+
+/// `Running`, `Ran`, and `Run` of what was not done.
+pub struct Verb {
+    pub doing: &'static str,
+    pub done: &'static str,
+    pub plain: &'static str,
+}
+
+impl Title {
+    const fn of(doing: &'static str, done: &'static str, plain: &'static str) -> Self {
+        Self { verb: Verb { doing, done, plain }, subject: |_| None, ended: |_| None, folds: None }
+    }
 }
 
 /// How to get at the rest where nothing better is known.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Argument, Given, Label, PermissionKey, ToolFacts, Touches};
+use super::{Argument, Given, Label, PermissionKey, Title, ToolFacts, Touches};
 use crate::code::Level;
 use crate::tool::CallKind;
 use crate::typeset::text::truncate_width;
@@ -24,6 +24,7 @@ pub static BASH: ToolFacts = ToolFacts {
     touches: Touches::Runs("command"),
     when_cut: "; run it again with less output (head, tail, grep), or into a file that you read in parts",
     label: Label { call, whole: true, outcome, ..Label::PLAIN },
+    title: Title { subject, ended, ..Title::of("Running", "Ran", "Run") },
 };
 
 fn call(given: &Given<'_>) -> Option<String> {
@@ -38,4 +39,17 @@ fn outcome(data: &Value) -> Option<String> {
     let code = data.get("exit_code")?.as_i64()?;
     let background = data.get("background").and_then(Value::as_bool) == Some(true);
     Some(format!("exit={code}{}", if background { " background=true" } else { "" }))
+}
+
+fn subject(given: &Given<'_>) -> Option<String> {
+    Some(truncate_width(&visible_line(given.text("command")?.trim()), COMMAND_COLUMNS))
+}
+
+fn ended(data: &Value) -> Option<String> {
+    if data.get("timed_out").and_then(Value::as_bool) == Some(true) {
+        return Some("timed out".to_owned());
+    }
+    let code = data.get("exit_code")?.as_i64()?;
+    let background = data.get("background").and_then(Value::as_bool) == Some(true);
+    Some(format!("exit {code}{}", if background { ", still running behind" } else { "" }))
 }

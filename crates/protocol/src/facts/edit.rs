@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Argument, Given, LESS, Label, PATH, ToolFacts, Touches, words, write};
+use super::{Argument, Given, LESS, Label, PATH, Title, ToolFacts, Touches, words, write};
 use crate::tool::CallKind;
 use crate::typeset::diff::{self, Bounds, Line};
 use crate::typeset::format::count;
@@ -22,6 +22,7 @@ pub static EDIT: ToolFacts = ToolFacts {
     touches: Touches::Changes("path"),
     when_cut: LESS,
     label: Label { call: words::path, whole: false, outcome, summary },
+    title: Title { subject: words::place, ended: words::changed, ..Title::of("Editing", "Edited", "Edit") },
 };
 
 fn outcome(data: &Value) -> Option<String> {

@@ -1,6 +1,6 @@
 //! `glob`.
 
-use super::{HIDDEN, LESS, LIMIT, Label, PATH, PATTERN, PermissionKey, ToolFacts, Touches, words};
+use super::{HIDDEN, LESS, LIMIT, Label, PATH, PATTERN, PermissionKey, Title, ToolFacts, Touches, words};
 use crate::code::Level;
 use crate::tool::CallKind;
 
@@ -14,4 +14,9 @@ pub static GLOB: ToolFacts = ToolFacts {
     touches: Touches::Nothing,
     when_cut: LESS,
     label: Label { outcome: |data| words::found(data, "path", "paths"), ..Label::PLAIN },
+    title: Title {
+        subject: words::sought,
+        folds: Some("pattern"),
+        ..Title::of("Searching", "Searched", "Search")
+    },
 };

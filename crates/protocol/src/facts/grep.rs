@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Argument, HIDDEN, LESS, LIMIT, Label, PATH, PATTERN, PermissionKey, ToolFacts, Touches, words};
+use super::{
+    Argument, HIDDEN, LESS, LIMIT, Label, PATH, PATTERN, PermissionKey, Title, ToolFacts, Touches, words,
+};
 use crate::code::Level;
 use crate::tool::CallKind;
 use crate::typeset::format::count;
@@ -26,6 +28,11 @@ pub static GREP: ToolFacts = ToolFacts {
     touches: Touches::Nothing,
     when_cut: LESS,
     label: Label { outcome, ..Label::PLAIN },
+    title: Title {
+        subject: words::sought,
+        folds: Some("pattern"),
+        ..Title::of("Searching", "Searched", "Search")
+    },
 };
 
 fn outcome(data: &Value) -> Option<String> {

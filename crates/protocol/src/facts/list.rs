@@ -1,6 +1,6 @@
 //! `list`.
 
-use super::{Argument, HIDDEN, LESS, Label, PATH, PermissionKey, ToolFacts, Touches, words};
+use super::{Argument, HIDDEN, LESS, Label, PATH, PermissionKey, Title, ToolFacts, Touches, words};
 use crate::code::Level;
 use crate::tool::CallKind;
 
@@ -14,4 +14,5 @@ pub static LIST: ToolFacts = ToolFacts {
     touches: Touches::Nothing,
     when_cut: LESS,
     label: Label { outcome: |data| words::found(data, "entry", "entries"), ..Label::PLAIN },
+    title: Title { subject: words::folder, folds: Some("folder"), ..Title::of("Listing", "Listed", "List") },
 };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Argument, Given, LESS, Label, PermissionKey, ToolFacts, Touches};
+use super::{Argument, Given, LESS, Label, PermissionKey, Title, ToolFacts, Touches};
 use crate::code::Level;
 use crate::tool::CallKind;
 use crate::typeset::diff::{self, Bounds, Line, LineKind};
@@ -20,6 +20,7 @@ pub static PATCH: ToolFacts = ToolFacts {
     touches: Touches::Patches("patch"),
     when_cut: LESS,
     label: Label { outcome, summary, ..Label::PLAIN },
+    title: Title { subject, ended, ..Title::of("Patching", "Patched", "Patch") },
 };
 
 fn outcome(data: &Value) -> Option<String> {
@@ -52,4 +53,23 @@ fn summary(given: &Given<'_>, _: &Value, bounds: Bounds) -> Vec<Line> {
         out.push(diff::more(lines.len() - shown));
     }
     out
+}
+
+/// `src/a.rs and 2 more`, as far as the patch names its files.
+fn subject(given: &Given<'_>) -> Option<String> {
+    let patch = given.text("patch")?;
+    let heads = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/", "+++ "];
+    let named = |line: &'_ str| heads.iter().find_map(|head| line.strip_prefix(head)).map(visible_line);
+    let mut names = patch.lines().filter_map(named).filter(|name| name != "/dev/null");
+    let first = names.next()?;
+    match names.count() {
+        0 => Some(first),
+        more => Some(format!("{first} and {more} more")),
+    }
+}
+
+fn ended(data: &Value) -> Option<String> {
+    let files = data.get("files")?.as_array()?;
+    let sum = |key: &str| files.iter().filter_map(|file| file.get(key)?.as_u64()).sum::<u64>();
+    Some(format!("{}, +{} −{}", count(files.len(), "file"), sum("additions"), sum("deletions")))
 }

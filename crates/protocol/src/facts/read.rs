@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Argument, Given, LIMIT, Label, PATH, PermissionKey, ToolFacts, Touches, words};
+use super::{Argument, Given, LIMIT, Label, PATH, PermissionKey, Title, ToolFacts, Touches, words};
 use crate::code::Level;
 use crate::tool::CallKind;
 use crate::typeset::format::size;
@@ -17,6 +17,7 @@ pub static READ: ToolFacts = ToolFacts {
     touches: Touches::Reads("path"),
     when_cut: "; read it with offset and limit",
     label: Label { call, outcome, ..Label::PLAIN },
+    title: Title { subject: words::place, folds: Some("file"), ..Title::of("Reading", "Read", "Read") },
 };
 
 fn call(given: &Given<'_>) -> Option<String> {

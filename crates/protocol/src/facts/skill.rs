@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Argument, LESS, Label, PermissionKey, ToolFacts, Touches};
+use super::{Argument, Given, LESS, Label, PermissionKey, Title, ToolFacts, Touches};
 use crate::code::Level;
 use crate::tool::CallKind;
+use crate::typeset::visible_line;
 
 pub static SKILL: ToolFacts = ToolFacts {
     name: "skill",
@@ -16,8 +17,17 @@ pub static SKILL: ToolFacts = ToolFacts {
     touches: Touches::Nothing,
     when_cut: LESS,
     label: Label { outcome, ..Label::PLAIN },
+    title: Title {
+        subject,
+        ended: |_| Some(String::new()),
+        ..Title::of("Loading skill", "Loaded skill", "Load skill")
+    },
 };
 
 fn outcome(data: &Value) -> Option<String> {
     data.get("name").and_then(Value::as_str).map(|name| format!("loaded {name}"))
+}
+
+fn subject(given: &Given<'_>) -> Option<String> {
+    given.text("name").map(|name| visible_line(&name))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Argument, Given, LESS, Label, PermissionKey, ToolFacts, Touches};
+use super::{Argument, Given, LESS, Label, PermissionKey, Title, ToolFacts, Touches};
 use crate::code::Level;
 use crate::tool::CallKind;
 use crate::typeset::diff::{self, Bounds, Line, LineKind};
@@ -10,6 +10,8 @@ use crate::typeset::text::one_line;
 
 const PERMISSION: PermissionKey =
     PermissionKey { others: &["todoread", "todowrite"], ..PermissionKey::plain("todo", Level::Allow) };
+
+const LIST: fn(&Given<'_>) -> Option<String> = |_| Some("the todo list".to_owned());
 
 const LABEL: Label = Label { outcome, summary, ..Label::PLAIN };
 
@@ -23,6 +25,7 @@ pub static TODOWRITE: ToolFacts = ToolFacts {
     touches: Touches::Nothing,
     when_cut: LESS,
     label: LABEL,
+    title: Title { subject: LIST, ..Title::of("Updating", "Updated", "Update") },
 };
 
 pub static TODOREAD: ToolFacts = ToolFacts {
@@ -35,6 +38,7 @@ pub static TODOREAD: ToolFacts = ToolFacts {
     touches: Touches::Nothing,
     when_cut: LESS,
     label: LABEL,
+    title: Title { subject: LIST, ..Title::of("Reading", "Read", "Read") },
 };
 
 fn outcome(data: &Value) -> Option<String> {

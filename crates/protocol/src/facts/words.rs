@@ -12,6 +12,33 @@ pub(super) fn path(given: &Given<'_>) -> Option<String> {
     given.text("path").map(|path| format!("path=\"{}\"", visible_line(&path)))
 }
 
+/// `src/main.rs`, and where in it.
+pub(super) fn place(given: &Given<'_>) -> Option<String> {
+    let path = visible_line(&given.text("path")?);
+    match given.get("offset").and_then(Value::as_u64) {
+        Some(line) if line > 1 => Some(format!("{path}:{line}")),
+        Some(_) | None => Some(path),
+    }
+}
+
+pub(super) fn folder(given: &Given<'_>) -> Option<String> {
+    Some(given.text("path").map_or(".".to_owned(), |path| visible_line(&path)))
+}
+
+/// `"foo" in src`.
+pub(super) fn sought(given: &Given<'_>) -> Option<String> {
+    let pattern = visible_line(&given.text("pattern")?);
+    let place = given.text("path").filter(|path| path != ".");
+    let place = place.map(|path| format!(" in {}", visible_line(&path))).unwrap_or_default();
+    Some(format!("\"{pattern}\"{place}"))
+}
+
+/// `+12 −3`.
+pub(super) fn changed(data: &Value) -> Option<String> {
+    let number = |key: &str| data.get(key)?.as_u64();
+    Some(format!("+{} −{}", number("additions")?, number("deletions")?))
+}
+
 /// `+12 -3`.
 pub(super) fn signs(data: &Value) -> Option<String> {
     let number = |key: &str| data.get(key)?.as_u64();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Argument, Given, LESS, Label, PATH, PermissionKey, ToolFacts, Touches, words};
+use super::{Argument, Given, LESS, Label, PATH, PermissionKey, Title, ToolFacts, Touches, words};
 use crate::change::Operation;
 use crate::code::Level;
 use crate::tool::CallKind;
@@ -25,6 +25,7 @@ pub static WRITE: ToolFacts = ToolFacts {
     touches: Touches::Changes("path"),
     when_cut: LESS,
     label: Label { call, whole: false, outcome, summary },
+    title: Title { subject: words::place, ended, ..Title::of("Writing", "Wrote", "Write") },
 };
 
 fn call(given: &Given<'_>) -> Option<String> {
@@ -55,4 +56,13 @@ fn summary(given: &Given<'_>, data: &Value, bounds: Bounds) -> Vec<Line> {
 
 fn is_created(data: &Value) -> bool {
     data.get("created").and_then(Value::as_bool) == Some(true)
+}
+
+fn ended(data: &Value) -> Option<String> {
+    let operation = data.get("operation").and_then(Value::as_str).and_then(Operation::find);
+    match words::changed(data) {
+        Some(signs) if is_created(data) => Some(format!("new, {signs}")),
+        Some(_) if operation == Some(Operation::Unchanged) => operation.map(|same| same.to_string()),
+        signs => signs,
+    }
 }
