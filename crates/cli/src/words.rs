@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use zdx_protocol::display::format::{self, tokens};
+use zdx_protocol::SessionInfo;
+use zdx_protocol::display::format;
 use zdx_protocol::display::sessions::short_id;
-use zdx_protocol::{Outcome, SessionInfo, TurnSummary};
+pub use zdx_protocol::display::turns::{cost, denials, failed};
 
 pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
     let session = match (info.saved, info.resumed) {
@@ -19,58 +20,4 @@ pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
         info.model,
         format::path(&info.root, home)
     )
-}
-
-pub fn denials(count: u32) -> String {
-    format!("{} denied", format::count(count as usize, "tool call"))
-}
-
-/// Why a turn failed, when nobody said it in more words.
-pub fn failed(outcome: Outcome) -> Option<&'static str> {
-    match outcome {
-        Outcome::Completed | Outcome::Interrupted => None,
-        Outcome::MaxSteps => Some("stopped at the step limit; ask to go on, or raise --max-steps"),
-        Outcome::RepeatedCalls => {
-            Some("stopped because the model kept repeating one call; rephrase, or try another model")
-        }
-        Outcome::CheckFailed => Some("the work does not pass its check"),
-        Outcome::Error => Some("the turn failed"),
-    }
-}
-
-/// What a turn took, if it is worth a line: time and tokens, those the cache served told apart.
-pub fn cost(summary: &TurnSummary) -> Option<String> {
-    let usage = summary.usage;
-    let time = format::duration(summary.duration_ms);
-    if usage.input_tokens == 0 && usage.output_tokens == 0 {
-        return (summary.duration_ms >= 1_000).then_some(time);
-    }
-    let cached = match usage.cache_read_tokens {
-        0 => String::new(),
-        cached => format!(" ({} cached)", tokens(cached)),
-    };
-    let (input, output) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
-    Some(format!("{time} · {input} in{cached} · {output} out"))
-}
-
-#[cfg(test)]
-mod tests {
-    use zdx_protocol::{Outcome, Usage};
-
-    use super::*;
-
-    #[test]
-    fn cost_tells_cached_tokens_apart() {
-        let mut summary = TurnSummary {
-            outcome: Outcome::Completed,
-            text: String::new(),
-            usage: Usage::default(),
-            denied: 0,
-            duration_ms: 1_234,
-        };
-        assert_eq!(cost(&summary).as_deref(), Some("1.2s"));
-        summary.usage =
-            Usage { input_tokens: 12_345, output_tokens: 20, cache_read_tokens: 999, ..Usage::default() };
-        assert_eq!(cost(&summary).as_deref(), Some("1.2s · 12.3k in (999 cached) · 20 out"));
-    }
 }

@@ -8,6 +8,7 @@ pub mod history;
 mod bindings;
 #[allow(dead_code, unused_imports)]
 mod dialog;
+mod conversation;
 mod key;
 mod look;
 #[allow(dead_code)]

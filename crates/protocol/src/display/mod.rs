@@ -11,6 +11,7 @@ pub mod listing;
 pub mod sessions;
 pub mod trust;
 pub mod titles;
+pub mod turns;
 
 pub use crate::typeset::{
     Colours, Sanitizer, diff, format, is_invisible, is_obeyed, json_safe, plain, sanitize, text, visible,

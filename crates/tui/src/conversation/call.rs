@@ -1,0 +1,164 @@
+//! One call from its request to its end, and what is kept of it: enough to be drawn and to be read in the pager.
+
+use std::time::{Duration, Instant};
+
+use zdx_protocol::CallOrigin;
+use zdx_protocol::NoticeLevel;
+use zdx_protocol::display::titles::{Ended, Title};
+
+use super::tail::Tail;
+
+/// Of what one call brought; the end of it is kept.
+const MOST_BYTES: usize = 200_000;
+/// Of the answers to questions in a task.
+const MOST_ANSWERS: usize = 50;
+
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) title: Title,
+    pub(super) origin: CallOrigin,
+    /// Its result is shown elsewhere: the list of todos, which is pinned.
+    pub(super) elsewhere: bool,
+    pub(super) stage: Stage,
+    pub(super) tail: Tail,
+    /// Questions about it that were answered: allowed or not, and in which words.
+    pub(super) answers: Vec<(bool, String)>,
+    /// Of an agent that works for it.
+    pub(super) task: Task,
+    /// What it proved, when it was a check.
+    pub(super) check: Option<(NoticeLevel, String)>,
+}
+
+#[derive(Debug)]
+pub(super) enum Stage {
+    Requested,
+    Asked,
+    Running { since: Instant },
+    Ended(Box<End>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct End {
+    pub(super) ended: Ended,
+    /// Unknown of what happened before a session was resumed.
+    pub(super) took: Option<Duration>,
+    pub(super) output: Kept,
+    pub(super) diff: Option<String>,
+}
+
+/// What an agent did for a task.
+#[derive(Debug, Default)]
+pub(super) struct Task {
+    pub(super) calls: usize,
+    pub(super) failed: usize,
+    /// The last call: its id and how it reads.
+    pub(super) last: Option<(String, String)>,
+}
+
+/// A text of which the beginning may be gone.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) text: String,
+    /// Of all that there was.
+    pub(super) lines: usize,
+    pub(super) cut: bool,
+}
+
+impl Kept {
+    pub(super) fn of(mut text: String) -> Self {
+        let lines = text.lines().count();
+        let cut = text.len() > MOST_BYTES;
+        if cut {
+            let at = text.ceil_char_boundary(text.len() - MOST_BYTES);
+            let at = text[at..].find('\n').map_or(at, |newline| at + newline + 1);
+            text = text[at..].to_owned();
+        }
+        text.shrink_to_fit();
+        Self { text, lines, cut }
+    }
+
+    /// Frees what it can.
+    pub(super) fn forget(&mut self) {
+        self.text = String::new();
+        self.cut = self.lines > 0;
+    }
+}
+
+impl Call {
+    pub(super) fn new(id: &str, title: Title, origin: CallOrigin) -> Self {
+        Self {
+            id: id.to_owned(),
+            title,
+            origin,
+            elsewhere: false,
+            stage: Stage::Requested,
+            tail: Tail::default(),
+            answers: Vec::new(),
+            task: Task::default(),
+            check: None,
+        }
+    }
+
+    pub(super) fn end(&self) -> Option<&End> {
+        match &self.stage {
+            Stage::Ended(end) => Some(end),
+            Stage::Requested | Stage::Asked | Stage::Running { .. } => None,
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.end().is_some()
+    }
+
+    pub(super) fn failed(&self) -> bool {
+        self.end().is_some_and(|end| !end.ended.well)
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Running { .. })
+    }
+
+    /// Neighbours like it are told in one line with it.
+    pub(super) fn folds(&self) -> Option<&'static str> {
+        self.title.folds.filter(|_| matches!(self.origin, CallOrigin::Model | CallOrigin::Remote))
+    }
+
+    /// A person ran it, or a program of ours; no model called it.
+    pub(super) fn is_typed(&self) -> bool {
+        matches!(self.origin, CallOrigin::User | CallOrigin::Command)
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        ended: Ended,
+        took: Option<Duration>,
+        output: String,
+        diff: Option<String>,
+    ) {
+        self.tail = Tail::default();
+        let diff = diff.map(|diff| Kept::of(diff).text).filter(|diff| !diff.is_empty());
+        self.stage = Stage::Ended(Box::new(End { ended, took, output: Kept::of(output), diff }));
+    }
+
+    pub(super) fn answer(&mut self, allowed: bool, words: String) {
+        if self.answers.len() < MOST_ANSWERS {
+            self.answers.push((allowed, words));
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let end =
+            self.end().map_or(0, |end| end.output.text.len() + end.diff.as_ref().map_or(0, String::len));
+        end + self.title.subject.len() + std::mem::size_of::<Self>()
+    }
+
+    pub(super) fn forget(&mut self) {
+        if let Stage::Ended(end) = &mut self.stage {
+            end.output.forget();
+            if end.diff.take().is_some() {
+                end.output.cut = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A call as rows: one line that says what it is and how it ended, and a little of what it brought below.
+
+use std::time::Instant;
+
+use ratatui_core::text::{Line, Span};
+use zdx_protocol::display::format::count;
+use zdx_protocol::display::text::{truncate_width, width};
+use zdx_protocol::display::titles::Ended;
+use zdx_protocol::{CallOrigin, NoticeLevel};
+
+use super::call::{Call, End, Kept, Stage};
+use super::rows::{INDENT, Manner, block, printed, row, seconds, span, ticking};
+use super::typography::diff;
+use crate::look::Look;
+use crate::write::wrap::{Margin, wrap_in};
+
+const BELOW: &str = "    ";
+/// Of a running command.
+const LIVE: usize = 3;
+/// With less room than this for what a call is about, its end goes first.
+const LEAST_SUBJECT: usize = 12;
+/// How a task's report begins.
+const REPORT: usize = 3;
+
+/// A call that is over.
+pub(super) fn rows(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+    let Some(end) = call.end() else { return Vec::new() };
+    if call.elsewhere && end.ended.well && !manner.whole {
+        return Vec::new();
+    }
+    let mut rows = answers(call, look, manner);
+    // Whoever said no knows what was not done.
+    let told = rows.len() == 1 && call.answers.len() == 1 && !call.answers[0].0 && end.ended.undone;
+    if !told {
+        rows.extend(head(call, end, look, manner));
+        if let Some(message) = &end.ended.message {
+            rows.extend(block(INDENT, message, (look.theme.dim, look.theme.dim), look, manner.message));
+        }
+    }
+    rows.extend(below(call, end, look, manner));
+    rows
+}
+
+fn answers(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+    let line = |(allowed, words): &(bool, String)| {
+        let (sign, style) = if *allowed { ("✓ ", look.theme.good) } else { ("✗ ", look.theme.error) };
+        match manner.one_row {
+            true => {
+                let room = usize::from(look.width).saturating_sub(width(sign));
+                vec![Line::from(vec![span(sign, style), span(truncate_width(words, room), look.theme.dim)])]
+            }
+            false => block(sign, words, (style, look.theme.dim), look, usize::MAX),
+        }
+    };
+    call.answers.iter().flat_map(line).collect()
+}
+
+fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+    let Ended { well, undone, words, .. } = &end.ended;
+    let mut ends = Vec::new();
+    // A moment is worth no word where nothing was run.
+    let took = end.took.map(|took| took.as_millis());
+    ends.extend(took.filter(|took| call.folds().is_none() && *took >= 100 || *took >= 1_000).map(seconds));
+    if call.task.calls > 0 {
+        ends.push(count(call.task.calls, "call"));
+    }
+    if call.task.failed > 0 {
+        ends.push(format!("{} failed", call.task.failed));
+    }
+    ends.push(words.clone());
+    if let Some((level, words)) = &call.check {
+        let words = words.split_once(": ").map_or(words.as_str(), |(what, _)| what);
+        let verb = match level {
+            NoticeLevel::Info => words.to_owned(),
+            NoticeLevel::Warning => words.to_owned(),
+        };
+        return line(look, manner, *well, (&capital(&verb), &call.title.subject), &ends);
+    }
+    let verb = if *undone { call.title.plain } else { call.title.done };
+    line(look, manner, *well, (verb, &call.title.subject), &ends)
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// `• Ran cargo test · 2.1 s · exit 0`: what it is about is cut before its end is.
+pub(super) fn line(
+    look: Look<'_>,
+    manner: &Manner,
+    well: bool,
+    (verb, subject): (&str, &str),
+    ends: &[String],
+) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    let (sign, of_sign) = if well { ("• ", theme.good) } else { ("✗ ", theme.error) };
+    let ends: String = ends.iter().filter(|end| !end.is_empty()).map(|end| format!(" · {end}")).collect();
+    let of_ends = if well { theme.dim } else { theme.error };
+    if !manner.one_row {
+        let spans =
+            vec![span(verb, theme.strong), span(format!(" {subject}"), theme.text), span(ends, of_ends)];
+        let margin = Margin { first: vec![span(sign, of_sign)], rest: vec![Span::raw(INDENT)] };
+        return wrap_in(Line::from(spans), look.width, &margin);
+    }
+    let columns = usize::from(look.width);
+    let room = columns.saturating_sub(width(sign) + width(verb) + 1);
+    let for_subject = room.saturating_sub(width(&ends)).max(LEAST_SUBJECT.min(room));
+    let subject = truncate_width(subject, for_subject);
+    let left = columns.saturating_sub(width(sign) + width(verb) + 1 + width(&subject));
+    let ends = truncate_width(&ends, left);
+    let verb = truncate_width(verb, columns.saturating_sub(width(sign)));
+    let gap = if room == 0 { "" } else { " " };
+    vec![Line::from(vec![
+        span(truncate_width(sign, columns), of_sign),
+        span(verb, theme.strong),
+        span(format!("{gap}{subject}"), theme.text),
+        span(ends, of_ends),
+    ])]
+}
+
+fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+    if let Some(text) = &end.diff {
+        let inner = Look { width: look.width.saturating_sub(INDENT.len() as u16).max(1), ..look };
+        let indented = |mut row: Line<'static>| {
+            row.spans.insert(0, Span::raw(INDENT));
+            row
+        };
+        return diff::draw(text, inner, manner.diff).into_iter().map(indented).collect();
+    }
+    if call.folds().is_some() && !manner.whole {
+        return Vec::new();
+    }
+    let most = match call.origin {
+        CallOrigin::User | CallOrigin::Command => manner.typed,
+        _ if call.title.done == call.title.plain && !manner.whole => REPORT,
+        CallOrigin::Model | CallOrigin::Remote | CallOrigin::Check | CallOrigin::Subagent => manner.output,
+    };
+    output(&end.output, look, manner, most)
+}
+
+/// The end of what was printed, below how much more there is.
+fn output(kept: &Kept, look: Look<'_>, manner: &Manner, most: usize) -> Vec<Line<'static>> {
+    let dim = look.theme.dim;
+    let lines: Vec<&str> = kept.text.trim_end().lines().collect();
+    // A note about a single line would take the room of that line.
+    let shown = if lines.len() > most.saturating_add(1) { most } else { lines.len() };
+    let blank_end = kept.text.lines().count() - lines.len();
+    let hidden = kept.lines.saturating_sub(shown + blank_end);
+    let mut rows = Vec::new();
+    if manner.whole && kept.cut {
+        let note = format!("({} of this are no longer kept in memory)", count(hidden, "line"));
+        rows.push(row(BELOW, &note, dim, look));
+    } else if hidden > 0 {
+        let note = format!("+{}{}", count(hidden, "line"), manner.rest);
+        rows.push(row(BELOW, &note, dim, look));
+    }
+    for line in &lines[lines.len() - shown..] {
+        match manner.whole {
+            true => rows.extend(block(BELOW, &printed(line), (dim, dim), look, usize::MAX)),
+            false => rows.push(row(BELOW, &printed(line), dim, look)),
+        }
+    }
+    rows
+}
+
+/// A call that is not over: what it does, since when, and the end of what it printed.
+pub(super) fn live(call: &Call, look: Look<'_>, manner: &Manner, now: Instant) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    let title = &call.title;
+    let checking = call.origin == CallOrigin::Check;
+    let verb = if checking { "Checking" } else { title.doing };
+    let (verb, state) = match &call.stage {
+        Stage::Ended(_) => return rows(call, look, manner),
+        Stage::Requested => (verb, "waiting".to_owned()),
+        Stage::Asked => (title.plain, "your answer is wanted".to_owned()),
+        Stage::Running { since } => (verb, ticking(*since, now)),
+    };
+    let mut ends = vec![state];
+    if call.task.calls > 0 {
+        ends.push(count(call.task.calls, "call"));
+    }
+    let mut rows = answers(call, look, manner);
+    rows.extend(line(look, manner, true, (verb, &title.subject), &ends));
+    if let Some((_, last)) = &call.task.last {
+        rows.push(row(BELOW, last, theme.dim, look));
+    }
+    rows.extend(call.tail.last(LIVE).map(|line| row(BELOW, &printed(line), theme.dim, look)));
+    rows
+}

@@ -1,0 +1,116 @@
+//! What the parts of a conversation look like. Pure: the same cell, width and moment give the same rows.
+
+use std::time::Instant;
+
+use ratatui_core::text::Line;
+use zdx_protocol::Todo;
+use zdx_protocol::display::format::count;
+
+use super::cell::{Cell, Known, NoteKind, Text, Thought};
+use super::rows::{Manner, block, row, seconds, span, ticking};
+use super::typography::markdown;
+use super::{calls, folds};
+use crate::look::Look;
+
+/// A thought that took less is not worth a row.
+const WORTH_TELLING_MS: u128 = 1_000;
+const FORGOTTEN: &str = "(what stood here is no longer kept in memory; the session has it)";
+
+/// A cell that is over, without the text of an answer: that comes as it streams.
+pub(super) fn cell(cell: &Cell, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    match cell {
+        Cell::Prompt(text) => block("› ", text, (theme.accent, theme.strong), look, manner.prompt),
+        Cell::Text(text) if manner.whole => {
+            let mut rows = markdown::render(&text.source, look);
+            rows.extend(mark(text, look));
+            rows
+        }
+        Cell::Text(text) => mark(text, look),
+        Cell::Thought(thought) => thought_rows(thought, look, manner),
+        Cell::Call(call) => calls::rows(call, look, manner),
+        Cell::Fold(items) => folds::rows(items, look, manner),
+        Cell::Todos(items) => items.iter().map(|item| todo(item, look)).collect(),
+        Cell::Note(kind, text) => note(*kind, text, look, manner),
+        Cell::Forgotten => vec![row("", FORGOTTEN, theme.dim, look)],
+    }
+}
+
+/// `— PLAN`, `— ANSWER · 12 s`: what the text above was.
+fn mark(text: &Text, look: Look<'_>) -> Vec<Line<'static>> {
+    let word = match text.known {
+        Known::Plan => "— PLAN",
+        Known::Answer => "— ANSWER",
+        Known::NotYet | Known::Neither => return Vec::new(),
+    };
+    let line = match &text.cost {
+        Some(cost) => format!("{word} · {cost}"),
+        None => word.to_owned(),
+    };
+    vec![row("", &line, look.theme.dim, look)]
+}
+
+fn thought_rows(thought: &Thought, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+    let dim = look.theme.dim;
+    let head = match thought.took.map(|took| took.as_millis()) {
+        Some(took) if took < WORTH_TELLING_MS && !manner.whole => return Vec::new(),
+        Some(took) => format!("thought for {}", seconds(took)),
+        None => "thought".to_owned(),
+    };
+    let mut rows = vec![row("", &format!("∴ {head}"), dim, look)];
+    if manner.whole {
+        rows.extend(block("  ", &thought.text, (dim, dim), look, usize::MAX));
+    }
+    rows
+}
+
+/// A thought that goes on: since when, and its end.
+pub(super) fn thinking(thought: &Thought, look: Look<'_>, now: Instant) -> Vec<Line<'static>> {
+    const LAST: usize = 3;
+    /// Enough for the last rows of any window.
+    const END: usize = 2_000;
+    let dim = look.theme.dim;
+    let since = thought.since.map(|since| format!(" {}", ticking(since, now))).unwrap_or_default();
+    let mut rows = vec![row("", &format!("∴ thinking{since}"), dim, look)];
+    let start = thought.text.ceil_char_boundary(thought.text.len().saturating_sub(END));
+    let tail = block("  ", thought.text[start..].trim_start(), (dim, dim), look, usize::MAX);
+    let skip = tail.len().saturating_sub(LAST);
+    rows.extend(tail.into_iter().skip(skip));
+    rows
+}
+
+pub(super) fn todo(item: &Todo, look: Look<'_>) -> Line<'static> {
+    let style = match item.status {
+        zdx_protocol::TodoStatus::Completed => look.theme.dim,
+        zdx_protocol::TodoStatus::InProgress => look.theme.strong,
+        zdx_protocol::TodoStatus::Pending => look.theme.text,
+    };
+    row("", &item.to_string(), style, look)
+}
+
+fn note(kind: NoteKind, text: &str, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    match kind {
+        NoteKind::Said => block("", text, (theme.text, theme.text), look, usize::MAX),
+        NoteKind::Quiet => block("", text, (theme.dim, theme.dim), look, manner.message.saturating_mul(5)),
+        NoteKind::Warning => block("⚠ ", text, (theme.warning, theme.warning), look, usize::MAX),
+        NoteKind::Failed => {
+            let (message, details) = text.split_once('\n').unwrap_or((text, ""));
+            let mut rows = block("✗ ", message, (theme.error, theme.error), look, usize::MAX);
+            rows.extend(block("  ", details, (theme.dim, theme.dim), look, manner.message.saturating_mul(3)));
+            rows
+        }
+    }
+}
+
+/// The last so many rows, below how many more there are.
+pub(super) fn last_rows(mut rows: Vec<Line<'static>>, most: usize, look: Look<'_>) -> Vec<Line<'static>> {
+    if rows.len() <= most {
+        return rows;
+    }
+    let hidden = rows.len() - most.saturating_sub(1);
+    let mut shown = vec![Line::from(span(format!("… {} above", count(hidden, "row")), look.theme.dim))];
+    shown.truncate(most);
+    shown.extend(rows.drain(hidden.min(rows.len())..));
+    shown
+}

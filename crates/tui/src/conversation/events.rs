@@ -1,0 +1,438 @@
+//! The reducer: what each event does to the conversation.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use zdx_protocol::display::approval::grant_words;
+use zdx_protocol::display::titles::{self, Title};
+use zdx_protocol::display::{context, labels, plain, turns};
+use zdx_protocol::record::Shell;
+use zdx_protocol::{
+    CallOrigin, CheckResult, Checked, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus, ToolOutput,
+    TurnSummary, facts,
+};
+
+use super::Conversation;
+use super::call::{Call, Stage};
+use super::cell::{Cell, Item, Known, NoteKind, Text, Thought};
+use super::typography::markdown::Stream;
+
+/// Names of calls that are announced, and of tools in general.
+const NAME_COLUMNS: usize = 40;
+/// Of a thought.
+const MOST_THOUGHT: usize = 200_000;
+
+impl Conversation {
+    pub(crate) fn apply(&mut self, event: &Event, now: Instant) {
+        if let Event::Replayed { event } = event {
+            self.past = true;
+            self.tell(event, now);
+            return;
+        }
+        // What was told again is over, whatever its end was.
+        if std::mem::take(&mut self.past) {
+            self.close_turn(Known::Answer, None);
+        }
+        self.tell(event, now);
+    }
+
+    fn tell(&mut self, event: &Event, now: Instant) {
+        match event {
+            Event::SessionStarted(info) => self.root = Some(info.root.clone()),
+            Event::TurnStarted { prompt, .. } => self.turn_started(prompt),
+            Event::ReasoningDelta { text } => self.think(text, now),
+            Event::ReasoningFinal(reasoning) => self.thought_over(&reasoning.text, now),
+            Event::AssistantDelta { text } => self.write(text, now),
+            Event::AssistantFinal { text, partial, continues } => {
+                self.written(text, *partial, *continues, now);
+            }
+            Event::ToolAnnounced { id, name } => self.announce(id, name, now),
+            Event::ToolRequested { id, name, input, origin, parent, .. } => {
+                self.requested(id, name, input, *origin, parent.as_deref(), now);
+            }
+            Event::ApprovalRequested(request) => self.on_call(&request.id, |call| {
+                call.stage = Stage::Asked;
+            }),
+            Event::ApprovalWithdrawn { id, .. } => self.on_call(id, |call| {
+                if matches!(call.stage, Stage::Asked) {
+                    call.stage = Stage::Requested;
+                }
+            }),
+            Event::ApprovalResolved { id, decision, grant, by, .. } => self.on_call(id, |call| {
+                let what = match &call.task.last {
+                    Some((last, title)) if last == id => title.clone(),
+                    Some(_) | None => call.title.subject.clone(),
+                };
+                let (allowed, words) = titles::answered(decision, grant.as_deref(), by.as_deref(), &what);
+                call.answer(allowed, words);
+                if matches!(call.stage, Stage::Asked) {
+                    call.stage = Stage::Requested;
+                }
+            }),
+            Event::ToolStarted { id, .. } => {
+                self.retry = None;
+                self.on_call(id, |call| {
+                    if call.id == *id || !call.is_running() {
+                        call.stage = Stage::Running { since: now };
+                    }
+                });
+            }
+            Event::ToolProgress { id, chunk } => self.on_call(id, |call| {
+                // What an agent's commands print is that agent's to read.
+                if call.id == *id {
+                    call.tail.push(chunk);
+                }
+            }),
+            Event::ToolFinished { id, name, result, diff, duration_ms, .. } => {
+                self.finished(id, name, result, diff.as_deref(), *duration_ms);
+            }
+            Event::TodosChanged { items, draft } => self.todos_changed(items, *draft),
+            Event::ShellFinished { text, shell } => self.ran(text, shell),
+            Event::Checked(checked) => self.checked(checked),
+            Event::Retrying { attempt, of, delay_ms, reason, continues } => {
+                let wait = *delay_ms as f64 / 1000.0;
+                let what = if *continues { "going on where it stopped, " } else { "" };
+                self.announced.clear();
+                self.retry = Some(format!("{reason}; {what}retry {attempt} of {of} in {wait:.1} s"));
+            }
+            Event::Error { kind, message, details, .. } => {
+                self.told = true;
+                self.thought_over("", now);
+                match kind {
+                    ErrorKind::Check => self.known(Known::Answer),
+                    _ => self.known(Known::Neither),
+                }
+                let details = details.as_deref().unwrap_or_default();
+                self.push(Cell::Note(NoteKind::Failed, format!("{}\n{details}", message.replace('\n', " "))));
+            }
+            Event::Interrupted => {
+                self.thought_over("", now);
+                self.known(Known::Neither);
+                self.push(Cell::Note(NoteKind::Warning, "interrupted".to_owned()));
+            }
+            Event::TurnFinished(summary) => self.turn_finished(summary, now),
+            Event::Notice { level, message } => self.notice(*level, message),
+            Event::Reverted { turn, files, left } => {
+                self.quiet(labels::reverted(*turn, files, left.as_ref()));
+            }
+            Event::Redone { turn, files } => self.quiet(labels::redone(*turn, files)),
+            Event::ModelChanged { model } => self.quiet(format!("model: {model}")),
+            Event::AgentChanged { agent } => self.quiet(format!("agent: {agent}")),
+            Event::ApprovalChanged { approval } => {
+                self.quiet(format!("approval: {}, {}", approval.name(), approval.meaning()));
+            }
+            Event::GrantRevoked { grant } => {
+                self.quiet(format!("no longer allowed: {}", grant_words(grant)));
+            }
+            Event::Exported { path } => self.quiet(format!("written to {}", path.display())),
+            Event::Attached { label, .. } => self.quiet(format!("attached {label}")),
+            Event::Compacted(compacted) => self.quiet(context::compacted(&compacted.0)),
+            Event::Pruned { calls, bytes } => self.quiet(context::pruned(calls.len(), *bytes)),
+            Event::InputCut { cuts } => self.quiet(context::cut(cuts)),
+            Event::Replayed { event } => self.tell(event, now),
+            // The status row, the dialogs and whoever sent a command show these.
+            Event::StateChanged { .. }
+            | Event::FileChanged { .. }
+            | Event::TrustRequested(_)
+            | Event::TrustResolved { .. }
+            | Event::Reminded { .. }
+            | Event::ContextUsage(_)
+            | Event::UsageReported(_)
+            | Event::Done { .. }
+            | Event::Reply { .. } => {}
+        }
+    }
+
+    fn turn_started(&mut self, prompt: &str) {
+        self.close_turn(Known::Answer, None);
+        self.in_turn = true;
+        self.told = false;
+        self.push(Cell::Prompt(prompt.to_owned()));
+    }
+
+    fn turn_finished(&mut self, summary: &TurnSummary, now: Instant) {
+        self.thought_over("", now);
+        let known = match summary.outcome {
+            Outcome::Completed | Outcome::CheckFailed => Known::Answer,
+            // Broken off, it was neither.
+            Outcome::Interrupted | Outcome::MaxSteps | Outcome::RepeatedCalls | Outcome::Error => {
+                Known::Neither
+            }
+        };
+        self.close_turn(known, turns::cost(summary));
+        if summary.denied > 0 {
+            self.quiet(turns::denials(summary.denied));
+        }
+        if let Some(why) = turns::failed(summary.outcome).filter(|_| !self.told) {
+            self.push(Cell::Note(NoteKind::Failed, why.to_owned()));
+        }
+    }
+
+    /// Nothing of the turn goes on.
+    fn close_turn(&mut self, known: Known, cost: Option<String>) {
+        let left = match self.open_text() {
+            Some(text) if known == Known::Answer && !text.source.is_empty() => {
+                text.cost = cost;
+                None
+            }
+            Some(_) | None => cost,
+        };
+        self.known(known);
+        for cell in &mut self.cells[self.given..] {
+            match cell {
+                Cell::Call(call) => broken_off(call),
+                Cell::Fold(items) => items.iter_mut().for_each(|item| match item {
+                    Item::Call(call) => broken_off(call),
+                    Item::Thought(_) => {}
+                }),
+                _ => {}
+            }
+        }
+        self.announced.clear();
+        self.retry = None;
+        self.in_turn = false;
+        if let Some(cost) = left {
+            self.quiet(cost);
+        }
+    }
+
+    fn think(&mut self, text: &str, now: Instant) {
+        self.retry = None;
+        let thought =
+            self.thought.get_or_insert_with(|| Thought { text: String::new(), since: Some(now), took: None });
+        if thought.text.len() < MOST_THOUGHT {
+            thought.text.push_str(text);
+        }
+    }
+
+    /// Whole, where it did not stream.
+    fn thought_over(&mut self, whole: &str, now: Instant) {
+        let streamed = self.thought.take();
+        let took = streamed.as_ref().and_then(|thought| thought.since).map(|since| now - since);
+        let text = match streamed {
+            Some(thought) if !thought.text.trim().is_empty() => thought.text,
+            Some(_) | None if !whole.trim().is_empty() => whole.to_owned(),
+            Some(_) | None => return,
+        };
+        let thought = Thought { text, since: None, took };
+        let open = self.given < self.cells.len();
+        match self.cells.last_mut() {
+            Some(Cell::Fold(items)) if open => {
+                let bytes = thought.text.len();
+                items.push(Item::Thought(thought));
+                self.grew(bytes);
+            }
+            _ => self.push(Cell::Thought(thought)),
+        }
+    }
+
+    fn write(&mut self, delta: &str, now: Instant) {
+        self.retry = None;
+        if self.thought.is_some() {
+            self.thought_over("", now);
+        }
+        if self.open_text().is_none_or(|text| text.over) {
+            self.known(Known::Neither);
+            self.text = Some(self.cells.len());
+            self.push(Cell::Text(Text { stream: Some(Stream::default()), ..Text::default() }));
+        }
+        let in_lines = self.place.in_lines;
+        if let Some(text) = self.open_text() {
+            text.source.push_str(delta);
+            if let Some(stream) = text.stream.as_mut().filter(|_| !in_lines) {
+                stream.push(delta);
+            }
+        }
+        self.grew(delta.len());
+    }
+
+    fn written(&mut self, whole: &str, partial: bool, continues: bool, now: Instant) {
+        let streamed = self.open_text().is_some_and(|text| !text.over && !text.source.is_empty());
+        // Told again, what goes on stands behind what broke off.
+        let more = continues && self.past;
+        if (!streamed || more) && !whole.is_empty() {
+            self.write(whole, now);
+        }
+        if let Some(text) = self.open_text().filter(|_| !partial) {
+            finish(text);
+        }
+    }
+
+    /// What the last text was, and so that no more of it comes.
+    fn known(&mut self, known: Known) {
+        let Some(text) = self.open_text() else { return };
+        finish(text);
+        text.known = if text.source.trim().is_empty() { Known::Neither } else { known };
+        self.text = None;
+    }
+
+    fn announce(&mut self, id: &str, name: &str, now: Instant) {
+        self.retry = None;
+        self.thought_over("", now);
+        let name = zdx_protocol::display::text::truncate_width(&plain(name), NAME_COLUMNS);
+        self.announced.push((id.to_owned(), name));
+    }
+
+    fn requested(
+        &mut self,
+        id: &str,
+        name: &str,
+        input: &Value,
+        origin: CallOrigin,
+        parent: Option<&str>,
+        now: Instant,
+    ) {
+        self.retry = None;
+        self.announced.retain(|(announced, _)| announced != id);
+        let title = titles::title(name, input, self.root.as_deref());
+        if origin == CallOrigin::Subagent {
+            self.in_task(id, parent, &title);
+            return;
+        }
+        self.thought_over("", now);
+        if matches!(origin, CallOrigin::Model | CallOrigin::Remote) {
+            self.known(Known::Plan);
+        }
+        // Line mode shows what these print as it comes.
+        if self.place.in_lines && matches!(origin, CallOrigin::User | CallOrigin::Command | CallOrigin::Check)
+        {
+            return;
+        }
+        let mut call = Call::new(id, title, origin);
+        call.elsewhere = facts::TODOWRITE.is(name);
+        self.place(call);
+    }
+
+    fn place(&mut self, call: Call) {
+        let open = self.given < self.cells.len();
+        match (call.folds(), self.cells.last_mut()) {
+            (Some(_), Some(Cell::Fold(items))) if open => {
+                let bytes = call.bytes();
+                items.push(Item::Call(Box::new(call)));
+                self.grew(bytes);
+            }
+            (Some(_), _) => self.push(Cell::Fold(vec![Item::Call(Box::new(call))])),
+            (None, _) => self.push(Cell::Call(Box::new(call))),
+        }
+    }
+
+    fn in_task(&mut self, id: &str, parent: Option<&str>, title: &Title) {
+        let Some(parent) = parent else { return };
+        self.on_call(parent, |call| {
+            call.task.calls += 1;
+            call.task.last = Some((id.to_owned(), format!("{} {}", title.doing, title.subject)));
+        });
+    }
+
+    /// The call of this id, or the task that it belongs to: calls of a task are named `TASK/ID`.
+    fn on_call(&mut self, id: &str, change: impl FnOnce(&mut Call)) {
+        let known = |id: &str| {
+            let has = |cell: &Cell| cell.calls().any(|call| call.id == id);
+            self.cells[self.given..].iter().position(has).map(|at| self.given + at)
+        };
+        let parent = id.split_once('/').map(|(parent, _)| parent);
+        let Some((at, id)) =
+            known(id).map(|at| (at, id)).or_else(|| parent.and_then(|id| Some((known(id)?, id))))
+        else {
+            return;
+        };
+        if let Some(call) = self.cells[at].call_mut(id) {
+            change(call);
+        }
+    }
+
+    fn finished(&mut self, id: &str, name: &str, result: &ToolOutput, diff: Option<&str>, took_ms: u64) {
+        let took = (!self.past).then(|| Duration::from_millis(took_ms));
+        let mut bytes = 0;
+        self.on_call(id, |call| {
+            if call.id != id {
+                call.task.failed += usize::from(!titles::ended(name, result).well);
+                return;
+            }
+            let before = call.bytes();
+            let output = titles::brought(name, result);
+            call.finish(titles::ended(name, result), took, output, diff.map(str::to_owned));
+            bytes = call.bytes().saturating_sub(before);
+        });
+        self.grew(bytes);
+    }
+
+    /// A command that a person typed has ended. Where its call was told there is nothing to add.
+    fn ran(&mut self, text: &str, shell: &Shell) {
+        const HEAD_LINES: usize = 2;
+        if !self.past {
+            return;
+        }
+        let title = Title {
+            subject: plain(&shell.command).into_owned(),
+            ..titles::title(facts::BASH.name, &Value::Null, None)
+        };
+        let mut call = Call::new("", title, CallOrigin::User);
+        let output = text.splitn(HEAD_LINES + 1, '\n').nth(HEAD_LINES).unwrap_or_default();
+        call.finish(titles::shell_ended(&shell.end), None, output.to_owned(), None);
+        self.push(Cell::Call(Box::new(call)));
+    }
+
+    fn checked(&mut self, checked: &Checked) {
+        match checked.result {
+            CheckResult::Failed => self.known(Known::Plan),
+            CheckResult::Passed | CheckResult::GivenUp | CheckResult::NotRun { .. } => {}
+        }
+        let (level, words) = labels::checked(checked);
+        let mut found = false;
+        self.on_call(&checked.id, |call| {
+            found = true;
+            call.check = Some((level, words.clone()));
+        });
+        match checked.result {
+            _ if found => {}
+            // The error that ends the turn says it, with what the check said.
+            CheckResult::GivenUp => {}
+            CheckResult::Passed | CheckResult::Failed | CheckResult::NotRun { .. } => {
+                self.notice(level, &words)
+            }
+        }
+    }
+
+    fn todos_changed(&mut self, items: &[Todo], draft: bool) {
+        // Nobody's list yet; /todo shows it.
+        if draft {
+            return;
+        }
+        let done = |items: &[Todo]| items.iter().all(|item| item.status == TodoStatus::Completed);
+        let news = self.todos.as_slice() != items;
+        let finished = !items.is_empty() && done(items) && !done(&self.todos);
+        self.todos = items.to_vec();
+        if news && (finished || self.place.in_lines) {
+            self.push(Cell::Todos(items.to_vec()));
+        }
+    }
+
+    fn notice(&mut self, level: NoticeLevel, message: &str) {
+        let kind = match level {
+            NoticeLevel::Info => NoteKind::Quiet,
+            NoticeLevel::Warning => NoteKind::Warning,
+        };
+        self.push(Cell::Note(kind, message.to_owned()));
+    }
+
+    fn quiet(&mut self, text: String) {
+        self.push(Cell::Note(NoteKind::Quiet, text));
+    }
+}
+
+fn finish(text: &mut Text) {
+    text.over = true;
+    if let Some(stream) = &mut text.stream {
+        stream.finish();
+    }
+}
+
+/// A call that nobody will hear of any more.
+fn broken_off(call: &mut Call) {
+    if !call.is_over() {
+        let words = "interrupted".to_owned();
+        let ended = titles::Ended { well: false, undone: true, words, message: None };
+        call.finish(ended, None, String::new(), None);
+    }
+}

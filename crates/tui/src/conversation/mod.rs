@@ -1,0 +1,310 @@
+//! The conversation as it is shown: events become cells, cells become rows. Rows that will not change any more are given
+//! once, for the terminal's own scrollback; the rest is drawn anew whenever it is asked for.
+//! Pure: no clock, no terminal. Bounded: of what is old only the lines of calls stay.
+
+mod call;
+mod calls;
+mod cell;
+mod draw;
+mod events;
+mod find;
+mod folds;
+mod rows;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod typography;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use ratatui_core::text::Line;
+use zdx_protocol::{Todo, TodoStatus};
+
+use self::cell::{Cell, Group, Known, Text, Thought};
+use self::rows::{Manner, PLAIN, SCREEN, WHOLE, row};
+use crate::look::Look;
+
+pub(crate) use self::cell::NoteKind;
+
+/// Of all that is kept to be read again.
+const MOST_BYTES: usize = 32 << 20;
+/// Rows below calls in a row of calls; then a command that went well is one line.
+const MOST_BELOW: usize = 20;
+/// Of a list of todos that is pinned.
+const MOST_TODOS: usize = 8;
+
+/// Where it is shown.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    manner: Manner,
+    /// Line by line: what is over is told at once, texts and the output of typed commands are shown elsewhere.
+    in_lines: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    place: Place,
+    root: Option<PathBuf>,
+    /// Never removed, so that each has its number for good.
+    cells: Vec<Cell>,
+    /// So many cells were given whole.
+    given: usize,
+    /// Rows of the next one were given already.
+    begun: bool,
+    /// What the last row that was given belongs to.
+    last: Option<Group>,
+    /// Rows below the calls of the present run.
+    below: usize,
+    /// The text that is being written.
+    text: Option<usize>,
+    thought: Option<Thought>,
+    /// Calls whose arguments still stream: id and name.
+    announced: Vec<(String, String)>,
+    retry: Option<String>,
+    todos: Vec<Todo>,
+    in_turn: bool,
+    /// An error was told in this turn, so its outcome needs no second sentence.
+    told: bool,
+    /// What is told happened before the session was resumed.
+    past: bool,
+    bytes: usize,
+    /// So many cells gave back what made them large.
+    forgotten: usize,
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Self::shown(Place { manner: SCREEN, in_lines: false })
+    }
+}
+
+impl Conversation {
+    /// For line mode.
+    pub(crate) fn in_lines() -> Self {
+        Self::shown(Place { manner: PLAIN, in_lines: true })
+    }
+
+    fn shown(place: Place) -> Self {
+        Self {
+            place,
+            root: None,
+            cells: Vec::new(),
+            given: 0,
+            begun: false,
+            last: None,
+            below: 0,
+            text: None,
+            thought: None,
+            announced: Vec::new(),
+            retry: None,
+            todos: Vec::new(),
+            in_turn: false,
+            told: false,
+            past: false,
+            bytes: 0,
+            forgotten: 0,
+        }
+    }
+
+    /// The answer to a command, or a word of the front end itself.
+    pub(crate) fn note(&mut self, lines: &[String], kind: NoteKind) {
+        self.push(Cell::Note(kind, lines.join("\n")));
+    }
+
+    /// Rows that are final since this was asked last.
+    pub(crate) fn settled(&mut self, look: Look<'_>) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        while self.given < self.cells.len() {
+            let over = self.is_final(self.given);
+            let rows = self.settle(self.given, over, look);
+            let group = self.cells[self.given].group();
+            let more = self.begun;
+            self.begun = !over && (self.begun || !rows.is_empty());
+            add(&mut out, rows, group, &mut self.last, more);
+            if !over {
+                break;
+            }
+            self.given += 1;
+        }
+        out
+    }
+
+    fn settle(&mut self, at: usize, over: bool, look: Look<'_>) -> Vec<Line<'static>> {
+        let follows = matches!(self.cells.get(at + 1), Some(Cell::Call(_) | Cell::Fold(_)) | None);
+        let Place { mut manner, in_lines } = self.place;
+        let mut rows = Vec::new();
+        match &mut self.cells[at] {
+            Cell::Text(text) => {
+                self.below = 0;
+                if let Some(stream) = &mut text.stream {
+                    rows = stream.settled(look);
+                }
+                if over {
+                    text.stream = None;
+                }
+                if in_lines {
+                    rows.clear();
+                }
+            }
+            Cell::Prompt(_) => self.below = 0,
+            // Of many commands that went well the last lines of each would bury everything else.
+            Cell::Call(call) if follows && self.below >= MOST_BELOW && !call.failed() && !call.is_typed() => {
+                manner.output = 0;
+                manner.diff = manner.diff.map(|lines| lines.min(6));
+            }
+            Cell::Thought(_)
+            | Cell::Call(_)
+            | Cell::Fold(_)
+            | Cell::Todos(_)
+            | Cell::Note(..)
+            | Cell::Forgotten => {}
+        }
+        if over {
+            let drawn = draw::cell(&self.cells[at], look, &manner);
+            if matches!(self.cells[at], Cell::Call(_)) {
+                self.below += drawn.len().saturating_sub(1);
+            }
+            rows.extend(drawn);
+        }
+        rows
+    }
+
+    /// Nothing that comes can change how it is told.
+    fn is_final(&self, at: usize) -> bool {
+        let followed = at + 1 < self.cells.len() || !self.in_turn;
+        match &self.cells[at] {
+            Cell::Text(text) => text.over && text.known != Known::NotYet,
+            Cell::Call(call) => call.is_over() && (followed || self.place.in_lines),
+            Cell::Fold(_) => followed && self.cells[at].calls().all(|call| call.is_over()),
+            Cell::Prompt(_) | Cell::Thought(_) | Cell::Todos(_) | Cell::Note(..) | Cell::Forgotten => true,
+        }
+    }
+
+    /// What still changes, in its last so many rows.
+    pub(crate) fn live(&self, look: Look<'_>, now: Instant, most_rows: usize) -> Vec<Line<'static>> {
+        let manner = &self.place.manner;
+        let (mut out, mut last) = (Vec::new(), self.last);
+        for at in self.given..self.cells.len() {
+            let cell = &self.cells[at];
+            let rows = match cell {
+                Cell::Text(text) => {
+                    let mut rows = text.stream.as_ref().map(|stream| stream.tail(look)).unwrap_or_default();
+                    rows.extend(draw::cell(cell, look, manner));
+                    rows
+                }
+                Cell::Call(call) => calls::live(call, look, manner, now),
+                Cell::Fold(items) => folds::live(items, look, manner, now),
+                Cell::Prompt(_) | Cell::Thought(_) | Cell::Todos(_) | Cell::Note(..) | Cell::Forgotten => {
+                    draw::cell(cell, look, manner)
+                }
+            };
+            add(&mut out, rows, cell.group(), &mut last, at == self.given && self.begun);
+        }
+        if let Some(thought) = &self.thought {
+            add(&mut out, draw::thinking(thought, look, now), Group::Done, &mut last, false);
+        }
+        let dim = look.theme.dim;
+        let preparing = |(_, name): &(String, String)| row("", &format!("• preparing {name} …"), dim, look);
+        add(&mut out, self.announced.iter().map(preparing).collect(), Group::Done, &mut last, false);
+        let retry = self.retry.iter().map(|retry| row("", retry, dim, look)).collect();
+        add(&mut out, retry, Group::Done, &mut last, false);
+        draw::last_rows(out, most_rows, look)
+    }
+
+    /// Whether a second passing changes what is live.
+    pub(crate) fn needs_tick(&self) -> bool {
+        let running = |cell: &Cell| cell.calls().any(|call| call.is_running());
+        self.thought.is_some() || self.cells[self.given..].iter().any(running)
+    }
+
+    /// How many parts there are to read again; see [`Self::whole_part`].
+    pub(crate) fn whole_len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// One of them with nothing left out, the blank line before it included.
+    pub(crate) fn whole_part(&self, at: usize, look: Look<'_>) -> Vec<Line<'static>> {
+        let Some(cell) = self.cells.get(at) else { return Vec::new() };
+        let mut last = at.checked_sub(1).and_then(|before| self.cells.get(before)).map(Cell::group);
+        let mut out = Vec::new();
+        add(&mut out, draw::cell(cell, look, &WHOLE), cell.group(), &mut last, false);
+        out
+    }
+
+    /// All that is known, expanded.
+    pub(crate) fn whole(&self, look: Look<'_>) -> Vec<Line<'static>> {
+        (0..self.whole_len()).flat_map(|at| self.whole_part(at, look)).collect()
+    }
+
+    /// The list while something on it is left to do.
+    pub(crate) fn pinned_todos(&self, look: Look<'_>) -> Vec<Line<'static>> {
+        let done = |item: &&Todo| item.status == TodoStatus::Completed;
+        let finished = self.todos.iter().filter(done).count();
+        if finished == self.todos.len() {
+            return Vec::new();
+        }
+        // What is done goes first where there is no room for all.
+        let over = (self.todos.len() + 1).saturating_sub(MOST_TODOS);
+        let skipped = self.todos.iter().take_while(done).count().min(over);
+        let head = format!("todo · {finished} of {} done", self.todos.len());
+        let rest = &self.todos[skipped..];
+        let shown = if rest.len() >= MOST_TODOS { &rest[..MOST_TODOS - 2] } else { rest };
+        let mut rows = vec![row("", &head, look.theme.dim, look)];
+        rows.extend(shown.iter().map(|item| draw::todo(item, look)));
+        if shown.len() < rest.len() {
+            rows.push(row("", &format!("    {} more", rest.len() - shown.len()), look.theme.dim, look));
+        }
+        rows
+    }
+
+    fn push(&mut self, cell: Cell) {
+        self.bytes += cell.bytes();
+        self.cells.push(cell);
+        self.forget();
+    }
+
+    /// More of a cell is there than when it was pushed.
+    fn grew(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        if self.bytes > MOST_BYTES {
+            self.forget();
+        }
+    }
+
+    fn forget(&mut self) {
+        while self.bytes > MOST_BYTES && self.forgotten < self.given {
+            let cell = &mut self.cells[self.forgotten];
+            let before = cell.bytes();
+            cell.forget();
+            self.bytes = self.bytes.saturating_sub(before - cell.bytes().min(before));
+            self.forgotten += 1;
+        }
+    }
+
+    fn open_text(&mut self) -> Option<&mut Text> {
+        match self.cells.get_mut(self.text?) {
+            Some(Cell::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Rows of a cell behind those of others: a blank line apart if one of both is said.
+fn add(
+    out: &mut Vec<Line<'static>>,
+    rows: Vec<Line<'static>>,
+    group: Group,
+    last: &mut Option<Group>,
+    goes_on: bool,
+) {
+    if rows.is_empty() {
+        return;
+    }
+    let apart = last.is_some_and(|last| last == Group::Said || group == Group::Said);
+    if apart && !goes_on {
+        out.push(Line::default());
+    }
+    *last = Some(group);
+    out.extend(rows);
+}
