@@ -13,6 +13,8 @@ mod key;
 mod look;
 #[allow(dead_code)]
 mod status;
+#[allow(dead_code, unused_imports)]
+mod term;
 mod theme;
 #[allow(dead_code)]
 mod write;

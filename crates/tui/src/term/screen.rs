@@ -1,0 +1,393 @@
+//! The main screen as the rest of the front end knows it: frames go in, one write comes out. While the terminal is being
+//! resized, or another page is shown, frames are kept, and no line of history is lost.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ratatui_core::text::Line;
+use rustix::termios::tcgetwinsize;
+
+use super::clipboard::{self, Copied};
+use super::input::Input;
+use super::modes::Modes;
+use super::page::Page;
+use super::painter::Painter;
+use super::settle::{Phase, Sent, Sizes, rows_above};
+use super::{Capabilities, Environment, Report, stop};
+use crate::look::Drawn;
+
+/// Mode 2026, background, kitty keys, name, size; and at last what everybody answers.
+const QUESTIONS: &str = "\x1b[?2026$p\x1b]11;?\x1b\\\x1b[?u\x1b[>q\x1b[18t\x1b[c";
+const WHERE: &str = "\x1b[6n";
+/// So many lines are not kept longer, whatever the terminal does.
+const MOST_HELD: usize = 20_000;
+const LONGEST_TITLE: usize = 200;
+
+/// What shall be on the screen. Lines are no wider than it, and safe to print.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame {
+    /// Goes above the live region, once and for ever.
+    pub history: Vec<Line<'static>>,
+    pub live: Vec<Line<'static>>,
+    /// Column and row of the caret within the live region; None: not shown.
+    pub cursor: Option<(u16, u16)>,
+}
+
+pub(crate) struct Screen {
+    modes: Arc<Modes>,
+    capabilities: Capabilities,
+    painter: Painter,
+    /// To be written before the next frame.
+    first: Vec<u8>,
+    phase: Phase,
+    sizes: Sizes,
+    /// History that could not be printed yet.
+    held: Vec<Line<'static>>,
+    /// What the live region shows, or will.
+    live: Vec<Line<'static>>,
+    cursor: Option<(u16, u16)>,
+    page: Option<Page>,
+    resized_behind_page: bool,
+    title: String,
+    asked: bool,
+    /// The kernel tells that we go on after we did.
+    went_on: bool,
+}
+
+impl Screen {
+    /// Takes the terminal: raw, pastes marked, focus told. Nothing is written before the first frame.
+    pub(crate) fn open(env: &Environment) -> io::Result<Self> {
+        let capabilities = Capabilities::new(env);
+        let modes = Modes::find(capabilities.tmux)?;
+        let first = modes.take()?.into_bytes();
+        let (columns, rows) = size(modes.tty());
+        let painter = Painter::new(columns, rows, capabilities.depth, capabilities.insert_lines);
+        Ok(Self {
+            modes,
+            capabilities,
+            painter,
+            first,
+            phase: Phase::Steady,
+            sizes: Sizes::default(),
+            held: Vec::new(),
+            live: Vec::new(),
+            cursor: None,
+            page: None,
+            resized_behind_page: false,
+            title: String::new(),
+            asked: false,
+            went_on: false,
+        })
+    }
+
+    /// Columns and rows, as the terminal has them now.
+    pub(crate) fn size(&self) -> (u16, u16) {
+        size(self.modes.tty())
+    }
+
+    pub(crate) fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    pub(super) fn tty(&self) -> io::Result<File> {
+        self.modes.tty().try_clone()
+    }
+
+    /// One write; none if nothing changes. Kept while the size changes or a page is shown: then [`Self::settle`] or
+    /// [`Self::page`] draws it.
+    pub(crate) fn draw(&mut self, frame: &Frame) -> io::Result<()> {
+        self.held.extend_from_slice(&frame.history);
+        self.live.clone_from(&frame.live);
+        self.cursor = frame.cursor;
+        if !self.modes.is_taken() {
+            // Something panicked, said so, and we live on.
+            self.take()?;
+        }
+        if self.page.is_some() {
+            return Ok(());
+        }
+        if self.phase == Phase::Steady && self.size() != (self.painter.columns, self.painter.rows) {
+            self.resized(Instant::now());
+        }
+        match self.phase {
+            Phase::Steady => self.paint()?,
+            Phase::Unquiet(_) | Phase::Asked(_) if self.held.len() > MOST_HELD => self.repaint(None)?,
+            Phase::Unquiet(_) | Phase::Asked(_) => {}
+        }
+        self.ask()
+    }
+
+    fn paint(&mut self) -> io::Result<()> {
+        let history = std::mem::take(&mut self.held);
+        let size = (self.painter.columns, self.painter.rows);
+        let (before, caret_ever) = (self.painter.shape(), self.painter.caret_ever());
+        let live_rows = self.painter.live_rows();
+        let mut bytes = self.painter.frame(&history, &self.live, self.cursor);
+        let moved = !history.is_empty() || live_rows != self.painter.live_rows();
+        if moved && self.sizes.are_told() {
+            bytes.extend_from_slice(b"\x1b[18t");
+            self.modes.asked();
+            self.sizes.asked(Some(Sent { size, before, caret_ever, history }));
+        }
+        self.modes.set_below(self.painter.rows_to_leave());
+        self.write(&bytes)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.first.is_empty() {
+            return self.modes.write(bytes);
+        }
+        self.first.extend_from_slice(bytes);
+        self.modes.write(&std::mem::take(&mut self.first))
+    }
+
+    /// Once, behind the first frame.
+    fn ask(&mut self) -> io::Result<()> {
+        if self.asked || !self.capabilities.answers {
+            return Ok(());
+        }
+        self.asked = true;
+        self.modes.asked();
+        self.modes.asked();
+        self.sizes.asked(None);
+        self.write(QUESTIONS.as_bytes())
+    }
+
+    /// An answer of the terminal's. True: what it can do, or its background, is known better now.
+    pub(crate) fn reported(&mut self, report: &Report) -> io::Result<bool> {
+        match report {
+            Report::Attributes => self.modes.answered(),
+            Report::KittyKeys(_) => {
+                let on = self.modes.kitty_keys();
+                self.write(on.as_bytes())?;
+            }
+            Report::Cursor(row, column) => {
+                self.modes.answered();
+                if matches!(self.phase, Phase::Asked(_)) {
+                    self.repaint(Some((*row, *column)))?;
+                }
+            }
+            Report::Size(first, second) => {
+                self.modes.answered();
+                let now = self.size();
+                if let Some((size, wrong)) = self.sizes.told(*first, *second, now) {
+                    self.mend(size, wrong)?;
+                }
+            }
+            Report::Synchronised(_) | Report::Background(..) | Report::Version(_) => {}
+        }
+        let learned = self.capabilities.learn(report);
+        self.painter.synchronised = self.capabilities.synchronised;
+        Ok(learned)
+    }
+
+    /// The terminal has, or may have, another size.
+    pub(crate) fn resized(&mut self, now: Instant) {
+        if self.page.is_some() {
+            self.resized_behind_page = true;
+        } else {
+            self.phase = Phase::unquiet(now, self.capabilities.tmux);
+        }
+    }
+
+    /// When [`Self::settle`] wants to be called.
+    pub(crate) fn settles_at(&self) -> Option<Instant> {
+        self.phase.ends()
+    }
+
+    /// Goes on with a change of size, if it is time.
+    pub(crate) fn settle(&mut self, now: Instant) -> io::Result<()> {
+        match self.phase {
+            Phase::Unquiet(until) if now >= until && self.capabilities.answers => self.ask_where(now),
+            Phase::Unquiet(until) | Phase::Asked(until) if now >= until => self.repaint(None),
+            Phase::Steady | Phase::Unquiet(_) | Phase::Asked(_) => Ok(()),
+        }
+    }
+
+    fn ask_where(&mut self, now: Instant) -> io::Result<()> {
+        self.phase = Phase::asked(now);
+        self.modes.asked();
+        self.write(WHERE.as_bytes())
+    }
+
+    /// Takes the region from where the terminal put it, and draws all that was kept.
+    fn repaint(&mut self, cursor: Option<(u16, u16)>) -> io::Result<()> {
+        let (columns, rows) = self.size();
+        let above = rows_above(&self.painter.shape(), columns, self.capabilities.reflow, cursor);
+        self.start_over(above, (columns, rows));
+        self.phase = Phase::Steady;
+        self.paint()
+    }
+
+    fn start_over(&mut self, above: usize, size: (u16, u16)) {
+        (self.painter.columns, self.painter.rows) = (size.0.max(1), size.1.max(1));
+        let erase = self.painter.erase(above);
+        self.first.extend_from_slice(&erase);
+        self.sizes.forget();
+    }
+
+    /// Frames met a terminal that had just changed: all from the region before them on is taken away, and what they had to
+    /// say about history is said again.
+    fn mend(&mut self, size: (u16, u16), wrong: Vec<Sent>) -> io::Result<()> {
+        let Some(first) = wrong.first() else { return Ok(()) };
+        let (above, _) = first.before.above_caret(usize::from(size.0.max(1)), self.capabilities.reflow);
+        let moved = self.painter.caret_ever().saturating_sub(first.caret_ever);
+        let above = above + usize::try_from(moved).unwrap_or(usize::MAX);
+        self.start_over(above, size);
+        let kept = std::mem::take(&mut self.held);
+        self.held = wrong.into_iter().flat_map(|sent| sent.history).collect();
+        let painted = self.paint();
+        self.held = kept;
+        self.resized(Instant::now());
+        painted
+    }
+
+    /// Shows this on a screen of its own, or goes back to the conversation.
+    pub(crate) fn page(&mut self, drawn: Option<&Drawn>) -> io::Result<()> {
+        let Some(drawn) = drawn else { return self.leave_page() };
+        let size = self.size();
+        let mut bytes = self.modes.page(true).as_bytes().to_vec();
+        let page = self.page.get_or_insert_default();
+        bytes.extend_from_slice(&page.draw(drawn, size, self.capabilities.depth));
+        self.write(&bytes)
+    }
+
+    fn leave_page(&mut self) -> io::Result<()> {
+        if self.page.take().is_none() {
+            return Ok(());
+        }
+        let mut off = self.modes.page(false).as_bytes().to_vec();
+        off.extend_from_slice(self.painter.cursor_shown());
+        self.first.extend_from_slice(&off);
+        if std::mem::take(&mut self.resized_behind_page) {
+            self.write(&[])?;
+            self.phase = Phase::unquiet(Instant::now(), self.capabilities.tmux);
+            return Ok(());
+        }
+        match self.phase {
+            Phase::Steady => self.paint(),
+            Phase::Unquiet(_) | Phase::Asked(_) => self.write(&[]),
+        }
+    }
+
+    /// Ctrl-Z: asks the kernel to stop the whole command, which comes back as [`super::TermInput::Stop`]. False: there is
+    /// nobody to wake it up again.
+    pub(crate) fn ask_to_stop(&self) -> bool {
+        stop::ask()
+    }
+
+    /// Stops here, with the terminal as it was found; comes back when somebody wants us to go on.
+    pub(crate) fn suspend(&mut self, input: &mut Input) -> io::Result<()> {
+        self.hand_over(input)?;
+        stop::now();
+        self.went_on = true;
+        self.take_back(input)
+    }
+
+    /// We were stopped without a chance to give the terminal back: others may have used it.
+    pub(crate) fn resume(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.went_on) {
+            return Ok(());
+        }
+        self.take()?;
+        self.redraw()
+    }
+
+    /// Gives the terminal to another program. Nothing is read or written until [`Self::take_back`].
+    pub(crate) fn hand_over(&mut self, input: &mut Input) -> io::Result<()> {
+        input.pause();
+        let mut bytes = self.modes.page(false).as_bytes().to_vec();
+        let above = self.painter.rows_above_caret();
+        bytes.extend_from_slice(&self.painter.erase(above));
+        self.modes.set_below(0);
+        let written = self.write(&bytes);
+        self.modes.give_back();
+        written
+    }
+
+    pub(crate) fn take_back(&mut self, input: &mut Input) -> io::Result<()> {
+        self.take()?;
+        input.go_on()?;
+        self.redraw()
+    }
+
+    fn take(&mut self) -> io::Result<()> {
+        let on = self.modes.take()?;
+        self.first.extend_from_slice(on.as_bytes());
+        let title = std::mem::take(&mut self.title);
+        self.set_title(&title);
+        self.painter.forget();
+        (self.painter.columns, self.painter.rows) = self.size();
+        self.phase = Phase::Steady;
+        self.sizes.forget();
+        Ok(())
+    }
+
+    fn redraw(&mut self) -> io::Result<()> {
+        if let Some(page) = &mut self.page {
+            // Drawn by whoever knows what is on it; until then the screen is theirs already.
+            *page = Page::default();
+            self.resized_behind_page = false;
+            let on = self.modes.page(true);
+            return self.write(on.as_bytes());
+        }
+        self.paint()
+    }
+
+    pub(crate) fn title(&mut self, title: &str) -> io::Result<()> {
+        self.set_title(title);
+        self.write(&[])
+    }
+
+    fn set_title(&mut self, title: &str) {
+        let title: String = title.chars().filter(|c| !c.is_control()).take(LONGEST_TITLE).collect();
+        if title != self.title {
+            let keep = self.modes.keep_title();
+            self.first.extend_from_slice(format!("{keep}\x1b]2;{title}\x1b\\").as_bytes());
+            self.title = title;
+        }
+    }
+
+    /// Into the clipboard of whoever sits there.
+    pub(crate) fn copy(&mut self, text: &str) -> io::Result<Copied> {
+        if self.capabilities.tmux && clipboard::to_tmux(text) {
+            return Ok(Copied::TmuxBuffer);
+        }
+        match clipboard::osc52(text, self.capabilities.tmux) {
+            Some(code) => self.write(code.as_bytes()).map(|()| Copied::Clipboard),
+            None => Ok(Copied::TooLong),
+        }
+    }
+
+    pub(crate) fn bell(&mut self) -> io::Result<()> {
+        self.write(b"\x07")
+    }
+
+    /// Leaves what is drawn, with the cursor below it, and everything else as it was found.
+    pub(crate) fn close(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // What could not be drawn in time is printed all the same.
+        if !self.held.is_empty() && self.modes.is_taken() {
+            self.page = None;
+            let off = self.modes.page(false);
+            self.first.extend_from_slice(off.as_bytes());
+            let _ = self.repaint(None);
+        }
+        self.modes.leave();
+    }
+}
+
+/// Terminals that do not know (a serial line) are taken for the usual ones.
+fn size(tty: &File) -> (u16, u16) {
+    match tcgetwinsize(tty) {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+        _ => (80, 24),
+    }
+}

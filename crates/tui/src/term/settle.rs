@@ -1,0 +1,166 @@
+//! What a change of size leads to. Terminals break rows anew before we hear of it, and tmux tells of many changes only once,
+//! up to a quarter of a second late. So nothing is drawn until it has been quiet; then the live region is where its shape says,
+//! checked by asking for the cursor, and is drawn anew below a history that nobody touched.
+//! A frame that was under way at that very moment went to the wrong rows: frames that move history are followed by a question
+//! for the size, and the answer tells which of them that happened to.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use ratatui_core::text::Line;
+
+use super::capabilities::Reflow;
+use super::cells::Shape;
+
+const QUIET: Duration = Duration::from_millis(100);
+/// tmux passes changes on every 250 ms.
+const QUIET_IN_TMUX: Duration = Duration::from_millis(300);
+/// For the answer to where the cursor is.
+const ANSWER: Duration = Duration::from_millis(150);
+/// A terminal that leaves so many questions open answers none.
+const MOST_OPEN: usize = 256;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    #[default]
+    Steady,
+    /// Changes may still come, until then.
+    Unquiet(Instant),
+    /// Where the cursor is was asked; until then the answer counts.
+    Asked(Instant),
+}
+
+impl Phase {
+    pub(super) fn unquiet(now: Instant, tmux: bool) -> Self {
+        Self::Unquiet(now + if tmux { QUIET_IN_TMUX } else { QUIET })
+    }
+
+    pub(super) fn asked(now: Instant) -> Self {
+        Self::Asked(now + ANSWER)
+    }
+
+    pub(super) fn ends(self) -> Option<Instant> {
+        match self {
+            Self::Steady => None,
+            Self::Unquiet(until) | Self::Asked(until) => Some(until),
+        }
+    }
+}
+
+/// A frame that moved history, until it is known which size the terminal had when it came.
+pub(super) struct Sent {
+    /// Columns and rows it was made for.
+    pub(super) size: (u16, u16),
+    /// What was on the screen before it.
+    pub(super) before: Shape,
+    pub(super) caret_ever: u64,
+    pub(super) history: Vec<Line<'static>>,
+}
+
+/// Questions for the size that are not answered yet, in the order of asking.
+#[derive(Default)]
+pub(super) struct Sizes {
+    open: VecDeque<Option<Sent>>,
+    /// None until the terminal has answered once. Some tell columns first.
+    columns_first: Option<bool>,
+}
+
+impl Sizes {
+    /// Whether it is worth asking.
+    pub(super) fn are_told(&self) -> bool {
+        self.columns_first.is_some()
+    }
+
+    pub(super) fn asked(&mut self, about: Option<Sent>) {
+        if self.open.len() >= MOST_OPEN {
+            *self = Self::default();
+        }
+        self.open.push_back(about);
+    }
+
+    /// Frames that went wrong, oldest first, with the size they met; none if all is well.
+    pub(super) fn told(
+        &mut self,
+        first: u16,
+        second: u16,
+        now: (u16, u16),
+    ) -> Option<((u16, u16), Vec<Sent>)> {
+        let columns_first = *self.columns_first.get_or_insert((first, second) == now && now.0 != now.1);
+        let size = if columns_first { (first, second) } else { (second, first) };
+        let sent = self.open.pop_front().flatten().filter(|sent| sent.size != size)?;
+        let rest = self.open.iter_mut().filter_map(Option::take);
+        Some((size, std::iter::once(sent).chain(rest).collect()))
+    }
+
+    /// The screen is drawn anew: what happened before is of no interest.
+    pub(super) fn forget(&mut self) {
+        self.open.iter_mut().for_each(|sent| *sent = None);
+    }
+}
+
+/// How many rows of the region lie above the caret, in a terminal that is so wide now. `cursor` is what the terminal said.
+pub(super) fn rows_above(shape: &Shape, columns: u16, reflow: Reflow, cursor: Option<(u16, u16)>) -> usize {
+    let columns = usize::from(columns.max(1));
+    let (above, column) = shape.above_caret(columns, reflow);
+    let Some((at_row, at_column)) = cursor else { return above };
+    let (at_row, at_column) =
+        (usize::from(at_row).saturating_sub(1), usize::from(at_column).saturating_sub(1));
+    let other = match reflow {
+        Reflow::Cut => Reflow::Content,
+        Reflow::Content | Reflow::Written => Reflow::Cut,
+    };
+    let (otherwise, other_column) = shape.above_caret(columns, other);
+    let above = if at_column != column && at_column == other_column { otherwise } else { above };
+    // What left the screen at the top is out of reach.
+    above.min(at_row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::cells::{Row, RowShape};
+
+    fn shape(rows: &[&str], caret: (usize, usize)) -> Shape {
+        let rows = rows.iter().map(|text| Row::new(&Line::from((*text).to_owned()), 1_000));
+        Shape { rows: rows.map(|row| RowShape::new(&row, 0)).collect(), caret }
+    }
+
+    #[test]
+    fn the_region_grows_by_what_no_longer_fits() {
+        let live = shape(&[&"x".repeat(80), "short", &"中".repeat(20), "> ab"], (3, 4));
+        let above = |columns, reflow| rows_above(&live, columns, reflow, None);
+        assert_eq!(above(80, Reflow::Content), 3);
+        assert_eq!(above(40, Reflow::Content), 4);
+        // Nineteen wide characters in 39 columns, and one in the next row.
+        assert_eq!(above(39, Reflow::Content), 3 + 2 + 1);
+        assert_eq!(above(39, Reflow::Cut), 3);
+    }
+
+    #[test]
+    fn the_caret_moves_with_its_row() {
+        let live = shape(&["a", &"x".repeat(50)], (1, 45));
+        assert_eq!(rows_above(&live, 20, Reflow::Content, None), 1 + 2);
+        // The terminal says that it cut the row off.
+        assert_eq!(rows_above(&live, 20, Reflow::Content, Some((9, 20))), 1);
+        // Half of it went off the screen.
+        assert_eq!(rows_above(&live, 20, Reflow::Content, Some((2, 6))), 1);
+    }
+
+    #[test]
+    fn a_frame_that_met_another_size_is_found_with_all_that_followed() {
+        let sent = |columns| {
+            Some(Sent { size: (columns, 24), before: Shape::default(), caret_ever: 0, history: vec![] })
+        };
+        let mut sizes = Sizes::default();
+        sizes.asked(None);
+        assert!(!sizes.are_told());
+        assert!(sizes.told(80, 24, (80, 24)).is_none() && sizes.are_told());
+        for _ in 0..4 {
+            sizes.asked(sent(80));
+        }
+        assert!(sizes.told(80, 24, (80, 24)).is_none());
+        let (size, wrong) = sizes.told(60, 24, (80, 24)).unwrap();
+        assert_eq!((size, wrong.len()), ((60, 24), 3));
+        assert!(sizes.told(60, 24, (60, 24)).is_none() && sizes.told(60, 24, (60, 24)).is_none());
+    }
+}
