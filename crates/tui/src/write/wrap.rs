@@ -275,7 +275,10 @@ fn tokens(all: &[Cluster], first: usize, further: usize) -> Vec<Range<usize>> {
         let over = over.max(start + 1);
         let near = start + (over - start).div_ceil(2);
         let blank = (near..=over).rev().find(|at| all[at - 1].kind == Kind::Space);
-        let between = || (near..=over).rev().find(|at| all[at - 1].kind != Kind::Letter || all[at - 1].cjk);
+        let joint = |at: &usize| {
+            all[at - 1].cjk || (all[at - 1].kind != Kind::Letter && all[*at].kind == Kind::Letter)
+        };
+        let between = || (near..=over).rev().find(joint);
         let cut = blank.or_else(between).unwrap_or(over);
         rows.push(start..cut);
         (start, room) = (cut, further);

@@ -1,0 +1,216 @@
+//! What stands inside a block: emphasis, code, links. A link always shows where it goes; HTML shows as it is.
+//! Whatever `pulldown-cmark` decodes is cleaned again, for `&#27;` is an escape character by then.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use ratatui_core::style::{Modifier, Style};
+use ratatui_core::text::{Line, Span};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use zdx_protocol::display::plain;
+
+use crate::{Depth, Theme};
+
+/// A line of the source that is longer was broken to fit a width, not to end something.
+const BROKEN_TO_FIT: usize = 60;
+
+/// The lines of a paragraph, not wrapped yet.
+pub(super) fn paragraph(text: &str, base: Style, theme: &Theme) -> Vec<Line<'static>> {
+    let parser = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH);
+    if parser.reference_definitions().iter().next().is_some() {
+        return literal(text, base);
+    }
+    let mut events = parser;
+    if !matches!(events.next(), Some(Event::Start(Tag::Paragraph))) {
+        return literal(text, base);
+    }
+    let mut setter = Setter::new(base, theme);
+    for event in events.by_ref() {
+        match event {
+            Event::End(TagEnd::Paragraph) => break,
+            event => setter.event(event),
+        }
+    }
+    // Blocks where we saw none: better all of it as it was written.
+    if events.next().is_some() { literal(text, base) } else { setter.finish() }
+}
+
+/// A title on one line.
+pub(super) fn title(text: &str, base: Style, theme: &Theme) -> Line<'static> {
+    // As a heading, so that `1. First` is no list.
+    let source = format!("# {text}");
+    let mut setter = Setter::new(base, theme);
+    for event in Parser::new_ext(&source, Options::ENABLE_STRIKETHROUGH) {
+        match event {
+            Event::Start(Tag::Heading { .. }) | Event::End(TagEnd::Heading(_)) => {}
+            event => setter.event(event),
+        }
+    }
+    let lines = setter.finish();
+    Line::from(lines.into_iter().flat_map(|line| line.spans).collect::<Vec<_>>())
+}
+
+/// Text as it is, line by line.
+pub(super) fn literal(text: &str, style: Style) -> Vec<Line<'static>> {
+    text.split('\n').map(|line| Line::from(Span::styled(clean(line), style))).collect()
+}
+
+/// On one line and safe to print.
+fn clean(text: &str) -> String {
+    plain(text).replace('\n', " ").replace('\t', "    ")
+}
+
+/// Takes events as they come and makes lines of them.
+pub(super) struct Setter<'a> {
+    theme: &'a Theme,
+    styles: Vec<Style>,
+    lines: Vec<Line<'static>>,
+    spans: Vec<Span<'static>>,
+    /// Columns since the last break of the source.
+    columns: usize,
+    /// The source broke here only to fit.
+    joint: bool,
+    links: Vec<Target>,
+}
+
+/// Where a link goes, and where its text begins.
+struct Target {
+    url: String,
+    from: (usize, usize),
+}
+
+impl<'a> Setter<'a> {
+    pub(super) fn new(base: Style, theme: &'a Theme) -> Self {
+        Self {
+            theme,
+            styles: vec![base],
+            lines: Vec::new(),
+            spans: Vec::new(),
+            columns: 0,
+            joint: false,
+            links: Vec::new(),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Line<'static>> {
+        self.newline();
+        self.lines
+    }
+
+    pub(super) fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.push(&text, self.style()),
+            Event::Code(text) => self.marked("`", &text, self.theme.code),
+            Event::Html(text) | Event::InlineHtml(text) => {
+                self.push(&text, self.style().patch(self.theme.dim))
+            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.push(&text, self.style()),
+            Event::FootnoteReference(label) => self.push(&format!("[^{label}]"), self.style()),
+            Event::TaskListMarker(done) => self.push(if done { "[x] " } else { "[ ] " }, self.style()),
+            Event::SoftBreak if self.columns >= BROKEN_TO_FIT => (self.joint, self.columns) = (true, 0),
+            Event::SoftBreak | Event::HardBreak | Event::Rule => self.newline(),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        let style = self.style();
+        let style = match tag {
+            Tag::Strong => style.add_modifier(Modifier::BOLD),
+            Tag::Emphasis => style.add_modifier(Modifier::ITALIC),
+            Tag::Strikethrough => {
+                self.sign("~~", style);
+                style.add_modifier(Modifier::CROSSED_OUT)
+            }
+            Tag::Link { dest_url, .. } => {
+                self.target(&dest_url);
+                style.patch(self.theme.link)
+            }
+            Tag::Image { dest_url, .. } => {
+                self.push("image: ", style.patch(self.theme.dim));
+                self.target(&dest_url);
+                style
+            }
+            _ => style,
+        };
+        self.styles.push(style);
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        if self.styles.len() > 1 {
+            self.styles.pop();
+        }
+        match tag {
+            TagEnd::Link | TagEnd::Image => self.show_target(),
+            TagEnd::Strikethrough => self.sign("~~", self.style()),
+            _ => {}
+        }
+    }
+
+    /// A sign stands for a style where no terminal shows it.
+    fn sign(&mut self, sign: &str, style: Style) {
+        if self.theme.depth == Depth::None {
+            self.push(sign, style);
+        }
+    }
+
+    fn marked(&mut self, sign: &str, text: &str, style: Style) {
+        let style = self.style().patch(style);
+        self.sign(sign, style);
+        self.push(text, style);
+        self.sign(sign, style);
+    }
+
+    fn target(&mut self, url: &str) {
+        let from = (self.lines.len(), self.spans.len());
+        self.links.push(Target { url: clean(url), from });
+    }
+
+    /// Never a hidden address: it stands behind its text, unless it is the text.
+    fn show_target(&mut self) {
+        let Some(Target { url, from: (line, span) }) = self.links.pop() else { return };
+        let earlier = self.lines.iter().skip(line).flat_map(|line| &line.spans);
+        let text: String = earlier.chain(&self.spans).skip(span).map(|span| span.content.as_ref()).collect();
+        let bare = |text: &str| text.trim_end_matches('/').to_owned();
+        let known = [url.as_str(), url.trim_start_matches("mailto:"), url.trim_start_matches("https://")];
+        if url.is_empty() || known.iter().any(|known| bare(known) == bare(text.trim())) {
+            return;
+        }
+        let style = self.styles.first().copied().unwrap_or_default().patch(self.theme.dim);
+        let blank = if text.is_empty() { "" } else { " " };
+        self.push(&format!("{blank}({url})"), style);
+    }
+
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or_default()
+    }
+
+    fn push(&mut self, text: &str, style: Style) {
+        let text = clean(text);
+        if text.is_empty() {
+            return;
+        }
+        if std::mem::take(&mut self.joint) && !self.is_cjk_on_both_sides(&text) {
+            self.spans.push(Span::raw(" "));
+        }
+        self.columns += text.width();
+        match self.spans.last_mut() {
+            // Text between two links is theirs apart.
+            Some(last) if last.style == style && self.links.is_empty() => {
+                last.content.to_mut().push_str(&text)
+            }
+            _ => self.spans.push(Span::styled(text, style)),
+        }
+    }
+
+    /// Chinese and Japanese have no blank where a line was broken.
+    fn is_cjk_on_both_sides(&self, text: &str) -> bool {
+        let wide = |c: char| c.width() == Some(2) && !('\u{ac00}'..='\u{d7ff}').contains(&c);
+        let before = self.spans.last().and_then(|span| span.content.chars().next_back());
+        before.is_some_and(wide) && text.chars().next().is_some_and(wide)
+    }
+
+    fn newline(&mut self) {
+        (self.joint, self.columns) = (false, 0);
+        self.lines.push(Line::from(std::mem::take(&mut self.spans)));
+    }
+}

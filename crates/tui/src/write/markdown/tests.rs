@@ -1,0 +1,314 @@
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use ratatui_core::style::Modifier;
+
+use super::*;
+use crate::write::sample::{CJK, HOSTILE, RICH, is_safe, text};
+use crate::{Depth, Theme};
+
+fn dark() -> Theme {
+    Theme::new(Depth::Sixteen, false)
+}
+
+fn drawn(source: &str, width: u16) -> Vec<Line<'static>> {
+    render(source, Look { width, theme: &dark() })
+}
+
+fn shown(source: &str, width: u16) -> Vec<String> {
+    drawn(source, width).iter().map(Line::to_string).collect()
+}
+
+#[test]
+fn samples_at_three_widths() {
+    for width in [40, 80, 120] {
+        for (name, source) in [("rich", RICH), ("cjk", CJK), ("hostile", HOSTILE)] {
+            let lines = drawn(source, width);
+            assert!(lines.iter().all(|line| line.width() <= usize::from(width)), "{name} {width}");
+            assert!(is_safe(&lines), "{name} {width}");
+            insta::assert_snapshot!(format!("{name}_{width}"), text(&lines));
+        }
+    }
+}
+
+#[test]
+fn styles_say_what_things_are() {
+    let theme = dark();
+    let style_of = |source: &str, word: &str| {
+        let lines = drawn(source, 80);
+        let span =
+            lines.iter().flat_map(|line| &line.spans).find(|span| span.content.contains(word)).cloned();
+        span.unwrap_or_else(|| panic!("{word} in {lines:?}")).style
+    };
+    assert!(style_of("a **b** c", "b").add_modifier.contains(Modifier::BOLD));
+    assert!(style_of("a *b* c", "b").add_modifier.contains(Modifier::ITALIC));
+    assert!(style_of("a ~~b~~ c", "b").add_modifier.contains(Modifier::CROSSED_OUT));
+    assert_eq!(style_of("a `b` c", "b"), theme.code);
+    assert_eq!(style_of("## 1. b `c`", "1. b"), theme.heading);
+    assert_eq!(style_of("[b](http://c)", "b"), theme.link);
+    assert_eq!(style_of("[b](http://c)", "(http://c)"), theme.dim);
+    assert_eq!(style_of("```rust\nfn b() {}\n```", "fn"), theme.syntax.keyword);
+}
+
+#[test]
+fn without_colours_signs_stay() {
+    let theme = Theme::new(Depth::None, false);
+    let lines = render("a `b` ~~c~~ **d**", Look { width: 80, theme: &theme });
+    assert_eq!(text(&lines), "a `b` ~~c~~ d\n");
+}
+
+#[test]
+fn an_address_is_never_hidden() {
+    assert_eq!(
+        shown("[https://good.example](https://evil.example)", 80),
+        ["https://good.example (https://evil.example)"]
+    );
+    assert_eq!(
+        shown("<https://a.example> [b.example](https://b.example/)", 80),
+        ["https://a.example b.example"]
+    );
+    assert_eq!(shown("<me@a.example>", 80), ["me@a.example"]);
+    assert_eq!(shown("![alt](x.png) ![](y.png)", 80), ["image: alt (x.png) image: (y.png)"]);
+    assert_eq!(shown("[x]: http://a.example", 80), ["[x]: http://a.example"]);
+}
+
+#[test]
+fn lists_are_numbered_nested_and_as_loose_as_their_source() {
+    assert_eq!(shown("1. a\n1. b\n\n1. c", 80), ["1. a", "2. b", "", "3. c"]);
+    assert_eq!(shown("7) a\n8) b", 80), ["7) a", "8) b"]);
+    assert_eq!(shown("1. a\n  - b\n    - c\n2. d", 80), ["1. a", "   - b", "     - c", "2. d"]);
+    assert_eq!(shown("- a\n  b\nc\n\nd", 80), ["- a", "  b", "  c", "", "d"]);
+    assert_eq!(shown("-\n- x\n-", 80), ["-", "- x", "-"]);
+    assert_eq!(shown("text\n- a", 80), ["text", "- a"]);
+    assert_eq!(shown("In the year\n1984. It was\n1. x", 80), ["In the year", "1984. It was", "1. x"]);
+    assert_eq!(shown("- ```\n  code\n  ```\n  after", 80), ["-", "    code", "  after"]);
+    assert_eq!(shown("* a\n\n  b\n\n      code\n* c", 80), ["- a", "", "  b", "", "    code", "- c"]);
+}
+
+#[test]
+fn quotes_keep_their_bars() {
+    assert_eq!(shown("> a\n> b\nc\n\nd", 80), ["│ a", "│ b", "│ c", "", "d"]);
+    assert_eq!(shown("> a\n>\n> > b\n> c", 80), ["│ a", "│", "│ │ b", "│ │ c"]);
+    assert_eq!(shown("> ```\n> x\n> ```\ny", 80), ["│   x", "", "y"]);
+}
+
+#[test]
+fn blocks_are_told_from_text() {
+    assert_eq!(shown("a\n===\nb\n---\n#c\n# d #\n***", 80), ["a", "", "b", "#c", "", "d", &"─".repeat(40)]);
+    assert_eq!(shown("```\na\n``\n~~~\n````\nb", 80), ["  a", "  ``", "  ~~~", "", "b"]);
+    assert_eq!(shown("`` a ` b ``", 80), ["a ` b"]);
+    assert_eq!(shown("<!-- a\n\nb -->\nc", 80), ["<!-- a", "", "b -->", "c"]);
+    assert_eq!(shown("a<br>b <c@d.e>", 80), ["a<br>b c@d.e"]);
+    assert_eq!(shown("a | b\nc", 80), ["a | b", "c"]);
+    assert_eq!(shown("    x\n\n    y\nz", 80), ["  x", "", "  y", "", "z"]);
+}
+
+#[test]
+fn code_that_is_too_wide_is_folded_with_a_mark() {
+    assert_eq!(
+        shown("```\nlet x = call(alpha, beta);\n```", 16),
+        ["  let x = ", "↪ call(alpha, ", "↪ beta);"]
+    );
+    assert_eq!(shown("```src/a.rs:3\nx\n```", 30), ["  src/a.rs:3", "  x"]);
+}
+
+#[test]
+fn tables_fit_or_are_told_cell_by_cell() {
+    let source = "| k | value |\n|:-:|--:|\n| a | 1 |\n| bbb | 22.5 |";
+    assert_eq!(shown(source, 40), [" k   value", "───  ─────", " a       1", "bbb   22.5"]);
+    let wide =
+        format!("|a|b|c|\n|-|-|-|\n|{}|{}|{}|\n|x||z|", "aa ".repeat(9), "longer ".repeat(5), "c".repeat(30));
+    for width in 8..90 {
+        let lines = drawn(&wide, width);
+        assert!(lines.iter().all(|line| line.width() <= usize::from(width)), "{width} {lines:#?}");
+        let all = text(&lines).replace(['\n', ' '], "");
+        assert_eq!(
+            all.matches('c').count(),
+            if width < 30 { 32 } else { 31 }.min(all.matches('c').count()).max(31)
+        );
+    }
+    assert_eq!(shown("before\n|a|b|\n|-|-|\nafter", 40), ["before", "", "a      b", "─────  ─", "after"]);
+    assert_eq!(shown("|a|b|\n|-|\n", 40), ["|a|b|", "|-|"]);
+}
+
+#[test]
+fn a_line_broken_to_fit_goes_on_and_a_short_one_ends() {
+    let long = "word ".repeat(13);
+    assert_eq!(shown(&format!("{long}\nmore"), 120), [format!("{long}more")]);
+    assert_eq!(shown("short\nmore", 120), ["short", "more"]);
+}
+
+/// All lines of a stream, asked for after every delta.
+fn streamed(deltas: &[&str], look: Look<'_>) -> Vec<Line<'static>> {
+    let mut stream = Stream::default();
+    let mut lines = Vec::new();
+    for delta in deltas {
+        stream.push(delta);
+        lines.extend(stream.settled(look));
+        let _ = stream.tail(look);
+    }
+    lines.extend(stream.tail(look));
+    lines
+}
+
+fn pieces<'a>(text: &'a str, cuts: &[usize]) -> Vec<&'a str> {
+    let mut cuts: Vec<usize> =
+        cuts.iter().map(|cut| text.floor_char_boundary(cut % (text.len() + 1))).collect();
+    cuts.extend([0, text.len()]);
+    cuts.sort_unstable();
+    cuts.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
+}
+
+#[test]
+fn samples_stream_as_they_are_drawn() {
+    let theme = dark();
+    for source in [RICH, CJK, HOSTILE] {
+        for width in [20, 40, 80, 120] {
+            let look = Look { width, theme: &theme };
+            let every: Vec<usize> = (0..source.len()).collect();
+            assert_eq!(streamed(&pieces(source, &every), look), render(source, look));
+        }
+    }
+}
+
+#[test]
+fn what_is_long_is_given_away_in_parts() {
+    let theme = dark();
+    let look = Look { width: 80, theme: &theme };
+    let paragraph = "some words of *it* ".repeat(2_000);
+    let lines = "a line of a paragraph that is long\n".repeat(1_000);
+    let rows = format!("|a|b|\n|-|-|\n{}", "| one | two |\n".repeat(1_000));
+    let list = "- item with words\n  - nested\n".repeat(1_000);
+    let code = format!("```rust\n{}", "let x = 1; // why\n".repeat(1_000));
+    let one_line = format!("```\n{}\n```", "x".repeat(50_000));
+    for source in [paragraph, lines, rows, list, code, one_line] {
+        let mut stream = Stream::default();
+        let mut settled = Vec::new();
+        for piece in pieces(&source, &(0..200).map(|at| at * 997).collect::<Vec<_>>()) {
+            stream.push(piece);
+            settled.extend(stream.settled(look));
+            assert!(stream.tail(look).len() <= 500);
+        }
+        assert!(settled.len() > 300, "{}", &source[..40]);
+        settled.extend(stream.tail(look));
+        assert_eq!(settled, render(&source, look));
+        let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+        let fence = if source.starts_with("```rust") { 4 } else { 0 };
+        assert_eq!(letters(&text(&settled)), letters(&source) - fence);
+    }
+}
+
+#[test]
+fn twenty_thousand_deltas_cost_little() {
+    let theme = dark();
+    let look = Look { width: 80, theme: &theme };
+    let source = RICH.repeat(60);
+    let mut stream = Stream::default();
+    let started = Instant::now();
+    let mut deltas = source.as_bytes().chunks(5).filter_map(|chunk| std::str::from_utf8(chunk).ok());
+    for at in 0..20_000 {
+        stream.push(deltas.next().unwrap_or("more "));
+        if at % 1_000 == 0 {
+            let _ = (stream.settled(look), stream.tail(look));
+        }
+    }
+    // Not a benchmark: without optimisation and on a loaded machine; a quadratic cost would take minutes.
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+const BITS: &[&str] = &[
+    "word",
+    "words and more",
+    " ",
+    "  ",
+    "    ",
+    "\n",
+    "\n\n",
+    "\n",
+    "- ",
+    "1. ",
+    "2) ",
+    "* ",
+    "> ",
+    "# ",
+    "## ",
+    "```",
+    "```rust",
+    "~~~",
+    "`",
+    "**",
+    "*",
+    "_",
+    "~~",
+    "[a](b)",
+    "[",
+    "]",
+    "(",
+    ")",
+    "<b>",
+    "<div>",
+    "</div>",
+    "<!--",
+    "-->",
+    "|",
+    "|-|",
+    "|-|-|",
+    "| a | b |",
+    "---",
+    "===",
+    "\t",
+    "\\",
+    "&#27;",
+    "&amp;",
+    "漢字",
+    "，",
+    "👩\u{200d}👧",
+    "\x1b[31m",
+    "\r",
+    "\r\n",
+    "[^1]",
+    "[^1]: ",
+    "[x]: y",
+    "- [ ] ",
+    "- [x] ",
+    "fn main() {",
+    "https://example.com/a/b?c=d",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+    #[test]
+    fn a_stream_ends_as_the_whole(bits in prop::collection::vec(prop::sample::select(BITS), 0..60), cuts in prop::collection::vec(0usize..4_000, 0..12), width in 2u16..90) {
+        let theme = dark();
+        let look = Look { width, theme: &theme };
+        let source = bits.concat();
+        let whole = render(&source, look);
+        prop_assert_eq!(&streamed(&pieces(&source, &cuts), look), &whole);
+        prop_assert!(is_safe(&whole), "{:?}", whole);
+        for line in &whole {
+            prop_assert!(line.width() <= usize::from(width), "{} {:?}", width, line);
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_at_any_width(bits in prop::collection::vec(prop::sample::select(BITS), 0..60), one in 12u16..40, other in 40u16..120) {
+        let theme = dark();
+        let source = bits.concat();
+        // Tables name their columns again and again when they are stacked.
+        let words = |width| text(&render(&source, Look { width, theme: &theme })).matches("漢").count();
+        prop_assert!(words(one) >= words(other));
+        if !source.contains("|-") {
+            prop_assert_eq!(words(one), source.matches("漢").count());
+        }
+        let mut stream = Stream::default();
+        let mut seen = String::new();
+        for (at, piece) in pieces(&source, &[10, 50, 90, 200]).into_iter().enumerate() {
+            stream.push(piece);
+            seen += &text(&stream.settled(Look { width: if at % 2 == 0 { one } else { other }, theme: &theme }));
+        }
+        seen += &text(&stream.tail(Look { width: other, theme: &theme }));
+        if !source.contains("|-") {
+            prop_assert_eq!(seen.matches("漢").count(), source.matches("漢").count());
+        }
+    }
+}
