@@ -11,6 +11,8 @@ mod dialog;
 mod conversation;
 mod key;
 mod look;
+#[cfg(test)]
+mod sample;
 #[allow(dead_code)]
 mod status;
 #[allow(dead_code, unused_imports)]

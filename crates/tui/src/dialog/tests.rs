@@ -1,1 +1,397 @@
+use std::path::PathBuf;
 
+use ratatui_core::text::Line;
+use zdx_protocol::{
+    Action, Danger, GrantScope, Operation, Origin, Preview, Reason, ReasonCode, Standing, Target, TrustState,
+    Want,
+};
+
+use super::*;
+use crate::sample::screen;
+use crate::theme::{Depth, Theme};
+
+const MOST: usize = 20;
+
+fn command(number: u64, text: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        request: RequestId(number),
+        agent: None,
+        id: format!("call_{number}"),
+        tool: "bash".to_owned(),
+        action: Action::Command {
+            command: text.to_owned(),
+            cwd: "/home/u/work".into(),
+            origin: Origin::Model,
+        },
+        preview: Preview::Command { command: text.to_owned() },
+        danger: Danger::Ask,
+        reason: Reason {
+            code: ReasonCode::ApprovalRequired,
+            message: "it runs what a file of the workspace says; the rules ask first".to_owned(),
+            rule: Some("bash = ask (built-in)".to_owned()),
+        },
+        grant: Some(format!("bash {text}")),
+        wider: Some("every cargo test".to_owned()),
+        approval: Some(Approval::Balanced),
+    }
+}
+
+fn dangerous(lines: usize) -> ApprovalRequest {
+    let script: String = (1..=lines).map(|line| format!("echo step {line}\n")).collect();
+    ApprovalRequest {
+        danger: Danger::Confirm,
+        grant: None,
+        wider: None,
+        approval: None,
+        agent: Some("tester".to_owned()),
+        ..command(7, &format!("{script}rm -rf \x1b[1A\x1b[2K build/\u{202e}"))
+    }
+}
+
+fn edit() -> ApprovalRequest {
+    let path = PathBuf::from("/home/u/work/src/shape.py");
+    let removed: String = (1..=6).map(|n| format!("-    old = {n}\n")).collect();
+    let added: String = (1..=6).map(|n| format!("+    neu = {n}  # 漢字\n")).collect();
+    ApprovalRequest {
+        action: Action::Write {
+            tool: "write".to_owned(),
+            targets: vec![Target { path: path.clone(), inside: true, exists: true, led_out: false }],
+        },
+        preview: Preview::Change {
+            path,
+            operation: Operation::Updated,
+            additions: 6,
+            deletions: 6,
+            diff: format!("--- a\n+++ b\n@@ -10,8 +10,8 @@\n def area():\n{removed}{added}     return old\n"),
+        },
+        reason: Reason {
+            code: ReasonCode::ApprovalRequired,
+            message: "it changes a file; the rules ask first".to_owned(),
+            rule: Some("write = ask (built-in)".to_owned()),
+        },
+        grant: Some("write /home/u/work/src/shape.py".to_owned()),
+        wider: Some("edits".to_owned()),
+        ..command(3, "")
+    }
+}
+
+fn trust() -> TrustRequest {
+    let want = |line, what: &str| Want {
+        file: ".zdx/config.toml".into(),
+        line,
+        key: "k".to_owned(),
+        what: what.to_owned(),
+    };
+    TrustRequest {
+        request: RequestId(9),
+        state: TrustState {
+            root: "/home/u/work".into(),
+            standing: Standing::Unknown,
+            changed: Vec::new(),
+            wants: vec![
+                want(3, "check every change with `make test`"),
+                want(7, "start the MCP server `db\x1b[2J`"),
+            ],
+        },
+    }
+}
+
+/// Dialogs that were drawn at `start`, and the first instant at which they can be answered.
+fn shown(requests: Vec<ApprovalRequest>) -> (Dialogs, Instant) {
+    let mut dialogs = empty();
+    requests.into_iter().for_each(|request| dialogs.approval(request));
+    let now = Instant::now();
+    show(&mut dialogs, now);
+    (dialogs, now + ARMED_AFTER)
+}
+
+fn empty() -> Dialogs {
+    let mut dialogs = Dialogs::new(Some("/home/u".into()));
+    dialogs.root = Some("/home/u/work".into());
+    dialogs.approval = Some(Approval::Balanced);
+    dialogs
+}
+
+fn show(dialogs: &mut Dialogs, now: Instant) -> Drawn {
+    let theme = Theme::new(Depth::None, false);
+    let drawn = dialogs.draw(Look { width: 80, theme: &theme }, MOST);
+    dialogs.drawn(now);
+    drawn
+}
+
+fn text(drawn: &Drawn) -> String {
+    drawn.lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn press(dialogs: &mut Dialogs, keys: &str, now: Instant) -> Option<Answered> {
+    let mut answer = None;
+    for key in keys.chars() {
+        assert_eq!(answer, None, "answered before {key}");
+        answer = dialogs.key(Key::char(key), now);
+        show(dialogs, now);
+    }
+    answer
+}
+
+fn decided(number: u64, decision: Decision) -> Option<Answered> {
+    Some(Answered::Decision { request: RequestId(number), decision })
+}
+
+#[test]
+fn nothing_typed_before_it_could_be_read_is_an_answer() {
+    let mut dialogs = empty();
+    dialogs.approval(command(1, "make"));
+    let now = Instant::now();
+    assert_eq!(dialogs.key(Key::char('y'), now + Duration::from_secs(9)), None, "it was never drawn");
+    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
+    assert_eq!(dialogs.key(Key::char('y'), armed - Duration::from_millis(1)), None);
+    assert!(text(&show(&mut dialogs, armed)).contains("typed too soon"));
+    // Somebody is typing: that he goes on is no answer, until he pauses.
+    assert_eq!(dialogs.key(Key::char('e'), armed + Duration::from_millis(200)), None);
+    assert_eq!(dialogs.key(Key::char('y'), armed + Duration::from_millis(300)), None);
+    let later = armed + Duration::from_millis(701);
+    assert_eq!(dialogs.key(Key::char('y'), later), decided(1, Decision::AllowOnce));
+    assert!(!dialogs.is_open());
+    // Who never pauses is heard after two seconds.
+    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
+    for at in 0..18 {
+        assert_eq!(dialogs.key(Key::char('n'), armed - ARMED_AFTER + Duration::from_millis(at * 100)), None);
+    }
+    let answer = dialogs.key(Key::char('n'), armed + Duration::from_secs(2));
+    assert_eq!(answer, decided(1, Decision::Deny { word: None }));
+}
+
+#[test]
+fn focus_begins_on_no_and_a_paste_is_no_answer() {
+    let (mut dialogs, armed) = shown(vec![command(1, "make"), command(2, "ls")]);
+    dialogs.paste("y");
+    assert!(text(&show(&mut dialogs, armed)).contains("› n  no"));
+    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), decided(1, Decision::Deny { word: None }));
+    // The next one has to be read first.
+    show(&mut dialogs, armed);
+    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed + Duration::from_millis(1)), None);
+    let later = armed + Duration::from_secs(1);
+    for _ in 0..9 {
+        assert_eq!(dialogs.key(Key::plain(KeyCode::Up), later), None);
+    }
+    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), later), decided(2, Decision::AllowOnce));
+}
+
+#[test]
+fn every_key_leads_where_it_says() {
+    let always = |scope, wider| decided(1, Decision::AllowAlways { scope, wider });
+    let table = [
+        ("y", decided(1, Decision::AllowOnce)),
+        ("Y", decided(1, Decision::AllowOnce)),
+        ("n", decided(1, Decision::Deny { word: None })),
+        ("as", always(GrantScope::Session, false)),
+        ("ap", always(GrantScope::Project, false)),
+        ("ws", always(GrantScope::Session, true)),
+        ("wbap", always(GrantScope::Project, false)),
+        ("wp", always(GrantScope::Project, true)),
+        ("p3", Some(Answered::SetApproval(Approval::Paranoid))),
+        ("p1", None),
+        ("p1y", Some(Answered::SetApproval(Approval::Yolo))),
+        ("p1nby", decided(1, Decision::AllowOnce)),
+        ("x", None),
+        ("e", None),
+    ];
+    for (keys, expected) in table {
+        let (mut dialogs, armed) = shown(vec![command(1, "cargo test")]);
+        assert_eq!(press(&mut dialogs, keys, armed), expected, "{keys}");
+    }
+    let (mut dialogs, armed) = shown(vec![edit()]);
+    let all = Decision::AllowAlways { scope: GrantScope::Session, wider: true };
+    assert_eq!(press(&mut dialogs, "e", armed), decided(3, all));
+    let (mut dialogs, armed) = shown(vec![edit()]);
+    assert_eq!(dialogs.key(Key::shift(KeyCode::Tab), armed), None);
+    assert!(text(&show(&mut dialogs, armed)).contains("which preset from now on?"));
+}
+
+#[test]
+fn a_preset_leaves_the_question_until_the_engine_takes_it_back() {
+    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
+    assert!(press(&mut dialogs, "p3", armed).is_some());
+    assert!(dialogs.is_open());
+    assert_eq!(dialogs.key(Key::char('y'), armed + Duration::from_millis(100)), None, "it stands anew");
+    dialogs.withdrawn(RequestId(1));
+    assert!(!dialogs.is_open());
+}
+
+#[test]
+fn a_no_can_carry_a_message() {
+    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
+    assert_eq!(press(&mut dialogs, "muse ", armed), None);
+    assert!(dialogs.is_typing());
+    dialogs.paste("ninja\ny");
+    let drawn = show(&mut dialogs, armed);
+    let row = drawn.lines.iter().position(|line| line.to_string() == "> use ninja y");
+    assert_eq!(drawn.cursor, row.map(|row| (13, u16::try_from(row).unwrap())));
+    let word = Some("use ninja y".to_owned());
+    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), decided(1, Decision::Deny { word }));
+    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
+    press(&mut dialogs, "mx", armed);
+    assert_eq!(dialogs.key(Key::plain(KeyCode::Esc), armed), None);
+    assert_eq!(press(&mut dialogs, "m", armed), None);
+    let empty = dialogs.key(Key::plain(KeyCode::Enter), armed);
+    assert_eq!(empty, decided(1, Decision::Deny { word: None }), "nothing is left of what was given up");
+}
+
+#[test]
+fn escape_goes_back_and_then_stops_the_turn() {
+    let (mut dialogs, armed) = shown(vec![command(1, "make"), command(2, "ls")]);
+    press(&mut dialogs, "a", armed);
+    assert_eq!(dialogs.key(Key::plain(KeyCode::Esc), armed), None);
+    assert_eq!(dialogs.key(Key::plain(KeyCode::Esc), armed), Some(Answered::Interrupt));
+    assert!(!dialogs.is_open(), "all that the turn asked is over");
+    // Who wants to stop is heard at once.
+    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
+    assert_eq!(dialogs.key(Key::ctrl('c'), armed - ARMED_AFTER), Some(Answered::Interrupt));
+}
+
+#[test]
+fn a_queue_counts_and_what_is_withdrawn_vanishes() {
+    let (mut dialogs, armed) = shown(vec![command(1, "one"), command(2, "two"), command(3, "three")]);
+    assert!(text(&show(&mut dialogs, armed)).contains("approval 1 of 3"));
+    // Behind the one in view nothing moves it, nor has it to be read again.
+    dialogs.withdrawn(RequestId(2));
+    dialogs.approval(command(4, "four"));
+    let drawn = text(&show(&mut dialogs, armed));
+    assert!(drawn.contains("approval 1 of 3") && drawn.contains("$ one"), "{drawn}");
+    dialogs.withdrawn(RequestId(1));
+    let drawn = text(&show(&mut dialogs, armed));
+    assert!(drawn.contains("approval 2 of 3") && drawn.contains("$ three"), "{drawn}");
+    assert_eq!(
+        dialogs.key(Key::char('y'), armed + Duration::from_millis(10)),
+        None,
+        "another one is in view"
+    );
+    let later = armed + Duration::from_secs(1);
+    assert_eq!(dialogs.key(Key::char('y'), later), decided(3, Decision::AllowOnce));
+    assert!(text(&show(&mut dialogs, later)).contains("approval 3 of 3"));
+    dialogs.covered();
+    assert_eq!(dialogs.key(Key::char('y'), later + Duration::from_secs(1)), None, "it was not in sight");
+}
+
+#[test]
+fn what_is_dangerous_is_read_to_its_end_before_it_is_allowed() {
+    let (mut dialogs, armed) = shown(vec![dangerous(30)]);
+    let first = text(&show(&mut dialogs, armed));
+    assert!(first.contains("more lines below · PgDn: read it to the end first"), "{first}");
+    assert_eq!(press(&mut dialogs, "y", armed), None);
+    assert!(text(&show(&mut dialogs, armed)).contains("its end was not shown yet"));
+    let mut seen = String::new();
+    for _ in 0..20 {
+        assert_eq!(dialogs.key(Key::plain(KeyCode::PageDown), armed), None);
+        seen.push_str(&text(&show(&mut dialogs, armed)));
+    }
+    for line in 1..=30 {
+        assert!(format!("{first}{seen}").contains(&format!("echo step {line}\n")), "{line}");
+    }
+    assert!(seen.contains(r"rm -rf \x1b[1A\x1b[2K build/\u{202e}"), "{seen}");
+    assert_eq!(press(&mut dialogs, "y", armed), decided(7, Decision::AllowOnce));
+    // It can be refused at any time.
+    let (mut dialogs, armed) = shown(vec![dangerous(30)]);
+    assert_eq!(press(&mut dialogs, "n", armed), decided(7, Decision::Deny { word: None }));
+}
+
+#[test]
+fn trust_and_yolo_wait_in_the_same_queue() {
+    let mut dialogs = empty();
+    dialogs.apply(&Event::TrustRequested(trust()));
+    dialogs.confirm_yolo();
+    dialogs.confirm_yolo();
+    let now = Instant::now();
+    assert!(text(&show(&mut dialogs, now)).contains("trust 1 of 2"));
+    let armed = now + ARMED_AFTER;
+    let trusted = |trust| Some(Answered::Trust { request: RequestId(9), trust });
+    assert_eq!(press(&mut dialogs, "t", armed), trusted(true));
+    let later = armed + Duration::from_secs(1);
+    assert_eq!(press(&mut dialogs, "y", later), Some(Answered::SetApproval(Approval::Yolo)));
+    assert!(!dialogs.is_open());
+    for (key, expected) in [
+        (Key::plain(KeyCode::Esc), trusted(false)),
+        (Key::char('n'), trusted(false)),
+        (Key::char('q'), Some(Answered::Leave)),
+        (Key::ctrl('c'), Some(Answered::Leave)),
+    ] {
+        let mut dialogs = empty();
+        dialogs.trust(trust());
+        show(&mut dialogs, now);
+        assert_eq!(dialogs.key(key, armed), expected, "{key:?}");
+    }
+    let mut dialogs = empty();
+    dialogs.confirm_yolo();
+    show(&mut dialogs, now);
+    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), None);
+    assert!(!dialogs.is_open(), "it is closed, and nothing was changed");
+}
+
+#[test]
+fn questions_on_screens() {
+    let yolo = || {
+        let mut dialogs = empty();
+        dialogs.confirm_yolo();
+        dialogs
+    };
+    let trusting = || {
+        let mut dialogs = empty();
+        dialogs.trust(trust());
+        dialogs
+    };
+    let asking = |requests: Vec<ApprovalRequest>| {
+        let mut dialogs = empty();
+        requests.into_iter().for_each(|request| dialogs.approval(request));
+        dialogs
+    };
+    type Make<'a> = (&'a str, Box<dyn Fn() -> Dialogs + 'a>);
+    let table: Vec<Make<'_>> = vec![
+        (
+            "command",
+            Box::new(|| asking(vec![command(1, "cargo test --lib"), command(2, "ls"), command(3, "ls")])),
+        ),
+        ("dangerous", Box::new(|| asking(vec![dangerous(30)]))),
+        ("edit", Box::new(|| asking(vec![edit()]))),
+        ("trust", Box::new(trusting)),
+        ("yolo", Box::new(yolo)),
+    ];
+    for (name, make) in &table {
+        for (columns, rows) in [(40, 10), (80, 20), (120, 40)] {
+            let shown = screen(columns, |look| {
+                let drawn = make().draw(look, rows);
+                assert!(drawn.lines.len() <= rows, "{name} {columns}");
+                drawn.lines
+            });
+            insta::assert_snapshot!(format!("{name}_{columns}"), shown);
+        }
+    }
+}
+
+#[test]
+fn pages_behind_a_choice_on_screens() {
+    for (name, keys) in [("scope", "a"), ("wider", "w"), ("preset", "p"), ("message", "mno, 用 make")] {
+        let (mut dialogs, armed) = shown(vec![command(1, "cargo test --lib")]);
+        press(&mut dialogs, keys, armed);
+        for columns in [40, 80] {
+            let shown = screen(columns, |look| dialogs.draw(look, 16).lines);
+            insta::assert_snapshot!(format!("{name}_{columns}"), shown);
+        }
+    }
+}
+
+#[test]
+fn no_screen_is_too_small() {
+    for columns in [1, 2, 7, 20, 40] {
+        for rows in 1..12 {
+            for request in [command(1, "cargo test 漢字漢字漢字"), dangerous(3), edit()] {
+                let mut dialogs = empty();
+                dialogs.approval(request);
+                let theme = Theme::new(Depth::None, false);
+                let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows);
+                assert!(drawn.lines.len() <= rows, "{columns}×{rows}");
+                let widest = drawn.lines.iter().map(Line::width).max();
+                assert!(widest <= Some(usize::from(columns)), "{columns}×{rows}");
+            }
+        }
+    }
+}
