@@ -8,6 +8,7 @@ mod front;
 mod output;
 mod pump;
 mod run;
+mod screen;
 mod settings;
 mod signals;
 mod start;
@@ -105,7 +106,7 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
         None => converse(talk(&settings, prompt, said)),
         Some(Command::Sessions(Sessions::Resume { id })) => {
             let open = resumed(&settings, id)?;
-            converse(chat::chat(&settings, open, None))
+            converse(person(&settings, open, None))
         }
         Some(Command::Exec { prompt, text }) => converse(run::exec(&settings, Asked::new(prompt, text))),
         Some(Command::Sessions(Sessions::List { limit, all })) => {
@@ -143,7 +144,15 @@ async fn talk(settings: &Settings, prompt: Option<String>, said: Option<String>)
     if prompt.is_some() || waits || (said.is_some() && !settings.terminal.stdin) {
         return run::exec(settings, Asked::new(prompt, said)).await;
     }
-    chat::chat(settings, settings.open.clone(), said).await
+    person(settings, settings.open.clone(), said).await
+}
+
+/// On the terminal's own screen where there is one, else line by line.
+async fn person(settings: &Settings, open: Open, first: Option<String>) -> Result<Ending, Failure> {
+    match screen::is_there(settings) {
+        true => screen::converse(settings, open, first).await,
+        false => chat::chat(settings, open, first).await,
+    }
 }
 
 fn mode(dry_run: bool) -> Mode {

@@ -17,6 +17,8 @@ pub struct Settings {
     pub root: PathBuf,
     pub flags: Flags,
     pub format: Format,
+    /// Lines, also where there is a terminal to draw on.
+    pub plain: bool,
     /// The session to begin with.
     pub open: Open,
     /// Sessions are kept; `--no-save` says otherwise.
@@ -40,6 +42,7 @@ impl Settings {
             paths,
             root,
             format: options.format.unwrap_or(Format::Text),
+            plain: options.plain,
             open,
             save: !options.no_save,
             allow_dangerous: options.allow_dangerous,

@@ -17,13 +17,16 @@ use zdx_protocol::{Approval, EngineHandle};
 use crate::exit::Failure;
 use crate::settings::Settings;
 
-/// How much of a resumed conversation somebody who comes back is shown.
+/// How much of a resumed conversation somebody who reads lines is shown when he comes back.
 const TURNS_TOLD_AGAIN: usize = 10;
 
 /// Whether somebody is there to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
+    /// Reads lines.
     Person,
+    /// A person whose screen shows the whole conversation, also that of a session gone on with.
+    Screen,
     Nobody,
 }
 
@@ -37,9 +40,13 @@ pub fn engine(settings: &Settings, audience: Audience) -> EngineHandle {
         agent: settings.agent.clone(),
         trust: settings.trust,
         save: settings.save,
-        person: audience == Audience::Person,
+        person: audience != Audience::Nobody,
         allow_dangerous: settings.allow_dangerous,
-        replay: if audience == Audience::Person { TURNS_TOLD_AGAIN } else { 0 },
+        replay: match audience {
+            Audience::Person => TURNS_TOLD_AGAIN,
+            Audience::Screen => usize::MAX,
+            Audience::Nobody => 0,
+        },
         executable: supervisor::program(),
     })
 }

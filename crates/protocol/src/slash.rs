@@ -45,6 +45,15 @@ pub struct SlashCommand {
     read: fn(&str) -> Result<Slash, String>,
 }
 
+/// What is to go to the clipboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clip {
+    /// The last answer, as the model wrote it.
+    Answer,
+    /// A block of code, counted from the last one, which is 1.
+    Code(usize),
+}
+
 /// What such a command asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slash {
@@ -64,6 +73,7 @@ pub enum Slash {
     Sessions,
     Files,
     Export(Option<PathBuf>),
+    Copy(Clip),
     Revert(Option<u32>),
     Redo,
     Retry,
@@ -92,7 +102,7 @@ const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand
 }
 
 /// In the order help shows them.
-pub static COMMANDS: [SlashCommand; 25] = [
+pub static COMMANDS: [SlashCommand; 26] = [
     row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
     row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))),
     row(
@@ -148,6 +158,12 @@ pub static COMMANDS: [SlashCommand; 25] = [
         Ok(Slash::Export(given(rest).map(PathBuf::from)))
     }),
     row(
+        "copy",
+        Argument::Text(" [code [N]]"),
+        "put the last answer on the clipboard, or its last block of code, or the one N before the end",
+        copy,
+    ),
+    row(
         "revert",
         Argument::Turn,
         "take back the last turn, or all from TURN on, with what it did to files",
@@ -176,6 +192,18 @@ fn given(rest: &str) -> Option<String> {
 fn turn(rest: &str) -> Result<Option<u32>, String> {
     let number = |text: String| text.parse().map_err(|_| format!("{text} is no number of a turn"));
     given(rest).map(number).transpose()
+}
+
+fn copy(rest: &str) -> Result<Slash, String> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let clip = match words.as_slice() {
+        [] => Some(Clip::Answer),
+        ["code"] => Some(Clip::Code(1)),
+        ["code", n] | [n] => n.parse().ok().filter(|n| *n > 0).map(Clip::Code),
+        _ => None,
+    };
+    clip.map(Slash::Copy)
+        .ok_or_else(|| "/copy takes the last answer, /copy code [N] a block of code".to_owned())
 }
 
 fn approval(rest: &str) -> Result<Slash, String> {
@@ -265,6 +293,9 @@ mod tests {
         assert_eq!(parse("/nwe x"), Line::Custom { name: "nwe".into(), text: "/nwe x".into() });
         assert_eq!(parse("/revert"), Line::Slash(Slash::Revert(None)));
         assert_eq!(parse("/resume"), Line::Slash(Slash::Resume));
+        assert_eq!(parse("/copy"), Line::Slash(Slash::Copy(Clip::Answer)));
+        assert_eq!(parse("/copy code 2"), Line::Slash(Slash::Copy(Clip::Code(2))));
+        assert!(matches!(parse("/copy code 0"), Line::Misused(_)));
         assert_eq!(parse("/retry"), Line::Slash(Slash::Retry));
         assert_eq!(parse("/fork 3"), Line::Slash(Slash::Open(Open::Fork { turn: Some(3) })));
         assert_eq!(parse("/revert x"), Line::Misused("x is no number of a turn".into()));

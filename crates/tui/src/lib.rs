@@ -2,25 +2,26 @@
 //! Speaks to the engine through `zdx-protocol` alone. Events, keys and time go into one pure reducer (`app`); what it
 //! makes of them is drawn by the one owner of the terminal (`term`).
 
-#[allow(dead_code)]
-mod composer;
-pub mod history;
+mod app;
 mod bindings;
-#[allow(dead_code, unused_imports)]
-mod dialog;
+mod completion;
+mod composer;
 mod conversation;
+mod dialog;
+pub mod history;
 mod key;
 mod look;
+mod run;
 #[cfg(test)]
 mod sample;
-#[allow(dead_code)]
 mod status;
-#[allow(dead_code, unused_imports)]
 mod term;
 mod theme;
-#[allow(dead_code)]
 mod write;
 
+pub use app::Left;
 pub use key::{Key, KeyCode};
 pub use look::{Drawn, Look};
+pub use run::{Closed, Ended, Setup, run};
+pub use term::Environment;
 pub use theme::{Depth, Syntax, Theme};

@@ -42,6 +42,7 @@ impl Chat<'_> {
             Slash::Resume => self.offer_sessions().await,
             Slash::Redo => self.carry_out(Command::Redo).await,
             Slash::Export(path) => self.carry_out(Command::Export { path }).await,
+            Slash::Copy(_) => self.stage.say("there is no clipboard in line mode; /export writes a file"),
             Slash::Model(None) => self.tell(Query::Models).await,
             Slash::Agent(None) => self.tell(Query::Agents).await,
             Slash::Approval(None) => {

@@ -109,7 +109,7 @@ fn a_subagents_question_comes_up_in_the_same_chat() {
     let server = task_server();
     let zdx = place().chat(&server).config_more("permission = { task = \"allow\" }");
     zdx.write("old.txt", "x");
-    let mut pty = zdx.command().pty(40, 100);
+    let mut pty = zdx.command().line_mode(40, 100);
     pty.wait_for_text("> ", SOON);
     pty.send("delegate\r");
     pty.wait_for_text("rm old.txt", SOON);
@@ -247,7 +247,7 @@ fn checks_are_off_without_a_command_when_nobody_is_there() {
 fn a_command_of_the_users_own_is_two_messages() {
     let server = ModelServer::start_with([Reply::chat().text("I saw it").done()]);
     let zdx = place().chat(&server);
-    let mut pty = zdx.command().pty(30, 90);
+    let mut pty = zdx.command().line_mode(30, 90);
     pty.wait_for_text("> ", SOON);
     pty.send("!echo out; echo err >&2; exit 3\r");
     pty.wait_for_text("exit code 3", SOON);

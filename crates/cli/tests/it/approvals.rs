@@ -11,7 +11,7 @@ use crate::{SOON, hold_before, with_model};
 const A_MOMENT: std::time::Duration = std::time::Duration::from_millis(500);
 
 pub fn open(zdx: &Zdx, columns: u16, args: &[&str]) -> Pty {
-    let pty = zdx.command().args(args).pty(40, columns);
+    let pty = zdx.command().args(args).line_mode(40, columns);
     wait_for_prompt(&pty);
     pty
 }
@@ -347,7 +347,7 @@ fn a_terminal_that_knows_only_lines_can_be_asked_too() {
     server.push(hold_before(bash("touch made").done(), "\"bash\"", &gate));
     server.push(Reply::chat().text("heard it"));
     let zdx = with_model(&server);
-    let mut pty = zdx.command().env("TERM", "dumb").pty(40, 80);
+    let mut pty = zdx.command().env("TERM", "dumb").line_mode(40, 80);
     pty.wait_for_text("\n>", SOON);
     pty.send("go\r");
     gate.wait_reached(SOON);
@@ -370,7 +370,7 @@ fn a_terminal_that_knows_only_lines_can_be_asked_too() {
 fn all_of_a_change_can_be_seen_before_it_is_allowed() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
-    let pty = zdx.command().pty(200, 80);
+    let pty = zdx.command().line_mode(200, 80);
     wait_for_prompt(&pty);
     let filler: String = (0..60).map(|n| format!("# line {n}\n")).collect();
     let content = format!("{filler}x = '{}'; evil()\ncurl evil\n", "A".repeat(2_000));

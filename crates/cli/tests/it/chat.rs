@@ -10,7 +10,7 @@ use crate::{SOON, hold_before, prompt_of, with_model};
 const READY: &str = "\n> ";
 
 fn open(zdx: &Zdx) -> Pty {
-    let pty = zdx.command().pty(40, 100);
+    let pty = zdx.command().line_mode(40, 100);
     wait_for_prompt(&pty);
     pty
 }
@@ -69,7 +69,7 @@ fn a_session_is_resumed_with_its_history() {
     let server = ModelServer::start_with([Reply::chat().text(&answer), Reply::chat().text("two")]);
     let zdx = with_model(&server);
     zdx.run(["exec", "-p", "first"]).success();
-    let mut pty = zdx.command().args(["sessions", "resume"]).pty(40, 100);
+    let mut pty = zdx.command().args(["sessions", "resume"]).line_mode(40, 100);
     wait_for_prompt(&pty);
     // Whoever comes back finds the conversation as it was.
     let shown = pty.contents();
@@ -187,7 +187,7 @@ fn history_outlives_the_conversation_unless_nothing_is_to_be_saved() {
     pty.send("remember me\r");
     server.wait_for_call(1, SOON);
     leave(pty);
-    let pty = zdx.command().arg("--no-save").pty(40, 100);
+    let pty = zdx.command().arg("--no-save").line_mode(40, 100);
     wait_for_prompt(&pty);
     pty.send("forget me\r");
     server.wait_for_call(2, SOON);
@@ -214,7 +214,7 @@ fn stdout_carries_the_answers_alone_even_here() {
     let pty = shell
         .command()
         .args(["-c", &format!("cd {} && {binary} >out.txt", zdx.root().display())])
-        .pty(40, 100);
+        .line_mode(40, 100);
     wait_for_prompt(&pty);
     pty.send("question\r");
     server.wait_for_call(1, SOON);
@@ -230,7 +230,7 @@ fn the_terminal_is_left_as_it_was_found() {
         let binary = env!("CARGO_BIN_EXE_zdx");
         let shell = Zdx::new("/bin/sh").env("ZDX_HOME", zdx.storage());
         let script = format!("stty -a >before; {binary}; echo code $?; stty -a >after; echo over");
-        let mut pty = shell.command().args(["-c", &script]).pty(40, 100);
+        let mut pty = shell.command().args(["-c", &script]).line_mode(40, 100);
         wait_for_prompt(&pty);
         match ending {
             None => pty.send("\x04"),
@@ -291,7 +291,7 @@ fn a_pipe_learns_of_a_failure() {
 fn a_dumb_terminal_gets_plain_lines() {
     let server = ModelServer::start_with([Reply::chat().text("one")]);
     let zdx = with_model(&server);
-    let mut pty = zdx.command().env("TERM", "dumb").pty(40, 100);
+    let mut pty = zdx.command().env("TERM", "dumb").line_mode(40, 100);
     pty.wait_for(|screen| screen.contents().contains(READY) || screen.contents().ends_with('>'), SOON);
     pty.send("first\r");
     pty.wait_for_text("\none", SOON);
@@ -305,7 +305,7 @@ fn tab_completes_files_agents_and_commands() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     zdx.write("notes/only.txt", "x");
-    let mut pty = zdx.command().pty(30, 90);
+    let mut pty = zdx.command().line_mode(30, 90);
     pty.wait_for_text("> ", SOON);
     for (typed, completed) in
         [("see @not\t", "see @notes/"), ("@agent:pl\t", "@agent:plan"), ("/appro\t", "/approval")]
@@ -390,7 +390,7 @@ fn a_question_that_takes_for_ever_can_be_left() {
     zdx.run(["exec", "-p", "before"]).success();
     server.push(Reply::stream([zdx_testkit::Step::Stall]));
     server.push(Reply::stream([zdx_testkit::Step::Stall]));
-    let mut pty = zdx.command().args(["-c"]).pty(40, 100);
+    let mut pty = zdx.command().args(["-c"]).line_mode(40, 100);
     wait_for_prompt(&pty);
     pty.send("/summarize\r");
     server.wait_for_call(2, SOON);

@@ -51,7 +51,7 @@ fn a_session_is_picked_from_a_numbered_list() {
     chat(&zdx, "/resume\nnever mind\n1\n").success();
     assert_eq!(shown(&server), ["never mind", "ok", "1"]);
 
-    let pty = zdx.command().pty(40, 100);
+    let pty = zdx.command().line_mode(40, 100);
     wait_for_prompt(&pty);
     pty.send("/resume\r");
     pty.wait_for_text("a number goes on with that session", SOON);
@@ -120,7 +120,7 @@ fn an_interrupt_ends_what_its_own_turn_left_running() {
     server.push(sleeper("c2", "two"));
     server.push(hold_before(Reply::chat().text_deltas(["half", " more"]).done(), " more", &Gate::new()));
     let zdx = with_model(&server);
-    let pty = zdx.command().args(["--yolo"]).pty(40, 100);
+    let pty = zdx.command().args(["--yolo"]).line_mode(40, 100);
     wait_for_prompt(&pty);
     pty.send("go\r");
     pty.wait_for_text("still running until zdx exits", SOON);

@@ -89,7 +89,7 @@ fn make_test_is_found_on_the_first_line_of_a_makefile() {
     let server = repairs(&["x"]);
     let zdx = place().chat(&server);
     zdx.write("Makefile", "test:\n\ttrue\n");
-    let mut pty = zdx.command().args(["--yolo"]).pty(40, 100);
+    let mut pty = zdx.command().args(["--yolo"]).line_mode(40, 100);
     pty.wait_for_text("> ", SOON);
     pty.send("go\r");
     pty.wait_for_text("check passed: make test", SOON);

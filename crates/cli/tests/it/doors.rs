@@ -125,7 +125,7 @@ fn json_holds_nothing_that_a_terminal_obeys() {
     }
     let calls = format!("{}\n", json!({"tool": "bash", "input": {"command": hostile}}));
     is_safe(&zdx.command().args(["policy", "check"]).stdin(calls).run().stdout);
-    let mut pty = zdx.command().args(["config", "show", "--system-prompt"]).pty(24, 80);
+    let mut pty = zdx.command().args(["config", "show", "--system-prompt"]).line_mode(24, 80);
     pty.wait_exit(SOON);
     let drawn = pty.raw();
     for bytes in [&b"\xc2\x9b"[..], b"\x1b]", b"\xc2\x9d"] {
@@ -281,7 +281,7 @@ fn what_a_project_wants_to_run_is_shown_to_its_end() {
     let listed = zdx.command().args(["trust", "--yes"]).run().success().stdout;
     assert!(listed.contains(&command), "{listed}");
     zdx.run(["trust", "--revoke"]).success();
-    let pty = zdx.command().pty(60, 100);
+    let pty = zdx.command().line_mode(60, 100);
     pty.wait_for_text("[q] leave: ", SOON);
     let shown = pty.contents();
     let joined = shown.split_whitespace().collect::<Vec<_>>().join(" ");

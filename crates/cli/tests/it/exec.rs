@@ -48,7 +48,7 @@ fn a_terminal_is_told_model_folder_and_session_and_sees_no_raw_escapes() {
     server.push(Reply::chat().text("clear\u{1b}[2Jed").tool_call("c1", "bash", json!({"command": "true"})));
     server.push(Reply::chat().text("end"));
     let zdx = with_model(&server);
-    let mut pty = zdx.command().args(["exec", "-p", "x"]).pty(24, 120);
+    let mut pty = zdx.command().args(["exec", "-p", "x"]).line_mode(24, 120);
     assert_eq!(pty.wait_exit(SOON), 0);
     let screen = pty.contents();
     let id = zdx.session_files()[0].file_stem().unwrap().to_str().unwrap()[..8].to_owned();
@@ -67,7 +67,7 @@ fn colour_can_be_switched_off() {
     let zdx = with_model(&server);
     for (variable, coloured) in [("LANG", true), ("NO_COLOR", false), ("AGENT_NO_COLOR", false)] {
         server.push(Reply::chat().text("end"));
-        let mut pty = zdx.command().args(["exec", "-p", "x"]).env(variable, "1").pty(24, 80);
+        let mut pty = zdx.command().args(["exec", "-p", "x"]).env(variable, "1").line_mode(24, 80);
         assert_eq!(pty.wait_exit(SOON), 0);
         let raw = String::from_utf8_lossy(&pty.raw()).into_owned();
         assert_eq!(raw.contains("\u{1b}[2m"), coloured, "{variable}: {raw:?}");

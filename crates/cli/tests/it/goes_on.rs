@@ -100,7 +100,7 @@ fn the_result_is_whole_and_the_retry_says_what_it_is() {
 fn a_resumed_chat_tells_one_answer() {
     let [(server, zdx), _] = broken_once("Half an", " answer.");
     zdx.run(["exec", "-p", "go"]).success();
-    let chat = zdx.command().args(["-c"]).pty(24, 80);
+    let chat = zdx.command().args(["-c"]).line_mode(24, 80);
     chat.wait_for_text("Half an answer.", SOON);
     assert!(!chat.contents().contains("Go on exactly"), "{}", chat.contents());
     drop(server);

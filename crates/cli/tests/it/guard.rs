@@ -65,7 +65,7 @@ fn a_terminal_makes_no_person_of_exec() {
     ]);
     let zdx = with_model(&server);
     zdx.write("kept", "");
-    let mut pty = zdx.command().args(["exec", "-p", "go"]).pty(40, 80);
+    let mut pty = zdx.command().args(["exec", "-p", "go"]).line_mode(40, 80);
     assert_eq!(pty.wait_exit(crate::SOON), 0);
     assert_eq!(code(&chat_results(&server.calls()[1])[0].1), "approval_required");
     assert!(pty.contents().contains("1 tool call denied"), "{}", pty.contents());

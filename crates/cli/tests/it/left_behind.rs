@@ -105,7 +105,7 @@ fn a_chat_shows_them_as_they_happen_and_again_when_it_is_resumed() {
     let zdx = with_model(&server);
     worked(&server, &zdx);
     for (args, lines) in [(&["--yolo"][..], &["go"][..]), (&["-c"][..], &[][..])] {
-        let pty = zdx.command().args(args).pty(60, 100);
+        let pty = zdx.command().args(args).line_mode(60, 100);
         wait_for_prompt(&pty);
         for line in lines {
             pty.send(format!("{line}\r"));

@@ -59,7 +59,7 @@ fn assert_fits(rows: &[String], columns: u16) {
 fn a_denial_is_whole_and_broken_between_words_on_a_terminal() {
     for columns in [80, 40] {
         let (server, zdx) = denied();
-        let mut pty = zdx.command().args(["exec", "-p", "go"]).pty(40, columns);
+        let mut pty = zdx.command().args(["exec", "-p", "go"]).line_mode(40, columns);
         assert_eq!(pty.wait_exit(SOON), 0);
         let rows = rows(&pty);
         assert_fits(&rows, columns);
@@ -79,7 +79,7 @@ fn what_a_text_was_is_said_where_it_ends() {
         Reply::chat().text("Nothing is there.").done(),
     ]);
     let zdx = with_model(&server);
-    let mut pty = zdx.command().args(["exec", "-p", "first this, then that"]).pty(40, 200);
+    let mut pty = zdx.command().args(["exec", "-p", "first this, then that"]).line_mode(40, 200);
     assert_eq!(pty.wait_exit(SOON), 0);
     let rows = rows(&pty);
     let begins = [
@@ -136,7 +136,7 @@ fn the_question_of_trust_is_broken_between_words() {
     ];
     for (columns, listed) in [(80, &wide[..]), (40, &narrow[..])] {
         let (_server, zdx) = untrusted();
-        let mut pty = zdx.command().pty(40, columns);
+        let mut pty = zdx.command().line_mode(40, columns);
         pty.wait_for_text("[t] trust · [n] not now · [q] leave: ", SOON);
         let rows = rows(&pty);
         assert_fits(&rows, columns);
@@ -156,7 +156,7 @@ fn a_notice_is_broken_between_words_and_whole_in_a_pipe() {
     let notice = told.lines().find(|line| line.contains("zdx trust")).expect("a notice").to_owned();
     assert!(notice.starts_with("warning: ") && notice.len() > 80, "{notice}");
     for columns in [80, 40] {
-        let mut pty = zdx.command().args(["exec", "-p", "x"]).pty(40, columns);
+        let mut pty = zdx.command().args(["exec", "-p", "x"]).line_mode(40, columns);
         assert_eq!(pty.wait_exit(SOON), 0);
         let rows = rows(&pty);
         assert_fits(&rows, columns);
@@ -169,7 +169,7 @@ fn a_terminal_that_became_narrower_gets_narrower_lines() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     let last = "line it leaves.";
-    let pty = zdx.command().pty(80, 100);
+    let pty = zdx.command().line_mode(80, 100);
     wait_for_prompt(&pty);
     pty.send("/help\r");
     pty.wait_for_text(last, SOON);
@@ -194,7 +194,7 @@ fn what_the_model_says_and_json_are_never_broken() {
     for format in ["text", "json"] {
         let server = ModelServer::start_with([Reply::chat().text(&said).done()]);
         let zdx = with_model(&server);
-        let mut pty = zdx.command().args(["exec", "--format", format, "-p", "x"]).pty(40, 40);
+        let mut pty = zdx.command().args(["exec", "--format", format, "-p", "x"]).line_mode(40, 40);
         assert_eq!(pty.wait_exit(SOON), 0);
         let raw = String::from_utf8(pty.raw()).expect("text");
         assert!(raw.contains(said.trim_end()), "{raw}");

@@ -256,7 +256,7 @@ fn what_is_typed_in_a_chat_is_masked_in_its_history() {
     let server = ModelServer::start();
     server.push(Reply::chat().text("answered"));
     let zdx = with_secrets(&server, false);
-    let mut pty = zdx.command().pty(40, 100);
+    let mut pty = zdx.command().line_mode(40, 100);
     pty.wait_for_text("\n> ", SOON);
     pty.send(format!("call it with {KEY} and {SHAPED}\r"));
     pty.wait_for_text("answered", SOON);

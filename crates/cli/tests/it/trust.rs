@@ -135,7 +135,7 @@ fn a_project_that_wants_nothing_needs_no_trust() {
 const QUESTION: &str = "[t] trust · [n] not now · [q] leave:";
 
 fn asked(zdx: &Zdx) -> Pty {
-    let pty = zdx.command().pty(40, 110);
+    let pty = zdx.command().line_mode(40, 110);
     pty.wait_for_text(QUESTION, SOON);
     pty
 }
@@ -166,7 +166,7 @@ fn a_person_is_asked_once_and_the_answer_is_kept() {
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
 
-    let mut again = zdx.command().pty(40, 110);
+    let mut again = zdx.command().line_mode(40, 110);
     prompt_waits(&again);
     assert!(!again.contents().contains("trust"), "{}", again.contents());
     again.send("\x04");
@@ -209,7 +209,7 @@ fn leaving_leaves_nothing_behind() {
 fn the_command_asks_on_a_terminal() {
     let (_server, zdx) = project();
     for (answer, code, trusted) in [("\r", 1, false), ("n\r", 1, false), ("y\r", 0, true)] {
-        let mut pty = zdx.command().arg("trust").pty(40, 110);
+        let mut pty = zdx.command().arg("trust").line_mode(40, 110);
         pty.wait_for_text("[y/N]", SOON);
         pty.send(answer);
         assert_eq!(pty.wait_exit(SOON), code, "{answer:?}: {}", pty.contents());

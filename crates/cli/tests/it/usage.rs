@@ -73,7 +73,7 @@ fn a_prompt_on_the_command_line_opens_the_chat_of_a_person() {
     let server = ModelServer::start();
     server.always(|request| Reply::chat().text(&format!("answer {}", request.messages().len())).done());
     let zdx = place().chat(&server);
-    let mut pty = zdx.command().arg("fix the bug").pty(30, 90);
+    let mut pty = zdx.command().arg("fix the bug").line_mode(30, 90);
     pty.wait_for_text("> fix the bug", SOON);
     pty.wait_for_text("answer 2", SOON);
     pty.send("and now?\r");

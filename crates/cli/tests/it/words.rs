@@ -52,7 +52,7 @@ fn nobody_is_told_what_is_for_the_model() {
     ]);
     let zdx = with_model(&server);
     zdx.write("kept", "x");
-    let mut pty = zdx.command().pty(40, 160);
+    let mut pty = zdx.command().line_mode(40, 160);
     pty.wait_for_text("> ", SOON);
     pty.send("make it\r");
     pty.wait_for_text("[y]", SOON);

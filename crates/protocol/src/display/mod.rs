@@ -9,8 +9,8 @@ pub mod history;
 pub mod labels;
 pub mod listing;
 pub mod sessions;
-pub mod trust;
 pub mod titles;
+pub mod trust;
 pub mod turns;
 
 pub use crate::typeset::{

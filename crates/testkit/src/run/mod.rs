@@ -234,6 +234,11 @@ impl Run<'_> {
         }
         Pty::start(command, rows, cols)
     }
+
+    /// The same, line by line: `--plain`.
+    pub fn line_mode(self, rows: u16, cols: u16) -> Pty {
+        self.arg("--plain").pty(rows, cols)
+    }
 }
 
 /// SIGHUP is signal 1, the lowest bit.

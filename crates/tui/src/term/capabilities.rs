@@ -5,7 +5,7 @@ use crate::theme::Depth;
 
 /// The variables that tell about a terminal, as they are set.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Environment {
+pub struct Environment {
     pub term: Option<String>,
     pub colorterm: Option<String>,
     pub no_color: Option<String>,
@@ -17,7 +17,7 @@ pub(crate) struct Environment {
 
 impl Environment {
     /// From any source of variables.
-    pub(crate) fn from(of: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn from(of: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name| of(name).filter(|value| !value.is_empty());
         Self {
             term: set("TERM"),

@@ -17,7 +17,8 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use capabilities::{Capabilities, Environment};
+pub(crate) use capabilities::Capabilities;
+pub use capabilities::Environment;
 pub(crate) use clipboard::Copied;
 pub(crate) use input::Input;
 pub(crate) use screen::{Frame, Screen};

@@ -14,7 +14,7 @@ use crate::{SOON, place, with_model};
 pub fn a_server_of_the_projects_is_asked_about_before_anything_starts() {
     let trap = Trap::new();
     trap.config(format!("[mcp.evil]\ntype = \"local\"\ncommand = [\"/bin/sh\", \"-c\", \"{}\"]", trap.touch));
-    let mut pty = trap.command(&[]).pty(40, 100);
+    let mut pty = trap.command(&[]).line_mode(40, 100);
     pty.wait_for_text("[t] trust", SOON);
     let shown = pty.contents();
     assert!(shown.contains(".zdx/config.toml") && shown.contains("start the MCP server evil"), "{shown}");
@@ -46,7 +46,7 @@ pub fn a_configuration_that_a_tool_wrote_is_asked_about_again() {
     let (output, _) = told(&zdx, &server, &[edit], &["--yolo"]);
     assert!(output.stderr.contains("changed since you trusted"), "{}", output.stderr);
     assert!(!zdx.root().join("mark").exists());
-    let pty = zdx.command().pty(40, 100);
+    let pty = zdx.command().line_mode(40, 100);
     pty.wait_for_text("[t] trust", SOON);
 }
 

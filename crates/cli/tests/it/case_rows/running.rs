@@ -24,7 +24,7 @@ pub fn values_of_a_repository_reach_no_shell() {
         trap.command(args).run();
         trap.assert_untouched(&format!("{args:?}"));
     }
-    let mut pty = trap.command(&[]).pty(40, 100);
+    let mut pty = trap.command(&[]).line_mode(40, 100);
     crate::chat::wait_for_prompt(&pty);
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
@@ -52,7 +52,7 @@ pub fn nothing_of_a_package_manager_starts_with_a_session() {
     }
     trap.command(&["exec", "-p", "hello"]).run().success();
     trap.assert_untouched("exec");
-    let mut pty = trap.command(&[]).pty(40, 100);
+    let mut pty = trap.command(&[]).line_mode(40, 100);
     crate::chat::wait_for_prompt(&pty);
     pty.send("hello\r");
     trap.model.wait_for_call(2, SOON);

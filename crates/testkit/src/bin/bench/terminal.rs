@@ -87,7 +87,8 @@ impl Terminal {
             new.windows(wanted.len()).any(|bytes| bytes == wanted.as_bytes())
         };
         let guard = lock(&self.written.0);
-        let waited = self.written.1.wait_timeout_while(guard, PATIENCE, |written| !written.over && !found(written));
+        let waited =
+            self.written.1.wait_timeout_while(guard, PATIENCE, |written| !written.over && !found(written));
         let (guard, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if found(&guard) {
             return Ok(Instant::now());
@@ -108,7 +109,8 @@ impl Terminal {
 
     pub fn used(&self) -> Result<Used, String> {
         let mut used = Used { cpu: Duration::ZERO, wakeups: 0, written: self.written() };
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid)).map_err(|error| error.to_string())?;
+        let tasks =
+            std::fs::read_dir(format!("/proc/{}/task", self.pid)).map_err(|error| error.to_string())?;
         for task in tasks.flatten() {
             let read = |name: &str| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
             let nanos = read("schedstat").split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
@@ -120,7 +122,8 @@ impl Terminal {
 
     /// Bytes in memory now.
     pub fn resident(&self) -> Result<u64, String> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).map_err(|error| error.to_string())?;
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid))
+            .map_err(|error| error.to_string())?;
         Ok(figure(&status, "VmRSS:") * 1024)
     }
 }

@@ -66,10 +66,18 @@ fn start(place: &Place) -> Rows {
     let terminal = opened(&server)?;
     let resident = terminal.resident()?;
     Ok(vec![
-        Row::new("tui, start to composer", ms(frame), "best peer 40 ms").budget("≤ 25 ms", millis(frame), 25.0),
+        Row::new("tui, start to composer", ms(frame), "best peer 40 ms").budget(
+            "≤ 25 ms",
+            millis(frame),
+            25.0,
+        ),
         Row::new("tui, start, CPU", ms(cpu), "best peer 44 ms").budget("≤ 20 ms", millis(cpu), 20.0),
         Row::new("tui, first key echoed", ms(echo), "best peer 83 ms").budget("≤ 40 ms", millis(echo), 40.0),
-        Row::new("tui, RSS idle", mib(resident), "best peer 157 MiB").budget("≤ 20 MiB", in_mib(resident), 20.0),
+        Row::new("tui, RSS idle", mib(resident), "best peer 157 MiB").budget(
+            "≤ 20 MiB",
+            in_mib(resident),
+            20.0,
+        ),
     ])
 }
 
@@ -93,7 +101,11 @@ fn keys(place: &Place) -> Rows {
     let server = place.start_server(&["hello"])?;
     let (middle, slow) = echo(&opened(&server)?)?;
     Ok(vec![
-        Row::new("tui, key echo idle, median", ms(middle), "best peer 3.7 ms").budget("≤ 1 ms", millis(middle), 1.0),
+        Row::new("tui, key echo idle, median", ms(middle), "best peer 3.7 ms").budget(
+            "≤ 1 ms",
+            millis(middle),
+            1.0,
+        ),
         Row::new("tui, key echo idle, p95", ms(slow), "best peer 6.4 ms").budget("≤ 3 ms", millis(slow), 3.0),
     ])
 }
@@ -106,13 +118,25 @@ fn idle(place: &Place) -> Rows {
     let used = since(before, terminal.used()?);
     let waiting = waiting(place)?;
     Ok(vec![
-        Row::new("tui, idle 10 s, bytes", used.written.to_string(), "best peer 0").demand("0", used.written == 0),
-        Row::new("tui, idle 10 s, wakeups", used.wakeups.to_string(), "best peer 5").demand("0", used.wakeups == 0),
-        Row::new("tui, idle 10 s, CPU", ms(used.cpu), "best peer 1 ms").budget("< 0.1 ms", millis(used.cpu), 0.1),
-        Row::new("tui, waiting 10 s, bytes", waiting.written.to_string(), "best peer 4 KB")
-            .budget("≤ 1 KB", count(waiting.written), 1000.0),
-        Row::new("tui, waiting 10 s, CPU", ms(waiting.cpu), "best peer 202 ms")
-            .budget("≤ 10 ms", millis(waiting.cpu), 10.0),
+        Row::new("tui, idle 10 s, bytes", used.written.to_string(), "best peer 0")
+            .demand("0", used.written == 0),
+        Row::new("tui, idle 10 s, wakeups", used.wakeups.to_string(), "best peer 5")
+            .demand("0", used.wakeups == 0),
+        Row::new("tui, idle 10 s, CPU", ms(used.cpu), "best peer 1 ms").budget(
+            "< 0.1 ms",
+            millis(used.cpu),
+            0.1,
+        ),
+        Row::new("tui, waiting 10 s, bytes", waiting.written.to_string(), "best peer 4 KB").budget(
+            "≤ 1 KB",
+            count(waiting.written),
+            1000.0,
+        ),
+        Row::new("tui, waiting 10 s, CPU", ms(waiting.cpu), "best peer 202 ms").budget(
+            "≤ 10 ms",
+            millis(waiting.cpu),
+            10.0,
+        ),
     ])
 }
 
@@ -145,12 +169,28 @@ fn stream(place: &Place) -> Rows {
     let (middle, _) = echo(&terminal)?;
     let wall = over - asked;
     Ok(vec![
-        Row::new("tui, 20,000 deltas, CPU", ms(used.cpu), "best peer 906 ms").budget("≤ 200 ms", millis(used.cpu), 200.0),
-        Row::new("tui, 20,000 deltas, wall", ms(wall), "best peer 558 ms").budget("≤ 250 ms", millis(wall), 250.0),
+        Row::new("tui, 20,000 deltas, CPU", ms(used.cpu), "best peer 906 ms").budget(
+            "≤ 200 ms",
+            millis(used.cpu),
+            200.0,
+        ),
+        Row::new("tui, 20,000 deltas, wall", ms(wall), "best peer 558 ms").budget(
+            "≤ 250 ms",
+            millis(wall),
+            250.0,
+        ),
         Row::new("tui, 20,000 deltas, written", format!("{} KB", used.written / 1000), "best peer 5 KB")
             .budget("≤ 150 KB", count(used.written), 150e3),
-        Row::new("tui, RSS after it", mib(resident), "best peer 164 MiB").budget("≤ 30 MiB", in_mib(resident), 30.0),
-        Row::new("tui, key echo after it", ms(middle), "best peer 5.3 ms").budget("≤ 2 ms", millis(middle), 2.0),
+        Row::new("tui, RSS after it", mib(resident), "best peer 164 MiB").budget(
+            "≤ 30 MiB",
+            in_mib(resident),
+            30.0,
+        ),
+        Row::new("tui, key echo after it", ms(middle), "best peer 5.3 ms").budget(
+            "≤ 2 ms",
+            millis(middle),
+            2.0,
+        ),
     ])
 }
 
@@ -165,7 +205,9 @@ fn calls(place: &Place) -> Rows {
     terminal.wait_for("ANSWER", behind)?;
     terminal.settle(QUIET);
     let used = since(before, terminal.used()?);
-    Ok(vec![
-        Row::new("tui, 60 calls, CPU", ms(used.cpu), "best peer 3020 ms").budget("≤ 500 ms", millis(used.cpu), 500.0),
-    ])
+    Ok(vec![Row::new("tui, 60 calls, CPU", ms(used.cpu), "best peer 3020 ms").budget(
+        "≤ 500 ms",
+        millis(used.cpu),
+        500.0,
+    )])
 }

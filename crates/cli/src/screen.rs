@@ -1,0 +1,62 @@
+//! The conversation on a capable terminal: starts the engine, hands its channels to the front end there, and says how it
+//! ended. What is drawn is `zdx_tui`'s business.
+
+use tokio::sync::mpsc;
+use zdx_protocol::{ErrorKind, Open};
+use zdx_tui::{Closed, Ended, Environment, Left, Setup};
+
+use crate::args::Format;
+use crate::exit::{Ending, Failure};
+use crate::output;
+use crate::pump::ENGINE_GONE;
+use crate::settings::Settings;
+use crate::signals::{Caught, Signals};
+use crate::start::{self, Audience};
+
+/// Whether there is a terminal to draw on, and nobody asked for lines.
+pub fn is_there(settings: &Settings) -> bool {
+    let terminal = settings.terminal;
+    !settings.plain
+        && settings.format == Format::Text
+        && terminal.stdin
+        && terminal.stdout
+        && terminal.stderr
+        && terminal.smart
+}
+
+/// `first` is what was said on the command line.
+pub async fn converse(settings: &Settings, open: Open, first: Option<String>) -> Result<Ending, Failure> {
+    let mut signals = Signals::listen().map_err(Failure::runtime)?;
+    let (send, mut stops) = mpsc::channel(4);
+    let listening = tokio::spawn(async move { while send.send(signals.next().await).await.is_ok() {} });
+    let engine = start::engine(settings, Audience::Screen);
+    let env = |name: &str| settings.env.get(name).map(str::to_owned);
+    let setup = Setup {
+        open,
+        first,
+        home: settings.home().map(ToOwned::to_owned),
+        history: settings.history_file(),
+        terminal: Environment::from(env),
+        editor: env("VISUAL").or_else(|| env("EDITOR")),
+    };
+    let closed = zdx_tui::run(engine, setup, &mut stops).await;
+    listening.abort();
+    let Closed { why, session } =
+        closed.map_err(|error| Failure::runtime(format!("cannot draw on the terminal: {error}")))?;
+    if let Some(id) = session {
+        say(settings, &format!("resume with: zdx sessions resume {id}"));
+    }
+    match why {
+        Ended::Left(Left::Meant) => Ok(Ending::Completed),
+        Ended::Left(Left::Interrupted) => Ok(Ending::Signalled(Caught::Interrupt)),
+        Ended::Left(Left::Refused(kind, why)) => Err(Failure::Refused(kind, why)),
+        Ended::Left(Left::EngineGone) => Err(Failure::Refused(ErrorKind::Internal, ENGINE_GONE.to_owned())),
+        Ended::Stopped(caught) => Ok(Ending::Signalled(caught)),
+    }
+}
+
+fn say(settings: &Settings, text: &str) {
+    let line = format!("{}\n", settings.terminal.style.dim(text));
+    // The terminal may be gone.
+    let _ = output::write_all(rustix::stdio::stderr(), line.as_bytes());
+}

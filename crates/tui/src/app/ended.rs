@@ -1,0 +1,149 @@
+//! What the end of a command leads to.
+
+use std::time::Instant;
+
+use jiff::Timestamp;
+use zdx_protocol::display::format;
+use zdx_protocol::display::listing::{self, Place};
+use zdx_protocol::query::{AgentInfo, ModelOffer, SessionSummary};
+use zdx_protocol::{Command, Event, Reply};
+
+use super::{Choice, Effect, Left, Purpose, State};
+use crate::composer::Draft;
+use crate::conversation::NoteKind;
+use crate::dialog::{Item, Picker};
+
+impl State {
+    pub(super) fn ended(&mut self, purpose: Purpose, event: Event, now: Instant) -> Vec<Effect> {
+        match (purpose, event) {
+            (Purpose::Begin, Event::Error { kind, message, .. }) => {
+                vec![Effect::Leave(Left::Refused(kind, message))]
+            }
+            (Purpose::Begin, _) => self.begun(),
+            (Purpose::Turn, event) => {
+                self.shown_if_failed(&event, now);
+                self.turn_over()
+            }
+            (Purpose::Complete(generation), Event::Reply { answer: Reply::Completions(found), .. }) => {
+                self.popup.answer(generation, found);
+                Vec::new()
+            }
+            (Purpose::Remember, Event::Reply { answer: Reply::Masked(line), .. }) => {
+                self.composer.remember(line.clone());
+                vec![Effect::Remember(line)]
+            }
+            (Purpose::Branch, event) => {
+                self.status.apply(&event, now);
+                Vec::new()
+            }
+            (Purpose::Tell, event @ Event::Reply { .. }) => {
+                self.status.apply(&event, now);
+                if let Event::Reply { answer, .. } = &event {
+                    self.tell(answer);
+                }
+                Vec::new()
+            }
+            (Purpose::Choose(choice), Event::Reply { answer, .. }) => {
+                self.choose(choice, answer);
+                Vec::new()
+            }
+            (Purpose::Custom { name, draft }, Event::Reply { answer: Reply::Commands(known), .. }) => {
+                self.custom(&name, draft, known.iter().any(|command| command.name == name))
+            }
+            // What cannot be completed, kept or named is no news.
+            (Purpose::Complete(_) | Purpose::Remember | Purpose::Shutdown, _) => Vec::new(),
+            (
+                Purpose::Open | Purpose::Do | Purpose::Tell | Purpose::Choose(_) | Purpose::Custom { .. },
+                event,
+            ) => {
+                self.shown_if_failed(&event, now);
+                Vec::new()
+            }
+        }
+    }
+
+    fn begun(&mut self) -> Vec<Effect> {
+        let Some(first) = self.first.take() else { return Vec::new() };
+        let draft = self.composer.take_draft();
+        self.composer.set(&first);
+        let effects = self.submit();
+        // What was typed meanwhile is no part of it.
+        self.composer.set_draft(draft);
+        effects
+    }
+
+    fn shown_if_failed(&mut self, event: &Event, now: Instant) {
+        if matches!(event, Event::Error { .. }) {
+            self.conversation.apply(event, now);
+        }
+    }
+
+    fn tell(&mut self, reply: &Reply) {
+        let place =
+            Place { columns: usize::from(self.width), home: self.home.as_deref(), now: Timestamp::now() };
+        self.conversation.note(&listing::lines(reply, place), NoteKind::Said);
+    }
+
+    /// One of the user's own or of this project, if there is one of that name.
+    fn custom(&mut self, name: &str, draft: Draft, known: bool) -> Vec<Effect> {
+        if known {
+            let command = Command::Prompt(draft.text().into());
+            return self.work(draft, command);
+        }
+        self.complain(&format!("there is no command /{name}; /help lists those there are"));
+        Vec::new()
+    }
+
+    fn choose(&mut self, choice: Choice, reply: Reply) {
+        let open = self.session.as_ref().map(|session| session.id.as_str());
+        let items: Vec<Item<String>> = match reply {
+            Reply::Sessions(found) => found
+                .iter()
+                .filter(|session| session.fault.is_none() && Some(session.id.as_str()) != open)
+                .map(|session| self.session_item(session))
+                .collect(),
+            Reply::Models(models) => models.into_iter().map(model_item).collect(),
+            Reply::Agents(agents) => {
+                agents.into_iter().filter(|agent| agent.primary).map(agent_item).collect()
+            }
+            other => return self.tell(&other),
+        };
+        if items.is_empty() {
+            return self.complain(match choice {
+                Choice::Session => "there is no other saved session to go on with",
+                Choice::Model => "the provider names no models; /model NAME switches to one",
+                Choice::Agent => "there is no agent to choose",
+            });
+        }
+        let title = match choice {
+            Choice::Session => "Go on with",
+            Choice::Model => "Switch to",
+            Choice::Agent => "Work as",
+        };
+        self.picker = Some((choice, Picker::new(title, items)));
+    }
+
+    fn session_item(&self, session: &SessionSummary) -> Item<String> {
+        let age = format::ago(session.when, Timestamp::now());
+        let root = session.root.as_deref().map(|root| format::path(root, self.home.as_deref()));
+        Item {
+            id: session.id.clone(),
+            label: session.first_prompt.clone().unwrap_or_else(|| "(nothing said)".to_owned()),
+            detail: [Some(age), root, session.model.clone()]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" · "),
+        }
+    }
+}
+
+fn model_item(model: ModelOffer) -> Item<String> {
+    let detail = model.context_limit.map(|limit| format!("{limit} tokens")).unwrap_or_default();
+    Item { id: model.name.clone(), label: model.name, detail }
+}
+
+fn agent_item(agent: AgentInfo) -> Item<String> {
+    let in_use = if agent.in_use { " (in use)" } else { "" };
+    Item { id: agent.name.clone(), label: format!("{}{in_use}", agent.name), detail: agent.description }
+}

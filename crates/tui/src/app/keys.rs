@@ -1,0 +1,238 @@
+//! Who gets a key: a text on its own screen, a question, a list to choose from, what is offered for a word, the bindings
+//! that hold everywhere, and last of all the composer.
+
+use std::time::Instant;
+
+use ratatui_core::text::Line;
+use zdx_protocol::{Approval, Command, Open, Query, SessionPick};
+
+use super::pager::Turned;
+use super::{Choice, Effect, Left, Purpose, State, ask};
+use crate::bindings::{Binding, Bindings};
+use crate::completion::Chosen;
+use crate::composer::Typed;
+use crate::dialog::{Answered, Picked};
+use crate::key::{Key, KeyCode};
+use crate::look::Look;
+
+/// What a key does, wherever the caret is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    /// The composer's own business; it stands in the table for help.
+    Compose,
+    Stop,
+    Interrupt,
+    Leave,
+    Preset,
+    TakeBack,
+    Conversation,
+    Editor,
+    Suspend,
+    Redraw,
+    Help,
+    Warnings,
+}
+
+const ALT_ENTER: Key = Key { alt: true, ..Key::plain(KeyCode::Enter) };
+
+static BINDINGS: Bindings<Act> = Bindings(&[
+    bind(&[Key::plain(KeyCode::Enter)], "send; while a turn runs, queue", Act::Compose),
+    bind(&[Key::ctrl('j'), ALT_ENTER], "a new line; so does \\ before Enter", Act::Compose),
+    bind(&[Key::plain(KeyCode::Esc)], "stop the turn; close what is open", Act::Stop),
+    bind(&[Key::ctrl('c')], "stop the turn, or clear what is typed; twice: leave", Act::Interrupt),
+    bind(&[Key::ctrl('d')], "leave, when nothing is typed", Act::Leave),
+    bind(&[Key::shift(KeyCode::Tab)], "how much may happen without asking: the next preset", Act::Preset),
+    bind(&[Key::plain(KeyCode::Tab)], "complete a file, an agent, a command", Act::Compose),
+    bind(&[Key::plain(KeyCode::Up)], "take back what is queued; else earlier prompts", Act::TakeBack),
+    bind(&[Key::ctrl('r')], "search earlier prompts", Act::Compose),
+    bind(&[Key::ctrl('o')], "the whole conversation, all output unfolded", Act::Conversation),
+    bind(&[Key::ctrl('g')], "write in your own editor ($VISUAL, $EDITOR)", Act::Editor),
+    bind(&[Key::ctrl('_'), Key::alt('_')], "undo, redo", Act::Compose),
+    bind(&[Key::ctrl('z')], "suspend; fg comes back", Act::Suspend),
+    bind(&[Key::ctrl('l')], "draw the screen anew", Act::Redraw),
+    bind(&[Key::plain(KeyCode::F(1))], "this help", Act::Help),
+    bind(&[Key::plain(KeyCode::F(2))], "the warnings so far", Act::Warnings),
+]);
+
+const fn bind(keys: &'static [Key], does: &'static str, action: Act) -> Binding<Act> {
+    Binding { keys, does, action }
+}
+
+const MARKS: [(&str, &str); 3] = [
+    ("!COMMAND", "run a command yourself; the model reads along"),
+    ("@FILE", "put a file before the prompt"),
+    ("@agent:NAME", "ask another agent"),
+];
+
+/// Bindings, marks and commands.
+pub(super) fn help(look: Look<'_>) -> Vec<Line<'static>> {
+    BINDINGS.help(&MARKS, look)
+}
+
+impl State {
+    pub(super) fn key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
+        if let Some(pager) = &mut self.pager {
+            if pager.key(key) == Turned::Leave {
+                self.pager = None;
+                self.dialogs.covered();
+            }
+            return Vec::new();
+        }
+        if self.dialogs.is_open() {
+            return self.dialog_key(key, now);
+        }
+        if self.picker.is_some() {
+            return self.picker_key(key);
+        }
+        if let Some(effects) = self.popup_key(key) {
+            return effects;
+        }
+        if let Some(act) = BINDINGS.find(key).filter(|act| self.may(*act)) {
+            return self.act(act, now);
+        }
+        match self.composer.key(key) {
+            Typed::Submit => self.submit(),
+            Typed::Edited => {
+                self.warned = None;
+                self.offer()
+            }
+            Typed::Nothing => self.offer(),
+            Typed::Unused => Vec::new(),
+        }
+    }
+
+    /// Whether a binding holds now, or its key is the composer's.
+    fn may(&self, act: Act) -> bool {
+        let searching = self.composer.is_searching();
+        match act {
+            Act::Compose => false,
+            Act::Stop | Act::Interrupt | Act::Editor => !searching,
+            Act::Leave => self.composer.is_empty() && !searching,
+            Act::TakeBack => self.composer.is_empty() && !self.queue.is_empty(),
+            Act::Preset | Act::Conversation | Act::Suspend | Act::Redraw | Act::Help | Act::Warnings => true,
+        }
+    }
+
+    fn act(&mut self, act: Act, now: Instant) -> Vec<Effect> {
+        match act {
+            Act::Compose => {}
+            Act::Stop => return self.stop(),
+            Act::Interrupt => return self.interrupt(now),
+            Act::Leave => return vec![Effect::Leave(Left::Meant)],
+            Act::Preset => return self.next_preset(),
+            Act::TakeBack => self.take_back(),
+            Act::Conversation => self.show_conversation(),
+            Act::Editor => return vec![Effect::Edit(self.composer.text())],
+            Act::Suspend => return vec![Effect::Suspend],
+            Act::Redraw => return vec![Effect::Redraw],
+            Act::Help => self.show_help(),
+            Act::Warnings => self.show_warnings(),
+        }
+        Vec::new()
+    }
+
+    pub(super) fn paste(&mut self, text: String) -> Vec<Effect> {
+        // A paste answers no question and turns no page.
+        if self.pager.is_some() {
+            return Vec::new();
+        }
+        if self.dialogs.is_open() {
+            self.dialogs.paste(&text);
+        } else if let Some((_, picker)) = &mut self.picker {
+            picker.paste(&text);
+        } else if self.composer.paste(text) {
+            self.popup.close();
+        } else {
+            self.complain("that is too much for a message; put it into a file and mention the file with @");
+        }
+        Vec::new()
+    }
+
+    /// Asks what could stand where the caret is.
+    fn offer(&mut self) -> Vec<Effect> {
+        if self.composer.is_searching() {
+            self.popup.close();
+            return Vec::new();
+        }
+        let (line, cursor) = self.composer.line_and_cursor();
+        match self.popup.ask(&line, cursor) {
+            Some(generation) => ask(Purpose::Complete(generation), Query::Completions { line, cursor }),
+            None => Vec::new(),
+        }
+    }
+
+    fn popup_key(&mut self, key: Key) -> Option<Vec<Effect>> {
+        match self.popup.key(key)? {
+            Chosen::Moved => Some(Vec::new()),
+            Chosen::Take { replace, text, submit } => {
+                self.composer.replace(replace, &text);
+                Some(if submit { self.submit() } else { self.offer() })
+            }
+        }
+    }
+
+    fn picker_key(&mut self, key: Key) -> Vec<Effect> {
+        let Some((choice, picker)) = &mut self.picker else { return Vec::new() };
+        let (choice, picked) = (*choice, picker.key(key));
+        if picked.is_some() {
+            self.picker = None;
+        }
+        match (picked, choice) {
+            (None | Some(Picked::Cancelled), _) => Vec::new(),
+            (Some(Picked::Chosen(id)), Choice::Session) => {
+                let open = Open::Resume(SessionPick::Id(id));
+                vec![Effect::Send(Purpose::Open, Command::Open(open))]
+            }
+            (Some(Picked::Chosen(name)), Choice::Model) => {
+                vec![Effect::Send(Purpose::Do, Command::SetModel(name))]
+            }
+            (Some(Picked::Chosen(name)), Choice::Agent) => {
+                vec![Effect::Send(Purpose::Do, Command::SetAgent(name))]
+            }
+        }
+    }
+
+    fn dialog_key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
+        match BINDINGS.find(key) {
+            // Neither answers anything.
+            Some(Act::Suspend) => return vec![Effect::Suspend],
+            Some(Act::Conversation) => {
+                self.show_conversation();
+                return Vec::new();
+            }
+            _ => {}
+        }
+        match self.dialogs.key(key, now) {
+            None => Vec::new(),
+            Some(Answered::Decision { request, decision }) => {
+                vec![Effect::Send(Purpose::Do, Command::Answer { request, decision })]
+            }
+            Some(Answered::Trust { request, trust }) => {
+                vec![Effect::Send(Purpose::Do, Command::AnswerTrust { request, trust })]
+            }
+            Some(Answered::SetApproval(approval)) => {
+                vec![Effect::Send(Purpose::Do, Command::SetApproval(approval))]
+            }
+            Some(Answered::Interrupt) => self.stop(),
+            Some(Answered::Leave) => vec![Effect::Leave(Left::Meant)],
+        }
+    }
+
+    fn next_preset(&mut self) -> Vec<Effect> {
+        match self.status.approval() {
+            Some(Approval::Balanced) => self.wish_for(Approval::Paranoid),
+            Some(Approval::Paranoid) => self.wish_for(Approval::Yolo),
+            Some(Approval::Yolo) => self.wish_for(Approval::Balanced),
+            None => Vec::new(),
+        }
+    }
+
+    /// Into `yolo` nobody slips by one key.
+    pub(super) fn wish_for(&mut self, approval: Approval) -> Vec<Effect> {
+        if approval == Approval::Yolo {
+            self.dialogs.confirm_yolo();
+            return Vec::new();
+        }
+        vec![Effect::Send(Purpose::Do, Command::SetApproval(approval))]
+    }
+}

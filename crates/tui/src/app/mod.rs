@@ -1,0 +1,262 @@
+//! What the front end is at this moment, and the one place where that changes: `State::update` takes what happened and
+//! says what to do about it. Pure: no terminal, no engine, no clock.
+
+mod ended;
+mod keys;
+mod pager;
+mod queue;
+mod turn;
+mod typed;
+mod view;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use ratatui_core::text::Line;
+use zdx_protocol::{Command, ErrorKind, Event, Query, SessionInfo};
+
+use crate::completion::Popup;
+use crate::composer::{Composer, Draft};
+use crate::conversation::{Conversation, NoteKind};
+use crate::dialog::{Dialogs, Picker};
+use crate::key::Key;
+use crate::look::Look;
+use crate::status::Status;
+use crate::theme::Theme;
+
+use pager::Pager;
+use queue::Queue;
+use turn::Turn;
+pub(crate) use view::Size;
+
+/// How long a first Ctrl-C counts.
+const TWICE_WITHIN: Duration = Duration::from_secs(2);
+
+/// What happened.
+#[derive(Debug)]
+pub(crate) enum Input {
+    Key(Key),
+    Paste(String),
+    /// Something was told that no command of ours ends with.
+    Event(Event),
+    /// A command of ours is over.
+    Ended(Purpose, Event),
+    /// A second has passed, while something changes with time.
+    Tick,
+    /// What came back from the user's editor, or why nothing did.
+    Edited(Result<String, String>),
+    /// What earlier sessions left in the history, oldest first.
+    Remembered(Vec<String>),
+    /// What became of something that was to be done, in words.
+    Said(String),
+    /// The engine said nothing more.
+    EngineGone,
+}
+
+/// What to do about it.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Effect {
+    Send(Purpose, Command),
+    /// Keep a line for the next time; no secret is in it.
+    Remember(String),
+    Edit(String),
+    Copy(String),
+    Suspend,
+    /// Draw everything anew, whatever the terminal shows.
+    Redraw,
+    Bell,
+    Leave(Left),
+}
+
+/// Why a command was sent, so that its end can be taken for what it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Purpose {
+    /// The first session: without it there is nothing to stay for.
+    Begin,
+    /// Another session; the one that was open stays if it cannot be had.
+    Open,
+    /// Work that takes a turn.
+    Turn,
+    /// Only a failure is worth a word.
+    Do,
+    /// The answer is shown.
+    Tell,
+    /// The answer is one to choose from.
+    Choose(Choice),
+    Complete(u64),
+    /// A line without its secrets, for the history.
+    Remember,
+    Branch,
+    /// Whether there is a command of this name, to be sent as this text.
+    Custom {
+        name: String,
+        draft: Draft,
+    },
+    Shutdown,
+}
+
+/// What a picker is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Session,
+    Model,
+    Agent,
+}
+
+/// How a person came to leave.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Left {
+    Meant,
+    /// Ctrl-C, twice.
+    Interrupted,
+    /// No session could be opened.
+    Refused(ErrorKind, String),
+    EngineGone,
+}
+
+/// The session that is open.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub id: String,
+    pub saved: bool,
+    /// Something was said in it, so that there is something to come back to.
+    pub used: bool,
+}
+
+pub(crate) struct State {
+    pub theme: Theme,
+    home: Option<PathBuf>,
+    conversation: Conversation,
+    composer: Composer,
+    popup: Popup,
+    dialogs: Dialogs,
+    picker: Option<(Choice, Picker<String>)>,
+    pager: Option<Pager>,
+    status: Status,
+    queue: Queue,
+    /// The work that is going on.
+    turn: Option<Turn>,
+    session: Option<Session>,
+    /// Said on the command line, for when the session is there.
+    first: Option<String>,
+    /// What was said before this session, and its welcome: still to be printed.
+    before: Vec<Line<'static>>,
+    /// As wide as the last frame was.
+    width: u16,
+    /// When Ctrl-C was pressed once, and a second time would leave.
+    warned: Option<Instant>,
+}
+
+impl State {
+    pub fn new(theme: Theme, home: Option<PathBuf>, composer: Composer, first: Option<String>) -> Self {
+        Self {
+            theme,
+            conversation: Conversation::default(),
+            composer,
+            popup: Popup::default(),
+            dialogs: Dialogs::new(home.clone()),
+            picker: None,
+            pager: None,
+            status: Status::new(home.clone()),
+            home,
+            queue: Queue::default(),
+            turn: None,
+            session: None,
+            first,
+            before: Vec::new(),
+            width: 80,
+            warned: None,
+        }
+    }
+
+    pub fn update(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+        match input {
+            Input::Key(key) => self.key(key, now),
+            Input::Paste(text) => self.paste(text),
+            Input::Event(event) => self.told(&event, now),
+            Input::Ended(purpose, event) => self.ended(purpose, event, now),
+            Input::Tick => {
+                self.forget_warning(now);
+                Vec::new()
+            }
+            Input::Edited(Ok(text)) => {
+                self.composer.set(text.trim_end_matches('\n'));
+                Vec::new()
+            }
+            Input::Edited(Err(why)) => {
+                self.complain(&why);
+                Vec::new()
+            }
+            Input::Remembered(lines) => {
+                self.composer.loaded(lines);
+                Vec::new()
+            }
+            Input::Said(said) => {
+                self.say(&said);
+                Vec::new()
+            }
+            Input::EngineGone => vec![Effect::Leave(Left::EngineGone)],
+        }
+    }
+
+    /// Whether a second's pulse is wanted.
+    pub fn needs_tick(&self) -> bool {
+        self.warned.is_some() || self.status.needs_tick() || self.conversation.needs_tick()
+    }
+
+    pub fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    pub fn title(&self) -> String {
+        self.status.title()
+    }
+
+    fn told(&mut self, event: &Event, now: Instant) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.status.apply(event, now);
+        self.dialogs.apply(event);
+        match event {
+            Event::SessionStarted(info) if info.task.is_none() => {
+                self.open(info, now);
+                effects.extend(ask(Purpose::Branch, Query::GitBranch));
+            }
+            Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
+                self.popup.close();
+                effects.push(Effect::Bell);
+            }
+            _ => {}
+        }
+        self.conversation.apply(event, now);
+        effects
+    }
+
+    /// Another session: what was said until now is printed first, and stays where it is.
+    fn open(&mut self, info: &SessionInfo, now: Instant) {
+        let theme = self.theme.clone();
+        let look = Look { width: self.width, theme: &theme };
+        let again = self.session.as_ref().is_some_and(|open| open.id == info.session && open.used);
+        if self.session.is_some() {
+            self.before.extend(self.conversation.settled(look));
+            self.before.extend(self.conversation.live(look, now, usize::MAX));
+            self.before.push(Line::default());
+        }
+        self.conversation = Conversation::default();
+        self.before.extend(self.status.welcome(look));
+        self.session =
+            Some(Session { id: info.session.clone(), saved: info.saved, used: info.resumed || again });
+    }
+
+    fn say(&mut self, text: &str) {
+        self.conversation.note(&[text.to_owned()], NoteKind::Quiet);
+    }
+
+    /// Something that the user should know before going on.
+    fn complain(&mut self, why: &str) {
+        self.conversation.note(&[why.to_owned()], NoteKind::Failed);
+    }
+}
+
+fn ask(purpose: Purpose, query: Query) -> Vec<Effect> {
+    vec![Effect::Send(purpose, Command::Ask(query))]
+}

@@ -1,0 +1,93 @@
+//! What was sent while a turn runs: it waits, is shown, and can be taken back.
+
+use std::collections::VecDeque;
+
+use ratatui_core::text::{Line, Span};
+use zdx_protocol::display::text::truncate_width;
+use zdx_protocol::display::visible_line;
+
+use crate::composer::Draft;
+use crate::look::Look;
+
+/// More than this many are counted, not shown.
+const SHOWN: usize = 3;
+
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    waiting: VecDeque<Draft>,
+}
+
+impl Queue {
+    pub fn push(&mut self, draft: Draft) {
+        self.waiting.push_back(draft);
+    }
+
+    pub fn next(&mut self) -> Option<Draft> {
+        self.waiting.pop_front()
+    }
+
+    /// The one that was sent last, to be edited.
+    pub fn take_back(&mut self) -> Option<Draft> {
+        self.waiting.pop_back()
+    }
+
+    /// All of them as one text: nothing that was typed is lost when a turn is stopped.
+    pub fn take_all(&mut self) -> Option<String> {
+        let texts: Vec<String> = self.waiting.drain(..).map(|draft| draft.text()).collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub fn draw(&self, look: Look<'_>) -> Vec<Line<'static>> {
+        let width = usize::from(look.width);
+        let row = |text: &str| Line::from(Span::styled(truncate_width(text, width), look.theme.dim));
+        let mut rows: Vec<Line<'static>> = Vec::new();
+        for (at, draft) in self.waiting.iter().enumerate().take(SHOWN) {
+            let how = if at + 1 == self.waiting.len() { " · Up takes it back" } else { "" };
+            let room = width.saturating_sub(how.chars().count() + "queued: ".len());
+            rows.push(row(&format!("queued: {}{how}", truncate_width(&first_line(draft.shown()), room))));
+        }
+        if self.waiting.len() > SHOWN {
+            rows.push(row(&format!("and {} more · Up takes the last one back", self.waiting.len() - SHOWN)));
+        }
+        rows
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = visible_line(lines.next().unwrap_or_default());
+    if lines.next().is_some() { format!("{first} …") } else { first }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::theme::{Depth, Theme};
+
+    #[test]
+    fn what_waits_is_shown_and_the_last_can_be_taken_back() {
+        let mut queue = Queue::default();
+        for text in ["one", "two\nlines", "three", "four"] {
+            queue.push(Draft::from(text));
+        }
+        let theme = Theme::new(Depth::None, false);
+        let rows = queue.draw(Look { width: 40, theme: &theme });
+        let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            rows,
+            ["queued: one", "queued: two …", "queued: three", "and 1 more · Up takes the last one ba…"]
+        );
+        assert_eq!(queue.take_back().map(|draft| draft.text()).as_deref(), Some("four"));
+        assert_eq!(queue.next().map(|draft| draft.text()).as_deref(), Some("one"));
+        assert_eq!(queue.take_all().as_deref(), Some("two\nlines\n\nthree"));
+        assert_eq!((queue.take_all(), queue.len()), (None, 0));
+    }
+}

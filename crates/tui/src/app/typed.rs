@@ -1,0 +1,145 @@
+//! What a line that a person sent leads to.
+
+use zdx_protocol::slash::{Clip, Line, Slash, parse};
+use zdx_protocol::{Approval, Command, Query};
+
+use super::pager::{Paged, Pager};
+use super::{Choice, Effect, Left, Purpose, State, ask};
+use crate::composer::Draft;
+use crate::history;
+use crate::look::Look;
+
+/// How many sessions a list has.
+const LISTED: usize = 20;
+
+impl State {
+    /// What stands in the composer is sent.
+    pub(super) fn submit(&mut self) -> Vec<Effect> {
+        let draft = self.composer.take_draft();
+        self.popup.close();
+        let text = draft.text();
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        let mut effects = Vec::new();
+        if text.len() <= history::LONGEST {
+            effects.extend(ask(Purpose::Remember, Query::Masked { text }));
+        }
+        effects.extend(self.follow(draft));
+        effects
+    }
+
+    pub(super) fn follow(&mut self, draft: Draft) -> Vec<Effect> {
+        match parse(&draft.text()) {
+            Line::Empty => Vec::new(),
+            Line::Prompt(prompt) => self.work(draft, Command::Prompt(prompt.into())),
+            Line::Shell(typed) => self.work(draft, Command::Shell(typed)),
+            Line::NoCommand => {
+                self.complain("nothing to run: a command goes behind the !, as in !git status");
+                Vec::new()
+            }
+            Line::Misused(why) => {
+                self.complain(&why);
+                Vec::new()
+            }
+            Line::Slash(slash) => self.slash(draft, slash),
+            Line::Custom { name, .. } => ask(Purpose::Custom { name, draft }, Query::Commands),
+        }
+    }
+
+    /// Begins work, or lets it wait until what runs is over.
+    pub(super) fn work(&mut self, draft: Draft, command: Command) -> Vec<Effect> {
+        if self.is_busy() {
+            self.queue_up(draft);
+            return Vec::new();
+        }
+        self.start(command)
+    }
+
+    /// Takes no turn, but must not be done in the middle of one.
+    fn between_turns(&mut self, draft: Draft, command: Command) -> Vec<Effect> {
+        if self.is_busy() {
+            self.queue_up(draft);
+            return Vec::new();
+        }
+        vec![Effect::Send(Purpose::Do, command)]
+    }
+
+    fn slash(&mut self, draft: Draft, slash: Slash) -> Vec<Effect> {
+        let done = |command| vec![Effect::Send(Purpose::Do, command)];
+        match slash {
+            Slash::Help => {
+                self.show_help();
+                Vec::new()
+            }
+            Slash::Exit => vec![Effect::Leave(Left::Meant)],
+            Slash::Copy(what) => self.copy(what),
+            Slash::Compact => self.work(draft, Command::Compact),
+            Slash::Retry => self.work(draft, Command::Retry),
+            Slash::Revert(turn) => self.between_turns(draft, Command::Revert { turn }),
+            Slash::Redo => self.between_turns(draft, Command::Redo),
+            Slash::Open(open) => vec![Effect::Send(Purpose::Open, Command::Open(open))],
+            Slash::Trust => vec![Effect::Send(Purpose::Open, Command::Trust)],
+            Slash::Model(Some(name)) => done(Command::SetModel(name)),
+            Slash::Agent(Some(name)) => done(Command::SetAgent(name)),
+            Slash::Approval(Some(Approval::Yolo)) => self.wish_for(Approval::Yolo),
+            Slash::Approval(Some(approval)) => done(Command::SetApproval(approval)),
+            Slash::Revoke(grant) => done(Command::Revoke { grant }),
+            Slash::Export(path) => done(Command::Export { path }),
+            Slash::Resume => ask(Purpose::Choose(Choice::Session), Query::Sessions { limit: 0 }),
+            Slash::Model(None) => ask(Purpose::Choose(Choice::Model), Query::Models),
+            Slash::Agent(None) => ask(Purpose::Choose(Choice::Agent), Query::Agents),
+            Slash::Approval(None) | Slash::Policy => ask(Purpose::Tell, Query::Grants),
+            Slash::Todos => ask(Purpose::Tell, Query::Todos),
+            Slash::Skills => ask(Purpose::Tell, Query::Skills),
+            Slash::Commands => ask(Purpose::Tell, Query::Commands),
+            Slash::Sessions => ask(Purpose::Tell, Query::Sessions { limit: LISTED }),
+            Slash::Files => ask(Purpose::Tell, Query::FilesChanged),
+            Slash::Config => ask(Purpose::Tell, Query::Config),
+            Slash::Context => ask(Purpose::Tell, Query::Context),
+            Slash::Summarize => ask(Purpose::Tell, Query::Summary),
+            Slash::Handoff(goal) => ask(Purpose::Tell, Query::Handoff { goal }),
+        }
+    }
+
+    fn copy(&mut self, what: Clip) -> Vec<Effect> {
+        let (copied, missing) = match what {
+            Clip::Answer => (
+                self.conversation.last_answer().map(str::to_owned),
+                "there is no answer to copy yet".to_owned(),
+            ),
+            Clip::Code(n) => (
+                self.conversation.code_block(n),
+                format!("there is no block of code number {n} from the end"),
+            ),
+        };
+        match copied {
+            Some(text) => vec![Effect::Copy(text)],
+            None => {
+                self.complain(&missing);
+                Vec::new()
+            }
+        }
+    }
+
+    pub(super) fn show_help(&mut self) {
+        self.pager = Some(Pager::new(Paged::Help, Vec::new()));
+    }
+
+    pub(super) fn show_conversation(&mut self) {
+        self.pager = Some(Pager::new(Paged::Conversation, Vec::new()));
+    }
+
+    pub(super) fn show_warnings(&mut self) {
+        self.pager = Some(Pager::new(Paged::Warnings, Vec::new()));
+    }
+
+    /// What the pager shows, as wide as the screen is now.
+    pub(super) fn paged(&self, what: Paged, look: Look<'_>) -> Vec<ratatui_core::text::Line<'static>> {
+        match what {
+            Paged::Conversation => self.conversation.whole(look),
+            Paged::Help => super::keys::help(look),
+            Paged::Warnings => self.status.warning_lines(look),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The live region, put together from its parts: what still changes of the conversation, the steps that are open, what
+//! waits, a question or the composer, and the status row. Nothing here changes what is shown but what was asked for.
+
+use std::time::Instant;
+
+use ratatui_core::text::Line;
+
+use super::State;
+use super::pager::Pager;
+use crate::look::{Drawn, Look};
+use crate::term::Frame;
+
+/// Rows below which nothing can be left out any more.
+const LEAST: usize = 4;
+
+/// A screen's columns and rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub columns: u16,
+    pub rows: u16,
+}
+
+impl State {
+    /// The next frame of the main screen. What is settled is handed out once.
+    pub fn frame(&mut self, size: Size, now: Instant) -> Frame {
+        let theme = self.theme.clone();
+        self.width = size.columns.max(1);
+        let look = Look { width: self.width, theme: &theme };
+        let history = self.settled(look);
+        let mut frame = self.live(look, size, now);
+        frame.history = history;
+        self.dialogs.drawn(now);
+        frame
+    }
+
+    /// The last frame of all: the conversation as it stands, and nothing below it.
+    pub fn last_frame(&mut self, size: Size, now: Instant) -> Frame {
+        let theme = self.theme.clone();
+        let look = Look { width: size.columns.max(1), theme: &theme };
+        let mut history = self.settled(look);
+        history.extend(self.conversation.live(look, now, usize::MAX));
+        Frame { history, live: Vec::new(), cursor: None }
+    }
+
+    fn settled(&mut self, look: Look<'_>) -> Vec<Line<'static>> {
+        let mut lines = std::mem::take(&mut self.before);
+        lines.extend(self.conversation.settled(look));
+        lines
+    }
+
+    fn live(&mut self, look: Look<'_>, size: Size, now: Instant) -> Frame {
+        let rows = usize::from(size.rows);
+        let asked = self.dialogs.is_open() || self.picker.is_some();
+        // A question may take what it needs; else half of the screen stays for what is settled.
+        let most = if asked { rows.saturating_sub(1) } else { rows / 2 }.max(LEAST);
+        let foot = self.foot(look, now);
+        let input = self.input(look, most.saturating_sub(1));
+        let mut room = most.saturating_sub(1 + input.lines.len());
+        let queued = bounded(self.queue.draw(look), &mut room);
+        let todos = bounded(self.conversation.pinned_todos(look), &mut room);
+        let mut lines = self.conversation.live(look, now, room);
+        lines.truncate(room);
+        lines.extend(todos);
+        lines.extend(queued);
+        let above = lines.len();
+        let cursor =
+            input.cursor.map(|(column, row)| (column, row + u16::try_from(above).unwrap_or(u16::MAX)));
+        lines.extend(input.lines);
+        lines.push(foot);
+        Frame { history: Vec::new(), live: lines, cursor }
+    }
+
+    /// Where the user's answer goes: a question, a list, or the composer with what is offered for a word.
+    fn input(&mut self, look: Look<'_>, most: usize) -> Drawn {
+        if self.dialogs.is_open() {
+            return self.dialogs.draw(look, most);
+        }
+        if let Some((_, picker)) = &mut self.picker {
+            return picker.draw(look, most);
+        }
+        let offered = self.popup.draw(look, most.saturating_sub(1).min(8));
+        let mut drawn = self.composer.draw(look, most.saturating_sub(offered.len()).max(1));
+        drawn.lines.extend(offered);
+        drawn
+    }
+
+    fn foot(&self, look: Look<'_>, now: Instant) -> Line<'static> {
+        if self.warned.is_some() && self.is_stopped() {
+            return Line::styled("Ctrl-C again leaves", look.theme.warning);
+        }
+        self.status.row(look, now)
+    }
+
+    /// The text on a screen of its own, when there is one.
+    pub fn page(&mut self, size: Size) -> Option<Drawn> {
+        let theme = self.theme.clone();
+        let look = Look { width: size.columns.max(1), theme: &theme };
+        let what = self.pager.as_ref().map(|pager| pager.what)?;
+        let lines = self.paged(what, look);
+        let pager: &mut Pager = self.pager.as_mut()?;
+        pager.refresh(lines);
+        Some(pager.draw(look, size.rows))
+    }
+}
+
+fn bounded(mut lines: Vec<Line<'static>>, room: &mut usize) -> Vec<Line<'static>> {
+    lines.truncate(*room);
+    *room -= lines.len();
+    lines
+}

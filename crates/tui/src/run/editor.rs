@@ -1,0 +1,36 @@
+//! A text in the user's own editor.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+/// Without one of his own, what every system has.
+const ANY: &str = "vi";
+
+/// What the text was made into, or why it stays as it is.
+pub(super) async fn edit(editor: Option<&str>, text: &str) -> Result<String, String> {
+    let editor = editor.filter(|editor| !editor.trim().is_empty()).unwrap_or(ANY);
+    let failed = |error: std::io::Error| format!("cannot hand the text to {editor}: {error}");
+    // Markdown, so that editors wrap and colour it; only for our eyes.
+    let mut file = tempfile::Builder::new().prefix("zdx-").suffix(".md").tempfile().map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
+    // By a shell: people set `code --wait`.
+    let ended = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$1\""))
+        .arg("sh")
+        .arg(file.path())
+        .stdin(Stdio::inherit())
+        .stdout(Stdio::inherit())
+        .stderr(Stdio::inherit())
+        .status()
+        .await
+        .map_err(failed)?;
+    if !ended.success() {
+        return Err(format!(
+            "{editor} ended with {ended}; the text is as it was (set $VISUAL or $EDITOR to yours)"
+        ));
+    }
+    std::fs::read_to_string(file.path()).map_err(|error| format!("cannot read what {editor} wrote: {error}"))
+}
