@@ -1,6 +1,7 @@
 //! Markdown as quiet lines, also while it still comes: what is settled is given once, what may change is the tail.
 //! A whole text takes the same way as a stream, so both look the same by construction.
 
+mod block;
 mod blocks;
 mod inline;
 mod setter;
@@ -15,7 +16,8 @@ use zdx_protocol::display::{Colours, Sanitizer};
 
 use super::code::expand_tabs;
 use crate::Look;
-use blocks::{Block, Blocks};
+use block::Block;
+use blocks::Blocks;
 use setter::Setter;
 
 /// A longer line is not waited for.

@@ -5,56 +5,13 @@
 //! Departures, all so that nothing has to wait or gets lost: lists are as loose as their source; a nested item may stand
 //! two blanks in; a definition of a link is text; a paragraph, a table and a line that grow too long are given away in parts.
 
+use super::block::{Block, Kind, Place, What};
 use super::starts::{self, Fence, HtmlEnd, Marker, indent, is_blank};
 
 /// A paragraph or a table longer than this is given away in parts.
 const LONGEST: usize = 8 * 1024;
 /// Rows after which a table is given away with the widths it has.
 const MOST_ROWS: usize = 200;
-
-/// What a block stands in, seen from the outside in.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Place {
-    /// Tells one container from the next that looks the same.
-    pub id: u32,
-    pub kind: Kind,
-    /// This block is the first in it.
-    pub first: bool,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
-    Quote,
-    /// What stands before an item or a footnote: `- `, `12. `, `[x] `, `[^1] `.
-    Marked(String),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Block {
-    pub inside: Vec<Place>,
-    /// A blank line stood before it.
-    pub apart: bool,
-    pub what: What,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum What {
-    Text(String),
-    /// The same paragraph goes on.
-    MoreText(String),
-    Heading(u8, String),
-    /// Code begins; what stood behind the fence.
-    Code(String),
-    CodeLine(String),
-    /// The same line goes on.
-    MoreCode(String),
-    Html(String),
-    Rule,
-    /// Head, rule and rows.
-    Table(String),
-    /// The same with further rows of the same table.
-    MoreTable(String),
-}
 
 #[derive(Clone, Debug)]
 struct Container {
@@ -139,7 +96,10 @@ impl Blocks {
         }
         if is_blank(rest) {
             // An item that just began waits for its first line.
-            return if at > before { () } else { self.blank_line(at, out) };
+            if at == before {
+                self.blank_line(at, out);
+            }
+            return;
         }
         // A paragraph goes on, whatever is missing before its line.
         let goes_on = matches!(self.leaf, Leaf::Paragraph { .. });

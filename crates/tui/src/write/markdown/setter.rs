@@ -5,7 +5,7 @@ use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::blocks::{Block, Kind, Place, What};
+use super::block::{Block, Kind, Place, What};
 use super::{inline, table};
 use crate::write::code::{FOLDED, Painter};
 use crate::write::wrap::{Margin, fold_in, spaces, width_of, wrap_in};

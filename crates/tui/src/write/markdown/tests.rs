@@ -216,6 +216,55 @@ fn twenty_thousand_deltas_cost_little() {
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
+/// For people: `cargo test --release -p zdx-tui figures -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints how long things take"]
+fn figures() {
+    let theme = dark();
+    let look = Look { width: 80, theme: &theme };
+    let started = Instant::now();
+    crate::write::code::warm();
+    println!("load syntaxes {:?}", started.elapsed());
+    let code = "fn name(x: &str) -> Result<u32, Error> { let y = \"text\"; call(y, 42) } // why\n";
+    let prose = "Some words of an answer, with `code`, **weight** and a [link](http://e.example). ";
+    let sources = [
+        ("rich", RICH.repeat(60)),
+        ("rich once more", RICH.repeat(60)),
+        ("prose, one paragraph", prose.repeat(2_500)),
+        ("list", format!("- {prose}\n  - {prose}\n").repeat(1_250)),
+        ("table", format!("|a|b|\n|-|-|\n{}", "| one cell | another, longer one |\n".repeat(5_000))),
+        ("rust", format!("```rust\n{}", code.repeat(2_500))),
+        ("rust, 10,000 lines", format!("```rust\n{}", code.repeat(10_000))),
+        ("chinese", CJK.repeat(150)),
+    ];
+    for (name, source) in sources {
+        let size = source.len().div_ceil(20_000);
+        let cuts: Vec<usize> = (0..20_000).map(|at| at * size).filter(|cut| *cut < source.len()).collect();
+        let pieces = pieces(&source, &cuts);
+        let started = Instant::now();
+        let mut stream = Stream::default();
+        let (mut rows, mut slowest) = (0, Duration::ZERO);
+        for (at, piece) in pieces.iter().enumerate() {
+            stream.push(piece);
+            if at % 1_000 == 999 {
+                let frame = Instant::now();
+                rows += stream.settled(look).len();
+                let _ = stream.tail(look);
+                slowest = slowest.max(frame.elapsed());
+            }
+        }
+        let streamed = started.elapsed();
+        rows += stream.tail(look).len();
+        let started = Instant::now();
+        let _ = render(&source, look);
+        let (kib, deltas) = (source.len() / 1024, pieces.len());
+        println!(
+            "{name}: {kib} KiB, {deltas} deltas {streamed:?}, slowest frame {slowest:?}, {rows} rows; whole {:?}",
+            started.elapsed()
+        );
+    }
+}
+
 const BITS: &[&str] = &[
     "word",
     "words and more",
