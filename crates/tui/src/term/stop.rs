@@ -1,5 +1,7 @@
 //! Stopping the process for a while, as Ctrl-Z does, and asking whether anybody could wake it up again.
 
+use std::time::Duration;
+
 use rustix::process::{
     Pid, Signal, getpgid, getpgrp, getpid, getppid, getsid, kill_current_process_group, kill_process,
 };
@@ -14,6 +16,9 @@ pub(super) fn ask() -> bool {
 pub(super) fn now() {
     // TSTP is caught, so that the terminal can be given back first; this one is not.
     let _ = kill_process(getpid(), Signal::STOP);
+    // Another thread may be the one that hears it, and this one would take the terminal back before it stands still. It does
+    // so in here; a stop that lasts longer makes nobody wait.
+    std::thread::sleep(Duration::from_millis(200));
 }
 
 /// A process group without a parent in its session has no shell that would ever say `fg`: the kernel does not stop it either.

@@ -1,1 +1,7 @@
 //! The renderer against a terminal in memory, and the whole against a real one.
+
+mod demo;
+mod frames;
+mod live;
+mod streams;
+mod tmux;

@@ -1,0 +1,240 @@
+//! On a real terminal: what is there when we leave it, however we leave.
+
+use std::time::{Duration, Instant};
+
+use zdx_testkit::{Pty, Zdx};
+
+use super::demo::{ARGUMENTS, VARIABLE};
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// Everything that is switched on, and how it is switched off.
+const MODES: [(&str, &str); 3] =
+    [("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?1004h", "\x1b[?1004l"), ("\x1b[22;2t", "\x1b[23;2t")];
+
+/// The demo in a shell that says how the terminal is set, before and behind.
+fn shell(script: &str) -> (Zdx, Pty) {
+    let demo = std::env::current_exe().unwrap();
+    let place = Zdx::new("/bin/bash").env("DEMO", demo).env("ARGS", ARGUMENTS.join(" ")).env(VARIABLE, "0");
+    let place = place.env("RUST_BACKTRACE", "0");
+    let pty = place.command().args(["--norc", "--noprofile", "-c", script]).pty(24, 80);
+    (place, pty)
+}
+
+fn demo() -> (Zdx, Pty) {
+    shell("echo before $(stty -g); $DEMO $ARGS; code=$?; echo after $(stty -g); echo code $code")
+}
+
+#[track_caller]
+fn is_clean(pty: &mut Pty) {
+    pty.wait_for_text("code ", SOON);
+    pty.wait_exit(SOON);
+    let raw = String::from_utf8_lossy(&pty.raw()).into_owned();
+    let set = |word: &str| {
+        let at = raw.rfind(word).unwrap_or_else(|| panic!("{raw}")) + word.len();
+        raw[at..].split_whitespace().next().unwrap().to_owned()
+    };
+    assert_eq!(set("before "), set("after "), "{raw:?}");
+    for (on, off) in MODES {
+        let on = raw.rfind(on).unwrap_or_else(|| panic!("{on:?} in {raw:?}"));
+        assert!(raw.rfind(off).is_some_and(|off| off > on), "{off:?} behind {on} in {raw:?}");
+    }
+    assert!(!pty.screen().hide_cursor() && !pty.screen().bracketed_paste() && !pty.screen().alternate_screen());
+    assert!(!raw.contains("\x1b[2J") && !raw.contains("\x1b[3J"));
+    // Nothing of what the terminal answered reached the shell, and the shell writes below what we left.
+    let shown = pty.contents();
+    assert!(!shown.contains("[?62") && !shown.contains("8;24"), "{shown}");
+}
+
+#[test]
+fn the_terminal_is_clean_after_leaving() {
+    let (_place, mut pty) = demo();
+    pty.wait_for_text("live region 80x24", SOON);
+    pty.send("abc");
+    pty.wait_for_text("> abc", SOON);
+    pty.send("q");
+    is_clean(&mut pty);
+    assert!(pty.contents().contains("> abc"), "{}", pty.contents());
+}
+
+#[test]
+fn the_terminal_is_clean_after_a_panic() {
+    let (_place, mut pty) = demo();
+    pty.wait_for_text("live region", SOON);
+    pty.send("\x0f");
+    pty.wait_for_text("a page of its own", SOON);
+    pty.send("!");
+    is_clean(&mut pty);
+    // On rows of its own, not in the middle of ours.
+    let shown = pty.contents();
+    assert!(shown.lines().any(|line| line.contains("panicked at")), "{shown}");
+    assert!(shown.contains("live region 80x24") && shown.contains("code 101"), "{shown}");
+}
+
+#[test]
+fn a_panic_elsewhere_is_told_and_survived() {
+    let (_place, mut pty) = demo();
+    pty.wait_for_text("live region", SOON);
+    pty.send("?");
+    pty.wait_for_text("elsewhere", SOON);
+    pty.send("xyz");
+    pty.wait_for_text("> xyz", SOON);
+    pty.send("q");
+    is_clean(&mut pty);
+}
+
+#[test]
+fn the_terminal_is_clean_after_term() {
+    let (_place, mut pty) =
+        shell("echo before $(stty -g); $DEMO $ARGS & echo $! >pid; fg 2>&-; wait; echo after $(stty -g); echo code $?");
+    pty.wait_for_text("live region", SOON);
+    let pid: i32 = _place.read("pid").trim().parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    is_clean(&mut pty);
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_it() {
+    let (place, pty) = shell("trap '' HUP; $DEMO $ARGS; echo $? >code");
+    pty.wait_for_text("live region", SOON);
+    drop(pty);
+    let until = Instant::now() + SOON;
+    while !place.root().join("code").exists() {
+        assert!(Instant::now() < until, "still running without a terminal");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn typing_pasting_and_focus_arrive() {
+    let (_place, mut pty) = demo();
+    pty.wait_for_text("live region", SOON);
+    pty.send("a\x1b[200~12345\x1b[201~\x1b[A");
+    pty.wait_for_text("> a[5]<Up>", SOON);
+    pty.send("\x1b");
+    pty.wait_for_text("<Esc>", SOON);
+    pty.send("\x1b[O");
+    pty.wait_for_text("focus false", SOON);
+    pty.send("q");
+    is_clean(&mut pty);
+}
+
+#[test]
+fn another_program_gets_every_key_while_it_has_the_terminal() {
+    let (_place, mut pty) = demo();
+    pty.wait_for_text("live region", SOON);
+    pty.send("one");
+    pty.wait_for_text("> one", SOON);
+    pty.send("\x07");
+    pty.wait_for_text("editor begins", SOON);
+    pty.wait_for(|screen| !screen.contents().contains("live region"), SOON);
+    pty.send("q all of this\r");
+    pty.wait_for_text("editor got q all of this", SOON);
+    pty.wait_for_text("> one", SOON);
+    pty.send("two");
+    pty.wait_for_text("> onetwo", SOON);
+    pty.send("q");
+    is_clean(&mut pty);
+}
+
+#[test]
+fn a_page_comes_and_goes() {
+    let (_place, mut pty) = demo();
+    pty.wait_for_text("live region", SOON);
+    pty.send("\x0fab");
+    pty.wait_for(|screen| screen.alternate_screen() && screen.contents().contains("typed ab"), SOON);
+    pty.send("\x0f");
+    pty.wait_for(|screen| !screen.alternate_screen() && screen.contents().contains("> ab"), SOON);
+    assert_eq!(pty.contents().matches("live region").count(), 1);
+    pty.send("q");
+    is_clean(&mut pty);
+}
+
+#[test]
+fn nobody_stops_what_nobody_would_wake() {
+    // The terminal's own first process: no shell is there to say `fg`.
+    let place = Zdx::new(std::env::current_exe().unwrap());
+    let mut pty = place.command().args(ARGUMENTS).env(VARIABLE, "0").pty(24, 80);
+    pty.wait_for_text("live region", SOON);
+    pty.send("\x1a");
+    pty.wait_for_text("nobody would wake us", SOON);
+    pty.send("q");
+    pty.wait_exit(SOON);
+}
+
+/// An interactive shell, with jobs.
+fn jobs() -> (Zdx, Pty) {
+    let demo = std::env::current_exe().unwrap();
+    let place = Zdx::new("/bin/bash").env("DEMO", demo).env("ARGS", ARGUMENTS.join(" ")).env(VARIABLE, "0");
+    let pty = place.command().args(["--norc", "--noprofile", "-i"]).env("PS1", "shell$ ").pty(24, 80);
+    pty.wait_for_text("shell$", SOON);
+    pty.send("$DEMO $ARGS\r");
+    pty.wait_for_text("live region", SOON);
+    (place, pty)
+}
+
+fn goes_on(pty: &mut Pty) {
+    pty.send("fg\r");
+    pty.wait_for(|screen| screen.contents().matches("live region").count() == 1, SOON);
+    pty.send("def");
+    pty.wait_for_text("> abcdef", SOON);
+    pty.send("q");
+    pty.wait_for(|screen| screen.contents().trim_end().ends_with("shell$"), SOON);
+}
+
+#[test]
+fn ctrl_z_gives_the_shell_a_clean_terminal_and_fg_takes_it_back() {
+    let (_place, mut pty) = jobs();
+    pty.send("abc");
+    pty.wait_for_text("> abc", SOON);
+    pty.send("\x1a");
+    pty.wait_for_text("Stopped", SOON);
+    assert!(!pty.screen().bracketed_paste() || pty.contents().trim_end().ends_with('$'));
+    assert!(!pty.contents().contains("live region"), "{}", pty.contents());
+    pty.send("stty -a | grep -o ' icanon'\r");
+    pty.wait_for_text(" icanon\n", SOON);
+    goes_on(&mut pty);
+}
+
+#[test]
+fn a_stop_from_outside_is_the_same() {
+    let (_place, mut pty) = jobs();
+    pty.send("abc");
+    pty.wait_for_text("> abc", SOON);
+    let demo = std::env::current_exe().unwrap();
+    let pid = child_of(pty.pid(), demo.file_name().unwrap().to_str().unwrap());
+    rustix::process::kill_process(pid, rustix::process::Signal::TSTP).unwrap();
+    pty.wait_for_text("Stopped", SOON);
+    assert!(!pty.contents().contains("live region"), "{}", pty.contents());
+    goes_on(&mut pty);
+}
+
+fn child_of(parent: u32, name: &str) -> rustix::process::Pid {
+    let children = format!("/proc/{parent}/task/{parent}/children");
+    let until = Instant::now() + SOON;
+    while Instant::now() < until {
+        for pid in std::fs::read_to_string(&children).unwrap_or_default().split_whitespace() {
+            let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            if line.contains(name) {
+                return rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+            }
+        }
+        std::thread::yield_now();
+    }
+    panic!("no child {name} of {parent}");
+}
+
+#[test]
+fn an_idle_terminal_hears_nothing() {
+    let (_place, mut pty) = demo();
+    pty.wait_for_text("live region", SOON);
+    pty.send("abc");
+    pty.wait_for_text("> abc", SOON);
+    // The answers to its questions were heard before the letters: nothing is under way any more.
+    let before = pty.raw().len();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(pty.raw().len(), before);
+    pty.send("q");
+    is_clean(&mut pty);
+}

@@ -1,0 +1,143 @@
+//! In tmux, which breaks rows anew like most terminals: resized two hundred times while lines stream. Every line is there
+//! once, what the shell printed before too, and there is one live region. Skipped where there is no tmux.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::demo::{ARGUMENTS, VARIABLE, marker};
+
+const SOON: Duration = Duration::from_secs(30);
+
+struct Tmux {
+    dir: tempfile::TempDir,
+}
+
+impl Tmux {
+    fn start(script: &str, columns: u16, rows: u16) -> Option<Self> {
+        Command::new("tmux").arg("-V").output().ok()?;
+        let tmux = Self { dir: tempfile::tempdir().unwrap() };
+        std::fs::write(tmux.dir.path().join("conf"), "set -g history-limit 50000\nset -g status off\n").unwrap();
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        tmux.run(&["new-session", "-d", "-x", &columns, "-y", &rows, script]);
+        Some(tmux)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.dir.path().join("socket")
+    }
+
+    #[track_caller]
+    fn run(&self, args: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(self.socket()).arg("-f").arg(self.dir.path().join("conf"));
+        let done = command.args(args).env_remove("TMUX").env("LC_ALL", "C.UTF-8").output().unwrap();
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    }
+
+    /// Scrollback and screen, rows that tmux broke joined again.
+    fn all(&self) -> Vec<String> {
+        self.run(&["capture-pane", "-p", "-J", "-S", "-"]).lines().map(|line| line.trim_end().to_owned()).collect()
+    }
+
+    #[track_caller]
+    fn wait_for(&self, seen: impl Fn(&[String]) -> bool) -> Vec<String> {
+        let until = Instant::now() + SOON;
+        loop {
+            let all = self.all();
+            if seen(&all) {
+                return all;
+            }
+            assert!(Instant::now() < until, "{}", all.join("\n"));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _ = Command::new("tmux").arg("-S").arg(self.socket()).arg("kill-server").output();
+    }
+}
+
+fn script(lines: usize) -> String {
+    let demo = std::env::current_exe().unwrap();
+    format!(
+        "for n in $(seq 40); do echo earlier $n; done; {VARIABLE}={lines} {} {}; sleep 1000",
+        demo.display(),
+        ARGUMENTS.join(" ")
+    )
+}
+
+/// The same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, from: u64, to: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        from + (self.0 >> 33) % (to - from)
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Figures {
+    lost: usize,
+    doubled: usize,
+    earlier_lost: usize,
+    regions: usize,
+    rules: usize,
+}
+
+fn figures(all: &[String], lines: usize) -> Figures {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in all {
+        *seen.entry(line).or_default() += 1;
+    }
+    let times = |line: &str| seen.get(line).copied().unwrap_or(0);
+    let each = |n: usize| times(&marker(n));
+    Figures {
+        lost: (1..=lines).filter(|n| each(*n) == 0).count(),
+        doubled: (1..=lines).map(|n| each(n).saturating_sub(1)).sum(),
+        earlier_lost: (1..=40).filter(|n| times(&format!("earlier {n}")) != 1).count(),
+        regions: all.iter().filter(|line| line.contains("live region")).count(),
+        rules: all.iter().filter(|line| line.contains("────")).count(),
+    }
+}
+
+const RIGHT: Figures = Figures { lost: 0, doubled: 0, earlier_lost: 0, regions: 1, rules: 1 };
+
+#[track_caller]
+fn storm(lines: usize, resizes: usize, pause: (u64, u64), seed: u64) {
+    let Some(tmux) = Tmux::start(&script(lines), 80, 24) else { return };
+    tmux.wait_for(|all| all.iter().any(|line| line.starts_with("marker 00010")));
+    let mut dice = Dice(seed);
+    for _ in 0..resizes {
+        let (columns, rows) = (dice.roll(40, 130).to_string(), dice.roll(12, 45).to_string());
+        tmux.run(&["resize-window", "-x", &columns, "-y", &rows]);
+        std::thread::sleep(Duration::from_millis(dice.roll(pause.0, pause.1)));
+    }
+    tmux.run(&["resize-window", "-x", "100", "-y", "30"]);
+    let last = marker(lines);
+    let all = tmux.wait_for(|all| {
+        all.contains(&last) && all.iter().any(|line| line.contains("live region 100x30"))
+    });
+    let found = figures(&all, lines);
+    println!("{resizes} resizes, {lines} lines: {found:?}");
+    if found != RIGHT {
+        std::fs::write(std::env::temp_dir().join("zdx-tmux-storm.txt"), all.join("\n")).unwrap();
+    }
+    assert_eq!(found, RIGHT);
+}
+
+#[test]
+fn two_hundred_resizes_in_a_storm_lose_and_double_nothing() {
+    storm(2_000, 200, (5, 60), 7);
+}
+
+/// Each is drawn before the next comes, so that each can meet a frame on its way.
+#[test]
+fn resizes_one_by_one_while_lines_stream_lose_and_double_nothing() {
+    storm(4_000, 60, (320, 520), 11);
+}
