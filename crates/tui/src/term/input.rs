@@ -155,3 +155,58 @@ impl Reader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+    use crate::key::{Key, KeyCode};
+
+    fn reader() -> (PipeWriter, PipeWriter, Receiver<TermInput>, File, JoinHandle<()>) {
+        let ((tty, typing), (stopped, stop)) = (io::pipe().unwrap(), io::pipe().unwrap());
+        let tty = File::from(OwnedFd::from(tty));
+        let other = tty.try_clone().unwrap();
+        let (send, receive) = mpsc::channel(4);
+        let thread = std::thread::spawn(move || Reader { tty, stopped, send }.run());
+        (typing, stop, receive, other, thread)
+    }
+
+    #[test]
+    fn a_lone_escape_arrives_without_another_key() {
+        let (mut typing, stop, mut receive, _tty, thread) = reader();
+        typing.write_all(b"a\x1b").unwrap();
+        assert_eq!(receive.blocking_recv(), Some(TermInput::Key(Key::char('a'))));
+        assert_eq!(receive.blocking_recv(), Some(TermInput::Key(Key::plain(KeyCode::Esc))));
+        // And a terminal that is closed is told.
+        drop(typing);
+        assert_eq!(receive.blocking_recv(), Some(TermInput::Gone));
+        thread.join().unwrap();
+        drop(stop);
+    }
+
+    #[test]
+    fn what_is_typed_after_a_stop_is_left_for_others() {
+        let (mut typing, stop, mut receive, mut tty, thread) = reader();
+        typing.write_all(b"a").unwrap();
+        assert_eq!(receive.blocking_recv(), Some(TermInput::Key(Key::char('a'))));
+        drop(stop);
+        thread.join().unwrap();
+        typing.write_all(b"b").unwrap();
+        let mut left = [0; 8];
+        assert_eq!(io::Read::read(&mut tty, &mut left).unwrap(), 1);
+        assert_eq!(left[0], b'b');
+    }
+
+    #[test]
+    fn a_full_queue_does_not_keep_it_from_stopping() {
+        let (mut typing, stop, receive, _tty, thread) = reader();
+        typing.write_all(&[b'x'; 100]).unwrap();
+        while receive.len() < 4 {
+            std::thread::yield_now();
+        }
+        drop(stop);
+        thread.join().unwrap();
+    }
+}

@@ -163,6 +163,10 @@ impl Painter {
     fn poured(&self, wanted: &Wanted) -> (Vec<u8>, Vec<Shown>) {
         let mut out = self.out();
         out.go(0, 0);
+        if wanted.history.iter().any(|row| row.cells.len() > usize::from(self.columns)) {
+            // The terminal breaks it, and goes on in a row that must be empty.
+            out.code(&self.gone());
+        }
         let rows = wanted.history.iter().chain(&wanted.live);
         let mut shown = Vec::new();
         for (at, row) in rows.enumerate() {
@@ -205,11 +209,16 @@ impl Painter {
     /// Takes the region away; the cursor stands where it began. `above` is how many rows of it lie above the caret.
     pub(super) fn erase(&mut self, above: usize) -> Vec<u8> {
         let up = if above > 0 { format!("\x1b[{above}A") } else { String::new() };
-        // Not "erase below": tmux takes that for a wish to keep the screen when the region fills it.
-        let gone = if self.insert_lines { format!("\x1b[{}M", self.rows) } else { "\x1b[J".to_owned() };
+        let gone = self.gone();
         let shown = if self.visible { "" } else { "\x1b[?25h" };
         self.forget();
         format!("{up}\r{gone}{shown}").into_bytes()
+    }
+
+    /// Clears the row of the cursor and all below. Not "erase below": tmux takes that for a wish to keep the screen when the
+    /// region fills it.
+    fn gone(&self) -> String {
+        if self.insert_lines { format!("\x1b[{}M", self.rows) } else { "\x1b[J".to_owned() }
     }
 
     /// Nothing of ours is on the screen any more; the cursor stands at the beginning of a row.

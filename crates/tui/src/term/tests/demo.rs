@@ -13,7 +13,8 @@ use crate::term::{Environment, Frame, Input, Screen, TermInput};
 pub(super) const VARIABLE: &str = "ZDX_TERM_DEMO";
 
 /// What makes this binary run the demo and nothing else.
-pub(super) const ARGUMENTS: [&str; 4] = ["term::tests::demo::run", "--exact", "--nocapture", "--test-threads=1"];
+pub(super) const ARGUMENTS: [&str; 4] =
+    ["term::tests::demo::run", "--exact", "--nocapture", "--test-threads=1"];
 
 #[derive(Default)]
 struct Demo {
@@ -43,11 +44,13 @@ impl Demo {
         let mut screen = Screen::open(&env).unwrap();
         let (mut input, mut events) = Input::start(&screen).unwrap();
         let mut terminate = signal(SignalKind::terminate()).unwrap();
+        let mut hang_up = signal(SignalKind::hangup()).unwrap();
         let mut pulse = tokio::time::interval(Duration::from_millis(8));
         screen.title("zdx demo").unwrap();
         loop {
             if self.page {
-                let lines = vec![Line::from("a page of its own"), Line::from(format!("typed {}", self.typed))];
+                let lines =
+                    vec![Line::from("a page of its own"), Line::from(format!("typed {}", self.typed))];
                 screen.page(Some(&Drawn { lines, cursor: None })).unwrap();
             }
             let frame = self.frame(screen.size());
@@ -62,6 +65,7 @@ impl Demo {
                     None => return,
                 },
                 _ = terminate.recv() => return,
+                _ = hang_up.recv() => return,
                 () = settled, if settles.is_some() => screen.settle(Instant::now()).unwrap(),
                 _ = pulse.tick(), if self.streamed < self.of => self.stream(),
             }
@@ -77,11 +81,13 @@ impl Demo {
         let width = usize::from(columns);
         let tail = "tail of what is being written ".repeat(self.streamed % 9);
         let tail: String = tail.chars().take(width).collect();
-        let status: String = format!("live region {columns}x{rows} {}", "= ".repeat(200)).chars().take(width).collect();
+        let status: String =
+            format!("live region {columns}x{rows} {}", "= ".repeat(200)).chars().take(width).collect();
         let composer = format!("> {}", self.typed);
         let caret = u16::try_from(composer.len()).unwrap();
         let focus = self.focused.map(|on| Line::from(format!("focus {on}")));
-        let mut live = vec![Line::from(tail), Line::from("─".repeat(width)), Line::from(composer), Line::from(status)];
+        let mut live =
+            vec![Line::from(tail), Line::from("─".repeat(width)), Line::from(composer), Line::from(status)];
         live.extend(focus);
         Frame { history: std::mem::take(&mut self.history), live, cursor: Some((caret, 2)) }
     }

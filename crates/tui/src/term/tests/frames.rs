@@ -140,7 +140,8 @@ fn what_follows_an_emoji_stands_where_it_belongs() {
 #[test]
 fn wide_characters_give_way_as_a_whole() {
     let mut both = Both::new(10, 5);
-    for text in ["中文字", "a中文b", "ab", "中b文", "xxxxxxxxxx", "xxxx中文xx", "中文字中文", ""] {
+    for text in ["中文字", "a中文b", "ab", "中b文", "xxxxxxxxxx", "xxxx中文xx", "中文字中文", ""]
+    {
         both.frame(&[], &[text, "> "], Some((2, 1)));
         let first = both.screen.screen().rows(0, 10).next().unwrap();
         assert_eq!(first.trim_end(), text);
@@ -162,7 +163,8 @@ fn a_terminal_without_inserted_lines_shows_the_same() {
     let mut screen = terminal(8, 20);
     let mut painter = Painter::new(20, 8, Depth::None, false);
     for n in 0..30 {
-        let bytes = painter.frame(&lines(&[&format!("line {n}")]), &lines(&["tail", "> ", "status"]), Some((2, 1)));
+        let bytes =
+            painter.frame(&lines(&[&format!("line {n}")]), &lines(&["tail", "> ", "status"]), Some((2, 1)));
         assert!(!bytes.contains(&b'L'));
         screen.process(&bytes);
     }

@@ -39,7 +39,9 @@ fn is_clean(pty: &mut Pty) {
         let on = raw.rfind(on).unwrap_or_else(|| panic!("{on:?} in {raw:?}"));
         assert!(raw.rfind(off).is_some_and(|off| off > on), "{off:?} behind {on} in {raw:?}");
     }
-    assert!(!pty.screen().hide_cursor() && !pty.screen().bracketed_paste() && !pty.screen().alternate_screen());
+    assert!(
+        !pty.screen().hide_cursor() && !pty.screen().bracketed_paste() && !pty.screen().alternate_screen()
+    );
     assert!(!raw.contains("\x1b[2J") && !raw.contains("\x1b[3J"));
     // Nothing of what the terminal answered reached the shell, and the shell writes below what we left.
     let shown = pty.contents();
@@ -84,25 +86,13 @@ fn a_panic_elsewhere_is_told_and_survived() {
 }
 
 #[test]
-fn the_terminal_is_clean_after_term() {
-    let (_place, mut pty) =
-        shell("echo before $(stty -g); $DEMO $ARGS & echo $! >pid; fg 2>&-; wait; echo after $(stty -g); echo code $?");
-    pty.wait_for_text("live region", SOON);
-    let pid: i32 = _place.read("pid").trim().parse().unwrap();
-    let pid = rustix::process::Pid::from_raw(pid).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    is_clean(&mut pty);
-}
-
-#[test]
-fn a_terminal_that_goes_away_ends_it() {
-    let (place, pty) = shell("trap '' HUP; $DEMO $ARGS; echo $? >code");
-    pty.wait_for_text("live region", SOON);
-    drop(pty);
-    let until = Instant::now() + SOON;
-    while !place.root().join("code").exists() {
-        assert!(Instant::now() < until, "still running without a terminal");
-        std::thread::sleep(Duration::from_millis(20));
+fn the_terminal_is_clean_after_term_and_hup() {
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::HUP] {
+        let (_place, mut pty) = demo();
+        pty.wait_for_text("live region", SOON);
+        rustix::process::kill_process(demo_below(&pty), signal).unwrap();
+        is_clean(&mut pty);
+        assert!(pty.contents().contains("code 0"), "{}", pty.contents());
     }
 }
 
@@ -202,15 +192,15 @@ fn a_stop_from_outside_is_the_same() {
     let (_place, mut pty) = jobs();
     pty.send("abc");
     pty.wait_for_text("> abc", SOON);
-    let demo = std::env::current_exe().unwrap();
-    let pid = child_of(pty.pid(), demo.file_name().unwrap().to_str().unwrap());
-    rustix::process::kill_process(pid, rustix::process::Signal::TSTP).unwrap();
+    rustix::process::kill_process(demo_below(&pty), rustix::process::Signal::TSTP).unwrap();
     pty.wait_for_text("Stopped", SOON);
     assert!(!pty.contents().contains("live region"), "{}", pty.contents());
     goes_on(&mut pty);
 }
 
-fn child_of(parent: u32, name: &str) -> rustix::process::Pid {
+fn demo_below(pty: &Pty) -> rustix::process::Pid {
+    let (parent, demo) = (pty.pid(), std::env::current_exe().unwrap());
+    let name = demo.file_name().unwrap().to_str().unwrap();
     let children = format!("/proc/{parent}/task/{parent}/children");
     let until = Instant::now() + SOON;
     while Instant::now() < until {

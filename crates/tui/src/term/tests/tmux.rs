@@ -18,7 +18,8 @@ impl Tmux {
     fn start(script: &str, columns: u16, rows: u16) -> Option<Self> {
         Command::new("tmux").arg("-V").output().ok()?;
         let tmux = Self { dir: tempfile::tempdir().unwrap() };
-        std::fs::write(tmux.dir.path().join("conf"), "set -g history-limit 50000\nset -g status off\n").unwrap();
+        std::fs::write(tmux.dir.path().join("conf"), "set -g history-limit 50000\nset -g status off\n")
+            .unwrap();
         let (columns, rows) = (columns.to_string(), rows.to_string());
         tmux.run(&["new-session", "-d", "-x", &columns, "-y", &rows, script]);
         Some(tmux)
@@ -39,7 +40,10 @@ impl Tmux {
 
     /// Scrollback and screen, rows that tmux broke joined again.
     fn all(&self) -> Vec<String> {
-        self.run(&["capture-pane", "-p", "-J", "-S", "-"]).lines().map(|line| line.trim_end().to_owned()).collect()
+        self.run(&["capture-pane", "-p", "-J", "-S", "-"])
+            .lines()
+            .map(|line| line.trim_end().to_owned())
+            .collect()
     }
 
     #[track_caller]
@@ -120,9 +124,8 @@ fn storm(lines: usize, resizes: usize, pause: (u64, u64), seed: u64) {
     }
     tmux.run(&["resize-window", "-x", "100", "-y", "30"]);
     let last = marker(lines);
-    let all = tmux.wait_for(|all| {
-        all.contains(&last) && all.iter().any(|line| line.contains("live region 100x30"))
-    });
+    let all = tmux
+        .wait_for(|all| all.contains(&last) && all.iter().any(|line| line.contains("live region 100x30")));
     let found = figures(&all, lines);
     println!("{resizes} resizes, {lines} lines: {found:?}");
     if found != RIGHT {
@@ -139,5 +142,16 @@ fn two_hundred_resizes_in_a_storm_lose_and_double_nothing() {
 /// Each is drawn before the next comes, so that each can meet a frame on its way.
 #[test]
 fn resizes_one_by_one_while_lines_stream_lose_and_double_nothing() {
-    storm(4_000, 60, (320, 520), 11);
+    storm(3_000, 40, (320, 520), 11);
+}
+
+/// For figures: `ZDX_STORMS=20 cargo test -p zdx-tui --lib many_storms -- --ignored --nocapture`.
+#[test]
+#[ignore = "minutes long"]
+fn many_storms() {
+    let many: u64 = std::env::var("ZDX_STORMS").ok().and_then(|many| many.parse().ok()).unwrap_or(5);
+    for seed in 0..many {
+        storm(8_000, 200, (300, 420), 100 + seed);
+        storm(3_000, 200, (5, 120), 200 + seed);
+    }
 }
