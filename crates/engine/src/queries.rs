@@ -4,16 +4,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
 use zdx_protocol::display::approval::names_grant;
+use zdx_protocol::display::format::ago;
 use zdx_protocol::query::{
-    AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting,
+    AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
 };
+use zdx_protocol::slash::{COMMANDS, SlashCommand};
 use zdx_protocol::{ErrorKind, FileChange, Open, Query, Reply, SessionPick, Todo, Transcript, TrustState};
 
 use crate::backend::View;
 use crate::config::{Resolved, describe};
 use crate::configured::Configured;
-use crate::context::complete::{Completer, Names};
+use crate::context::complete::{Completer, Name, Names};
 use crate::emit::Emitter;
 use crate::git;
 use crate::grants::Granted;
@@ -125,17 +128,26 @@ impl Queries {
     }
 
     fn completions(&self, line: &str, cursor: usize) -> Completions {
-        let agents = self.personas.agents.names(Mode::Primary);
-        let own = self.commands.iter().map(|command| command.name.clone());
-        let mut models: Vec<String> = self.resolved.config.models.keys().cloned().collect();
-        models.push(self.backend.model());
+        let agents =
+            self.personas.agents.iter().filter(|agent| !agent.hidden && agent.mode.serves(Mode::Primary));
+        let own = self.commands.iter().map(|command| Name {
+            hint: command.hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default(),
+            then: Then::Line,
+            ..Name::new(&command.name, &command.description)
+        });
+        let in_use = self.backend.model();
+        let mut models: Vec<Name> =
+            self.resolved.config.models.keys().map(|name| Name::new(name, "")).collect();
+        models.retain(|model| model.name != in_use);
+        models.insert(0, Name::new(in_use, "in use"));
         let names = Names {
-            agents: agents.into_iter().map(str::to_owned).collect(),
-            commands: zdx_protocol::slash::names().map(str::to_owned).chain(own).collect(),
+            agents: agents.map(|agent| Name::new(&agent.name, &agent.description)).collect(),
+            commands: COMMANDS.iter().map(built_in).chain(own).collect(),
             models,
             sessions: &|| {
                 let sessions = self.sessions(MOST_SESSIONS).unwrap_or_default();
-                sessions.into_iter().map(|session| session.id).collect()
+                let now = Timestamp::now();
+                sessions.into_iter().map(|session| told(session, now)).collect()
             },
         };
         self.completer.complete(line, cursor, &names)
@@ -263,6 +275,21 @@ impl Queries {
 
 /// Of those that could be meant by the beginning of an id.
 const MOST_SESSIONS: usize = 200;
+
+fn built_in(command: &SlashCommand) -> Name {
+    Name {
+        aliases: command.aliases,
+        hint: command.argument.shown().to_owned(),
+        then: if command.argument.is_needed() { Then::Word } else { Then::Line },
+        ..Name::new(command.name, command.help)
+    }
+}
+
+/// A session by when it was and how it began.
+fn told(session: SessionSummary, now: Timestamp) -> Name {
+    let began = session.first_prompt.unwrap_or_default();
+    Name::new(session.id, format!("{} · {began}", ago(session.when, now)))
+}
 
 fn not_ours(what: &str) -> NoAnswer {
     NoAnswer::new(ErrorKind::Provider, format!("who answers here does not say {what}"))

@@ -101,10 +101,37 @@ pub struct AgentInfo {
 pub struct Completions {
     /// The part of the line, in bytes, that a candidate takes the place of.
     pub replace: Range<usize>,
-    /// Sorted. A folder ends with `/`, and inside a quote that it leaves open.
-    pub candidates: Vec<String>,
-    /// A folder did not answer in time.
+    /// The best first.
+    pub candidates: Vec<Candidate>,
+    /// There may be more: a folder did not answer in time, or not all files are known yet. Asked again, more may be said.
     pub timed_out: bool,
+}
+
+/// What could be meant. Nothing of it is cleaned for a terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Candidate {
+    /// What is put in the place. A folder ends with `/`, and inside a quote that it leaves open.
+    pub text: String,
+    /// How it is listed: a path without quotes, a command with what may stand behind it.
+    pub shown: String,
+    /// What it is, in a few words; may be empty.
+    pub detail: String,
+    /// Which letters of `shown` were asked for, counted in graphemes and sorted.
+    pub matched: Vec<u32>,
+    pub then: Then,
+}
+
+/// What comes behind a candidate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Then {
+    /// It goes on right there: a folder, the beginning of a mention.
+    Part,
+    /// A blank, and more words.
+    #[default]
+    Word,
+    /// Nothing has to: the line can be sent as it is.
+    Line,
 }
 
 /// One line of a list of sessions.

@@ -22,8 +22,22 @@ pub enum Argument {
 }
 
 impl Argument {
+    /// A line without it means nothing.
+    pub fn is_needed(self) -> bool {
+        match self {
+            Self::Text(_) => true,
+            Self::None
+            | Self::Agent
+            | Self::Model
+            | Self::Preset
+            | Self::Session
+            | Self::Turn
+            | Self::File => false,
+        }
+    }
+
     /// How help names it.
-    fn shown(self) -> &'static str {
+    pub fn shown(self) -> &'static str {
         match self {
             Self::None => "",
             Self::Agent | Self::Model => " [NAME]",

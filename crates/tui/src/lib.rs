@@ -5,6 +5,9 @@
 mod app;
 mod bindings;
 mod completion;
+#[allow(dead_code)]
+mod completion;
+#[allow(dead_code)]
 mod composer;
 mod conversation;
 mod dialog;

@@ -1,16 +1,18 @@
 //! The line editor. It blocks, so it lives on a thread of its own and draws on the terminal itself, never on
-//! stdout. Keeps the history of what was typed.
+//! stdout. The history of what was typed is the one that every front end shares.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, mpsc as thread_mpsc};
 
+use jiff::Timestamp;
 use rustyline::error::ReadlineError;
-use rustyline::history::{FileHistory, History};
+use rustyline::history::{History, MemHistory};
 use rustyline::{
     Behavior, Cmd, CompletionType, ConditionalEventHandler, Config, Event, EventContext, EventHandler,
     KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 use tokio::sync::mpsc;
+use zdx_tui::history::{HistoryFile, MOST};
 
 use super::input::Typed;
 use super::tab::{Asked, Tab};
@@ -18,9 +20,6 @@ use super::tty::Quiet;
 use crate::exit::reason;
 
 const PROMPT: &str = "> ";
-const HISTORY_ENTRIES: usize = 1_000;
-/// Longer texts are pasted, not typed: nobody looks for them in a history.
-pub const LONGEST_KEPT: usize = 16 << 10;
 
 pub struct Editor {
     orders: thread_mpsc::Sender<Order>,
@@ -81,8 +80,8 @@ impl Editor {
 }
 
 struct LineEditor {
-    editor: rustyline::Editor<Tab, FileHistory>,
-    history: Option<PathBuf>,
+    editor: rustyline::Editor<Tab, MemHistory>,
+    history: Option<HistoryFile>,
     folds: Folds,
 }
 
@@ -90,14 +89,15 @@ impl LineEditor {
     fn new(history: Option<PathBuf>, tab: Tab) -> rustyline::Result<Self> {
         let config = Config::builder()
             .behavior(Behavior::PreferTerm)
-            .max_history_size(HISTORY_ENTRIES)?
+            .max_history_size(MOST)?
             .history_ignore_dups(true)?
             .history_ignore_space(true)
             .auto_add_history(false)
             .bracketed_paste(true)
             .completion_type(CompletionType::List)
             .build();
-        let mut editor = rustyline::Editor::with_config(config)?;
+        let lines = MemHistory::with_config(&config);
+        let mut editor = rustyline::Editor::with_history(config, lines)?;
         editor.set_helper(Some(tab));
         let folds = Folds::default();
         let newline = || EventHandler::Simple(Cmd::Newline);
@@ -108,7 +108,7 @@ impl LineEditor {
             KeyEvent(KeyCode::Enter, Modifiers::NONE),
             EventHandler::Conditional(Box::new(folds.clone())),
         );
-        let mut this = Self { editor, history, folds };
+        let mut this = Self { editor, history: history.map(HistoryFile::new), folds };
         this.load();
         Ok(this)
     }
@@ -126,23 +126,16 @@ impl LineEditor {
     }
 
     fn load(&mut self) {
-        let Some(path) = &self.history else { return };
-        if !path.exists() || self.editor.load_history(path).is_ok() {
-            return;
+        for line in self.history.iter().flat_map(HistoryFile::load) {
+            let _ = self.editor.history_mut().add_owned(line);
         }
-        // A damaged history is set aside: it must not keep new lines from being kept.
-        let _ = std::fs::rename(path, path.with_extension("damaged"));
-        let _ = self.editor.history_mut().clear();
     }
 
     /// History is a convenience: when it cannot be kept, the conversation goes on without.
     fn remember(&mut self, line: &str) {
-        if line.trim().is_empty() || line.len() > LONGEST_KEPT {
-            return;
-        }
         let _ = self.editor.add_history_entry(line);
-        if let Some(path) = &self.history {
-            let _ = self.editor.append_history(path);
+        if let Some(history) = &self.history {
+            let _ = history.append(line, Timestamp::now());
         }
     }
 }

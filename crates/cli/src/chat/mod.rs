@@ -207,7 +207,7 @@ impl Chat<'_> {
 
     /// What the history keeps of a line has no secret in it; what cannot be made sure of is not kept.
     async fn remember(&mut self, line: &str) {
-        if line.trim().is_empty() || line.len() > editor::LONGEST_KEPT || !self.input.is_editor() {
+        if line.trim().is_empty() || line.len() > zdx_tui::history::LONGEST || !self.input.is_editor() {
             return;
         }
         let masked = self.ask(Query::Masked { text: line.to_owned() }).await;

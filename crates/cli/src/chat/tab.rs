@@ -67,7 +67,17 @@ impl Complete for Tab {
             Ok(()) => answered.recv_timeout(PATIENCE).unwrap_or_default(),
             Err(_) => Completions::default(),
         };
-        Ok((found.replace.start, found.candidates))
+        Ok((found.replace.start, offered(found, line)))
+    }
+}
+
+/// What begins as typed, which the editor can complete as far as all of it agrees; else whatever has these letters.
+fn offered(found: Completions, line: &str) -> Vec<String> {
+    let typed = line.get(found.replace).unwrap_or_default();
+    let all: Vec<String> = found.candidates.into_iter().map(|candidate| candidate.text).collect();
+    match all.iter().any(|text| text.starts_with(typed)) {
+        true => all.into_iter().filter(|text| text.starts_with(typed)).collect(),
+        false => all,
     }
 }
 

@@ -231,10 +231,10 @@ fn what_is_asked_during_a_turn_is_answered_during_it() {
                     );
                 }
                 (Query::Completions { .. }, Told::Completions(found)) => {
-                    assert_eq!(
-                        (found.replace, found.candidates),
-                        (0..3, vec!["/agent".into(), "/agents".into()])
-                    );
+                    let [agent] = found.candidates.as_slice() else { panic!("{found:?}") };
+                    assert_eq!((found.replace, agent.text.as_str()), (0..3, "/agent"));
+                    assert_eq!(agent.shown, "/agent [NAME]");
+                    assert_eq!(agent.detail, "list the agents, or work as one");
                 }
                 (Query::Sessions { .. }, Told::Sessions(found)) => {
                     assert_eq!(found[0].first_prompt.as_deref(), Some("say something"));

@@ -1,19 +1,27 @@
-//! What Tab offers: agents after `@agent:`, files after `@` and `@file:`, commands after `/`, all by prefix.
-//! Never waits longer than its patience: a folder is read on a thread that is left behind when it hangs.
+//! What could be meant by what was typed (autocomplete): agents after `@agent:`, files after `@` and `@file:`, commands after `/`
+//! and what goes behind them. Never waits longer than its patience: a folder is read on a thread that is left behind when it hangs.
+
+mod index;
+mod names;
+mod rank;
 
 use std::io;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use zdx_protocol::Approval;
-use zdx_protocol::query::Completions;
+use zdx_protocol::query::{Candidate, Completions, Then};
 use zdx_protocol::slash::{self, Argument};
 
 use super::mentions::may_start;
+use index::FileIndex;
+pub(crate) use names::{Name, Names};
+use names::{letters, named};
+use rank::{Fit, Ranker};
 
 /// The longest a person is kept waiting.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
@@ -58,22 +66,15 @@ impl Lister for Disk {
     }
 }
 
-/// What can be completed besides files.
-pub(crate) struct Names<'a> {
-    pub agents: Vec<String>,
-    /// Built-in and custom ones, without the slash.
-    pub commands: Vec<String>,
-    pub models: Vec<String>,
-    /// Ids; looked up only where one may stand.
-    pub sessions: &'a dyn Fn() -> Vec<String>,
-}
-
 pub(crate) struct Completer {
     root: PathBuf,
     home: Option<PathBuf>,
     lister: Arc<dyn Lister>,
+    index: FileIndex,
     patience: Duration,
     hanging: Arc<AtomicUsize>,
+    /// The number of the last question: what was asked before is not worth looking for any more.
+    asked: AtomicU64,
 }
 
 impl Completer {
@@ -88,33 +89,40 @@ impl Completer {
         lister: Arc<dyn Lister>,
         patience: Duration,
     ) -> Self {
-        Self { root, home, lister, patience: patience.min(PATIENCE), hanging: Arc::default() }
+        let index = FileIndex::new(root.clone());
+        let (hanging, asked) = (Arc::default(), AtomicU64::default());
+        Self { root, home, lister, index, patience: patience.min(PATIENCE), hanging, asked }
     }
 
-    /// `cursor` in bytes; what is right of it stays.
+    /// `cursor` in bytes; what is right of it stays. An answer that a newer question overtakes is empty.
     pub(crate) fn complete(&self, line: &str, cursor: usize, names: &Names<'_>) -> Completions {
+        let question = self.asked.fetch_add(1, Ordering::AcqRel) + 1;
+        self.index.wake();
         let Some(before) = line.get(..cursor) else { return Completions::default() };
         let indent = before.len() - before.trim_start().len();
         let word = &before[indent..];
-        if let Some(prefix) = word.strip_prefix('/')
-            && !prefix.contains(|c: char| c.is_whitespace() || c == '/')
+        if let Some(typed) = word.strip_prefix('/')
+            && !typed.contains(|c: char| c.is_whitespace() || c == '/')
         {
-            let candidates = starting(&names.commands, prefix).map(|name| format!("/{name}"));
-            return finished(indent..cursor, candidates.collect());
+            return finished(indent..cursor, named("/", &names.commands, typed));
         }
         if let Some(completions) = self.argument(word, indent..cursor, names) {
             return completions;
         }
         let Some(start) = token(before) else { return Completions::default() };
         let typed = &before[start + 1..];
-        if let Some(prefix) = typed.strip_prefix("agent:") {
-            let candidates = starting(&names.agents, prefix).map(|name| format!("@agent:{name}"));
-            return finished(start..cursor, candidates.collect());
+        if let Some(typed) = typed.strip_prefix("agent:") {
+            return finished(start..cursor, named("@agent:", &names.agents, typed));
         }
-        let mut completions = self.paths(typed);
-        let triggers = ["agent:", "file:"].iter().filter(|trigger| trigger.starts_with(typed));
-        completions.candidates.extend(triggers.map(|trigger| format!("@{trigger}")));
-        Completions { timed_out: completions.timed_out, ..finished(start..cursor, completions.candidates) }
+        let mut found = self.mentioned(typed, question);
+        found.candidates.truncate(MOST - TRIGGERS.len());
+        for (kind, detail) in TRIGGERS.iter().filter(|(kind, _)| kind.starts_with(typed)) {
+            let trigger = trigger(kind, detail, typed);
+            // A letter or two mean a file rather.
+            let place = if typed.len() >= SURE { 0 } else { found.candidates.len() };
+            found.candidates.insert(place, trigger);
+        }
+        Completions { timed_out: found.timed_out, ..finished(start..cursor, found.candidates) }
     }
 
     /// What may stand behind one of our own commands; none when it is no such line.
@@ -122,33 +130,37 @@ impl Completer {
         let (name, rest) = word.strip_prefix('/')?.split_once(char::is_whitespace)?;
         let typed = rest.trim_start();
         let replace = place.end - typed.len()..place.end;
-        let presets = || Approval::NAMES.map(str::to_owned).to_vec();
+        let preset = |name: &&str| Approval::named(name).map(|preset| Name::new(*name, preset.meaning()));
         let known = match slash::find(name)?.argument {
             Argument::Agent => names.agents.clone(),
             Argument::Model => names.models.clone(),
-            Argument::Preset => presets(),
+            Argument::Preset => Approval::NAMES.iter().filter_map(preset).collect(),
             Argument::Session => (names.sessions)(),
             Argument::File => return Some(self.files(typed, replace)),
             Argument::None | Argument::Turn | Argument::Text(_) => Vec::new(),
         };
-        Some(finished(replace, starting(&known, typed).cloned().collect()))
+        let mut candidates = named("", &known, typed);
+        candidates.iter_mut().for_each(|candidate| candidate.then = Then::Line);
+        Some(finished(replace, candidates))
     }
 
     /// Plain paths, as a command takes them.
     fn files(&self, typed: &str, replace: Range<usize>) -> Completions {
-        let (folder, prefix) = typed.rfind('/').map_or(("", typed), |at| typed.split_at(at + 1));
-        let entries = self.folder(folder).map(|place| self.list(place, prefix));
-        let timed_out = matches!(entries, Some(None));
-        let shown = |entry: NameInFolder| {
-            let end = if entry.is_dir { "/" } else { "" };
-            format!("{folder}{}{end}", entry.name)
+        let Some(entries) = self.entries(typed) else {
+            return Completions { timed_out: true, ..Completions::default() };
         };
-        let candidates = entries.flatten().unwrap_or_default().into_iter().map(shown).collect();
-        Completions { timed_out, ..finished(replace, candidates) }
+        let candidates = entries.iter().map(|path| Candidate {
+            text: path.clone(),
+            matched: letters(0, typed.len()),
+            then: if path.ends_with('/') { Then::Part } else { Then::Line },
+            shown: path.clone(),
+            detail: String::new(),
+        });
+        finished(replace, candidates.collect())
     }
 
     /// `typed` is what follows the `@`.
-    fn paths(&self, typed: &str) -> Completions {
+    fn mentioned(&self, typed: &str, question: u64) -> Completions {
         let (trigger, path) = match typed.strip_prefix("file:") {
             Some(path) => ("@file:", path),
             None => ("@", typed),
@@ -158,17 +170,70 @@ impl Completer {
             None => path.to_owned(),
         };
         if path == "~" {
-            return Completions { candidates: vec![format!("{trigger}~/")], ..Completions::default() };
+            let home = Candidate {
+                text: format!("{trigger}~/"),
+                shown: "~/".into(),
+                then: Then::Part,
+                ..Candidate::default()
+            };
+            return Completions { candidates: vec![home], ..Completions::default() };
         }
-        let (folder, prefix) = path
-            .rsplit_once('/')
-            .map_or(("", path.as_str()), |(folder, prefix)| (&path[..=folder.len()], prefix));
-        let Some(place) = self.folder(folder) else { return Completions::default() };
-        let Some(entries) = self.list(place, prefix) else {
-            return Completions { timed_out: true, ..Completions::default() };
+        let (found, timed_out) = match path.starts_with(['/', '~']) {
+            true => self.entries(&path).map_or((Vec::new(), true), |found| (found, false)),
+            false => self.relative(&path, question),
         };
-        let shown = |entry: &NameInFolder| written(trigger, folder, entry);
-        Completions { candidates: entries.iter().map(shown).collect(), ..Completions::default() }
+        let mut ranker = Ranker::new(&path);
+        let candidates = found.into_iter().map(|found| Candidate {
+            text: written(trigger, &found),
+            then: if found.ends_with('/') { Then::Part } else { Then::Word },
+            matched: ranker.letters(&found).unwrap_or_default(),
+            shown: found,
+            detail: String::new(),
+        });
+        Completions { candidates: candidates.collect(), timed_out, replace: 0..0 }
+    }
+
+    /// Those of the index that fit, the best first; what is ignored or hidden only when it is named.
+    fn relative(&self, typed: &str, question: u64) -> (Vec<String>, bool) {
+        let stale = || self.asked.load(Ordering::Acquire) != question;
+        let name = typed.rsplit_once('/').map_or(typed, |(_, name)| name);
+        let Some(mut entries) = self.entries(typed) else { return (Vec::new(), true) };
+        if name.starts_with('.') {
+            return (entries, false);
+        }
+        // Without a folder before it only the very name is as good as asking for it.
+        entries.retain(|path| typed.contains('/') || path.trim_end_matches('/') == typed);
+        let known = self.index.known(self.patience, &stale);
+        let mut ranker = Ranker::new(typed);
+        let mut fits: Vec<(Fit, &str)> = Vec::new();
+        for chunk in &known.chunks {
+            if stale() {
+                return (Vec::new(), true);
+            }
+            fits.extend(chunk.iter().filter_map(|path| ranker.path(path).map(|fit| (fit, path))));
+            // Never more than a few are worth keeping.
+            if fits.len() > 20 * MOST {
+                fits.select_nth_unstable(MOST);
+                fits.truncate(MOST);
+            }
+        }
+        fits.extend(entries.iter().filter_map(|path| ranker.path(path).map(|fit| (fit, path.as_str()))));
+        fits.sort_unstable();
+        fits.dedup_by(|one, other| one.1 == other.1);
+        (fits.into_iter().take(MOST).map(|(_, path)| path.to_owned()).collect(), !known.whole)
+    }
+
+    /// What a folder holds that begins like the last part of the path, sorted; none when it hangs.
+    fn entries(&self, typed: &str) -> Option<Vec<String>> {
+        let (folder, prefix) = typed.rfind('/').map_or(("", typed), |at| typed.split_at(at + 1));
+        let Some(place) = self.folder(folder) else { return Some(Vec::new()) };
+        let shown = |entry: &NameInFolder| {
+            let end = if entry.is_dir { "/" } else { "" };
+            format!("{folder}{}{end}", entry.name)
+        };
+        let mut entries: Vec<String> = self.list(place, prefix)?.iter().map(shown).collect();
+        entries.sort();
+        Some(entries)
     }
 
     /// A relative mention that leaves the root would be refused, so it is not offered either.
@@ -202,13 +267,18 @@ impl Completer {
     }
 }
 
-fn starting<'a>(names: &'a [String], prefix: &'a str) -> impl Iterator<Item = &'a String> {
-    names.iter().filter(move |name| name.starts_with(prefix))
+/// Mentions that are no plain path, and what they are.
+const TRIGGERS: [(&str, &str); 2] = [("agent:", "work as another agent"), ("file:", "a file or folder")];
+/// So many letters of one mean it.
+const SURE: usize = 3;
+
+fn trigger(kind: &str, detail: &str, typed: &str) -> Candidate {
+    let text = format!("@{kind}");
+    let (shown, matched) = (text.clone(), letters(1, 1 + typed.len()));
+    Candidate { text, shown, detail: detail.to_owned(), matched, then: Then::Part }
 }
 
-fn finished(replace: Range<usize>, mut candidates: Vec<String>) -> Completions {
-    candidates.sort();
-    candidates.dedup();
+fn finished(replace: Range<usize>, mut candidates: Vec<Candidate>) -> Completions {
     candidates.truncate(MOST);
     Completions { replace, candidates, timed_out: false }
 }
@@ -238,17 +308,15 @@ fn closed(quoted: &str) -> bool {
     })
 }
 
-fn written(trigger: &str, folder: &str, entry: &NameInFolder) -> String {
-    let path = format!("{folder}{}", entry.name);
+/// A path as a mention; a folder's ends with `/`.
+fn written(trigger: &str, path: &str) -> String {
     let special = |c: char| c.is_whitespace() || matches!(c, '"' | '\\' | '`');
-    match (path.contains(special), entry.is_dir) {
-        (false, true) => format!("{trigger}{path}/"),
-        (false, false) => format!("{trigger}{path}"),
-        (true, is_dir) => {
-            let escaped = path.replace('\\', "\\\\").replace('"', "\\\"");
-            format!("{trigger}\"{escaped}{}", if is_dir { "/" } else { "\"" })
-        }
+    if !path.contains(special) {
+        return format!("{trigger}{path}");
     }
+    let escaped = path.replace('\\', "\\\\").replace('"', "\\\"");
+    // A folder goes on inside of its quotes.
+    format!("{trigger}\"{escaped}{}", if path.ends_with('/') { "" } else { "\"" })
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Target, ToolCode, ToolError, ToolOutput};
 
 use super::{RunContext, ToolContext};
+use crate::files::ignores::{IGNORE_FILES, readable_ignore_files};
 use crate::files::workspace::{Workspace, near_names};
 
 mod pattern;
@@ -24,9 +25,6 @@ pub(super) use pattern::{Pattern, globs, split};
 
 /// More threads than this only wait for the disk.
 const MOST_THREADS: usize = 12;
-const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
-/// A longer list of patterns is no ignore file.
-const LONGEST_IGNORE_FILE: u64 = 4 * 1024 * 1024;
 
 /// A folder to look through.
 pub(super) struct Tree {
@@ -156,14 +154,6 @@ fn ignored_above(top: &Path, root: &Path) -> Vec<Gitignore> {
         builder.build().ok().filter(|rules| !rules.is_empty())
     };
     folders.filter_map(rules).collect()
-}
-
-/// A pipe or a device by that name would be read for ever.
-fn readable_ignore_files(folder: &Path) -> bool {
-    IGNORE_FILES.iter().all(|name| match folder.join(name).metadata() {
-        Ok(found) => found.is_dir() || found.is_file() && found.len() <= LONGEST_IGNORE_FILE,
-        Err(_) => true,
-    })
 }
 
 /// More entries than this are not looked at, and no longer than this.

@@ -43,7 +43,9 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
         Reply::Grants(grants) => granted(grants),
         Reply::Summary(drafted) | Reply::Handoff(drafted) => self::drafted(drafted),
         Reply::GitBranch(branch) => branch.clone().into_iter().collect(),
-        Reply::Completions(found) => found.candidates.clone(),
+        Reply::Completions(found) => {
+            found.candidates.iter().map(|candidate| candidate.shown.clone()).collect()
+        }
         Reply::Masked(text) => vec![text.clone()],
     };
     if lines.is_empty() { vec!["none".to_owned()] } else { lines }

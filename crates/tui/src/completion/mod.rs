@@ -1,25 +1,255 @@
-//! STUB
-use crate::key::Key;
-use crate::look::Look;
-use ratatui_core::text::Line;
+//! What could be meant by the word at the caret (autocomplete popup): asks as somebody types, keeps the answer to the last question
+//! only, and says what is to be put where. Knows what a candidate looks like and does, not what it means.
+
+mod draw;
+
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
-use zdx_protocol::query::Completions;
-#[derive(Debug, Default)]
-pub(crate) struct Popup;
+
+use zdx_protocol::Query;
+use zdx_protocol::query::{Candidate, Completions, Then};
+
+use crate::key::{Key, KeyCode};
+
+/// How often more is asked for while the engine still looks: it takes its time for each answer.
+const MOST_AGAIN: usize = 20;
+/// Rows that are shown at most.
+pub(crate) const MOST_ROWS: usize = 8;
+
+/// The number of a question. An answer to an older one is dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Generation(u64);
+
+/// What becomes of a key or an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Chosen {
-    Moved,
-    Take { replace: Range<usize>, text: String, submit: bool },
+    /// The popup took the key; the text stays.
+    Nothing,
+    /// Goes into the text, which is then asked about anew.
+    Text { replace: Range<usize>, text: String },
+    /// Goes into the text, and the text is sent.
+    Send { replace: Range<usize>, text: String },
 }
+
+/// What an answer leads to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// Tab was pressed before it came.
+    pub chosen: Option<Chosen>,
+    /// More may be known by now: to be asked at once.
+    pub again: Option<(Generation, Query)>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Popup {
+    generation: Generation,
+    asked: Option<Asked>,
+    found: Completions,
+    /// `found` belongs to the text as it is now.
+    fresh: bool,
+    selected: usize,
+    /// Somebody chose a row, not just saw the first.
+    moved: bool,
+    /// The word that was left with Esc.
+    closed: Option<Word>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    line: String,
+    cursor: usize,
+    /// Tab was pressed since.
+    tab: bool,
+    again: usize,
+}
+
+/// Where a word begins, and with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Word {
+    start: usize,
+    mark: char,
+}
+
 impl Popup {
-    pub(crate) fn close(&mut self) {}
-    pub(crate) fn ask(&mut self, _: &str, _: usize) -> Option<u64> {
-        None
+    /// To be called whenever text or caret changed. A question for the engine, where there is something to complete.
+    pub(crate) fn ask(&mut self, line: &str, cursor: usize) -> Option<(Generation, Query)> {
+        let word = line.get(..cursor).and_then(word);
+        if word.is_none() || self.closed.is_some() && self.closed != word {
+            self.closed = None;
+        }
+        if word.is_none() || self.closed.is_some() {
+            self.clear();
+            return None;
+        }
+        if self.fresh
+            && self.asked.as_ref().is_some_and(|asked| (asked.line.as_str(), asked.cursor) == (line, cursor))
+        {
+            return None;
+        }
+        self.asked = Some(Asked { line: line.to_owned(), cursor, tab: false, again: 0 });
+        // What was found stays in sight until there is something better, but is not taken any more.
+        (self.fresh, self.moved) = (false, false);
+        self.question()
     }
-    pub(crate) fn answer(&mut self, _: u64, _: Completions) {}
-    pub(crate) fn key(&mut self, _: Key) -> Option<Chosen> {
-        None
+
+    fn question(&mut self) -> Option<(Generation, Query)> {
+        let asked = self.asked.as_ref()?;
+        self.generation.0 += 1;
+        Some((self.generation, Query::Completions { line: asked.line.clone(), cursor: asked.cursor }))
     }
-    pub(crate) fn draw(&self, _: Look<'_>, _: usize) -> Vec<Line<'static>> {
-        Vec::new()
+
+    /// The engine's answer; nothing comes of one to an older question.
+    pub(crate) fn answer(&mut self, generation: Generation, found: Completions) -> Answered {
+        let Some(asked) = self.asked.as_mut().filter(|_| generation == self.generation) else {
+            return Answered::default();
+        };
+        let (tab, more) = (std::mem::take(&mut asked.tab), found.timed_out && asked.again < MOST_AGAIN);
+        asked.again += 1;
+        // Who chose a row keeps it when more come.
+        let kept = self.moved.then(|| self.found.candidates.get(self.selected).cloned()).flatten();
+        let place = |kept: Candidate| found.candidates.iter().position(|one| one.text == kept.text);
+        let place = kept.and_then(place);
+        (self.moved, self.selected) = (place.is_some(), place.unwrap_or_default());
+        (self.found, self.fresh) = (found, true);
+        let chosen = if tab && self.is_open() { self.tab() } else { None };
+        Answered { again: if more && chosen.is_none() { self.question() } else { None }, chosen }
     }
+
+    pub(crate) fn is_open(&self) -> bool {
+        !self.found.candidates.is_empty()
+    }
+
+    /// Closed until the next word: a message was sent, or something else came up.
+    pub(crate) fn clear(&mut self) {
+        // No answer under way finds its question.
+        self.generation.0 += 1;
+        (self.asked, self.found) = (None, Completions::default());
+        (self.fresh, self.moved, self.selected) = (false, false, 0);
+    }
+
+    /// Nothing when the key is not for the popup.
+    pub(crate) fn key(&mut self, key: Key) -> Option<Chosen> {
+        let plain = !key.ctrl && !key.alt && !key.shift;
+        if key.code == KeyCode::Tab && plain {
+            // An answer that is still to come is waited for.
+            return match &mut self.asked {
+                Some(asked) if !self.fresh => {
+                    asked.tab = true;
+                    Some(Chosen::Nothing)
+                }
+                _ => self.tab(),
+            };
+        }
+        if !self.is_open() {
+            return None;
+        }
+        match key.code {
+            KeyCode::Up if plain => self.step(false),
+            KeyCode::Down if plain => self.step(true),
+            KeyCode::Char('p') if key.ctrl && !key.alt => self.step(false),
+            KeyCode::Char('n') if key.ctrl && !key.alt => self.step(true),
+            KeyCode::Esc if plain => {
+                self.closed = self.asked.as_ref().and_then(|asked| word(asked.line.get(..asked.cursor)?));
+                self.clear();
+                Some(Chosen::Nothing)
+            }
+            KeyCode::Enter if plain && self.fresh => self.enter(),
+            KeyCode::Char(_)
+            | KeyCode::Enter
+            | KeyCode::Tab
+            | KeyCode::Backspace
+            | KeyCode::Delete
+            | KeyCode::Esc
+            | KeyCode::Up
+            | KeyCode::Down
+            | KeyCode::Left
+            | KeyCode::Right
+            | KeyCode::Home
+            | KeyCode::End
+            | KeyCode::PageUp
+            | KeyCode::PageDown
+            | KeyCode::Insert
+            | KeyCode::F(_) => None,
+        }
+    }
+
+    fn step(&mut self, down: bool) -> Option<Chosen> {
+        let rows = self.found.candidates.len();
+        self.selected = if down { (self.selected + 1) % rows } else { (self.selected + rows - 1) % rows };
+        self.moved = true;
+        Some(Chosen::Nothing)
+    }
+
+    /// What all have in common that begin like this, and only then one of them.
+    fn tab(&mut self) -> Option<Chosen> {
+        let typed = self.typed()?;
+        let all = self.found.candidates.iter().map(|candidate| candidate.text.as_str());
+        let alike: Vec<&str> = all.filter(|text| text.starts_with(typed)).collect();
+        let common = alike.iter().copied().reduce(common).unwrap_or_default();
+        let text = common.to_owned();
+        if !self.moved && alike.len() > 1 && text.len() > typed.len() {
+            return Some(Chosen::Text { replace: self.found.replace.clone(), text });
+        }
+        self.take(false)
+    }
+
+    /// A command that needs nothing more is sent; anything else is put in. What is typed out already is only sent.
+    fn enter(&mut self) -> Option<Chosen> {
+        let chosen = self.found.candidates.get(self.selected)?;
+        let whole = self.typed() == Some(chosen.text.as_str());
+        if whole && chosen.then != Then::Line {
+            return None;
+        }
+        self.take(true)
+    }
+
+    fn take(&mut self, enter: bool) -> Option<Chosen> {
+        let chosen = self.found.candidates.get(self.selected)?.clone();
+        let replace = self.found.replace.clone();
+        let asked = self.asked.as_ref()?;
+        let behind = asked.line.get(asked.cursor..).unwrap_or_default();
+        let sent = enter && chosen.then == Then::Line && behind.trim().is_empty();
+        let spaced = behind.starts_with(char::is_whitespace);
+        let text = match chosen.then {
+            Then::Word if !spaced => chosen.text + " ",
+            Then::Line if !sent && !spaced => chosen.text + " ",
+            Then::Part | Then::Word | Then::Line => chosen.text,
+        };
+        self.clear();
+        Some(if sent { Chosen::Send { replace, text } } else { Chosen::Text { replace, text } })
+    }
+
+    /// What stands where a candidate would.
+    fn typed(&self) -> Option<&str> {
+        self.asked.as_ref()?.line.get(self.found.replace.clone())
+    }
+}
+
+/// Where the word begins that something could be offered for: a command that opens the text, or a mention.
+fn word(before: &str) -> Option<Word> {
+    let indent = before.len() - before.trim_start().len();
+    if before[indent..].starts_with('/') && !before.contains('\n') {
+        // Behind a command another thing can be offered than for its name.
+        let rest = &before[indent..];
+        let start = rest.rfind(char::is_whitespace).map_or(indent, |at| indent + at);
+        if !rest[start - indent..].contains('@') {
+            return Some(Word { start, mark: '/' });
+        }
+    }
+    let line = before.rfind('\n').map_or(0, |at| at + 1);
+    let start = line + before[line..].rfind('@')?;
+    let name = &before[start + 1..];
+    let open =
+        name.strip_prefix("file:").unwrap_or(name).starts_with('"') || !name.contains(char::is_whitespace);
+    // Not in an address; not every script puts blanks between words.
+    let begins = before[..start].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric());
+    (open && begins).then_some(Word { start, mark: '@' })
+}
+
+fn common<'a>(one: &'a str, other: &str) -> &'a str {
+    let differs = one.char_indices().zip(other.chars()).find(|((_, a), b)| a != b);
+    let end = differs.map_or(one.len().min(other.len()), |((at, _), _)| at);
+    &one[..end]
 }

@@ -25,12 +25,12 @@ impl Lister for Hanging {
 }
 
 fn names() -> Names<'static> {
-    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let owned = |names: &[&str]| names.iter().map(|name| Name::new(*name, "")).collect();
     Names {
         agents: owned(&["plan", "build", "play"]),
         commands: owned(&["help", "new", "a:b", "agent"]),
         models: owned(&["lab/big", "lab/small"]),
-        sessions: &|| vec!["550e8400-e29b-41d4-a716-446655440000".to_owned()],
+        sessions: &|| vec![Name::new("550e8400-e29b-41d4-a716-446655440000", "2 h ago · mend the parser")],
     }
 }
 
@@ -51,25 +51,33 @@ fn desk() -> (tempfile::TempDir, Completer) {
 fn offered(completer: &Completer, line: &str) -> Vec<String> {
     let completions = completer.complete(line, line.len(), &names());
     assert!(!completions.timed_out);
-    completions.candidates
+    texts(completions)
+}
+
+fn texts(completions: Completions) -> Vec<String> {
+    completions.candidates.into_iter().map(|candidate| candidate.text).collect()
 }
 
 #[test]
-fn names_are_offered_by_prefix_and_sorted() {
+fn names_are_offered_as_they_begin_or_by_their_letters() {
     let (_dir, completer) = desk();
     for (line, expected) in [
-        ("/", &["/a:b", "/agent", "/help", "/new"][..]),
+        ("/", &["/help", "/new", "/a:b", "/agent"][..]),
         ("/a", &["/a:b", "/agent"]),
+        ("/AG", &["/agent"]),
+        ("/gt", &["/agent"]),
         ("/x", &[]),
         ("/help x", &[]),
         ("/agent pl", &["plan", "play"]),
-        ("/approval ", &["balanced", "paranoid", "yolo"]),
+        ("/approval ", &["yolo", "balanced", "paranoid"]),
         ("/model lab/b", &["lab/big"]),
         ("/resume 55", &["550e8400-e29b-41d4-a716-446655440000"]),
+        ("/resume parser", &["550e8400-e29b-41d4-a716-446655440000"]),
+        ("/resume lexer", &[]),
         ("/export src/ma", &["src/main.rs", "src/map.rs"]),
         ("/usr/b", &[]),
         ("say /h", &[]),
-        ("@agent:", &["@agent:build", "@agent:plan", "@agent:play"]),
+        ("@agent:", &["@agent:plan", "@agent:build", "@agent:play"]),
         ("ask @agent:pl", &["@agent:plan", "@agent:play"]),
         ("@ag", &["@agent:"]),
         ("me@ag", &[]),
@@ -84,9 +92,25 @@ fn names_are_offered_by_prefix_and_sorted() {
 fn files_are_offered_with_folders_marked_and_blanks_quoted() {
     let (_dir, completer) = desk();
     for (line, expected) in [
-        ("@", &["@\"my notes.md\"", "@\"q\\\"uote\"", "@agent:", "@file:", "@src/"][..]),
-        ("see (@s", &["@src/"]),
-        ("@src/ma", &["@src/main.rs", "@src/map.rs"]),
+        (
+            "@",
+            &[
+                "@\"my notes.md\"",
+                "@\"q\\\"uote\"",
+                "@src/",
+                "@src/main.rs",
+                "@src/map.rs",
+                "@\"src/sub dir/",
+                "@agent:",
+                "@file:",
+            ][..],
+        ),
+        ("see (@sr", &["@src/", "@\"src/sub dir/", "@src/map.rs", "@src/main.rs"]),
+        ("看看@mai", &["@src/main.rs"]),
+        ("@smn", &["@src/main.rs"]),
+        ("@p.rs", &["@src/map.rs"]),
+        ("@src/ma", &["@src/map.rs", "@src/main.rs"]),
+        ("@file", &["@file:"]),
         ("@file:src/mai", &["@file:src/main.rs"]),
         ("@src/sub", &["@\"src/sub dir/"]),
         ("@\"src/sub d", &["@\"src/sub dir/"]),
@@ -94,6 +118,7 @@ fn files_are_offered_with_folders_marked_and_blanks_quoted() {
         ("@\"q\\\"", &["@\"q\\\"uote\""]),
         ("@\"my notes.md\" x", &[]),
         ("@.h", &["@.hidden"]),
+        ("@hidden", &[]),
         ("@~", &["@~/"]),
         ("@~/h", &["@~/h.txt"]),
         ("@../", &[]),
@@ -110,7 +135,7 @@ fn only_what_is_left_of_the_cursor_is_replaced() {
     let line = "look at @src/mai please";
     let completions = completer.complete(line, "look at @src/mai".len(), &names());
     assert_eq!(&line[completions.replace.clone()], "@src/mai");
-    assert_eq!(completions.candidates, ["@src/main.rs"]);
+    assert_eq!(texts(completions), ["@src/main.rs"]);
     // A cursor that is nowhere offers nothing.
     assert_eq!(completer.complete("é@", 1, &names()), Completions::default());
     assert_eq!(completer.complete("@", 9, &names()), Completions::default());
@@ -121,8 +146,8 @@ fn any_source_of_names_will_do_and_the_offer_is_bounded() {
     let many: Vec<(&'static str, bool)> =
         (0..500).map(|n| (&*Box::leak(format!("f{n:03}").into_boxed_str()), false)).collect();
     let completer = Completer::with("/root".into(), None, Arc::new(Fixed(many)), PATIENCE);
-    let offered = offered(&completer, "@dir/f");
-    assert_eq!((offered.len(), offered[0].as_str()), (100, "@dir/f000"));
+    let offered = offered(&completer, "/export dir/f");
+    assert_eq!((offered.len(), offered[0].as_str()), (100, "dir/f000"));
 }
 
 #[test]
@@ -145,4 +170,61 @@ fn a_hanging_folder_costs_its_patience_and_only_so_many_threads() {
 fn nobody_waits_longer_than_two_seconds() {
     let completer = Completer::with("/".into(), None, Arc::new(Disk), Duration::from_secs(60));
     assert_eq!(completer.patience, Duration::from_secs(2));
+}
+
+#[test]
+fn what_is_ignored_is_offered_when_it_is_named() {
+    let (dir, completer) = desk();
+    let root = dir.path().join("root");
+    fs::create_dir_all(root.join("target/debug")).unwrap();
+    fs::write(root.join("target/debug/zdx"), "").unwrap();
+    fs::write(root.join(".gitignore"), "target\n").unwrap();
+    for (line, expected) in [
+        ("@zdx", &[][..]),
+        ("@targ", &[]),
+        ("@target", &["@target/"]),
+        ("@target/", &["@target/debug/"]),
+        ("@target/debug/z", &["@target/debug/zdx"]),
+    ] {
+        assert_eq!(offered(&completer, line), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_candidate_says_what_it_is_and_what_comes_behind_it() {
+    let (_dir, completer) = desk();
+    let command = Name {
+        aliases: &["models"],
+        hint: " [NAME]".into(),
+        then: Then::Line,
+        ..Name::new("model", "switch to another")
+    };
+    let names = Names { commands: vec![command], ..names() };
+    let first = |line: &str| completer.complete(line, line.len(), &names).candidates.remove(0);
+    assert_eq!(
+        first("/mo"),
+        Candidate {
+            text: "/model".into(),
+            shown: "/model [NAME]".into(),
+            detail: "switch to another".into(),
+            matched: vec![1, 2],
+            then: Then::Line,
+        }
+    );
+    assert_eq!(first("/models").text, "/models");
+    let found = first("@my");
+    assert_eq!(
+        (found.text.as_str(), found.shown.as_str(), found.then),
+        ("@\"my notes.md\"", "my notes.md", Then::Word)
+    );
+    assert_eq!((first("@sr").then, found.matched), (Then::Part, vec![0, 1]));
+}
+
+#[test]
+fn a_newer_question_overtakes_an_older_one() {
+    let (_dir, completer) = desk();
+    // As if somebody had asked again while this one was looked for.
+    let (found, partial) = completer.relative("main", 7);
+    assert_eq!((found, partial), (Vec::new(), true));
+    assert_eq!(offered(&completer, "@main"), ["@src/main.rs"]);
 }

@@ -1,0 +1,184 @@
+use super::*;
+use crate::look::Look;
+use crate::theme::{Depth, Theme};
+
+fn candidate(text: &str, shown: &str, detail: &str, matched: &[u32], then: Then) -> Candidate {
+    Candidate { text: text.into(), shown: shown.into(), detail: detail.into(), matched: matched.into(), then }
+}
+
+fn found(replace: Range<usize>, texts: &[(&str, Then)]) -> Completions {
+    let candidates = texts.iter().map(|(text, then)| candidate(text, text, "", &[], *then)).collect();
+    Completions { replace, candidates, timed_out: false }
+}
+
+/// With this text, and this answer to it.
+fn popup(line: &str, found: Completions) -> Popup {
+    let mut popup = Popup::default();
+    let (generation, query) = popup.ask(line, line.len()).expect("asks");
+    assert_eq!(query, Query::Completions { line: line.to_owned(), cursor: line.len() });
+    assert_eq!(popup.answer(generation, found), Answered::default());
+    popup
+}
+
+fn text(replace: Range<usize>, text: &str) -> Option<Chosen> {
+    Some(Chosen::Text { replace, text: text.to_owned() })
+}
+
+const TAB: Key = Key::plain(KeyCode::Tab);
+const ENTER: Key = Key::plain(KeyCode::Enter);
+const DOWN: Key = Key::plain(KeyCode::Down);
+const ESC: Key = Key::plain(KeyCode::Esc);
+
+#[test]
+fn it_asks_only_where_something_can_stand() {
+    for (line, asks) in [
+        ("", false),
+        ("hello", false),
+        ("/", true),
+        (" /mo", true),
+        ("/model la", true),
+        ("a\n/model", false),
+        ("see @", true),
+        ("看看@ma", true),
+        ("me@host", false),
+        ("@file is", false),
+        ("@\"my no", true),
+        ("@x\ny", false),
+        ("/export @x y", true),
+    ] {
+        assert_eq!(Popup::default().ask(line, line.len()).is_some(), asks, "{line}");
+    }
+    assert!(Popup::default().ask("é", 1).is_none());
+}
+
+#[test]
+fn only_the_last_question_is_answered() {
+    let mut popup = Popup::default();
+    let (old, _) = popup.ask("@a", 2).unwrap();
+    let (new, _) = popup.ask("@ab", 3).unwrap();
+    popup.answer(old, found(0..2, &[("@a.rs", Then::Word)]));
+    assert!(!popup.is_open());
+    popup.answer(new, found(0..3, &[("@ab.rs", Then::Word)]));
+    assert!(popup.is_open());
+    // What is still in sight is not taken for another text.
+    popup.ask("@abc", 4).unwrap();
+    assert!(popup.is_open());
+    assert_eq!(popup.key(ENTER), None);
+}
+
+#[test]
+fn while_the_engine_still_looks_it_is_asked_again() {
+    let mut popup = Popup::default();
+    let (mut generation, _) = popup.ask("@a", 2).unwrap();
+    let mut asked = 0;
+    let partial =
+        Completions { timed_out: true, ..found(0..2, &[("@a.rs", Then::Word), ("@b.rs", Then::Word)]) };
+    while let Some((next, _)) = popup.answer(generation, partial.clone()).again {
+        // Who chose a row keeps it.
+        if asked == 0 {
+            popup.key(DOWN);
+        }
+        (generation, asked) = (next, asked + 1);
+        assert_eq!(popup.selected, 1);
+    }
+    assert_eq!(asked, MOST_AGAIN);
+}
+
+#[test]
+fn tab_takes_what_is_common_and_then_the_chosen_one() {
+    let both = [("@src/main.rs", Then::Word), ("@src/map.rs", Then::Word), ("@x/s", Then::Word)];
+    assert_eq!(popup("see @s", found(4..6, &both)).key(TAB), text(4..6, "@src/ma"));
+    assert_eq!(popup("see @src/ma", found(4..11, &both)).key(TAB), text(4..11, "@src/main.rs "));
+    let mut moved = popup("see @s", found(4..6, &both));
+    assert_eq!(moved.key(DOWN), Some(Chosen::Nothing));
+    assert_eq!(moved.key(TAB), text(4..6, "@src/map.rs "));
+    assert_eq!(moved.key(TAB), None);
+    // A folder goes on.
+    assert_eq!(popup("@sr", found(0..3, &[("@src/", Then::Part)])).key(TAB), text(0..3, "@src/"));
+}
+
+#[test]
+fn tab_before_the_answer_waits_for_it() {
+    let mut popup = Popup::default();
+    let (generation, _) = popup.ask("@ma", 3).unwrap();
+    assert_eq!(popup.key(TAB), Some(Chosen::Nothing));
+    let answered = popup.answer(generation, found(0..3, &[("@main.rs", Then::Word)]));
+    assert_eq!(answered.chosen, text(0..3, "@main.rs "));
+}
+
+#[test]
+fn enter_sends_a_command_that_needs_no_more_and_completes_anything_else() {
+    let send = |line: &str, to: &str, then| popup(line, found(0..line.len(), &[(to, then)])).key(ENTER);
+    assert_eq!(send("/he", "/help", Then::Line), Some(Chosen::Send { replace: 0..3, text: "/help".into() }));
+    assert_eq!(send("/hand", "/handoff", Then::Word), text(0..5, "/handoff "));
+    assert_eq!(send("@ma", "@main.rs", Then::Word), text(0..3, "@main.rs "));
+    // Typed out already: Enter means the text.
+    assert_eq!(send("@main.rs", "@main.rs", Then::Word), None);
+    assert_eq!(send("@src/", "@src/", Then::Part), None);
+}
+
+#[test]
+fn esc_closes_it_for_this_word() {
+    let mut popup = popup("see @s", found(4..6, &[("@src/", Then::Part)]));
+    assert_eq!(popup.key(ESC), Some(Chosen::Nothing));
+    assert!(!popup.is_open());
+    assert_eq!(popup.key(ESC), None);
+    assert!(popup.ask("see @sr", 7).is_none());
+    assert!(popup.ask("see @sr ", 8).is_none());
+    assert!(popup.ask("see @sr @", 9).is_some());
+    assert!(popup.ask("see @sr", 7).is_some());
+}
+
+fn drawn(popup: &Popup, width: u16, rows: usize) -> String {
+    let theme = Theme::new(Depth::None, false);
+    let lines = popup.draw(Look { width, theme: &theme }, rows);
+    assert!(lines.iter().all(|line| line.width() <= usize::from(width)), "{lines:?}");
+    let bold =
+        |style: ratatui_core::style::Style| style.add_modifier.contains(ratatui_core::style::Modifier::BOLD);
+    let row = |line: &ratatui_core::text::Line<'_>| -> String {
+        // Strong letters in asterisks.
+        let span = |span: &ratatui_core::text::Span<'_>| match bold(span.style) {
+            true => format!("*{}*", span.content),
+            false => span.content.to_string(),
+        };
+        line.spans.iter().map(span).collect::<String>().trim_end().to_owned() + "\n"
+    };
+    lines.iter().map(row).collect()
+}
+
+fn listed() -> Popup {
+    let candidates = vec![
+        candidate("/model", "/model [NAME]", "list the models, or switch to one", &[1, 2], Then::Line),
+        candidate(
+            "/中文",
+            "/中文 [名字]",
+            "自己的命令，说明很长很长很长很长很长很长很长很长很长很长",
+            &[1],
+            Then::Line,
+        ),
+        candidate("/x", "/x\x1b[2J", "evil\x1b[2J\ndetail", &[], Then::Line),
+    ];
+    popup("/mo", Completions { replace: 0..3, candidates, timed_out: false })
+}
+
+#[test]
+fn rows_are_told_by_sign_and_strong_letters() {
+    insta::assert_snapshot!("popup_80", drawn(&listed(), 80, 8));
+    insta::assert_snapshot!("popup_40", drawn(&listed(), 40, 8));
+}
+
+#[test]
+fn the_chosen_row_stays_in_sight_and_long_paths_keep_their_end() {
+    let texts: Vec<String> =
+        (0..20).map(|n| format!("@crates/engine/src/context/complete/file{n}.rs")).collect();
+    let texts: Vec<(&str, Then)> = texts.iter().map(|text| (text.as_str(), Then::Word)).collect();
+    let mut popup = popup("@f", found(0..2, &texts));
+    popup.key(Key::plain(KeyCode::Up));
+    insta::assert_snapshot!("popup_24", drawn(&popup, 24, 3));
+    assert_eq!(drawn(&popup, 80, 50).lines().count(), MOST_ROWS);
+    assert_eq!(drawn(&popup, 80, 0), "");
+    for width in 1..10 {
+        drawn(&popup, width, 3);
+        drawn(&listed(), width, 3);
+    }
+}
