@@ -6,7 +6,8 @@ use ratatui_core::text::{Line, Span};
 use zdx_protocol::display::approval::Part;
 use zdx_protocol::display::diff::LineKind;
 use zdx_protocol::display::format::count;
-use zdx_protocol::display::text::{truncate_width, width, wrap};
+use zdx_protocol::display::text::{one_line, truncate_width, width, wrap, wrap_exact};
+use zdx_protocol::display::visible_line;
 
 use super::asked::{Asked, Choice, Page, Scene};
 use super::{Front, Hint};
@@ -38,6 +39,8 @@ struct Layout {
     head: bool,
     compact: bool,
     hint: bool,
+    /// An empty row before the choices, where there is one to spare.
+    gap: bool,
     /// Rows that scroll.
     window: usize,
     /// The facts stand below them.
@@ -56,8 +59,13 @@ impl Sheet {
             scroll: 0,
             ended: false,
         };
-        for (part, row) in text.rows {
-            let row = truncate_width(&row, usize::from(look.width));
+        let columns = usize::from(look.width);
+        // Questions are laid out for twenty columns at least; on fewer their rows are broken once more, not cut.
+        let pieces = |row: String| if width(&row) <= columns { vec![row] } else { wrap_exact(&row, columns) };
+        let rows =
+            text.rows.into_iter().flat_map(|(part, row)| pieces(row).into_iter().map(move |row| (part, row)));
+        for (part, row) in rows {
+            let row = truncate_width(&row, columns);
             let line = Line::styled(row, style(part, asked.is_dangerous(), look.theme));
             match part {
                 Part::Title => sheet.title.push(line),
@@ -92,6 +100,9 @@ impl Sheet {
         }
         lines.extend(self.title.iter().cloned());
         self.scrolled(front, &layout, asked.must_be_read(), look, &mut lines);
+        if layout.gap {
+            lines.push(Line::default());
+        }
         let mut cursor = None;
         if front.page == Page::Word {
             let asks = "what should the model know?";
@@ -128,16 +139,17 @@ impl Sheet {
         ] {
             let room = room(head, if compact { short } else { long }, hint);
             if whole <= room {
-                return Layout { head, compact, hint, window: whole, pinned: false };
+                let gap = !compact && whole < room;
+                return Layout { head, compact, hint, gap, window: whole, pinned: false };
             }
             // One row says how much there is.
             let pinned = room > self.facts.len() + PINNED;
             let window = room.saturating_sub(1 + if pinned { self.facts.len() } else { 0 });
             if window >= least {
-                return Layout { head, compact, hint, window, pinned };
+                return Layout { head, compact, hint, gap: false, window, pinned };
             }
         }
-        Layout { head: false, compact: true, hint: false, window: 1, pinned: false }
+        Layout { head: false, compact: true, hint: false, gap: false, window: 1, pinned: false }
     }
 
     /// The rows that scroll, how many do not show, and what is pinned below.
@@ -171,8 +183,8 @@ impl Sheet {
 fn mark(start: usize, end: usize, all: usize, must_be_read: bool) -> String {
     match (all - end, start) {
         (0, above) => format!("… {} above · PgUp", count(above, "line")),
-        (below, 0) if must_be_read => {
-            format!("… {} below · PgDn: read it to the end first", count(below, "more line"))
+        (below, _) if must_be_read => {
+            format!("… {}: read to the end (PgDn)", count(below, "more line"))
         }
         (below, 0) => format!("… {} below · PgDn", count(below, "more line")),
         (below, above) => format!("… {} below, {above} above · PgDn PgUp", count(below, "more line")),
@@ -193,9 +205,10 @@ fn style(part: Part, dangerous: bool, theme: &Theme) -> Style {
     }
 }
 
-/// `── approval 1 of 3 ─────`.
+/// `── approval 1 of 3 · agent tester ─────`.
 fn head(asked: &Asked, number: &str, look: Look<'_>) -> Line<'static> {
-    let text = format!("── {}{number} ", asked.kind());
+    let agent = asked.agent().map(|agent| format!(" · agent {}", one_line(&visible_line(agent), 24)));
+    let text = format!("── {}{number}{} ", asked.kind(), agent.unwrap_or_default());
     let rest = usize::from(look.width).saturating_sub(width(&text));
     let text = truncate_width(&format!("{text}{}", "─".repeat(rest)), usize::from(look.width));
     Line::styled(text, if asked.is_dangerous() { look.theme.warning } else { look.theme.accent })
@@ -248,6 +261,8 @@ fn flow_rows(front: &Front, look: Look<'_>) -> Vec<Line<'static>> {
     rows.into_iter().map(|(_, row)| Line::from(row)).collect()
 }
 
+const ANSWER: &str = "Up/Down Enter, or a key";
+
 /// What else can be done, or why the last key did nothing.
 fn hint(asked: &Asked, front: &Front, look: Look<'_>) -> Line<'static> {
     let columns = usize::from(look.width);
@@ -261,10 +276,8 @@ fn hint(asked: &Asked, front: &Front, look: Look<'_>) -> Line<'static> {
     }
     let parts: &[&str] = match front.page {
         Page::Word => &["Esc: back", "Enter sends it"],
-        Page::First => &[asked.way_out(), "Enter takes ›", "or press a key"],
-        Page::Scope | Page::Wider | Page::Preset | Page::Yolo => {
-            &["Esc: back", "Enter takes ›", "or press a key"]
-        }
+        Page::First => &[asked.way_out(), ANSWER],
+        Page::Scope | Page::Wider | Page::Preset | Page::Yolo => &["Esc: back", ANSWER],
     };
     // The way out is what must not be missing.
     let mut text = String::new();
