@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ratatui_core::text::Line;
 use zdx_protocol::display::approval::{
     Answer, Part, Question, View, choice, preset_question, question, scope_question, wider_question,
     yolo_question,
@@ -9,10 +10,12 @@ use zdx_protocol::display::approval::{
 use zdx_protocol::display::text::wrap;
 use zdx_protocol::display::{diff, trust};
 use zdx_protocol::{
-    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, RequestId, TrustRequest,
+    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, Preview, RequestId, TrustRequest,
 };
 
 use super::Answered;
+use crate::look::Look;
+use crate::write::diff::{draw, draw_files};
 
 #[derive(Clone, Debug)]
 pub(super) enum Asked {
@@ -124,6 +127,25 @@ impl Asked {
             Self::Trust(_) => "trust",
             Self::Yolo => "preset",
         }
+    }
+
+    /// The subagent that asks.
+    pub(super) fn agent(&self) -> Option<&str> {
+        match self {
+            Self::Approval(request) => request.agent.as_deref(),
+            Self::Trust(_) | Self::Yolo => None,
+        }
+    }
+
+    /// The change that is asked about, whole and in colours.
+    pub(super) fn change(&self, look: Look<'_>) -> Option<Vec<Line<'static>>> {
+        let Self::Approval(request) = self else { return None };
+        let text = request.action.diff(&request.preview)?;
+        Some(match &request.preview {
+            // Of several files, each below a line that names it.
+            Preview::Text { .. } => draw_files(text, look, None),
+            Preview::Change { .. } | Preview::Command { .. } | Preview::None => draw(text, look, None),
+        })
     }
 
     /// Nothing of it may be allowed before its end was in sight.

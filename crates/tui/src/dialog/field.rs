@@ -83,6 +83,8 @@ impl Field {
 
     /// The row, and the column of the caret. What does not fit is scrolled out on the left.
     pub(crate) fn draw(&self, prefix: &str, look: Look<'_>) -> (Line<'static>, u16) {
+        // On a screen of a few columns the text matters more than what it is for.
+        let prefix = if prefix.width() * 2 > usize::from(look.width) { "" } else { prefix };
         let columns = usize::from(look.width).saturating_sub(prefix.width() + 1);
         let (left, right) = self.text.split_at(self.cursor);
         let mut used = 0;

@@ -4,6 +4,7 @@
 
 mod asked;
 mod field;
+pub(crate) mod items;
 mod picker;
 mod sheet;
 #[cfg(test)]
@@ -259,10 +260,14 @@ impl Dialogs {
         self.answered = if self.waiting.is_empty() { 0 } else { self.answered + 1 };
     }
 
-    pub(crate) fn draw(&mut self, look: Look<'_>, most_rows: usize) -> Drawn {
+    /// The question in view, in at most so many rows.
+    pub(crate) fn draw(&mut self, look: Look<'_>, most_rows: usize, now: Instant) -> Drawn {
         let scene = Scene { home: self.home.as_deref(), root: self.root.as_deref(), approval: self.approval };
         let Some(asked) = self.waiting.front() else { return Drawn::default() };
         let front = self.front.get_or_insert_with(|| Front::new(asked, scene));
+        if front.hint == Some(Hint::TooSoon) && front.is_armed(now) {
+            front.hint = None;
+        }
         let sheet = match front.sheet.take().filter(|sheet| sheet.fits(look)) {
             Some(sheet) => sheet,
             None => Sheet::new(asked, front.page, look, scene),

@@ -125,7 +125,7 @@ impl<T: Clone> Picker<T> {
             lines.push(Line::styled(truncate_width(nothing, columns), look.theme.dim));
         }
         if hint {
-            let text = "type to filter · Enter takes › · Esc: back";
+            let text = "type to filter · Enter · Esc: back";
             lines.push(Line::styled(truncate_width(text, columns), look.theme.dim));
         }
         Drawn { lines, cursor: Some((column, row)) }
@@ -147,10 +147,89 @@ fn row_of<T>(item: &Item<T>, focused: bool, labels: usize, look: Look<'_>) -> Li
         true => look.theme.accent.add_modifier(Modifier::BOLD),
         false => look.theme.text,
     };
-    let mut spans = vec![Span::styled(format!("{}{label}", if focused { "› " } else { "  " }), style)];
+    let mut spans = vec![Span::styled(
+        truncate_width(&format!("{}{label}", if focused { "› " } else { "  " }), columns),
+        style,
+    )];
     if room > 4 && !item.detail.is_empty() {
         let detail = one_line(&item.detail, room);
         spans.push(Span::styled(format!("{}{detail}", " ".repeat(gap)), look.theme.dim));
     }
     Line::from(spans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::screen;
+
+    fn picker() -> Picker<u32> {
+        let rows = [
+            ("550e8400", "2 h ago · ~/work · why does the build fail?"),
+            ("6ba7b810", "1 day ago · ~/项目 · 修复解析器的错误\x1b[2J"),
+            ("7d444840", "3 days ago · ~/other · rename the parser"),
+        ];
+        let item = |(id, (label, detail)): (u32, (&str, &str))| Item {
+            id,
+            label: label.to_owned(),
+            detail: detail.to_owned(),
+        };
+        Picker::new("go on with which session?", (1..).zip(rows).map(item).collect())
+    }
+
+    #[test]
+    fn what_is_typed_filters_and_enter_takes_the_best() {
+        let mut picker = picker();
+        assert_eq!(picker.key(Key::plain(KeyCode::Down)), None);
+        "parsr".chars().for_each(|c| assert_eq!(picker.key(Key::char(c)), None));
+        assert_eq!(picker.key(Key::plain(KeyCode::Enter)), Some(Picked::Chosen(3)));
+        picker.key(Key::ctrl('u'));
+        picker.paste("解析");
+        assert_eq!(picker.key(Key::plain(KeyCode::Enter)), Some(Picked::Chosen(2)));
+        picker.paste("zzz");
+        assert_eq!(picker.key(Key::plain(KeyCode::Enter)), None, "there is nothing to take");
+        assert_eq!(picker.key(Key::plain(KeyCode::Esc)), Some(Picked::Cancelled));
+    }
+
+    #[test]
+    fn the_focus_stays_in_sight_and_in_the_list() {
+        let mut picker = picker();
+        for _ in 0..9 {
+            picker.key(Key::plain(KeyCode::Down));
+        }
+        let shown = screen(40, |look| picker.draw(look, 3).lines);
+        assert_eq!(
+            shown,
+            "filter:\n  6ba7b810  1 day ago · ~/项目 · 修复解…\n› 7d444840  3 days ago · ~/other · rena…"
+        );
+        for _ in 0..9 {
+            picker.key(Key::plain(KeyCode::PageUp));
+        }
+        assert_eq!(picker.key(Key::plain(KeyCode::Enter)), Some(Picked::Chosen(1)));
+    }
+
+    #[test]
+    fn lists_on_screens() {
+        for (columns, rows) in [(40, 10), (80, 20), (120, 20)] {
+            let mut picker = picker();
+            let shown = screen(columns, |look| picker.draw(look, rows).lines);
+            insta::assert_snapshot!(format!("picker_{columns}"), shown);
+            picker.paste("zz");
+            let shown = screen(columns, |look| picker.draw(look, rows).lines);
+            insta::assert_snapshot!(format!("picker_nothing_{columns}"), shown);
+        }
+    }
+
+    #[test]
+    fn no_screen_is_too_small_for_it() {
+        for columns in 1..12 {
+            for rows in 1..8 {
+                let theme = crate::theme::Theme::new(crate::theme::Depth::None, false);
+                let drawn = picker().draw(Look { width: columns, theme: &theme }, rows);
+                assert!(drawn.lines.len() <= rows.max(2), "{columns}×{rows}");
+                let widest = drawn.lines.iter().map(Line::width).max();
+                assert!(widest <= Some(usize::from(columns)), "{columns}×{rows}");
+            }
+        }
+    }
 }

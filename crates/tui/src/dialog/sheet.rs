@@ -62,22 +62,34 @@ impl Sheet {
         let columns = usize::from(look.width);
         // Questions are laid out for twenty columns at least; on fewer their rows are broken once more, not cut.
         let pieces = |row: String| if width(&row) <= columns { vec![row] } else { wrap_exact(&row, columns) };
+        let changes = text.rows.iter().any(|(part, _)| matches!(part, Part::Diff(_)));
+        let mut change = if changes { asked.change(look) } else { None };
+        let changes = change.is_some();
         let rows =
             text.rows.into_iter().flat_map(|(part, row)| pieces(row).into_iter().map(move |row| (part, row)));
         for (part, row) in rows {
-            let row = truncate_width(&row, columns);
-            let line = Line::styled(row, style(part, asked.is_dangerous(), look.theme));
-            match part {
-                Part::Title => sheet.title.push(line),
-                Part::Effect | Part::Why | Part::Rule | Part::Grant => sheet.facts.push(line),
-                // What is noted about a command stands right behind it.
-                Part::Command | Part::Diff(_) | Part::Text | Part::Note if sheet.facts.is_empty() => {
-                    sheet.about.push(line);
-                }
-                Part::Command | Part::Diff(_) | Part::Text | Part::Note => sheet.facts.push(line),
+            // The same lines, with numbers and colours.
+            if changes && matches!(part, Part::Diff(_)) {
+                sheet.about.extend(change.take().unwrap_or_default());
+                continue;
             }
+            let row = truncate_width(&row, columns);
+            sheet.push(part, Line::styled(row, style(part, asked.is_dangerous(), look.theme)));
         }
         sheet
+    }
+
+    fn push(&mut self, part: Part, line: Line<'static>) {
+        let rows = match part {
+            Part::Title => &mut self.title,
+            Part::Effect | Part::Why | Part::Rule | Part::Grant => &mut self.facts,
+            // What is noted about a command stands right behind it.
+            Part::Command | Part::Diff(_) | Part::Text | Part::Note if self.facts.is_empty() => {
+                &mut self.about
+            }
+            Part::Command | Part::Diff(_) | Part::Text | Part::Note => &mut self.facts,
+        };
+        rows.push(line);
     }
 
     pub(super) fn fits(&self, look: Look<'_>) -> bool {

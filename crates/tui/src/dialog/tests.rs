@@ -75,6 +75,35 @@ fn edit() -> ApprovalRequest {
     }
 }
 
+fn patch() -> ApprovalRequest {
+    let target = |name: &str, inside| Target {
+        path: format!("/home/u/work/{name}").into(),
+        inside,
+        exists: true,
+        led_out: !inside,
+    };
+    let text =
+        "a.txt (updated, +1 -1)\n@@ -1 +1 @@\n-one\n+two\nb.txt (deleted, +0 -1)\n@@ -1 +0,0 @@\n-gone\n";
+    ApprovalRequest {
+        action: Action::Write {
+            tool: "patch".to_owned(),
+            targets: vec![target("a.txt", true), target("../b.txt", false)],
+        },
+        preview: Preview::Text { text: text.to_owned() },
+        grant: Some("patch a b".to_owned()),
+        ..edit()
+    }
+}
+
+fn other(action: Action, text: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        action,
+        preview: Preview::Text { text: text.to_owned() },
+        wider: None,
+        ..command(1, "")
+    }
+}
+
 fn trust() -> TrustRequest {
     let want = |line, what: &str| Want {
         file: ".zdx/config.toml".into(),
@@ -114,7 +143,7 @@ fn empty() -> Dialogs {
 
 fn show(dialogs: &mut Dialogs, now: Instant) -> Drawn {
     let theme = Theme::new(Depth::None, false);
-    let drawn = dialogs.draw(Look { width: 80, theme: &theme }, MOST);
+    let drawn = dialogs.draw(Look { width: 80, theme: &theme }, MOST, now);
     dialogs.drawn(now);
     drawn
 }
@@ -277,7 +306,7 @@ fn a_queue_counts_and_what_is_withdrawn_vanishes() {
 fn what_is_dangerous_is_read_to_its_end_before_it_is_allowed() {
     let (mut dialogs, armed) = shown(vec![dangerous(30)]);
     let first = text(&show(&mut dialogs, armed));
-    assert!(first.contains("more lines below · PgDn: read it to the end first"), "{first}");
+    assert!(first.contains("more lines: read to the end (PgDn)"), "{first}");
     assert_eq!(press(&mut dialogs, "y", armed), None);
     assert!(text(&show(&mut dialogs, armed)).contains("its end was not shown yet"));
     let mut seen = String::new();
@@ -327,6 +356,10 @@ fn trust_and_yolo_wait_in_the_same_queue() {
     assert!(!dialogs.is_open(), "it is closed, and nothing was changed");
 }
 
+fn mcp() -> Action {
+    Action::Mcp { server: "db".to_owned(), tool: "query".to_owned() }
+}
+
 #[test]
 fn questions_on_screens() {
     let yolo = || {
@@ -352,13 +385,22 @@ fn questions_on_screens() {
         ),
         ("dangerous", Box::new(|| asking(vec![dangerous(30)]))),
         ("edit", Box::new(|| asking(vec![edit()]))),
+        ("patch", Box::new(|| asking(vec![patch()]))),
+        (
+            "task",
+            Box::new(|| {
+                asking(vec![other(Action::Task { agent: "explore".to_owned() }, "find out why\nit fails")])
+            }),
+        ),
+        ("mcp", Box::new(|| asking(vec![other(mcp(), "{\"query\": \"drop table x\"}")]))),
+        ("skill", Box::new(|| asking(vec![other(Action::Skill { name: "pdf\x1b[2J".to_owned() }, "")]))),
         ("trust", Box::new(trusting)),
         ("yolo", Box::new(yolo)),
     ];
     for (name, make) in &table {
         for (columns, rows) in [(40, 10), (80, 20), (120, 40)] {
             let shown = screen(columns, |look| {
-                let drawn = make().draw(look, rows);
+                let drawn = make().draw(look, rows, Instant::now());
                 assert!(drawn.lines.len() <= rows, "{name} {columns}");
                 drawn.lines
             });
@@ -373,7 +415,7 @@ fn pages_behind_a_choice_on_screens() {
         let (mut dialogs, armed) = shown(vec![command(1, "cargo test --lib")]);
         press(&mut dialogs, keys, armed);
         for columns in [40, 80] {
-            let shown = screen(columns, |look| dialogs.draw(look, 16).lines);
+            let shown = screen(columns, |look| dialogs.draw(look, 16, armed).lines);
             insta::assert_snapshot!(format!("{name}_{columns}"), shown);
         }
     }
@@ -387,7 +429,7 @@ fn no_screen_is_too_small() {
                 let mut dialogs = empty();
                 dialogs.approval(request);
                 let theme = Theme::new(Depth::None, false);
-                let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows);
+                let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows, Instant::now());
                 assert!(drawn.lines.len() <= rows, "{columns}×{rows}");
                 let widest = drawn.lines.iter().map(Line::width).max();
                 assert!(widest <= Some(usize::from(columns)), "{columns}×{rows}");

@@ -46,13 +46,11 @@ impl Status {
 
     pub(crate) fn apply(&mut self, event: &Event, now: Instant) {
         match event {
-            Event::SessionStarted(info) => {
-                // A session that works for this one has its own.
-                if info.task.is_none() {
-                    self.session = Some(info.clone());
-                    (self.context, self.doing) = (None, None);
-                    self.open.clear();
-                }
+            // A session that works for this one has its own.
+            Event::SessionStarted(info) if info.task.is_none() => {
+                self.session = Some(info.clone());
+                (self.context, self.doing) = (None, None);
+                self.open.clear();
             }
             Event::ModelChanged { model } => self.in_session(|info| info.model.clone_from(model)),
             Event::AgentChanged { agent } => self.in_session(|info| info.agent.clone_from(agent)),
@@ -175,7 +173,7 @@ impl Status {
                     What::Saved,
                     true,
                     theme.warning,
-                    vec!["not saved".to_owned(), "not saved".to_owned(), String::new()],
+                    ["not saved", "not saved", "unsaved", ""].map(str::to_owned).into(),
                 ),
             }
         }
@@ -233,7 +231,7 @@ impl Status {
             lines.extend(rows.map(|row| Line::styled(row, look.theme.text)));
         }
         let help = if info.model == demo::NAME {
-            format!("this is the built-in demo, not a language model. {} · /help", demo::HOW)
+            format!("this is the built-in demo, not a language model (/help). {}", demo::HOW)
         } else {
             "/help: commands and keys · Ctrl-C interrupts · Ctrl-D leaves".to_owned()
         };
@@ -262,5 +260,6 @@ fn hints() -> Vec<String> {
 fn models(model: &str) -> Vec<String> {
     let clean = visible_line(model);
     let short = clean.rsplit('/').next().unwrap_or_default();
-    vec![truncate_width(&clean, 48), truncate_width(short, 16), truncate_width(short, 8), String::new()]
+    let shorter = [24, 16, 8, 6].map(|columns| truncate_width(short, columns));
+    std::iter::once(truncate_width(&clean, 48)).chain(shorter).chain([String::new()]).collect()
 }

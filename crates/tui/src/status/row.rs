@@ -22,31 +22,33 @@ pub(super) enum What {
 }
 
 /// Who gives way, in this order; each time to its next shorter form.
-const STEPS: [What; 24] = [
-    What::Saved,
+const STEPS: [What; 26] = [
     What::Hints,
+    What::Model,
     What::Branch,
+    What::Saved,
     What::Tokens,
     What::Agent,
     What::Branch,
     What::Hints,
-    What::State,
     What::Model,
     What::Tokens,
-    What::Queue,
+    What::State,
     What::Context,
+    What::Queue,
     What::Warnings,
+    What::Model,
+    What::State,
+    What::Model,
     What::Hints,
     What::Model,
-    What::State,
-    What::Saved,
     What::Queue,
-    What::Warnings,
-    What::Model,
+    What::Saved,
+    What::Saved,
     What::Preset,
+    What::Warnings,
     What::Context,
     What::State,
-    What::Model,
 ];
 
 #[derive(Clone, Debug)]
