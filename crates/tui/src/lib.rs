@@ -5,9 +5,6 @@
 mod app;
 mod bindings;
 mod completion;
-#[allow(dead_code)]
-mod completion;
-#[allow(dead_code)]
 mod composer;
 mod conversation;
 mod dialog;

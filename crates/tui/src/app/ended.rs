@@ -3,15 +3,13 @@
 use std::time::Instant;
 
 use jiff::Timestamp;
-use zdx_protocol::display::format;
 use zdx_protocol::display::listing::{self, Place};
-use zdx_protocol::query::{AgentInfo, ModelOffer, SessionSummary};
 use zdx_protocol::{Command, Event, Reply};
 
-use super::{Choice, Effect, Left, Purpose, State};
+use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::composer::Draft;
 use crate::conversation::NoteKind;
-use crate::dialog::{Item, Picker};
+use crate::dialog::{Picker, items};
 
 impl State {
     pub(super) fn ended(&mut self, purpose: Purpose, event: Event, now: Instant) -> Vec<Effect> {
@@ -25,8 +23,12 @@ impl State {
                 self.turn_over()
             }
             (Purpose::Complete(generation), Event::Reply { answer: Reply::Completions(found), .. }) => {
-                self.popup.answer(generation, found);
-                Vec::new()
+                let answered = self.popup.answer(generation, found);
+                let mut effects = answered.chosen.map(|chosen| self.complete(chosen)).unwrap_or_default();
+                let again =
+                    answered.again.map(|(generation, query)| ask(Purpose::Complete(generation), query));
+                effects.extend(again.into_iter().flatten());
+                effects
             }
             (Purpose::Remember, Event::Reply { answer: Reply::Masked(line), .. }) => {
                 self.composer.remember(line.clone());
@@ -96,16 +98,10 @@ impl State {
 
     fn choose(&mut self, choice: Choice, reply: Reply) {
         let open = self.session.as_ref().map(|session| session.id.as_str());
-        let items: Vec<Item<String>> = match reply {
-            Reply::Sessions(found) => found
-                .iter()
-                .filter(|session| session.fault.is_none() && Some(session.id.as_str()) != open)
-                .map(|session| self.session_item(session))
-                .collect(),
-            Reply::Models(models) => models.into_iter().map(model_item).collect(),
-            Reply::Agents(agents) => {
-                agents.into_iter().filter(|agent| agent.primary).map(agent_item).collect()
-            }
+        let items = match reply {
+            Reply::Sessions(found) => items::sessions(&found, open, self.home.as_deref(), Timestamp::now()),
+            Reply::Models(found) => items::models(&found, self.status.model()),
+            Reply::Agents(found) => items::agents(&found),
             other => return self.tell(&other),
         };
         if items.is_empty() {
@@ -122,28 +118,4 @@ impl State {
         };
         self.picker = Some((choice, Picker::new(title, items)));
     }
-
-    fn session_item(&self, session: &SessionSummary) -> Item<String> {
-        let age = format::ago(session.when, Timestamp::now());
-        let root = session.root.as_deref().map(|root| format::path(root, self.home.as_deref()));
-        Item {
-            id: session.id.clone(),
-            label: session.first_prompt.clone().unwrap_or_else(|| "(nothing said)".to_owned()),
-            detail: [Some(age), root, session.model.clone()]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" · "),
-        }
-    }
-}
-
-fn model_item(model: ModelOffer) -> Item<String> {
-    let detail = model.context_limit.map(|limit| format!("{limit} tokens")).unwrap_or_default();
-    Item { id: model.name.clone(), label: model.name, detail }
-}
-
-fn agent_item(agent: AgentInfo) -> Item<String> {
-    let in_use = if agent.in_use { " (in use)" } else { "" };
-    Item { id: agent.name.clone(), label: format!("{}{in_use}", agent.name), detail: agent.description }
 }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use ratatui_core::text::Line;
-use zdx_protocol::{Approval, Command, Open, Query, SessionPick};
+use zdx_protocol::{Approval, Command, Open, SessionPick};
 
 use super::pager::Turned;
 use super::{Choice, Effect, Left, Purpose, State, ask};
@@ -141,7 +141,7 @@ impl State {
         } else if let Some((_, picker)) = &mut self.picker {
             picker.paste(&text);
         } else if self.composer.paste(text) {
-            self.popup.close();
+            self.popup.clear();
         } else {
             self.complain("that is too much for a message; put it into a file and mention the file with @");
         }
@@ -151,22 +151,28 @@ impl State {
     /// Asks what could stand where the caret is.
     fn offer(&mut self) -> Vec<Effect> {
         if self.composer.is_searching() {
-            self.popup.close();
+            self.popup.clear();
             return Vec::new();
         }
         let (line, cursor) = self.composer.line_and_cursor();
-        match self.popup.ask(&line, cursor) {
-            Some(generation) => ask(Purpose::Complete(generation), Query::Completions { line, cursor }),
-            None => Vec::new(),
-        }
+        let asked = self.popup.ask(&line, cursor);
+        asked.map(|(generation, query)| ask(Purpose::Complete(generation), query)).unwrap_or_default()
     }
 
     fn popup_key(&mut self, key: Key) -> Option<Vec<Effect>> {
-        match self.popup.key(key)? {
-            Chosen::Moved => Some(Vec::new()),
-            Chosen::Take { replace, text, submit } => {
+        self.popup.key(key).map(|chosen| self.complete(chosen))
+    }
+
+    pub(super) fn complete(&mut self, chosen: Chosen) -> Vec<Effect> {
+        match chosen {
+            Chosen::Nothing => Vec::new(),
+            Chosen::Text { replace, text } => {
                 self.composer.replace(replace, &text);
-                Some(if submit { self.submit() } else { self.offer() })
+                self.offer()
+            }
+            Chosen::Send { replace, text } => {
+                self.composer.replace(replace, &text);
+                self.submit()
             }
         }
     }

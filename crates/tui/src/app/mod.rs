@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use ratatui_core::text::Line;
 use zdx_protocol::{Command, ErrorKind, Event, Query, SessionInfo};
 
-use crate::completion::Popup;
+use crate::completion::{Generation, Popup};
 use crate::composer::{Composer, Draft};
 use crate::conversation::{Conversation, NoteKind};
 use crate::dialog::{Dialogs, Picker};
@@ -83,7 +83,7 @@ pub(crate) enum Purpose {
     Tell,
     /// The answer is one to choose from.
     Choose(Choice),
-    Complete(u64),
+    Complete(Generation),
     /// A line without its secrets, for the history.
     Remember,
     Branch,
@@ -222,7 +222,7 @@ impl State {
                 effects.extend(ask(Purpose::Branch, Query::GitBranch));
             }
             Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
-                self.popup.close();
+                self.popup.clear();
                 effects.push(Effect::Bell);
             }
             _ => {}

@@ -86,7 +86,7 @@ impl State {
         if !self.composer.is_empty() && !twice {
             // Kept, should it have been one key too many.
             self.composer.stash();
-            self.popup.close();
+            self.popup.clear();
             return Vec::new();
         }
         if twice {

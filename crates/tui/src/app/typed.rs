@@ -16,7 +16,7 @@ impl State {
     /// What stands in the composer is sent.
     pub(super) fn submit(&mut self) -> Vec<Effect> {
         let draft = self.composer.take_draft();
-        self.popup.close();
+        self.popup.clear();
         let text = draft.text();
         if text.trim().is_empty() {
             return Vec::new();

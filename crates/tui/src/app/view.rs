@@ -7,6 +7,7 @@ use ratatui_core::text::Line;
 
 use super::State;
 use super::pager::Pager;
+use crate::completion::MOST_ROWS;
 use crate::look::{Drawn, Look};
 use crate::term::Frame;
 
@@ -54,7 +55,7 @@ impl State {
         // A question may take what it needs; else half of the screen stays for what is settled.
         let most = if asked { rows.saturating_sub(1) } else { rows / 2 }.max(LEAST);
         let foot = self.foot(look, now);
-        let input = self.input(look, most.saturating_sub(1));
+        let input = self.input(look, most.saturating_sub(1), now);
         let mut room = most.saturating_sub(1 + input.lines.len());
         let queued = bounded(self.queue.draw(look), &mut room);
         let todos = bounded(self.conversation.pinned_todos(look), &mut room);
@@ -71,14 +72,14 @@ impl State {
     }
 
     /// Where the user's answer goes: a question, a list, or the composer with what is offered for a word.
-    fn input(&mut self, look: Look<'_>, most: usize) -> Drawn {
+    fn input(&mut self, look: Look<'_>, most: usize, now: Instant) -> Drawn {
         if self.dialogs.is_open() {
-            return self.dialogs.draw(look, most);
+            return self.dialogs.draw(look, most, now);
         }
         if let Some((_, picker)) = &mut self.picker {
             return picker.draw(look, most);
         }
-        let offered = self.popup.draw(look, most.saturating_sub(1).min(8));
+        let offered = self.popup.draw(look, most.saturating_sub(1).min(MOST_ROWS));
         let mut drawn = self.composer.draw(look, most.saturating_sub(offered.len()).max(1));
         drawn.lines.extend(offered);
         drawn

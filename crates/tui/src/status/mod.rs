@@ -96,6 +96,10 @@ impl Status {
         self.session.as_ref().map(|info| info.approval)
     }
 
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.session.as_ref().map(|info| info.model.as_str())
+    }
+
     /// A second that passes changes the row. Nothing ticks while it is the person who is waited for.
     pub(crate) fn needs_tick(&self) -> bool {
         self.doing.is_some() && self.open.is_empty()
