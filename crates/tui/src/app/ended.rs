@@ -65,12 +65,16 @@ impl State {
     }
 
     fn begun(&mut self) -> Vec<Effect> {
-        let Some(first) = self.first.take() else { return Vec::new() };
-        let draft = self.composer.take_draft();
-        self.composer.set(&first);
-        let effects = self.submit();
-        // What was typed meanwhile is no part of it.
-        self.composer.set_draft(draft);
+        self.begun = true;
+        let mut effects = Vec::new();
+        if let Some(first) = self.first.take() {
+            let draft = self.composer.take_draft();
+            self.composer.set(&first);
+            effects = self.submit();
+            // What was typed meanwhile is no part of it.
+            self.composer.set_draft(draft);
+        }
+        effects.extend(self.next_queued());
         effects
     }
 

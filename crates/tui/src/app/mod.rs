@@ -5,6 +5,8 @@ mod ended;
 mod keys;
 mod pager;
 mod queue;
+#[cfg(test)]
+mod tests;
 mod turn;
 mod typed;
 mod view;
@@ -137,6 +139,8 @@ pub(crate) struct State {
     /// The work that is going on.
     turn: Option<Turn>,
     session: Option<Session>,
+    /// The first session is there: until then everything waits.
+    begun: bool,
     /// Said on the command line, for when the session is there.
     first: Option<String>,
     /// What was said before this session, and its welcome: still to be printed.
@@ -162,6 +166,7 @@ impl State {
             queue: Queue::default(),
             turn: None,
             session: None,
+            begun: false,
             first,
             before: Vec::new(),
             width: 80,

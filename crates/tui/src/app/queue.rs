@@ -70,20 +70,23 @@ fn first_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::composer::{Composer, History};
     use crate::theme::{Depth, Theme};
 
     #[test]
     fn what_waits_is_shown_and_the_last_can_be_taken_back() {
         let mut queue = Queue::default();
         for text in ["one", "two\nlines", "three", "four"] {
-            queue.push(Draft::from(text));
+            let mut composer = Composer::new(History::default());
+            composer.set(text);
+            queue.push(composer.take_draft());
         }
         let theme = Theme::new(Depth::None, false);
         let rows = queue.draw(Look { width: 40, theme: &theme });
         let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
         assert_eq!(
             rows,
-            ["queued: one", "queued: two …", "queued: three", "and 1 more · Up takes the last one ba…"]
+            ["queued: one", "queued: two …", "queued: three", "and 1 more · Up takes the last one back"]
         );
         assert_eq!(queue.take_back().map(|draft| draft.text()).as_deref(), Some("four"));
         assert_eq!(queue.next().map(|draft| draft.text()).as_deref(), Some("one"));

@@ -16,7 +16,7 @@ pub(super) struct Turn {
 impl State {
     /// Whether something runs that new work has to wait for.
     pub(super) fn is_busy(&self) -> bool {
-        self.turn.is_some()
+        self.turn.is_some() || !self.begun
     }
 
     /// Whether Ctrl-C has nothing left to stop.
@@ -45,6 +45,12 @@ impl State {
         }
         // A command may have switched to another branch.
         let mut effects = ask(Purpose::Branch, Query::GitBranch);
+        effects.extend(self.next_queued());
+        effects
+    }
+
+    pub(super) fn next_queued(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
         while !self.is_busy()
             && let Some(draft) = self.queue.next()
         {

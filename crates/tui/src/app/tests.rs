@@ -1,0 +1,295 @@
+use std::path::PathBuf;
+
+use zdx_protocol::display::text::width;
+use zdx_protocol::query::Named;
+use zdx_protocol::{
+    Action, Approval, ApprovalRequest, CommandId, Danger, Decision, Origin, Preview, Reason, ReasonCode,
+    Reply, RequestId, TurnState,
+};
+
+use super::*;
+use crate::composer::History;
+use crate::key::KeyCode;
+use crate::theme::Depth;
+
+const SIZE: Size = Size { columns: 80, rows: 24 };
+
+fn state() -> State {
+    let theme = Theme::new(Depth::None, false);
+    let mut state = State::new(theme, None, Composer::new(History::default()), None);
+    let now = Instant::now();
+    state.update(Input::Event(Event::SessionStarted(info())), now);
+    state.update(Input::Ended(Purpose::Begin, done()), now);
+    state
+}
+
+fn info() -> SessionInfo {
+    SessionInfo {
+        session: "0123456789".into(),
+        root: PathBuf::from("/work/app"),
+        model: "test/model".into(),
+        agent: "build".into(),
+        approval: Approval::Balanced,
+        context_limit: None,
+        resumed: false,
+        saved: true,
+        parent: None,
+        task: None,
+        last: None,
+    }
+}
+
+fn done() -> Event {
+    Event::Done { id: CommandId(1) }
+}
+
+fn reply(answer: Reply) -> Event {
+    Event::Reply { id: CommandId(1), answer }
+}
+
+/// Types this and presses Enter.
+fn send(state: &mut State, text: &str) -> Vec<Effect> {
+    type_in(state, text);
+    press(state, Key::plain(KeyCode::Enter))
+}
+
+fn type_in(state: &mut State, text: &str) {
+    for c in text.chars() {
+        press(state, Key::char(c));
+    }
+}
+
+fn press(state: &mut State, key: Key) -> Vec<Effect> {
+    state.update(Input::Key(key), Instant::now())
+}
+
+/// Without what is asked for the history and the status row.
+fn commands(effects: &[Effect]) -> Vec<&Command> {
+    let command = |effect| match effect {
+        &Effect::Send(Purpose::Remember | Purpose::Branch | Purpose::Complete(_), _) => None,
+        Effect::Send(_, command) => Some(command),
+        _ => None,
+    };
+    effects.iter().filter_map(command).collect()
+}
+
+fn prompt(text: &str) -> Command {
+    Command::Prompt(text.into())
+}
+
+fn rows(state: &mut State) -> Vec<String> {
+    state.frame(SIZE, Instant::now()).live.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_is_sent_in_a_turn_waits_for_its_end() {
+    let mut state = state();
+    assert_eq!(commands(&send(&mut state, "first")), [&prompt("first")]);
+    assert!(commands(&send(&mut state, "second")).is_empty());
+    assert!(commands(&send(&mut state, "!third")).is_empty());
+    assert!(rows(&mut state).iter().any(|row| row.contains("queued: second")), "{:?}", rows(&mut state));
+    let next = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert_eq!(commands(&next), [&prompt("second")]);
+    let next = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert_eq!(commands(&next), [&Command::Shell("!third".into())]);
+    assert!(!rows(&mut state).iter().any(|row| row.contains("queued")));
+}
+
+#[test]
+fn what_waits_can_be_taken_back_and_edited() {
+    let mut state = state();
+    send(&mut state, "first");
+    send(&mut state, "secnod");
+    press(&mut state, Key::plain(KeyCode::Up));
+    assert_eq!(state.composer.text(), "secnod");
+    assert!(state.queue.is_empty());
+}
+
+#[test]
+fn a_turn_that_is_stopped_gives_back_what_waited() {
+    let mut state = state();
+    send(&mut state, "first");
+    send(&mut state, "second");
+    type_in(&mut state, "draft");
+    let effects = press(&mut state, Key::plain(KeyCode::Esc));
+    assert_eq!(commands(&effects), [&Command::Interrupt]);
+    let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert!(commands(&effects).is_empty(), "{effects:?}");
+    assert_eq!(state.composer.text(), "second\n\ndraft");
+}
+
+#[test]
+fn ctrl_c_stops_clears_and_leaves_when_pressed_twice_in_time() {
+    let mut state = state();
+    let now = Instant::now();
+    let ctrl_c = |state: &mut State, after: u64| {
+        state.update(Input::Key(Key::ctrl('c')), now + Duration::from_millis(after))
+    };
+    send(&mut state, "go");
+    assert_eq!(commands(&ctrl_c(&mut state, 0)), [&Command::Interrupt]);
+    assert_eq!(ctrl_c(&mut state, 100), [Effect::Leave(Left::Interrupted)], "impatient");
+    state.update(Input::Ended(Purpose::Turn, done()), now);
+
+    state.warned = None;
+    type_in(&mut state, "half a thought");
+    assert!(ctrl_c(&mut state, 5_000).is_empty());
+    assert!(state.composer.is_empty());
+    assert!(ctrl_c(&mut state, 5_100).is_empty());
+    assert!(rows(&mut state).last().is_some_and(|row| row.contains("Ctrl-C again leaves")));
+    assert!(ctrl_c(&mut state, 9_000).is_empty(), "too late to be the second one");
+    state.update(Input::Tick, now + Duration::from_secs(20));
+    assert!(!rows(&mut state).last().is_some_and(|row| row.contains("again")));
+}
+
+#[test]
+fn nobody_slips_into_yolo() {
+    let mut state = state();
+    let effects = press(&mut state, Key::shift(KeyCode::Tab));
+    assert_eq!(commands(&effects), [&Command::SetApproval(Approval::Paranoid)]);
+    state.update(Input::Event(Event::ApprovalChanged { approval: Approval::Paranoid }), Instant::now());
+    assert!(press(&mut state, Key::shift(KeyCode::Tab)).is_empty());
+    assert!(state.dialogs.is_open());
+    let mut state = self::state();
+    assert!(commands(&send(&mut state, "/approval yolo")).is_empty());
+    assert!(state.dialogs.is_open());
+}
+
+#[test]
+fn what_was_said_on_the_command_line_begins_the_conversation() {
+    let theme = Theme::new(Depth::None, false);
+    let first = Some("fix the bug".to_owned());
+    let mut state = State::new(theme, None, Composer::new(History::default()), first);
+    type_in(&mut state, "typed already");
+    state.update(Input::Event(Event::SessionStarted(info())), Instant::now());
+    let effects = state.update(Input::Ended(Purpose::Begin, done()), Instant::now());
+    assert_eq!(commands(&effects), [&prompt("fix the bug")]);
+    assert_eq!(state.composer.text(), "typed already");
+}
+
+#[test]
+fn without_a_session_there_is_nothing_to_stay_for() {
+    let theme = Theme::new(Depth::None, false);
+    let mut state = State::new(theme, None, Composer::new(History::default()), None);
+    let error = Event::Error {
+        command: None,
+        kind: ErrorKind::Config,
+        message: "no such model".into(),
+        details: None,
+    };
+    let effects = state.update(Input::Ended(Purpose::Begin, error), Instant::now());
+    assert_eq!(effects, [Effect::Leave(Left::Refused(ErrorKind::Config, "no such model".into()))]);
+}
+
+#[test]
+fn what_is_typed_before_there_is_a_session_waits_for_it() {
+    let theme = Theme::new(Depth::None, false);
+    let mut state = State::new(theme, None, Composer::new(History::default()), None);
+    assert!(commands(&send(&mut state, "early")).is_empty());
+    state.update(Input::Event(Event::SessionStarted(info())), Instant::now());
+    let effects = state.update(Input::Ended(Purpose::Begin, done()), Instant::now());
+    assert_eq!(commands(&effects), [&prompt("early")]);
+}
+
+#[test]
+fn a_command_of_ones_own_is_sent_if_there_is_one() {
+    let mut state = state();
+    let effects = send(&mut state, "/ship now");
+    let Some(Effect::Send(custom @ Purpose::Custom { .. }, _)) = effects.last() else {
+        panic!("{effects:?}")
+    };
+    let known =
+        |name: &str| reply(Reply::Commands(vec![Named { name: name.into(), description: "".into() }]));
+    let effects = state.update(Input::Ended(custom.clone(), known("ship")), Instant::now());
+    assert_eq!(commands(&effects), [&prompt("/ship now")]);
+    let effects = state.update(Input::Ended(custom.clone(), known("shop")), Instant::now());
+    assert!(commands(&effects).is_empty());
+    let history = state.frame(SIZE, Instant::now()).history;
+    assert!(history.iter().any(|line| line.to_string().contains("there is no command /ship")));
+}
+
+#[test]
+fn only_what_was_masked_is_remembered() {
+    let mut state = state();
+    let effects = send(&mut state, "the key is sk-1");
+    let asked = Query::Masked { text: "the key is sk-1".into() };
+    assert!(effects.contains(&Effect::Send(Purpose::Remember, Command::Ask(asked))), "{effects:?}");
+    let masked = reply(Reply::Masked("the key is [redacted]".into()));
+    let effects = state.update(Input::Ended(Purpose::Remember, masked), Instant::now());
+    assert_eq!(effects, [Effect::Remember("the key is [redacted]".into())]);
+    let failed =
+        Event::Error { command: None, kind: ErrorKind::Internal, message: "no".into(), details: None };
+    assert!(state.update(Input::Ended(Purpose::Remember, failed), Instant::now()).is_empty());
+}
+
+#[test]
+fn the_live_region_leaves_half_of_the_screen_and_the_caret_is_in_it() {
+    let mut state = state();
+    let now = Instant::now();
+    send(&mut state, "go");
+    let text = "a line that is said\n\n".repeat(40);
+    state.update(Input::Event(Event::StateChanged { state: TurnState::ModelGenerating }), now);
+    state.update(Input::Event(Event::AssistantDelta { text }), now);
+    type_in(&mut state, &"多行的输入 ".repeat(40));
+    for size in
+        [SIZE, Size { columns: 40, rows: 10 }, Size { columns: 20, rows: 5 }, Size { columns: 1, rows: 1 }]
+    {
+        let frame = state.frame(size, now);
+        assert!(frame.live.len() <= usize::from(size.rows / 2).max(4), "{size:?}: {}", frame.live.len());
+        let (column, row) = frame.cursor.expect("the composer has the caret");
+        assert!(
+            usize::from(row) < frame.live.len() && column < size.columns.max(2),
+            "{size:?}: {column},{row}"
+        );
+        for line in frame.live.iter().chain(&frame.history) {
+            assert!(width(&line.to_string()) <= usize::from(size.columns).max(2), "{size:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn another_session_is_welcomed_below_what_was_said() {
+    let mut state = state();
+    state.frame(SIZE, Instant::now());
+    send(&mut state, "go");
+    state.update(Input::Event(Event::AssistantDelta { text: "half a sentence".into() }), Instant::now());
+    let other = SessionInfo { session: "9876".into(), ..info() };
+    state.update(Input::Event(Event::SessionStarted(other)), Instant::now());
+    let history: Vec<String> =
+        state.frame(SIZE, Instant::now()).history.iter().map(ToString::to_string).collect();
+    let at = |text: &str| history.iter().position(|line| line.contains(text));
+    assert!(at("half a sentence") < at("zdx "), "{history:?}");
+    assert!(at("half a sentence").is_some(), "{history:?}");
+}
+
+fn question() -> ApprovalRequest {
+    let command = "make".to_owned();
+    ApprovalRequest {
+        request: RequestId(7),
+        agent: None,
+        id: "call_1".into(),
+        tool: "bash".into(),
+        action: Action::Command { command: command.clone(), cwd: "/work/app".into(), origin: Origin::Model },
+        preview: Preview::Command { command },
+        danger: Danger::Ask,
+        reason: Reason { code: ReasonCode::ApprovalRequired, message: "the rules ask".into(), rule: None },
+        grant: None,
+        wider: None,
+        approval: None,
+    }
+}
+
+#[test]
+fn a_question_is_answered_by_what_was_decided() {
+    let mut state = state();
+    let request = question();
+    let id = request.request;
+    let now = Instant::now();
+    let effects = state.update(Input::Event(Event::ApprovalRequested(request)), now);
+    assert_eq!(effects, [Effect::Bell]);
+    state.frame(SIZE, now);
+    assert!(state.update(Input::Key(Key::char('y')), now).is_empty(), "not yet");
+    let later = now + Duration::from_secs(3);
+    let effects = state.update(Input::Key(Key::char('y')), later);
+    let answer = Command::Answer { request: id, decision: Decision::AllowOnce };
+    assert_eq!(commands(&effects), [&answer]);
+}
