@@ -10,6 +10,7 @@ mod modes;
 mod out;
 mod page;
 mod painter;
+mod resize;
 mod screen;
 mod settle;
 mod stop;

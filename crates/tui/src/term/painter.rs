@@ -277,9 +277,9 @@ fn write(out: &mut Out, at: usize, shown: &mut Shown, wanted: &Row) {
         let from = (0..=x).rev().find(|x| !new[*x].symbol().is_empty()).unwrap_or(x);
         let mut to = x + 1;
         let mut same = 0;
-        for next in x + 1..new.len() {
+        for (next, cell) in new.iter().enumerate().skip(x + 1) {
             // A wide character is written whole.
-            if differs(next) || new[next].symbol().is_empty() && next == to {
+            if differs(next) || cell.symbol().is_empty() && next == to {
                 to = next + 1;
                 same = 0;
             } else {

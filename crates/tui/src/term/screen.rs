@@ -14,13 +14,12 @@ use super::input::Input;
 use super::modes::Modes;
 use super::page::Page;
 use super::painter::Painter;
-use super::settle::{Phase, Sent, Sizes, rows_above};
+use super::settle::{Phase, Sent, Sizes};
 use super::{Capabilities, Environment, Report, stop};
 use crate::look::Drawn;
 
 /// Mode 2026, background, kitty keys, name, size; and at last what everybody answers.
 const QUESTIONS: &str = "\x1b[?2026$p\x1b]11;?\x1b\\\x1b[?u\x1b[>q\x1b[18t\x1b[c";
-const WHERE: &str = "\x1b[6n";
 /// So many lines are not kept longer, whatever the terminal does.
 const MOST_HELD: usize = 20_000;
 const LONGEST_TITLE: usize = 200;
@@ -36,24 +35,30 @@ pub(crate) struct Frame {
 }
 
 pub(crate) struct Screen {
-    modes: Arc<Modes>,
-    capabilities: Capabilities,
-    painter: Painter,
+    pub(super) modes: Arc<Modes>,
+    pub(super) capabilities: Capabilities,
+    pub(super) painter: Painter,
     /// To be written before the next frame.
-    first: Vec<u8>,
-    phase: Phase,
-    sizes: Sizes,
+    pub(super) first: Vec<u8>,
+    pub(super) phase: Phase,
+    pub(super) sizes: Sizes,
+    /// Frames that met another size than they were made for.
+    pub(super) wrong: Vec<Sent>,
+    /// How wide the terminal said it is, until the kernel says so too.
+    pub(super) told_columns: Option<u16>,
+    /// A frame waits until the terminal has caught up.
+    pub(super) waiting: bool,
     /// History that could not be printed yet.
-    held: Vec<Line<'static>>,
+    pub(super) held: Vec<Line<'static>>,
     /// What the live region shows, or will.
-    live: Vec<Line<'static>>,
-    cursor: Option<(u16, u16)>,
-    page: Option<Page>,
-    resized_behind_page: bool,
-    title: String,
-    asked: bool,
+    pub(super) live: Vec<Line<'static>>,
+    pub(super) cursor: Option<(u16, u16)>,
+    pub(super) page: Option<Page>,
+    pub(super) resized_behind_page: bool,
+    pub(super) title: String,
+    pub(super) asked: bool,
     /// The kernel tells that we go on after we did.
-    went_on: bool,
+    pub(super) went_on: bool,
 }
 
 impl Screen {
@@ -71,6 +76,9 @@ impl Screen {
             first,
             phase: Phase::Steady,
             sizes: Sizes::default(),
+            wrong: Vec::new(),
+            told_columns: None,
+            waiting: false,
             held: Vec::new(),
             live: Vec::new(),
             cursor: None,
@@ -112,6 +120,9 @@ impl Screen {
             self.resized(Instant::now());
         }
         match self.phase {
+            Phase::Steady if self.moves() && self.sizes.behind_until() > Some(Instant::now()) => {
+                self.waiting = true;
+            }
             Phase::Steady => self.paint()?,
             Phase::Unquiet(_) | Phase::Asked(_) if self.held.len() > MOST_HELD => self.repaint(None)?,
             Phase::Unquiet(_) | Phase::Asked(_) => {}
@@ -119,23 +130,29 @@ impl Screen {
         self.ask()
     }
 
-    fn paint(&mut self) -> io::Result<()> {
+    /// More than cells change.
+    fn moves(&self) -> bool {
+        !self.held.is_empty() || self.live.len() != self.painter.live_rows()
+    }
+
+    pub(super) fn paint(&mut self) -> io::Result<()> {
+        self.waiting = false;
+        let moves = self.moves();
         let history = std::mem::take(&mut self.held);
-        let size = (self.painter.columns, self.painter.rows);
-        let (before, caret_ever) = (self.painter.shape(), self.painter.caret_ever());
-        let live_rows = self.painter.live_rows();
+        let columns = self.painter.columns;
+        let before =
+            (moves && self.sizes.are_told()).then(|| (self.painter.shape(), self.painter.caret_ever()));
         let mut bytes = self.painter.frame(&history, &self.live, self.cursor);
-        let moved = !history.is_empty() || live_rows != self.painter.live_rows();
-        if moved && self.sizes.are_told() {
+        if let Some((before, caret_ever)) = before {
             bytes.extend_from_slice(b"\x1b[18t");
             self.modes.asked();
-            self.sizes.asked(Some(Sent { size, before, caret_ever, history }));
+            self.sizes.asked(Instant::now(), Some(Sent { columns, before, caret_ever, history }));
         }
         self.modes.set_below(self.painter.rows_to_leave());
         self.write(&bytes)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.first.is_empty() {
             return self.modes.write(bytes);
         }
@@ -151,7 +168,7 @@ impl Screen {
         self.asked = true;
         self.modes.asked();
         self.modes.asked();
-        self.sizes.asked(None);
+        self.sizes.asked(Instant::now(), None);
         self.write(QUESTIONS.as_bytes())
     }
 
@@ -165,83 +182,17 @@ impl Screen {
             }
             Report::Cursor(row, column) => {
                 self.modes.answered();
-                if matches!(self.phase, Phase::Asked(_)) {
-                    self.repaint(Some((*row, *column)))?;
-                }
+                self.stands_at(*row, *column)?;
             }
             Report::Size(first, second) => {
                 self.modes.answered();
-                let now = self.size();
-                if let Some((size, wrong)) = self.sizes.told(*first, *second, now) {
-                    self.mend(size, wrong)?;
-                }
+                self.was_so_large(*first, *second)?;
             }
             Report::Synchronised(_) | Report::Background(..) | Report::Version(_) => {}
         }
         let learned = self.capabilities.learn(report);
         self.painter.synchronised = self.capabilities.synchronised;
         Ok(learned)
-    }
-
-    /// The terminal has, or may have, another size.
-    pub(crate) fn resized(&mut self, now: Instant) {
-        if self.page.is_some() {
-            self.resized_behind_page = true;
-        } else {
-            self.phase = Phase::unquiet(now, self.capabilities.tmux);
-        }
-    }
-
-    /// When [`Self::settle`] wants to be called.
-    pub(crate) fn settles_at(&self) -> Option<Instant> {
-        self.phase.ends()
-    }
-
-    /// Goes on with a change of size, if it is time.
-    pub(crate) fn settle(&mut self, now: Instant) -> io::Result<()> {
-        match self.phase {
-            Phase::Unquiet(until) if now >= until && self.capabilities.answers => self.ask_where(now),
-            Phase::Unquiet(until) | Phase::Asked(until) if now >= until => self.repaint(None),
-            Phase::Steady | Phase::Unquiet(_) | Phase::Asked(_) => Ok(()),
-        }
-    }
-
-    fn ask_where(&mut self, now: Instant) -> io::Result<()> {
-        self.phase = Phase::asked(now);
-        self.modes.asked();
-        self.write(WHERE.as_bytes())
-    }
-
-    /// Takes the region from where the terminal put it, and draws all that was kept.
-    fn repaint(&mut self, cursor: Option<(u16, u16)>) -> io::Result<()> {
-        let (columns, rows) = self.size();
-        let above = rows_above(&self.painter.shape(), columns, self.capabilities.reflow, cursor);
-        self.start_over(above, (columns, rows));
-        self.phase = Phase::Steady;
-        self.paint()
-    }
-
-    fn start_over(&mut self, above: usize, size: (u16, u16)) {
-        (self.painter.columns, self.painter.rows) = (size.0.max(1), size.1.max(1));
-        let erase = self.painter.erase(above);
-        self.first.extend_from_slice(&erase);
-        self.sizes.forget();
-    }
-
-    /// Frames met a terminal that had just changed: all from the region before them on is taken away, and what they had to
-    /// say about history is said again.
-    fn mend(&mut self, size: (u16, u16), wrong: Vec<Sent>) -> io::Result<()> {
-        let Some(first) = wrong.first() else { return Ok(()) };
-        let (above, _) = first.before.above_caret(usize::from(size.0.max(1)), self.capabilities.reflow);
-        let moved = self.painter.caret_ever().saturating_sub(first.caret_ever);
-        let above = above + usize::try_from(moved).unwrap_or(usize::MAX);
-        self.start_over(above, size);
-        let kept = std::mem::take(&mut self.held);
-        self.held = wrong.into_iter().flat_map(|sent| sent.history).collect();
-        let painted = self.paint();
-        self.held = kept;
-        self.resized(Instant::now());
-        painted
     }
 
     /// Shows this on a screen of its own, or goes back to the conversation.

@@ -19,6 +19,9 @@ const QUIET_IN_TMUX: Duration = Duration::from_millis(300);
 const ANSWER: Duration = Duration::from_millis(150);
 /// A terminal that leaves so many questions open answers none.
 const MOST_OPEN: usize = 256;
+const MOST_UNDER_WAY: usize = 3;
+/// Over a slow line nobody shall wait for answers.
+const CATCH_UP: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -49,8 +52,8 @@ impl Phase {
 
 /// A frame that moved history, until it is known which size the terminal had when it came.
 pub(super) struct Sent {
-    /// Columns and rows it was made for.
-    pub(super) size: (u16, u16),
+    /// How wide the terminal was that it was made for.
+    pub(super) columns: u16,
     /// What was on the screen before it.
     pub(super) before: Shape,
     pub(super) caret_ever: u64,
@@ -60,41 +63,55 @@ pub(super) struct Sent {
 /// Questions for the size that are not answered yet, in the order of asking.
 #[derive(Default)]
 pub(super) struct Sizes {
-    open: VecDeque<Option<Sent>>,
+    open: VecDeque<(Instant, Option<Sent>)>,
     /// None until the terminal has answered once. Some tell columns first.
     columns_first: Option<bool>,
 }
 
 impl Sizes {
+    /// Which of the two is the width.
+    pub(super) fn columns(&self, first: u16, second: u16) -> Option<u16> {
+        self.columns_first.map(|columns_first| if columns_first { first } else { second })
+    }
+
     /// Whether it is worth asking.
     pub(super) fn are_told(&self) -> bool {
         self.columns_first.is_some()
     }
 
-    pub(super) fn asked(&mut self, about: Option<Sent>) {
+    pub(super) fn asked(&mut self, now: Instant, about: Option<Sent>) {
         if self.open.len() >= MOST_OPEN {
             *self = Self::default();
         }
-        self.open.push_back(about);
+        self.open.push_back((now, about));
     }
 
-    /// Frames that went wrong, oldest first, with the size they met; none if all is well.
-    pub(super) fn told(
-        &mut self,
-        first: u16,
-        second: u16,
-        now: (u16, u16),
-    ) -> Option<((u16, u16), Vec<Sent>)> {
-        let columns_first = *self.columns_first.get_or_insert((first, second) == now && now.0 != now.1);
-        let size = if columns_first { (first, second) } else { (second, first) };
-        let sent = self.open.pop_front().flatten().filter(|sent| sent.size != size)?;
-        let rest = self.open.iter_mut().filter_map(Option::take);
-        Some((size, std::iter::once(sent).chain(rest).collect()))
+    /// The terminal has not come to the last frames yet; until then it may be waited for, so that not many of them can meet
+    /// another size.
+    pub(super) fn behind_until(&self) -> Option<Instant> {
+        match self.open.front() {
+            Some((asked, _)) if self.open.len() >= MOST_UNDER_WAY => Some(*asked + CATCH_UP),
+            Some(_) | None => None,
+        }
+    }
+
+    /// Frames that went wrong, oldest first; none if all is well. `now` is the size as the kernel has it.
+    pub(super) fn told(&mut self, first: u16, second: u16, now: (u16, u16)) -> Vec<Sent> {
+        self.columns_first.get_or_insert((first, second) == now && now.0 != now.1);
+        let columns = self.columns(first, second).unwrap_or(u16::MAX);
+        // In a wider one all rows are where they were.
+        match self.open.pop_front() {
+            Some((_, Some(sent))) if columns < sent.columns => {
+                let rest = self.open.iter_mut().filter_map(|(_, sent)| sent.take());
+                std::iter::once(sent).chain(rest).collect()
+            }
+            Some(_) | None => Vec::new(),
+        }
     }
 
     /// The screen is drawn anew: what happened before is of no interest.
     pub(super) fn forget(&mut self) {
-        self.open.iter_mut().for_each(|sent| *sent = None);
+        self.open.iter_mut().for_each(|(_, sent)| *sent = None);
     }
 }
 
@@ -148,19 +165,21 @@ mod tests {
 
     #[test]
     fn a_frame_that_met_another_size_is_found_with_all_that_followed() {
-        let sent = |columns| {
-            Some(Sent { size: (columns, 24), before: Shape::default(), caret_ever: 0, history: vec![] })
-        };
-        let mut sizes = Sizes::default();
-        sizes.asked(None);
+        let sent = |columns| Some(Sent { columns, before: Shape::default(), caret_ever: 0, history: vec![] });
+        let (mut sizes, now) = (Sizes::default(), Instant::now());
+        sizes.asked(now, None);
         assert!(!sizes.are_told());
-        assert!(sizes.told(80, 24, (80, 24)).is_none() && sizes.are_told());
+        assert!(sizes.told(80, 24, (80, 24)).is_empty() && sizes.are_told());
         for _ in 0..4 {
-            sizes.asked(sent(80));
+            sizes.asked(now, sent(80));
         }
-        assert!(sizes.told(80, 24, (80, 24)).is_none());
-        let (size, wrong) = sizes.told(60, 24, (80, 24)).unwrap();
-        assert_eq!((size, wrong.len()), ((60, 24), 3));
-        assert!(sizes.told(60, 24, (60, 24)).is_none() && sizes.told(60, 24, (60, 24)).is_none());
+        assert!(sizes.behind_until() > Some(now));
+        assert!(sizes.told(80, 24, (80, 24)).is_empty());
+        assert_eq!(sizes.told(60, 24, (80, 24)).len(), 3);
+        assert!(sizes.told(60, 24, (60, 24)).is_empty() && sizes.told(60, 24, (60, 24)).is_empty());
+        assert_eq!(sizes.behind_until(), None);
+        // Wider does no harm.
+        sizes.asked(now, sent(60));
+        assert!(sizes.told(90, 24, (90, 24)).is_empty());
     }
 }

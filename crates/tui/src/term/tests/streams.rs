@@ -5,7 +5,9 @@ use ratatui_core::text::Line;
 use unicode_width::UnicodeWidthStr;
 use vt100::Parser;
 
+use crate::term::capabilities::Reflow;
 use crate::term::painter::Painter;
+use crate::term::settle::rows_above;
 use crate::theme::Depth;
 
 const WORDS: [&str; 14] =
@@ -115,5 +117,46 @@ proptest! {
             }
         }
         prop_assert_eq!(found, expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A terminal that cuts rows off, as this one in memory and xterm do.
+    #[test]
+    fn a_region_is_found_again_after_any_change_of_size(
+        sizes in prop::collection::vec((20_u16..60, 8_u16..16, 0_usize..4), 1..8),
+        caret in 0_usize..3,
+    ) {
+        let (columns, rows) = (40, 12);
+        let mut screen = Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 2_000);
+        let mut painter = Painter::new(columns, rows, Depth::None, true);
+        let mut expected: Vec<String> = Vec::new();
+        let mut draw = |painter: &mut Painter, screen: &mut Parser, lines: usize| {
+            let history: Vec<String> = (0..lines).map(|n| format!("line {}", expected.len() + n)).collect();
+            expected.extend_from_slice(&history);
+            let wide = usize::from(painter.columns);
+            let live = ["tail".to_owned(), "-".repeat(wide), "> ".to_owned(), "=".repeat(wide)];
+            let as_lines = |text: &[String]| -> Vec<Line<'static>> { text.iter().cloned().map(Line::from).collect() };
+            let bytes = painter.frame(&as_lines(&history), &as_lines(&live), Some((2, caret as u16)));
+            screen.process(&bytes);
+            expected.clone()
+        };
+        let mut all = draw(&mut painter, &mut screen, 5);
+        for (columns, rows, lines) in sizes {
+            screen.screen_mut().set_size(rows.try_into().unwrap(), columns.try_into().unwrap());
+            let (row, column) = screen.screen().cursor_position();
+            let above = rows_above(&painter.shape(), columns, Reflow::Cut, Some((row + 1, column + 1)));
+            (painter.columns, painter.rows) = (columns, rows);
+            screen.process(&painter.erase(above));
+            all = draw(&mut painter, &mut screen, lines);
+        }
+        let found = recovered(&mut screen, painter.rows, painter.columns);
+        let lines: Vec<&String> = found.iter().filter(|line| line.starts_with("line ")).collect();
+        prop_assert_eq!(lines, all.iter().collect::<Vec<_>>());
+        for part in ["tail", "---", ">", "==="] {
+            prop_assert_eq!(found.iter().filter(|line| line.starts_with(part)).count(), 1);
+        }
     }
 }
