@@ -118,6 +118,9 @@ impl Demo {
             let script = "echo editor begins; read line; echo editor got $line";
             std::process::Command::new("sh").args(["-c", script]).status().unwrap();
             screen.take_back(input).unwrap();
+        } else if key == Key::ctrl('y') {
+            let copied = screen.copy("text for the clipboard").unwrap();
+            self.typed.push_str(&format!("{copied:?}"));
         } else if key == Key::ctrl('o') {
             self.page = !self.page;
             if !self.page {

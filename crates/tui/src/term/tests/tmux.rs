@@ -145,6 +145,24 @@ fn resizes_one_by_one_while_lines_stream_lose_and_double_nothing() {
     storm(3_000, 40, (320, 520), 11);
 }
 
+#[test]
+fn tmux_keeps_what_is_copied_and_tells_modified_keys_apart() {
+    let Some(tmux) = Tmux::start(&script(0), 80, 24) else { return };
+    let shows = |text: &'static str| move |all: &[String]| all.iter().any(|line| line.contains(text));
+    tmux.wait_for(shows("live region"));
+    tmux.run(&["send-keys", "C-y"]);
+    tmux.wait_for(shows("> TmuxBuffer"));
+    assert_eq!(tmux.run(&["show-buffer"]), "text for the clipboard");
+    tmux.run(&["send-keys", "S-Enter", "Up"]);
+    tmux.wait_for(shows("<Enter><Up>"));
+    assert_eq!(tmux.run(&["display-message", "-p", "#{pane_title}"]).trim(), "zdx demo");
+    tmux.run(&["send-keys", "q"]);
+    // Gone below, and the shell goes on behind it.
+    let all = tmux.wait_for(shows("test result: ok"));
+    assert_eq!(all.iter().filter(|line| line.contains("live region")).count(), 1);
+    assert_ne!(tmux.run(&["display-message", "-p", "#{pane_title}"]).trim(), "zdx demo");
+}
+
 /// For figures: `ZDX_STORMS=20 cargo test -p zdx-tui --lib many_storms -- --ignored --nocapture`.
 #[test]
 #[ignore = "minutes long"]
