@@ -79,6 +79,7 @@ impl Modes {
         raw.make_raw();
         tcsetattr(&self.tty, OptionalActions::Now, &raw)?;
         self.taken.store(true, SeqCst);
+        self.asked.store(0, SeqCst);
         *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(self));
         HOOK.call_once(hook);
         let kitty = if self.kitty.load(SeqCst) { KITTY_KEYS_ON } else { "" };

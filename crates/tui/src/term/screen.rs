@@ -272,7 +272,8 @@ impl Screen {
         self.painter.forget();
         (self.painter.columns, self.painter.rows) = self.size();
         self.phase = Phase::Steady;
-        self.sizes.forget();
+        self.sizes.give_up();
+        self.wrong.clear();
         Ok(())
     }
 
@@ -324,12 +325,15 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // What could not be drawn in time is printed all the same.
-        if !self.held.is_empty() && self.modes.is_taken() {
+        // What could not be drawn in time is drawn all the same.
+        if self.modes.is_taken() {
             self.page = None;
             let off = self.modes.page(false);
             self.first.extend_from_slice(off.as_bytes());
-            let _ = self.repaint(None);
+            let _ = match self.phase {
+                Phase::Steady => self.paint(),
+                Phase::Unquiet(_) | Phase::Asked(_) => self.repaint(None),
+            };
         }
         self.modes.leave();
     }

@@ -17,8 +17,8 @@ const QUIET: Duration = Duration::from_millis(100);
 const QUIET_IN_TMUX: Duration = Duration::from_millis(300);
 /// For the answer to where the cursor is.
 const ANSWER: Duration = Duration::from_millis(150);
-/// A terminal that leaves so many questions open answers none.
-const MOST_OPEN: usize = 256;
+/// An answer that did not come until then never will.
+const LOST: Duration = Duration::from_secs(2);
 const MOST_UNDER_WAY: usize = 3;
 /// Over a slow line nobody shall wait for answers.
 const CATCH_UP: Duration = Duration::from_millis(50);
@@ -80,10 +80,16 @@ impl Sizes {
     }
 
     pub(super) fn asked(&mut self, now: Instant, about: Option<Sent>) {
-        if self.open.len() >= MOST_OPEN {
-            *self = Self::default();
+        // Whoever had the terminal in between may have taken the answer.
+        while self.open.front().is_some_and(|(asked, _)| now.saturating_duration_since(*asked) > LOST) {
+            self.open.pop_front();
         }
         self.open.push_back((now, about));
+    }
+
+    /// Another program had the terminal: what is open stays so.
+    pub(super) fn give_up(&mut self) {
+        self.open.clear();
     }
 
     /// The terminal has not come to the last frames yet; until then it may be waited for, so that not many of them can meet
@@ -178,6 +184,12 @@ mod tests {
         assert_eq!(sizes.told(60, 24, (80, 24)).len(), 3);
         assert!(sizes.told(60, 24, (60, 24)).is_empty() && sizes.told(60, 24, (60, 24)).is_empty());
         assert_eq!(sizes.behind_until(), None);
+        // An answer that got lost does not make later ones mean another frame, nor anybody wait.
+        for later in [0, 1, 3] {
+            sizes.asked(now + Duration::from_secs(later), sent(80));
+        }
+        assert_eq!(sizes.behind_until(), None);
+        sizes.give_up();
         // Wider does no harm.
         sizes.asked(now, sent(60));
         assert!(sizes.told(90, 24, (90, 24)).is_empty());
