@@ -12,8 +12,38 @@ pub struct Environment {
     pub agent_no_color: Option<String>,
     pub tmux: Option<String>,
     pub colorfgbg: Option<String>,
-    pub xterm_version: Option<String>,
+    pub term_program: Option<String>,
+    /// GNU screen.
+    pub sty: Option<String>,
+    /// One of [`REFLOWING`] is set.
+    pub reflows: bool,
 }
+
+/// Set by terminals that break long rows when they get narrower, and by nobody else.
+const REFLOWING: [&str; 8] = [
+    "VTE_VERSION",
+    "KITTY_WINDOW_ID",
+    "KONSOLE_VERSION",
+    "WEZTERM_PANE",
+    "ALACRITTY_WINDOW_ID",
+    "WT_SESSION",
+    "GHOSTTY_RESOURCES_DIR",
+    "ZELLIJ",
+];
+/// The same, by the names they give themselves.
+const REFLOWING_NAMES: [&str; 11] = [
+    "kitty",
+    "VTE",
+    "foot",
+    "WezTerm",
+    "iTerm",
+    "ghostty",
+    "Konsole",
+    "alacritty",
+    "Apple_Terminal",
+    "vscode",
+    "contour",
+];
 
 impl Environment {
     /// From any source of variables.
@@ -26,7 +56,9 @@ impl Environment {
             agent_no_color: set("AGENT_NO_COLOR"),
             tmux: set("TMUX"),
             colorfgbg: set("COLORFGBG"),
-            xterm_version: set("XTERM_VERSION"),
+            term_program: set("TERM_PROGRAM"),
+            sty: set("STY"),
+            reflows: REFLOWING.iter().any(|name| set(name).is_some()),
         }
     }
 }
@@ -34,7 +66,7 @@ impl Environment {
 /// What a terminal makes of rows that no longer fit when it gets narrower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reflow {
-    /// Cuts them off (xterm, the Linux console).
+    /// Cuts them off (xterm, PuTTY, GNU screen, mosh, the Linux console).
     Cut,
     /// Breaks what stands in them (VTE, kitty, iTerm and most others).
     Content,
@@ -61,10 +93,14 @@ impl Capabilities {
         let term = env.term.as_deref().unwrap_or_default();
         let old = ["vt52", "vt100", "vt102", "vt220", "dumb", "ansi"].contains(&term);
         let tmux = env.tmux.is_some();
+        let named = [term, env.term_program.as_deref().unwrap_or_default()];
         let reflow = match () {
             () if tmux => Reflow::Written,
-            () if term == "linux" || old || env.xterm_version.is_some() => Reflow::Cut,
-            () => Reflow::Content,
+            () if env.sty.is_none() && (env.reflows || named.into_iter().any(is_reflowing)) => {
+                Reflow::Content
+            }
+            // Who is wrong about this leaves a piece of the live region behind; who is wrong about the other loses history.
+            () => Reflow::Cut,
         };
         Self {
             depth: depth(env, term),
@@ -85,6 +121,7 @@ impl Capabilities {
             Report::Background(red, green, blue) => self.light = is_light(*red, *green, *blue),
             Report::Version(name) if name.starts_with("XTerm") => self.reflow = Reflow::Cut,
             Report::Version(name) if name.starts_with("tmux") => self.reflow = Reflow::Written,
+            Report::Version(name) if is_reflowing(name) => self.reflow = Reflow::Content,
             Report::Version(_)
             | Report::Attributes
             | Report::KittyKeys(_)
@@ -93,6 +130,11 @@ impl Capabilities {
         }
         *self != before
     }
+}
+
+fn is_reflowing(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    REFLOWING_NAMES.iter().any(|known| name.contains(&known.to_ascii_lowercase()))
 }
 
 fn depth(env: &Environment, term: &str) -> Depth {
@@ -158,12 +200,24 @@ mod tests {
 
     #[test]
     fn what_becomes_of_long_rows_depends_on_the_terminal() {
-        assert_eq!(with(&[("TERM", "xterm-256color")]).reflow, Reflow::Content);
-        assert_eq!(with(&[("TERM", "xterm"), ("XTERM_VERSION", "XTerm(379)")]).reflow, Reflow::Cut);
-        assert_eq!(with(&[("TERM", "screen"), ("TMUX", "/tmp/x,1,0")]).reflow, Reflow::Written);
+        let reflow = |set: &[(&str, &str)]| with(set).reflow;
+        assert_eq!(reflow(&[("TERM", "xterm-256color")]), Reflow::Cut);
+        assert_eq!(reflow(&[("TERM", "xterm-256color"), ("VTE_VERSION", "7600")]), Reflow::Content);
+        assert_eq!(reflow(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")]), Reflow::Content);
+        assert_eq!(reflow(&[("TERM", "xterm-kitty")]), Reflow::Content);
+        assert_eq!(
+            reflow(&[("TERM", "screen"), ("TMUX", "/tmp/x,1,0"), ("VTE_VERSION", "1")]),
+            Reflow::Written
+        );
+        assert_eq!(reflow(&[("TERM", "screen"), ("STY", "1.pts"), ("VTE_VERSION", "1")]), Reflow::Cut);
+        // Far away only the terminal itself tells.
         let mut far = with(&[("TERM", "xterm-256color")]);
-        far.learn(&Report::Version("XTerm(379)".into()));
-        assert_eq!(far.reflow, Reflow::Cut);
+        for (name, is) in
+            [("kitty(0.36)", Reflow::Content), ("XTerm(379)", Reflow::Cut), ("tmux 3.3a", Reflow::Written)]
+        {
+            far.learn(&Report::Version(name.into()));
+            assert_eq!(far.reflow, is);
+        }
         assert!(!with(&[("TERM", "linux")]).answers);
     }
 }

@@ -179,3 +179,20 @@ fn a_large_frame_is_shown_at_once() {
     let cost = both.frame(&[long.as_str(); 10], &["> "], Some((2, 0)));
     assert!(cost.starts_with("\x1b[?2026h") && cost.ends_with("\x1b[?2026l"));
 }
+
+/// Words one by one, wrapped and settled as they come, each drawn at once: the dearest way to stream.
+#[test]
+fn a_long_answer_costs_little_more_than_its_text() {
+    let mut both = Both::new(80, 24);
+    let (mut tail, mut total, mut text, deltas) = (String::new(), 0, 0, 5_000);
+    for n in 0..deltas {
+        let word = ["words ", "and ", "more, ", "code() ", "中文 "][n % 5];
+        let settled = if tail.len() + word.len() > 76 { vec![std::mem::take(&mut tail)] } else { Vec::new() };
+        tail.push_str(word);
+        text += word.len();
+        let settled: Vec<&str> = settled.iter().map(String::as_str).collect();
+        total += both.frame(&settled, &[&tail, "", "> ", "model · agent · ask"], Some((2, 2))).len();
+    }
+    println!("{deltas} deltas of {} bytes: {} bytes each", text / deltas, total / deltas);
+    assert!(total / deltas <= 50, "{}", total / deltas);
+}

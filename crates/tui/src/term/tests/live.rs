@@ -153,6 +153,32 @@ fn nobody_stops_what_nobody_would_wake() {
     pty.wait_exit(SOON);
 }
 
+/// This terminal cuts rows off, and its name says nothing about that.
+#[test]
+fn history_outlives_changes_of_size() {
+    let place = Zdx::new(std::env::current_exe().unwrap());
+    let mut pty = place.command().args(ARGUMENTS).env(VARIABLE, "60").pty(24, 80);
+    pty.wait_for_text("marker 00060", SOON);
+    for (rows, columns) in [(30, 50), (12, 100), (20, 40), (24, 80)] {
+        pty.resize(rows, columns);
+        let size = format!("live region {columns}x{rows}");
+        pty.wait_for(|screen| screen.contents().contains(&size), SOON);
+    }
+    let mut screen = pty.screen();
+    screen.set_scrollback(usize::MAX);
+    let mut found = Vec::new();
+    for above in (0..=screen.scrollback()).rev() {
+        screen.set_scrollback(above);
+        let rows: Vec<String> = screen.rows(0, 80).collect();
+        found.extend(if above == 0 { rows } else { vec![rows[0].clone()] });
+    }
+    let numbers: Vec<&str> = found.iter().filter_map(|row| row.strip_prefix("marker ")?.get(..5)).collect();
+    assert_eq!(numbers, (1..=60).map(|n| format!("{n:05}")).collect::<Vec<_>>());
+    assert_eq!(found.iter().filter(|row| row.contains("live region")).count(), 1);
+    pty.send("q");
+    pty.wait_exit(SOON);
+}
+
 /// An interactive shell, with jobs.
 fn jobs() -> (Zdx, Pty) {
     let demo = std::env::current_exe().unwrap();
