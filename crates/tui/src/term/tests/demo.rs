@@ -11,6 +11,8 @@ use crate::look::Drawn;
 use crate::term::{Environment, Frame, Input, Screen, TermInput};
 
 pub(super) const VARIABLE: &str = "ZDX_TERM_DEMO";
+/// So many full rows more in the live region.
+pub(super) const ROWS: &str = "ZDX_TERM_DEMO_ROWS";
 
 /// What makes this binary run the demo and nothing else.
 pub(super) const ARGUMENTS: [&str; 4] =
@@ -23,6 +25,7 @@ struct Demo {
     of: usize,
     history: Vec<Line<'static>>,
     page: bool,
+    rows: usize,
     focused: Option<bool>,
 }
 
@@ -30,7 +33,9 @@ struct Demo {
 fn run() {
     let Ok(of) = std::env::var(VARIABLE) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(Demo { of: of.parse().unwrap_or(0), ..Demo::default() }.run());
+    let number = |text: &str| text.parse().unwrap_or(0);
+    let rows = std::env::var(ROWS).map_or(0, |rows| number(&rows));
+    runtime.block_on(Demo { of: number(&of), rows, ..Demo::default() }.run());
 }
 
 /// A streamed line: its number, and as much text as makes lines of many lengths.
@@ -89,7 +94,9 @@ impl Demo {
         let mut live =
             vec![Line::from(tail), Line::from("─".repeat(width)), Line::from(composer), Line::from(status)];
         live.extend(focus);
-        Frame { history: std::mem::take(&mut self.history), live, cursor: Some((caret, 2)) }
+        live.splice(0..0, (0..self.rows).map(|_| Line::from("+".repeat(width))));
+        let row = u16::try_from(self.rows + 2).unwrap();
+        Frame { history: std::mem::take(&mut self.history), live, cursor: Some((caret, row)) }
     }
 
     /// Whether to go on.
