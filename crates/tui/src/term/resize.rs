@@ -41,14 +41,16 @@ impl Screen {
 
     fn ask_where(&mut self, now: Instant) -> io::Result<()> {
         self.phase = Phase::asked(now);
+        self.asking += 1;
         self.modes.asked();
         self.write(WHERE.as_bytes())
     }
 
     /// The answer to that. Nobody asked: it is of no interest.
     pub(super) fn stands_at(&mut self, row: u16, column: u16) -> io::Result<()> {
+        self.asking = self.asking.saturating_sub(1);
         match self.phase {
-            Phase::Asked(_) if self.page.is_none() => self.repaint(Some((row, column))),
+            Phase::Asked(_) if self.page.is_none() && self.asking == 0 => self.repaint(Some((row, column))),
             Phase::Asked(_) | Phase::Unquiet(_) | Phase::Steady => Ok(()),
         }
     }
@@ -88,6 +90,7 @@ impl Screen {
         self.first.extend_from_slice(&erase);
         self.sizes.forget();
         self.phase = Phase::Steady;
+        self.asking = 0;
         self.paint()
     }
 

@@ -46,6 +46,8 @@ pub(crate) struct Screen {
     pub(super) wrong: Vec<Sent>,
     /// How wide the terminal said it is, until the kernel says so too.
     pub(super) told_columns: Option<u16>,
+    /// Questions for the cursor that are not answered yet; the last answer counts.
+    pub(super) asking: u16,
     /// A frame waits until the terminal has caught up.
     pub(super) waiting: bool,
     /// History that could not be printed yet.
@@ -78,6 +80,7 @@ impl Screen {
             sizes: Sizes::default(),
             wrong: Vec::new(),
             told_columns: None,
+            asking: 0,
             waiting: false,
             held: Vec::new(),
             live: Vec::new(),
@@ -132,7 +135,8 @@ impl Screen {
 
     /// More than cells change.
     fn moves(&self) -> bool {
-        !self.held.is_empty() || self.live.len() != self.painter.live_rows()
+        let rows = self.live.len().clamp(1, usize::from(self.painter.rows));
+        !self.held.is_empty() || rows != self.painter.live_rows()
     }
 
     pub(super) fn paint(&mut self) -> io::Result<()> {
@@ -274,6 +278,7 @@ impl Screen {
         self.phase = Phase::Steady;
         self.sizes.give_up();
         self.wrong.clear();
+        self.asking = 0;
         Ok(())
     }
 
