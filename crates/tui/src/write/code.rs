@@ -12,7 +12,7 @@ use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 use zdx_protocol::display::plain;
 
 use super::wrap::{Margin, fold_in};
-use crate::{Look, Theme};
+use crate::{Depth, Look, Theme};
 
 /// Before code that was only folded.
 pub(crate) const FOLDED: &str = "↪ ";
@@ -50,6 +50,11 @@ pub(crate) fn highlight(text: &str, language: &str, look: Look<'_>) -> Vec<Line<
 /// What to ask [`highlight`] for, given a file's path.
 pub(crate) fn language_of(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Whether code is shown as this, plain text included.
+pub(crate) fn is_language(word: &str) -> bool {
+    word.is_empty() || NO_CODE.contains(&word.to_ascii_lowercase().as_str()) || find(word).is_some()
 }
 
 /// Tabs as blanks, up to the next stop.
@@ -93,7 +98,8 @@ impl Painter {
         let plain =
             || if line.is_empty() { Vec::new() } else { vec![Span::styled(line.to_owned(), theme.text)] };
         let Some((state, stack)) = &mut self.grammar else { return plain() };
-        if line.len() > LONGEST_LINE {
+        // Without colours there is nothing to tell.
+        if line.len() > LONGEST_LINE || theme.depth == Depth::None {
             return plain();
         }
         let Ok(changes) = state.parse_line(&format!("{line}\n"), syntaxes()) else {

@@ -82,6 +82,8 @@ impl Stream {
 #[derive(Clone, Default)]
 struct Reader {
     pending: String,
+    /// How much of it is known to hold no line end.
+    searched: usize,
     /// The start of this line is read already.
     within: bool,
     blocks: Blocks,
@@ -93,14 +95,16 @@ impl Reader {
         loop {
             let rest = &self.pending[from..];
             let head = &rest.as_bytes()[..rest.len().min(LONGEST_LINE)];
-            let (len, skip) = match head.iter().position(|byte| *byte == b'\n') {
-                Some(at) => (at, 1),
+            let searched = std::mem::replace(&mut self.searched, head.len());
+            let (len, skip) = match head[searched..].iter().position(|byte| *byte == b'\n') {
+                Some(at) => (searched + at, 1),
                 None if rest.len() > LONGEST_LINE => (piece(rest), 0),
                 None => break,
             };
             let line = expand_tabs(&rest[..len]);
             feed(&mut self.blocks, &line, self.within, out);
             self.within = skip == 0;
+            self.searched = 0;
             from += len + skip;
         }
         self.pending.drain(..from);
@@ -111,7 +115,7 @@ impl Reader {
         if !line.is_empty() {
             feed(&mut self.blocks, &expand_tabs(&line), self.within, out);
         }
-        self.within = false;
+        (self.within, self.searched) = (false, 0);
         self.blocks.finish(out);
     }
 }

@@ -1,5 +1,4 @@
 use super::*;
-use crate::Depth;
 
 fn colours() -> Theme {
     Theme::new(Depth::Sixteen, false)

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::block::{Block, Kind, Place, What};
 use super::{inline, table};
-use crate::write::code::{FOLDED, Painter};
+use crate::write::code::{FOLDED, Painter, is_language};
 use crate::write::wrap::{Margin, fold_in, spaces, width_of, wrap_in};
 use crate::{Look, Theme};
 
@@ -205,7 +205,8 @@ fn language(info: &str) -> &str {
     info.split([' ', ',', '{']).next().unwrap_or_default()
 }
 
-/// A language shows in its colours; anything more that stands behind a fence is shown.
+/// A language that we know shows in its colours; anything else that stands behind a fence is shown.
 fn is_only_language(info: &str) -> bool {
-    info.chars().all(|c| c.is_alphanumeric() || matches!(c, '+' | '#' | '-' | '_'))
+    let is_word = info.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_'));
+    is_word && is_language(info)
 }
