@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::block::{Block, Kind, Place, What};
 use super::{inline, table};
-use crate::write::code::{FOLDED, Painter, is_language};
+use crate::write::code::{FOLDED, MOST_STREAMED, Painter, is_language};
 use crate::write::wrap::{Margin, fold_in, spaces, width_of, wrap_in};
 use crate::{Look, Theme};
 
@@ -72,7 +72,7 @@ impl Setter {
             }
             What::Rule => out.push(rule(margin, look)),
             What::Code(info) => {
-                self.painter = Some(Painter::new(language(&info)));
+                self.painter = Some(Painter::new(language(&info), MOST_STREAMED));
                 if !is_only_language(&info) {
                     let line = Line::from(Span::styled(info, theme.dim));
                     out.extend(wrap_in(line, look.width, &coded(margin, CODE, theme)));

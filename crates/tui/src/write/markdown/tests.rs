@@ -203,10 +203,11 @@ fn what_is_long_is_given_away_in_parts() {
 fn twenty_thousand_deltas_cost_little() {
     let theme = dark();
     let look = Look { width: 80, theme: &theme };
-    let source = RICH.repeat(60);
+    let source = CJK.repeat(150);
     let mut stream = Stream::default();
     let started = Instant::now();
-    let mut deltas = source.as_bytes().chunks(5).filter_map(|chunk| std::str::from_utf8(chunk).ok());
+    let cuts: Vec<usize> = (0..20_000).map(|at| at * 5).collect();
+    let mut deltas = pieces(&source, &cuts).into_iter();
     for at in 0..20_000 {
         stream.push(deltas.next().unwrap_or("more "));
         if at % 1_000 == 0 {
@@ -332,7 +333,6 @@ const BITS: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
     #[test]
     fn a_stream_ends_as_the_whole(bits in prop::collection::vec(prop::sample::select(BITS), 0..60), cuts in prop::collection::vec(0usize..4_000, 0..12), width in 2u16..90) {
         let theme = dark();
