@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use proptest::prelude::*;
 use ratatui_core::text::Line;
 use zdx_protocol::{
     Action, Danger, GrantScope, Operation, Origin, Preview, Reason, ReasonCode, Standing, Target, TrustState,
@@ -264,6 +265,53 @@ fn a_no_can_carry_a_message() {
     assert_eq!(press(&mut dialogs, "m", armed), None);
     let empty = dialogs.key(Key::plain(KeyCode::Enter), armed);
     assert_eq!(empty, decided(1, Decision::Deny { word: None }), "nothing is left of what was given up");
+}
+
+#[test]
+fn a_paste_leaves_nothing_behind_for_later() {
+    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
+    dialogs.paste("y\nrm -rf ~");
+    press(&mut dialogs, "m", armed);
+    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), decided(1, Decision::Deny { word: None }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_word_of_a_command_can_be_scrolled_to(
+        lines in prop::collection::vec(1usize..30, 1..30), columns in 20u16..120, rows in 8usize..40, danger: bool,
+    ) {
+        let mut word = 0;
+        let mut line = |words: usize| {
+            let text: Vec<String> = (word..word + words).map(|at| format!("w{at}\u{1b}")).collect();
+            word += words;
+            text.join(" ")
+        };
+        let text: Vec<String> = lines.into_iter().map(&mut line).collect();
+        let danger = if danger { Danger::Confirm } else { Danger::Ask };
+        let mut dialogs = empty();
+        dialogs.approval(ApprovalRequest { danger, ..command(1, &text.join("\n")) });
+        let theme = Theme::new(Depth::None, false);
+        let now = Instant::now();
+        let mut seen = String::new();
+        for _ in 0..1_000 {
+            let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows, now);
+            dialogs.drawn(now);
+            prop_assert!(drawn.lines.len() <= rows);
+            prop_assert!(drawn.lines.iter().all(|line| line.width() <= usize::from(columns)));
+            seen.push_str(&self::text(&drawn));
+            seen.push('\n');
+            if dialogs.front.as_ref().is_some_and(|front| front.read) {
+                break;
+            }
+            dialogs.key(Key::plain(KeyCode::PageDown), now + ARMED_AFTER);
+        }
+        for at in 0..word {
+            let spelled = format!("w{at}\\x1b");
+            prop_assert!(seen.contains(&spelled), "{} is never shown", spelled);
+        }
+    }
 }
 
 #[test]
