@@ -229,8 +229,8 @@ fn the_terminal_is_left_as_it_was_found() {
         let zdx = with_model(&server);
         let binary = env!("CARGO_BIN_EXE_zdx");
         let shell = Zdx::new("/bin/sh").env("ZDX_HOME", zdx.storage());
-        let script = format!("stty -a >before; {binary}; echo code $?; stty -a >after; echo over");
-        let mut pty = shell.command().args(["-c", &script]).line_mode(40, 100);
+        let script = format!("stty -a >before; {binary} --plain; echo code $?; stty -a >after; echo over");
+        let mut pty = shell.command().args(["-c", &script]).pty(40, 100);
         wait_for_prompt(&pty);
         match ending {
             None => pty.send("\x04"),

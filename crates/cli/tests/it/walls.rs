@@ -19,7 +19,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 /// Everything that draws, listens and converses. What is left of the command line configures, or answers a command
 /// without a conversation.
 const FRONT_END: [&str; 9] =
-    ["chat", "front", "pump.rs", "run.rs", "words", "words.rs", "output.rs", "style.rs", "terminal.rs"];
+    ["chat", "front", "pump.rs", "run.rs", "screen.rs", "words.rs", "output.rs", "style.rs", "terminal.rs"];
 
 /// What of the engine it may use: to start it.
 const MAY: [&str; 2] = ["start::engine", "start::{self, Audience}"];
@@ -60,7 +60,7 @@ fn the_line_front_end_knows_the_engine_by_its_channels_alone() {
 }
 
 /// Every crate of ours that ships.
-const ORDERED: [&str; 6] = ["protocol", "engine", "guard", "models", "net", "cli"];
+const ORDERED: [&str; 7] = ["protocol", "engine", "guard", "models", "net", "tui", "cli"];
 
 /// Which modules of a crate import which others, tests aside.
 fn imports(name: &str) -> BTreeMap<String, BTreeSet<String>> {
