@@ -1,1 +1,370 @@
+use std::time::{Duration, Instant};
 
+use proptest::prelude::*;
+use ratatui_core::text::Line;
+use serde_json::{Value, json};
+use zdx_protocol::{
+    CallKind, CallOrigin, Decision, Event, Outcome, Preview, Reasoning, RequestId, Todo, TodoStatus,
+    ToolCode, ToolOutput, TurnSummary, Usage,
+};
+
+use super::*;
+use crate::theme::{Depth, Theme};
+
+fn theme() -> Theme {
+    Theme::new(Depth::None, false)
+}
+
+fn text(rows: &[Line<'_>]) -> Vec<String> {
+    let row = |row: &Line<'_>| row.spans.iter().map(|span| span.content.as_ref()).collect::<String>();
+    rows.iter().map(|line| row(line).trim_end().to_owned()).collect()
+}
+
+struct Shown {
+    conversation: Conversation,
+    now: Instant,
+    theme: Theme,
+    width: u16,
+    settled: Vec<String>,
+}
+
+impl Shown {
+    fn new(width: u16) -> Self {
+        let (conversation, settled) = (Conversation::default(), Vec::new());
+        Self { conversation, now: Instant::now(), theme: theme(), width, settled }
+    }
+
+    fn tell(&mut self, events: impl IntoIterator<Item = Event>) -> &mut Self {
+        for event in events {
+            self.conversation.apply(&event, self.now);
+            let rows = self.conversation.settled(Look { width: self.width, theme: &self.theme });
+            self.settled.extend(text(&rows));
+        }
+        self
+    }
+
+    fn live(&self) -> Vec<String> {
+        text(&self.conversation.live(Look { width: self.width, theme: &self.theme }, self.now, 40))
+    }
+
+    fn whole(&self) -> Vec<String> {
+        text(&self.conversation.whole(Look { width: self.width, theme: &self.theme }))
+    }
+}
+
+fn delta(text: &str) -> Event {
+    Event::AssistantDelta { text: text.into() }
+}
+
+fn said(text: &str) -> Event {
+    Event::AssistantFinal { text: text.into(), partial: false, continues: false }
+}
+
+fn prompt(text: &str) -> Event {
+    Event::TurnStarted { turn: 1, prompt: text.into() }
+}
+
+fn over(outcome: Outcome) -> Event {
+    let (text, usage) = (String::new(), Usage::default());
+    Event::TurnFinished(TurnSummary { outcome, text, usage, denied: 0, duration_ms: 10 })
+}
+
+fn requested(id: &str, name: &str, input: Value) -> Event {
+    let (id, name, origin) = (id.to_owned(), name.to_owned(), CallOrigin::Model);
+    Event::ToolRequested { id, name, input, raw: None, signature: None, origin, parent: None }
+}
+
+fn started(id: &str, name: &str) -> Event {
+    let (id, name, origin) = (id.to_owned(), name.to_owned(), CallOrigin::Model);
+    Event::ToolStarted {
+        id,
+        name,
+        origin,
+        kind: CallKind::Other,
+        locations: Vec::new(),
+        preview: Preview::None,
+    }
+}
+
+fn finished(id: &str, name: &str, result: ToolOutput, diff: Option<&str>) -> Event {
+    let (id, name, origin) = (id.to_owned(), name.to_owned(), CallOrigin::Model);
+    Event::ToolFinished { id, name, origin, result, diff: diff.map(str::to_owned), duration_ms: 2_100 }
+}
+
+fn call(id: &str, name: &str, input: Value, data: Value) -> Vec<Event> {
+    vec![requested(id, name, input), started(id, name), finished(id, name, ToolOutput::Ok(data), None)]
+}
+
+fn printed(stdout: &str, code: i64) -> Value {
+    json!({"stdout": stdout, "stderr": "", "exit_code": code, "timed_out": false})
+}
+
+fn ran(id: &str, command: &str, stdout: &str, code: i64) -> Vec<Event> {
+    call(id, "bash", json!({"command": command}), printed(stdout, code))
+}
+
+fn read(id: &str, path: &str) -> Vec<Event> {
+    let mut events = call(id, "read", json!({"path": path}), json!({"content": "a\nb\n"}));
+    if let Some(Event::ToolFinished { duration_ms, .. }) = events.last_mut() {
+        *duration_ms = 3;
+    }
+    events
+}
+
+const DIFF: &str = "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
+
+fn a_turn() -> Vec<Event> {
+    let many: String = (1..=58).map(|n| format!("line {n}\n")).collect();
+    let edited = json!({"replacements": 1, "additions": 1, "deletions": 1});
+    let missing = ToolOutput::error(ToolCode::Enoent, "no such file: gone.rs");
+    [
+        vec![prompt("mend the parser\nand test it"), delta("I look at the **parser** first."), said("")],
+        read("1", "src/a.rs"),
+        read("2", "src/b.rs"),
+        call("3", "grep", json!({"pattern": "fn parse"}), json!({"matches": 12, "files": 4})),
+        vec![requested("4", "read", json!({"path": "gone.rs"})), finished("4", "read", missing, None)],
+        vec![
+            requested("5", "edit", json!({"path": "src/a.rs"})),
+            finished("5", "edit", ToolOutput::Ok(edited), Some(DIFF)),
+        ],
+        ran("6", "cargo test --workspace --all-features -- --nocapture the_whole_suite_of_them", &many, 101),
+        vec![delta("Done."), said("Done."), over(Outcome::Completed)],
+    ]
+    .concat()
+}
+
+#[test]
+fn a_turn_at_three_widths() {
+    for width in [40, 80, 120] {
+        let mut shown = Shown::new(width);
+        shown.tell(a_turn());
+        assert!(shown.live().is_empty(), "{:?}", shown.live());
+        for row in &shown.settled {
+            assert!(zdx_protocol::display::text::width(row) <= usize::from(width), "{row:?}");
+        }
+        insta::assert_snapshot!(format!("a_turn_{width}"), shown.settled.join("\n"));
+        if width == 80 {
+            insta::assert_snapshot!("a_turn_whole", shown.whole().join("\n"));
+        }
+    }
+}
+
+#[test]
+fn told_again_it_looks_as_it_looked() {
+    let (mut first, mut again) = (Shown::new(80), Shown::new(80));
+    first.tell(a_turn());
+    let saved = |event: &Event| {
+        !matches!(event, Event::AssistantDelta { .. } | Event::ToolStarted { .. } | Event::TurnFinished(_))
+    };
+    let text = |event: Event| match event {
+        Event::AssistantFinal { ref text, .. } if text.is_empty() => said("I look at the **parser** first."),
+        event => event,
+    };
+    let events = a_turn().into_iter().filter(saved).map(text);
+    again.tell(events.map(|event| Event::Replayed { event: Box::new(event) }));
+    again.tell([Event::StateChanged { state: zdx_protocol::TurnState::Idle }]);
+    let without_time =
+        |rows: &[String]| -> Vec<String> { rows.iter().map(|row| row.replace(" · 2.1 s", "")).collect() };
+    let (first, again) = (without_time(&first.settled), without_time(&again.settled));
+    // Without its time a long command has more room.
+    let short = |rows: Vec<String>| -> Vec<String> {
+        rows.into_iter().filter(|row| !row.contains("cargo")).collect()
+    };
+    assert_eq!(short(first), short(again));
+}
+
+#[test]
+fn a_running_call_shows_its_end_and_seconds() {
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go")]);
+    shown.tell([Event::ToolAnnounced { id: "1".into(), name: "bash".into() }]);
+    assert_eq!(shown.live(), ["• preparing bash …"]);
+    shown.tell([requested("1", "bash", json!({"command": "make"})), started("1", "bash")]);
+    shown.tell((1..9).map(|n| Event::ToolProgress { id: "1".into(), chunk: format!("{n} %\rstep {n}\n") }));
+    shown.now += Duration::from_secs(3);
+    assert!(shown.conversation.needs_tick());
+    assert_eq!(shown.live(), ["• Running make · 3 s", "    step 6", "    step 7", "    step 8"]);
+    shown.tell([finished("1", "bash", ToolOutput::Ok(printed("a\n\n", 0)), None)]);
+    assert_eq!(shown.live(), ["• Ran make · 2.1 s · exit 0", "    a"]);
+    assert_eq!(shown.settled, ["› go", ""][..1]);
+    assert!(!shown.conversation.needs_tick());
+    shown.tell([delta("fine")]);
+    assert_eq!(shown.settled, ["› go", "", "• Ran make · 2.1 s · exit 0", "    a"]);
+}
+
+#[test]
+fn calls_side_by_side_are_committed_in_order() {
+    let mut shown = Shown::new(80);
+    let bash =
+        |id: &str| [requested(id, "bash", json!({"command": format!("job {id}")})), started(id, "bash")];
+    shown.tell([prompt("go")]).tell(bash("1")).tell(bash("2"));
+    shown.tell([finished("2", "bash", ToolOutput::Ok(printed("", 0)), None)]);
+    assert_eq!(shown.settled, ["› go"]);
+    assert_eq!(shown.live(), ["", "• Running job 1 · 0 s", "• Ran job 2 · 2.1 s · exit 0"]);
+    shown.tell([finished("1", "bash", ToolOutput::Ok(printed("", 1)), None), delta("x")]);
+    assert_eq!(shown.settled[2..], ["✗ Ran job 1 · 2.1 s · exit 1", "• Ran job 2 · 2.1 s · exit 0"]);
+}
+
+#[test]
+fn an_answered_question_is_a_line() {
+    let answer = |id: &str, decision: Decision| {
+        let (request, id) = (RequestId(1), id.to_owned());
+        Event::ApprovalResolved { request, id, decision, grant: None, by: None }
+    };
+    let rejected = ToolOutput::error(ToolCode::Rejected, "the user said no: use git clean");
+    let mut shown = Shown::new(80);
+    shown.tell([
+        prompt("go"),
+        requested("1", "bash", json!({"command": "make"})),
+        answer("1", Decision::AllowOnce),
+    ]);
+    shown.tell([finished("1", "bash", ToolOutput::Ok(printed("", 0)), None)]);
+    let deny = Decision::Deny { word: Some("use git clean".into()) };
+    shown.tell([requested("2", "bash", json!({"command": "rm -rf build"})), answer("2", deny)]);
+    shown.tell([finished("2", "bash", rejected, None), over(Outcome::Completed)]);
+    assert_eq!(
+        shown.settled[2..],
+        ["✓ allowed: make", "• Ran make · 2.1 s · exit 0", "✗ denied: rm -rf build (use git clean)"]
+    );
+}
+
+#[test]
+fn a_task_counts_what_its_agent_does() {
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go"), requested("t", "task", json!({"agent": "explore", "description": "find it"}))]);
+    shown.tell([started("t", "task")]);
+    for n in 1..=3 {
+        let (id, origin) = (format!("t/{n}"), CallOrigin::Subagent);
+        let (name, input, parent) =
+            ("read".to_owned(), json!({"path": format!("{n}.rs")}), Some("t".to_owned()));
+        shown.tell([Event::ToolRequested { id, name, input, raw: None, signature: None, origin, parent }]);
+    }
+    assert_eq!(shown.live()[1..], ["• Task explore: find it · 0 s · 3 calls", "    Reading 3.rs"]);
+    let report = json!({"agent": "explore", "report": "It is in 2.rs."});
+    shown.tell([finished("t", "task", ToolOutput::Ok(report), None), over(Outcome::Completed)]);
+    assert_eq!(shown.settled[2..], ["• Task explore: find it · 2.1 s · 3 calls", "    It is in 2.rs."]);
+}
+
+#[test]
+fn todos_are_pinned_until_they_are_done() {
+    let todo = |status| Todo { id: "1".into(), content: "build".into(), status };
+    let list =
+        |status| Event::TodosChanged { items: vec![todo(TodoStatus::Completed), todo(status)], draft: false };
+    let pinned =
+        |shown: &Shown| text(&shown.conversation.pinned_todos(Look { width: 40, theme: &shown.theme }));
+    let mut shown = Shown::new(40);
+    shown.tell([prompt("go"), list(TodoStatus::InProgress)]);
+    shown.tell(call("1", "todowrite", json!({"items": []}), json!({"checklist": "[x] build"})));
+    assert_eq!(pinned(&shown), ["todo · 1 of 2 done", "[x] build", "[~] build"]);
+    shown.tell([list(TodoStatus::Completed), over(Outcome::Completed)]);
+    assert_eq!(pinned(&shown), Vec::<String>::new());
+    assert_eq!(shown.settled, ["› go", "", "[x] build", "[x] build"]);
+}
+
+#[test]
+fn thinking_is_a_line_when_it_is_over() {
+    let mut shown = Shown::new(40);
+    shown.tell([prompt("go"), Event::ReasoningDelta { text: "one\ntwo\nthree\nfour".into() }]);
+    shown.now += Duration::from_secs(4);
+    assert_eq!(shown.live(), ["", "∴ thinking 4 s", "  two", "  three", "  four"]);
+    let (text, wire, model, opaque) = ("one\ntwo\nthree\nfour".into(), String::new(), String::new(), None);
+    shown.tell([
+        Event::ReasoningFinal(Reasoning { text, wire, model, opaque }),
+        delta("So."),
+        over(Outcome::Completed),
+    ]);
+    assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER"]);
+    assert_eq!(shown.whole()[2..5], ["∴ thought for 4.0 s", "  one", "  two"]);
+}
+
+#[test]
+fn sixty_calls_fit_a_screenful() {
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go")]);
+    let many: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+    for n in 0..60 {
+        let id = n.to_string();
+        shown.tell(match n % 10 {
+            4 => ran(&id, "cargo check", &many, 0),
+            8 if n < 30 => ran(&id, "git status", "clean\n", 0),
+            9 => call(&id, "grep", json!({"pattern": "x"}), json!({"matches": 1, "files": 1})),
+            _ => read(&id, &format!("src/{n}.rs")),
+        });
+    }
+    shown.tell([over(Outcome::Completed)]);
+    assert!(shown.settled.len() <= 40, "{}\n{}", shown.settled.len(), shown.settled.join("\n"));
+}
+
+#[test]
+fn memory_stays_bounded_and_the_lines_of_calls_stay() {
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go")]);
+    let large = "0123456789abcdef\n".repeat(1 << 14);
+    for n in 0..300 {
+        shown.tell(ran(&n.to_string(), "seq", &large, 0));
+    }
+    let bytes: usize = shown.conversation.cells.iter().map(Cell::bytes).sum();
+    assert!(bytes <= MOST_BYTES + (1 << 20), "{bytes}");
+    assert_eq!(shown.conversation.cells.len(), 301);
+    let first = text(&shown.conversation.whole_part(1, Look { width: 80, theme: &shown.theme }));
+    assert_eq!(first[1], "• Ran seq · 2.1 s · exit 0");
+    assert!(first[2].contains("no longer kept"), "{first:?}");
+}
+
+#[test]
+fn answers_and_their_code_can_be_found() {
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go"), said("a\n```rust\nfn a() {}\n```\n- x\n  ```\n  two\n    three\n  ```\n")]);
+    assert_eq!(shown.conversation.code_block(1).as_deref(), Some("two\n  three\n"));
+    assert_eq!(shown.conversation.code_block(2).as_deref(), Some("fn a() {}\n"));
+    assert_eq!(shown.conversation.code_block(3), None);
+    assert!(shown.conversation.last_answer().unwrap().starts_with("a\n"));
+}
+
+#[test]
+fn what_is_foreign_cannot_steer_the_terminal() {
+    let mut shown = Shown::new(80);
+    let bad = "a\x1b[2J\x07b\tc";
+    shown.tell([prompt(bad), delta(bad), said(bad)]);
+    shown.tell(ran("1", bad, &format!("{bad}\n"), 1));
+    shown.tell([Event::Notice { level: zdx_protocol::NoticeLevel::Warning, message: bad.into() }]);
+    shown.tell(call("2", bad, json!({bad: bad}), json!({bad: bad})));
+    shown.tell([over(Outcome::Error)]);
+    for row in shown.settled.iter().chain(&shown.whole()) {
+        assert!(!row.chars().any(char::is_control), "{row:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    /// Whatever way an answer streams and however often it is drawn, its words are all there, in order and once.
+    #[test]
+    fn nothing_of_an_answer_is_lost(
+        words in proptest::collection::vec("[a-z漢é]{1,12}[ \n]{1,2}", 1..60),
+        cuts in proptest::collection::vec(1usize..40, 1..40),
+        width in 10u16..100,
+    ) {
+        let source = words.concat();
+        let mut shown = Shown::new(width);
+        shown.tell([prompt("go")]);
+        let mut rest: &str = &source;
+        for cut in cuts.iter().cycle() {
+            let at = rest.ceil_char_boundary((*cut).min(rest.len()));
+            shown.tell([delta(&rest[..at])]);
+            rest = &rest[at..];
+            let letters = |text: &str| text.split_whitespace().collect::<String>();
+            let drawn = [shown.settled[2..].join("\n"), shown.live().join("\n")].concat();
+            let told = &source[..source.len() - rest.len()];
+            if shown.live().len() < 40 {
+                prop_assert_eq!(letters(&drawn), letters(told));
+            }
+            if rest.is_empty() {
+                break;
+            }
+        }
+        shown.tell([over(Outcome::Interrupted)]);
+        let drawn: String = shown.settled[1..].iter().flat_map(|row| row.split_whitespace()).collect();
+        let letters: String = source.split_whitespace().collect();
+        prop_assert_eq!(drawn, letters);
+    }
+}
