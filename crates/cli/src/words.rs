@@ -6,7 +6,7 @@ use std::path::Path;
 use zdx_protocol::SessionInfo;
 use zdx_protocol::display::format;
 use zdx_protocol::display::sessions::short_id;
-pub use zdx_protocol::display::turns::{cost, denials, failed};
+pub use zdx_protocol::display::turns::{denials, failed};
 
 pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
     let session = match (info.saved, info.resumed) {

@@ -11,6 +11,7 @@ mod dialog;
 pub mod history;
 mod key;
 mod look;
+pub mod plain;
 mod run;
 #[cfg(test)]
 mod sample;

@@ -34,8 +34,8 @@ impl Activity {
         self.doing = label(state).map(|label| (label.to_owned(), now));
     }
 
-    pub fn tool(&mut self, name: &str, now: Instant) {
-        self.doing = Some((format!("running {}", plain(name)), now));
+    pub fn running(&mut self, what: &str, now: Instant) {
+        self.doing = Some((plain(what).into_owned(), now));
     }
 
     pub fn is_live(&self) -> bool {
@@ -103,7 +103,7 @@ mod tests {
         let start = Instant::now();
         let mut activity = Activity::new();
         activity.model("数据/模型");
-        activity.tool("bash", start);
+        activity.running("running bash", start);
         let line = drawn_after(&mut activity, start + Duration::from_secs(2), 24);
         assert_eq!(line, "\r\x1b[K· running bash 2s · 数…");
         let mut page = Page::default();

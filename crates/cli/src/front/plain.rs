@@ -1,20 +1,17 @@
 //! The line renderer: assistant text on stdout as it streams, everything else on stderr.
-//! Text is never held back; foreign text is cleaned before it meets a terminal, and left alone in a pipe.
+//! Text is never held back; foreign text is cleaned before it meets a terminal, and left alone in a pipe. On a terminal
+//! a person reads the lines of `zdx_tui::plain` (`person`); a program reads the ones that are a contract (here).
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use serde_json::Value;
 use zdx_protocol::display::approval::grant_words;
-use zdx_protocol::display::{Colours, Sanitizer, context, details, labels, plain, typed_command};
-use zdx_protocol::{
-    CallOrigin, ErrorKind, Event, NoticeLevel, Outcome, SessionInfo, ToolCode, ToolOutput, TurnSummary,
-};
+use zdx_protocol::display::{Colours, Sanitizer, context, labels, plain, typed_command};
+use zdx_protocol::{CallOrigin, CheckResult, Event, NoticeLevel, ToolCode, ToolOutput, TurnSummary};
+use zdx_tui::plain::{Lines, Words};
 
-use self::marks::Mark;
 use super::activity::Activity;
-use super::lines;
 use crate::output::Page;
 use crate::terminal::{self, Terminal};
 use crate::words;
@@ -34,10 +31,10 @@ pub struct Plain {
     at_margin: bool,
     /// An error was told in this turn, so its outcome needs no second sentence.
     told: bool,
-    /// Calls are being shown, under a heading of their own.
-    under_tools: bool,
-    /// The model said something of which nobody knows yet whether it is the answer.
-    unmarked: bool,
+    /// What a person is told, where one reads stderr.
+    lines: Option<Lines>,
+    /// Where the words of an answer stand on a terminal.
+    words: Option<Words>,
     /// Commands that no model called for, by call: their output is shown as it comes.
     commands: HashMap<String, String>,
 }
@@ -59,37 +56,32 @@ impl Plain {
             line_closed: true,
             at_margin: true,
             told: false,
-            under_tools: false,
-            unmarked: false,
+            lines: terminal.stderr.then(|| Lines::new(terminal.style.colour, terminal.shared)),
+            words: (terminal.stdout && terminal.smart).then(Words::default),
             commands: HashMap::new(),
         }
     }
 
     pub fn show(&mut self, event: &Event, page: &mut Page) {
+        match self.lines.is_some() {
+            true => self.to_person(event, page),
+            false => self.to_program(event, page),
+        }
+    }
+
+    /// Lines that scripts read: a contract.
+    fn to_program(&mut self, event: &Event, page: &mut Page) {
         match event {
-            Event::SessionStarted(info) => self.greet(info, page),
-            Event::TurnStarted { .. } => {
-                self.told = false;
-                self.under_tools = false;
-                self.unmarked = false;
-            }
-            Event::StateChanged { state } => self.on_activity(|activity, now| activity.state(*state, now)),
+            Event::TurnStarted { .. } => self.told = false,
             Event::AssistantDelta { text } => self.text(text, page),
             Event::AssistantFinal { text, partial, .. } => self.message_done(text, *partial, page),
             Event::ToolRequested { id, name, input, origin, .. } => {
                 self.requested(id, name, input, *origin, page);
             }
-            Event::ToolStarted { name, origin, .. } if *origin != CallOrigin::Subagent => {
-                self.on_activity(|activity, now| activity.tool(name, now));
-            }
             Event::ToolProgress { id, chunk } if self.commands.contains_key(id) => self.foreign(chunk, page),
-            Event::ToolFinished { id, name, result, diff, duration_ms, origin } => {
+            Event::ToolFinished { id, name, result, duration_ms, origin, .. } => {
                 self.finished(id, name, result, *origin, page);
                 if shows_steps(*origin) {
-                    // For a person; a script has the record.
-                    if self.terminal.stderr {
-                        self.details(name, result, diff.as_deref(), page);
-                    }
                     self.status(&labels::done(result, *duration_ms), page);
                 }
             }
@@ -107,10 +99,7 @@ impl Plain {
             Event::GrantRevoked { grant } => {
                 self.status(&format!("no longer allowed: {}", grant_words(grant)), page);
             }
-            Event::ModelChanged { model } => {
-                self.on_activity(|activity, _| activity.model(model));
-                self.status(&format!("model: {model}"), page);
-            }
+            Event::ModelChanged { model } => self.status(&format!("model: {model}"), page),
             Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
             Event::InputCut { cuts } => self.status(&context::cut(cuts), page),
             Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
@@ -127,18 +116,11 @@ impl Plain {
                 self.status(&labels::reverted(*turn, files, left.as_ref()), page);
             }
             Event::Redone { turn, files } => self.status(&labels::redone(*turn, files), page),
-            Event::Retrying { attempt, of, delay_ms, reason, continues } => {
-                let wait = *delay_ms as f64 / 1000.0;
-                let what = if *continues { "going on where it stopped, " } else { "" };
-                self.status(&format!("{reason}; {what}retry {attempt} of {of} in {wait:.1}s"), page);
-            }
+            Event::Retrying { .. } => self.retrying(event, page),
             Event::Notice { level, message } => self.notice(*level, message, page),
-            Event::Error { kind, message, details, .. } => {
+            Event::Error { message, details, .. } => {
                 self.told = true;
                 self.stays_broken(page);
-                if *kind == ErrorKind::Check {
-                    self.mark(Mark::Answer, page);
-                }
                 self.fail(message, page);
                 if let Some(details) = details {
                     self.status(details, page);
@@ -152,7 +134,9 @@ impl Plain {
             // What a person decides is shown where it is asked; thinking, raw tool output and what an agent does for
             // another one are not for line mode; token counts come with the turn's end, the context's when asked for;
             // what answers a command is for whoever sent it.
-            Event::ReasoningDelta { .. }
+            Event::SessionStarted(_)
+            | Event::StateChanged { .. }
+            | Event::ReasoningDelta { .. }
             | Event::ReasoningFinal(_)
             | Event::ApprovalRequested(_)
             | Event::ApprovalResolved { .. }
@@ -182,10 +166,6 @@ impl Plain {
         let command = || input["command"].as_str().unwrap_or_default().to_owned();
         match origin {
             CallOrigin::Model | CallOrigin::Remote => {
-                self.mark(Mark::Plan, page);
-                if self.terminal.stderr && !std::mem::replace(&mut self.under_tools, true) {
-                    self.status("TOOL", page);
-                }
                 self.status(&labels::tool_requested(name, input), page);
             }
             CallOrigin::Check => {
@@ -221,15 +201,6 @@ impl Plain {
         }
     }
 
-    /// What a call printed or changed, below its end.
-    fn details(&mut self, name: &str, result: &ToolOutput, diff: Option<&str>, page: &mut Page) {
-        let columns = terminal::width().saturating_sub(lines::INDENT.len());
-        let text = lines::block(&details(name, &Value::Null, result, diff, columns), self.terminal.style);
-        if !text.is_empty() {
-            self.ask(&text, page);
-        }
-    }
-
     /// What happened before the session was resumed, for somebody who comes back. Nothing of it goes to stdout: that was
     /// said then, not now.
     fn past(&mut self, event: &Event, page: &mut Page) {
@@ -246,9 +217,8 @@ impl Plain {
                 lines.iter().for_each(|line| self.status(&line.text, page));
             }
             // How long it took then is no news.
-            Event::ToolFinished { name, result, diff, .. } => {
+            Event::ToolFinished { name, result, .. } => {
                 self.status(&labels::tool_finished(name, result), page);
-                self.details(name, result, diff.as_deref(), page);
             }
             Event::TodosChanged { items, draft: false } => {
                 items.iter().for_each(|item| self.status(&item.to_string(), page))
@@ -293,21 +263,15 @@ impl Plain {
         }
     }
 
-    fn greet(&mut self, info: &SessionInfo, page: &mut Page) {
-        self.on_activity(|activity, _| activity.model(&info.model));
-        if self.terminal.stderr {
-            self.status(&words::start_line(info, self.home.as_deref()), page);
-        }
-    }
-
     fn text(&mut self, text: &str, page: &mut Page) {
         self.on_activity(|activity, now| activity.state(zdx_protocol::TurnState::ModelGenerating, now));
         self.streamed = true;
         self.broken = false;
-        self.unmarked = true;
-        self.under_tools = false;
         if self.terminal.stdout {
-            let clean = self.sanitizer.push(text);
+            let mut clean = self.sanitizer.push(text);
+            if let Some(words) = &mut self.words {
+                clean = words.push(&clean, terminal::width());
+            }
             self.put(clean.as_bytes(), page);
         } else {
             self.put(text.as_bytes(), page);
@@ -342,6 +306,7 @@ impl Plain {
             self.put(b"\n", page);
         }
         self.line_closed = true;
+        self.words_at_margin();
     }
 
     fn put(&mut self, bytes: &[u8], page: &mut Page) {
@@ -369,12 +334,21 @@ impl Plain {
         self.at_margin = clean.ends_with('\n');
     }
 
+    fn words_at_margin(&mut self) {
+        if let Some(words) = &mut self.words {
+            words.at_margin();
+        }
+    }
+
     pub fn ask(&mut self, text: &str, page: &mut Page) {
         if let Some(activity) = &mut self.activity {
             activity.erase(page);
         }
         if !std::mem::replace(&mut self.at_margin, true) {
             page.err("\n");
+        }
+        if self.terminal.shared {
+            self.words_at_margin();
         }
         page.err(text);
     }
@@ -395,22 +369,28 @@ impl Plain {
         }
     }
 
-    fn turn_done(&mut self, summary: &TurnSummary, page: &mut Page) {
-        self.on_activity(|activity, now| activity.state(zdx_protocol::TurnState::Done, now));
-        self.rest(page);
-        match summary.outcome {
-            Outcome::Completed | Outcome::CheckFailed => self.mark(Mark::Answer, page),
-            // Broken off, it was neither.
-            Outcome::Interrupted | Outcome::MaxSteps | Outcome::RepeatedCalls | Outcome::Error => {}
+    fn retrying(&mut self, event: &Event, page: &mut Page) {
+        let Event::Retrying { attempt, of, delay_ms, reason, continues } = event else { return };
+        let wait = *delay_ms as f64 / 1000.0;
+        let what = if *continues { "going on where it stopped, " } else { "" };
+        self.status(&format!("{reason}; {what}retry {attempt} of {of} in {wait:.1}s"), page);
+    }
+
+    fn checked(&mut self, checked: &zdx_protocol::Checked, page: &mut Page) {
+        // The error that ends the turn says it, with what the check said.
+        if checked.result != CheckResult::GivenUp {
+            let (level, message) = labels::checked(checked);
+            self.notice(level, &message, page);
         }
+    }
+
+    fn turn_done(&mut self, summary: &TurnSummary, page: &mut Page) {
+        self.rest(page);
         if summary.denied > 0 {
             self.status(&words::denials(summary.denied), page);
         }
         if let Some(why) = words::failed(summary.outcome).filter(|_| !self.told) {
             self.fail(why, page);
-        }
-        if let Some(cost) = words::cost(summary).filter(|_| self.terminal.stderr) {
-            self.status(&cost, page);
         }
     }
 
@@ -421,6 +401,6 @@ impl Plain {
     }
 }
 
-mod marks;
+mod person;
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,8 @@ pub(super) struct Call {
     pub(super) origin: CallOrigin,
     /// Its result is shown elsewhere: the list of todos, which is pinned.
     pub(super) elsewhere: bool,
+    /// Its diff names its files, of which there may be several.
+    pub(super) files: bool,
     pub(super) stage: Stage,
     pub(super) tail: Tail,
     /// Questions about it that were answered: allowed or not, and in which words.
@@ -92,6 +94,7 @@ impl Call {
             title,
             origin,
             elsewhere: false,
+            files: false,
             stage: Stage::Requested,
             tail: Tail::default(),
             answers: Vec::new(),

@@ -3,15 +3,15 @@
 use std::time::Instant;
 
 use ratatui_core::text::{Line, Span};
+use zdx_protocol::CallOrigin;
 use zdx_protocol::display::format::count;
 use zdx_protocol::display::text::{truncate_width, width};
 use zdx_protocol::display::titles::Ended;
-use zdx_protocol::{CallOrigin, NoticeLevel};
 
 use super::call::{Call, End, Kept, Stage};
 use super::rows::{INDENT, Manner, block, printed, row, seconds, span, ticking};
-use super::typography::diff;
 use crate::look::Look;
+use crate::write::diff;
 use crate::write::wrap::{Margin, wrap_in};
 
 const BELOW: &str = "    ";
@@ -68,13 +68,12 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
         ends.push(format!("{} failed", call.task.failed));
     }
     ends.push(words.clone());
-    if let Some((level, words)) = &call.check {
+    if manner.output == 0 && end.output.lines > 0 && call.folds().is_none() {
+        ends.push(format!("+{}", count(end.output.lines, "line")));
+    }
+    if let Some((_, words)) = &call.check {
         let words = words.split_once(": ").map_or(words.as_str(), |(what, _)| what);
-        let verb = match level {
-            NoticeLevel::Info => words.to_owned(),
-            NoticeLevel::Warning => words.to_owned(),
-        };
-        return line(look, manner, *well, (&capital(&verb), &call.title.subject), &ends);
+        return line(look, manner, *well, (&capital(words), &call.title.subject), &ends);
     }
     let verb = if *undone { call.title.plain } else { call.title.done };
     line(look, manner, *well, (verb, &call.title.subject), &ends)
@@ -126,17 +125,18 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
             row.spans.insert(0, Span::raw(INDENT));
             row
         };
-        return diff::draw(text, inner, manner.diff).into_iter().map(indented).collect();
+        let draw = if call.files { diff::draw_files } else { diff::draw };
+        return draw(text, inner, manner.diff).into_iter().map(indented).collect();
     }
     if call.folds().is_some() && !manner.whole {
         return Vec::new();
     }
     let most = match call.origin {
         CallOrigin::User | CallOrigin::Command => manner.typed,
-        _ if call.title.done == call.title.plain && !manner.whole => REPORT,
+        _ if call.title.done == call.title.plain && !manner.whole => manner.output.min(REPORT),
         CallOrigin::Model | CallOrigin::Remote | CallOrigin::Check | CallOrigin::Subagent => manner.output,
     };
-    output(&end.output, look, manner, most)
+    if most == 0 { Vec::new() } else { output(&end.output, look, manner, most) }
 }
 
 /// The end of what was printed, below how much more there is.

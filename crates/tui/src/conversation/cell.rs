@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use zdx_protocol::Todo;
 
 use super::call::Call;
-use super::typography::markdown::Stream;
+use crate::write::markdown::Stream;
 
-#[derive(Debug)]
 pub(super) enum Cell {
     Prompt(String),
     Text(Text),
@@ -38,7 +37,7 @@ pub(crate) enum NoteKind {
     Failed,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Text {
     pub(super) source: String,
     /// Until all of it was given.

@@ -8,9 +8,9 @@ use zdx_protocol::display::format::count;
 
 use super::cell::{Cell, Known, NoteKind, Text, Thought};
 use super::rows::{Manner, block, row, seconds, span, ticking};
-use super::typography::markdown;
 use super::{calls, folds};
 use crate::look::Look;
+use crate::write::markdown;
 
 /// A thought that took less is not worth a row.
 const WORTH_TELLING_MS: u128 = 1_000;

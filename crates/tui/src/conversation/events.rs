@@ -15,7 +15,7 @@ use zdx_protocol::{
 use super::Conversation;
 use super::call::{Call, Stage};
 use super::cell::{Cell, Item, Known, NoteKind, Text, Thought};
-use super::typography::markdown::Stream;
+use crate::write::markdown::Stream;
 
 /// Names of calls that are announced, and of tools in general.
 const NAME_COLUMNS: usize = 40;
@@ -147,7 +147,10 @@ impl Conversation {
         self.close_turn(Known::Answer, None);
         self.in_turn = true;
         self.told = false;
-        self.push(Cell::Prompt(prompt.to_owned()));
+        // In line mode it stands where it was typed.
+        if self.past || !self.place.in_lines {
+            self.push(Cell::Prompt(prompt.to_owned()));
+        }
     }
 
     fn turn_finished(&mut self, summary: &TurnSummary, now: Instant) {
@@ -170,8 +173,9 @@ impl Conversation {
 
     /// Nothing of the turn goes on.
     fn close_turn(&mut self, known: Known, cost: Option<String>) {
+        let marks = self.place.marks;
         let left = match self.open_text() {
-            Some(text) if known == Known::Answer && !text.source.is_empty() => {
+            Some(text) if marks && known == Known::Answer && !text.source.trim().is_empty() => {
                 text.cost = cost;
                 None
             }
@@ -236,10 +240,10 @@ impl Conversation {
             self.text = Some(self.cells.len());
             self.push(Cell::Text(Text { stream: Some(Stream::default()), ..Text::default() }));
         }
-        let in_lines = self.place.in_lines;
+        let elsewhere = self.place.in_lines && !self.past;
         if let Some(text) = self.open_text() {
             text.source.push_str(delta);
-            if let Some(stream) = text.stream.as_mut().filter(|_| !in_lines) {
+            if let Some(stream) = text.stream.as_mut().filter(|_| !elsewhere) {
                 stream.push(delta);
             }
         }
@@ -260,9 +264,10 @@ impl Conversation {
 
     /// What the last text was, and so that no more of it comes.
     fn known(&mut self, known: Known) {
+        let marks = self.place.marks;
         let Some(text) = self.open_text() else { return };
         finish(text);
-        text.known = if text.source.trim().is_empty() { Known::Neither } else { known };
+        text.known = if text.source.trim().is_empty() || !marks { Known::Neither } else { known };
         self.text = None;
     }
 
@@ -300,6 +305,7 @@ impl Conversation {
         }
         let mut call = Call::new(id, title, origin);
         call.elsewhere = facts::TODOWRITE.is(name);
+        call.files = facts::PATCH.is(name);
         self.place(call);
     }
 

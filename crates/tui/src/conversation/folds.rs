@@ -24,13 +24,9 @@ pub(super) fn rows(items: &[Item], look: Look<'_>, manner: &Manner) -> Vec<Line<
     match well.as_slice() {
         [] => {}
         [one] => rows.extend(calls::rows(one, look, manner)),
-        many => rows.extend(calls::line(
-            look,
-            manner,
-            true,
-            (&summary(many, false), &subjects(many)),
-            &thought(items),
-        )),
+        many => {
+            rows.extend(calls::line(look, manner, true, (&summary(many), &subjects(many)), &thought(items)))
+        }
     }
     for call in calls.into_iter().filter(|call| call.failed()) {
         rows.extend(failure(call, look, manner));
@@ -67,7 +63,7 @@ fn failure(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
 }
 
 /// `Read 4 files, searched 2 patterns`; what is still open does not count.
-fn summary(calls: &[&Call], _open: bool) -> String {
+fn summary(calls: &[&Call]) -> String {
     let mut kinds: Vec<(&str, &str)> = Vec::new();
     let key = |call: &Call| (call.title.done, call.folds().unwrap_or("file"));
     for call in calls.iter().filter(|call| call.is_over()) {

@@ -13,7 +13,6 @@ mod rows;
 mod tail;
 #[cfg(test)]
 mod tests;
-mod typography;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -30,7 +29,7 @@ pub(crate) use self::cell::NoteKind;
 /// Of all that is kept to be read again.
 const MOST_BYTES: usize = 32 << 20;
 /// Rows below calls in a row of calls; then a command that went well is one line.
-const MOST_BELOW: usize = 20;
+const MOST_BELOW: usize = 8;
 /// Of a list of todos that is pinned.
 const MOST_TODOS: usize = 8;
 
@@ -40,9 +39,10 @@ struct Place {
     manner: Manner,
     /// Line by line: what is over is told at once, texts and the output of typed commands are shown elsewhere.
     in_lines: bool,
+    /// What a text was is said below it.
+    marks: bool,
 }
 
-#[derive(Debug)]
 pub(crate) struct Conversation {
     place: Place,
     root: Option<PathBuf>,
@@ -75,14 +75,14 @@ pub(crate) struct Conversation {
 
 impl Default for Conversation {
     fn default() -> Self {
-        Self::shown(Place { manner: SCREEN, in_lines: false })
+        Self::shown(Place { manner: SCREEN, in_lines: false, marks: true })
     }
 }
 
 impl Conversation {
-    /// For line mode.
-    pub(crate) fn in_lines() -> Self {
-        Self::shown(Place { manner: PLAIN, in_lines: true })
+    /// For line mode; `marks` where texts stand on the same screen.
+    pub(crate) fn in_lines(marks: bool) -> Self {
+        Self::shown(Place { manner: PLAIN, in_lines: true, marks })
     }
 
     fn shown(place: Place) -> Self {
@@ -132,7 +132,7 @@ impl Conversation {
 
     fn settle(&mut self, at: usize, over: bool, look: Look<'_>) -> Vec<Line<'static>> {
         let follows = matches!(self.cells.get(at + 1), Some(Cell::Call(_) | Cell::Fold(_)) | None);
-        let Place { mut manner, in_lines } = self.place;
+        let mut manner = self.place.manner;
         let mut rows = Vec::new();
         match &mut self.cells[at] {
             Cell::Text(text) => {
@@ -142,9 +142,6 @@ impl Conversation {
                 }
                 if over {
                     text.stream = None;
-                }
-                if in_lines {
-                    rows.clear();
                 }
             }
             Cell::Prompt(_) => self.below = 0,
@@ -216,6 +213,12 @@ impl Conversation {
     pub(crate) fn needs_tick(&self) -> bool {
         let running = |cell: &Cell| cell.calls().any(|call| call.is_running());
         self.thought.is_some() || self.cells[self.given..].iter().any(running)
+    }
+
+    /// What runs, in words; the last that began.
+    pub(crate) fn doing(&self) -> Option<String> {
+        let running = self.cells[self.given..].iter().flat_map(Cell::calls).filter(|call| call.is_running());
+        running.last().map(|call| format!("{} {}", call.title.doing, call.title.subject))
     }
 
     /// How many parts there are to read again; see [`Self::whole_part`].

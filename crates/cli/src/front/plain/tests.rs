@@ -1,5 +1,5 @@
 use serde_json::json;
-use zdx_protocol::{CheckResult, Checked, ToolOutput, Usage};
+use zdx_protocol::{CheckResult, Checked, ErrorKind, Outcome, ToolOutput, Usage};
 
 use super::*;
 use crate::output::Channel;
@@ -98,7 +98,7 @@ fn a_message_that_did_not_stream_is_shown_whole_and_once() {
 fn a_status_line_does_not_stick_to_unfinished_text_on_a_shared_screen() {
     let notice = Event::Notice { level: NoticeLevel::Warning, message: "careful".into() };
     let events = [delta("half"), notice, delta(" whole"), message("half whole")];
-    assert_eq!(show(DUMB, &events).screen(), "half\nwarning: careful\n whole\n");
+    assert_eq!(show(DUMB, &events).screen(), "half whole\n");
     let page = show(PIPE, &events);
     assert_eq!(page.text(Channel::Out), "half whole\n");
     assert_eq!(page.text(Channel::Err), "warning: careful\n");
@@ -109,10 +109,10 @@ fn what_a_text_was_is_said_where_it_ends() {
     let [requested, done] = call("ls");
     let steps = [delta("I look."), message("I look."), requested.clone(), done.clone(), requested, done];
     let end = [delta("Two "), delta("files."), message("Two files."), finished(Outcome::Completed, 0)];
-    let tools = "Tool requested: bash command=\"ls\"\nTool finished: bash exit=0\nDone. (0.02s)\n";
+    let tools = "• Ran ls · exit 0\n";
     assert_eq!(
         show(DUMB, &[&steps[..], &end[..]].concat()).screen(),
-        format!("I look.\n— PLAN\nTOOL\n{tools}{tools}Two files.\n— ANSWER\n")
+        format!("I look.\n— PLAN\n{tools}{tools}Two files.\n— ANSWER\n")
     );
     // What was broken off is neither, and what does not stand on the screen needs no mark.
     let cut = [delta("Two "), finished(Outcome::Interrupted, 0)];
@@ -141,8 +141,8 @@ fn an_answer_that_fails_its_check_is_no_answer_until_the_last() {
     ];
     assert_eq!(
         show(DUMB, &events.concat()).screen(),
-        "done 0\n— PLAN\nwarning: check failed: make test\ndone 1\n— ANSWER\n\
-         zdx: check still fails after 1 attempt: make test (exit code 2)\nno rule\n"
+        "done 0\n— PLAN\n⚠ check failed: make test\ndone 1\n— ANSWER\n\
+         ✗ check still fails after 1 attempt: make test (exit code 2)\n  no rule\n"
     );
 }
 
@@ -175,5 +175,5 @@ fn colour_dresses_stderr_only() {
     };
     let page = show(terminal, &[delta("text"), error]);
     assert_eq!(page.text(Channel::Out), "text");
-    assert_eq!(page.text(Channel::Err), "\x1b[31mzdx: gone\x1b[0m\n");
+    assert_eq!(page.text(Channel::Err), "\x1b[1;31m✗ \x1b[0m\x1b[1;31mgone\x1b[0m\n");
 }
