@@ -18,9 +18,10 @@ use crate::{Depth, Look, Theme};
 pub(crate) const FOLDED: &str = "↪ ";
 /// A longer line stays plain: what has lines like this is minified or data.
 const LONGEST_LINE: usize = 2_000;
-/// The lines past these stay plain, of a file and of a block in an answer: a line full of tokens takes 0.3 ms.
+/// The lines of a block past these stay plain.
 const MOST_LINES: usize = 2_000;
-pub(crate) const MOST_STREAMED: usize = 500;
+/// In an answer that still comes, painted bytes are counted too: a line full of tokens takes 0.3 ms.
+pub(crate) const MOST_STREAMED: usize = 20 * 1024;
 const TAB_STOP: usize = 4;
 
 static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
@@ -37,7 +38,7 @@ fn syntaxes() -> &'static SyntaxSet {
 
 /// Code as rows; what is wider than the look is folded, and nothing of it is lost.
 pub(crate) fn highlight(text: &str, language: &str, look: Look<'_>) -> Vec<Line<'static>> {
-    let mut painter = Painter::new(language, MOST_LINES);
+    let mut painter = Painter::new(language, usize::MAX);
     let rest = vec![Span::styled(FOLDED, look.theme.dim)];
     let margin = Margin { first: Vec::new(), rest };
     let clean = plain(text);
@@ -80,22 +81,23 @@ pub(crate) fn expand_tabs(line: &str) -> std::borrow::Cow<'_, str> {
 #[derive(Clone)]
 pub(crate) struct Painter {
     grammar: Option<(ParseState, ScopeStack)>,
-    /// How many lines are still painted.
-    left: usize,
+    /// How many lines and bytes are still painted.
+    lines: usize,
+    bytes: usize,
 }
 
 impl Painter {
     /// By the word behind a fence, or by a file's name.
-    pub(crate) fn new(language: &str, most_lines: usize) -> Self {
+    pub(crate) fn new(language: &str, most_bytes: usize) -> Self {
         let state = |syntax| (ParseState::new(syntax), ScopeStack::new());
-        Self { grammar: find(language).map(state), left: most_lines }
+        Self { grammar: find(language).map(state), lines: MOST_LINES, bytes: most_bytes }
     }
 
     /// Clean and without tabs or line breaks in, the same in colours out.
     pub(crate) fn line(&mut self, line: &str, theme: &Theme) -> Vec<Span<'static>> {
-        match self.left.checked_sub(1) {
-            Some(left) => self.left = left,
-            None => self.grammar = None,
+        match (self.lines.checked_sub(1), self.bytes.checked_sub(line.len())) {
+            (Some(lines), Some(bytes)) => (self.lines, self.bytes) = (lines, bytes),
+            (None, _) | (_, None) => self.grammar = None,
         }
         let plain =
             || if line.is_empty() { Vec::new() } else { vec![Span::styled(line.to_owned(), theme.text)] };

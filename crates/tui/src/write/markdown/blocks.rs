@@ -12,6 +12,8 @@ use super::starts::{self, Fence, HtmlEnd, Marker, indent, is_blank};
 const LONGEST: usize = 8 * 1024;
 /// Rows after which a table is given away with the widths it has.
 const MOST_ROWS: usize = 200;
+/// Quotes and items nest no deeper; what looks like more of them is text.
+const DEEPEST: usize = 32;
 
 #[derive(Clone, Debug)]
 struct Container {
@@ -72,12 +74,14 @@ impl Blocks {
                 }
                 return self.indented(at, rest, out);
             }
-            if let Some(inner) = starts::quote(rest) {
+            if self.leaf_starts(at, rest, paragraph, out) {
+                return;
+            } else if at >= DEEPEST {
+                break;
+            } else if let Some(inner) = starts::quote(rest) {
                 self.close(at, out);
                 self.enter(Kind::Quote, None);
                 rest = inner;
-            } else if self.leaf_starts(at, rest, paragraph, out) {
-                return;
             } else if let Some(marker) = starts::marker(rest).filter(|marker| may_start(marker, paragraph)) {
                 rest = self.item(at, marker, rest, out);
             } else if let Some((label, inner)) =

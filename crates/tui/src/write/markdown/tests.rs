@@ -200,6 +200,28 @@ fn what_is_long_is_given_away_in_parts() {
 }
 
 #[test]
+fn nothing_is_made_slow_on_purpose() {
+    let theme = dark();
+    let look = Look { width: 80, theme: &theme };
+    let bits = [
+        "[", "![", "*a ", "**a_ ", "`", "`` ` ", "<", "<a ", "~~a", "|", "\\", "&", "> ", "- ", "1. ", "[](",
+        "(((", "\"\\\\",
+    ];
+    for bit in bits {
+        let line = bit.repeat(8_000 / bit.len());
+        let lines = format!("{bit}\n").repeat(3_000);
+        let code =
+            format!("```js\n{}\n{}\n```", bit.repeat(1_900 / bit.len()), bit.repeat(1_900 / bit.len()));
+        for source in [line.repeat(3), lines, code] {
+            let started = Instant::now();
+            let drawn = render(&source, look);
+            assert!(drawn.iter().all(|line| line.width() <= 80));
+            assert!(started.elapsed() < Duration::from_secs(20), "{bit} {:?}", started.elapsed());
+        }
+    }
+}
+
+#[test]
 fn twenty_thousand_deltas_cost_little() {
     let theme = dark();
     let look = Look { width: 80, theme: &theme };
