@@ -120,13 +120,9 @@ fn read(mut file: &File) -> io::Result<Vec<Entry>> {
     let mut lines = text.lines();
     if text.starts_with(OLD) {
         lines.next();
-        return Ok(lines.filter(|line| !line.starts_with('{')).map(old).chain(json(&text)).collect());
+        return Ok(lines.map(old).collect());
     }
-    Ok(json(&text).collect())
-}
-
-fn json(text: &str) -> impl Iterator<Item = Entry> {
-    text.lines().filter_map(|line| serde_json::from_str(line).ok())
+    Ok(lines.filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
 /// A line as rustyline wrote it.

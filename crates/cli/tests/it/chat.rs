@@ -204,6 +204,44 @@ fn history_outlives_the_conversation_unless_nothing_is_to_be_saved() {
 }
 
 #[test]
+fn what_an_older_zdx_remembered_is_still_there() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().text("ok"));
+    let zdx = with_model(&server);
+    let file = zdx.storage().join("history");
+    std::fs::create_dir_all(zdx.storage()).unwrap();
+    std::fs::write(&file, "#V2\ntwo\\nlines\nlong ago\n").unwrap();
+    let pty = open(&zdx);
+    pty.send("\x1b[A");
+    pty.wait_for_text("> long ago", SOON);
+    pty.send(" and now\r");
+    server.wait_for_call(1, SOON);
+    leave(pty);
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let texts: Vec<String> = kept
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["text"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!(texts, ["two\nlines", "long ago", "long ago and now"]);
+}
+
+#[test]
+fn tab_finds_a_file_by_its_letters_and_none_that_is_ignored() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write(".gitignore", "target\n");
+    zdx.write("target/mainspring.rs", "");
+    zdx.write("src/deep/mainspring.rs", "");
+    let mut pty = open(&zdx);
+    pty.send("see @mspring\t");
+    pty.wait_for_text("see @src/deep/mainspring.rs", SOON);
+    pty.send("\x03\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
+}
+
+#[test]
 fn stdout_carries_the_answers_alone_even_here() {
     let server = ModelServer::start_with([Reply::chat().text("the answer")]);
     let zdx = with_model(&server);

@@ -134,7 +134,8 @@ impl Completer {
         let known = match slash::find(name)?.argument {
             Argument::Agent => names.agents.clone(),
             Argument::Model => names.models.clone(),
-            Argument::Preset => Approval::NAMES.iter().filter_map(preset).collect(),
+            // The boldest last: it is not to be chosen by a hasty key.
+            Argument::Preset => Approval::NAMES.iter().rev().filter_map(preset).collect(),
             Argument::Session => (names.sessions)(),
             Argument::File => return Some(self.files(typed, replace)),
             Argument::None | Argument::Turn | Argument::Text(_) => Vec::new(),

@@ -198,8 +198,10 @@ impl Popup {
     /// A command that needs nothing more is sent; anything else is put in. What is typed out already is only sent.
     fn enter(&mut self) -> Option<Chosen> {
         let chosen = self.found.candidates.get(self.selected)?;
-        let whole = self.typed() == Some(chosen.text.as_str());
-        if whole && chosen.then != Then::Line {
+        let typed = self.typed()?;
+        let whole = typed == chosen.text && chosen.then != Then::Line;
+        // Nothing typed and no row chosen: `/model ` and Enter ask for the list.
+        if whole || typed.is_empty() && !self.moved {
             return None;
         }
         self.take(true)

@@ -115,6 +115,12 @@ fn enter_sends_a_command_that_needs_no_more_and_completes_anything_else() {
     // Typed out already: Enter means the text.
     assert_eq!(send("@main.rs", "@main.rs", Then::Word), None);
     assert_eq!(send("@src/", "@src/", Then::Part), None);
+    // Nothing is chosen that nobody looked for.
+    let mut presets =
+        popup("/approval ", found(10..10, &[("paranoid", Then::Line), ("balanced", Then::Line)]));
+    assert_eq!(presets.key(ENTER), None);
+    presets.key(DOWN);
+    assert_eq!(presets.key(ENTER), Some(Chosen::Send { replace: 10..10, text: "balanced".into() }));
 }
 
 #[test]

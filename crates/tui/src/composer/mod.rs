@@ -209,11 +209,12 @@ impl Composer {
     pub(crate) fn loaded(&mut self, older: Vec<String>) {
         let before = self.history.len();
         self.history.loaded(older);
-        // Who walks already goes on from the same entry.
+        // Who walks already goes on from the same entry; who searches sees what there is now.
         let grown = self.history.len().saturating_sub(before);
         if let Some(walk) = &mut self.walk {
             walk.at += grown;
         }
+        self.search_more("");
     }
 
     /// Keeps a line for Up and Ctrl-R; whoever calls it sees to it that no secret is in it.

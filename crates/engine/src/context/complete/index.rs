@@ -2,7 +2,7 @@
 //! stays out. Answers with what it has: nobody waits for a large tree.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use crate::files::ignores::readable_ignore_files;
 
 /// More entries than this are not kept, and no longer than this is looked.
-pub(super) const MOST_ENTRIES: usize = 200_000;
+const MOST_ENTRIES: usize = 200_000;
 const LONGEST_LOOK: Duration = Duration::from_secs(2);
 /// The first answer comes after this at the latest, once there is anything to answer with.
 const EARLY: Duration = Duration::from_millis(100);
@@ -68,13 +68,11 @@ struct State {
 #[derive(Debug)]
 struct Look {
     chunks: Vec<Arc<Chunk>>,
-    /// The tree was too large or too slow to be seen whole.
-    cut: bool,
     ended: Instant,
     took: Duration,
 }
 
-/// What is known, and whether that is all.
+/// What is known, and whether that is all there will be: of a tree that is too large or too slow, no more is ever looked at.
 pub(super) struct Known {
     pub chunks: Vec<Arc<Chunk>>,
     pub whole: bool,
@@ -100,7 +98,7 @@ impl FileIndex {
         }
         loop {
             if let Some(look) = &state.ready {
-                return Known { chunks: look.chunks.clone(), whole: !look.cut };
+                return Known { chunks: look.chunks.clone(), whole: true };
             }
             let most = if state.growing.is_empty() { patience } else { patience.min(EARLY) };
             let left = most.saturating_sub(began.elapsed());
@@ -122,10 +120,10 @@ impl FileIndex {
         let (root, shared) = (self.root.clone(), Arc::clone(&self.shared));
         let work = move || {
             let began = Instant::now();
-            let cut = walk(&root, &shared);
+            walk(&root, &shared);
             let mut state = shared.state();
             let chunks = std::mem::take(&mut state.growing);
-            state.ready = Some(Look { chunks, cut, ended: Instant::now(), took: began.elapsed() });
+            state.ready = Some(Look { chunks, ended: Instant::now(), took: began.elapsed() });
             state.looking = false;
             drop(state);
             shared.grown.notify_all();
@@ -140,19 +138,17 @@ impl Look {
     }
 }
 
-/// Whether it was broken off.
-fn walk(root: &Path, shared: &Shared) -> bool {
+fn walk(root: &Path, shared: &Shared) {
     if !readable_ignore_files(root) {
-        return true;
+        return;
     }
-    let (until, seen, cut) = (Instant::now() + LONGEST_LOOK, AtomicUsize::new(0), AtomicBool::new(false));
+    let (until, seen) = (Instant::now() + LONGEST_LOOK, AtomicUsize::new(0));
     builder(root).build_parallel().run(|| {
-        let (seen, cut) = (&seen, &cut);
+        let seen = &seen;
         let mut batch = Batch { shared, chunk: Chunk::default() };
         Box::new(move |entry| {
             let Ok(entry) = entry else { return WalkState::Continue };
             if seen.fetch_add(1, Ordering::Relaxed) > MOST_ENTRIES || Instant::now() > until {
-                cut.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
             if entry.depth() > 0 {
@@ -161,7 +157,6 @@ fn walk(root: &Path, shared: &Shared) -> bool {
             WalkState::Continue
         })
     });
-    cut.into_inner()
 }
 
 fn builder(root: &Path) -> WalkBuilder {

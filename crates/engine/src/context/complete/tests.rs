@@ -69,7 +69,7 @@ fn names_are_offered_as_they_begin_or_by_their_letters() {
         ("/x", &[]),
         ("/help x", &[]),
         ("/agent pl", &["plan", "play"]),
-        ("/approval ", &["yolo", "balanced", "paranoid"]),
+        ("/approval ", &["paranoid", "balanced", "yolo"]),
         ("/model lab/b", &["lab/big"]),
         ("/resume 55", &["550e8400-e29b-41d4-a716-446655440000"]),
         ("/resume parser", &["550e8400-e29b-41d4-a716-446655440000"]),

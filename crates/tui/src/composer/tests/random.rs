@@ -148,7 +148,9 @@ proptest! {
         let mut composer = composer();
         for (key, piece) in pieces {
             // Neither search nor undo itself: those are not edits.
-            if !(key.ctrl && matches!(key.code, KeyCode::Char('r' | '_' | 'z'))) && !(key.alt && key.code == KeyCode::Char('_')) {
+            let search_or_undo = key.ctrl && matches!(key.code, KeyCode::Char('r' | '_' | 'z'));
+            let redo = key.alt && key.code == KeyCode::Char('_');
+            if !search_or_undo && !redo {
                 composer.key(key);
             }
             composer.paste(piece);
