@@ -20,6 +20,7 @@ use crate::composer::{Composer, History};
 use crate::history::HistoryFile;
 use crate::term::{Copied, Environment, Input as Keyboard, Report, Screen, TermInput};
 use crate::theme::Theme;
+use crate::write::code;
 
 /// Between two frames.
 const FRAME: Duration = Duration::from_millis(16);
@@ -270,7 +271,13 @@ impl Front {
         let mut effects = VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
             match effect {
-                Effect::Send(purpose, command) => self.unsent.push_back((purpose, command)),
+                Effect::Send(purpose, command) => {
+                    if purpose == Purpose::Turn {
+                        // Code is to be expected: the languages load while the model thinks.
+                        drop(tokio::task::spawn_blocking(code::warm));
+                    }
+                    self.unsent.push_back((purpose, command));
+                }
                 Effect::Remember(line) => self.remember(line),
                 Effect::Copy(text) => {
                     let said = copied(self.screen.copy(&text)?, &text);

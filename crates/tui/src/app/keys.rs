@@ -43,7 +43,11 @@ static BINDINGS: Bindings<Act> = Bindings(&[
     bind(&[Key::ctrl('d')], "leave, when nothing is typed", Act::Leave),
     bind(&[Key::shift(KeyCode::Tab)], "how much may happen without asking: the next preset", Act::Preset),
     bind(&[Key::plain(KeyCode::Tab)], "complete a file, an agent, a command", Act::Compose),
-    bind(&[Key::plain(KeyCode::Up)], "take back what is queued; else earlier prompts", Act::TakeBack),
+    bind(
+        &[Key::plain(KeyCode::Up)],
+        "take back what is queued or was cleared; else earlier prompts",
+        Act::TakeBack,
+    ),
     bind(&[Key::ctrl('r')], "search earlier prompts", Act::Compose),
     bind(&[Key::ctrl('o')], "the whole conversation, all output unfolded", Act::Conversation),
     bind(&[Key::ctrl('g')], "write in your own editor ($VISUAL, $EDITOR)", Act::Editor),
@@ -108,7 +112,9 @@ impl State {
             Act::Compose => false,
             Act::Stop | Act::Interrupt | Act::Editor => !searching,
             Act::Leave => self.composer.is_empty() && !searching,
-            Act::TakeBack => self.composer.is_empty() && !self.queue.is_empty(),
+            Act::TakeBack => {
+                self.composer.is_empty() && (!self.queue.is_empty() || self.composer.has_stash())
+            }
             Act::Preset | Act::Conversation | Act::Suspend | Act::Redraw | Act::Help | Act::Warnings => true,
         }
     }

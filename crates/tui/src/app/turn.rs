@@ -67,10 +67,11 @@ impl State {
         self.composer.set(&text);
     }
 
-    /// Takes back what was sent last and still waits.
+    /// Takes back what was sent last and still waits, else what was cleared.
     pub(super) fn take_back(&mut self) {
-        if let Some(draft) = self.queue.take_back() {
-            self.composer.set_draft(draft);
+        match self.queue.take_back() {
+            Some(draft) => self.composer.set_draft(draft),
+            None => drop(self.composer.unstash()),
         }
         self.status.queued(self.queue.len());
     }

@@ -14,6 +14,9 @@ use crate::term::Frame;
 /// Rows below which nothing can be left out any more.
 const LEAST: usize = 4;
 
+/// From so many rows on there is one to spare.
+const ROOMY: usize = 16;
+
 /// A screen's columns and rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
@@ -57,12 +60,16 @@ impl State {
         let foot = self.foot(look, now);
         let input = self.input(look, most.saturating_sub(1), now);
         let mut room = most.saturating_sub(1 + input.lines.len());
+        // Apart from what was said, where there is room to spare.
+        let apart = usize::from(rows >= ROOMY && room > 0);
+        room -= apart;
         let queued = bounded(self.queue.draw(look), &mut room);
         let todos = bounded(self.conversation.pinned_todos(look), &mut room);
         let mut lines = self.conversation.live(look, now, room);
         lines.truncate(room);
         lines.extend(todos);
         lines.extend(queued);
+        lines.extend(std::iter::repeat_n(Line::default(), apart));
         let above = lines.len();
         let cursor =
             input.cursor.map(|(column, row)| (column, row + u16::try_from(above).unwrap_or(u16::MAX)));

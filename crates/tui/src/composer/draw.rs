@@ -104,7 +104,7 @@ fn scrolled(top: usize, caret: usize, rows: usize, most: usize) -> usize {
 fn sign(row: usize, shell: bool, more: bool, theme: &Theme) -> Span<'static> {
     match (row, shell) {
         (0, true) => Span::styled("! ", theme.warning),
-        (0, false) => Span::styled("> ", theme.accent),
+        (0, false) => Span::styled("› ", theme.accent),
         _ if more => Span::styled("⋮ ", theme.dim),
         _ => Span::raw("  "),
     }

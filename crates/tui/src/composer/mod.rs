@@ -119,10 +119,6 @@ impl Composer {
         self.text.expanded()
     }
 
-    pub(crate) fn shown_text(&self) -> &str {
-        self.text.shown()
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -192,6 +188,11 @@ impl Composer {
         if !self.is_empty() {
             self.stash = Some(self.take_draft());
         }
+    }
+
+    /// Something was put aside that can be had again.
+    pub(crate) fn has_stash(&self) -> bool {
+        self.stash.is_some()
     }
 
     /// Brings back what was put aside, unless something else was typed meanwhile.
