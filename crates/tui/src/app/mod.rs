@@ -248,6 +248,7 @@ impl State {
         }
         self.conversation = Conversation::default();
         self.before.extend(self.status.welcome(look));
+        self.before.push(Line::default());
         self.session =
             Some(Session { id: info.session.clone(), saved: info.saved, used: info.resumed || again });
     }
