@@ -40,7 +40,7 @@ impl Screen {
     }
 
     fn ask_where(&mut self, now: Instant) -> io::Result<()> {
-        self.phase = Phase::asked(now);
+        self.phase = Phase::asked(now, self.sizes.are_told());
         self.asking += 1;
         self.modes.asked();
         self.write(WHERE.as_bytes())

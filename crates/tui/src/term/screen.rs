@@ -146,9 +146,10 @@ impl Screen {
         let columns = self.painter.columns;
         let before =
             (moves && self.sizes.are_told()).then(|| (self.painter.shape(), self.painter.caret_ever()));
-        let mut bytes = self.painter.frame(&history, &self.live, self.cursor);
+        let bytes = self.painter.frame(&history, &self.live, self.cursor);
         if let Some((before, caret_ever)) = before {
-            bytes.extend_from_slice(b"\x1b[18t");
+            // First: a long frame may be read in pieces, and its beginning is what moves.
+            self.first.splice(0..0, *b"\x1b[18t");
             self.modes.asked();
             self.sizes.asked(Instant::now(), Some(Sent { columns, before, caret_ever, history }));
         }

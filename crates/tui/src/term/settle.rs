@@ -1,7 +1,7 @@
 //! What a change of size leads to. Terminals break rows anew before we hear of it, and tmux tells of many changes only once,
 //! up to a quarter of a second late. So nothing is drawn until it has been quiet; then the live region is where its shape says,
 //! checked by asking for the cursor, and is drawn anew below a history that nobody touched.
-//! A frame that was under way at that very moment went to the wrong rows: frames that move history are followed by a question
+//! A frame that was under way at that very moment went to the wrong rows: frames that move history begin with a question
 //! for the size, and the answer tells which of them that happened to.
 
 use std::collections::VecDeque;
@@ -15,10 +15,12 @@ use super::cells::Shape;
 const QUIET: Duration = Duration::from_millis(100);
 /// tmux passes changes on every 250 ms.
 const QUIET_IN_TMUX: Duration = Duration::from_millis(300);
-/// For the answer to where the cursor is.
+/// For the answer to where the cursor is, from a terminal that never answered anything; and from one that does, for it may be
+/// busy with breaking thousands of rows, and its earlier answers count too.
 const ANSWER: Duration = Duration::from_millis(150);
+const SURE_ANSWER: Duration = Duration::from_secs(2);
 /// An answer that did not come until then never will.
-const LOST: Duration = Duration::from_secs(2);
+const LOST: Duration = Duration::from_secs(5);
 const MOST_UNDER_WAY: usize = 3;
 /// Over a slow line nobody shall wait for answers.
 const CATCH_UP: Duration = Duration::from_millis(50);
@@ -38,8 +40,8 @@ impl Phase {
         Self::Unquiet(now + if tmux { QUIET_IN_TMUX } else { QUIET })
     }
 
-    pub(super) fn asked(now: Instant) -> Self {
-        Self::Asked(now + ANSWER)
+    pub(super) fn asked(now: Instant, answers: bool) -> Self {
+        Self::Asked(now + if answers { SURE_ANSWER } else { ANSWER })
     }
 
     pub(super) fn ends(self) -> Option<Instant> {
@@ -185,7 +187,7 @@ mod tests {
         assert!(sizes.told(60, 24, (60, 24)).is_empty() && sizes.told(60, 24, (60, 24)).is_empty());
         assert_eq!(sizes.behind_until(), None);
         // An answer that got lost does not make later ones mean another frame, nor anybody wait.
-        for later in [0, 1, 3] {
+        for later in [0, 1, 6] {
             sizes.asked(now + Duration::from_secs(later), sent(80));
         }
         assert_eq!(sizes.behind_until(), None);

@@ -92,6 +92,7 @@ struct Figures {
     earlier_lost: usize,
     regions: usize,
     rules: usize,
+    more_rows: usize,
 }
 
 fn figures(all: &[String], lines: usize) -> Figures {
@@ -107,10 +108,11 @@ fn figures(all: &[String], lines: usize) -> Figures {
         earlier_lost: (1..=40).filter(|n| times(&format!("earlier {n}")) != 1).count(),
         regions: all.iter().filter(|line| line.contains("live region")).count(),
         rules: all.iter().filter(|line| line.contains("────")).count(),
+        more_rows: all.iter().filter(|line| line.contains("++++")).count(),
     }
 }
 
-const RIGHT: Figures = Figures { lost: 0, doubled: 0, earlier_lost: 0, regions: 1, rules: 1 };
+const RIGHT: Figures = Figures { lost: 0, doubled: 0, earlier_lost: 0, regions: 1, rules: 1, more_rows: 0 };
 
 struct Storm {
     lines: usize,
