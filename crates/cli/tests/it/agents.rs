@@ -116,7 +116,8 @@ fn a_subagents_question_comes_up_in_the_same_chat() {
     pty.wait_for_text("the agent general", SOON);
     pty.wait_for_text("[y]", SOON);
     pty.send("y");
-    pty.wait_for_text("task general reported: written", SOON);
+    pty.wait_for_text("Task general: ", SOON);
+    pty.wait_for_text("    written", SOON);
     pty.wait_for_text("both reported", SOON);
     assert!(!zdx.root().join("old.txt").exists());
     pty.send("\x04");

@@ -73,7 +73,7 @@ fn a_session_is_resumed_with_its_history() {
     wait_for_prompt(&pty);
     // Whoever comes back finds the conversation as it was.
     let shown = pty.contents();
-    assert!(shown.contains("\n> first\nline 1\n") && shown.contains("one  end"), "{shown}");
+    assert!(shown.contains("\n› first\nline 1") && shown.contains("one  end"), "{shown}");
     assert!(!pty.raw().windows(4).any(|bytes| bytes == b"\x1b[2J"), "{shown}");
     ask(&pty, "second", "two");
     pty.send("/exit\r");

@@ -56,7 +56,7 @@ fn a_terminal_is_told_model_folder_and_session_and_sees_no_raw_escapes() {
     for part in ["test/scripted", "root", &id] {
         assert!(first.contains(part), "{part} is missing in {screen}");
     }
-    assert!(screen.contains("\nTool requested: bash"), "{screen}");
+    assert!(screen.contains("\n• Ran true · exit 0\n"), "{screen}");
     assert!(screen.contains("\nend\n"), "{screen}");
     assert!(!String::from_utf8_lossy(&pty.raw()).contains("\u{1b}[2J"));
 }

@@ -99,6 +99,16 @@ fn a_session_is_shown_with_what_commands_printed_and_edits_changed() {
     assert!(!shown.contains("line 22\n"), "{shown}");
 }
 
+/// The same for a person.
+const IN_A_CHAT: [&str; 6] = [
+    "• Ran seq -f 'line %g' 1 30; echo oh no >&2 · exit 0",
+    "    +26 lines",
+    "    line 27",
+    "    oh no",
+    "• Edited a.txt · +1 −1",
+    "      1 + new",
+];
+
 #[test]
 fn a_chat_shows_them_as_they_happen_and_again_when_it_is_resumed() {
     let server = ModelServer::start();
@@ -113,7 +123,7 @@ fn a_chat_shows_them_as_they_happen_and_again_when_it_is_resumed() {
             wait_for_prompt(&pty);
         }
         let screen = pty.contents();
-        for line in TOLD {
+        for line in IN_A_CHAT {
             assert!(screen.lines().any(|shown| shown.trim_end() == line), "{line:?} in {screen}");
         }
         leave(pty);

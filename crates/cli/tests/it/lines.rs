@@ -65,9 +65,9 @@ fn a_denial_is_whole_and_broken_between_words_on_a_terminal() {
         assert_fits(&rows, columns);
         let message = finished(&server);
         assert!(message.len() > 200 && message.ends_with("or pass --allow-dangerous"), "{message}");
-        for line in [message, format!("Tool requested: bash command=\"{DANGEROUS}\"")] {
-            assert!(joined(&rows).contains(&line), "{line} in\n{}", rows.join("\n"));
-        }
+        let why = message.split_once("approval_required ").expect("a code").1;
+        let line = format!("✗ Run {DANGEROUS} · not allowed unasked {why}");
+        assert!(joined(&rows).contains(&line), "{line} in\n{}", rows.join("\n"));
     }
 }
 
@@ -82,16 +82,10 @@ fn what_a_text_was_is_said_where_it_ends() {
     let mut pty = zdx.command().args(["exec", "-p", "first this, then that"]).line_mode(40, 200);
     assert_eq!(pty.wait_exit(SOON), 0);
     let rows = rows(&pty);
-    let begins = [
-        "I look.",
-        "— PLAN",
-        "TOOL",
-        "Tool requested: read",
-        "Tool finished: read error=ENOENT",
-        "Failed. (0.0",
-    ];
+    let begins = ["I look.", "— PLAN", "✗ Read gone · failed"];
+    let why = ["  "];
     let ends = ["Nothing is there.", "— ANSWER"];
-    let expected: Vec<&str> = begins.into_iter().chain(ends).collect();
+    let expected: Vec<&str> = begins.into_iter().chain(why).chain(ends).collect();
     let from = rows.iter().position(|row| row.starts_with(expected[0])).unwrap();
     for (row, start) in rows[from..].iter().zip(&expected) {
         assert!(row.starts_with(start), "{start} in\n{}", rows.join("\n"));
@@ -160,6 +154,7 @@ fn a_notice_is_broken_between_words_and_whole_in_a_pipe() {
         assert_eq!(pty.wait_exit(SOON), 0);
         let rows = rows(&pty);
         assert_fits(&rows, columns);
+        let notice = notice.replacen("warning:", "⚠", 1);
         assert!(joined(&rows).contains(&notice), "{notice} in\n{}", rows.join("\n"));
     }
 }
@@ -189,18 +184,42 @@ fn a_terminal_that_became_narrower_gets_narrower_lines() {
 }
 
 #[test]
-fn what_the_model_says_and_json_are_never_broken() {
+fn json_is_never_broken_nor_is_text_in_a_pipe() {
     let said = "nine words that are wider than forty columns together ".repeat(3);
-    for format in ["text", "json"] {
-        let server = ModelServer::start_with([Reply::chat().text(&said).done()]);
-        let zdx = with_model(&server);
-        let mut pty = zdx.command().args(["exec", "--format", format, "-p", "x"]).line_mode(40, 40);
-        assert_eq!(pty.wait_exit(SOON), 0);
-        let raw = String::from_utf8(pty.raw()).expect("text");
-        assert!(raw.contains(said.trim_end()), "{raw}");
-        if format == "json" {
-            let lines = raw.lines().filter(|line| line.starts_with('{'));
-            assert!(lines.map(serde_json::from_str::<Value>).all(|line| line.is_ok()), "{raw}");
+    let server = ModelServer::start();
+    server.always(move |_| {
+        Reply::chat().text(&"nine words that are wider than forty columns together ".repeat(3))
+    });
+    let zdx = with_model(&server);
+    let mut pty = zdx.command().args(["exec", "--format", "json", "-p", "x"]).line_mode(40, 40);
+    assert_eq!(pty.wait_exit(SOON), 0);
+    let raw = String::from_utf8(pty.raw()).expect("text");
+    assert!(raw.contains(said.trim_end()), "{raw}");
+    let lines = raw.lines().filter(|line| line.starts_with('{'));
+    assert!(lines.map(serde_json::from_str::<Value>).all(|line| line.is_ok()), "{raw}");
+    assert_eq!(zdx.run(["exec", "-p", "x"]).success().stdout, format!("{said}\n"));
+}
+
+/// Word for word as they come, and still none of them in two.
+#[test]
+fn what_the_model_says_is_broken_between_words_on_a_terminal() {
+    let said = "nine words that are wider than forty columns together ".repeat(3);
+    for pieces in [1, 7] {
+        let chars: Vec<char> = said.chars().collect();
+        let mut reply = Reply::chat();
+        for piece in chars.chunks(chars.len().div_ceil(pieces)) {
+            reply = reply.text(&piece.iter().collect::<String>());
         }
+        let server = ModelServer::start_with([reply.done()]);
+        let zdx = with_model(&server);
+        let mut pty = zdx.command().args(["exec", "-p", "x"]).line_mode(40, 40);
+        assert_eq!(pty.wait_exit(SOON), 0);
+        let rows = rows(&pty);
+        let from = rows.iter().position(|row| row.starts_with("nine")).expect("the answer");
+        let to = rows.iter().position(|row| row.starts_with("— ANSWER")).expect("its end");
+        assert_fits(&rows[from..to], 40);
+        let shown: Vec<&str> = rows[from..to].iter().flat_map(|row| row.split_whitespace()).collect();
+        assert_eq!(shown, said.split_whitespace().collect::<Vec<_>>(), "{rows:#?}");
+        assert_eq!(to - from, 5, "{rows:#?}");
     }
 }

@@ -14,6 +14,8 @@ pub struct Words {
     /// Since the last blank, as it was printed, and the columns that it takes.
     word: String,
     width: usize,
+    /// The last character was a blank.
+    blank: bool,
     /// Inside a colour code, which takes no room.
     in_code: bool,
 }
@@ -59,6 +61,7 @@ impl Words {
             ' ' => {
                 self.column += 1;
                 self.begin();
+                self.blank = true;
                 out.push(c);
             }
             c => self.letter(c, columns, out),
@@ -74,13 +77,17 @@ impl Words {
                 let _ = write!(out, "\x1b[{}G\x1b[K\n{}", start + 1, self.word);
                 self.column = self.width;
             } else {
-                // The terminal breaks it by itself.
+                // Inside a word the terminal breaks it by itself.
+                if self.blank {
+                    out.push('\n');
+                }
                 self.column = 0;
                 self.begin();
             }
         }
         out.push(c);
         self.column += width;
+        self.blank = false;
         match width {
             // Between such characters a line may be broken anywhere.
             2.. => self.begin(),
