@@ -151,7 +151,7 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
         page.labelled(Part::Grant, label(wider), &format!("allows {}", granted::covered(wider)));
         // Where nothing more is asked, the small print has no other place.
         if let Some(limits) = granted::limits(wider).filter(|_| wider.longest() == GrantScope::Session) {
-            page.labelled(Part::Note, "", limits);
+            page.labelled(Part::Grant, "", limits);
         }
         keys.push(key(wider));
     }
