@@ -127,8 +127,8 @@ impl Stage {
         self.output.failures.take()
     }
 
-    /// Shows what happens until this command is over. Comes back with the event that ends it, which is not shown; with
-    /// nothing when the engine is gone.
+    /// Shows what happens until this command is over. Comes back with the event that ends it, which says nothing on the
+    /// screen; with nothing when the engine is gone.
     pub async fn until_over(
         &mut self,
         command: CommandId,
@@ -137,7 +137,13 @@ impl Stage {
     ) -> Result<Option<Event>, Caught> {
         loop {
             match unless_signalled(signals, engine.events.recv()).await? {
-                Some(event) if event.ends() == Some(command) => return Ok(Some(event)),
+                Some(event) if event.ends() == Some(command) => {
+                    // With it, what was told again of an earlier session is complete.
+                    if matches!(event, Event::Done { .. } | Event::Reply { .. }) {
+                        self.show(&event);
+                    }
+                    return Ok(Some(event));
+                }
                 // How something else ended that nobody waits for any more is no news.
                 Some(event) if event.ends().is_some() => {}
                 Some(event) => self.show(&event),

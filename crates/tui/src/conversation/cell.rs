@@ -41,7 +41,7 @@ pub(crate) enum NoteKind {
 pub(super) struct Text {
     pub(super) source: String,
     /// Until all of it was given.
-    pub(super) stream: Option<Stream>,
+    pub(super) stream: Option<Box<Stream>>,
     /// No more of it will come.
     pub(super) over: bool,
     /// What it was; known when something follows.

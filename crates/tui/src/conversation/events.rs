@@ -15,7 +15,6 @@ use zdx_protocol::{
 use super::Conversation;
 use super::call::{Call, Stage};
 use super::cell::{Cell, Item, Known, NoteKind, Text, Thought};
-use crate::write::markdown::Stream;
 
 /// Names of calls that are announced, and of tools in general.
 const NAME_COLUMNS: usize = 40;
@@ -238,7 +237,7 @@ impl Conversation {
         if self.open_text().is_none_or(|text| text.over) {
             self.known(Known::Neither);
             self.text = Some(self.cells.len());
-            self.push(Cell::Text(Text { stream: Some(Stream::default()), ..Text::default() }));
+            self.push(Cell::Text(Text { stream: Some(Box::default()), ..Text::default() }));
         }
         let elsewhere = self.place.in_lines && !self.past;
         if let Some(text) = self.open_text() {

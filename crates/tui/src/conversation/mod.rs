@@ -108,7 +108,7 @@ impl Conversation {
     }
 
     /// The answer to a command, or a word of the front end itself.
-    pub(crate) fn note(&mut self, lines: &[String], kind: NoteKind) {
+    pub(crate) fn note(&mut self, lines: Vec<String>, kind: NoteKind) {
         self.push(Cell::Note(kind, lines.join("\n")));
     }
 

@@ -368,3 +368,23 @@ proptest! {
         prop_assert_eq!(drawn, letters);
     }
 }
+
+/// `cargo test --release -p zdx-tui figures -- --ignored --nocapture`
+#[test]
+#[ignore = "prints how long things take"]
+fn figures() {
+    let mut shown = Shown::new(100);
+    shown.tell([prompt("go")]);
+    let begun = Instant::now();
+    for n in 0..20_000 {
+        let end = if n % 12 == 11 { "\n\n" } else { " " };
+        shown.tell([delta(&format!("word{n}{end}"))]);
+        if n % 80 == 0 {
+            let _ = shown.live();
+        }
+    }
+    eprintln!("20,000 deltas: {:?}", begun.elapsed());
+    let begun = Instant::now();
+    let rows = shown.whole().len();
+    eprintln!("{rows} rows for the pager: {:?}", begun.elapsed());
+}
