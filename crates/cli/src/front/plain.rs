@@ -64,13 +64,13 @@ impl Plain {
 
     pub fn show(&mut self, event: &Event, page: &mut Page) {
         match self.lines.is_some() {
-            true => self.to_person(event, page),
-            false => self.to_program(event, page),
+            true => self.tell_person(event, page),
+            false => self.tell_program(event, page),
         }
     }
 
     /// Lines that scripts read: a contract.
-    fn to_program(&mut self, event: &Event, page: &mut Page) {
+    fn tell_program(&mut self, event: &Event, page: &mut Page) {
         match event {
             Event::TurnStarted { .. } => self.told = false,
             Event::AssistantDelta { text } => self.text(text, page),

@@ -12,7 +12,7 @@ use crate::terminal;
 use crate::words;
 
 impl Plain {
-    pub(super) fn to_person(&mut self, event: &Event, page: &mut Page) {
+    pub(super) fn tell_person(&mut self, event: &Event, page: &mut Page) {
         match event {
             Event::SessionStarted(info) => self.greet(info, page),
             // What broke off and does not go on ends here.

@@ -98,7 +98,8 @@ fn a_message_that_did_not_stream_is_shown_whole_and_once() {
 fn a_status_line_does_not_stick_to_unfinished_text_on_a_shared_screen() {
     let notice = Event::Notice { level: NoticeLevel::Warning, message: "careful".into() };
     let events = [delta("half"), notice, delta(" whole"), message("half whole")];
-    assert_eq!(show(DUMB, &events).screen(), "half whole\n");
+    let over = [&events[..], &[finished(Outcome::Completed, 0)]].concat();
+    assert_eq!(show(DUMB, &over).screen(), "half whole\n— ANSWER\n⚠ careful\n");
     let page = show(PIPE, &events);
     assert_eq!(page.text(Channel::Out), "half whole\n");
     assert_eq!(page.text(Channel::Err), "warning: careful\n");
