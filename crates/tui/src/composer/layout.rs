@@ -225,5 +225,7 @@ mod tests {
         assert_eq!(rows("\u{200b}", 40), ["\\u{200b}"]);
         assert_eq!(rows("👩‍👩‍👧e\u{301}🇩🇪", 40), ["👩‍👩‍👧e\u{301}🇩🇪"]);
         assert_eq!(rows("你", 1), ["·"]);
+        // What goes along to the next row may fill it again.
+        assert_eq!(rows("x abcdefgh\u{202e}", 10), ["x ", "abcdefgh", "\\u{202e}"]);
     }
 }

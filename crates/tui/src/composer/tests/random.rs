@@ -120,6 +120,8 @@ fn check(composer: &Composer, width: u16) {
         }
         let cells: String = row.cells.iter().map(|cell| &text.shown()[cell.place.clone()]).collect();
         assert_eq!(cells, text.shown()[row.place.clone()]);
+        // A blank may stand in the caret's column.
+        assert!(row.width() <= usize::from(width) + 1, "{row:?}");
         at = row.place.end;
     }
     assert_eq!(at, text.len());
