@@ -1,6 +1,6 @@
 //! Single frames: what they show, and what they cost.
 
-use ratatui_core::style::{Color, Style, Stylize};
+use ratatui_core::style::{Color, Style};
 use ratatui_core::text::{Line, Span};
 use vt100::Parser;
 
