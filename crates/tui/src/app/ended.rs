@@ -87,7 +87,7 @@ impl State {
     fn tell(&mut self, reply: &Reply) {
         let place =
             Place { columns: usize::from(self.width), home: self.home.as_deref(), now: Timestamp::now() };
-        self.conversation.note(&listing::lines(reply, place), NoteKind::Said);
+        self.conversation.note(listing::lines(reply, place), NoteKind::Said);
     }
 
     /// One of the user's own or of this project, if there is one of that name.

@@ -254,12 +254,12 @@ impl State {
     }
 
     fn say(&mut self, text: &str) {
-        self.conversation.note(&[text.to_owned()], NoteKind::Quiet);
+        self.conversation.note(vec![text.to_owned()], NoteKind::Quiet);
     }
 
     /// Something that the user should know before going on.
     fn complain(&mut self, why: &str) {
-        self.conversation.note(&[why.to_owned()], NoteKind::Failed);
+        self.conversation.note(vec![why.to_owned()], NoteKind::Failed);
     }
 }
 
