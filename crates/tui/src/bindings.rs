@@ -24,11 +24,6 @@ impl<A: Copy> Bindings<A> {
         self.0.iter().find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
     }
 
-    /// The first key for it, as a hint names it.
-    pub(crate) fn key_for(&self, wanted: impl Fn(A) -> bool) -> Option<String> {
-        self.0.iter().find(|binding| wanted(binding.action)).and_then(|b| b.keys.first().copied()).map(name)
-    }
-
     /// Keys, then what can be typed: a mark such as `@file`, and every command.
     pub(crate) fn help(&self, marks: &[(&str, &str)], look: Look<'_>) -> Vec<Line<'static>> {
         let keys = self.0.iter().map(|binding| {
@@ -125,7 +120,6 @@ mod tests {
     fn help_is_the_table_that_keys_are_looked_up_in() {
         assert_eq!(TABLE.find(Key::ctrl('o')), Some('o'));
         assert_eq!(TABLE.find(Key::char('o')), None);
-        assert_eq!(TABLE.key_for(|action| action == 'p').as_deref(), Some("Shift-Tab"));
         let theme = Theme::new(Depth::None, false);
         for columns in [20, 40, 80, 120] {
             let lines = TABLE

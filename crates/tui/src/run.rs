@@ -94,7 +94,7 @@ struct Front {
 /// What ended a wait.
 enum Woken<S> {
     Typed(Option<TermInput>),
-    Told(Option<Event>),
+    Told(Option<Box<Event>>),
     Stopped(S),
     Remembered(Vec<String>),
     Settle,
@@ -138,7 +138,7 @@ impl Front {
                 // The terminal is gone, and so is the person.
                 Woken::Typed(None | Some(TermInput::Gone)) => return Ok(Ended::Left(Left::Meant)),
                 Woken::Typed(Some(input)) => self.take_key(input)?,
-                Woken::Told(Some(event)) => self.told(event),
+                Woken::Told(Some(event)) => self.told(*event),
                 Woken::Told(None) => self.update(Input::EngineGone),
                 Woken::Stopped(stop) => return Ok(Ended::Stopped(stop)),
                 Woken::Remembered(lines) => {
@@ -180,7 +180,7 @@ impl Front {
             input = self.typed.recv() => Woken::Typed(input),
             () = until(settles) => Woken::Settle,
             () = sleep_until(self.next_frame), if self.stale => Woken::Frame,
-            event = self.engine.events.recv() => Woken::Told(event),
+            event = self.engine.events.recv() => Woken::Told(event.map(Box::new)),
             lines = loading => Woken::Remembered(lines),
             () = sleep_until(self.tick), if self.state.needs_tick() => Woken::Tick,
         }

@@ -11,7 +11,7 @@ use zdx_protocol::display::text::truncate_width;
 use super::layout::{CellLook, Layout, Row};
 use super::search::Search;
 use super::text::Text;
-use super::{Composer, Seen};
+use super::{Composer, PLACEHOLDER, Seen};
 use crate::look::{Drawn, Look};
 use crate::theme::Theme;
 
@@ -90,7 +90,7 @@ impl Composer {
         if gutter > 0 {
             line.push_span(sign(0, false, false, theme));
         }
-        line.push_span(Span::styled(truncate_width(&self.placeholder, width - gutter), theme.dim));
+        line.push_span(Span::styled(truncate_width(PLACEHOLDER, width - gutter), theme.dim));
         Drawn { lines: vec![line], cursor: Some((column(gutter), 0)) }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) enum Typed {
     /// Ours, but the text is the same: the caret may have moved.
     Nothing,
     Edited,
-    /// The text is to be sent: `take` it.
+    /// The text is to be sent: take the draft.
     Submit,
     /// Means nothing here.
     Unused,
@@ -75,7 +75,6 @@ pub(crate) struct Composer {
     search: Option<Search>,
     stash: Option<Draft>,
     pastes: usize,
-    placeholder: String,
     /// How it was drawn last: rows depend on it.
     seen: Cell<Seen>,
 }
@@ -109,7 +108,6 @@ impl Composer {
             search: None,
             stash: None,
             pastes: 0,
-            placeholder: PLACEHOLDER.to_owned(),
             seen: Cell::new(Seen { width: 77, top: 0 }),
         }
     }
@@ -132,10 +130,6 @@ impl Composer {
         self.search.is_some()
     }
 
-    pub(crate) fn set_placeholder(&mut self, text: &str) {
-        text.clone_into(&mut self.placeholder);
-    }
-
     /// The shown text, and the caret as a byte of it: what completions are asked for.
     pub(crate) fn line_and_cursor(&self) -> (String, usize) {
         (self.text.shown().to_owned(), self.caret)
@@ -146,12 +140,7 @@ impl Composer {
         self.edit(range, Text::from(new), Kind::Alone);
     }
 
-    /// The whole text, to be sent: what is left is an empty composer that remembers only what was killed.
-    pub(crate) fn take(&mut self) -> String {
-        self.take_draft().text()
-    }
-
-    /// Like `take`, with its chips: a queued message can be edited again as it was.
+    /// The whole text with its chips, to be sent or queued; what is left is an empty composer that remembers only what was killed.
     pub(crate) fn take_draft(&mut self) -> Draft {
         let draft = Draft { text: std::mem::take(&mut self.text), caret: self.caret };
         (self.caret, self.undo, self.walk, self.search) = (0, Undo::default(), None, None);

@@ -55,7 +55,7 @@ fn enter_sends_and_other_ways_make_a_newline() {
     assert_eq!(composer.key(ENTER), Typed::Edited);
     assert_eq!(composer.text(), "one\n\n\n\n");
     assert_eq!(composer.key(ENTER), Typed::Submit);
-    assert_eq!(composer.take(), "one\n\n\n\n");
+    assert_eq!(composer.take_draft().text(), "one\n\n\n\n");
     assert!(composer.is_empty());
     assert_eq!(typed(" \n").key(ENTER), Typed::Nothing);
 }
@@ -172,7 +172,7 @@ fn drafts_are_kept() {
     assert!(composer.is_empty());
     press(&mut composer, &[Key::char('x')]);
     assert!(!composer.unstash());
-    composer.take();
+    composer.take_draft();
     assert!(composer.unstash());
     assert_eq!((composer.text(), composer.text.shown()), (text, "a draft[pasted 20 lines #1]"));
     let draft = composer.take_draft();

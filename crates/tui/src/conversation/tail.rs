@@ -66,10 +66,6 @@ impl Tail {
     pub(super) fn last(&self, most: usize) -> impl Iterator<Item = &str> {
         self.lines.iter().skip(self.lines.len().saturating_sub(most)).map(String::as_str)
     }
-
-    pub(super) fn count(&self) -> usize {
-        self.begun
-    }
 }
 
 #[cfg(test)]
@@ -97,7 +93,7 @@ mod tests {
             tail.push(&format!("line {n}\n"));
         }
         (0..100_000).for_each(|_| tail.push("x"));
-        assert_eq!(tail.count(), 100_001);
+        assert_eq!(tail.begun, 100_001);
         assert!(tail.lines.iter().map(String::len).sum::<usize>() < LINES * BYTES);
     }
 }

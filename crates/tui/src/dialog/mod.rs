@@ -167,11 +167,6 @@ impl Dialogs {
         !self.waiting.is_empty()
     }
 
-    /// A message is being typed, so the caret is here.
-    pub(crate) fn is_typing(&self) -> bool {
-        self.front.as_ref().is_some_and(|front| front.page == Page::Word)
-    }
-
     /// Something else was drawn in its place: it has to be read anew.
     pub(crate) fn covered(&mut self) {
         if let Some(front) = &mut self.front {

@@ -252,7 +252,6 @@ fn a_preset_leaves_the_question_until_the_engine_takes_it_back() {
 fn a_no_can_carry_a_message() {
     let (mut dialogs, armed) = shown(vec![command(1, "make")]);
     assert_eq!(press(&mut dialogs, "muse ", armed), None);
-    assert!(dialogs.is_typing());
     dialogs.paste("ninja\ny");
     let drawn = show(&mut dialogs, armed);
     let row = drawn.lines.iter().position(|line| line.to_string() == "> use ninja y");

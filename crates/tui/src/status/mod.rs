@@ -88,10 +88,6 @@ impl Status {
         self.queued = count;
     }
 
-    pub(crate) fn is_busy(&self) -> bool {
-        self.doing.is_some()
-    }
-
     pub(crate) fn approval(&self) -> Option<Approval> {
         self.session.as_ref().map(|info| info.approval)
     }
@@ -103,10 +99,6 @@ impl Status {
     /// A second that passes changes the row. Nothing ticks while it is the person who is waited for.
     pub(crate) fn needs_tick(&self) -> bool {
         self.doing.is_some() && self.open.is_empty()
-    }
-
-    pub(crate) fn has_warnings(&self) -> bool {
-        !self.warnings.is_empty()
     }
 
     /// The warnings of this run, the last one first.

@@ -123,7 +123,7 @@ fn states_are_told_in_words() {
 fn what_was_told_again_is_not_going_on() {
     let start = Instant::now();
     let status = after(&[Event::Replayed { event: Box::new(begun()) }], start);
-    assert!(!status.is_busy());
+    assert!(!status.needs_tick());
 }
 
 #[test]

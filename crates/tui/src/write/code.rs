@@ -7,12 +7,10 @@ mod tests;
 
 use std::sync::OnceLock;
 
-use ratatui_core::text::{Line, Span};
+use ratatui_core::text::Span;
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
-use zdx_protocol::display::plain;
 
-use super::wrap::{Margin, fold_in};
-use crate::{Depth, Look, Theme};
+use crate::{Depth, Theme};
 
 /// Before code that was only folded.
 pub(crate) const FOLDED: &str = "↪ ";
@@ -26,7 +24,7 @@ const TAB_STOP: usize = 4;
 
 static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
 
-/// Loads what [`highlight`] needs; for a thread that has nothing else to do.
+/// Loads what a [`Painter`] needs; for a thread that has nothing else to do.
 pub(crate) fn warm() {
     let _ = syntaxes();
     scopes::warm();
@@ -34,24 +32,6 @@ pub(crate) fn warm() {
 
 fn syntaxes() -> &'static SyntaxSet {
     SYNTAXES.get_or_init(two_face::syntax::extra_newlines)
-}
-
-/// Code as rows; what is wider than the look is folded, and nothing of it is lost.
-pub(crate) fn highlight(text: &str, language: &str, look: Look<'_>) -> Vec<Line<'static>> {
-    let mut painter = Painter::new(language, usize::MAX);
-    let rest = vec![Span::styled(FOLDED, look.theme.dim)];
-    let margin = Margin { first: Vec::new(), rest };
-    let clean = plain(text);
-    let rows = clean.lines().flat_map(|line| {
-        let spans = painter.line(&expand_tabs(line), look.theme);
-        fold_in(Line::from(spans), look.width, &margin)
-    });
-    rows.collect()
-}
-
-/// What to ask [`highlight`] for, given a file's path.
-pub(crate) fn language_of(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Whether code is shown as this, plain text included.

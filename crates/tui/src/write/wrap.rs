@@ -31,12 +31,7 @@ impl Margin {
     }
 }
 
-/// Rows of at most `width` columns: the first is indented by `first` blanks, all others by `hang`.
-pub(crate) fn wrap(line: Line<'static>, width: u16, first: usize, hang: usize) -> Vec<Line<'static>> {
-    wrap_in(line, width, &Margin::blank(first, hang))
-}
-
-/// The same with margins that show something. The blanks at a break are gone.
+/// Rows of at most `width` columns behind their margins. The blanks at a break are gone.
 pub(crate) fn wrap_in(line: Line<'static>, width: u16, margin: &Margin) -> Vec<Line<'static>> {
     set(line, width, margin, words)
 }

@@ -4,7 +4,10 @@ use ratatui_core::style::{Color, Style};
 use super::*;
 
 fn rows(text: &str, width: u16, first: usize, hang: usize) -> Vec<String> {
-    wrap(Line::raw(text.to_owned()), width, first, hang).iter().map(Line::to_string).collect()
+    wrap_in(Line::raw(text.to_owned()), width, &Margin::blank(first, hang))
+        .iter()
+        .map(Line::to_string)
+        .collect()
 }
 
 fn folded(text: &str, width: u16) -> Vec<String> {
@@ -88,7 +91,7 @@ fn nothing_that_a_terminal_obeys_gets_past() {
 proptest! {
     #[test]
     fn nothing_is_too_wide_and_nothing_is_lost(text in "[a-z (){}/.\\-漢字，。（）「」ー👩é한]{0,90}", width in 2u16..40, first in 0usize..9, hang in 0usize..9) {
-        let all = wrap(Line::raw(text.clone()), width, first, hang);
+        let all = wrap_in(Line::raw(text.clone()), width, &Margin::blank(first, hang));
         for row in &all {
             prop_assert!(row.width() <= usize::from(width), "{row:?}");
             prop_assert_eq!(row.to_string().trim_end_matches(' ').len(), row.to_string().len());
