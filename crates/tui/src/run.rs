@@ -356,6 +356,8 @@ impl Front {
         let session = self.state.session().filter(|open| open.saved && open.used).map(|open| open.id.clone());
         // A terminal that is gone cannot be drawn on, and need not be.
         let _ = self.last_frame();
+        // Two that read the last answers of a terminal would take them from each other, and wait for ever.
+        self.keyboard.pause();
         self.screen.close();
         Ok(Closed { why: why?, session })
     }

@@ -90,6 +90,14 @@ struct Reader {
 /// Somebody told us to stop, or nobody listens.
 struct Stopped;
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Come {
+    Nothing,
+    Bytes,
+    /// And perhaps bytes before it.
+    End,
+}
+
 impl Reader {
     fn run(self) {
         let mut decoder = Decoder::default();
@@ -97,11 +105,12 @@ impl Reader {
         let mut bytes = vec![0; PIECE];
         loop {
             match self.wait(decoder.patience()) {
-                Err(Stopped) => decoder.flush(&mut events),
-                Ok(false) => decoder.flush(&mut events),
-                Ok(true) => match rustix::io::read(&self.tty, &mut bytes) {
+                Err(Stopped) | Ok(Come::Nothing) => decoder.flush(&mut events),
+                Ok(come @ (Come::Bytes | Come::End)) => match rustix::io::read(&self.tty, &mut bytes) {
                     Ok(count @ 1..) => decoder.feed(&bytes[..count], &mut events),
                     Err(Errno::INTR | Errno::AGAIN) => {}
+                    // Somebody else took them.
+                    Ok(0) if come == Come::Bytes => {}
                     Ok(0) | Err(_) => {
                         decoder.flush(&mut events);
                         events.push(TermInput::Gone);
@@ -120,16 +129,17 @@ impl Reader {
         }
     }
 
-    /// Whether there is something to read before the time is over.
-    fn wait(&self, time: Option<Duration>) -> Result<bool, Stopped> {
+    /// What there is to read before the time is over.
+    fn wait(&self, time: Option<Duration>) -> Result<Come, Stopped> {
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         loop {
             let mut wanted =
                 [PollFd::new(&self.tty, PollFlags::IN), PollFd::new(&self.stopped, PollFlags::IN)];
             match poll(&mut wanted, time.as_ref()) {
-                Ok(0) => return Ok(false),
+                Ok(0) => return Ok(Come::Nothing),
                 Ok(_) if !wanted[1].revents().is_empty() => return Err(Stopped),
-                Ok(_) => return Ok(true),
+                Ok(_) if wanted[0].revents() == PollFlags::IN => return Ok(Come::Bytes),
+                Ok(_) => return Ok(Come::End),
                 Err(Errno::INTR) => {}
                 Err(_) => return Err(Stopped),
             }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
 /// Pastes are marked, and so is the focus.
 const ON: &str = "\x1b[?2004h\x1b[?1004h";
@@ -77,6 +77,8 @@ impl Modes {
     pub(super) fn take(self: &Arc<Self>) -> io::Result<String> {
         let mut raw = self.before.clone();
         raw.make_raw();
+        // Nobody waits in a read: in a panic two may have seen the same byte come.
+        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
         tcsetattr(&self.tty, OptionalActions::Now, &raw)?;
         self.taken.store(true, SeqCst);
         self.asked.store(0, SeqCst);
@@ -84,7 +86,8 @@ impl Modes {
         HOOK.call_once(hook);
         let kitty = if self.kitty.load(SeqCst) { KITTY_KEYS_ON } else { "" };
         let tmux = if self.tmux { TMUX_KEYS_ON } else { "" };
-        Ok(format!("{ON}{tmux}{kitty}"))
+        // What was typed before we took it was echoed, and stands where the first row goes.
+        Ok(format!("\r{ON}{tmux}{kitty}"))
     }
 
     pub(super) fn is_taken(&self) -> bool {
