@@ -17,7 +17,15 @@ impl State {
             (Purpose::Begin, Event::Error { kind, message, .. }) => {
                 vec![Effect::Leave(Left::Refused(kind, message))]
             }
-            (Purpose::Begin, _) => self.begun(),
+            (Purpose::Begin, event) => {
+                self.conversation.apply(&event, now);
+                self.begun()
+            }
+            // Its end is also the end of what is told again of a session.
+            (Purpose::Open, event) => {
+                self.conversation.apply(&event, now);
+                Vec::new()
+            }
             (Purpose::Turn, event) => {
                 self.shown_if_failed(&event, now);
                 self.turn_over()
@@ -54,10 +62,7 @@ impl State {
             }
             // What cannot be completed, kept or named is no news.
             (Purpose::Complete(_) | Purpose::Remember | Purpose::Shutdown, _) => Vec::new(),
-            (
-                Purpose::Open | Purpose::Do | Purpose::Tell | Purpose::Choose(_) | Purpose::Custom { .. },
-                event,
-            ) => {
+            (Purpose::Do | Purpose::Tell | Purpose::Choose(_) | Purpose::Custom { .. }, event) => {
                 self.shown_if_failed(&event, now);
                 Vec::new()
             }
