@@ -17,19 +17,32 @@ const SCROLLBACK: usize = 2_000;
 
 type Keyboard = Arc<Mutex<Box<dyn Write + Send>>>;
 
-/// Answers what programs ask a terminal: where the cursor is, and what kind of terminal it is.
+/// Answers what programs ask a terminal: where the cursor is, how large and what kind of terminal it is, what it can do.
 struct Answers(Keyboard);
+
+impl Answers {
+    fn say(&self, answer: &str) {
+        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(answer.as_bytes());
+    }
+}
 
 impl vt100::Callbacks for Answers {
     fn unhandled_csi(
         &mut self,
         screen: &mut Screen,
         i1: Option<u8>,
-        _: Option<u8>,
+        i2: Option<u8>,
         params: &[&[u16]],
         c: char,
     ) {
         let answer = match (i1, c, params.first().and_then(|param| param.first())) {
+            // Synchronised output is known, and off.
+            (Some(b'?'), 'p', Some(2026)) if i2 == Some(b'$') => "\x1b[?2026;2$y".to_owned(),
+            (Some(b'?'), 'u', _) => "\x1b[?0u".to_owned(),
+            (None, 't', Some(18)) => {
+                let (rows, cols) = screen.size();
+                format!("\x1b[8;{rows};{cols}t")
+            }
             (None, 'n', Some(6)) => {
                 let (row, col) = screen.cursor_position();
                 format!("\x1b[{};{}R", row + 1, col + 1)
@@ -38,7 +51,14 @@ impl vt100::Callbacks for Answers {
             (None, 'c', _) => "\x1b[?62;22c".to_owned(),
             _ => return,
         };
-        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(answer.as_bytes());
+        self.say(&answer);
+    }
+
+    fn unhandled_osc(&mut self, _: &mut Screen, params: &[&[u8]]) {
+        // A dark background.
+        if params == [b"11".as_slice(), b"?"] {
+            self.say("\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\");
+        }
     }
 }
 
@@ -142,6 +162,21 @@ impl Pty {
 
     pub fn contents(&self) -> String {
         self.shared.lock().parser.screen().contents()
+    }
+
+    /// Every line there is, those that left the screen at its top first, without the blanks at their ends.
+    pub fn lines(&self) -> Vec<String> {
+        let mut screen = self.screen();
+        let (rows, columns) = screen.size();
+        let above = screen.scrollback_len();
+        let mut lines = Vec::new();
+        for from_end in (1..=above).rev() {
+            screen.set_scrollback(from_end);
+            lines.extend(screen.rows(0, columns.get()).next());
+        }
+        screen.set_scrollback(0);
+        lines.extend(screen.rows(0, columns.get()).take(usize::from(rows.get())));
+        lines.iter().map(|line| line.trim_end().to_owned()).collect()
     }
 
     /// Every byte the program wrote.

@@ -1,0 +1,306 @@
+//! What a conversation looks like on a terminal: answers, calls, running and over, hostile text, the pager, what is copied,
+//! and a session that is gone on with.
+
+use std::time::Instant;
+
+use serde_json::json;
+use zdx_testkit::{ChatReply, Gate, ModelServer, Pty, Reply, Scenario, Step};
+
+use crate::tui_start::{ask, count, leave, open, said, wait_idle};
+use crate::{SOON, hold_before, with_model};
+
+const ANSWER: &str = "# Plan\n\nFirst **this**, then `that`.\n\n```rust\nfn main() {\n    let one = 1;\n}\n```\n\n\
+    | name | meaning |\n|------|---------|\n| a | the first |\n| 中文 | the second |\n\n- one\n- two\n\nDone.";
+
+fn bash(id: &str, command: &str) -> ChatReply {
+    Reply::chat().tool_call(id, "bash", json!({"command": command}))
+}
+
+/// The colour of the first cell of this text.
+fn colour_of(pty: &Pty, text: &str) -> vt100::Color {
+    let screen = pty.screen();
+    let (_, columns) = screen.size();
+    let found = screen.rows(0, columns.get()).enumerate().find_map(|(row, line)| {
+        let column = line[..line.find(text)?].chars().count();
+        Some((u16::try_from(row).unwrap(), u16::try_from(column).unwrap()))
+    });
+    let (row, column) = found.unwrap_or_else(|| panic!("{text} in {}", screen.contents()));
+    screen.cell(row, column).unwrap().fgcolor()
+}
+
+#[test]
+fn an_answer_is_set_with_code_and_a_table() {
+    let gate = Gate::new();
+    let server = ModelServer::start();
+    let body = ANSWER.strip_suffix("Done.").unwrap();
+    server.push(hold_before(Reply::chat().text_deltas([body, "Done."]).done(), "Done", &gate));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    pty.send("go\r");
+    // What is closed is shown before all of it has come.
+    pty.wait_for_text("the second", SOON);
+    assert!(!pty.contents().contains("Done."));
+    gate.open();
+    pty.wait_for_text("ANSWER", SOON);
+    wait_idle(&pty);
+    let shown = said(&pty, "› go").join("\n");
+    assert!(!shown.contains("```") && !shown.contains("**") && !shown.contains("|--"), "{shown}");
+    for part in [
+        "\nPlan\n",
+        "First this, then that.",
+        "fn main() {\n",
+        "name  meaning\n",
+        "中文  the second\n",
+        "one\n",
+    ] {
+        assert!(shown.contains(part), "{part:?} in {shown}");
+    }
+    assert_ne!(colour_of(&pty, "fn main"), colour_of(&pty, "Done."), "code is coloured");
+    leave(&mut pty);
+    assert_eq!(count(&pty.raw(), b"\x1b[2J"), 0, "the screen was never cleared");
+    assert_eq!(count(&pty.raw(), b"\x1b[3J"), 0, "nor what was above it");
+}
+
+/// Everything once, and the frame in one piece where the terminal can do that.
+#[test]
+fn a_long_answer_is_all_there_once() {
+    let text: String = (1..=500).map(|n| format!("line {n} of many\n\n")).collect();
+    let server = ModelServer::start_with([Reply::chat().text(&text)]);
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    ask(&pty, "go", "line 500 of many");
+    leave(&mut pty);
+    let wanted: Vec<String> = (1..=500).map(|n| format!("line {n} of many")).collect();
+    let lines: Vec<String> = pty.lines().into_iter().filter(|line| line.ends_with("of many")).collect();
+    assert_eq!(lines, wanted);
+    let raw = pty.raw();
+    assert_eq!((count(&raw, b"\x1b[2J"), count(&raw, b"\x1b[3J"), count(&raw, b"\x1b[?1049h")), (0, 0, 0));
+    assert!(count(&raw, b"\x1b[?2026h") > 0, "the terminal knows synchronised output");
+    assert_eq!(
+        count(&raw, b"\x1b[?2026h"),
+        count(&raw, b"\x1b[?2026l") - 1,
+        "each is ended, and once more at the end"
+    );
+}
+
+#[test]
+fn sixty_calls_take_thirty_rows() {
+    let server = ModelServer::start();
+    server.always(|request| {
+        let done = request.messages().iter().filter(|message| message["role"] == "tool").count();
+        let call = |n: usize| match n % 4 {
+            0 => ("bash", json!({"command": format!("true {n}")})),
+            1 => ("read", json!({"path": format!("file_{n}.txt")})),
+            2 => ("grep", json!({"pattern": format!("word{n}")})),
+            _ => ("read", json!({"path": format!("other_{n}.txt")})),
+        };
+        match done {
+            60.. => Reply::chat().text("done"),
+            _ => {
+                let (name, input) = call(done);
+                Reply::chat().tool_call(&format!("c{done}"), name, input)
+            }
+        }
+    });
+    let zdx = with_model(&server);
+    for n in 0..60 {
+        zdx.write(format!("file_{n}.txt"), format!("word{n}\n"));
+        zdx.write(format!("other_{n}.txt"), "x\n");
+    }
+    let mut pty = open(&zdx, &["--yolo"]);
+    ask(&pty, "go", "done");
+    let shown = said(&pty, "› go");
+    assert!(shown.len() <= 36, "{} rows: {shown:#?}", shown.len());
+    assert_eq!(shown.iter().filter(|line| line.contains("Ran true")).count(), 15, "{shown:#?}");
+    assert!(shown.iter().any(|line| line.contains("Read 2 files, searched 1 pattern")), "{shown:#?}");
+    leave(&mut pty);
+}
+
+#[test]
+fn a_running_call_shows_its_tail_and_seconds_and_then_how_it_ended() {
+    let server = ModelServer::start();
+    let command = "for n in $(seq 30); do echo line-$n; done; until test -e go; do sleep 0.05; done; exit 3";
+    server.push(bash("c1", command));
+    server.push(Reply::chat().text("I see"));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &["--yolo"]);
+    pty.send("go\r");
+    pty.wait_for_text("    line-30\n", SOON);
+    let shown = pty.contents();
+    assert!(shown.contains("• Running for n in") && !shown.contains("line-26"), "{shown}");
+    // Time passes on the screen, though nothing is printed.
+    pty.wait_for_text(" · 1 s", SOON);
+    pty.wait_for_text(" · 2 s", SOON);
+    zdx.write("go", "");
+    pty.wait_for_text("I see", SOON);
+    wait_idle(&pty);
+    let shown = said(&pty, "› go").join("\n");
+    assert!(shown.contains("✗ Ran for n in") && shown.contains("exit 3\n"), "{shown}");
+    assert!(shown.contains("lines, Ctrl-O to expand\n") && shown.contains("    line-30\n"), "{shown}");
+    assert!(!shown.contains("line-2\n") && !shown.contains("Running"), "{shown}");
+    leave(&mut pty);
+}
+
+/// The whole conversation on a screen of its own, and what was there before is there again.
+#[test]
+fn the_pager_shows_all_and_gives_the_scrollback_back() {
+    let server = ModelServer::start();
+    server.push(bash("c1", "seq -f line-%g 80"));
+    server.push(Reply::chat().text("I see"));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &["--yolo"]);
+    ask(&pty, "go", "I see");
+    assert!(!pty.lines().iter().any(|line| line.ends_with("line-7")));
+    let before = pty.lines();
+    pty.send("\x0f");
+    pty.wait_for(|screen| screen.alternate_screen() && screen.contents().contains("q leaves"), SOON);
+    pty.send("g");
+    pty.wait_for_text("line-7\n", SOON);
+    pty.send("/line-66\r");
+    pty.wait_for_text("line-66\n", SOON);
+    pty.send("q");
+    pty.wait_for(|screen| !screen.alternate_screen(), SOON);
+    wait_idle(&pty);
+    assert_eq!(pty.lines(), before);
+    leave(&mut pty);
+}
+
+#[test]
+fn what_is_copied_goes_to_the_clipboard() {
+    let server = ModelServer::start_with([Reply::chat().text("see:\n\n```sh\nmake all\n```\n")]);
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    pty.send("/copy\r");
+    pty.wait_for_text("there is no answer to copy yet", SOON);
+    ask(&pty, "go", "see:");
+    pty.send("/copy\r");
+    pty.wait_for_text("copied", SOON);
+    assert_eq!(count(&pty.raw(), b"\x1b]52;c;c2VlOgoKYGBgc2gKbWFrZSBhbGwKYGBg"), 1);
+    pty.send("/copy 1\r");
+    pty.wait_for(|screen| screen.contents().matches("copied").count() == 2, SOON);
+    assert!(count(&pty.raw(), b"\x1b]52;c;bWFrZSBhbGw") == 1, "{}", pty.contents());
+    leave(&mut pty);
+}
+
+#[test]
+fn whoever_comes_back_finds_the_conversation_as_it_looked() {
+    let server = ModelServer::start();
+    server.push(bash("c1", "seq -f line-%g 20; exit 1").text("I look."));
+    server.push(Reply::chat().text(ANSWER));
+    server.push(Reply::chat().text("and on"));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &["--yolo"]);
+    ask(&pty, "go", "Done.");
+    let before = said(&pty, "› go");
+    leave(&mut pty);
+    let mut pty = open(&zdx, &["sessions", "resume"]);
+    // How long it took is not kept.
+    let timeless = |lines: &[String]| -> Vec<String> {
+        let plain = |line: &String| {
+            let parts = line.split(" · ").filter(|part| {
+                !part.ends_with(" s")
+                    && !part.ends_with("ms")
+                    && !part.ends_with(" in")
+                    && !part.ends_with(" out")
+                    && !part.trim_end_matches('s').chars().all(|c| c.is_ascii_digit() || c == '.')
+            });
+            parts.collect::<Vec<_>>().join(" · ")
+        };
+        lines.iter().map(plain).collect()
+    };
+    assert_eq!(timeless(&said(&pty, "› go")), timeless(&before));
+    ask(&pty, "more", "and on");
+    leave(&mut pty);
+}
+
+/// Clears, moves, titles, clipboards, questions, colours: nobody but us writes those.
+#[test]
+fn what_models_and_programs_print_does_nothing_to_the_terminal() {
+    let evil = "\x1b[2J\x1b[3J\x1b]0;owned\x07\x1b]52;c;ZXZpbA==\x07\x1b[6n\x1b[?1049h\x1bPq\x1b\\\u{9b}31m\u{202e}end\x07";
+    let server = ModelServer::start();
+    let octal: String = evil.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+    server.push(bash("c1", &format!("printf 'out {octal}'")).text(&format!("text {evil}\n")));
+    server.push(
+        Reply::chat().text(&format!("`code {evil}` [a {evil}](http://x/{evil})\n\n```\n{evil}\n```\n\nover")),
+    );
+    let zdx = with_model(&server).env("NO_COLOR", "1");
+    zdx.write(format!("a{}", "\x1b]0;owned\x07"), "");
+    let mut pty = open(&zdx, &["--yolo"]);
+    ask(&pty, "go", "over");
+    pty.send("\x0f");
+    pty.wait_for(|screen| screen.alternate_screen(), SOON);
+    pty.send("q");
+    pty.wait_for(|screen| !screen.alternate_screen(), SOON);
+    leave(&mut pty);
+    let raw = String::from_utf8_lossy(&pty.raw()).into_owned();
+    for never in ["\x1b[2J", "\x1b[3J", "]0;owned", "]52;", "\x1bP", "\u{9b}", "\u{202e}", "\x1b[31m"] {
+        assert!(!raw.contains(never), "{never:?} in {raw:?}");
+    }
+    assert_eq!(raw.matches("\x1b[?1049h").count(), 1, "the pager's own");
+    assert!(!raw.contains('\x07'), "no bell of theirs");
+}
+
+#[test]
+fn a_burst_of_deltas_costs_few_bytes_and_loses_none() {
+    let server = ModelServer::start();
+    server.always(|request| Scenario::Deltas(5_000).reply(request));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    let (before, since) = (pty.raw().len(), Instant::now());
+    pty.send("go\r");
+    pty.wait_for_text("ANSWER", SOON);
+    wait_idle(&pty);
+    let written = pty.raw().len() - before;
+    // At most sixty frames a second, each of a few rows.
+    let most = 60_000 + 4_000 * usize::try_from(since.elapsed().as_millis() / 16).unwrap();
+    assert!(written < most.min(1_000_000), "{written} bytes for 5,000 deltas");
+    leave(&mut pty);
+}
+
+#[test]
+fn thinking_is_a_line_until_it_is_asked_for() {
+    let gate = Gate::new();
+    let server = ModelServer::start();
+    let reply = Reply::chat().reasoning("I wonder about it at length.").text("So it is.").done();
+    server.push(hold_before(reply, "So it", &gate));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    pty.send("go\r");
+    gate.wait_reached(SOON);
+    pty.wait_for_text("∴ thinking 1 s", SOON);
+    gate.open();
+    pty.wait_for_text("So it is.", SOON);
+    wait_idle(&pty);
+    assert!(
+        !pty.contents().contains("I wonder") && pty.contents().contains("∴ thought for"),
+        "{}",
+        pty.contents()
+    );
+    pty.send("\x0f");
+    pty.wait_for_text("I wonder about it at length.", SOON);
+    pty.send("q");
+    leave(&mut pty);
+}
+
+/// Somebody who looks at the pager when the answer ends misses none of it.
+#[test]
+fn what_is_said_behind_the_pager_is_there_afterwards() {
+    let gate = Gate::new();
+    let server = ModelServer::start();
+    let text: String = (1..=60).map(|n| format!("line {n} of many\n\n")).collect();
+    server.push(Reply::chat().text(&text).done().after_events(20, Step::WaitFor(gate.clone())));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    pty.send("go\r");
+    gate.wait_reached(SOON);
+    pty.send("\x0f");
+    pty.wait_for(|screen| screen.alternate_screen(), SOON);
+    gate.open();
+    pty.wait_for_text("ANSWER", SOON);
+    assert!(pty.screen().alternate_screen());
+    pty.send("q");
+    wait_idle(&pty);
+    leave(&mut pty);
+    let lines: Vec<String> = pty.lines().into_iter().filter(|line| line.ends_with("of many")).collect();
+    assert_eq!(lines, (1..=60).map(|n| format!("line {n} of many")).collect::<Vec<_>>());
+}
