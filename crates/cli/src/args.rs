@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod servers;
 mod words;
 
+pub use servers::McpCommand;
 pub use words::parse;
 
 const EXAMPLES: &str = "\
@@ -197,6 +199,7 @@ impl Cli {
                 | Command::Config(_)
                 | Command::Trust { .. }
                 | Command::Models
+                | Command::Mcp(_)
                 | Command::Policy(_)
                 | Command::Completions { .. }
                 | Command::Man,
@@ -262,6 +265,10 @@ pub enum Command {
 
     /// List the models that the provider offers
     Models,
+
+    /// List, try, add and switch the MCP servers that bring tools
+    #[command(subcommand)]
+    Mcp(McpCommand),
 
     /// Ask the guard what may run, and take back what was granted
     #[command(subcommand)]

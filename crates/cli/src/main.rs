@@ -133,6 +133,7 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
             commands::trust::run(&settings, commands::trust::Wish::of(revoke, list, yes))
         }
         Some(Command::Policy(command)) => commands::policy::run(&settings, &command),
+        Some(Command::Mcp(command)) => block_on(commands::mcp::run(&settings, &command)),
         Some(Command::Models) => block_on(commands::models::run(&settings)),
         Some(Command::Completions { .. } | Command::Man) => Ok(Ending::Completed),
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use zdx_engine::process::supervisor;
+use zdx_engine::servers::{Inspection, inspect};
 use zdx_engine::{
     Agents, Asker, Configured, GrantStore, GuardSetup, ModelPicker, Place, Places, Resolved, SessionDigest,
     SessionId, Setup, assemble, load_project_context, redactor, spawn,
@@ -132,6 +133,17 @@ pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
     let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let asker = Asker { explicit_model, config: Arc::new(config), env: settings.env.clone() };
     Ok(Account { digest, redactor, asker, notices })
+}
+
+/// The configured MCP servers, or one of them, started to be looked at.
+pub async fn servers(settings: &Settings, only: Option<&str>) -> Result<(Inspection, Vec<String>), Failure> {
+    let configured = noticed(settings)?;
+    let inspection = inspect(&configured, place(settings), supervisor::program(), only).await;
+    let inspection = inspection.map_err(Failure::runtime)?;
+    // What cannot be used is in the list, with why.
+    let notices = configured.resolved.notices.into_iter().chain(inspection.warnings());
+    let notices = notices.collect();
+    Ok((inspection, notices))
 }
 
 /// What the provider in use offers, and what the configuration has to say.

@@ -12,7 +12,8 @@ use sha2::{Digest, Sha256};
 
 use crate::paths::{ensure_dir, read_regular};
 
-const LARGEST: usize = 256 << 10;
+/// The tools of a large MCP server take hundreds of kilobytes.
+const LARGEST: usize = 2 << 20;
 /// Beyond this many the oldest go.
 const MOST_FILES: usize = 200;
 

@@ -116,8 +116,10 @@ impl Checker {
         if let Some((_, action)) = SOMETIMES.iter().find(|(facts, _)| facts.is(name)) {
             return action(input).map_err(CheckError::Refused);
         }
-        let (server, tool) = name.split_once("__").unwrap_or(("", name));
-        Ok(Action::Mcp { server: server.to_owned(), tool: tool.to_owned() })
+        // As a model calls it, or as rules name it.
+        let named = name.strip_prefix("mcp__").unwrap_or(name);
+        let (server, tool) = named.split_once("__").unwrap_or(("", named));
+        Ok(Action::Mcp { server: server.to_owned(), tool: tool.to_owned(), digest: String::new() })
     }
 }
 
@@ -199,6 +201,7 @@ mod tests {
             (r#"{"tool":"todo","input":{"items":["x"]}}"#, Level::Allow),
             (r#"{"tool":"todo"}"#, Level::Allow),
             (r#"{"tool":"github__search","input":{}}"#, Level::Ask),
+            (r#"{"tool":"mcp__github__search","input":{}}"#, Level::Ask),
         ] {
             assert_eq!(checked(line).map(|answer| answer.verdict), Ok(expected), "{line}");
         }

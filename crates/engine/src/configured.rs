@@ -53,8 +53,9 @@ impl Configured {
     fn standing(place: Place<'_>, project: &Project, standing: Standing) -> Result<Self, ConfigError> {
         let Place { paths, env, root, flags, .. } = place;
         let trusted = standing == Standing::Trusted;
+        let (config, foreign) = (project.config(), project.foreign());
         let mut resolved =
-            resolve(&ResolveInput { paths, root, env, flags, project: project.config(), trusted })?;
+            resolve(&ResolveInput { paths, root, env, flags, project: config, foreign, trusted })?;
         resolved.notices.extend(project.notices().iter().cloned());
         let mut wants = std::mem::take(&mut resolved.wants);
         if !trusted {

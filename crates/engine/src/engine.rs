@@ -6,6 +6,7 @@ mod aside;
 mod cast;
 mod inbox;
 mod intake;
+mod mentioned;
 mod undo;
 
 use std::collections::VecDeque;
@@ -159,6 +160,7 @@ impl Engine {
                 biased;
                 () = aside.next(), if !aside.is_empty() => {}
                 sent = inbox.next(), if !aside.is_full() => queue.take(sent, None, &self.desk(), &mut aside),
+                changed = self.queries.server_changed() => aside.tell(&self.emit, vec![changed]),
             }
             queue.pass_on(inbox);
         }
@@ -240,6 +242,7 @@ impl Engine {
                     biased;
                     sent = inbox.next(), if !inbox.is_closed() && !aside.is_full() => queue.take(sent, Some(&cancel), &desk, aside),
                     () = aside.next(), if !aside.is_empty() => {}
+                    changed = queries.server_changed(), if !aside.is_full() => aside.tell(emit, vec![changed]),
                     summary = &mut turn => break summary,
                 }
             }
@@ -281,6 +284,14 @@ async fn answer(backend: &mut Backend, work: Work, io: &TurnIo) -> TurnSummary {
             summary.denied += denied;
             summary
         }
+        Work::Mentioning { prompt, resources } => match mentioned::attach(resources, io).await {
+            true => backend.run_turn(prompt, io).await,
+            false => intake::empty_summary(Outcome::Interrupted),
+        },
+        Work::Prompted { prompted, data } => match mentioned::fill(prompted, data, io).await {
+            Ok(prompt) => backend.run_turn(prompt, io).await,
+            Err(outcome) => intake::empty_summary(outcome),
+        },
         Work::Compact => match backend.compact(io).await {
             Some(summary) => summary,
             None => {

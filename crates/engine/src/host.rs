@@ -15,6 +15,7 @@ use crate::call::Approvals;
 use crate::config::ConfigError;
 use crate::configured::Configured;
 use crate::engine::{Engine, Inbox, Leave, failed};
+use crate::mcp::Servers;
 use crate::session::{FindError, ForkError, SessionStore};
 use crate::setup::Setup;
 use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
@@ -45,6 +46,7 @@ fn launch(setup: Setup, scripted: Instance) -> EngineHandle {
         session: None,
         declined: None,
         approvals: Approvals::default(),
+        servers: None,
     };
     tokio::spawn(host.run());
     handle
@@ -61,6 +63,8 @@ struct Host {
     declined: Option<ContentHash>,
     /// Questions of all sessions: an answer that comes late must not meet another question of the same number.
     approvals: Approvals,
+    /// The servers of the session that is open, or was last.
+    servers: Option<Arc<Servers>>,
 }
 
 /// Why no session was opened.
@@ -146,6 +150,9 @@ impl Host {
     async fn end(mut self, id: Option<CommandId>) {
         if let Some(mut engine) = self.session.take() {
             engine.close().await;
+        }
+        if let Some(servers) = self.servers.take() {
+            servers.close().await;
         }
         for Sent { id, .. } in self.inbox.held() {
             let _ = self.events.send(failed(id, ErrorKind::Interrupted, "zdx is leaving")).await;
@@ -400,16 +407,19 @@ impl Host {
             notices: target.notices,
             events: self.events.clone(),
             approvals: self.approvals.clone(),
+            servers: self.servers.clone(),
             scripted: (self.scripted)(),
         });
         tokio::pin!(opening);
-        loop {
+        let started = loop {
             tokio::select! {
                 biased;
-                started = &mut opening => return Ok(started?),
+                started = &mut opening => break started?,
                 sent = self.inbox.fresh() => self.meanwhile(sent)?,
             }
-        }
+        };
+        self.servers = Some(Arc::clone(&started.engine.queries().servers));
+        Ok(started)
     }
 
     async fn leave_session(&mut self) {

@@ -25,6 +25,7 @@ mod host;
 mod in_force;
 mod library;
 mod logbook;
+mod mcp;
 mod models;
 mod patch;
 mod paths;
@@ -58,6 +59,11 @@ pub use session::{Opened, SessionId, SessionStore, ignore_sigxfsz};
 pub use setup::Setup;
 pub use trust::{TrustEntry, TrustStore};
 pub use validate::validate;
+
+/// MCP servers without a session: looked at, and changed in the user's configuration.
+pub mod servers {
+    pub use crate::mcp::{Addition, Described, EditError, Inspection, add, inspect, remove, set_enabled};
+}
 
 /// Programs that zdx runs: a command to its end, or one that stays and is talked to over its streams. None outlives zdx.
 pub mod process {

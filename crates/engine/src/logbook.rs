@@ -2,15 +2,14 @@
 //! Holds no conversation: that is the session file's. A log that cannot be written is done without.
 //! (The field says debug log, diagnostics.)
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+mod rotating;
+
+use std::path::Path;
 
 use zdx_protocol::{Event, NoticeLevel, record};
 
 use crate::config::Logs;
-use crate::paths::ensure_dir;
+pub(crate) use rotating::Rotating;
 
 const LONGEST: usize = 2_000;
 const HELD: usize = 16 << 10;
@@ -25,13 +24,8 @@ enum Level {
 }
 
 pub struct Logbook {
-    path: PathBuf,
+    log: Rotating,
     most: Level,
-    max_bytes: u64,
-    files: u32,
-    /// Opened with the first line; none after a failure.
-    file: Option<File>,
-    written: u64,
     broken: bool,
     /// Lines from before anything was said: a session in which nothing is leaves no file.
     held: Option<String>,
@@ -47,16 +41,8 @@ impl Logbook {
             "debug" | "trace" => Level::Debug,
             _ => return None,
         };
-        Some(Self {
-            path: folder?.join("log"),
-            most,
-            max_bytes: settings.max_bytes,
-            files: settings.files,
-            file: None,
-            written: 0,
-            broken: false,
-            held: Some(String::new()),
-        })
+        let log = Rotating::new(folder?.join("log"), settings);
+        Some(Self { log, most, broken: false, held: Some(String::new()) })
     }
 
     pub fn note(&mut self, event: &Event) {
@@ -74,41 +60,9 @@ impl Logbook {
             }
             _ => {
                 let before = self.held.take().unwrap_or_default();
-                self.broken = self.append((before + &line).as_bytes()).is_err();
+                self.broken = self.log.append((before + &line).as_bytes()).is_err();
             }
         }
-    }
-
-    fn append(&mut self, line: &[u8]) -> std::io::Result<()> {
-        if self.written + line.len() as u64 > self.max_bytes {
-            self.rotate()?;
-        }
-        if self.file.is_none() {
-            ensure_dir(self.path.parent().unwrap_or(Path::new(".")))?;
-            let file = File::options().append(true).create(true).mode(0o600).open(&self.path)?;
-            self.written = file.metadata()?.len();
-            self.file = Some(file);
-        }
-        if let Some(file) = &mut self.file {
-            file.write_all(line)?;
-            self.written += line.len() as u64;
-        }
-        Ok(())
-    }
-
-    /// `log` becomes `log.1`, that `log.2`; the oldest goes.
-    fn rotate(&mut self) -> std::io::Result<()> {
-        self.file = None;
-        self.written = 0;
-        let name = |n: u32| self.path.with_extension(n.to_string());
-        if self.files <= 1 {
-            return fs::remove_file(&self.path);
-        }
-        for n in (1..self.files - 1).rev() {
-            // One that is not there yet is no fault.
-            let _ = fs::rename(name(n), name(n + 1));
-        }
-        fs::rename(&self.path, name(1))
     }
 }
 
@@ -146,6 +100,17 @@ fn line(event: &Event) -> Option<(Level, String)> {
                 usage.input_tokens, usage.cache_read_tokens, usage.output_tokens
             ),
         ),
+        Event::McpChanged(server) if server.error.is_some() => (Level::Warn, server.fault()),
+        Event::McpChanged(server) => {
+            let ms = server.start_ms.unwrap_or_default();
+            (
+                Level::Info,
+                format!("mcp {} {} tools={} ms={ms}", server.name, server.state.name(), server.tools),
+            )
+        }
+        Event::ToolsChanged { added, removed } => {
+            (Level::Info, format!("tools added={} removed={}", added.len(), removed.len()))
+        }
         Event::ModelChanged { model } => (Level::Info, format!("model {model}")),
         Event::GrantRevoked { grant } => (Level::Info, format!("revoked {grant}")),
         Event::AgentChanged { agent } => (Level::Info, format!("agent {agent}")),
@@ -176,6 +141,8 @@ fn line(event: &Event) -> Option<(Level, String)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn notice(text: &str) -> Event {
@@ -219,7 +186,7 @@ mod tests {
         log.note(&notice("early"));
         assert!(!dir.path().join("log").exists(), "nothing was said yet");
         log.note(&Event::TurnStarted { turn: 1, prompt: "p".to_owned() });
-        let text = std::fs::read_to_string(dir.path().join("log")).unwrap();
+        let text = fs::read_to_string(dir.path().join("log")).unwrap();
         assert!(text.contains("Warn early") && text.contains("turn 1 prompt_bytes=1"), "{text}");
     }
 }

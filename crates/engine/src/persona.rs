@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use zdx_guard::{LayerSource, RuleError, Rules};
 use zdx_protocol::facts::{SKILL, TASK};
-use zdx_protocol::{Level, ToolSpec};
+use zdx_protocol::{Action, Level, ToolSpec};
 
 use crate::in_force::Lent;
 use crate::library::agents::ToolSet;
 use crate::library::{AgentProfile, Agents, Mode, Skills};
+use crate::mcp::{Servers, Shelf};
 use crate::tools::registry::Registry;
 use crate::tools::skill::SkillTool;
 use crate::tools::task::{Launcher, Task};
@@ -31,22 +32,27 @@ pub(crate) struct Personas {
 pub(crate) struct Offer {
     pub skills: Arc<Skills>,
     pub lent: Lent,
+    pub servers: Arc<Servers>,
 }
 
 impl Offer {
-    pub(crate) fn tools(&self, rules: &Rules) -> Registry {
+    pub(crate) fn tools(&self, persona: &Persona) -> Registry {
         let mut registry = Registry::standard();
+        let rules = &persona.rules;
         let allowed = |skill: &str| rules.named(SKILL.permission.key, &[skill]).level != Level::Deny;
         if let Some(skill) = SkillTool::new(&self.skills, allowed, self.lent.clone()) {
             registry.add(Arc::new(skill));
+        }
+        if !self.servers.list().is_empty() {
+            registry.extend(Arc::new(persona.shelf(&self.servers)));
         }
         registry
     }
 
     /// And the agents that may be launched.
-    pub(crate) fn tools_and_tasks(&self, rules: &Rules, launcher: Arc<dyn Launcher>) -> Registry {
-        let mut registry = self.tools(rules);
-        let allowed = |agent: &str| rules.named(TASK.permission.key, &[agent]).level != Level::Deny;
+    pub(crate) fn tools_and_tasks(&self, persona: &Persona, launcher: Arc<dyn Launcher>) -> Registry {
+        let mut registry = self.tools(persona);
+        let allowed = |agent: &str| persona.rules.named(TASK.permission.key, &[agent]).level != Level::Deny;
         if let Some(task) = Task::new(launcher, allowed) {
             registry.add(Arc::new(task));
         }
@@ -137,6 +143,17 @@ impl Persona {
     /// What its model is told of, in the registry's order.
     pub fn tools(&self, registry: &Registry) -> Vec<ToolSpec> {
         registry.specs().into_iter().filter(|spec| self.has(&spec.name)).collect()
+    }
+
+    /// What it has of the tools that servers bring: what its rules do not deny, and its list of tools names.
+    pub(crate) fn shelf(&self, servers: &Arc<Servers>) -> Shelf {
+        let (tools, rules) = (self.tools.clone(), Arc::clone(&self.rules));
+        let may = move |name: &str, server: &str, tool: &str| {
+            let spellings = [format!("{server}__{tool}"), format!("{server}/{tool}")];
+            let ruling = rules.named(Action::MCP_KEY, &spellings.each_ref().map(String::as_str));
+            tools.enabled(name) && ruling.level != Level::Deny
+        };
+        Shelf::new(Arc::clone(servers), Box::new(may))
     }
 
     /// Whether it may use a tool at all; a model may call what it was not told of.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use zdx_protocol::Want;
 
-use crate::config::{ConfigBytes, ConfigError, read_project};
+use crate::config::{ConfigBytes, ConfigError, read_foreign, read_project};
 use crate::library::Places;
 use crate::paths::Paths;
 use crate::trust::{ContentHash, TrustedFiles};
@@ -20,6 +20,8 @@ use crate::trust::{ContentHash, TrustedFiles};
 #[derive(Debug)]
 pub struct Project {
     config: Option<ConfigBytes>,
+    /// Files of other programs that name MCP servers.
+    foreign: Vec<ConfigBytes>,
     /// What is trusted when the user trusts this project as it is.
     files: TrustedFiles,
     wants: Vec<Want>,
@@ -41,7 +43,12 @@ impl Project {
         if let Some(config) = &config {
             files.add(&config.file, ContentHash::of(&config.bytes));
         }
-        let mut project = Self { config, files, wants: Vec::new(), notices };
+        let (foreign, trouble) = read_foreign(root);
+        notices.extend(trouble);
+        for other in &foreign {
+            files.add(&other.file, ContentHash::of(&other.bytes));
+        }
+        let mut project = Self { config, foreign, files, wants: Vec::new(), notices };
         library::scan(&mut project, &Places::new(root, paths).of_the_project());
         Ok(project)
     }
@@ -49,6 +56,10 @@ impl Project {
     /// The configuration file, for `config::resolve`.
     pub fn config(&self) -> Option<&ConfigBytes> {
         self.config.as_ref()
+    }
+
+    pub fn foreign(&self) -> &[ConfigBytes] {
+        &self.foreign
     }
 
     /// What commands and agents want; what the configuration wants is known once it is resolved.

@@ -11,7 +11,10 @@ use zdx_protocol::query::{
     AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
 };
 use zdx_protocol::slash::{COMMANDS, SlashCommand};
-use zdx_protocol::{ErrorKind, FileChange, Open, Query, Reply, SessionPick, Todo, Transcript, TrustState};
+use zdx_protocol::{
+    ErrorKind, Event, FileChange, McpServer, McpState, Open, Query, Reply, SessionPick, Todo, Transcript,
+    TrustState,
+};
 
 use crate::backend::View;
 use crate::config::{Resolved, describe};
@@ -23,6 +26,7 @@ use crate::grants::Granted;
 use crate::history::{Asker, Handoff, SessionDigest, summarize};
 use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
+use crate::mcp::Servers;
 use crate::persona::Personas;
 use crate::session::{FindError, SessionId, SessionStore};
 use crate::setup::Setup;
@@ -48,6 +52,7 @@ pub(crate) struct Queries {
     pub completer: Completer,
     /// The agent at work.
     pub agent: Mutex<String>,
+    pub servers: Arc<Servers>,
 }
 
 /// Why there is no answer.
@@ -76,8 +81,11 @@ impl Queries {
             Query::Commands => {
                 let commands = self.commands.iter();
                 let commands = commands.map(|command| (command.name.as_str(), command.description.as_str()));
-                Ok(Reply::Commands(named(commands)))
+                let mut commands = named(commands);
+                commands.extend(self.servers.prompts());
+                Ok(Reply::Commands(commands))
             }
+            Query::Mcp => Ok(Reply::Mcp(self.mcp())),
             Query::Models => self.models().await.map(Reply::Models),
             Query::Context => {
                 let usage = self.backend.usage(self.emit.transcript().size());
@@ -113,6 +121,23 @@ impl Queries {
         info.collect()
     }
 
+    /// What a blank would cut in two cannot be typed.
+    fn resources(&self) -> Vec<Name> {
+        let known = self.servers.resources().into_iter().filter(|(uri, _)| !uri.contains(char::is_whitespace));
+        known.map(|(uri, about)| Name::new(uri, about)).collect()
+    }
+
+    /// The servers, with what the agent at work has of them.
+    fn mcp(&self) -> Vec<McpServer> {
+        let at_work = self.agent.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mask = |text: String| self.emit.redactor().redact(&text).into_owned();
+        let servers = match self.personas.primary(&at_work) {
+            Ok(persona) => persona.shelf(&self.servers).view(),
+            Err(_) => Vec::new(),
+        };
+        servers.into_iter().map(|server| McpServer { error: server.error.map(mask), ..server }).collect()
+    }
+
     fn todos(&self) -> Vec<Todo> {
         let masked =
             |todo: Todo| Todo { content: self.emit.redactor().redact(&todo.content).into_owned(), ..todo };
@@ -135,6 +160,7 @@ impl Queries {
             then: Then::Line,
             ..Name::new(&command.name, &command.description)
         });
+        let prompts = self.servers.prompts().into_iter().map(|prompt| Name::new(prompt.name, prompt.description));
         let in_use = self.backend.model();
         let mut models: Vec<Name> =
             self.resolved.config.models.keys().map(|name| Name::new(name, "")).collect();
@@ -142,8 +168,9 @@ impl Queries {
         models.insert(0, Name::new(in_use, "in use"));
         let names = Names {
             agents: agents.map(|agent| Name::new(&agent.name, &agent.description)).collect(),
-            commands: COMMANDS.iter().map(built_in).chain(own).collect(),
+            commands: COMMANDS.iter().map(built_in).chain(own).chain(prompts).collect(),
             models,
+            resources: self.resources(),
             sessions: &|| {
                 let sessions = self.sessions(MOST_SESSIONS).unwrap_or_default();
                 let now = Timestamp::now();
@@ -215,6 +242,13 @@ impl Queries {
             read.map(|_| digest).map_err(|error| NoAnswer::new(ErrorKind::Session, error))
         })
         .await
+    }
+
+    /// The next server that comes up, fails or has something else: for everybody to hear of.
+    pub(crate) async fn server_changed(&self) -> Event {
+        let server = self.servers.changed().await;
+        let seen = self.mcp().into_iter().find(|seen| seen.name == server.id);
+        Event::McpChanged(seen.unwrap_or_else(|| McpServer::new(&server.id, McpState::Starting)))
     }
 
     /// Whether it is worth leaving this session for what is wanted. What can be told by a look at names is told here, before

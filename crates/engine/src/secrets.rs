@@ -59,6 +59,14 @@ pub fn redactor(config: &Config, env: &Env, root: &Path) -> Result<Redactor, Sec
             secrets.push(value.to_owned());
         }
     }
+    // What is written for servers should be `${NAME}`, and is not always.
+    for server in config.mcp.servers.values() {
+        let written = ["environment", "env"].iter().filter_map(|key| server[*key].as_object()).flatten();
+        let named = written.filter_map(|(name, value)| Some((name, value.as_str()?)));
+        secrets.extend(
+            named.filter(|(name, value)| names_secret_value(name, value)).map(|(_, value)| value.to_owned()),
+        );
+    }
     for name in DOTENV {
         if let Ok(read) = read_regular(&root.join(name), LARGEST_DOTENV) {
             secrets.extend(dotenv_secrets(&String::from_utf8_lossy(&read.bytes)));
@@ -133,6 +141,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         Event::ApprovalResolved { decision: Decision::Deny { word: Some(word) }, .. } => text(word),
         Event::Retrying { reason, .. } => text(reason),
         Event::Notice { message, .. } => text(message),
+        Event::McpChanged(server) => server.error.as_mut().is_some_and(text),
         Event::Error { message, details, .. } => {
             let details = details.as_mut().is_some_and(text);
             text(message) || details
@@ -177,6 +186,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         | Event::ModelChanged { .. }
         | Event::AgentChanged { .. }
         | Event::ApprovalChanged { .. }
+        | Event::ToolsChanged { .. }
         | Event::GrantRevoked { .. }
         | Event::ApprovalWithdrawn { .. }
         | Event::TrustRequested(_)

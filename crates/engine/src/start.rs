@@ -32,6 +32,7 @@ use crate::history::Asker;
 use crate::in_force::Ruler;
 use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
+use crate::mcp::{Ground, Manner, Plan, Servers};
 use crate::models::{Chosen, ModelPicker};
 use crate::persona::{self, Offer, Persona, PersonaError, Personas};
 use crate::queries::Queries;
@@ -57,6 +58,8 @@ pub(crate) struct Beginning {
     pub notices: Vec<String>,
     pub events: mpsc::Sender<Event>,
     pub approvals: Approvals,
+    /// The servers that run already, if any: they stay where the same ones are wanted.
+    pub servers: Option<Arc<Servers>>,
     /// Who answers instead of a model; tests have one that follows a script.
     pub scripted: Option<Backend>,
 }
@@ -120,8 +123,18 @@ impl StartError {
 
 /// Puts a session together. It does nothing before it is run.
 pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
-    let Beginning { setup, root, mut configured, session, carried, notices, events, approvals, scripted } =
-        beginning;
+    let Beginning {
+        setup,
+        root,
+        mut configured,
+        session,
+        carried,
+        notices,
+        events,
+        approvals,
+        servers,
+        scripted,
+    } = beginning;
     let workspace = Workspace::open(&root)
         .map(|workspace| workspace.with_home(setup.env.home()))
         .map_err(|source| StartError::Root { path: root.clone(), source })?;
@@ -131,8 +144,9 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     opened.warn(std::mem::take(&mut configured.resolved.notices));
     opened.warn(configured.notice().into_iter().collect());
     let config = Arc::new(configured.resolved.config.clone());
-    opened.warn(idle_servers(&config).into_iter().collect());
     let redactor = Arc::new(secrets::redactor(&config, &setup.env, &root)?);
+    let (plan, warnings) = Plan::new(&config.mcp, &configured.wants, &setup.env, &root);
+    opened.warn(warnings);
     let client = Client::new(config.timeouts);
     let picker = Arc::new(ModelPicker::new(Arc::clone(&config), setup.env.clone())?);
     let system = system_prompt(&setup, &config, &root, &mut opened)?;
@@ -163,19 +177,20 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let skills = Arc::new(library.skills);
     let lent = opened.lent(&skills);
 
+    let servers = kept(servers, plan, &setup, &config, &root, &redactor);
     let calls = CallContext { registry: Arc::default(), tools, grants: grants.clone(), approvals };
     let subagents = Arc::new(Subagents {
         personas: Arc::clone(&personas),
         store: opened.log.path().is_some().then(|| SessionStore::new(setup.paths.sessions())),
         calls: calls.clone(),
-        offer: Offer { skills: Arc::clone(&skills), lent: lent.clone() },
+        offer: Offer { skills: Arc::clone(&skills), lent: lent.clone(), servers: Arc::clone(&servers) },
         redactor: Arc::clone(&redactor),
         events: events.clone(),
         parent: opened.log.id(),
         now: Mutex::default(),
         denied: AtomicU32::default(),
     });
-    let calls = CallContext { registry: subagents.offered(&persona.rules), ..calls };
+    let calls = CallContext { registry: subagents.offered(&persona), ..calls };
     let limits = limits(&setup, &config);
     let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen, limits };
     let backend = match scripted {
@@ -205,6 +220,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         grants,
         saved,
         agent: Mutex::new(persona.name.clone()),
+        servers,
     });
     let cast = Cast { personas, persona, subagents, loan };
     let engine = Engine::new(emit, backend, calls, ruler, cast, queries);
@@ -241,13 +257,21 @@ async fn choose_model(
     Ok((chosen, is_own.then_some(Loan { before: None })))
 }
 
-/// Nothing starts MCP servers yet; whoever configured one must not wait for its tools.
-fn idle_servers(config: &Config) -> Option<String> {
-    let enabled = config.mcp.iter().filter(|(_, server)| server["enabled"] != false);
-    let names: Vec<&str> = enabled.map(|(name, _)| name.as_str()).collect();
-    (!names.is_empty()).then(|| {
-        format!("MCP servers are configured ({}), but this version does not start any", names.join(", "))
-    })
+/// Servers outlive a session: whoever starts afresh need not wait for them again. Others than before are other servers.
+fn kept(
+    before: Option<Arc<Servers>>,
+    plan: Plan,
+    setup: &Setup,
+    config: &Config,
+    root: &Path,
+    redactor: &Arc<Redactor>,
+) -> Arc<Servers> {
+    if let Some(servers) = before.filter(|servers| *servers.plan() == plan) {
+        return servers;
+    }
+    let executable = setup.executable.clone();
+    let ground = Ground::new(&setup.paths, &setup.env, config, root, executable, Arc::clone(redactor));
+    Servers::start(plan, ground, Manner::SESSION, setup.person)
 }
 
 fn system_prompt(

@@ -8,7 +8,6 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zdx_guard::Rules;
 use zdx_protocol::display::labels;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
@@ -70,8 +69,8 @@ struct Child {
 
 impl Subagents {
     /// What an agent that the user talks to is offered under its rules.
-    pub(crate) fn offered(self: &Arc<Self>, rules: &Rules) -> Arc<Registry> {
-        Arc::new(self.offer.tools_and_tasks(rules, Arc::clone(self) as Arc<dyn Launcher>))
+    pub(crate) fn offered(self: &Arc<Self>, persona: &Persona) -> Arc<Registry> {
+        Arc::new(self.offer.tools_and_tasks(persona, Arc::clone(self) as Arc<dyn Launcher>))
     }
 
     /// The parent's backend and rules, for children launched from now on. None: it launches no agents of ours.
@@ -109,7 +108,7 @@ impl Subagents {
         let now = policy.now();
         let persona = self.personas.subagent(agent, &now.rules);
         let persona = persona.map_err(|error| ToolError::new(ToolCode::UnknownAgent, error.to_string()))?;
-        let registry = Arc::new(self.offer.tools(&persona.rules));
+        let registry = Arc::new(self.offer.tools(&persona));
         let backend = seed.grow(&persona, &registry)?;
         let id = SessionId::random();
         let blobs = self.store.as_ref().map(|store| store.blobs(id));

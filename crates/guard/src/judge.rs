@@ -139,7 +139,7 @@ impl Weigher<'_> {
             Action::Read { targets, .. } => self.files(key, targets, false),
             Action::Write { targets, .. } => self.files(key, targets, true),
             Action::Command { command, cwd, origin } => self.command(command, cwd, *origin),
-            Action::Mcp { server, tool } => {
+            Action::Mcp { server, tool, .. } => {
                 let name = format!("{server}__{tool}");
                 let by_server = format!("{server}/{tool}");
                 let ruling = self.strictest(&self.cx.rules.named(key, &[&name, &by_server]), &name);

@@ -106,6 +106,12 @@ spelled! {
         UnknownSkill = "unknown_skill",
         SkillError = "skill_error",
 
+        // Tools of other programs.
+        /// Their server is not there: it did not start, has ended, or does not answer.
+        McpUnavailable = "mcp_unavailable",
+        /// The tool itself says that it failed.
+        McpError = "mcp_error",
+
         ..
         /// Somebody else's word: of a remote tool, or of a zdx that is newer than this one.
         Other(Foreign)

@@ -234,6 +234,8 @@ pub struct ContextUsage {
 pub struct Breakdown {
     pub system: u64,
     pub tools: u64,
+    /// Tools of MCP servers.
+    pub mcp: u64,
     pub messages: u64,
     pub tool_results: u64,
     pub summary: u64,

@@ -13,6 +13,7 @@ use crate::code::ErrorKind;
 use crate::command::CommandId;
 use crate::compaction::{Compacted, Compaction, ContextUsage};
 use crate::conversation::{Reasoning, Role, Usage};
+use crate::mcp::McpServer;
 use crate::policy::{Approval, ApprovalRequest, Decision, Preview, RequestId};
 use crate::query::Reply;
 use crate::record::{self, InputCut, Record, Shell};
@@ -149,6 +150,13 @@ pub enum Event {
     },
     GrantRevoked {
         grant: String,
+    },
+    /// A server that brings tools has come up, has failed, or lists others now.
+    McpChanged(McpServer),
+    /// Tools of servers came or went: the next request begins with other bytes.
+    ToolsChanged {
+        added: Vec<String>,
+        removed: Vec<String>,
     },
     /// Nothing of a folder's own files that needs trust is used before this is answered.
     TrustRequested(TrustRequest),
@@ -339,6 +347,9 @@ impl Event {
             Self::Error { command: None, kind, message, .. } => {
                 Record::Error(record::ErrorRecord { kind: *kind, message: message.clone(), ts })
             }
+            Self::McpChanged(server) if server.error.is_some() => {
+                Record::Error(record::ErrorRecord { kind: ErrorKind::Tool, message: server.fault(), ts })
+            }
             Self::Interrupted => Record::Interrupted(record::Interrupted::at(ts)),
             Self::SessionStarted(_)
             | Self::StateChanged { .. }
@@ -353,6 +364,8 @@ impl Event {
             | Self::ToolProgress { .. }
             | Self::ApprovalWithdrawn { .. }
             | Self::ApprovalChanged { .. }
+            | Self::McpChanged(_)
+            | Self::ToolsChanged { .. }
             | Self::TrustRequested(_)
             | Self::TrustResolved { .. }
             | Self::Replayed { .. }

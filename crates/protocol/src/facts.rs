@@ -15,11 +15,13 @@ mod edit;
 mod glob;
 mod grep;
 mod list;
+mod mcp_call;
 mod patch;
 mod read;
 mod skill;
 mod task;
 mod todo;
+mod tool_search;
 mod words;
 mod write;
 
@@ -28,16 +30,32 @@ pub use edit::EDIT;
 pub use glob::GLOB;
 pub use grep::GREP;
 pub use list::LIST;
+pub use mcp_call::MCP_CALL;
 pub use patch::PATCH;
 pub use read::READ;
 pub use skill::SKILL;
 pub use task::TASK;
 pub use todo::{TODOREAD, TODOWRITE};
+pub use tool_search::TOOL_SEARCH;
 pub use write::WRITE;
 
 /// Of two that go by the same name the likelier comes first.
-pub static ALL: [&ToolFacts; 12] =
-    [&READ, &WRITE, &EDIT, &BASH, &PATCH, &LIST, &GLOB, &GREP, &TODOWRITE, &TODOREAD, &SKILL, &TASK];
+pub static ALL: [&ToolFacts; 14] = [
+    &READ,
+    &WRITE,
+    &EDIT,
+    &BASH,
+    &PATCH,
+    &LIST,
+    &GLOB,
+    &GREP,
+    &TODOWRITE,
+    &TODOREAD,
+    &SKILL,
+    &TASK,
+    &TOOL_SEARCH,
+    &MCP_CALL,
+];
 
 pub struct ToolFacts {
     /// What a model is told, and what records and events say.
@@ -156,6 +174,8 @@ const LIMIT: Argument = Argument::spelt(
     "limit",
     &["max_lines", "maxLines", "num_lines", "line_count", "max_results", "maxResults", "head_limit"],
 );
+/// Every tool of other programs, and what leads to them.
+pub(crate) const MCP: PermissionKey = PermissionKey::of_names("mcp", Level::Ask);
 const HIDDEN: Argument = Argument::spelt("hidden", &["include_hidden", "includeHidden", "show_hidden"]);
 
 impl Argument {

@@ -10,6 +10,7 @@ pub mod display;
 pub mod event;
 pub mod facts;
 pub mod handle;
+pub mod mcp;
 pub mod packed;
 pub mod policy;
 pub mod query;
@@ -33,6 +34,7 @@ pub use event::{
     CheckResult, Checked, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary,
 };
 pub use handle::{EngineEnd, EngineHandle};
+pub use mcp::{McpServer, McpState};
 pub use packed::Packed;
 pub use policy::{
     Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Granting, Origin, Preview, Reason,

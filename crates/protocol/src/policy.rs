@@ -55,6 +55,9 @@ pub enum Action {
     Mcp {
         server: String,
         tool: String,
+        /// Of what the server said of the tool: who allowed it for good allowed this, and nothing that comes in its place.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        digest: String,
     },
     Skill {
         name: String,
@@ -68,7 +71,7 @@ pub enum Action {
 
 impl Action {
     /// What permission rules call all tools of MCP servers.
-    pub const MCP_KEY: &str = "mcp";
+    pub const MCP_KEY: &str = facts::MCP.key;
 
     /// Calls that may run side by side: those without effect, and agents, who look after themselves.
     pub fn runs_alongside(&self) -> bool {

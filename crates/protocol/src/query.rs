@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::change::{FileChange, lossy};
 use crate::compaction::ContextUsage;
+use crate::mcp::McpServer;
 use crate::policy::Approval;
 use crate::time;
 use crate::todo::Todo;
@@ -21,6 +22,8 @@ pub enum Query {
     Skills,
     /// Slash commands of the user and the project; our own are in `slash`.
     Commands,
+    /// The servers that bring tools, and how they are.
+    Mcp,
     /// What could stand at the cursor, a byte of the line.
     Completions {
         line: String,
@@ -61,6 +64,7 @@ pub enum Reply {
     Agents(Vec<AgentInfo>),
     Skills(Vec<Named>),
     Commands(Vec<Named>),
+    Mcp(Vec<McpServer>),
     Completions(Completions),
     Sessions(Vec<SessionSummary>),
     Models(Vec<ModelOffer>),

@@ -84,6 +84,7 @@ pub enum Slash {
     Todos,
     Skills,
     Commands,
+    Mcp,
     Sessions,
     Files,
     Export(Option<PathBuf>),
@@ -168,6 +169,7 @@ pub static COMMANDS: [SlashCommand; 26] = [
     row("files", Argument::None, "the files changed in this session", |_| Ok(Slash::Files)),
     row("skills", Argument::None, "list the skills", |_| Ok(Slash::Skills)),
     row("commands", Argument::None, "list your own commands and this project's", |_| Ok(Slash::Commands)),
+    row("mcp", Argument::None, "list the MCP servers and what they bring", |_| Ok(Slash::Mcp)),
     row("export", Argument::File, "write this session to a text file", |rest| {
         Ok(Slash::Export(given(rest).map(PathBuf::from)))
     }),

@@ -54,6 +54,7 @@ impl Chat<'_> {
             Slash::Todos => self.tell(Query::Todos).await,
             Slash::Skills => self.tell(Query::Skills).await,
             Slash::Commands => self.tell(Query::Commands).await,
+            Slash::Mcp => self.tell(Query::Mcp).await,
             Slash::Sessions => self.tell(Query::Sessions { limit: LISTED_SESSIONS }).await,
             Slash::Files => self.tell(Query::FilesChanged).await,
             Slash::Config => self.tell(Query::Config).await,

@@ -4,6 +4,7 @@ pub mod compaction;
 pub mod config;
 pub mod handoff;
 pub mod history;
+pub mod mcp;
 pub mod models;
 pub mod policy;
 mod replay;

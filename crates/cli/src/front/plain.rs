@@ -100,6 +100,12 @@ impl Plain {
                 self.status(&format!("no longer allowed: {}", grant_words(grant)), page);
             }
             Event::ModelChanged { model } => self.status(&format!("model: {model}"), page),
+            Event::McpChanged(server) if server.error.is_some() => {
+                self.notice(NoticeLevel::Warning, &server.fault(), page);
+            }
+            Event::ToolsChanged { added, removed } => {
+                self.status(&context::tools_changed(added, removed), page);
+            }
             Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
             Event::InputCut { cuts } => self.status(&context::cut(cuts), page),
             Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
@@ -144,6 +150,7 @@ impl Plain {
             | Event::TrustRequested(_)
             | Event::TrustResolved { .. }
             | Event::ToolAnnounced { .. }
+            | Event::McpChanged(_)
             | Event::ToolStarted { .. }
             | Event::ToolProgress { .. }
             | Event::FileChanged { .. }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::guard::TABLE;
-use crate::{approvals, guard};
+use crate::{approvals, guard, mcp};
 
 /// Which test lives through a row.
 const LIVED_THROUGH: &[(&str, fn())] = &[
@@ -34,6 +34,9 @@ const LIVED_THROUGH: &[(&str, fn())] = &[
     ("A293", project::a_project_cannot_allow_itself_anything),
     ("A294", project::a_project_cannot_allow_itself_anything),
     ("A296", project::a_skill_that_is_a_link_out_of_the_project_is_none),
+    ("A298", mcp::tools::a_servers_tools_are_tools_like_any_other),
+    ("A299", mcp::trusted::a_tool_that_describes_itself_otherwise_is_asked_about_again),
+    ("A301", mcp::tools::no_key_of_ours_is_in_a_servers_environment),
     ("A303", running::values_of_a_repository_reach_no_shell),
     ("A304", running::nothing_of_a_package_manager_starts_with_a_session),
     ("A306", guard::a_session_is_named_by_an_id_and_never_by_a_path),
@@ -53,9 +56,6 @@ const TO_COME: &[(&str, &str)] = &[
     ("A233", "an Agent Zero server's call"),
     ("A235", "a terminal of an ACP agent"),
     ("A284", "a file of an ACP agent"),
-    ("A298", "tools of MCP servers"),
-    ("A299", "tools of MCP servers"),
-    ("A301", "processes of MCP servers"),
 ];
 
 /// Kinds that are run whole elsewhere: by the policy tables, with the file tools, through the sanitiser.

@@ -62,22 +62,6 @@ fn a_broken_file_is_named_with_its_line() {
     assert_eq!(output.stdout, "");
 }
 
-#[test]
-fn servers_that_nothing_starts_are_told_once_a_session() {
-    let server = ModelServer::start_with([Reply::chat().text("ok").done(), Reply::chat().text("ok").done()]);
-    let zdx = place().chat(&server).config_more(
-        "[mcp.db]\ncommand = [\"db\"]\n[mcp.off]\ncommand = [\"x\"]\nenabled = false\n[mcp.web]\nurl = \"http://127.0.0.1:1\"",
-    );
-    let told = "warning: MCP servers are configured (db, web), but this version does not start any\n";
-    assert_eq!(zdx.run(["exec", "-p", "x"]).success().stderr, told);
-    let out = zdx.command().stdin("x\n").run().success();
-    assert_eq!(out.stderr.matches("MCP").count(), 1, "{}", out.stderr);
-
-    let off = ModelServer::start_with([Reply::chat().text("ok").done()]);
-    let zdx = place().chat(&off).config_more("[mcp.off]\ncommand = [\"x\"]\nenabled = false");
-    assert_eq!(zdx.run(["exec", "-p", "x"]).success().stderr, "");
-}
-
 /// Each setting of the file that `config init` writes, as somebody would switch it on: with the table that it stands in.
 fn examples(file: &str) -> Vec<String> {
     let (mut table, mut found) = (String::new(), Vec::new());

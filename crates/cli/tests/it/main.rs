@@ -25,6 +25,7 @@ mod history;
 mod json;
 mod left_behind;
 mod lines;
+mod mcp;
 mod models;
 mod poisoned;
 mod policy_cmd;

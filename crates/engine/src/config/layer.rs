@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::check::{self, Places, Problem, What};
 use super::error::ConfigError;
 use super::provider;
-use super::schema::{self, Key, Match};
+use super::schema::{self, Key, Match, ValueKind};
 use super::secret;
+use super::servers;
 use super::tree::{self, Format, Node, Shape, Table};
 use crate::files::workspace::{FileError, Workspace};
 use crate::paths::{Paths, read_regular};
@@ -64,9 +65,29 @@ pub(super) fn read(file: &Path, named_by: Option<&'static str>) -> Result<Config
     }
 }
 
-/// The project's file, unless it is the global one by another name. No link may lead out of `root` to it.
+/// Files of other programs that name MCP servers.
+const FOREIGN: [&str; 2] = [".mcp.json", ".cursor/mcp.json"];
+
+/// Those of them that the project has; what cannot be read is said and left out.
+pub(crate) fn read_foreign(root: &Path) -> (Vec<ConfigBytes>, Vec<String>) {
+    let (mut read, mut notices) = (Vec::new(), Vec::new());
+    for file in FOREIGN.map(|name| root.join(name)).into_iter().filter(|file| file.symlink_metadata().is_ok())
+    {
+        match read_inside(root, file) {
+            Ok(bytes) => read.push(bytes),
+            Err(error) => notices.push(format!("ignored: {error}")),
+        }
+    }
+    (read, notices)
+}
+
+/// The project's file, unless it is the global one by another name.
 pub(crate) fn read_project(paths: &Paths, root: &Path) -> Result<Option<ConfigBytes>, ConfigError> {
-    let Some(file) = project_file(paths, root)? else { return Ok(None) };
+    project_file(paths, root)?.map(|file| read_inside(root, file)).transpose()
+}
+
+/// A file of the project. No link may lead out of `root` to it.
+fn read_inside(root: &Path, file: PathBuf) -> Result<ConfigBytes, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: file.clone(), source, variable: None };
     let failed = |error: FileError| match error {
         FileError::TooLarge { .. } => ConfigError::TooLarge { path: file.clone() },
@@ -86,7 +107,7 @@ pub(crate) fn read_project(paths: &Paths, root: &Path) -> Result<Option<ConfigBy
         return Err(ConfigError::Outside { path: file });
     }
     let bytes = workspace.read_file(&target, LARGEST_FILE as u64).map_err(failed)?;
-    Ok(Some(ConfigBytes { file, bytes }))
+    Ok(ConfigBytes { file, bytes })
 }
 
 fn project_file(paths: &Paths, root: &Path) -> Result<Option<PathBuf>, ConfigError> {
@@ -129,9 +150,33 @@ pub(super) fn parse(
         found: Vec::new(),
         unknown: Vec::new(),
     };
-    walk.table(&mut Vec::new(), &provider::rewrite(root))?;
+    walk.table(&mut Vec::new(), &servers::rewrite(provider::rewrite(root)))?;
     let notices = walk.unknown_notices();
     Ok(FileLayer { file: file.to_owned(), found: walk.found, notices })
+}
+
+/// The MCP servers of another program's file. What is wrong with it is no reason not to start.
+pub(super) fn parse_foreign(config: &ConfigBytes) -> FileLayer {
+    let file = config.file.as_path();
+    let read = || -> Result<Vec<Found>, ConfigError> {
+        let root = tree::parse(text(config)?, Format::Jsonc).map_err(|error| ConfigError::Syntax {
+            path: file.to_owned(),
+            line: error.line,
+            message: error.message,
+        })?;
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        let places = Places { folder, instructions: folder, home: None };
+        let mut walk = Walk { file, places, found: Vec::new(), unknown: Vec::new() };
+        walk.table(&mut Vec::new(), &servers::foreign(root))?;
+        // A server that is called like one of our settings is none of them.
+        walk.found.retain(|found| found.key.kind == ValueKind::Open);
+        Ok(walk.found)
+    };
+    let (found, notices) = match read() {
+        Ok(found) => (found, Vec::new()),
+        Err(error) => (Vec::new(), vec![format!("ignored: {error}")]),
+    };
+    FileLayer { file: file.to_owned(), found, notices }
 }
 
 fn text(config: &ConfigBytes) -> Result<&str, ConfigError> {

@@ -9,6 +9,7 @@ mod provider;
 mod resolve;
 pub(crate) mod schema;
 mod secret;
+mod servers;
 mod show;
 mod source;
 mod tree;
@@ -17,14 +18,14 @@ mod value;
 
 pub(crate) use error::ConfigError;
 pub use layer::find_config_file;
-pub(crate) use layer::{ConfigBytes, read_project};
+pub(crate) use layer::{ConfigBytes, read_foreign, read_project};
 pub use resolve::Resolved;
 pub(crate) use resolve::{ResolveInput, resolve};
 pub(crate) use secret::password;
 pub use show::{Setting, describe, init_text};
 pub(crate) use source::{FileRef, Instruction, Layer, Source};
 pub use value::Flags;
-pub(crate) use value::{Config, Logs, SystemPrompt};
+pub(crate) use value::{Config, Logs, Mcp, SystemPrompt};
 
 #[cfg(test)]
 mod tests;

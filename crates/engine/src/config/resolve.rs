@@ -24,6 +24,8 @@ pub(crate) struct ResolveInput<'a> {
     pub flags: &'a Flags,
     /// The project's own file, from [`read_project`](super::read_project): not read again here.
     pub project: Option<&'a ConfigBytes>,
+    /// Files of other programs that name MCP servers, from [`read_foreign`](super::read_foreign).
+    pub foreign: &'a [ConfigBytes],
     /// The user trusts these very bytes.
     pub trusted: bool,
 }
@@ -53,6 +55,9 @@ pub(crate) fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
     let home = input.paths.home();
     if let Some((file, named_by)) = global_file(input.paths)? {
         stack.file(layer::parse(&layer::read(&file, named_by)?, home, None)?, Layer::Global, true);
+    }
+    for bytes in input.foreign {
+        stack.file(layer::parse_foreign(bytes), Layer::Project, input.trusted);
     }
     if let Some(bytes) = input.project {
         stack.file(layer::parse(bytes, home, Some(input.root))?, Layer::Project, input.trusted);

@@ -141,6 +141,12 @@ pub(crate) const KEYS: &[Key] = &[
     key("validation.command", Text, User),
     key("validation.max_attempts", Whole { min: 1, max: 20 }, User).default("3"),
     key("validation.timeout_secs", SECONDS_OR_NONE, User).default("300"),
+    // Before the servers: what stands here is no server's name.
+    key("mcp.first_wait_ms", Whole { min: 0, max: 600_000 }, User).default("2000"),
+    key("mcp.max_tools", ANY_U32, User).default("32"),
+    key("mcp.max_schema_bytes", ANY_U32, User).default("16384"),
+    key("mcp.total_tools", ANY_U32, User).default("64"),
+    key("mcp.total_schema_bytes", ANY_U32, User).default("32768"),
     key("mcp.*", Open, User),
     key("agent.*", Open, User),
     key("skills.*", Open, User),

@@ -51,7 +51,12 @@ pub fn describe(resolved: &Resolved) -> Vec<Setting> {
     out
 }
 
+/// Whether it is this key's value, and not that of one before it, which is the more particular.
 fn fits(key: &Key, path: &[String]) -> bool {
+    KEYS.iter().find(|known| matches(known, path)).is_some_and(|known| std::ptr::eq(known, key))
+}
+
+fn matches(key: &Key, path: &[String]) -> bool {
     let mut pattern = key.segments();
     path.iter().all(|name| pattern.next().is_some_and(|p| p == "*" || p == name)) && pattern.next().is_none()
 }

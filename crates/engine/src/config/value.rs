@@ -65,9 +65,8 @@ pub struct Config {
     pub instructions: Vec<Instruction>,
     pub compaction: Compaction,
     pub validation: Validation,
+    pub mcp: Mcp,
     /// Tables that their own part reads, in written order.
-    #[serde(default)]
-    pub mcp: Map<String, Value>,
     #[serde(default)]
     pub agent: Map<String, Value>,
     #[serde(default)]
@@ -122,6 +121,21 @@ pub struct LayerList {
 pub struct ChildEnv {
     /// Variables that commands get although they look like secrets.
     pub pass: Vec<String>,
+}
+
+/// The servers that bring tools, and how much room these may take.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Mcp {
+    /// What the first request waits for servers that were never seen before, where no person waits.
+    pub first_wait_ms: u64,
+    /// Of one server, and of all together, before they are only found by searching.
+    pub max_tools: usize,
+    pub max_schema_bytes: usize,
+    pub total_tools: usize,
+    pub total_schema_bytes: usize,
+    /// By name, in written order; `mcp` reads them.
+    #[serde(flatten)]
+    pub servers: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

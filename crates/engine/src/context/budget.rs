@@ -3,8 +3,9 @@
 //! (The field says context window, token budget.)
 
 use zdx_protocol::compaction::Measured;
+use zdx_protocol::facts;
 use zdx_protocol::transcript::{ContextSize, of_value};
-use zdx_protocol::{Breakdown, ContextUsage, ToolSpec, Usage};
+use zdx_protocol::{Action, Breakdown, ContextUsage, ToolSpec, Usage};
 
 use super::refusal::{self, Counted};
 use crate::config::Config;
@@ -154,6 +155,8 @@ pub(crate) struct Gauge {
     max_tokens: u32,
     system: u64,
     tools: u64,
+    /// Of these, those of MCP servers.
+    mcp: u64,
     size: ContextSize,
     /// Bytes a token: of the conversation, and of system text and tools.
     ratio: f64,
@@ -168,6 +171,7 @@ pub(crate) struct Frame {
     dense: Option<f64>,
     system: u64,
     tools: u64,
+    mcp: u64,
 }
 
 impl Frame {
@@ -178,13 +182,16 @@ impl Frame {
     pub(crate) fn new(budget: &Budget, system: &str, tools: &[ToolSpec]) -> Self {
         let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + of_value(&tool.schema) + 60;
         let Budget { limit, max_tokens, dense, .. } = *budget;
-        let (system, tools) = (system.len() as u64, tools.iter().map(tool).sum::<usize>() as u64);
-        Self { limit, max_tokens, dense, system, tools }
+        let all =
+            |wanted: &dyn Fn(&&ToolSpec) -> bool| tools.iter().filter(wanted).map(tool).sum::<usize>() as u64;
+        let of_servers = |facts: &facts::ToolFacts| facts.permission.key == Action::MCP_KEY;
+        let mcp = all(&|spec| facts::facts(&spec.name).is_none_or(of_servers));
+        Self { limit, max_tokens, dense, system: system.len() as u64, tools: all(&|_| true), mcp }
     }
 
     /// With a conversation of this size in it.
     pub(crate) fn gauge(self, size: ContextSize) -> Gauge {
-        let Self { limit, max_tokens, dense, system, tools } = self;
+        let Self { limit, max_tokens, dense, system, tools, mcp } = self;
         let fixed = system + tools;
         let by_report = size.learnt.and_then(|Measured { bytes, tokens }| {
             let ratio = (fixed + bytes) as f64 / tokens.max(1) as f64;
@@ -209,6 +216,7 @@ impl Frame {
             max_tokens,
             system,
             tools,
+            mcp,
             size,
             ratio,
             fixed_ratio,
@@ -279,16 +287,17 @@ impl Gauge {
     }
 
     pub(crate) fn usage(&self) -> ContextUsage {
-        let sizes = [self.system, self.tools, self.size.messages, self.size.tool_results, self.size.summary];
+        let ContextSize { messages, tool_results, summary, .. } = self.size;
+        let sizes = [self.system, self.tools - self.mcp, self.mcp, messages, tool_results, summary];
         let all = sizes.iter().sum::<u64>().max(1);
-        let [system, tools, messages, tool_results, summary] =
+        let [system, tools, mcp, messages, tool_results, summary] =
             sizes.map(|bytes| (bytes as f64 / all as f64 * self.used as f64).round() as u64);
         ContextUsage {
             used: self.used,
             limit: self.limit,
             percent: (self.used * 100).div_ceil(self.limit.max(1)),
             assumed: self.assumed,
-            breakdown: Breakdown { system, tools, messages, tool_results, summary },
+            breakdown: Breakdown { system, tools, mcp, messages, tool_results, summary },
         }
     }
 }

@@ -102,7 +102,9 @@ fn fit_data(mut data: Value, bytes: usize, tool: &str) -> Value {
 }
 
 fn hint(data: &Value, tool: &str) -> &'static str {
-    let spilled = ["stdout_file", "stderr_file"].iter().any(|field| data.get(field).is_some());
+    let spilled = ["stdout_file", "stderr_file", "content_file", "structured_file"]
+        .iter()
+        .any(|field| data.get(field).is_some());
     match facts::facts(tool) {
         _ if spilled => {
             "; the whole output is in the file named in this result: read it with offset and limit"

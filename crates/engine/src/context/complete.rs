@@ -114,10 +114,17 @@ impl Completer {
         if let Some(typed) = typed.strip_prefix("agent:") {
             return finished(start..cursor, named("@agent:", &names.agents, typed));
         }
+        if let Some((server, _)) = typed.split_once(':')
+            && names.servers().any(|name| name == server)
+        {
+            return finished(start..cursor, named("@", &names.resources, typed));
+        }
         let mut found = self.mentioned(typed, question);
         found.candidates.truncate(MOST - TRIGGERS.len());
-        for (kind, detail) in TRIGGERS.iter().filter(|(kind, _)| kind.starts_with(typed)) {
-            let trigger = trigger(kind, detail, typed);
+        let servers = names.servers().map(|name| (format!("{name}:"), "what an MCP server has"));
+        let triggers = TRIGGERS.iter().map(|(kind, detail)| ((*kind).to_owned(), *detail)).chain(servers);
+        for (kind, detail) in triggers.filter(|(kind, _)| kind.starts_with(typed)) {
+            let trigger = trigger(&kind, detail, typed);
             // A letter or two mean a file rather.
             let place = if typed.len() >= SURE { 0 } else { found.candidates.len() };
             found.candidates.insert(place, trigger);

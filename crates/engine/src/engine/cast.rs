@@ -25,7 +25,7 @@ impl Engine {
             return Ok(());
         }
         let persona = self.personas.primary(name).map_err(|error| error.to_string())?;
-        let registry = self.subagents.offered(&persona.rules);
+        let registry = self.subagents.offered(&persona);
         let model = self.model_for(&persona).await?;
         self.backend.play(&persona, &registry).ok_or("who answers here has agents of its own")?;
         self.calls.registry = registry;

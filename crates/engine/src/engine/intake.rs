@@ -9,9 +9,10 @@ use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnSummary, 
 
 use super::Engine;
 use crate::context::input::{self, Fitted, Keep};
-use crate::context::mentions::{self, Attached, Attachment, Input, Mention};
+use crate::context::mentions::{self, Attached, Attachment, Form, Input, Mention, What};
 use crate::files::spill;
 use crate::library::Expanded;
+use crate::mcp::{Prompted, Server};
 
 /// How long one text of a turn may be.
 #[derive(Clone, Copy)]
@@ -32,6 +33,17 @@ pub(crate) enum Work {
     Slash {
         expanded: Expanded,
         /// What came on stdin, behind it all.
+        data: String,
+    },
+    /// A prompt, and what of servers it mentions, which has yet to be read.
+    Mentioning {
+        prompt: Prompt,
+        resources: Vec<(Arc<Server>, String)>,
+    },
+    /// A prompt of a server, which has yet to be asked for.
+    Prompted {
+        prompted: Prompted,
+        /// What came on stdin, behind it.
         data: String,
     },
     /// The conversation becomes a summary now.
@@ -72,13 +84,43 @@ impl Engine {
                 Work::Done(empty_summary(outcome))
             }
             Input::Command { name, args } => self.slash(prompt, &name, &args).await,
-            Input::Prompt { mentions, .. } => Work::Prompt(self.bring_in(&mentions, prompt).await),
+            Input::Prompt { mentions, .. } => {
+                let (resources, mentions) = self.resources(mentions);
+                let prompt = self.bring_in(&mentions, prompt).await;
+                match resources.is_empty() {
+                    true => Work::Prompt(prompt),
+                    false => Work::Mentioning { prompt, resources },
+                }
+            }
         }
+    }
+
+    /// What of a prompt's mentions are resources of servers, and what is left.
+    fn resources(&self, mentions: Vec<Mention>) -> (Vec<(Arc<Server>, String)>, Vec<Mention>) {
+        let servers = &self.queries.servers;
+        let (mut resources, mut rest) = (Vec::new(), Vec::new());
+        for mention in mentions {
+            let named = match &mention.what {
+                What::Path { path, form: Form::Bare } => servers.mentioned(path),
+                What::Path { form: Form::Named, .. } | What::Link(_) | What::Agent(_) => None,
+            };
+            match named {
+                Some((server, uri)) => resources.push((server, mentions::trimmed(&uri).to_owned())),
+                None => rest.push(mention),
+            }
+        }
+        (resources, rest)
     }
 
     /// A command that nobody defined is a prompt: whether it is a slip, a front end that people type into knows.
     async fn slash(&mut self, prompt: Prompt, name: &str, args: &str) -> Work {
-        let Some(command) = self.queries.commands.get(name) else { return Work::Prompt(prompt) };
+        let Some(command) = self.queries.commands.get(name) else {
+            return match self.queries.servers.prompted(name, args) {
+                Some(Ok(prompted)) => Work::Prompted { prompted, data: prompt.data().to_owned() },
+                Some(Err(why)) => self.refuse(why).await,
+                None => Work::Prompt(prompt),
+            };
+        };
         let expanded = match command.expand(args) {
             Ok(expanded) => expanded,
             Err(error) => return self.refuse(error.to_string()).await,

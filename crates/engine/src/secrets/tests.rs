@@ -21,6 +21,7 @@ fn redactor_for(dotenv: &str, vars: &[(&str, &str)], config: &str) -> Redactor {
         env: &env,
         flags: &flags,
         project: None,
+        foreign: &[],
         trusted: false,
     };
     redactor(&resolve(&input).unwrap().config, &env, dir.path()).unwrap()

@@ -18,6 +18,7 @@ mod glob;
 mod grep;
 mod input;
 mod list;
+pub(crate) mod mcp_call;
 mod patch;
 mod read;
 pub(crate) mod registry;
@@ -26,6 +27,7 @@ pub(crate) mod skill;
 pub mod supervisor;
 pub(crate) mod task;
 pub(crate) mod todo;
+pub(crate) mod tool_search;
 mod walk;
 mod write;
 

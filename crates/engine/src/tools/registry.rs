@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 use zdx_protocol::ToolSpec;
 use zdx_protocol::facts::{self, ToolFacts};
 
@@ -22,6 +24,20 @@ use super::write::Write;
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
+    /// Behind the others, so that what comes and goes here moves none of them.
+    more: Option<Arc<dyn MoreTools>>,
+}
+
+/// Tools that come and go while a session runs.
+pub(crate) trait MoreTools: Send + Sync {
+    /// Those that a model is told of at this moment.
+    fn told(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// By its name, whether a model is told of it or not.
+    fn find(&self, name: &str) -> Option<Arc<dyn Tool>>;
+
+    /// Before a request: waits for what is worth waiting for. What is to be said of it.
+    fn settle<'a>(&'a self, cancel: &'a CancellationToken) -> BoxFuture<'a, Vec<String>>;
 }
 
 impl Registry {
@@ -50,12 +66,29 @@ impl Registry {
         }
     }
 
-    pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|tool| tool.spec().clone()).collect()
+    pub(crate) fn extend(&mut self, more: Arc<dyn MoreTools>) {
+        self.more = Some(more);
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(|tool| tool.spec().name.as_ref())
+    /// Before a request, see [`MoreTools::settle`].
+    pub(crate) async fn settle(&self, cancel: &CancellationToken) -> Vec<String> {
+        match &self.more {
+            Some(more) => more.settle(cancel).await,
+            None => Vec::new(),
+        }
+    }
+
+    pub(crate) fn has_more(&self) -> bool {
+        self.more.is_some()
+    }
+
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        let more = self.more.as_ref().map(|more| more.told()).unwrap_or_default();
+        self.tools.iter().chain(&more).map(|tool| tool.spec().clone()).collect()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.specs().into_iter().map(|spec| spec.name.into_owned())
     }
 
     /// By its own name, then by one that is known for it, then without regard to case.
@@ -73,9 +106,14 @@ impl Registry {
         let by = |fits: &dyn Fn(&str) -> bool| self.tools.iter().find(|tool| fits(&tool.spec().name));
         by(&|own| own == name)
             .or_else(|| by(&|own| facts.is_some_and(|facts| facts.name == own)))
-            .or_else(|| by(&|own| own.eq_ignore_ascii_case(name)))
             .cloned()
+            .or_else(|| self.more.as_ref().and_then(|more| named_more(&**more, name, facts)))
+            .or_else(|| by(&|own| own.eq_ignore_ascii_case(name)).cloned())
     }
+}
+
+fn named_more(more: &dyn MoreTools, name: &str, facts: Option<&ToolFacts>) -> Option<Arc<dyn Tool>> {
+    more.find(name).or_else(|| facts.and_then(|facts| more.find(facts.name)))
 }
 
 #[cfg(test)]

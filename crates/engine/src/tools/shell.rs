@@ -133,6 +133,11 @@ impl Shell {
         self.spill_dir.as_deref()
     }
 
+    /// A text as it may be written to a file beside the session.
+    pub(crate) fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redactor.redact(text)
+    }
+
     /// Runs `sh -c command` and returns when it ended, ran out of time or was cancelled, with all it started stopped in
     /// the last two cases. A future that is dropped midway takes the command with it.
     pub async fn run(&self, command: &str, options: RunOptions) -> Result<CommandOutput, ShellError> {

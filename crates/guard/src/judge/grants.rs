@@ -31,7 +31,8 @@ pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
             Some(format!("{key} {} (in {})", shell::normalise(command), cwd.display()))
         }
         Action::Read { targets, .. } | Action::Write { targets, .. } => paths(targets),
-        Action::Mcp { server, tool } => Some(format!("{key} {server}__{tool}")),
+        Action::Mcp { server, tool, digest } if digest.is_empty() => Some(format!("{key} {server}__{tool}")),
+        Action::Mcp { server, tool, digest } => Some(format!("{key} {server}__{tool} #{digest}")),
         Action::Skill { name } => Some(format!("{key} {name}")),
         Action::Task { agent } => Some(format!("{key} {agent}")),
         Action::Todo => None,

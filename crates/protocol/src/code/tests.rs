@@ -37,7 +37,7 @@ fn spellings_are_those_of_the_contract() {
          approval_required path_escape protected_path ENOENT ENOTDIR EACCES EIO ELOOP ENAMETOOLONG not_regular \
          symlink_escape too_large path_error read_error write_error mkdir_error changed_since old_not_found \
          replacement_count_mismatch patch_rejected exec_error unknown_agent model_error task_failed unknown_skill \
-         skill_error"
+         skill_error mcp_unavailable mcp_error"
     );
     let words: Vec<&str> = ReasonCode::ALL.iter().map(ReasonCode::as_str).collect();
     assert_eq!(

@@ -299,7 +299,7 @@ fn title(request: &ApprovalRequest, view: View<'_>) -> String {
         (_, Action::Command { origin: Origin::Model, .. }) => "run this command?".to_owned(),
         (_, Action::Read { targets, .. }) => format!("read {}?", paths(targets, view)),
         (_, Action::Write { targets, .. }) => format!("change {}?", paths(targets, view)),
-        (_, Action::Mcp { server, tool }) => {
+        (_, Action::Mcp { server, tool, .. }) => {
             format!("call {} of the MCP server {}?", visible_line(tool), visible_line(server))
         }
         (_, Action::Skill { name }) => format!("load the skill {}?", visible_line(name)),

@@ -3,6 +3,7 @@
 use crate::compaction::{Author, Compaction, ContextUsage, Trigger};
 use crate::record::InputCut;
 use crate::typeset::format::{count, size};
+use crate::typeset::visible_line;
 
 /// `context compacted (nearly full): 41 messages became a summary, the last 6 stay; …`.
 pub fn compacted(compaction: &Compaction) -> String {
@@ -28,6 +29,20 @@ pub fn pruned(calls: usize, bytes: u64) -> String {
     format!("context pruned: {} ({}) left out", count(calls, "old tool output"), size(bytes))
 }
 
+/// `tools changed: 12 more, mcp__files__read and others; …`.
+pub fn tools_changed(added: &[String], removed: &[String]) -> String {
+    let told = |names: &[String], what: &str| {
+        let first = names.first().map(|name| visible_line(name))?;
+        let others = if names.len() > 1 { " and others" } else { "" };
+        Some(format!("{} {what} ({first}{others})", count(names.len(), "tool")))
+    };
+    let parts: Vec<String> = [told(added, "more"), told(removed, "less")].into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => "tools of MCP servers describe themselves anew".to_owned(),
+        false => format!("MCP servers: {}", parts.join(", ")),
+    }
+}
+
 /// `input too long for the model: 2 texts cut to 1.4 KiB; the whole is in …`.
 pub fn cut(cuts: &[InputCut]) -> String {
     let bytes = |of: fn(&InputCut) -> usize| cuts.iter().map(of).sum::<usize>() as u64;
@@ -51,10 +66,15 @@ pub fn usage(usage: &ContextUsage) -> String {
     for (name, tokens) in [
         ("system", parts.system),
         ("tools", parts.tools),
+        ("mcp tools", parts.mcp),
         ("messages", parts.messages),
         ("tool results", parts.tool_results),
         ("summary", parts.summary),
     ] {
+        // Who has no servers need not read of them.
+        if name == "mcp tools" && tokens == 0 {
+            continue;
+        }
         let number = thousands(tokens);
         text.push_str(&format!("\n  {name:<13}{number:>9}"));
     }
@@ -81,7 +101,7 @@ mod tests {
     #[test]
     fn usage_reads_as_a_table() {
         let breakdown =
-            Breakdown { system: 1_200, tools: 800, messages: 17, tool_results: 4_193, summary: 0 };
+            Breakdown { system: 1_200, tools: 800, mcp: 0, messages: 17, tool_results: 4_193, summary: 0 };
         let full = ContextUsage { used: 6_210, limit: 8_192, percent: 75, assumed: false, breakdown };
         let text = usage(&full);
         assert!(

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::approval::grant_words;
 use super::sessions::table;
 use super::trust::listed;
-use super::{context, format, visible_line};
+use super::{context, format, servers, visible_line};
 use crate::change::FileChange;
 use crate::query::{AgentInfo, Drafted, Grants, Named, Reply, Setting};
 use crate::todo::Todo;
@@ -29,6 +29,7 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
         Reply::Agents(agents) => agents.iter().filter(|agent| agent.primary).map(agent).collect(),
         Reply::Skills(skills) => skills.iter().map(|skill| named("", skill)).collect(),
         Reply::Commands(commands) => commands.iter().map(|command| named("/", command)).collect(),
+        Reply::Mcp(found) => servers::table(found),
         Reply::Models(models) => models.iter().map(|model| model.name.clone()).collect(),
         Reply::Todos { items, draft } => todos(items, *draft),
         Reply::Sessions(sessions) if sessions.is_empty() => vec!["there is no saved session yet".to_owned()],

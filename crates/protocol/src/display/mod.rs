@@ -8,6 +8,7 @@ mod details;
 pub mod history;
 pub mod labels;
 pub mod listing;
+pub mod servers;
 pub mod sessions;
 pub mod titles;
 pub mod trust;

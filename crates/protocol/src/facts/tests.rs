@@ -92,5 +92,8 @@ fn what_an_agents_file_lists_is_found_in_any_spelling() {
 #[test]
 fn each_permission_key_stands_once() {
     let keys: Vec<_> = permission_keys().map(|permission| permission.key).collect();
-    assert_eq!(keys, ["read", "write", "bash", "patch", "list", "glob", "grep", "todo", "skill", "task"]);
+    assert_eq!(
+        keys,
+        ["read", "write", "bash", "patch", "list", "glob", "grep", "todo", "skill", "task", "mcp"]
+    );
 }

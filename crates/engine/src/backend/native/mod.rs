@@ -7,7 +7,7 @@ mod view;
 use std::sync::Arc;
 
 use zdx_models::{Client, Endpoint, ModelError, Thinking};
-use zdx_protocol::{Prompt, ToolCode, ToolError, ToolSpec, Transcript, TurnSummary};
+use zdx_protocol::{Event, NoticeLevel, Prompt, ToolCode, ToolError, ToolSpec, Transcript, TurnSummary};
 
 use crate::call::TurnIo;
 use crate::config::Config;
@@ -127,6 +127,30 @@ impl Native {
         (self.system, self.tools) = (system, tools);
         (self.max_steps, self.temperature, self.top_p) = (max_steps, temperature, top_p);
         self.tell_view();
+    }
+
+    /// What servers bring may have changed since the last request: then the next one begins with other bytes, and that is told.
+    async fn renew_tools(&mut self, io: &TurnIo) {
+        if !io.registry.has_more() {
+            return;
+        }
+        for remark in io.registry.settle(&io.cancel).await {
+            io.emit.notice(NoticeLevel::Info, remark).await;
+        }
+        let tools = io.persona.tools(&io.registry);
+        if tools == self.tools {
+            return;
+        }
+        let names = |of: &[ToolSpec], without: &[ToolSpec]| -> Vec<String> {
+            let fresh = of.iter().filter(|spec| without.iter().all(|other| other.name != spec.name));
+            fresh.map(|spec| spec.name.to_string()).collect()
+        };
+        let (added, removed) = (names(&tools, &self.tools), names(&self.tools, &tools));
+        self.tools = tools;
+        self.tell_view();
+        if self.begun {
+            io.emit.emit(Event::ToolsChanged { added, removed }).await;
+        }
     }
 
     fn config(&self) -> &Config {

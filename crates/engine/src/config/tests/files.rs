@@ -121,7 +121,7 @@ fn every_key_reaches_its_field() {
         (config.validation.max_attempts, config.validation.timeout),
         (1, Some(Duration::from_secs(9)))
     );
-    assert_eq!(config.mcp.keys().collect::<Vec<_>>(), ["zeta", "alpha"]);
+    assert_eq!(config.mcp.servers.keys().collect::<Vec<_>>(), ["zeta", "alpha"]);
     assert_eq!(config.agent["review"]["mode"], "primary");
     assert_eq!(config.skills["paths"][0], "s");
     assert_eq!((config.logs.level.as_str(), config.logs.max_bytes, config.logs.files), ("debug", 9999, 2));

@@ -120,7 +120,7 @@ fn tables_merge_field_by_field_and_rules_stay_apart() {
     assert_eq!(config.providers["lab"].wire, Some(zdx_models::wire::Wire::Anthropic));
     assert_eq!(config.providers["lab"].base_url.as_deref(), Some("http://b"));
     // A server is one thing: half of one file's and half of another's would be neither.
-    assert_eq!(config.mcp["one"], serde_json::json!({ "command": ["2"] }));
+    assert_eq!(config.mcp.servers["one"], serde_json::json!({ "command": ["2"] }));
     let rules: Vec<_> = config
         .permission
         .iter()

@@ -75,6 +75,7 @@ impl World {
             env: &env,
             flags: &self.flags,
             project: project.as_ref(),
+            foreign: &[],
             trusted: self.trusted,
         })
     }

@@ -11,6 +11,8 @@ pub(crate) struct Names<'a> {
     /// Built-in and custom ones, without the slash, in the order in which they are listed.
     pub commands: Vec<Name>,
     pub models: Vec<Name>,
+    /// `server:uri`, all of a server in a row.
+    pub resources: Vec<Name>,
     /// Looked up only where one may stand; the newest first.
     pub sessions: &'a dyn Fn() -> Vec<Name>,
 }
@@ -24,6 +26,14 @@ pub(crate) struct Name {
     pub hint: String,
     pub detail: String,
     pub then: Then,
+}
+
+impl Names<'_> {
+    /// Those that have resources, each once.
+    pub(super) fn servers(&self) -> impl Iterator<Item = &str> {
+        let name = |at: usize| self.resources[at].name.split(':').next().unwrap_or_default();
+        (0..self.resources.len()).filter(move |at| *at == 0 || name(*at) != name(*at - 1)).map(name)
+    }
 }
 
 impl Name {

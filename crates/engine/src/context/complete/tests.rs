@@ -30,6 +30,7 @@ fn names() -> Names<'static> {
         agents: owned(&["plan", "build", "play"]),
         commands: owned(&["help", "new", "a:b", "agent"]),
         models: owned(&["lab/big", "lab/small"]),
+        resources: owned(&["docs:x://guide", "docs:x://more"]),
         sessions: &|| vec![Name::new("550e8400-e29b-41d4-a716-446655440000", "2 h ago · mend the parser")],
     }
 }
@@ -103,6 +104,7 @@ fn files_are_offered_with_folders_marked_and_blanks_quoted() {
                 "@\"src/sub dir/",
                 "@agent:",
                 "@file:",
+                "@docs:",
             ][..],
         ),
         ("see (@sr", &["@src/", "@\"src/sub dir/", "@src/map.rs", "@src/main.rs"]),
@@ -111,6 +113,8 @@ fn files_are_offered_with_folders_marked_and_blanks_quoted() {
         ("@p.rs", &["@src/map.rs"]),
         ("@src/ma", &["@src/map.rs", "@src/main.rs"]),
         ("@file", &["@file:"]),
+        ("@doc", &["@docs:"]),
+        ("see @docs:x", &["@docs:x://guide", "@docs:x://more"]),
         ("@file:src/mai", &["@file:src/main.rs"]),
         ("@src/sub", &["@\"src/sub dir/"]),
         ("@\"src/sub d", &["@\"src/sub dir/"]),

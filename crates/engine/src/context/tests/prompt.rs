@@ -15,8 +15,15 @@ fn assembled(dir: &Path, config: &str, flag: Option<&str>, context: &str) -> Res
     let paths = Paths::from_env(&env).unwrap();
     let flags = Flags { system_prompt: flag.map(str::to_owned), ..Flags::default() };
     let root = dir.join("root");
-    let input =
-        ResolveInput { paths: &paths, root: &root, env: &env, flags: &flags, project: None, trusted: false };
+    let input = ResolveInput {
+        paths: &paths,
+        root: &root,
+        env: &env,
+        flags: &flags,
+        project: None,
+        foreign: &[],
+        trusted: false,
+    };
     assemble(&resolve(&input).unwrap().config, &root, &project(context))
 }
 

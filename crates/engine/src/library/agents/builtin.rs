@@ -47,7 +47,7 @@ pub(super) fn all() -> Vec<AgentProfile> {
         },
         AgentProfile {
             mode: Mode::Primary,
-            permission: rules(json!({"edit": "deny", "patch": "deny", "bash": looking()})),
+            permission: rules(json!({"edit": "deny", "patch": "deny", "bash": looking(), "mcp": "deny"})),
             ..agent("plan", "Reads and plans; changes no file.", PLAN)
         },
         AgentProfile {

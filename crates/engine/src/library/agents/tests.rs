@@ -206,7 +206,7 @@ fn configuration_defines_overrides_and_disables() {
     assert_eq!(plan.permission.len(), 1);
     let table = plan.permission[0].value.as_object().unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
-    assert_eq!(keys, ["patch", "bash", "edit"]);
+    assert_eq!(keys, ["patch", "mcp", "bash", "edit"]);
     assert_eq!((&table["edit"], &table["bash"]["*"]), (&json!("ask"), &json!("deny")));
     assert_eq!(table["bash"].as_object().unwrap().keys().next_back().unwrap(), "cargo check *");
 }

@@ -63,7 +63,13 @@ impl Page<'_> {
             }
             Action::Task { .. } => self.labelled(Part::Grant, "always", "allows every task for this agent"),
             Action::Skill { .. } => self.labelled(Part::Grant, "always", "allows this skill, and no other"),
-            Action::Mcp { .. } => self.labelled(Part::Grant, "always", "allows every call of this tool"),
+            Action::Mcp { .. } => {
+                self.labelled(
+                    Part::Grant,
+                    "always",
+                    "allows every call of this tool as it describes itself now",
+                );
+            }
             Action::Command { .. } | Action::Read { .. } | Action::Write { .. } | Action::Todo => {
                 self.labelled(Part::Grant, "always", "allows exactly, and nothing wider:");
                 self.granted(request, grant);
@@ -84,7 +90,7 @@ impl Page<'_> {
             Action::Task { agent } => {
                 self.wrapped(Part::Grant, INDENT, &format!("every task for the agent {agent}"));
             }
-            Action::Mcp { server, tool } => {
+            Action::Mcp { server, tool, .. } => {
                 self.wrapped(
                     Part::Grant,
                     INDENT,

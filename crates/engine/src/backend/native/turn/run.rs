@@ -65,6 +65,7 @@ impl Turn {
     async fn steps(&mut self, native: &mut Native, io: &TurnIo) -> Outcome {
         let max_steps = native.max_steps;
         for step in 1.. {
+            native.renew_tools(io).await;
             match room::make(native, io).await {
                 Ok(usage) => self.usage.add(usage),
                 Err(NoRoom::Interrupted) => return Outcome::Interrupted,

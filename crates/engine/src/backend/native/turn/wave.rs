@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
+use zdx_protocol::facts::{MCP_CALL, facts};
 use zdx_protocol::{ToolCall, ToolOutput};
 
 use super::repeat::{Repeat, RepeatGuard, Streak};
@@ -61,7 +62,7 @@ impl<'a> Wave<'a> {
         let Ended { at, output, took, diff } = self.waiting.swap_remove(ready);
         let call = &self.calls[at];
         let output = match self.shares.cuts(&output) {
-            true => kept_whole(output, &call.id, self.spill),
+            true => kept_whole(output, call, self.spill),
             false => output,
         };
         let output = self.shares.fit(output, &call.name);
@@ -110,13 +111,17 @@ impl<'a> Wave<'a> {
     }
 }
 
-/// What a command printed and the context has no room for goes to its file, like what is too long for any context.
-fn kept_whole(output: ToolOutput, id: &str, spill: Option<&Path>) -> ToolOutput {
+/// What a command printed, or a server answered, and the context has no room for goes to its file, like what is too long
+/// for any context. What else is long can be had again.
+fn kept_whole(output: ToolOutput, call: &ToolCall, spill: Option<&Path>) -> ToolOutput {
     let (ToolOutput::Ok(mut data), Some(dir)) = (output.clone(), spill) else { return output };
-    for stream in ["stdout", "stderr"] {
+    let is_servers = facts(&call.name).is_none() || MCP_CALL.is(&call.name);
+    let kept: &[&str] = if is_servers { &["content", "structured"] } else { &["stdout", "stderr"] };
+    for stream in kept {
         let field = format!("{stream}_file");
-        let text = data[stream].as_str().filter(|text| text.len() > LEAST_KEPT && data.get(&field).is_none());
-        if let Some(file) = text.and_then(|text| spill::keep(dir, &spill::name(id, stream), text)) {
+        let text =
+            data[*stream].as_str().filter(|text| text.len() > LEAST_KEPT && data.get(&field).is_none());
+        if let Some(file) = text.and_then(|text| spill::keep(dir, &spill::name(&call.id, stream), text)) {
             data[field] = json!(file);
         }
     }

@@ -1,0 +1,101 @@
+//! Servers of a project, and of other programs' files: nothing of them starts before somebody trusts it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use zdx_testkit::{ModelServer, Reply, mcp_fake};
+
+use super::{server, with_fake};
+use crate::guard::told;
+use crate::{SOON, with_model};
+
+#[test]
+fn a_projects_servers_want_trust_and_a_changed_command_asks_again() {
+    let model = ModelServer::start();
+    model.always(|_| Reply::chat().text("fine"));
+    let zdx = with_model(&model);
+    let file = |args: Value| {
+        json!({"mcpServers": {"theirs": {"command": mcp_fake(), "args": args, "env": {"A": "${HOME}"}}, "web": {"url": "http://127.0.0.1:1", "headers": {"Authorization": "Bearer abcdefgh12345678"}}}}).to_string()
+    };
+    zdx.write(".mcp.json", file(json!([])));
+    let names = || model.calls().last().unwrap().tool_names().join(" ");
+    let output = zdx.run(["exec", "-p", "x"]).success();
+    assert!(!names().contains("mcp__"));
+    assert!(
+        output.stderr.contains("mcp.theirs (.mcp.json:1)") && output.stderr.contains("zdx trust"),
+        "{}",
+        output.stderr
+    );
+    let listed = zdx.run(["mcp", "list"]).success().stdout;
+    assert!(listed.contains("theirs  untrusted"), "{listed}");
+
+    zdx.run(["trust", "--yes"]).success();
+    let output = zdx.run(["exec", "-p", "x"]).success();
+    assert!(names().contains("mcp__theirs__echo"), "{}", output.stderr);
+    assert!(output.stderr.contains("MCP server web: it is a server elsewhere"), "{}", output.stderr);
+
+    zdx.write(".mcp.json", file(json!(["--tools", "1"])));
+    let output = zdx.run(["exec", "-p", "x"]).success();
+    assert!(!names().contains("mcp__"));
+    assert!(output.stderr.contains("changed since you trusted"), "{}", output.stderr);
+}
+
+#[test]
+fn shapes_of_other_programs_are_read_in_our_own_file() {
+    let model = ModelServer::start();
+    model.always(|_| Reply::chat().text("fine"));
+    let zdx = with_model(&model);
+    let base = model.openai_base();
+    fs::remove_file(zdx.storage().join("config.toml")).unwrap();
+    let config = json!({
+        "model": "test/scripted",
+        "providers": {"test": {"wire": "openai-chat", "base_url": base}},
+        "mcp_servers": [{"name": "listed", "command": mcp_fake(), "args": ["--tools", "1"], "env": {"A": "b"}}],
+        "mcpServers": {"named": {"command": mcp_fake()}}
+    });
+    fs::write(zdx.storage().join("config.json"), config.to_string()).unwrap();
+    let output = zdx.run(["exec", "-p", "x"]).success();
+    let names = model.calls()[0].tool_names().join(" ");
+    assert!(
+        names.contains("mcp__listed__item_0_create") && names.contains("mcp__named__echo"),
+        "{names} {}",
+        output.stderr
+    );
+}
+
+/// What was allowed for good was this tool, as it described itself then.
+#[test]
+pub fn a_tool_that_describes_itself_otherwise_is_asked_about_again() {
+    let model = ModelServer::start();
+    let zdx = with_fake(&model, &[]);
+    let call = || Reply::chat().tool_call("c1", "mcp__fake__echo", json!({"text": "x"}));
+    // A person allows it for this project.
+    zdx.run(["mcp", "list"]).success();
+    told(&zdx, &model, &[("mcp__fake__image", json!({}))], &[]);
+    model.push(call());
+    model.push(Reply::chat().text("fine"));
+    let mut pty = zdx.command().pty(40, 110);
+    pty.wait_for_text("scripted", SOON);
+    pty.send("go\r");
+    pty.wait_for_text("call echo of the MCP server fake?", SOON);
+    assert!(pty.contents().contains("which nobody has checked"), "{}", pty.contents());
+    pty.wait_for_text("[a] always", SOON);
+    pty.send("a");
+    pty.wait_for_text("[p] this project", SOON);
+    pty.send("p");
+    pty.wait_for_text("fine", SOON);
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
+    let grants = fs::read_to_string(zdx.storage().join("grants.json")).unwrap();
+    assert!(grants.contains("mcp fake__echo #"), "{grants}");
+
+    let (_, results) =
+        told(&zdx, &model, &[("mcp__fake__echo", json!({"text": "x"}))], &["--approval", "balanced"]);
+    assert_eq!(results[0]["ok"], true, "{results:?}");
+    let config = fs::read_to_string(zdx.storage().join("config.toml")).unwrap();
+    let changed = config.split("[mcp.fake]").next().unwrap().to_owned() + &server("fake", &["--changed"], "");
+    let zdx = zdx.config(&changed);
+    let (_, results) =
+        told(&zdx, &model, &[("mcp__fake__echo", json!({"text": "x"}))], &["--approval", "balanced"]);
+    assert_eq!(results[0]["error"]["code"], "approval_required", "{results:?}");
+}

@@ -1,0 +1,47 @@
+//! MCP servers in the shapes of other programs, rewritten into `mcp.<name>`: `mcpServers` (Claude Code, Cursor) and the
+//! list `mcp_servers` (acpcli). Reads no value of theirs: that is `mcp`'s own.
+
+use super::tree::{Node, Shape, Table};
+
+const OURS: &str = "mcp";
+const BY_NAME: &str = "mcpServers";
+const AS_LIST: &str = "mcp_servers";
+/// What only servers elsewhere have. Their headers may hold anything, and nobody connects to them.
+const REMOTE: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+
+/// Rewritten entries come first, so that what the file says in zdx's own words wins.
+pub(super) fn rewrite(root: Table) -> Table {
+    let (theirs, mut rest): (Table, Table) =
+        root.into_iter().partition(|(name, _)| name == BY_NAME || name == AS_LIST);
+    let mut out: Table = theirs.into_iter().map(|(_, node)| (OURS.to_owned(), by_name(node))).collect();
+    out.append(&mut rest);
+    out
+}
+
+/// The servers of a file that is another program's, and nothing else of it.
+pub(super) fn foreign(root: Table) -> Table {
+    let servers = root.into_iter().filter(|(name, _)| name == BY_NAME);
+    servers.map(|(_, node)| (OURS.to_owned(), local(by_name(node)))).collect()
+}
+
+fn by_name(node: Node) -> Node {
+    let Shape::List(items) = node.shape else { return node };
+    let named = |item: Node| {
+        let Shape::Table(fields) = &item.shape else { return ("?".to_owned(), item) };
+        let name = fields.iter().find(|(field, _)| field == "name").and_then(|(_, name)| name.text());
+        (name.unwrap_or("?").to_owned(), item)
+    };
+    Node { line: node.line, shape: Shape::Table(items.into_iter().map(named).collect()) }
+}
+
+fn local(node: Node) -> Node {
+    let Shape::Table(servers) = node.shape else { return node };
+    let stripped = |(name, server): (String, Node)| match &server.shape {
+        Shape::Table(fields) if fields.iter().any(|(field, _)| REMOTE.contains(&field.as_str())) => {
+            let remote = vec![("type".to_owned(), Node::scalar(server.line, "remote"))];
+            (name, Node { line: server.line, shape: Shape::Table(remote) })
+        }
+        Shape::Table(_) | Shape::Scalar(_) | Shape::List(_) => (name, server),
+    };
+    Node { line: node.line, shape: Shape::Table(servers.into_iter().map(stripped).collect()) }
+}

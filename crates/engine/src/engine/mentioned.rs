@@ -1,0 +1,48 @@
+//! What of servers a user's line names, read within the turn so that an interrupt is heard: resources that go before a
+//! prompt, and prompts that stand for one.
+
+use std::sync::Arc;
+
+use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt};
+
+use crate::call::TurnIo;
+use crate::mcp::{Prompted, Server, read_resource};
+
+/// Each goes before the prompt; what cannot be read is told and left out. False when the user has had enough of it.
+pub(super) async fn attach(resources: Vec<(Arc<Server>, String)>, io: &TurnIo) -> bool {
+    for (server, uri) in resources {
+        let label = format!("{}:{uri}", server.id);
+        match read_resource(&server, &uri, &io.cancel).await {
+            None => {
+                io.emit.emit(Event::Interrupted).await;
+                return false;
+            }
+            Some(Ok(content)) => {
+                let text = format!("@{label}\n{content}");
+                io.emit.emit(Event::Attached { label, text }).await;
+            }
+            Some(Err(why)) => {
+                io.emit.notice(NoticeLevel::Warning, format!("@{label}: {why}; nothing was attached")).await;
+            }
+        }
+    }
+    true
+}
+
+/// The words of a server's prompt, as data: they trigger nothing. How it ended if there are none.
+pub(super) async fn fill(prompted: Prompted, data: String, io: &TurnIo) -> Result<Prompt, Outcome> {
+    let message = match prompted.text(&io.cancel).await {
+        None => {
+            io.emit.emit(Event::Interrupted).await;
+            return Err(Outcome::Interrupted);
+        }
+        Some(Ok(text)) if text.trim().is_empty() => "the server gave an empty prompt".to_owned(),
+        Some(Ok(text)) => {
+            let between = if data.is_empty() { "" } else { "\n\n" };
+            return Ok(Prompt::with_data("", &format!("{text}{between}{data}")));
+        }
+        Some(Err(why)) => why,
+    };
+    io.emit.emit(Event::Error { command: None, kind: ErrorKind::Tool, message, details: None }).await;
+    Err(Outcome::Error)
+}

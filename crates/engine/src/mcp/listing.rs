@@ -1,0 +1,75 @@
+//! What a server says that it has: tools, prompts, resources. Plain data, as it is kept from one run to the next.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::names;
+
+/// What is told of a tool in a request; the rest of an endless description is of no use there.
+const LONGEST_DESCRIPTION: usize = 2_000;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Listing {
+    /// What it calls itself, with its version.
+    pub version: Option<String>,
+    pub tools: Vec<ToolInfo>,
+    #[serde(default)]
+    pub prompts: Vec<PromptInfo>,
+    #[serde(default)]
+    pub resources: Vec<ResourceInfo>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ToolInfo {
+    pub name: String,
+    pub description: String,
+    /// An object, whatever the server gave.
+    pub schema: Value,
+    /// The server says that it changes nothing: a hint, which nobody checks.
+    #[serde(default)]
+    pub reads_only: bool,
+    /// It can only be run as a task, which zdx does not do.
+    #[serde(default)]
+    pub needs_task: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PromptInfo {
+    pub name: String,
+    pub description: String,
+    /// In the order in which they are given, each with whether it must be.
+    pub arguments: Vec<(String, bool)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ResourceInfo {
+    pub uri: String,
+    pub name: String,
+}
+
+impl ToolInfo {
+    /// As models take it: an object with properties, without what says nothing to them.
+    pub(crate) fn schema_of(mut given: Map<String, Value>) -> Value {
+        given.shift_remove("$schema");
+        if given.get("type") != Some(&json!("object")) {
+            given.insert("type".to_owned(), json!("object"));
+        }
+        if !given.get("properties").is_some_and(Value::is_object) {
+            given.insert("properties".to_owned(), json!({}));
+        }
+        Value::Object(given)
+    }
+
+    pub(crate) fn short_description(&self) -> String {
+        let text = self.description.trim();
+        match text.len() > LONGEST_DESCRIPTION {
+            true => format!("{}…", &text[..text.floor_char_boundary(LONGEST_DESCRIPTION)]),
+            false => text.to_owned(),
+        }
+    }
+
+    /// Of all that a model and a person go by.
+    pub(crate) fn digest(&self) -> String {
+        names::mark(&format!("{}\0{}\0{}", self.name, self.description, self.schema))
+    }
+}

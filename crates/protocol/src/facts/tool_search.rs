@@ -1,0 +1,23 @@
+//! `tool_search`.
+
+use serde_json::Value;
+
+use super::words::found;
+use super::{Argument, LESS, Label, MCP, ToolFacts, Touches};
+use crate::tool::CallKind;
+
+pub static TOOL_SEARCH: ToolFacts = ToolFacts {
+    name: "tool_search",
+    aliases: &["search_tools", "find_tools"],
+    listed_as: &[],
+    arguments: &[Argument::spelt("query", &["words", "keywords"])],
+    permission: MCP,
+    kind: CallKind::Search,
+    touches: Touches::Nothing,
+    when_cut: LESS,
+    label: Label { outcome, ..Label::PLAIN },
+};
+
+fn outcome(data: &Value) -> Option<String> {
+    found(data, "tool", "tools")
+}
