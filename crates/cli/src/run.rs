@@ -68,7 +68,7 @@ async fn one_turn(
     signals: &mut Signals,
 ) -> Result<TurnEnd, Stopped> {
     let gathered = unless_signalled(signals, stdin::gather(asked, settings.terminal.stdin)).await??;
-    let mut engine = start::engine(settings, Audience::Nobody);
+    let mut engine = start::engine(settings, Audience::OnePrompt);
     let opening = engine.send(Command::Open(settings.open.clone())).await;
     match stage.until_over(opening, &mut engine, signals).await? {
         Some(Event::Error { kind, message, .. }) => return Err(Failure::Refused(kind, message).into()),

@@ -29,6 +29,8 @@ pub enum Audience {
     /// A person whose screen shows the whole conversation, also that of a session gone on with.
     Screen,
     Nobody,
+    /// Nobody, and there is one prompt only.
+    OnePrompt,
 }
 
 /// An engine for as long as the run takes; it opens what it is told to.
@@ -41,12 +43,13 @@ pub fn engine(settings: &Settings, audience: Audience) -> EngineHandle {
         agent: settings.agent.clone(),
         trust: settings.trust,
         save: settings.save,
-        person: audience != Audience::Nobody,
+        person: matches!(audience, Audience::Person | Audience::Screen),
+        one_prompt: audience == Audience::OnePrompt,
         allow_dangerous: settings.allow_dangerous,
         replay: match audience {
             Audience::Person => TURNS_TOLD_AGAIN,
             Audience::Screen => usize::MAX,
-            Audience::Nobody => 0,
+            Audience::Nobody | Audience::OnePrompt => 0,
         },
         executable: supervisor::program(),
     })

@@ -123,7 +123,8 @@ impl Queries {
 
     /// What a blank would cut in two cannot be typed.
     fn resources(&self) -> Vec<Name> {
-        let known = self.servers.resources().into_iter().filter(|(uri, _)| !uri.contains(char::is_whitespace));
+        let known =
+            self.servers.resources().into_iter().filter(|(uri, _)| !uri.contains(char::is_whitespace));
         known.map(|(uri, about)| Name::new(uri, about)).collect()
     }
 
@@ -160,7 +161,8 @@ impl Queries {
             then: Then::Line,
             ..Name::new(&command.name, &command.description)
         });
-        let prompts = self.servers.prompts().into_iter().map(|prompt| Name::new(prompt.name, prompt.description));
+        let prompts =
+            self.servers.prompts().into_iter().map(|prompt| Name::new(prompt.name, prompt.description));
         let in_use = self.backend.model();
         let mut models: Vec<Name> =
             self.resolved.config.models.keys().map(|name| Name::new(name, "")).collect();

@@ -21,6 +21,8 @@ pub struct Setup {
     pub save: bool,
     /// Somebody can answer questions.
     pub person: bool,
+    /// One prompt and no more: tools of servers that are not up for it come too late, so it waits for them a moment.
+    pub one_prompt: bool,
     pub allow_dangerous: bool,
     /// So many of the last turns of a resumed session are told again.
     pub replay: usize,

@@ -271,7 +271,7 @@ fn kept(
     }
     let executable = setup.executable.clone();
     let ground = Ground::new(&setup.paths, &setup.env, config, root, executable, Arc::clone(redactor));
-    Servers::start(plan, ground, Manner::SESSION, setup.person)
+    Servers::start(plan, ground, Manner::SESSION, setup.one_prompt)
 }
 
 fn system_prompt(

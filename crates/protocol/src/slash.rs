@@ -117,7 +117,7 @@ const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand
 }
 
 /// In the order help shows them.
-pub static COMMANDS: [SlashCommand; 26] = [
+pub static COMMANDS: [SlashCommand; 27] = [
     row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
     row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))),
     row(

@@ -41,6 +41,7 @@ fn talk<F: Future<Output = ()>>(zdx: &Zdx, conversation: impl FnOnce(Talk) -> F)
             trust: false,
             save: true,
             person: true,
+            one_prompt: false,
             allow_dangerous: false,
             replay: 10,
             executable: PathBuf::from(env!("CARGO_BIN_EXE_zdx")),

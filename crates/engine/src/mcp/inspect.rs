@@ -49,7 +49,7 @@ pub async fn inspect(
         plan.entries.retain(|(id, entry)| id == only || entry.name == only);
         plan.others.retain(|other| other.name == only);
     }
-    let servers = Servers::start(plan, ground(), Manner::LOOK, true);
+    let servers = Servers::start(plan, ground(), Manner::LOOK, false);
     join_all(servers.list().iter().map(|server| server.answered())).await;
     let shelf = Shelf::new(Arc::clone(&servers), Box::new(|_, _, _| true));
     Ok(Inspection { servers, shelf, ground: ground(), warnings })

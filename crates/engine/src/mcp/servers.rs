@@ -83,8 +83,9 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Starts them all, and waits for none. A person does not wait for tools either: they join when they are there.
-    pub(crate) fn start(plan: Plan, ground: Ground, manner: Manner, person: bool) -> Arc<Self> {
+    /// Starts them all, and waits for none. `one_prompt`: the first request is to wait a moment; in a conversation tools join
+    /// when they are there.
+    pub(crate) fn start(plan: Plan, ground: Ground, manner: Manner, one_prompt: bool) -> Arc<Self> {
         let (bell, bells) = mpsc::channel(BELLS);
         let (ground, stop) = (Arc::new(ground), CancellationToken::new());
         let server =
@@ -96,7 +97,7 @@ impl Servers {
         };
         let tasks = list.iter().enumerate().map(attend).collect();
         Arc::new(Self {
-            patience: Mutex::new((!person).then_some(plan.first_wait)),
+            patience: Mutex::new(one_prompt.then_some(plan.first_wait)),
             plan,
             list,
             bells: tokio::sync::Mutex::new(bells),

@@ -77,6 +77,7 @@ impl Place {
             trust: false,
             save: true,
             person: true,
+            one_prompt: false,
             allow_dangerous: false,
             replay: 0,
             executable: PathBuf::from("/nonexistent"),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Argument, Given, LESS, Label, MCP, ToolFacts, Touches};
+use super::{Argument, Given, LESS, Label, MCP, Title, ToolFacts, Touches};
 use crate::tool::CallKind;
 use crate::typeset::visible_line;
 
@@ -19,6 +19,10 @@ pub static MCP_CALL: ToolFacts = ToolFacts {
     touches: Touches::Nothing,
     when_cut: LESS,
     label: Label { call, ..Label::PLAIN },
+    title: Title {
+        subject: |given| given.text("tool").map(|tool| visible_line(&tool)),
+        ..Title::of("Calling", "Called", "Call")
+    },
 };
 
 /// `tool="mcp__db__query" sql="select 1"`: what is called with what.

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::words::found;
-use super::{Argument, LESS, Label, MCP, ToolFacts, Touches};
+use super::{Argument, LESS, Label, MCP, Title, ToolFacts, Touches};
 use crate::tool::CallKind;
+use crate::typeset::visible_line;
 
 pub static TOOL_SEARCH: ToolFacts = ToolFacts {
     name: "tool_search",
@@ -16,6 +17,10 @@ pub static TOOL_SEARCH: ToolFacts = ToolFacts {
     touches: Touches::Nothing,
     when_cut: LESS,
     label: Label { outcome, ..Label::PLAIN },
+    title: Title {
+        subject: |given| given.text("query").map(|query| format!("tools for {}", visible_line(&query))),
+        ..Title::of("Searching", "Searched", "Search")
+    },
 };
 
 fn outcome(data: &Value) -> Option<String> {

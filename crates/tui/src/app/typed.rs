@@ -93,6 +93,7 @@ impl State {
             Slash::Todos => ask(Purpose::Tell, Query::Todos),
             Slash::Skills => ask(Purpose::Tell, Query::Skills),
             Slash::Commands => ask(Purpose::Tell, Query::Commands),
+            Slash::Mcp => ask(Purpose::Tell, Query::Mcp),
             Slash::Sessions => ask(Purpose::Tell, Query::Sessions { limit: LISTED }),
             Slash::Files => ask(Purpose::Tell, Query::FilesChanged),
             Slash::Config => ask(Purpose::Tell, Query::Config),

@@ -128,10 +128,15 @@ impl Conversation {
             Event::Compacted(compacted) => self.quiet(context::compacted(&compacted.0)),
             Event::Pruned { calls, bytes } => self.quiet(context::pruned(calls.len(), *bytes)),
             Event::InputCut { cuts } => self.quiet(context::cut(cuts)),
+            Event::McpChanged(server) if server.error.is_some() => {
+                self.notice(NoticeLevel::Warning, &server.fault());
+            }
+            Event::ToolsChanged { added, removed } => self.quiet(context::tools_changed(added, removed)),
             Event::Replayed { event } => self.tell(event, now),
             // The status row, the dialogs and whoever sent a command show these.
             Event::StateChanged { .. }
             | Event::FileChanged { .. }
+            | Event::McpChanged(_)
             | Event::TrustRequested(_)
             | Event::TrustResolved { .. }
             | Event::Reminded { .. }

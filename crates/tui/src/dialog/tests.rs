@@ -404,7 +404,7 @@ fn trust_and_yolo_wait_in_the_same_queue() {
 }
 
 fn mcp() -> Action {
-    Action::Mcp { server: "db".to_owned(), tool: "query".to_owned() }
+    Action::Mcp { server: "db".to_owned(), tool: "query".to_owned(), digest: String::new() }
 }
 
 #[test]
