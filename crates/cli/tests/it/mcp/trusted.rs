@@ -74,7 +74,7 @@ pub fn a_tool_that_describes_itself_otherwise_is_asked_about_again() {
     told(&zdx, &model, &[("mcp__fake__image", json!({}))], &[]);
     model.push(call());
     model.push(Reply::chat().text("fine"));
-    let mut pty = zdx.command().pty(40, 110);
+    let mut pty = zdx.command().arg("--plain").pty(40, 110);
     pty.wait_for_text("scripted", SOON);
     pty.send("go\r");
     pty.wait_for_text("call echo of the MCP server fake?", SOON);
