@@ -49,7 +49,10 @@ impl Walker<'_> {
                 self.found.changes_folder = true;
                 self.folders = Folders::unknown();
             }
-            "export" | "declare" | "typeset" | "readonly" | "local" => self.declare(argv, part),
+            "export" | "declare" | "typeset" | "readonly" | "local" => {
+                self.found.environment |= operands(argv).is_empty();
+                self.declare(argv, part);
+            }
             "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" => {
                 let own = |arg: &Arg| !selects_helper(&arg.text) && !self.around.env.contains_key(&arg.text);
                 match name == "read" && argv.iter().skip(1).all(own) {
@@ -75,6 +78,7 @@ impl Walker<'_> {
                 );
             }
             "set" => {
+                self.found.environment |= argv.len() == 1;
                 self.numbers_later(argv.iter().map(|arg| arg.text.as_str()), part);
                 self.found.literals.extend(argv.iter().skip(1).filter_map(Arg::known).map(str::to_owned));
                 return false;
@@ -261,7 +265,10 @@ impl Walker<'_> {
                     let name = name.trim_end_matches('+');
                     let name = name.split('[').next().unwrap_or(name);
                     let known = arg.known().map(|_| value);
-                    self.set_variable_to(name, known, part);
+                    match argv[0].text == "export" {
+                        true => self.given_to_tools(name, known, part),
+                        false => self.set_variable_to(name, known, part),
+                    }
                     match (argv[0].text.as_str(), known) {
                         ("export" | "readonly", Some(value)) if !arg.text.contains(['+', '[']) => {
                             self.remember(name, Known::Text(value.to_owned()));
@@ -286,7 +293,7 @@ impl Walker<'_> {
             || argv.get(1).is_some_and(|arg| arg.text.starts_with("-v"));
         for arg in argv.iter().skip(1).filter(|_| sets) {
             self.forget_names(&arg.text);
-            if name == "read" && self.stdin == Stdin::Names {
+            if name == "read" && matches!(&self.stdin, Stdin::Names(names) if !names.dash) {
                 self.remember(&arg.text, Known::Name);
             }
         }

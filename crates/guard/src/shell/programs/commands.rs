@@ -220,7 +220,7 @@ impl Walker<'_> {
         match self.stdin.clone() {
             Stdin::Nothing => part.ask("it starts a shell"),
             Stdin::Text(text) => self.fed(Stdin::Nothing, |walker| walker.apart(&text)),
-            Stdin::Unknown | Stdin::Names => part.confirm(ReasonCode::Opaque, "it runs whatever it reads"),
+            Stdin::Unknown | Stdin::Names(_) => part.confirm(ReasonCode::Opaque, "it runs whatever it reads"),
         }
     }
 }

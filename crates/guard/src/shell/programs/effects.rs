@@ -15,8 +15,10 @@ pub(crate) enum Inner {
     Changed,
     /// In folders that are not followed.
     Elsewhere,
-    /// With words, and maybe input, that are not known.
+    /// With words out of its input, as far as these are known.
     Fed,
+    /// With words, and maybe input, that are not known.
+    Listed,
     /// In a container, with our input: only what would have to be confirmed anywhere counts.
     Contained,
     /// The same, perhaps, with input that is not known.
@@ -111,6 +113,10 @@ pub(crate) enum Effect {
     /// It runs what files of the project say.
     Project,
     Makefile(Arg),
+    /// It prints the environment, where keys are.
+    ShowsEnvironment,
+    /// What it is given goes to another machine.
+    Sends,
     /// Throws away changes if this names a file.
     Discards(Arg),
     /// It only reads the repository, if its settings run nothing.

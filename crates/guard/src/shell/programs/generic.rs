@@ -66,6 +66,7 @@ fn floor(call: &Call<'_>, out: &mut Effects) -> bool {
         }
         Floor::Listed => out.confirm(ReasonCode::ListedCommand, listed_words(call)),
         Floor::Helper => out.helper(says(call.name)),
+        Floor::Secret => out.confirm(ReasonCode::ProtectedPath, says(call.name)),
         Floor::Destructive if only_words || is_spared(call) => return true,
         Floor::Destructive => out.confirm(ReasonCode::Destructive, says(call.name)),
         Floor::None => {}
@@ -77,8 +78,11 @@ fn floor(call: &Call<'_>, out: &mut Effects) -> bool {
             out.confirm(ReasonCode::Opaque, "a word that is not known may stop the machine");
         }
     }
-    if call.operands.iter().any(|word| table::is_final(row, &word.text)) {
+    if call.operands.iter().any(|word| table::fits(&row.finals, &word.text)) {
         out.confirm(ReasonCode::Destructive, "it deletes what is kept elsewhere, for good");
+    }
+    if call.operands.iter().any(|word| table::fits(&row.secrets, &word.text)) {
+        out.confirm(ReasonCode::ProtectedPath, "it shows keys or passwords");
     }
     false
 }
@@ -118,7 +122,13 @@ fn option(call: &Call<'_>, found: &Found, out: &mut Effects) {
     let text = value.map_or("", |value| value.text.as_str());
     let effect = found.option.effect;
     match effect {
-        OptionEffect::None | OptionEffect::Spares | OptionEffect::Pattern | OptionEffect::InPlace => {}
+        OptionEffect::None
+        | OptionEffect::Names
+        | OptionEffect::Shapes
+        | OptionEffect::Hidden
+        | OptionEffect::Spares
+        | OptionEffect::Pattern
+        | OptionEffect::InPlace => {}
         OptionEffect::PatternFile | OptionEffect::Read => out.0.extend(value.cloned().map(Effect::Reads)),
         OptionEffect::ReadsSecond => out.0.extend(found.values.get(1).cloned().map(Effect::Reads)),
         OptionEffect::Chdir => out.0.extend(value.cloned().map(Effect::Chdir)),
@@ -160,6 +170,13 @@ fn option(call: &Call<'_>, found: &Found, out: &mut Effects) {
             out.helper(format!("{} chooses a program or code to run", spelled(found)));
             out.push(Effect::Perhaps(text.to_owned()));
         }
+        OptionEffect::Method
+            if text.eq_ignore_ascii_case("delete") || value.is_some_and(Arg::has_unknown) =>
+        {
+            out.confirm(ReasonCode::Destructive, "it deletes what is kept elsewhere, for good");
+        }
+        OptionEffect::Method => {}
+        OptionEffect::Code => out.0.extend(value.cloned().map(Effect::CodeFile)),
         OptionEffect::Shell => out.push(Effect::Shell(found.values.clone())),
         OptionEffect::Debugger => runners::debugger(text, out),
         OptionEffect::Command => {
@@ -194,9 +211,11 @@ fn spelled(found: &Found) -> String {
 fn doubts(call: &Call<'_>, out: &mut Effects) {
     let row = call.row;
     let worst = row.worst();
-    if let Some(unknown) = call.unknown.first().filter(|_| !row.is("open")) {
+    if let Some(unknown) = call.unknown.first().filter(|_| !row.is("words")) {
         let option = &unknown.text;
-        if row.stops_at_operand() && !row.is("subs") {
+        if row.is("open") {
+            out.ask(format!("the option {option} is not known"));
+        } else if row.stops_at_operand() && !row.is("subs") {
             out.confirm(
                 ReasonCode::Opaque,
                 format!("the option {option} is not known, so neither is what runs"),
@@ -208,16 +227,23 @@ fn doubts(call: &Call<'_>, out: &mut Effects) {
         out.push(Effect::Unproven);
     }
     for unknown in &call.unknown {
-        attached_path(unknown, row.is("open"), out);
+        attached_path(unknown, row.is("open") || row.is("words"), out);
     }
     // A name could still be one that somebody chose with care; and dash knows no braces.
-    let unclear = call.operands.iter().any(Arg::has_unknown) && worst >= OptionEffect::Read;
+    let unclear =
+        call.operands.iter().any(|arg| arg.has_unknown() && !arg.inside) && worst >= OptionEffect::Read;
     // A pattern, or the value of an option, that becomes several words leaves the others for files.
-    let several = |arg: &Arg| arg.glob || arg.splits;
-    let first = matches!(row.files, Files::Pattern | Files::GitPattern) || row.special.is_some();
+    let several = |arg: &Arg| arg.glob || arg.splits || arg.braced;
+    let programs = ["sed", "awk", "jq", "fd"];
+    let first = matches!(row.files, Files::Pattern | Files::GitPattern)
+        || row.special.is_some_and(|special| programs.contains(&special));
     let spills = call.found.iter().flat_map(|found| &found.values).any(several)
         || (first && call.operands.first().is_some_and(several));
-    if unclear || spills || call.argv.iter().any(|arg| arg.braced) {
+    // dash takes braces as they stand: that must make no other use of the words.
+    let names = row.special.is_none() && matches!(row.files, Files::Read | Files::None | Files::Pattern);
+    let braced = call.argv.iter().any(|arg| arg.braced)
+        && (!names || call.found.iter().flat_map(|found| &found.values).any(|arg| arg.braced));
+    if unclear || spills || braced {
         out.push(Effect::Unproven);
     }
     let splits = |arg: &Arg| (arg.splits && arg.dash) || arg.glob || arg.braced;
@@ -266,9 +292,7 @@ pub(crate) fn files(call: &Call<'_>, out: &mut Effects) {
         Files::Read => local.iter().for_each(|file| out.reads(file)),
         Files::First => local.iter().take(1).for_each(|file| out.reads(file)),
         Files::Pattern => {
-            let skip = usize::from(
-                !call.has_effect(OptionEffect::Pattern) && !call.has_effect(OptionEffect::PatternFile),
-            );
+            let skip = usize::from(!call.has_pattern());
             for file in call.operands.iter().skip(skip).filter(|arg| arg.text != "-" && !is_remote(&arg.text))
             {
                 match call.has_effect(OptionEffect::InPlace) {
@@ -368,8 +392,16 @@ fn runs(call: &Call<'_>, out: &mut Effects) {
     if row.is("project") {
         out.push(Effect::Project);
     }
-    if row.is("input=perhaps") {
-        out.push(Effect::Input(Input::Perhaps));
+    for (word, input) in [("input=perhaps", Input::Perhaps), ("input=orders", Input::Orders)] {
+        if row.is(word) {
+            out.push(Effect::Input(input));
+        }
+    }
+    if row.is("environment") {
+        out.push(Effect::ShowsEnvironment);
+    }
+    if row.is("sends") {
+        out.push(Effect::Sends);
     }
     if let Some(from) = row.scans {
         runners::scan(call, from, Inner::Perhaps, out);

@@ -45,6 +45,13 @@ impl Call<'_> {
         self.found.iter().any(|found| found.option.effect == effect)
     }
 
+    /// No operand is the pattern: an option is, or there is none.
+    pub(crate) fn has_pattern(&self) -> bool {
+        self.has_effect(OptionEffect::Pattern)
+            || self.has_effect(OptionEffect::PatternFile)
+            || self.has("files")
+    }
+
     /// The words behind the options, for rows whose options end there.
     pub(crate) fn behind(&self) -> &[Arg] {
         self.argv.get(self.rest..).unwrap_or_default()
@@ -121,7 +128,7 @@ fn option(call: &mut Call<'_>, arg: &Arg, at: usize) -> usize {
             None => long_option(call, arg, text, at),
         };
     }
-    if (row.digits || row.is("open"))
+    if (row.digits || row.is("open") || row.is("words"))
         && text.trim_start_matches(['-', '+']).bytes().all(|b| b.is_ascii_digit())
     {
         return at;

@@ -2,7 +2,7 @@
 //! else, but for the few whose words need a function of their own (`special`).
 //!
 //! A row: `name, alias … | words "why"`, and below it, indented, its options. A subcommand is a row of its own
-//! (`git push`). The words: a floor (`forbidden listed destructive helper`), what happens to operands (`files=…`), what it
+//! (`git push`). The words: a floor (`forbidden listed destructive helper secret`), what happens to operands (`files=…`), what it
 //! runs (`wraps=… scans=…`: the rest, or some word, is a command), [`WORDS`], `special=…`. `subs`: the first operand is a
 //! subcommand. An option: `-x`, `-xyz` (three flags), `-o/--output=write` (a value, and what
 //! it does), `--stat?` (a value if attached), `--arg==` (two values), `-f:destroys` (a flag with an effect), `-#` (digits).
@@ -39,6 +39,8 @@ pub(crate) enum Floor {
     Destructive,
     /// Runs what its options or settings name.
     Helper,
+    /// Shows somebody's keys.
+    Secret,
 }
 
 named! {
@@ -83,6 +85,12 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     OptionEffect {
         None = "",
+        /// It prints names of files, and only these.
+        Names = "names",
+        /// What it prints is not, or no longer, whole names.
+        Shapes = "shapes",
+        /// It comes across hidden names too.
+        Hidden = "hidden",
         /// Cancels the floor of the row: it only shows what it would do.
         Spares = "spares",
         /// The pattern, so that no operand is.
@@ -112,6 +120,10 @@ named! {
         /// A setting `key=value` of git or cargo.
         Config = "config",
         Cargo = "cargo",
+        /// A method of HTTP, one of which deletes.
+        Method = "method",
+        /// A file of code to run.
+        Code = "code",
         /// Shell text, a debugger's command, words of a command.
         Shell = "shell",
         Debugger = "debugger",
@@ -160,6 +172,8 @@ pub(crate) struct Row {
     pub special: Option<&'static str>,
     /// Words that make it final: `delete`.
     pub finals: Vec<&'static str>,
+    /// Words that make it show somebody's keys: `secrets`.
+    pub secrets: Vec<&'static str>,
     pub digits: bool,
     pub why: &'static str,
     pub options: Vec<Opt>,
@@ -194,13 +208,18 @@ impl Row {
 /// What else a row may say, besides a floor and words with a value.
 ///
 /// `reads`: without bad options it provably only reads; `gitreads`: the same where the repository's settings run nothing.
-/// `open`: options that are not listed change nothing that matters. `single`: long options have one dash. `project`: it runs
+/// `open`: options that are not listed are many, so who
+/// allowed the program allowed these too; but never does it pass with one by itself. `words`: what
+/// begins with a dash is its text or its expression, no option. `single`: long options have one dash. `project`: it runs
 /// what files of the project say. `compiles`: what it writes is made from a source. `transparent`: what it wraps runs
 /// unchanged, so an allowing pattern may look through. `assigns`: assignments stand before the command. `logs`, `root`: the
 /// operand before the command is a file it writes, or the folder it runs in. `shellrest`: the rest is joined for a shell.
 /// `stops`: some of its words stop the machine. `here`: it writes where it runs. `bare`: without any word it only shows.
-/// `input=perhaps`: it takes orders from its input. `names`: it prints names of files or numbers; `lists`: with `-l` it does;
-/// `filters`: it does where it reads such. `fetches`: what it prints comes from another machine.
+/// `input=perhaps`: its input may be a script; `input=orders`: it takes orders from it, some of which run programs.
+/// `environment`: it shows the environment, where keys are; `sends`: what it is given goes to another machine. `names`: it prints numbers, or words of its own; `files`: names
+/// of files, as they lie; `lists`: with some option it does; `visible`: without some option no hidden ones; `filters`: lines
+/// as it reads them. `fetches`: what it prints comes from another machine. `unpacks`: it
+/// makes files of what it reads.
 pub(crate) const WORDS: &[&str] = &[
     "reads",
     "gitreads",
@@ -217,11 +236,18 @@ pub(crate) const WORDS: &[&str] = &[
     "here",
     "bare",
     "input=perhaps",
+    "input=orders",
+    "environment",
+    "sends",
     "subs",
     "names",
+    "files",
+    "visible",
     "lists",
+    "words",
     "filters",
     "fetches",
+    "unpacks",
 ];
 
 /// All rows, by every name they have.
@@ -329,9 +355,9 @@ pub(crate) fn is_shell(name: &str) -> bool {
     row(name).is_some_and(|row| row.special == Some("shell"))
 }
 
-/// Is one of these words final for it?
-pub(crate) fn is_final(row: &Row, word: &str) -> bool {
-    row.finals.iter().any(|pattern| glob(pattern, word))
+/// Is this word among them?
+pub(crate) fn fits(patterns: &[&str], word: &str) -> bool {
+    patterns.iter().any(|pattern| glob(pattern, word))
 }
 
 fn rows(source: &'static str) -> Vec<(Vec<&'static str>, Row)> {
@@ -363,6 +389,7 @@ fn parse_row(name: &'static str, words: &'static str) -> Row {
         ("listed", Floor::Listed),
         ("destructive", Floor::Destructive),
         ("helper", Floor::Helper),
+        ("secret", Floor::Secret),
     ];
     Row {
         name,
@@ -372,6 +399,7 @@ fn parse_row(name: &'static str, words: &'static str) -> Row {
         scans: number("scans", 1),
         special: value("special"),
         finals: value("finals").map(|list| list.split(',').collect()).unwrap_or_default(),
+        secrets: value("secrets").map(|list| list.split(',').collect()).unwrap_or_default(),
         digits: false,
         why,
         options: Vec::new(),

@@ -23,8 +23,12 @@ pub(crate) struct Arg {
     pub braced: bool,
     /// What is not known of it may begin with a dash, and make it an option.
     pub dash: bool,
-    /// A name that `find` finds, hidden or not.
+    /// A name that is found or read while it runs, hidden or not.
     pub found: bool,
+    /// Not known, but no hidden name, and so no protected one.
+    pub visible: bool,
+    /// Not known, but a plain name, which leads nowhere out of the workspace.
+    pub inside: bool,
 }
 
 impl Arg {

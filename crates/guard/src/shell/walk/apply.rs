@@ -1,7 +1,7 @@
 //! What a call does, applied to where the script is: files are located, scripts read, folders changed.
 //! The only place that turns the effects of `programs` into findings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zdx_protocol::ReasonCode;
 
@@ -75,7 +75,7 @@ impl Walker<'_> {
             Effect::Fetches(arg) => self.fetches(&arg),
             Effect::Unpacks(archives) => self.unpacks_here(&archives, part),
             Effect::Chdir(arg) => self.change_folder(&arg, part),
-            Effect::Sets(name, value) => self.set_variable_to(&name, value.as_deref(), part),
+            Effect::Sets(name, value) => self.given_to_tools(&name, value.as_deref(), part),
             Effect::Runs(argv, how) => self.runs(&argv, how, part),
             Effect::Arguments(argv) => {
                 let start = self.assignments(&argv, part);
@@ -96,6 +96,12 @@ impl Walker<'_> {
             Effect::Input(input) => self.input(input, part),
             Effect::Project => self.project(part),
             Effect::Makefile(file) => self.makefile(&file, part),
+            Effect::ShowsEnvironment => self.found.environment = true,
+            Effect::Sends if self.facts.environment => {
+                let why = "what the environment holds, keys among it, may go to another machine";
+                part.confirm(ReasonCode::ProtectedPath, why);
+            }
+            Effect::Sends => {}
             Effect::Discards(arg) => self.discards(&arg, part),
             Effect::Repository => self.repository(part),
             Effect::UserSettings => {
@@ -117,7 +123,7 @@ impl Walker<'_> {
     }
 
     /// A program that is not known may write what it is given: a disk, or a name that steers something, is enough.
-    fn may_write(&mut self, by: &str, arg: &Arg, part: &mut Part) {
+    pub(crate) fn may_write(&mut self, by: &str, arg: &Arg, part: &mut Part) {
         let Place::At(all) = self.place(arg) else { return };
         for Located { path, .. } in all.into_iter().filter(|_| !arg.glob) {
             if protected::is_disk(&path) {
@@ -130,7 +136,11 @@ impl Walker<'_> {
     }
 
     fn runs(&mut self, argv: &[Arg], how: Inner, part: &mut Part) {
-        if how != Inner::Transparent {
+        let names = match &self.stdin {
+            Stdin::Names(names) if how == Inner::Fed => Some(names.clone()),
+            Stdin::Names(_) | Stdin::Nothing | Stdin::Text(_) | Stdin::Unknown => None,
+        };
+        if how != Inner::Transparent && !names.as_ref().is_some_and(|names| names.inside) {
             part.doubt();
         }
         match how {
@@ -140,10 +150,10 @@ impl Walker<'_> {
                 walker.folders = Folders::unknown();
                 walker.inner(argv, part, false);
             }),
-            Inner::Fed => {
+            Inner::Fed | Inner::Listed => {
                 let mut argv = argv.to_vec();
-                if self.stdin == Stdin::Names {
-                    argv.iter_mut().for_each(|arg| arg.dash = false);
+                if let Some(names) = names {
+                    argv.iter_mut().filter(|arg| arg.found).for_each(|arg| names.shape(arg));
                 }
                 self.fed(Stdin::Unknown, |walker| walker.inner(&argv, part, false));
             }
@@ -169,7 +179,7 @@ impl Walker<'_> {
             part.plain = false;
             let (name, value) = split_assignment(&arg.text);
             let value = arg.known().map(|_| value.to_owned());
-            self.set_variable_to(name, value.as_deref(), part);
+            self.given_to_tools(name, value.as_deref(), part);
         }
         count
     }
@@ -304,7 +314,7 @@ impl Walker<'_> {
         match self.stdin.clone() {
             Stdin::Nothing => None,
             Stdin::Text(program) => Some(program),
-            Stdin::Unknown | Stdin::Names => {
+            Stdin::Unknown | Stdin::Names(_) => {
                 part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
                 None
             }
@@ -321,26 +331,32 @@ impl Walker<'_> {
             (Input::Perhaps, Stdin::Text(text)) => self.perhaps(&text, part),
             (Input::Database, Stdin::Text(text)) => {
                 let mut effects = Effects::default();
-                code::orders("sqlite3", &text, &mut effects);
+                code::orders(&text, &mut effects);
                 self.apply(effects, part);
             }
             (Input::Orders, _) => {
-                part.confirm(ReasonCode::Opaque, "the editor takes its orders from what it reads");
+                part.confirm(ReasonCode::Opaque, "it takes its orders from what it reads");
             }
-            (Input::Code, Stdin::Unknown | Stdin::Names) => {
+            (Input::Code, Stdin::Unknown | Stdin::Names(_)) => {
                 part.confirm(ReasonCode::Opaque, "it runs whatever it reads");
             }
-            (Input::Remote, Stdin::Unknown | Stdin::Names) => {
+            (Input::Remote, Stdin::Unknown | Stdin::Names(_)) => {
                 part.confirm(ReasonCode::Opaque, "the other machine runs whatever it reads");
             }
-            (Input::Perhaps | Input::Database, Stdin::Unknown | Stdin::Names) => {}
+            (Input::Database, Stdin::Unknown | Stdin::Names(_)) => {
+                part.confirm(ReasonCode::Opaque, "the database's shell takes its orders from what it reads");
+            }
+            (Input::Perhaps, Stdin::Unknown | Stdin::Names(_)) => {}
         }
     }
 
     /// What files of the project say is run: files that this script fetched are a stranger's.
     fn project(&mut self, part: &mut Part) {
         part.doubt();
-        if self.folders.0.iter().any(|folder| self.was_fetched(folder)) {
+        let fetched = |folder: &PathBuf| {
+            self.was_fetched(folder) || self.fetched.iter().any(|file| file.starts_with(folder))
+        };
+        if self.folders.0.iter().any(fetched) {
             part.confirm(ReasonCode::Opaque, "it runs what this very script fetches");
         }
         let makefile = |path: &Path| {

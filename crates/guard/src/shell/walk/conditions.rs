@@ -103,13 +103,13 @@ impl Walker<'_> {
     }
 }
 
-/// One test that a plain sh, which has no `[[`, could only fail to find: nothing in it looks like a command to run.
+/// A test that a plain sh, which has no `[[`, could only fail to find: what stands behind `&&` is then not reached, and
+/// nothing else looks like a command to run.
 pub(crate) fn is_plain_test(expression: &ast::ExtendedTestExpr) -> bool {
     let plain = |word: &ast::Word| !word.value.contains(['|', '&', ';', '(', ')', '<', '>', '`', '\n']);
     match expression {
-        ast::ExtendedTestExpr::And(..)
-        | ast::ExtendedTestExpr::Or(..)
-        | ast::ExtendedTestExpr::Parenthesized(_) => false,
+        ast::ExtendedTestExpr::And(a, b) => is_plain_test(a) && is_plain_test(b),
+        ast::ExtendedTestExpr::Or(..) | ast::ExtendedTestExpr::Parenthesized(_) => false,
         ast::ExtendedTestExpr::Not(inner) => is_plain_test(inner),
         ast::ExtendedTestExpr::UnaryTest(_, word) => plain(word),
         ast::ExtendedTestExpr::BinaryTest(predicate, a, b) => {

@@ -22,6 +22,8 @@ pub(crate) struct Facts {
     pub copies: BTreeSet<(i32, i32)>,
     /// `exec <file`: from then on commands read that.
     pub input_replaced: bool,
+    /// The environment is printed, to be seen or to be passed on.
+    pub environment: bool,
     /// Every literal that the script puts where an expansion may take it from.
     pub literals: BTreeSet<String>,
     /// Which function calls which.

@@ -6,6 +6,7 @@ use brush_parser::ast;
 use crate::shell::syntax::parse;
 use crate::shell::syntax::word::{self, Arg, Effects};
 use crate::shell::walk::Walker;
+use crate::shell::walk::names::Names;
 
 /// Standard input of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +14,7 @@ pub(crate) enum Stdin {
     /// What tools get: `/dev/null`.
     Nothing,
     Text(String),
-    /// Names of files or numbers: not known, but none begins with a dash.
-    Names,
+    Names(Names),
     Unknown,
 }
 
@@ -22,8 +22,10 @@ impl Walker<'_> {
     /// What the next command of a pipe reads.
     pub(crate) fn output_of(&self, command: &ast::Command, before: &Stdin) -> Stdin {
         match command {
-            _ if self.prints_names(command, before) => Stdin::Names,
-            ast::Command::Simple(simple) => self.printed_text(simple).map_or(Stdin::Unknown, Stdin::Text),
+            ast::Command::Simple(simple) => match self.prints_names(command, before) {
+                Some(names) => Stdin::Names(names),
+                None => self.printed_text(simple).map_or(Stdin::Unknown, Stdin::Text),
+            },
             ast::Command::Compound(..) | ast::Command::Function(_) | ast::Command::ExtendedTest(..) => {
                 Stdin::Unknown
             }

@@ -157,7 +157,12 @@ impl Walker<'_> {
     }
 
     pub(crate) fn reads(&mut self, arg: &Arg, part: &mut Part) {
+        if arg.inside {
+            return;
+        }
         let place = self.place(arg);
+        let own = matches!(&place, Place::Below(path) if path.starts_with("/proc/self"));
+        self.found.environment |= own && arg.text.contains("environ");
         self.note_outside(&place, false, part);
         // Some programs read the tilde themselves.
         if let (Some(below), Some(home)) = (arg.text.strip_prefix("~/"), self.around.home) {
@@ -175,7 +180,7 @@ impl Walker<'_> {
     }
 
     /// Does everything that the word names lie in the workspace, wildcards and links followed?
-    fn stays_inside(&self, arg: &Arg, place: &Place) -> bool {
+    pub(super) fn stays_inside(&self, arg: &Arg, place: &Place) -> bool {
         match place {
             Place::At(all) => match arg.glob {
                 false => all.iter().all(|located| !self.is_outside(&located.path)),
@@ -193,7 +198,7 @@ impl Walker<'_> {
             Place::Below(path) => self.is_protected(&path),
             Place::Unknown => false,
         };
-        if found {
+        if found || may_be_protected(arg) {
             part.confirm(ReasonCode::ProtectedPath, format!("{} is a protected path", arg.text));
         }
         if matches!(self.place(arg), Place::At(all) if all.iter().any(|located| protected::is_instruction(&located.path)))
@@ -202,53 +207,9 @@ impl Walker<'_> {
         }
     }
 
-    /// Did this script fetch the file from another machine?
-    pub(crate) fn is_fetched(&self, arg: &Arg) -> bool {
-        match self.place(arg) {
-            Place::At(all) => all.iter().any(|located| self.was_fetched(&located.path)),
-            Place::Below(_) | Place::Unknown => false,
-        }
-    }
-
-    /// By itself, or with the folder it lies in.
-    pub(crate) fn was_fetched(&self, path: &Path) -> bool {
-        self.fetched.iter().any(|fetched| path.starts_with(fetched))
-    }
-
-    /// Something is unpacked into the folder we are in.
-    pub(crate) fn unpacks_here(&mut self, archives: &[Arg], part: &mut Part) {
-        part.doubt();
-        let fetched = archives.iter().any(|archive| self.is_fetched(archive));
-        for folder in self.folders.0.clone() {
-            if fetched {
-                self.fetched.insert(folder.clone());
-            }
-            if self.is_protected(&folder.join("file")) {
-                let shown = folder.display();
-                part.confirm(
-                    ReasonCode::ProtectedPath,
-                    format!("it writes into {shown}, which is a protected path"),
-                );
-            }
-            if self.is_outside(&folder) {
-                part.add(Concern::Outside { path: folder, write: true });
-            }
-        }
-    }
-
-    pub(crate) fn fetches(&mut self, arg: &Arg) {
-        if let Place::At(all) = self.place(arg) {
-            for located in all {
-                self.authored.insert(located.path.clone());
-                self.written.insert(located.path.clone());
-                self.fetched.insert(located.path);
-            }
-        }
-    }
-
     pub(crate) fn changes(&mut self, arg: &Arg, change: FileEffect, part: &mut Part) {
         part.doubt();
-        if arg.found && (arg.has_unknown() || !protected::has_extension(&arg.text)) {
+        if may_be_protected(arg) {
             part.confirm(ReasonCode::ProtectedPath, "what it finds may be a protected path");
         } else if arg.glob && names_protected(arg) {
             part.confirm(ReasonCode::ProtectedPath, format!("{} may name a protected path", arg.text));
@@ -294,6 +255,10 @@ impl Walker<'_> {
                 if arg.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path))) =>
             {
                 part.confirm(ReasonCode::Opaque, "it changes what a new link leads to");
+            }
+            FileEffect::Alter if arg.text == "\0" && !arg.found && !arg.visible => {
+                let why = "which file it changes is not known before it runs, and may be a protected path";
+                part.confirm(ReasonCode::ProtectedPath, why);
             }
             FileEffect::Overwrite | FileEffect::Alter => {
                 part.ask("which file it changes is not known before it runs")
@@ -394,6 +359,12 @@ impl Walker<'_> {
         false
     }
 
+    /// Is it a file that is there?
+    pub(crate) fn is_file(&self, arg: &Arg) -> bool {
+        let file = |located: &Located| located.exists() && !located.is_dir();
+        matches!(self.place(arg), Place::At(all) if all.iter().any(file))
+    }
+
     /// Is this argument a folder that exists, whichever folder we are in?
     pub(crate) fn is_dir(&self, arg: &Arg) -> bool {
         match self.place(arg) {
@@ -412,6 +383,11 @@ impl Walker<'_> {
             self.made.extend(absent.map(|located| located.path));
         }
     }
+}
+
+/// What is found while it runs is any name, but for those that a pattern with an extension leaves.
+fn may_be_protected(arg: &Arg) -> bool {
+    arg.found && (arg.has_unknown() || !protected::has_extension(&arg.text))
 }
 
 /// `.gi[t]/config`: a pattern that begins with a dot finds hidden names, and the protected ones are hidden. `find` finds

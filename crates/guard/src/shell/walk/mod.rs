@@ -8,9 +8,11 @@ pub(super) mod conditions;
 pub(super) mod copies;
 pub(super) mod facts;
 pub(super) mod feed;
+pub(super) mod fetched;
 pub(super) mod files;
 pub(super) mod folders;
 pub(super) mod loose;
+pub(super) mod names;
 pub(super) mod readings;
 pub(super) mod redirect;
 pub(super) mod repository;
@@ -211,18 +213,26 @@ impl<'a> Walker<'a> {
         let before = self.folders.clone();
         let moved_before = std::mem::replace(&mut self.maybe_moved, false);
         self.pipeline(&list.first);
+        self.doubt_tests(&list.first, list.first.bang);
+        let mut reached = list.first.bang;
         let certain = self.values.clone();
         let mut skipped = Vec::new();
         for next in &list.additional {
             let here = self.folders.clone();
             match next {
-                ast::AndOr::And(pipeline) => self.pipeline(pipeline),
+                ast::AndOr::And(pipeline) => {
+                    self.pipeline(pipeline);
+                    reached |= pipeline.bang;
+                    self.doubt_tests(pipeline, reached);
+                }
                 ast::AndOr::Or(pipeline) => {
                     if self.maybe_moved {
                         self.folders = self.folders.or(&before);
                     }
                     self.merge_values(certain.clone());
                     self.pipeline(pipeline);
+                    reached = true;
+                    self.doubt_tests(pipeline, reached);
                     // What follows an alternative that was not needed runs without it.
                     if self.folders != here {
                         self.may_have_stayed(&here);
@@ -241,6 +251,14 @@ impl<'a> Walker<'a> {
             self.folders = self.folders.or(&before);
         }
         self.maybe_moved |= moved_before;
+    }
+
+    /// `x || [[ a && b ]]` and `! [[ a && b ]]`: to a plain sh, b is a command, and it is reached.
+    fn doubt_tests(&mut self, pipeline: &ast::Pipeline, reached: bool) {
+        let test = |command: &ast::Command| matches!(command, ast::Command::ExtendedTest(..));
+        if reached && pipeline.seq.iter().any(test) {
+            self.parts.last_mut().into_iter().for_each(Part::doubt);
+        }
     }
 
     fn pipeline(&mut self, pipeline: &ast::Pipeline) {
@@ -265,13 +283,19 @@ impl<'a> Walker<'a> {
         if pipeline.seq.iter().any(|command| self.fetches_text(command)) {
             let made: Vec<_> = self.written.difference(&before).cloned().collect();
             self.fetched.extend(made);
+            if pipeline.seq.iter().any(|command| self.row_of(command).is_some_and(|row| row.is("unpacks"))) {
+                self.fetched.extend(self.folders.0.iter().cloned());
+            }
         }
     }
 
     fn fetches_text(&self, command: &ast::Command) -> bool {
-        let ast::Command::Simple(simple) = command else { return false };
-        let name = simple.word_or_name.as_ref().map_or("", |word| word.value.as_str());
-        table::row(basename(name)).is_some_and(|row| row.is("fetches"))
+        self.row_of(command).is_some_and(|row| row.is("fetches"))
+    }
+
+    fn row_of(&self, command: &ast::Command) -> Option<&'static table::Row> {
+        let ast::Command::Simple(simple) = command else { return None };
+        table::row(basename(simple.word_or_name.as_ref()?.value.as_str()))
     }
 
     fn each_stage(&mut self, pipeline: &ast::Pipeline) {
@@ -345,10 +369,23 @@ impl<'a> Walker<'a> {
         let mut effects = Effects::default();
         let args = word::evaluate(raw, self, &mut effects);
         self.apply_effects(effects, part);
+        if args.as_ref().is_ok_and(|args| args.iter().any(|arg| arg.braced)) {
+            self.taken_as_written(raw, part);
+        }
         args.unwrap_or_else(|error| {
             part.confirm(ReasonCode::Unreadable, error.to_string());
             vec![word::Arg::unknown()]
         })
+    }
+
+    /// dash takes braces for part of a name: that name, too, has to lie in the workspace.
+    fn taken_as_written(&self, raw: &str, part: &mut Part) {
+        let word = word::Arg::literal(raw);
+        if raw.contains(['\'', '"', '\\', '$', '`', '~', '*', '?', '['])
+            || !self.stays_inside(&word, &self.place(&word))
+        {
+            part.doubt();
+        }
     }
 
     pub(super) fn body_effects(&mut self, raw: &str, part: &mut Part) -> Option<String> {

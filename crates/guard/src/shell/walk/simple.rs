@@ -56,7 +56,11 @@ impl Walker<'_> {
         let mut harmless = lasting;
         for (raw_name, value) in assignments {
             let (name, _) = split_assignment(&raw_name);
-            self.set_variable(name, Some(&value), &mut part);
+            let known = self.only_value(&value);
+            match lasting {
+                true => self.set_variable_to(name, known.as_deref(), &mut part),
+                false => self.given_to_tools(name, known.as_deref(), &mut part),
+            }
             self.suspicious_value(&value, &mut part);
             harmless &= !selects_helper(name) && !self.around.env.contains_key(name);
             match lasting {

@@ -3,11 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::shell::programs::options;
-use crate::shell::programs::special::runners::basename;
-use crate::shell::programs::table;
 use crate::shell::syntax::parse;
-use crate::shell::syntax::word::{self, Arg, Effects, Known, Lookup};
+use crate::shell::syntax::word::{self, Effects, Known, Lookup};
 use crate::shell::walk::Walker;
 use crate::shell::walk::feed::Stdin;
 use brush_parser::ast;
@@ -87,35 +84,6 @@ impl Walker<'_> {
             self.values.insert(name.clone(), Known::Unknown);
         }
     }
-
-    /// What a command prints, when it prints names of files or numbers.
-    pub(crate) fn prints_names(&self, command: &ast::Command, before: &Stdin) -> bool {
-        let ast::Command::Simple(simple) = command else { return false };
-        let words = simple.word_or_name.iter().chain(
-            simple.suffix.iter().flat_map(|suffix| &suffix.0).filter_map(|item| match item {
-                ast::CommandPrefixOrSuffixItem::Word(word) => Some(word),
-                ast::CommandPrefixOrSuffixItem::IoRedirect(_)
-                | ast::CommandPrefixOrSuffixItem::AssignmentWord(..)
-                | ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => None,
-            }),
-        );
-        let mut argv: Vec<Arg> = Vec::new();
-        for word in words {
-            argv.extend(word::evaluate(&word.value, self, &mut Effects::default()).unwrap_or_default());
-        }
-        let Some(name) = argv.first().and_then(Arg::known).filter(|name| !self.is_shadowed(name)) else {
-            return false;
-        };
-        let (mut row, mut from) = (table::row(basename(name)), 0);
-        if row.is_some_and(|row| row.is("subs")) {
-            row = argv.get(1).and_then(Arg::known).and_then(|word| table::subcommand(row?, word));
-            from = 1;
-        }
-        let Some(row) = row else { return false };
-        let call = options::read(row, name, &argv[from..]);
-        let lists = ["files", "files-with-matches", "name-only", "l"].iter().any(|option| call.has(option));
-        row.is("names") || (row.is("lists") && lists) || (row.is("filters") && *before == Stdin::Names)
-    }
 }
 
 impl Lookup for Walker<'_> {
@@ -173,9 +141,12 @@ impl Lookup for Walker<'_> {
         }
         let mut feed = self.stdin.clone();
         for command in &and_or.first.seq {
-            feed = if self.prints_names(command, &feed) { Stdin::Names } else { Stdin::Unknown };
+            feed = self.prints_names(command, &feed).map_or(Stdin::Unknown, Stdin::Names);
         }
         let alone = and_or.additional.is_empty() && !and_or.first.bang;
-        if alone && feed == Stdin::Names { Known::Name } else { Known::Unknown }
+        match feed {
+            Stdin::Names(names) if alone && !names.dash => Known::Name,
+            Stdin::Names(_) | Stdin::Nothing | Stdin::Text(_) | Stdin::Unknown => Known::Unknown,
+        }
     }
 }

@@ -46,6 +46,9 @@ const WRITTEN: &str = "CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR HISTFILE GIT_TRAC
     CCACHE_DIR MYPY_CACHE_DIR XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME TMPDIR MYSQL_HISTFILE PSQL_HISTORY \
     SQLITE_HISTORY NODE_REPL_HISTORY PYTHON_HISTORY CARGO_HOME CARGO_INSTALL_ROOT RUSTUP_HOME GNUPGHOME";
 
+/// What a tool writes to where a variable says is called like this, whatever the tool.
+const WRITTEN_LIKE: &str = "TRACE LOG HIST OUTPUT DUMP PROFILE COVERAGE REDIRECT";
+
 const PREFIXES: &str = "LD_ DYLD_ BASH_FUNC_ GIT_CONFIG_KEY_ GIT_CONFIG_VALUE_";
 
 /// Helpers that show or keep what they are given, and nothing else.
@@ -100,15 +103,17 @@ fn is_memory_size(option: &str) -> bool {
 impl Walker<'_> {
     /// A variable is set, to a raw word when it is known which.
     pub(crate) fn set_variable(&mut self, name: &str, raw: Option<&str>, part: &mut Part) {
-        let value = raw.and_then(|raw| {
-            let mut effects = Effects::default();
-            match word::evaluate(raw, &Nothing, &mut effects).ok()?.as_slice() {
-                [] => Some(String::new()),
-                [only] => only.known().map(str::to_owned),
-                _ => None,
-            }
-        });
+        let value = raw.and_then(|raw| self.only_value(raw));
         self.set_variable_to(name, value.as_deref(), part);
+    }
+
+    /// What a raw word becomes, when it is one word and known.
+    pub(crate) fn only_value(&self, raw: &str) -> Option<String> {
+        match word::evaluate(raw, self, &mut Effects::default()).ok()?.as_slice() {
+            [] => Some(String::new()),
+            [only] => only.known().map(str::to_owned),
+            _ => None,
+        }
     }
 
     pub(crate) fn set_variable_to(&mut self, name: &str, value: Option<&str>, part: &mut Part) {
@@ -127,9 +132,7 @@ impl Walker<'_> {
             part.confirm(ReasonCode::Helper, format!("{name} makes a tool run other code"));
             return;
         }
-        if among(WRITTEN, name) {
-            self.written_by_tools(name, value, part);
-        }
+        self.written_by_tools(name, value, part);
         if !selects_helper(name) {
             return;
         }
@@ -143,16 +146,28 @@ impl Walker<'_> {
 
     /// What tools write where a variable says is written by whoever sets it.
     fn written_by_tools(&mut self, name: &str, value: Option<&str>, part: &mut Part) {
+        let known = among(WRITTEN, name);
+        let upper = name.to_ascii_uppercase();
+        let called = WRITTEN_LIKE.split(' ').any(|word| upper.contains(word));
         match value {
             Some("" | "0" | "1" | "2" | "true" | "false") => {}
-            Some(path) => self.changes(&Arg::literal(path), FileEffect::Alter, part),
-            None if name.starts_with("GIT_") || name == "HISTFILE" => {
-                part.confirm(
-                    ReasonCode::Opaque,
-                    format!("which file is written by way of {name} is not known"),
-                );
+            Some(path) if known => self.changes(&Arg::literal(path), FileEffect::Overwrite, part),
+            Some(path) if called && self.is_file(&Arg::literal(path)) => {
+                self.changes(&Arg::literal(path), FileEffect::Overwrite, part);
             }
-            None => {}
+            None if known && !is_folder(name) => {
+                let why = format!("which file is written by way of {name} is not known");
+                part.confirm(ReasonCode::Opaque, why);
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// A variable that a tool gets: what it does with a name that steers something is not known.
+    pub(crate) fn given_to_tools(&mut self, name: &str, value: Option<&str>, part: &mut Part) {
+        self.set_variable_to(name, value, part);
+        if let Some(path) = value.filter(|path| !path.is_empty()) {
+            self.may_write(name, &Arg::literal(path), part);
         }
     }
 
@@ -192,6 +207,12 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+/// Its value is a folder, which tools make or fill.
+fn is_folder(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["DIR", "HOME", "PATH", "CACHE", "ROOT", "PREFIX", "BASE"].iter().any(|end| name.ends_with(end))
 }
 
 /// `name[…$(…)]`: text that runs a command when a number is made of it.

@@ -1,6 +1,8 @@
 //! Code of other languages on a command line: interpreters, editors, databases. It is not followed: what it does is
 //! the kernel's to hold. Only what hands a listed command to a shell in plain sight is looked for.
 
+use zdx_protocol::ReasonCode;
+
 use crate::pattern::{UNKNOWN, among};
 use crate::shell::programs::effects::{Effect, Effects, Input};
 use crate::shell::programs::options::Call;
@@ -99,6 +101,12 @@ pub(crate) fn editor(call: &Call<'_>, out: &mut Effects) {
         let text = arg.text.as_str();
         let next = || call.argv.get(index + 1).map(|next| next.text.clone());
         let loads = matches!(text, "-S" | "-s" | "-u" | "-l" | "--load" | "--script");
+        // Every key that is pressed is kept.
+        if matches!(text, "-w" | "-W") {
+            out.0.extend(
+                call.argv.get(index + 1).cloned().map(|file| Effect::Changes(file, FileEffect::Overwrite)),
+            );
+        }
         let command = match text {
             "-c" | "--cmd" | "--eval" | "-eval" | "-f" | "-W" | "-w" => next(),
             _ if loads => next(),
@@ -106,7 +114,7 @@ pub(crate) fn editor(call: &Call<'_>, out: &mut Effects) {
             _ if text.starts_with("--eval=") || text.starts_with("-c") => Some(text.to_owned()),
             // `-sc`, `-ec`: letters together.
             _ if text.starts_with('-') && text.len() == 3 && text.ends_with('c') => next(),
-            "-e" if call.name == "kak" => next(),
+            "-e" if matches!(call.name, "kak" | "emacsclient") => next(),
             _ => None,
         };
         let Some(command) = command else { continue };
@@ -126,7 +134,7 @@ pub(crate) fn editor(call: &Call<'_>, out: &mut Effects) {
 
 pub(crate) fn database(call: &Call<'_>, out: &mut Effects) {
     for arg in call.argv.iter().skip(1) {
-        orders(call.name, &arg.text, out);
+        orders(&arg.text, out);
         if !arg.text.starts_with('-') && !arg.text.contains(' ') {
             out.reads(arg);
         }
@@ -135,10 +143,12 @@ pub(crate) fn database(call: &Call<'_>, out: &mut Effects) {
 }
 
 /// Lines for the shell of a database, which knows ways out to ours: `.shell rm x`, `\\! rm x`, `system rm x`.
-pub(crate) fn orders(name: &str, text: &str, out: &mut Effects) {
+pub(crate) fn orders(text: &str, out: &mut Effects) {
     const HARMLESS: &str = ".databases .echo .exit .explain .fullschema .headers .header .help .indexes .indices .mode \
         .nullvalue .print .quit .schema .separator .show .stats .tables .timeout .timer .width .dump .bail \
         .changes";
+    const ORDERS: &str = "source tee pager";
+    const FINAL: &str = "drop truncate";
     const FUNCTIONS: &[&str] = &[
         "load_extension",
         "writefile",
@@ -153,13 +163,15 @@ pub(crate) fn orders(name: &str, text: &str, out: &mut Effects) {
         let first = line.split_whitespace().next().unwrap_or("");
         let dot =
             first.len() > 1 && first.starts_with('.') && first[1..].chars().all(|c| c.is_ascii_alphabetic());
-        let escapes =
-            first.starts_with('\\') && matches!(first.get(1..2), Some("!" | "o" | "w" | "g" | "i" | "c"));
+        let escapes = first.starts_with('\\')
+            && matches!(first.get(1..2), Some("!" | "o" | "w" | "g" | "i" | "c" | "." | "T" | "P"));
         if let Some(command) = command {
             out.helper("it runs a command out of the database's shell");
             out.push(Effect::Perhaps(command.to_owned()));
-        } else if (dot && name == "sqlite3" && !among(HARMLESS, first)) || (escapes && name != "sqlite3") {
+        } else if (dot && !among(HARMLESS, first)) || escapes || among(ORDERS, first) {
             out.helper(format!("{first} of the database's shell writes files, or runs something"));
+        } else if among(FINAL, &first.to_lowercase()) && line.contains(' ') {
+            out.confirm(ReasonCode::Destructive, "it deletes what the database keeps, for good");
         }
     }
     let lower = text.to_lowercase();

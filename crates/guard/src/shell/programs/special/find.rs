@@ -27,8 +27,7 @@ pub(crate) fn find(call: &Call<'_>, out: &mut Effects) {
     let mut deletes = false;
     let mut roots = Vec::new();
     // Which names it would find, for whatever is done to them.
-    let names: Vec<&Arg> =
-        argv.windows(2).filter(|two| two[0].text.ends_with("name")).map(|two| &two[1]).collect();
+    let like = pattern(argv);
     while let Some(arg) = argv.get(at) {
         at += 1;
         let text = arg.text.as_str();
@@ -41,7 +40,7 @@ pub(crate) fn find(call: &Call<'_>, out: &mut Effects) {
                 let ends = |arg: &Arg| arg.text == ";" || arg.text == "+";
                 let end = argv[at..].iter().position(ends).map_or(argv.len(), |n| at + n);
                 let mut inner = argv[at..end].to_vec();
-                found_names(&mut inner, &names);
+                found_names(&mut inner, like);
                 deletes |= inner.first().is_some_and(|arg| basename(&arg.text) == "rm");
                 out.push(Effect::Unproven);
                 let how = if text.ends_with("dir") { Inner::Elsewhere } else { Inner::Changed };
@@ -94,12 +93,34 @@ pub(crate) fn find(call: &Call<'_>, out: &mut Effects) {
     }
 }
 
-/// Puts what is found in place of `{}`: any name, or one that fits a pattern.
-fn found_names(inner: &mut [Arg], names: &[&Arg]) {
-    let pattern = match names {
-        [only] if !only.has_unknown() => Some(only.text.as_str()),
-        _ => None,
+/// The folders it looks through: all words up to the first of its expression.
+pub(crate) fn roots(argv: &[Arg]) -> &[Arg] {
+    let from = argv.iter().skip(1).take_while(|arg| matches!(arg.text.as_str(), "-H" | "-P")).count() + 1;
+    let behind = argv.get(from..).unwrap_or_default();
+    let ends = |arg: &Arg| arg.text.starts_with(['-', '(', '!']);
+    &behind[..behind.iter().position(ends).unwrap_or(behind.len())]
+}
+
+/// The pattern that everything it finds fits.
+pub(crate) fn pattern(argv: &[Arg]) -> Option<&str> {
+    let other = |arg: &Arg| matches!(arg.text.as_str(), "!" | "-not" | "-o" | "-or" | ",");
+    let mut named = argv.windows(2).filter(|two| matches!(two[0].text.as_str(), "-name" | "-iname"));
+    let only = named.next().filter(|_| named.next().is_none() && !argv.iter().any(other))?;
+    (!only[1].has_unknown()).then_some(only[1].text.as_str())
+}
+
+/// Does it print the names that it finds, whole, and nothing else?
+pub(crate) fn prints_names(argv: &[Arg]) -> bool {
+    let other = |text: &str| {
+        ["-printf", "-ls", "-exec", "-ok", "-L", "-follow", "-files0"]
+            .iter()
+            .any(|word| text.starts_with(word))
     };
+    !argv.iter().skip(1).any(|arg| other(&arg.text))
+}
+
+/// Puts what is found in place of `{}`: any name, or one that fits a pattern.
+fn found_names(inner: &mut [Arg], pattern: Option<&str>) {
     for arg in inner.iter_mut().filter(|arg| arg.text.contains("{}")) {
         if let Some(pattern) = pattern.filter(|_| arg.text == "{}") {
             arg.text = pattern.to_owned();
@@ -127,7 +148,7 @@ pub(crate) fn fd(call: &Call<'_>, out: &mut Effects) {
             out.confirm(ReasonCode::Opaque, "it runs a command for every file it finds");
         }
         let mut inner = call.argv.get(at.map_or(call.argv.len(), |at| at + 1)..).unwrap_or_default().to_vec();
-        found_names(&mut inner, &[]);
+        found_names(&mut inner, None);
         inner.push(Arg { dash: false, found: true, ..Arg::unknown() });
         out.push(Effect::Unproven);
         out.push(Effect::Runs(inner, Inner::Changed));

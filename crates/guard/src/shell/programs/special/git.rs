@@ -81,8 +81,7 @@ pub(crate) fn git(call: &Call<'_>, out: &mut Effects) {
 
 /// Revisions and paths. A path only where it looks like one; behind `--`, always.
 pub(crate) fn paths(call: &Call<'_>, out: &mut Effects) {
-    let given = call.has_effect(OptionEffect::Pattern) || call.has_effect(OptionEffect::PatternFile);
-    let skip = usize::from(call.row.files == Files::GitPattern && !given);
+    let skip = usize::from(call.row.files == Files::GitPattern && !call.has_pattern());
     for arg in call.operands.iter().skip(skip) {
         if arg.text.starts_with("ext::") || arg.text.starts_with("fd::") {
             out.helper("the address makes git run a program");
@@ -156,65 +155,34 @@ pub(crate) fn bundle(call: &Call<'_>, out: &mut Effects) {
 }
 
 pub(crate) fn config(call: &Call<'_>, out: &mut Effects) {
-    const SHOWS: &[&str] = &[
-        "--get",
-        "--list",
-        "-l",
-        "--get-all",
-        "--get-regexp",
-        "--get-urlmatch",
-        "--get-color",
-        "--show-origin",
-        "get",
-        "list",
-    ];
-    let argv = call.argv;
-    let option = |long: &str, short: &str| {
-        argv.iter().enumerate().skip(1).find_map(|(index, arg)| {
-            let text = arg.text.as_str();
-            let (name, value) =
-                text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-            let attached =
-                text.strip_prefix(short).filter(|rest| !rest.is_empty() && !text.starts_with("--"));
-            let value = value.filter(|_| name.len() > 3 && long.starts_with(name)).or(attached);
-            let at = |value: &str| Arg { text: value.to_owned(), ..arg.clone() };
-            let next = || {
-                argv.get(index + 1)
-                    .filter(|_| text == short || (name.len() > 3 && long.starts_with(name)))
-                    .cloned()
-            };
-            value.map(at).or_else(next)
-        })
+    let has = |names: &str| names.split(' ').any(|name| call.has(name));
+    let verb = call.operands.first().map_or("", |arg| arg.text.as_str());
+    let shows = has("get get-all get-regexp get-urlmatch get-color list") || matches!(verb, "get" | "list");
+    let words: Vec<&Arg> = call.operands.iter().filter(|arg| arg.text != "set").collect();
+    let changes =
+        !shows && (words.len() > 1 || has("unset unset-all rename-section remove-section replace-all"));
+    let of_user = has("global system");
+    // Addresses and headers may hold a key.
+    let keys = |arg: &&Arg| {
+        ["header", "token", "password", "url"].iter().any(|word| arg.text.to_lowercase().contains(word))
     };
-    let file = option("--file", "-f");
-    let shows = argv.iter().skip(1).any(|arg| {
-        let name = arg.text.split('=').next().unwrap_or("");
-        SHOWS.contains(&name) || (name.len() > 4 && SHOWS.iter().any(|long| long.starts_with(name)))
-    });
-    let is_file = |arg: &Arg| file.as_ref().is_some_and(|file| file.text == arg.text);
-    let words: Vec<&Arg> = call.operands.iter().filter(|arg| arg.text != "set" && !is_file(arg)).collect();
-    if shows
-        || (words.len() < 2
-            && !argv.iter().any(|arg| arg.text.starts_with("--unset") || arg.text.starts_with("--r")))
-    {
+    if !shows || of_user || words.iter().any(keys) {
+        out.push(Effect::Unproven);
+    }
+    let file = call.values("file").pop();
+    if !changes {
         out.0.extend(file.map(Effect::Reads));
     } else {
         out.0.extend(file.clone().map(|_| Effect::NotPlain));
         out.0.extend(file.map(|file| Effect::Changes(file, FileEffect::Alter)));
-        if argv.iter().any(|arg| {
-            ["--global", "--system"].iter().any(|long| arg.text.len() > 3 && long.starts_with(&arg.text))
-        }) {
-            out.push(Effect::UserSettings);
-        }
+        out.0.extend(of_user.then_some(Effect::UserSettings));
     }
-    if shows {
-        return;
-    }
-    let edits = |arg: &Arg| arg.text == "edit" || (arg.text.len() > 3 && "--edit".starts_with(&arg.text));
-    if argv.iter().skip(1).any(|arg| arg.text == "-e" || edits(arg)) {
+    if !shows && (verb == "edit" || call.has("edit")) {
         out.helper("it opens an editor on git's settings");
     }
-    if let [key, value, ..] = words.as_slice() {
+    if let [key, value, ..] = words.as_slice()
+        && !shows
+    {
         if key.has_unknown() {
             out.confirm(ReasonCode::Opaque, "which setting of git it changes is not known before it runs");
         } else if is_command_key(&key.text.to_lowercase()) && !harmless_value(&value.text) {

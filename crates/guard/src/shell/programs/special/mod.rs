@@ -4,7 +4,7 @@ pub(crate) mod awk;
 mod awk_code;
 pub(crate) mod code;
 mod copy;
-mod find;
+pub(crate) mod find;
 pub(crate) mod git;
 mod network;
 pub(crate) mod runners;
@@ -54,6 +54,7 @@ pub(crate) fn effects(special: &str, call: &Call<'_>, out: &mut Effects) {
         "net" => network::net(call, out),
         "pager" => pager(call, out),
         "parallel" => wrappers::parallel(call, out),
+        "ps" => ps(call, out),
         "script" => wrappers::script(call, out),
         "sed" => sed::sed(call, out),
         "ssh" => network::ssh(call, out),
@@ -89,6 +90,14 @@ fn kill(call: &Call<'_>, out: &mut Effects) {
         || call.argv.iter().any(|arg| arg.text == "1");
     if everything {
         out.confirm(ReasonCode::Destructive, "it signals every process, or the one that runs the machine");
+    }
+}
+
+/// `ps e` shows what other processes were started with; `ps -e` all of them.
+fn ps(call: &Call<'_>, out: &mut Effects) {
+    if call.operands.first().is_some_and(|letters| letters.text.contains('e')) {
+        let why = "it shows the environment of other processes, where keys are";
+        out.confirm(ReasonCode::ProtectedPath, why);
     }
 }
 

@@ -40,9 +40,13 @@ pub(crate) fn scan(call: &Call<'_>, from: usize, how: Inner, out: &mut Effects) 
 /// Debuggers have a word for it: `!rm x`, `shell rm x`, `platform shell rm x`; and they speak python.
 pub(crate) fn debugger(text: &str, out: &mut Effects) {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let escape = words.iter().position(|word| word.len() > 1 && "shell".starts_with(word) || *word == "make");
+    let escape = words
+        .iter()
+        .position(|word| word.len() > 1 && "shell".starts_with(word) || matches!(*word, "make" | "system"));
     let command = text.trim_start().strip_prefix('!').map(str::to_owned);
-    match command.or_else(|| escape.map(|at| words[at + 1..].join(" "))) {
+    match command
+        .or_else(|| escape.map(|at| words[at + 1..].join(" ").trim_matches(['"', '\'', '(', ')']).to_owned()))
+    {
         Some(command) => out.push(Effect::Shell(vec![Arg::literal(command)])),
         None if ["py", "script", "source", "pipe", "|", "\0"].iter().any(|word| text.contains(word)) => {
             out.helper("the debugger is told to run something");

@@ -58,6 +58,9 @@ pub(crate) fn env(call: &Call<'_>, out: &mut Effects) {
         how = Inner::Changed;
         words = rest;
     }
+    if words.is_empty() && call.values("split-string").is_empty() {
+        out.push(Effect::ShowsEnvironment);
+    }
     match call.values("split-string").first() {
         Some(text) => split_string(text, words, out),
         None => run(words, how, out),
@@ -86,13 +89,20 @@ pub(crate) fn xargs(call: &Call<'_>, out: &mut Effects) {
         Some(mark) if !mark.is_empty() => {
             for arg in inner.iter_mut().filter(|arg| arg.text.contains(&mark)) {
                 arg.dash = arg.text == mark;
+                arg.found = true;
                 arg.text = arg.text.replace(&mark, "\0");
             }
         }
-        _ => inner.push(Arg::unknown()),
+        _ => inner.push(read_later()),
     }
     out.ask("its arguments come from what it reads");
-    run(&inner, Inner::Fed, out);
+    let how = if call.has("arg-file") { Inner::Listed } else { Inner::Fed };
+    run(&inner, how, out);
+}
+
+/// A word that it reads once it runs.
+fn read_later() -> Arg {
+    Arg { found: true, ..Arg::unknown() }
 }
 
 pub(crate) fn watch(call: &Call<'_>, out: &mut Effects) {
@@ -147,7 +157,7 @@ pub(crate) fn parallel(call: &Call<'_>, out: &mut Effects) {
             }
             _ => {
                 out.push(Effect::Shell(words.clone()));
-                run(&filled(&words, &Arg::unknown()), Inner::Fed, out);
+                run(&filled(&words, &read_later()), Inner::Fed, out);
             }
         }
     } else if sources.first().is_none_or(|first| first.text.starts_with("::::")) {
@@ -165,7 +175,12 @@ const MAX_LISTED: usize = 16;
 fn filled(words: &[Arg], arg: &Arg) -> Vec<Arg> {
     let mut all = words.to_vec();
     match all.iter().any(|word| word.text.contains("{}")) {
-        true => all.iter_mut().for_each(|word| word.text = word.text.replace("{}", &arg.text)),
+        true => {
+            for word in all.iter_mut().filter(|word| word.text.contains("{}")) {
+                word.text = word.text.replace("{}", &arg.text);
+                (word.found, word.dash) = (arg.found, arg.dash);
+            }
+        }
         false => all.push(arg.clone()),
     }
     all

@@ -1,5 +1,9 @@
 use std::collections::HashSet;
 
+use crate::shell::programs::effects::Effect;
+use crate::shell::programs::generic::effects_of;
+use crate::shell::syntax::word::Arg;
+
 use super::*;
 
 #[test]
@@ -17,12 +21,13 @@ fn rows_are_sorted_and_names_are_unique() {
                 assert_eq!(*name, name.to_lowercase(), "names are compared in lower case");
             }
             let known = |flag: &&'static str| {
-                const FLOORS: &[&str] = &["forbidden", "listed", "destructive", "helper", "wraps", "scans"];
+                const FLOORS: &[&str] =
+                    &["forbidden", "listed", "destructive", "helper", "secret", "wraps", "scans"];
                 let key = flag.split('=').next().unwrap_or(flag);
                 let value = |text: &str| flag.strip_prefix(text);
                 WORDS.contains(flag)
                     || FLOORS.contains(flag)
-                    || matches!(key, "use" | "finals" | "special")
+                    || matches!(key, "use" | "finals" | "secrets" | "special")
                     || value("files=").is_some_and(|word| Files::named(word).is_some())
                     || (matches!(key, "wraps" | "scans") && flag.ends_with(|c: char| c.is_ascii_digit()))
             };
@@ -79,4 +84,31 @@ fn no_option_is_shadowed() {
         }
     }
     assert!(twins.is_empty(), "{}", twins.join("\n"));
+}
+
+/// Whatever the row: with an option that nobody knows, no program is shown to only read.
+#[test]
+fn an_option_that_nobody_knows_takes_the_pass_from_every_row() {
+    let mut words = Vec::new();
+    for row in TABLE.rows.iter().filter(|row| !row.name.starts_with(':')) {
+        if row.is("words") {
+            words.push(row.name);
+            continue;
+        }
+        let name = row.name.rsplit(' ').next().unwrap_or(row.name);
+        for option in ["--unheard-of", "--unheard-of=x", "-\u{2603}", "-\u{2603}x"] {
+            for others in [&[][..], &["x"], &["x", "y"]] {
+                let argv: Vec<Arg> =
+                    [&[name, option][..], others].concat().into_iter().map(Arg::literal).collect();
+                let effects = effects_of(row, name, &argv).0;
+                let held = |effect: &Effect| {
+                    matches!(effect, Effect::Unproven | Effect::Confirm(..) | Effect::Forbid(_))
+                };
+                // The walker reads shells by itself.
+                assert!(effects.iter().any(held) || row.special == Some("shell"), "{} {option}", row.name);
+            }
+        }
+    }
+    // What they are given is text to print or to compare, or an expression that is read word by word.
+    assert_eq!(words, ["[", "echo", "find", "printf"]);
 }
