@@ -34,6 +34,31 @@ fn a_planner_is_told_of_no_tool_it_may_not_use_and_is_held_to_it() {
     assert!(out.stderr.contains("denied"), "{}", out.stderr);
 }
 
+/// Where `ask` means `allow`: the option that makes git write a file does not pass, however it is spelled.
+#[test]
+fn a_planner_writes_through_no_option() {
+    let commands = [
+        "git diff --output=x",
+        "git diff --output x",
+        "git diff --ou x",
+        "git diff --outp=x",
+        "git log -1 --outpu x",
+        "git show HEAD --out=x",
+        "git diff \"--o\"utput=x",
+        "O=--output=x; git diff $O",
+        "git diff $(echo --output=x)",
+    ];
+    let calls = commands.iter().enumerate().fold(Reply::chat(), |reply, (index, command)| {
+        reply.tool_call(&format!("c{index}"), "bash", json!({"command": command}))
+    });
+    let server = ModelServer::start_with([calls.done(), Reply::chat().text("a plan").done()]);
+    let zdx = place().chat(&server);
+    zdx.run(["exec", "--agent", "plan", "--approval", "yolo", "-p", "think"]).success();
+    let codes: Vec<_> = results(&server.calls()[1]).iter().map(|r| r["error"]["code"].clone()).collect();
+    assert_eq!(codes, vec![json!("denied"); commands.len()]);
+    assert!(!zdx.root().join("x").exists());
+}
+
 #[test]
 fn an_agent_of_ones_own_changes_prompt_model_and_tools_and_survives_resume() {
     let server =

@@ -14,7 +14,7 @@ use std::time::Duration;
 use zdx_guard::{PolicyContext, judge};
 use zdx_protocol::{Action, Approval, Level, Origin};
 
-use crate::scripts::{Rng, dangerous, harmless, reader};
+use crate::scripts::{DOUBTFUL, LINKED, Rng, dangerous, harmless, reader};
 
 const STUBS: &[&str] = &[
     "rm",
@@ -36,7 +36,8 @@ const STUBS: &[&str] = &[
 const TOOLS: &[&str] = &[
     "cat", "ls", "grep", "head", "tail", "wc", "sort", "env", "nohup", "nice", "timeout", "stdbuf", "setsid",
     "xargs", "find", "true", "false", "printf", "echo", "tee", "cp", "basename", "sleep", "seq", "tr", "cut",
-    "uniq", "expr", "test", "flock", "sh", "bash", "dash", "sed", "awk", "pwd", "ln",
+    "uniq", "expr", "test", "flock", "sh", "bash", "dash", "sed", "awk", "pwd", "ln", "tar", "du", "diff",
+    "stat", "readlink",
 ];
 static RUN: AtomicUsize = AtomicUsize::new(0);
 /// What must not be overwritten, in the workspace and outside.
@@ -96,13 +97,14 @@ impl Sandbox {
         fs::canonicalize(self.folder.path()).unwrap()
     }
 
-    /// An untouched workspace: two files with content, one folder, one link.
+    /// An untouched workspace: two files with content, one folder, a link inside and one that leads out.
     fn reset(&self) {
         let at = self.at();
         let ws = at.join("ws");
         fs::create_dir_all(ws.join("sub")).unwrap();
         for entry in fs::read_dir(&ws).unwrap().chain(fs::read_dir(ws.join("sub")).unwrap()).flatten() {
-            let keep = ["sub", "existing.txt", "a", "link"].iter().any(|name| entry.file_name() == *name);
+            let keep =
+                ["sub", "existing.txt", "a", "link", "outdir"].iter().any(|name| entry.file_name() == *name);
             if !keep {
                 let path = entry.path();
                 let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
@@ -116,6 +118,7 @@ impl Sandbox {
             }
         }
         let _ = symlink("existing.txt", ws.join("link"));
+        let _ = symlink("../home", ws.join("outdir"));
     }
 
     /// Runs a script; says what it should not have done without a person's word.
@@ -242,7 +245,7 @@ fn nothing_dangerous_runs_below_confirm() {
 fn every_odd_script_is_held_back() {
     let sandbox = Sandbox::new();
     let mut missed = Vec::new();
-    for script in crate::odd::ODD.iter().chain(crate::scripts::DOUBTFUL) {
+    for script in crate::odd::ODD.iter().chain(DOUBTFUL).chain(LINKED) {
         let verdict = sandbox.verdict(script, LAXEST);
         for shell in ["bash", "dash"] {
             let effect = sandbox.run(shell, script);
@@ -263,7 +266,6 @@ fn what_passes_unasked_only_reads_the_workspace() {
     let ws = at.join("ws");
     fs::write(at.join("home/secret.txt"), format!("{SECRET}\n")).unwrap();
     symlink("../home/secret.txt", ws.join("out")).unwrap();
-    symlink("../home", ws.join("outdir")).unwrap();
     let names = || {
         let mut names: Vec<_> = fs::read_dir(&ws).unwrap().flatten().map(|entry| entry.file_name()).collect();
         names.sort();

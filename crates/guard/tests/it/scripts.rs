@@ -6,7 +6,7 @@ mod readers;
 mod rng;
 
 use damage::{mutate, spliced};
-pub use readers::{DOUBTFUL, reader};
+pub use readers::{DOUBTFUL, LINKED, reader};
 pub use rng::Rng;
 
 /// A piece of script; `simple` when it is one command that a wrapper may take as its arguments.
@@ -80,6 +80,12 @@ const BENIGN: &[&str] = &[
     "sort a",
     "echo a#b",
     "ls sub",
+    "grep -R x sub",
+    "ls -L link",
+    "find -L . -name a",
+    "du -L sub",
+    "diff -r sub sub",
+    "stat -L link",
 ];
 
 fn spelled(rng: &mut Rng, command: &str) -> String {
@@ -119,7 +125,8 @@ fn leaf(rng: &mut Rng, danger: bool) -> Piece {
     if !danger {
         return simple(rng.pick(BENIGN));
     }
-    match rng.below(15) {
+    match rng.below(17) {
+        15 | 16 => compound(rng.pick(readers::LINKED)),
         12..15 => compound(rng.pick(readers::DOUBTFUL)),
         10 | 11 => compound(rng.pick(crate::odd::ODD)),
         0..=5 => {

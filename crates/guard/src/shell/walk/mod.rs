@@ -63,6 +63,8 @@ pub(super) struct Walker<'a> {
     pub later: usize,
     /// A name like `/dev/stdout` was met: what is open counts.
     pub names_open_files: Cell<bool>,
+    /// How many names of files may still be looked at.
+    pub names_left: Cell<usize>,
     /// Folders that this script makes where nothing was.
     pub made: HashSet<PathBuf>,
     /// Files that this script writes.
@@ -101,6 +103,7 @@ impl<'a> Walker<'a> {
             later: 0,
             written: HashSet::new(),
             names_open_files: Cell::new(false),
+            names_left: Cell::new(names::MAX_NAMES),
             made: HashSet::new(),
             authored: HashSet::new(),
             fetched: HashSet::new(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use brush_parser::ast;
 
-use crate::files::{FileEntry, Located, locate};
+use crate::files::{FileEntry, locate};
 use crate::shell::programs::options::{self, Call};
 use crate::shell::programs::special::{find, runners::basename};
 use crate::shell::programs::table::{self, Files, OptionEffect, Row};
@@ -15,8 +15,8 @@ use crate::shell::walk::feed::Stdin;
 use crate::shell::walk::files::Place;
 use crate::shell::{Part, Proof};
 
-/// More names than these are not looked at one by one.
-const MAX_NAMES: usize = 2_000;
+/// More names than these, over a whole script, are not looked at one by one.
+pub(super) const MAX_NAMES: usize = 2_000;
 
 /// Names of files or numbers, one or many.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,21 +140,25 @@ impl Walker<'_> {
 
     fn is_tame(&self, mut todo: Vec<PathBuf>) -> bool {
         let files = self.around.files;
-        let mut seen = 0;
-        while let Some(at) = todo.pop() {
-            seen += 1;
-            let Located { path, entry } = locate(files, self.around.root, Path::new("/"), &at);
-            if seen > MAX_NAMES || self.is_outside(&path) {
-                return false;
-            }
-            // What a link leads to, inside, is come across by itself.
-            let linked = matches!(files.entry(&at), Some(FileEntry::Link(_)));
-            if entry == Some(FileEntry::Dir) && !linked {
-                let Some(names) = files.names(&path) else { return false };
-                if !names.iter().all(|name| is_plain(name)) {
-                    return false;
+        while let Some(path) = todo.pop() {
+            let Some(left) = self.names_left.get().checked_sub(1) else { return false };
+            self.names_left.set(left);
+            match files.entry(&path) {
+                // What a link leads to, inside, is come across by itself.
+                Some(FileEntry::Link(_)) => {
+                    if self.is_outside(&locate(files, self.around.root, Path::new("/"), &path).path) {
+                        return false;
+                    }
                 }
-                todo.extend(names.iter().map(|name| path.join(name)));
+                _ if self.is_outside(&path) => return false,
+                Some(FileEntry::Dir) => {
+                    let Some(names) = files.names(&path) else { return false };
+                    if !names.iter().all(|name| is_plain(name)) {
+                        return false;
+                    }
+                    todo.extend(names.iter().map(|name| path.join(name)));
+                }
+                Some(FileEntry::File | FileEntry::Other) | None => {}
             }
         }
         true

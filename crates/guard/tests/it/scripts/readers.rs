@@ -80,6 +80,43 @@ pub const DOUBTFUL: &[&str] = &[
     "git branch -D x",
 ];
 
+/// Each follows a link to where something is overwritten, by an option, whole or cut short, or by the place itself.
+/// `link` leads to `existing.txt`, `outdir` to the home.
+pub const LINKED: &[&str] = &[
+    "cp -L /dev/null outdir/existing.txt",
+    "cp -H /dev/null link",
+    "cp --deref /dev/null outdir/existing.txt",
+    "cp -rL /dev/null link",
+    "ln -s existing.txt d; cp --dereference /dev/null d",
+    "ln -s ../home d; cp -L /dev/null d/existing.txt",
+    "ln -sn ../home d; tee d/existing.txt",
+    "find -L outdir -name existing.txt -exec cp /dev/null {} \\;",
+    "find outdir/ -follow -name existing.txt -exec tee {} +",
+    "find -H outdir -type f -exec tee {} +",
+    "find -L . -name 'exist*' | xargs tee",
+    "find -L . -type f -print0 | xargs -0 tee",
+    "grep -Rl untouched outdir | xargs tee",
+    "grep -RlZ untouched . | xargs -0 tee",
+    "grep --dereference-rec -l untouched . | xargs tee",
+    "ls -L outdir/existing.txt | xargs tee",
+    "ls --dereference-command-line outdir/* | xargs tee",
+    "readlink -f link | xargs tee",
+    "tar -h -cf existing.txt sub",
+    "tar chf outdir/existing.txt sub",
+    "tar --dereferen -cf link sub",
+    "diff -r sub outdir > outdir/existing.txt",
+    "du -L . > link",
+    "du --dereference-a outdir >| outdir/existing.txt",
+    "stat -L link > outdir/existing.txt",
+    "cd -P outdir && : > existing.txt",
+    "cd -L outdir/../home; : > existing.txt",
+    "cd outdir; : > existing.txt",
+    "sed --follow-sym -n 'w link' a",
+    "grep -R untouched outdir; rm x",
+    "ls -L outdir && rm x",
+    "du -L . | xargs -I{} rm {}",
+];
+
 /// A command made of what usually only reads, with options and words that may make it do more.
 pub fn reader(rng: &mut Rng) -> String {
     let mut stages = vec![stage(rng)];
