@@ -9,8 +9,6 @@ use zdx_protocol::{Approval, Level, Origin};
 
 /// Of the commands that only read, how many of a hundred may be stopped.
 const READ_STOPPED: usize = 5;
-/// Of the dangerous ones, how many may be no more than asked about, so that the preset yolo lets them pass.
-const DANGEROUS_PASS_YOLO: usize = 1;
 
 struct Row<'a> {
     class: &'a str,
@@ -128,12 +126,20 @@ fn everyday_commands_are_seldom_stopped_and_no_dangerous_one_passes() {
     let passed = commands(&balanced, |row, level| row.class == "danger" && level == Level::Allow);
     assert!(passed.is_empty(), "dangerous, and not even asked about: {passed:#?}");
     let passed = commands(&yolo, |row, level| row.class == "danger" && level < Level::Confirm);
-    assert!(passed.len() <= DANGEROUS_PASS_YOLO, "dangerous, and let pass by yolo: {passed:#?}");
+    assert!(passed.is_empty(), "dangerous, and let pass by yolo: {passed:#?}");
 
     let all = commands(&balanced, |row, _| row.class == "read").len();
     let stopped = commands(&balanced, |row, level| row.class == "read" && level > Level::Allow);
     let percent = (stopped.len() * 100).div_ceil(all);
     assert!(percent <= READ_STOPPED, "{percent} % of those that only read are stopped: {stopped:#?}");
+    let rest = commands(&balanced, |row, _| row.class != "read" && row.class != "danger").len();
+    let asked =
+        commands(&balanced, |row, level| row.class != "read" && row.class != "danger" && level == Level::Ask);
+    eprintln!(
+        "reads stopped: {} of {all}; of the other {rest}: {} % asked",
+        stopped.len(),
+        asked.len() * 100 / rest
+    );
     let strict = commands(&balanced, |row, level| row.class != "read" && level > row.acceptable);
     assert!(strict.is_empty(), "judged too strictly: {strict:#?}");
 }

@@ -47,7 +47,7 @@ impl Walker<'_> {
             "cd" | "pushd" | "chdir" => self.change_directory(argv, part),
             "popd" => {
                 self.found.changes_folder = true;
-                self.folders = Folders::unknown();
+                self.scope.folders = Folders::unknown();
             }
             "export" | "declare" | "typeset" | "readonly" | "local" => {
                 self.found.environment |= operands(argv).is_empty();
@@ -125,7 +125,7 @@ impl Walker<'_> {
     fn source_file(&mut self, argv: &[Arg], part: &mut Part) {
         part.plain = false;
         self.found.sources = true;
-        self.values.clear();
+        self.scope.values.clear();
         if let Some(file) = operands(argv).first() {
             self.script_file(file, part);
         }
@@ -146,7 +146,7 @@ impl Walker<'_> {
             part.confirm(ReasonCode::ListedCommand, format!("it runs {} through a shell", file.text));
         }
         let files = self.place(file).paths();
-        if files.iter().any(|path| self.written.contains(path) || self.was_fetched(path)) {
+        if files.iter().any(|path| self.touched.written.contains(path) || self.was_fetched(path)) {
             part.confirm(ReasonCode::Opaque, "it runs a file that this very script writes");
         }
         if files.iter().any(|path| path.starts_with("/dev") || path.starts_with("/proc")) {
@@ -213,16 +213,18 @@ impl Walker<'_> {
     fn change_directory(&mut self, argv: &[Arg], part: &mut Part) {
         part.affirm();
         let home = self.around.home.map_or_else(Arg::unknown, Arg::literal);
-        let before = self.folders.clone();
+        let before = self.scope.folders.clone();
         self.found.changes_folder = true;
         let usual =
             |arg: &Arg| !arg.text.starts_with('-') || matches!(arg.text.as_str(), "-" | "--" | "-L" | "-P");
         // One shell takes the first of several names, another none; pushd and options are not the same either.
         let doubtful = argv[0].text != "cd" || operands(argv).len() > 1 || !argv[1..].iter().all(usual);
         match operands(argv).first() {
-            None if argv[0].text == "pushd" => self.folders = Folders::unknown(),
+            None if argv[0].text == "pushd" => self.scope.folders = Folders::unknown(),
             None => self.change_folder(&home, part),
-            Some(arg) if arg.text == "-" || arg.text.starts_with('+') => self.folders = Folders::unknown(),
+            Some(arg) if arg.text == "-" || arg.text.starts_with('+') => {
+                self.scope.folders = Folders::unknown()
+            }
             Some(target) => {
                 let target = (*target).clone();
                 self.change_folder(&target, part);
@@ -232,8 +234,8 @@ impl Walker<'_> {
         if doubtful {
             self.may_have_stayed(&before);
         }
-        if self.wrapped > 1 {
-            self.folders = self.folders.or(&before);
+        if self.nest.wrapped > 1 {
+            self.scope.folders = self.scope.folders.or(&before);
         }
     }
 

@@ -26,7 +26,7 @@ impl Walker<'_> {
     /// Looks at one command. `transparent`: the words are what the outer command would run unchanged.
     pub(crate) fn argv(&mut self, argv: &[Arg], part: &mut Part, transparent: bool) {
         let Some(first) = argv.first() else { return };
-        if self.wrapped >= MAX_WRAPPED {
+        if self.nest.wrapped >= MAX_WRAPPED {
             part.confirm(
                 ReasonCode::TooDeep,
                 "it wraps commands in commands more often than can be followed",
@@ -34,9 +34,9 @@ impl Walker<'_> {
             part.plain = false;
             return;
         }
-        self.wrapped += 1;
+        self.nest.wrapped += 1;
         self.one_command(first, argv, part, transparent);
-        self.wrapped -= 1;
+        self.nest.wrapped -= 1;
     }
 
     fn one_command(&mut self, first: &Arg, argv: &[Arg], part: &mut Part, transparent: bool) {
@@ -62,14 +62,15 @@ impl Walker<'_> {
         if self.alias(first, argv, part) {
             return;
         }
-        let before = self.written.clone();
+        let before = self.touched.written.clone();
         self.named(&name, argv, part);
         if !table::row(&name).is_some_and(|row| row.is("compiles")) {
-            let made: Vec<_> = self.written.difference(&before).cloned().collect();
-            self.authored.extend(made);
+            let made: Vec<_> = self.touched.written.difference(&before).cloned().collect();
+            self.touched.authored.extend(made);
         }
         // Inside a substitution or a pipe, what is printed may become a number.
-        let printed = matches!(name.as_str(), "echo" | "printf") && (self.depth > 1 || self.beside > 0);
+        let printed =
+            matches!(name.as_str(), "echo" | "printf") && (self.nest.depth > 1 || self.nest.beside > 0);
         if printed || self.is_function(&name) || matches!(name.as_str(), "shift" | "exit" | "return") {
             self.numbers_later(argv.iter().skip(1).map(|arg| arg.text.as_str()), part);
         }
@@ -88,7 +89,7 @@ impl Walker<'_> {
         let of_the_system = |path: &Path| PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder));
         let files = self.place(program).paths();
         let link = program.known().is_some_and(|path| self.goes_through_any_new_link(Path::new(path)));
-        if link || files.iter().any(|path| self.authored.contains(path) || self.was_fetched(path)) {
+        if link || files.iter().any(|path| self.touched.authored.contains(path) || self.was_fetched(path)) {
             part.confirm(ReasonCode::Opaque, "it runs a file that this very script makes");
         }
         for path in &files {
@@ -110,7 +111,7 @@ impl Walker<'_> {
         if matches!(first.text.as_str(), "cd" | "pushd" | "popd") {
             part.confirm(ReasonCode::Opaque, "an alias changes where the rest runs");
         }
-        if !first.bare || self.inside.iter().any(|name| name == &first.text) {
+        if !first.bare || self.nest.inside.iter().any(|name| name == &first.text) {
             return false;
         }
         let words: Option<Vec<&str>> =
@@ -121,9 +122,9 @@ impl Walker<'_> {
             {
                 let mut inner: Vec<Arg> = words.into_iter().map(Arg::literal).collect();
                 inner.extend_from_slice(&argv[1..]);
-                self.inside.push(first.text.clone());
+                self.nest.inside.push(first.text.clone());
                 self.argv(&inner, part, false);
-                self.inside.pop();
+                self.nest.inside.pop();
                 // The name itself still means its own command where aliases are off.
                 false
             }
@@ -145,13 +146,13 @@ impl Walker<'_> {
         part.plain = false;
         part.doubt();
         part.ask(format!("{name} is a function here"));
-        self.found.calls.extend(self.inside.last().map(|outer| (outer.clone(), name.to_owned())));
-        if self.beside > 0 && self.inside.iter().any(|outer| self.leads_back(name, outer)) {
+        self.found.calls.extend(self.nest.inside.last().map(|outer| (outer.clone(), name.to_owned())));
+        if self.nest.beside > 0 && self.nest.inside.iter().any(|outer| self.leads_back(name, outer)) {
             part.forbid("it starts itself again and again (a fork bomb)");
         }
         if self.facts.function_changes_folder || matches!(name, "cd" | "pushd" | "popd") {
             self.found.changes_folder = true;
-            self.folders = Folders::unknown();
+            self.scope.folders = Folders::unknown();
         }
     }
 
@@ -194,21 +195,22 @@ impl Walker<'_> {
         if target.known().is_none() {
             part.ask("which folder it changes to is not known before it runs");
             part.doubt();
-            self.folders = Folders::unknown();
+            self.scope.folders = Folders::unknown();
             return;
         }
         match self.place(target) {
             Place::Below(_) | Place::Unknown => {
                 part.doubt();
-                self.folders = Folders::unknown();
+                self.scope.folders = Folders::unknown();
             }
             Place::At(all) => {
-                let certain = all.iter().all(crate::files::Located::is_dir) && self.written.is_empty();
-                self.maybe_moved |= !certain;
+                let certain =
+                    all.iter().all(crate::files::Located::is_dir) && self.touched.written.is_empty();
+                self.scope.maybe_moved |= !certain;
                 for located in all.iter().filter(|located| self.is_outside(&located.path)) {
                     part.add(Concern::Outside { path: located.path.clone(), write: false });
                 }
-                self.folders = Folders(all.into_iter().map(|located| located.path).collect());
+                self.scope.folders = Folders(all.into_iter().map(|located| located.path).collect());
             }
         }
     }

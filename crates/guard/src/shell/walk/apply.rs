@@ -20,14 +20,14 @@ use crate::shell::{Concern, Part};
 impl Walker<'_> {
     /// One call. Folders that it changes to are its own.
     pub(crate) fn apply(&mut self, effects: Effects, part: &mut Part) {
-        let before = self.folders.clone();
+        let before = self.scope.folders.clone();
         part.affirm();
         let moves = effects.0.iter().any(|effect| matches!(effect, Effect::Chdir(_)));
         for effect in effects.0 {
             self.effect(effect, part);
         }
         if moves {
-            self.folders = before;
+            self.scope.folders = before;
         }
     }
 
@@ -147,7 +147,7 @@ impl Walker<'_> {
             Inner::Transparent => self.inner(argv, part, true),
             Inner::Changed => self.inner(argv, part, false),
             Inner::Elsewhere => self.isolated(|walker| {
-                walker.folders = Folders::unknown();
+                walker.scope.folders = Folders::unknown();
                 walker.inner(argv, part, false);
             }),
             Inner::Fed | Inner::Listed => {
@@ -354,15 +354,15 @@ impl Walker<'_> {
     fn project(&mut self, part: &mut Part) {
         part.doubt();
         let fetched = |folder: &PathBuf| {
-            self.was_fetched(folder) || self.fetched.iter().any(|file| file.starts_with(folder))
+            self.was_fetched(folder) || self.touched.fetched.iter().any(|file| file.starts_with(folder))
         };
-        if self.folders.0.iter().any(fetched) {
+        if self.scope.folders.0.iter().any(fetched) {
             part.confirm(ReasonCode::Opaque, "it runs what this very script fetches");
         }
         let makefile = |path: &Path| {
             path.file_name().is_some_and(|name| name.to_string_lossy().to_lowercase().ends_with("makefile"))
         };
-        if self.written.iter().any(|path| makefile(path)) {
+        if self.touched.written.iter().any(|path| makefile(path)) {
             part.confirm(ReasonCode::Opaque, "it runs a file that this very script writes");
         }
     }

@@ -59,11 +59,11 @@ impl Walker<'_> {
                 });
             }
             ast::CompoundCommand::Coprocess(coprocess) => {
-                self.beside += 1;
+                self.nest.beside += 1;
                 self.isolated(|walker| {
                     walker.fed(Stdin::Unknown, |walker| walker.command(&coprocess.body));
                 });
-                self.beside -= 1;
+                self.nest.beside -= 1;
             }
         }
     }
@@ -86,23 +86,23 @@ impl Walker<'_> {
 
     /// Only some of it may run: afterwards the folder is the old or the new one.
     pub(super) fn branches(&mut self, visit: impl FnOnce(&mut Self)) {
-        let before = self.folders.clone();
+        let before = self.scope.folders.clone();
         self.perhaps_run(visit);
-        self.folders = self.folders.or(&before);
+        self.scope.folders = self.scope.folders.or(&before);
     }
 
     /// A body that moves runs the second time somewhere else.
     fn looped(&mut self, visit: impl Fn(&mut Self)) {
-        let before = self.folders.clone();
-        self.looping += 1;
+        let before = self.scope.folders.clone();
+        self.nest.looping += 1;
         self.forget_what_loops_set();
         self.perhaps_run(&visit);
-        if self.folders != before {
-            self.folders = Folders::unknown();
+        if self.scope.folders != before {
+            self.scope.folders = Folders::unknown();
             self.perhaps_run(&visit);
-            self.folders = Folders::unknown();
+            self.scope.folders = Folders::unknown();
         }
-        self.looping -= 1;
+        self.nest.looping -= 1;
     }
 
     fn for_each(&mut self, clause: &ast::ForClauseCommand) {
@@ -137,7 +137,7 @@ impl Walker<'_> {
         if !texts
             || all.is_empty()
             || all.len() > MAX_UNROLLED
-            || self.commands * all.len() > MAX_COMMANDS / 2
+            || self.nest.commands * all.len() > MAX_COMMANDS / 2
         {
             let named = all.iter().all(|known| match known {
                 Known::Text(text) => !text.starts_with('-'),

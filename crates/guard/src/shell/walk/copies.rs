@@ -15,10 +15,10 @@ impl Walker<'_> {
         if !self.is_dir(target) {
             self.changes(target, change, part);
         } else {
-            let made = self.made.clone();
+            let made = self.touched.made.clone();
             self.changes(target, FileEffect::Alter, part);
             // What comes into a folder leaves it one.
-            self.made = made;
+            self.touched.made = made;
             for source in sources.iter().filter(|arg| arg.known().is_some()) {
                 let inside =
                     Arg { text: format!("{}/{}", target.text, last_name(&source.text)), ..target.clone() };
@@ -67,7 +67,7 @@ impl Walker<'_> {
         if let Some(link) = link {
             self.changes(link, if forced { FileEffect::Overwrite } else { FileEffect::Alter }, part);
         }
-        self.linked.extend(new_links);
+        self.touched.linked.extend(new_links);
     }
 }
 

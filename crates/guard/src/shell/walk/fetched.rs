@@ -20,16 +20,16 @@ impl Walker<'_> {
 
     /// By itself, or with the folder it lies in.
     pub(crate) fn was_fetched(&self, path: &Path) -> bool {
-        self.fetched.iter().any(|fetched| path.starts_with(fetched))
+        self.touched.fetched.iter().any(|fetched| path.starts_with(fetched))
     }
 
     /// Something is unpacked into the folder we are in.
     pub(crate) fn unpacks_here(&mut self, archives: &[Arg], part: &mut Part) {
         part.doubt();
         let fetched = archives.iter().any(|archive| self.is_fetched(archive));
-        for folder in self.folders.0.clone() {
+        for folder in self.scope.folders.0.clone() {
             if fetched {
-                self.fetched.insert(folder.clone());
+                self.touched.fetched.insert(folder.clone());
             }
             if self.is_protected(&folder.join("file")) {
                 let shown = folder.display();
@@ -47,9 +47,9 @@ impl Walker<'_> {
     pub(crate) fn fetches(&mut self, arg: &Arg) {
         if let Place::At(all) = self.place(arg) {
             for located in all {
-                self.authored.insert(located.path.clone());
-                self.written.insert(located.path.clone());
-                self.fetched.insert(located.path);
+                self.touched.authored.insert(located.path.clone());
+                self.touched.written.insert(located.path.clone());
+                self.touched.fetched.insert(located.path);
             }
         }
     }

@@ -63,9 +63,10 @@ impl Walker<'_> {
             None
         };
         let path = Path::new(lexical.unwrap_or(text));
-        if path.is_absolute() || !self.folders.is_unknown() {
+        if path.is_absolute() || !self.scope.folders.is_unknown() {
             let nowhere = [PathBuf::from("/")];
-            let folders = if self.folders.is_unknown() { &nowhere[..] } else { &self.folders.0[..] };
+            let folders =
+                if self.scope.folders.is_unknown() { &nowhere[..] } else { &self.scope.folders.0[..] };
             let mut all = Vec::new();
             for folder in folders {
                 // A descriptor or `/dev/null` is what its name says; where its link leads now, in our own
@@ -126,7 +127,7 @@ impl Walker<'_> {
 
     /// `ln -s . d; cat d/../x`: the disk does not show yet what the script will have made of it.
     fn goes_through_new_link(&self, folder: &Path, path: &Path) -> bool {
-        if self.linked.is_empty() {
+        if self.touched.linked.is_empty() {
             return false;
         }
         if path.components().count() > MAX_COMPONENTS {
@@ -135,7 +136,7 @@ impl Walker<'_> {
         let mut at = folder.to_path_buf();
         path.components().any(|component| {
             at = flatten(&at.join(component));
-            self.linked.contains(&at)
+            self.touched.linked.contains(&at)
         })
     }
 
@@ -228,7 +229,7 @@ impl Walker<'_> {
             return;
         }
         // It may be one of the folders that were made, and be something else from now on.
-        self.made.clear();
+        self.touched.made.clear();
         if let Place::Below(folder) = place
             && self.is_protected(&folder.join("file"))
         {
@@ -292,7 +293,7 @@ impl Walker<'_> {
     }
 
     pub(crate) fn goes_through_any_new_link(&self, path: &Path) -> bool {
-        self.folders.0.iter().any(|folder| self.goes_through_new_link(folder, path))
+        self.scope.folders.0.iter().any(|folder| self.goes_through_new_link(folder, path))
     }
 
     fn change_at(&mut self, located: Located, change: FileEffect, part: &mut Part) {
@@ -321,7 +322,8 @@ impl Walker<'_> {
         if protected::is_instruction(&path) {
             part.add(Concern::Instructions);
         }
-        let there = entry.is_some_and(|entry| entry != FileEntry::Dir) || self.written.contains(&path);
+        let there =
+            entry.is_some_and(|entry| entry != FileEntry::Dir) || self.touched.written.contains(&path);
         match change {
             FileEffect::Redirect | FileEffect::Overwrite if there => {
                 part.confirm(ReasonCode::Overwrite, format!("it overwrites {shown}"));
@@ -330,18 +332,18 @@ impl Walker<'_> {
             FileEffect::Append => part.ask(format!("it appends to {shown}")),
             FileEffect::Alter => part.ask(format!("it changes {shown}")),
         }
-        self.made.retain(|made| !made.starts_with(&path));
+        self.touched.made.retain(|made| !made.starts_with(&path));
         if matches!(change, FileEffect::Redirect | FileEffect::Append) {
-            self.authored.insert(path.clone());
+            self.touched.authored.insert(path.clone());
         }
-        self.written.insert(path);
+        self.touched.written.insert(path);
     }
 
     /// Does a name like `/dev/stdin` stand for a file, in some part of the script?
     /// Writing to it would empty a file that was only opened to be read or appended to.
     fn is_open_file(&self, path: &Path) -> bool {
         let Some(first) = protected::descriptor(path) else { return false };
-        self.names_open_files.set(true);
+        self.looked.names_open_files.set(true);
         let (opened, copies) = (&self.facts.opened, &self.facts.copies);
         let mut todo = vec![first];
         let mut seen = Vec::new();
@@ -369,7 +371,7 @@ impl Walker<'_> {
     pub(crate) fn is_dir(&self, arg: &Arg) -> bool {
         match self.place(arg) {
             Place::At(all) => all.iter().all(|located| {
-                let made = || self.made.iter().any(|made| made.starts_with(&located.path));
+                let made = || self.touched.made.iter().any(|made| made.starts_with(&located.path));
                 located.is_dir() || (located.entry.is_none() && made())
             }),
             Place::Below(_) | Place::Unknown => false,
@@ -380,7 +382,7 @@ impl Walker<'_> {
     pub(crate) fn makes_folder(&mut self, arg: &Arg) {
         if let Place::At(all) = self.place(arg) {
             let absent = all.into_iter().filter(|located| located.entry.is_none());
-            self.made.extend(absent.map(|located| located.path));
+            self.touched.made.extend(absent.map(|located| located.path));
         }
     }
 }

@@ -41,8 +41,8 @@ impl Walker<'_> {
     /// A change of folder that is not certain to happen: from now on these are possible as well.
     pub(crate) fn may_have_stayed(&mut self, before: &Folders) {
         for folder in &before.0 {
-            if !self.stayed.contains(folder) && self.stayed.len() < MAX_STAYED {
-                self.stayed.push(folder.clone());
+            if !self.scope.stayed.contains(folder) && self.scope.stayed.len() < MAX_STAYED {
+                self.scope.stayed.push(folder.clone());
             }
         }
     }
@@ -51,21 +51,21 @@ impl Walker<'_> {
     pub(crate) fn move_stayed(&mut self, target: &Arg) {
         let Some(path) = target.known().map(Path::new) else { return };
         if path.is_absolute() {
-            self.stayed.clear();
+            self.scope.stayed.clear();
             return;
         }
-        let moved: Vec<_> = self.stayed.iter().map(|folder| flatten(&folder.join(path))).collect();
+        let moved: Vec<_> = self.scope.stayed.iter().map(|folder| flatten(&folder.join(path))).collect();
         self.may_have_stayed(&Folders(moved));
     }
 
     /// What a write would do if the folder had not been changed.
     pub(crate) fn changes_where_stayed(&mut self, arg: &Arg, change: FileEffect, part: &mut Part) {
         let Some(path) = arg.known().map(Path::new).filter(|path| !path.is_absolute()) else { return };
-        for folder in self.stayed.clone() {
+        for folder in self.scope.stayed.clone() {
             let located = locate(self.around.files, self.around.root, &folder, path);
             let shown = located.path.strip_prefix(self.around.root).unwrap_or(&located.path).display();
             let there = located.entry.as_ref().is_some_and(|entry| *entry != FileEntry::Dir)
-                || self.written.contains(&located.path);
+                || self.touched.written.contains(&located.path);
             if !located.path.starts_with(self.around.root) {
                 part.confirm(
                     ReasonCode::Opaque,

@@ -17,13 +17,11 @@ pub(super) mod readings;
 pub(super) mod redirect;
 pub(super) mod repository;
 pub(super) mod simple;
+pub(super) mod state;
 pub(super) mod values;
 pub(super) mod variables;
 pub(super) mod wildcards;
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use brush_parser::ast;
@@ -37,6 +35,7 @@ use crate::shell::walk::conditions::is_plain_test;
 pub(super) use crate::shell::walk::facts::Facts;
 use crate::shell::walk::feed::Stdin;
 pub(super) use crate::shell::walk::folders::Folders;
+use crate::shell::walk::state::{Looked, Nest, Scope, Touched};
 use crate::shell::{Part, Surroundings};
 
 /// Scripts inside scripts, and simple commands in all of them.
@@ -50,40 +49,11 @@ pub(super) struct Walker<'a> {
     pub facts: &'a Facts,
     pub found: Facts,
     pub parts: Vec<Part>,
-    pub folders: Folders,
-    /// A `cd` whose success is not certain happened in this list.
-    pub maybe_moved: bool,
-    /// Folders we are still in if a `cd` was never reached, or not understood: writes mind these too.
-    pub stayed: Vec<PathBuf>,
     pub stdin: Stdin,
-    /// What the script's variables hold here.
-    pub values: BTreeMap<String, word::Known>,
-    /// How many loops we are in, and how many texts that run at another time.
-    pub looping: usize,
-    pub later: usize,
-    /// A name like `/dev/stdout` was met: what is open counts.
-    pub names_open_files: Cell<bool>,
-    /// How many names of files may still be looked at.
-    pub names_left: Cell<usize>,
-    /// Folders that this script makes where nothing was.
-    pub made: HashSet<PathBuf>,
-    /// Files that this script writes.
-    pub written: HashSet<PathBuf>,
-    /// Of these, the files whose text this script makes or fetches.
-    pub authored: HashSet<PathBuf>,
-    pub fetched: HashSet<PathBuf>,
-    /// Links that this script makes: where a path through one of them leads is not known.
-    pub linked: HashSet<PathBuf>,
-    pub depth: usize,
-    pub commands: usize,
-    /// Names of the functions whose bodies we are in.
-    pub inside: Vec<String>,
-    /// Commands here run beside others: in a pipe or in the background.
-    pub beside: usize,
-    /// The next simple command stands behind `time`.
-    pub timed: bool,
-    /// How many commands deep we are in wrappers of one part.
-    pub wrapped: usize,
+    pub scope: Scope,
+    pub touched: Touched,
+    pub nest: Nest,
+    pub looked: Looked,
 }
 
 impl<'a> Walker<'a> {
@@ -94,37 +64,22 @@ impl<'a> Walker<'a> {
             facts,
             found: Facts { input_replaced: facts.input_replaced, ..Facts::default() },
             parts: Vec::new(),
-            folders: Folders(vec![around.cwd.to_path_buf()]),
-            maybe_moved: false,
-            stayed: Vec::new(),
             stdin: if facts.input_replaced { Stdin::Unknown } else { Stdin::Nothing },
-            values: BTreeMap::new(),
-            looping: 0,
-            later: 0,
-            written: HashSet::new(),
-            names_open_files: Cell::new(false),
-            names_left: Cell::new(names::MAX_NAMES),
-            made: HashSet::new(),
-            authored: HashSet::new(),
-            fetched: HashSet::new(),
-            linked: HashSet::new(),
-            depth: 0,
-            commands: 0,
-            inside: Vec::new(),
-            beside: 0,
-            timed: false,
-            wrapped: 0,
+            scope: Scope::at(around.cwd),
+            touched: Touched::default(),
+            nest: Nest::default(),
+            looked: Looked::default(),
         }
     }
 
     pub(super) fn script(mut self, text: &str) -> (Vec<Part>, Facts) {
         self.text(text);
-        if !self.names_open_files.get() {
+        if !self.looked.names_open_files.get() {
             self.found.opened.clear();
             self.found.copies.clear();
         }
         // Counted over all of it and said once at the end: a part that was only probed must not swallow it.
-        if self.commands > MAX_COMMANDS {
+        if self.nest.commands > MAX_COMMANDS {
             self.refuse(text, ReasonCode::TooLarge, "it holds more commands than can be judged");
         }
         (self.parts, self.found)
@@ -132,19 +87,19 @@ impl<'a> Walker<'a> {
 
     /// A script given as text: the whole command, a substitution, the argument of `eval` or `sh -c`.
     pub(super) fn text(&mut self, text: &str) {
-        if self.depth >= MAX_DEPTH {
+        if self.nest.depth >= MAX_DEPTH {
             self.refuse(text, ReasonCode::TooDeep, "it nests more scripts in scripts than can be read");
             return;
         }
         match parse::program(text) {
             Ok(program) => {
-                self.depth += 1;
+                self.nest.depth += 1;
                 let outer = std::mem::replace(&mut self.source, Rc::from(text));
                 for list in &program.complete_commands {
                     self.list(list);
                 }
                 self.source = outer;
-                self.depth -= 1;
+                self.nest.depth -= 1;
             }
             Err(error) => self.refuse(text, ReasonCode::Unreadable, &error.to_string()),
         }
@@ -156,13 +111,9 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn isolated(&mut self, visit: impl FnOnce(&mut Self)) {
-        let (folders, maybe_moved) = (self.folders.clone(), self.maybe_moved);
-        let (stayed, values) = (self.stayed.clone(), self.values.clone());
+        let before = self.scope.clone();
         visit(self);
-        self.values = values;
-        self.folders = folders;
-        self.maybe_moved = maybe_moved;
-        self.stayed = stayed;
+        self.scope = before;
     }
 
     /// With another standard input.
@@ -176,12 +127,12 @@ impl<'a> Walker<'a> {
     pub(super) fn later(&mut self, visit: impl FnOnce(&mut Self)) {
         self.isolated(|walker| {
             if walker.facts.changes_folder {
-                walker.folders = Folders::unknown();
+                walker.scope.folders = Folders::unknown();
             }
-            walker.values.clear();
-            walker.later += 1;
+            walker.scope.values.clear();
+            walker.nest.later += 1;
             walker.fed(Stdin::Unknown, visit);
-            walker.later -= 1;
+            walker.nest.later -= 1;
         });
     }
 
@@ -193,7 +144,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn known_pwd(&self) -> Option<String> {
-        match self.folders.0.as_slice() {
+        match self.scope.folders.0.as_slice() {
             [only] => Some(only.to_string_lossy().into_owned()),
             _ => None,
         }
@@ -203,9 +154,9 @@ impl<'a> Walker<'a> {
         for ast::CompoundListItem(and_or, separator) in &list.0 {
             let beside = matches!(separator, ast::SeparatorOperator::Async);
             if beside {
-                self.beside += 1;
+                self.nest.beside += 1;
                 self.isolated(|walker| walker.and_or(and_or));
-                self.beside -= 1;
+                self.nest.beside -= 1;
             } else {
                 self.and_or(and_or);
             }
@@ -213,15 +164,15 @@ impl<'a> Walker<'a> {
     }
 
     fn and_or(&mut self, list: &ast::AndOrList) {
-        let before = self.folders.clone();
-        let moved_before = std::mem::replace(&mut self.maybe_moved, false);
+        let before = self.scope.folders.clone();
+        let moved_before = std::mem::replace(&mut self.scope.maybe_moved, false);
         self.pipeline(&list.first);
         self.doubt_tests(&list.first, list.first.bang);
         let mut reached = list.first.bang;
-        let certain = self.values.clone();
+        let certain = self.scope.values.clone();
         let mut skipped = Vec::new();
         for next in &list.additional {
-            let here = self.folders.clone();
+            let here = self.scope.folders.clone();
             match next {
                 ast::AndOr::And(pipeline) => {
                     self.pipeline(pipeline);
@@ -229,20 +180,20 @@ impl<'a> Walker<'a> {
                     self.doubt_tests(pipeline, reached);
                 }
                 ast::AndOr::Or(pipeline) => {
-                    if self.maybe_moved {
-                        self.folders = self.folders.or(&before);
+                    if self.scope.maybe_moved {
+                        self.scope.folders = self.scope.folders.or(&before);
                     }
                     self.merge_values(certain.clone());
                     self.pipeline(pipeline);
                     reached = true;
                     self.doubt_tests(pipeline, reached);
                     // What follows an alternative that was not needed runs without it.
-                    if self.folders != here {
+                    if self.scope.folders != here {
                         self.may_have_stayed(&here);
                     }
                 }
             }
-            if self.folders != here {
+            if self.scope.folders != here {
                 skipped.push(here);
             }
         }
@@ -250,10 +201,10 @@ impl<'a> Walker<'a> {
             self.may_have_stayed(&here);
         }
         self.merge_values(certain);
-        if self.maybe_moved {
-            self.folders = self.folders.or(&before);
+        if self.scope.maybe_moved {
+            self.scope.folders = self.scope.folders.or(&before);
         }
-        self.maybe_moved |= moved_before;
+        self.scope.maybe_moved |= moved_before;
     }
 
     /// `x || [[ a && b ]]` and `! [[ a && b ]]`: to a plain sh, b is a command, and it is reached.
@@ -266,28 +217,28 @@ impl<'a> Walker<'a> {
 
     fn pipeline(&mut self, pipeline: &ast::Pipeline) {
         // To bash `time` is a word of the language, to dash a program with options, which cannot change our folder.
-        self.timed = pipeline.timed.is_some();
-        let before = self.folders.clone();
-        if self.timed {
+        self.nest.timed = pipeline.timed.is_some();
+        let before = self.scope.folders.clone();
+        if self.nest.timed {
             self.branches(|walker| walker.stages(pipeline));
         } else {
             self.stages(pipeline);
         }
         // `! cd x && y`: y runs where x could not be entered.
         if pipeline.bang {
-            self.folders = self.folders.or(&before);
+            self.scope.folders = self.scope.folders.or(&before);
         }
     }
 
     /// What is written of another machine's words is that machine's.
     fn stages(&mut self, pipeline: &ast::Pipeline) {
-        let before = self.written.clone();
+        let before = self.touched.written.clone();
         self.each_stage(pipeline);
         if pipeline.seq.iter().any(|command| self.fetches_text(command)) {
-            let made: Vec<_> = self.written.difference(&before).cloned().collect();
-            self.fetched.extend(made);
+            let made: Vec<_> = self.touched.written.difference(&before).cloned().collect();
+            self.touched.fetched.extend(made);
             if pipeline.seq.iter().any(|command| self.row_of(command).is_some_and(|row| row.is("unpacks"))) {
-                self.fetched.extend(self.folders.0.iter().cloned());
+                self.touched.fetched.extend(self.scope.folders.0.iter().cloned());
             }
         }
     }
@@ -306,23 +257,23 @@ impl<'a> Walker<'a> {
             self.command(only);
             return;
         }
-        self.beside += 1;
+        self.nest.beside += 1;
         let mut stdin: Option<Stdin> = None;
         for command in &pipeline.seq {
             let feed = stdin.take().unwrap_or_else(|| self.stdin.clone());
             self.isolated(|walker| walker.fed(feed.clone(), |walker| walker.command(command)));
             stdin = Some(self.output_of(command, &feed));
         }
-        self.beside -= 1;
+        self.nest.beside -= 1;
     }
 
     pub(super) fn command(&mut self, command: &ast::Command) {
-        if self.commands > MAX_COMMANDS {
+        if self.nest.commands > MAX_COMMANDS {
             return;
         }
         match command {
             ast::Command::Simple(simple) => {
-                self.commands += 1;
+                self.nest.commands += 1;
                 self.simple(simple);
             }
             ast::Command::Compound(compound, redirects) => {
@@ -353,7 +304,7 @@ impl<'a> Walker<'a> {
         // To dash `function` is a command and the name its argument.
         self.word_effects(&name, &mut part);
         self.parts.push(part);
-        self.inside.push(name);
+        self.nest.inside.push(name);
         let moved = self.found.changes_folder;
         self.found.changes_folder = false;
         self.later(|walker| {
@@ -364,7 +315,7 @@ impl<'a> Walker<'a> {
         });
         self.found.function_changes_folder |= self.found.changes_folder;
         self.found.changes_folder |= moved;
-        self.inside.pop();
+        self.nest.inside.pop();
     }
 
     /// Visits what runs while a word is expanded; an unreadable word is a confirmation.

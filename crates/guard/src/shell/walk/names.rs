@@ -118,7 +118,7 @@ impl Walker<'_> {
     /// Only where nothing in the script could have made another by now.
     fn are_tame(&self, roots: &[Arg], lists_folders: bool) -> bool {
         let only_read = |part: &Part| part.proof == Proof::Reads;
-        let settled = self.looping == 0 && self.later == 0 && self.parts.iter().all(only_read);
+        let settled = self.nest.looping == 0 && self.nest.later == 0 && self.parts.iter().all(only_read);
         let here = [Arg::literal(".")];
         let mut todo: Vec<PathBuf> = Vec::new();
         for root in if roots.is_empty() { &here[..] } else { roots } {
@@ -133,7 +133,7 @@ impl Walker<'_> {
         }
         // What lies in a listed folder is named as if it lay here.
         if lists_folders && todo.iter().any(|path| self.around.files.entry(path) != Some(FileEntry::File)) {
-            todo.extend(self.folders.0.iter().cloned());
+            todo.extend(self.scope.folders.0.iter().cloned());
         }
         settled && todo.iter().all(|path| self.around.files.entry(path).is_some()) && self.is_tame(todo)
     }
@@ -141,8 +141,8 @@ impl Walker<'_> {
     fn is_tame(&self, mut todo: Vec<PathBuf>) -> bool {
         let files = self.around.files;
         while let Some(path) = todo.pop() {
-            let Some(left) = self.names_left.get().checked_sub(1) else { return false };
-            self.names_left.set(left);
+            let Some(left) = self.looked.names_left.get().checked_sub(1) else { return false };
+            self.looked.names_left.set(left);
             match files.entry(&path) {
                 // What a link leads to, inside, is come across by itself.
                 Some(FileEntry::Link(_)) => {

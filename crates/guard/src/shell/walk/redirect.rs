@@ -165,9 +165,9 @@ impl Walker<'_> {
     }
 
     pub(crate) fn substituted(&mut self, inner: &ast::SubshellCommand) {
-        self.beside += 1;
+        self.nest.beside += 1;
         self.isolated(|walker| walker.fed(Stdin::Unknown, |walker| walker.list(&inner.list)));
-        self.beside -= 1;
+        self.nest.beside -= 1;
     }
 
     /// Opens the file that a word names.

@@ -11,9 +11,12 @@ use crate::shell::walk::Walker;
 impl Walker<'_> {
     /// git only reads the repository, unless the repository tells it to run something.
     pub(crate) fn repository(&mut self, part: &mut Part) {
-        if self.folders.is_unknown() || !self.written.is_empty() || !self.linked.is_empty() {
+        if self.scope.folders.is_unknown()
+            || !self.touched.written.is_empty()
+            || !self.touched.linked.is_empty()
+        {
             part.doubt();
-        } else if !self.folders.0.iter().all(|folder| self.is_quiet(folder)) {
+        } else if !self.scope.folders.0.iter().all(|folder| self.is_quiet(folder)) {
             part.doubt();
             part.ask("git may run what the repository's settings name");
         }

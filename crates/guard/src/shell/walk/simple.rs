@@ -19,7 +19,7 @@ impl Walker<'_> {
         for item in prefix {
             self.item(item, &mut part, &mut argv, &mut stdin, Some(&mut assignments));
         }
-        let timed = std::mem::take(&mut self.timed);
+        let timed = std::mem::take(&mut self.nest.timed);
         if let Some(name) = &command.word_or_name {
             if timed && name.value.starts_with(['-', '\'', '"', '$', '\\']) {
                 argv.push(Arg::literal("time"));

@@ -22,13 +22,13 @@ const MOVING: &[&str] =
 impl Walker<'_> {
     pub(crate) fn remember(&mut self, name: &str, value: Known) {
         self.found.assigned.insert(name.to_owned());
-        if self.looping > 0 {
+        if self.nest.looping > 0 {
             self.found.assigned_in_loops.insert(name.to_owned());
         }
-        if self.later > 0 {
+        if self.nest.later > 0 {
             self.found.assigned_later.insert(name.to_owned());
         }
-        self.values.insert(name.to_owned(), value);
+        self.scope.values.insert(name.to_owned(), value);
     }
 
     /// From here on it may hold anything.
@@ -64,16 +64,16 @@ impl Walker<'_> {
 
     /// Something that may not run: what it sets is not known afterwards.
     pub(crate) fn perhaps_run(&mut self, visit: impl FnOnce(&mut Self)) {
-        let before = self.values.clone();
+        let before = self.scope.values.clone();
         visit(self);
         self.merge_values(before);
     }
 
     pub(crate) fn merge_values(&mut self, before: BTreeMap<String, Known>) {
-        let after = std::mem::replace(&mut self.values, before);
+        let after = std::mem::replace(&mut self.scope.values, before);
         for (name, value) in after {
-            if self.values.get(&name) != Some(&value) {
-                self.values.insert(name, Known::Unknown);
+            if self.scope.values.get(&name) != Some(&value) {
+                self.scope.values.insert(name, Known::Unknown);
             }
         }
     }
@@ -81,7 +81,7 @@ impl Walker<'_> {
     /// A loop comes back to its beginning with what its body set.
     pub(crate) fn forget_what_loops_set(&mut self) {
         for name in &self.facts.assigned_in_loops {
-            self.values.insert(name.clone(), Known::Unknown);
+            self.scope.values.insert(name.clone(), Known::Unknown);
         }
     }
 }
@@ -96,7 +96,7 @@ impl Lookup for Walker<'_> {
         if self.facts.assigned_later.contains(name) || self.found.assigned_later.contains(name) {
             return Known::Unknown;
         }
-        if let Some(value) = self.values.get(name) {
+        if let Some(value) = self.scope.values.get(name) {
             return value.clone();
         }
         let set = |name: &str| self.facts.assigned.contains(name) || self.found.assigned.contains(name);

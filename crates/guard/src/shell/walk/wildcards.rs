@@ -31,14 +31,14 @@ impl Walker<'_> {
         let long = arg.text.len() > MAX_PATTERN;
         if long
             || arg.has_unknown()
-            || self.folders.is_unknown()
-            || !self.written.is_empty()
-            || !self.linked.is_empty()
+            || self.scope.folders.is_unknown()
+            || !self.touched.written.is_empty()
+            || !self.touched.linked.is_empty()
         {
             return None;
         }
         let mut all = Vec::new();
-        for folder in &self.folders.0 {
+        for folder in &self.scope.folders.0 {
             let start = if arg.text.starts_with('/') { PathBuf::from("/") } else { folder.clone() };
             let mut found = vec![start];
             for part in arg.text.split('/').filter(|part| !part.is_empty() && *part != ".") {
