@@ -5,43 +5,15 @@ use std::path::Path;
 
 use zdx_protocol::display::is_invisible;
 
+use super::pattern::{among, shell_glob};
+
 /// Folders whose whole content steers git, an editor or an agent.
-const FOLDERS: &[&str] = &[
-    ".git",
-    ".zdx",
-    ".claude",
-    ".opencode",
-    ".eidolon",
-    ".codex",
-    ".cursor",
-    ".agents",
-    ".vscode",
-    ".idea",
-    ".husky",
-];
+const FOLDERS: &str = ".git .zdx .claude .opencode .eidolon .codex .cursor .agents .vscode .idea .husky";
 
 /// Outside the workspace also what opens other machines, and what belongs to the system.
-const OUTSIDE_FOLDERS: &[&str] = &[".ssh", ".gnupg"];
-const SYSTEM: &[&str] = &[
-    "/etc",
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/boot",
-    "/proc",
-    "/sys",
-    "/libx32",
-    "/libexec",
-    "/var/spool/cron",
-    "/var/spool/at",
-    "/var/at",
-    "/System",
-    "/Library",
-    "/private/etc",
-];
+const OUTSIDE_FOLDERS: &str = ".ssh .gnupg";
+const SYSTEM: &str = "/etc /usr /bin /sbin /lib /lib32 /lib64 /boot /proc /sys /libx32 /libexec /var/spool/cron \
+    /var/spool/at /var/at /System /Library /private/etc";
 
 /// Folders in folders that shells, git and desktops read of their own accord.
 const PAIRS: &[(&str, &str)] = &[
@@ -59,46 +31,18 @@ const PAIRS: &[(&str, &str)] = &[
 ];
 
 /// Files that are run or believed without being named: shells, direnv, MCP clients.
-const FILES: &[&str] = &[
-    ".mcp.json",
-    ".envrc",
-    ".profile",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    ".kshrc",
-    ".mkshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".login",
-    ".logout",
-    ".inputrc",
-    "config.fish",
-    ".bash_completion",
-    ".xprofile",
-    ".xsessionrc",
-    ".xinitrc",
-    ".gitconfig",
-    ".claude.json",
-    ".npmrc",
-];
+const FILES: &str = ".mcp.json .envrc .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc \
+    .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .inputrc \
+    config.fish .bash_completion .xprofile .xsessionrc .xinitrc .gitconfig .claude.json .npmrc";
 
 /// Device files that take or give bytes and keep none.
-const HARMLESS_DEVICES: &[&str] =
-    &["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "ptmx"];
+const HARMLESS_DEVICES: &str = "null zero full random urandom stdin stdout stderr tty ptmx";
 
 /// Is this path one whose writing is always confirmed? `own` is zdx's own folder.
 pub(crate) fn is_protected(path: &Path, root: &Path, own: Option<&Path>) -> bool {
     let outside = !path.starts_with(root);
     let of_zdx = own.is_some_and(|own| path.starts_with(own) && !root.starts_with(own));
-    of_zdx || (outside && SYSTEM.iter().any(|folder| path.starts_with(folder))) || steers(path, root)
+    of_zdx || (outside && SYSTEM.split(' ').any(|folder| path.starts_with(folder))) || steers(path, root)
 }
 
 /// Is it protected by its name: does it run or steer something later, whatever it is written by?
@@ -108,20 +52,23 @@ pub(crate) fn steers(path: &Path, root: &Path) -> bool {
         Err(_) => (path, true),
     };
     let named = |name: &str| {
-        FOLDERS.iter().any(|folder| same(name, folder))
-            || (outside && OUTSIDE_FOLDERS.iter().any(|folder| same(name, folder)))
+        FOLDERS.split(' ').any(|folder| same(name, folder))
+            || (outside && OUTSIDE_FOLDERS.split(' ').any(|folder| same(name, folder)))
     };
     has_pair(below)
         || below.components().any(|component| named(&component.as_os_str().to_string_lossy()))
         || below.file_name().is_some_and(|name| {
             let name = name.to_string_lossy();
-            FILES.iter().any(|file| same(&name, file))
+            FILES.split(' ').any(|file| same(&name, file))
         })
 }
 
 /// Does a wildcard cover one of the protected names?
 pub(crate) fn may_name(pattern: &str) -> bool {
-    FOLDERS.iter().chain(OUTSIDE_FOLDERS).chain(FILES).any(|name| super::pattern::shell_glob(pattern, name))
+    [FOLDERS, OUTSIDE_FOLDERS, FILES]
+        .iter()
+        .flat_map(|names| names.split(' '))
+        .any(|name| shell_glob(pattern, name))
 }
 
 /// `*.rs`: what is named like this does not lie in `.git` or among what it stands for.
@@ -136,32 +83,33 @@ fn has_pair(path: &Path) -> bool {
 }
 
 /// Read by agents as what they are told.
-const INSTRUCTIONS: &[&str] = &["AGENTS.md", "CLAUDE.md"];
+const INSTRUCTIONS: &str = "AGENTS.md CLAUDE.md";
 
 /// Files that instruct agents: a change is at least asked for.
 pub(crate) fn is_instruction(path: &Path) -> bool {
     path.file_name().is_some_and(|name| {
         let name = name.to_string_lossy();
-        INSTRUCTIONS.iter().any(|file| same(&name, file))
+        INSTRUCTIONS.split(' ').any(|file| same(&name, file))
     })
 }
 
 /// What shows a process from inside: its environment, where keys are, and its memory.
-const INSIDES: &[&str] = &["environ", "mem"];
+const INSIDES: &str = "environ mem";
 
 /// Is it the environment or the memory of a process, other than of whoever looks?
 pub(crate) fn is_anothers_memory(path: &Path) -> bool {
     let Ok(below) = path.strip_prefix("/proc") else { return false };
     let mut names = below.components().map(|part| part.as_os_str().to_string_lossy());
     let own = names.next().is_none_or(|process| process == "self" || process == "thread-self");
-    !own && names.next_back().is_some_and(|last| INSIDES.contains(&last.as_ref()))
+    !own && names.next_back().is_some_and(|last| among(INSIDES, &last))
 }
 
 /// The same where only the beginning of a path is known, by the text it is named in.
 pub(crate) fn may_be_anothers_memory(path: &Path, text: &str) -> bool {
     let cut = path == Path::new("/proc") || path.parent() == Some(Path::new("/proc"));
     let own = path.starts_with("/proc/self") || path.starts_with("/proc/thread-self");
-    is_anothers_memory(path) || (cut && !own && INSIDES.iter().any(|file| text.contains(&format!("/{file}"))))
+    is_anothers_memory(path)
+        || (cut && !own && INSIDES.split(' ').any(|file| text.contains(&format!("/{file}"))))
 }
 
 /// Who searches here comes across them.
@@ -170,41 +118,16 @@ pub(crate) fn may_hold_memory(folder: &Path) -> bool {
 }
 
 /// Files and folders of the home that hold keys, tokens or passwords.
-const CREDENTIALS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/hub",
-    ".config/op",
-    ".docker/config.json",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".terraform.d/credentials.tfrc.json",
-    ".password-store",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".config/google-chrome",
-    ".config/chromium",
-    "Library/Keychains",
-];
+const CREDENTIALS: &str = ".ssh .gnupg .aws .azure .kube .config/gcloud .config/gh .config/hub .config/op .docker/config.json \
+    .git-credentials .config/git/credentials .netrc .npmrc .pypirc .pgpass .my.cnf .cargo/credentials \
+    .cargo/credentials.toml .gem/credentials .terraform.d/credentials.tfrc.json .password-store \
+    .local/share/keyrings .mozilla .config/google-chrome .config/chromium Library/Keychains";
 
 /// Does reading it give away somebody's keys? What lies in the workspace is the project's own.
 pub(crate) fn holds_credentials(path: &Path, root: &Path, home: Option<&Path>) -> bool {
     let of_home = home.and_then(|home| path.strip_prefix(home).ok()).is_some_and(|below| {
         let public = below.extension().is_some_and(|kind| kind == "pub") || below.ends_with("known_hosts");
-        !public && CREDENTIALS.iter().any(|place| below.starts_with(place))
+        !public && CREDENTIALS.split(' ').any(|place| below.starts_with(place))
     });
     let of_machine = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh"]
         .iter()
@@ -228,7 +151,7 @@ fn same(name: &str, wanted: &str) -> bool {
 
 /// `/dev/null` and its like: neither outside nor overwritten.
 pub(crate) fn is_harmless_device(path: &Path) -> bool {
-    let named = |name: &str| HARMLESS_DEVICES.contains(&name) || name == PIPE;
+    let named = |name: &str| among(HARMLESS_DEVICES, name) || name == PIPE;
     descriptor(path).is_some()
         || path.strip_prefix("/dev").is_ok_and(|below| below.to_str().is_some_and(named))
 }

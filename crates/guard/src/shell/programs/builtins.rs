@@ -4,6 +4,7 @@ use zdx_protocol::ReasonCode;
 
 use crate::shell::Concern;
 use crate::shell::Part;
+use crate::shell::programs::options::operands;
 use crate::shell::programs::special::runners::basename;
 use crate::shell::programs::table::{is_forbidden, is_listed, is_shell};
 use crate::shell::syntax::word::{Arg, Known};
@@ -21,14 +22,6 @@ fn rereads(argv: &[Arg]) -> bool {
         let letters = arg.text.strip_prefix('-').filter(|_| argv[0].text == "set");
         letters.is_some_and(|letters| letters.contains(['k', 'H'])) || REREADS.contains(&arg.text.as_str())
     })
-}
-
-/// Every argument that is no option, `--` respected.
-fn operands(argv: &[Arg]) -> Vec<&Arg> {
-    let end = argv.iter().position(|arg| arg.text == "--").unwrap_or(argv.len());
-    let is_word =
-        |(index, arg): &(usize, &Arg)| *index > end || !arg.text.starts_with('-') || arg.text == "-";
-    argv.iter().enumerate().skip(1).filter(is_word).map(|(_, arg)| arg).collect()
 }
 
 fn has_letter(argv: &[Arg], letter: char) -> bool {

@@ -101,6 +101,14 @@ pub(crate) fn read_until<'a>(row: &'static Row, name: &'a str, argv: &'a [Arg], 
     call
 }
 
+/// Every argument that is no option, `--` respected.
+pub(crate) fn operands(argv: &[Arg]) -> Vec<&Arg> {
+    let end = argv.iter().position(|arg| arg.text == "--").unwrap_or(argv.len());
+    let is_word =
+        |(index, arg): &(usize, &Arg)| *index > end || !arg.text.starts_with('-') || arg.text == "-";
+    argv.iter().enumerate().skip(1).filter(is_word).map(|(_, arg)| arg).collect()
+}
+
 /// A variable, a substitution or a wildcard at the beginning of a word: it may begin with a dash.
 pub(crate) fn may_be_option(arg: &Arg) -> bool {
     (arg.text.starts_with(UNKNOWN) && arg.dash)

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::pattern::glob;
+use crate::pattern::{among, glob};
 
 /// An enum whose values the table gives by a word.
 macro_rules! named {
@@ -183,7 +183,7 @@ pub(crate) struct Row {
 impl Row {
     /// Does one of [`WORDS`] stand in the row?
     pub(crate) fn is(&self, word: &str) -> bool {
-        debug_assert!(WORDS.contains(&word), "{word}");
+        debug_assert!(among(WORDS, word), "{word}");
         self.flags.contains(&word)
     }
 
@@ -220,35 +220,9 @@ impl Row {
 /// of files, as they lie; `lists`: with some option it does; `visible`: without some option no hidden ones; `filters`: lines
 /// as it reads them. `fetches`: what it prints comes from another machine. `unpacks`: it
 /// makes files of what it reads.
-pub(crate) const WORDS: &[&str] = &[
-    "reads",
-    "gitreads",
-    "open",
-    "single",
-    "project",
-    "compiles",
-    "transparent",
-    "assigns",
-    "logs",
-    "root",
-    "shellrest",
-    "stops",
-    "here",
-    "bare",
-    "input=perhaps",
-    "input=orders",
-    "environment",
-    "sends",
-    "subs",
-    "names",
-    "files",
-    "visible",
-    "lists",
-    "words",
-    "filters",
-    "fetches",
-    "unpacks",
-];
+pub(crate) const WORDS: &str = "reads gitreads open single project compiles transparent assigns logs root shellrest stops here bare \
+    input=perhaps input=orders environment sends subs names files visible lists words filters fetches \
+    unpacks";
 
 /// All rows, by every name they have.
 struct Table {

@@ -159,14 +159,9 @@ impl Walker<'_> {
             }
             Inner::Contained | Inner::Perhaps => {
                 let feed = if how == Inner::Contained { self.stdin.clone() } else { Stdin::Unknown };
-                let mut probe = Part::of("");
-                let inner =
-                    self.probed(|walker| walker.fed(feed, |walker| walker.inner(argv, &mut probe, false)));
-                for concern in inner.into_iter().chain(probe.concerns) {
-                    if matches!(concern, Concern::Forbidden { .. } | Concern::Confirm { .. }) {
-                        part.add(concern);
-                    }
-                }
+                self.probe(part, is_floor, |walker, probe| {
+                    walker.fed(feed, |walker| walker.inner(argv, probe, false));
+                });
             }
         }
     }
@@ -221,47 +216,38 @@ impl Walker<'_> {
         }
     }
 
-    /// What a text would do if it were a script.
-    fn probed(&mut self, visit: impl FnOnce(&mut Self)) -> Vec<Concern> {
+    /// What something would do if it ran: of that, only what `counts` is kept.
+    pub(crate) fn probe(
+        &mut self,
+        part: &mut Part,
+        counts: fn(&Concern) -> bool,
+        visit: impl FnOnce(&mut Self, &mut Part),
+    ) {
         let from = self.parts.len();
-        self.isolated(visit);
-        self.parts.split_off(from).into_iter().flat_map(|part| part.concerns).collect()
+        let mut probe = Part::of("");
+        self.isolated(|walker| visit(walker, &mut probe));
+        let inner: Vec<Part> = self.parts.split_off(from);
+        let concerns = inner.into_iter().flat_map(|part| part.concerns).chain(probe.concerns);
+        concerns.filter(counts).for_each(|concern| part.add(concern));
     }
 
     /// A text that may or may not be a script: whatever in it would have to be confirmed counts. That it makes no sense
     /// as one says nothing.
     pub(crate) fn perhaps(&mut self, text: &str, part: &mut Part) {
         part.doubt();
-        for concern in self.probed(|walker| walker.text(text)) {
-            if must_be_confirmed(&concern) {
-                part.add(concern);
-            }
-        }
+        self.probe(part, must_be_confirmed, |walker, _| walker.text(text));
     }
 
     /// The same for text out of which anything could be made: only a listed command in it counts.
     pub(crate) fn only_listed(&mut self, text: &str, part: &mut Part) {
         part.doubt();
-        for concern in self.probed(|walker| walker.text(text)) {
-            let listed = matches!(concern, Concern::Confirm { code: ReasonCode::ListedCommand, .. });
-            if listed || matches!(concern, Concern::Forbidden { .. }) {
-                part.add(concern);
-            }
-        }
+        self.probe(part, is_listed, |walker, _| walker.text(text));
     }
 
-    /// Reads a text as a script but keeps only what must be confirmed or refused wherever it runs.
+    /// The same for a script that runs elsewhere: what must be confirmed or refused wherever it runs.
     fn only_floors(&mut self, text: &str, part: &mut Part) {
         part.doubt();
-        for concern in self.probed(|walker| walker.text(text)) {
-            match &concern {
-                Concern::Confirm { code: ReasonCode::Overwrite | ReasonCode::ProtectedPath, .. }
-                | Concern::Outside { .. }
-                | Concern::Ask { .. }
-                | Concern::Instructions => {}
-                Concern::Forbidden { .. } | Concern::Confirm { .. } => part.add(concern),
-            }
-        }
+        self.probe(part, holds_anywhere, |walker, _| walker.text(text));
     }
 
     fn program(&mut self, program: &Arg, kind: ProgramKind, part: &mut Part) {
@@ -388,6 +374,21 @@ impl Walker<'_> {
             part.confirm(ReasonCode::Destructive, "it throws away changes that were not committed");
         }
     }
+}
+
+fn is_floor(concern: &Concern) -> bool {
+    matches!(concern, Concern::Forbidden { .. } | Concern::Confirm { .. })
+}
+
+/// Its files are not ours.
+fn holds_anywhere(concern: &Concern) -> bool {
+    let of_files =
+        matches!(concern, Concern::Confirm { code: ReasonCode::Overwrite | ReasonCode::ProtectedPath, .. });
+    is_floor(concern) && !of_files
+}
+
+fn is_listed(concern: &Concern) -> bool {
+    matches!(concern, Concern::Forbidden { .. } | Concern::Confirm { code: ReasonCode::ListedCommand, .. })
 }
 
 /// Whatever it is part of.

@@ -15,14 +15,8 @@ impl Walker<'_> {
     pub(crate) fn partly_known(&mut self, words: &[Arg], part: &mut Part) {
         let text = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
         let text = text.replace(UNKNOWN, "$_");
-        let from = self.parts.len();
-        self.apart(&text);
-        let inner: Vec<Part> = self.parts.split_off(from);
-        for concern in inner.into_iter().flat_map(|part| part.concerns) {
-            if matches!(concern, Concern::Forbidden { .. }) {
-                part.add(concern);
-            }
-        }
+        let forbidden = |concern: &Concern| matches!(concern, Concern::Forbidden { .. });
+        self.probe(part, forbidden, |walker, _| walker.apart(&text));
     }
 
     /// What a word may be when each literal of the script is put in place of what is not known.
@@ -42,16 +36,8 @@ impl Walker<'_> {
         mut judge: impl FnMut(&mut Self, &Arg, &mut Part),
     ) {
         for reading in self.readings(arg) {
-            let from = self.parts.len();
-            let mut probe = Part::of("");
-            judge(self, &reading, &mut probe);
-            let nested: Vec<Part> = self.parts.split_off(from);
-            for concern in nested.into_iter().flat_map(|part| part.concerns).chain(probe.concerns) {
-                // That a reading makes no sense says nothing.
-                if must_be_confirmed(&concern) {
-                    part.add(concern);
-                }
-            }
+            // That a reading makes no sense says nothing.
+            self.probe(part, must_be_confirmed, |walker, probe| judge(walker, &reading, probe));
         }
     }
 }

@@ -5,7 +5,7 @@ use zdx_protocol::ReasonCode;
 
 use crate::pattern::{UNKNOWN, among};
 use crate::shell::programs::effects::{Effect, Effects, Input};
-use crate::shell::programs::options::Call;
+use crate::shell::programs::options::{Call, operands};
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::files::FileEffect;
 
@@ -17,7 +17,7 @@ pub(crate) fn interpreter(call: &Call<'_>, out: &mut Effects) {
     out.push(Effect::NotPlain);
     let options = argv.iter().skip(1).take_while(|arg| arg.text.starts_with('-'));
     if options.into_iter().any(|arg| edits_in_place(&arg.text)) {
-        out.0.extend(operands(argv).into_iter().map(Effect::Protects));
+        out.0.extend(operands(argv).into_iter().cloned().map(Effect::Protects));
     }
     let mut has_program = false;
     let mut at = 1;
@@ -68,33 +68,9 @@ pub(crate) fn interpreter(call: &Call<'_>, out: &mut Effects) {
     }
 }
 
-/// Every argument that is no option, `--` respected.
-fn operands(argv: &[Arg]) -> Vec<Arg> {
-    let end = argv.iter().position(|arg| arg.text == "--").unwrap_or(argv.len());
-    let is_word =
-        |(index, arg): &(usize, &Arg)| *index > end || !arg.text.starts_with('-') || arg.text == "-";
-    argv.iter().enumerate().skip(1).filter(is_word).map(|(_, arg)| arg.clone()).collect()
-}
-
 /// Words by which an editor's command does more than move in a text.
-const EDITOR_RUNS: &[&str] = &[
-    "!",
-    "system(",
-    "te ",
-    "term",
-    "exe",
-    "py",
-    "lua",
-    "perl",
-    "ruby",
-    "so ",
-    "source",
-    "shell",
-    "call-process",
-    "async",
-    "writefile",
-    "saveas",
-];
+const EDITOR_RUNS: &str =
+    "!|system(|te |term|exe|py|lua|perl|ruby|so |source|shell|call-process|async|writefile|saveas";
 
 pub(crate) fn editor(call: &Call<'_>, out: &mut Effects) {
     for (index, arg) in call.argv.iter().enumerate().skip(1) {
@@ -118,7 +94,7 @@ pub(crate) fn editor(call: &Call<'_>, out: &mut Effects) {
             _ => None,
         };
         let Some(command) = command else { continue };
-        if loads || command.contains(UNKNOWN) || EDITOR_RUNS.iter().any(|word| command.contains(word)) {
+        if loads || command.contains(UNKNOWN) || EDITOR_RUNS.split('|').any(|word| command.contains(word)) {
             out.helper("the editor is told to run something");
             let inner = command.split_once('!').map_or(command.as_str(), |(_, inner)| inner);
             out.push(Effect::Perhaps(inner.to_owned()));
@@ -149,15 +125,8 @@ pub(crate) fn orders(text: &str, out: &mut Effects) {
         .changes";
     const ORDERS: &str = "source tee pager";
     const FINAL: &str = "drop truncate";
-    const FUNCTIONS: &[&str] = &[
-        "load_extension",
-        "writefile",
-        "edit(",
-        "into outfile",
-        "into dumpfile",
-        "program '",
-        "pg_read_file",
-    ];
+    const FUNCTIONS: &str =
+        "load_extension|writefile|edit(|into outfile|into dumpfile|program '|pg_read_file";
     for line in text.split(['\n', ';']).map(str::trim) {
         let command = [".shell ", ".system ", "\\!", "system "].iter().find_map(|way| line.strip_prefix(way));
         let first = line.split_whitespace().next().unwrap_or("");
@@ -175,7 +144,7 @@ pub(crate) fn orders(text: &str, out: &mut Effects) {
         }
     }
     let lower = text.to_lowercase();
-    if FUNCTIONS.iter().any(|word| lower.contains(word))
+    if FUNCTIONS.split('|').any(|word| lower.contains(word))
         || (lower.contains("vacuum") && lower.contains("into"))
     {
         out.helper("its text loads code, or writes files");
@@ -187,7 +156,7 @@ pub(crate) fn code(code: &str) -> Effects {
     let mut out = Effects::default();
     out.ask("it runs code of another language");
     let lower = code.to_lowercase();
-    if lower.contains("fork") && LOOPS.iter().any(|word| lower.contains(word)) {
+    if lower.contains("fork") && LOOPS.split('|').any(|word| lower.contains(word)) {
         out.push(Effect::Forbid("it starts itself again and again (a fork bomb)".to_owned()));
     }
     let texts = strings_of(code);
@@ -198,7 +167,7 @@ pub(crate) fn code(code: &str) -> Effects {
     // perl opens a program like a file.
     let opens =
         lower.contains("open") && texts.iter().any(|text| text.starts_with(['|', '-']) && text.contains('|'));
-    if !opens && !SHELLS_OUT.iter().any(|word| lower.contains(word)) {
+    if !opens && !SHELLS_OUT.split('|').any(|word| lower.contains(word)) {
         return out;
     }
     let texts = texts.iter().map(|text| Effect::Listed(text.trim_start_matches(['|', ' ']).to_owned()));
@@ -214,26 +183,8 @@ pub(crate) fn code(code: &str) -> Effects {
 }
 
 /// Words with which code hands work to a shell or another program.
-const SHELLS_OUT: &[&str] = &[
-    "system",
-    "exec",
-    "popen",
-    "spawn",
-    "subprocess",
-    "child_process",
-    "qx",
-    "%x",
-    "`",
-    "shell",
-    "os.",
-    "run(",
-    "getoutput",
-    "passthru",
-    "proc_open",
-    "deno.command",
-    "callcommand",
-    "readprocess",
-];
+const SHELLS_OUT: &str = "system|exec|popen|spawn|subprocess|child_process|qx|%x|`|shell|os.|run(|getoutput|passthru|\
+    proc_open|deno.command|callcommand|readprocess";
 
 /// So many texts out of one piece of code are looked at.
 const MAX_TEXTS: usize = 64;
@@ -245,7 +196,7 @@ pub(crate) fn beginning(text: &str) -> &str {
 }
 
 /// Words that repeat something without an end in sight.
-const LOOPS: &[&str] = &["while", "loop", "for(;;)", "for (;;)", "until", "iter(int"];
+const LOOPS: &str = "while|loop|for(;;)|for (;;)|until|iter(int";
 
 /// `-i`, `-i.bak`, `-pi`: the files are changed.
 fn edits_in_place(option: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use zdx_protocol::ReasonCode;
 
-use crate::pattern::among;
+use crate::pattern::{among, glob};
 use crate::shell::programs::effects::{Effect, Effects, Inner};
 use crate::shell::programs::options::Call;
 use crate::shell::programs::table::{Files, OptionEffect};
@@ -16,39 +16,13 @@ const KEYS: &str = "core.alternaterefscommand core.askpass core.attributesfile c
     include.path init.templatedir instaweb.httpd interactive.difffilter log.showsignature protocol.allow \
     sendemail.cccmd sendemail.smtpserver sendemail.tocmd sequence.editor uploadpack.packobjectshook \
     web.browser";
-const FAMILIES: &[(&str, &str)] = &[
-    ("alias.", ""),
-    ("browser.", ".cmd"),
-    ("credential.", ".helper"),
-    ("diff.", ".command"),
-    ("diff.", ".textconv"),
-    ("difftool.", ".cmd"),
-    ("difftool.", ".path"),
-    ("filter.", ""),
-    ("gpg.", ".program"),
-    ("guitool.", ".cmd"),
-    ("hook.", ""),
-    ("includeif.", ""),
-    ("man.", ".cmd"),
-    ("merge.", ".driver"),
-    ("mergetool.", ".cmd"),
-    ("mergetool.", ".path"),
-    ("pager.", ""),
-    ("protocol.", ".allow"),
-    ("remote.", ".promisor"),
-    ("remote.", ".proxy"),
-    ("remote.", ".receivepack"),
-    ("remote.", ".uploadpack"),
-    ("remote.", ".vcs"),
-    ("submodule.", ".update"),
-    ("tar.", ".command"),
-    ("trailer.", ".cmd"),
-    ("trailer.", ".command"),
-    ("url.", ""),
-];
+const FAMILIES: &str = "alias.* browser.*cmd credential.*helper diff.*command diff.*textconv difftool.*cmd difftool.*path \
+    filter.* gpg.*program guitool.*cmd hook.* includeif.* man.*cmd merge.*driver mergetool.*cmd \
+    mergetool.*path pager.* protocol.*allow remote.*promisor remote.*proxy remote.*receivepack \
+    remote.*uploadpack remote.*vcs submodule.*update tar.*command trailer.*cmd trailer.*command url.*";
 
 pub(crate) fn is_command_key(key: &str) -> bool {
-    among(KEYS, key) || FAMILIES.iter().any(|(start, end)| key.starts_with(start) && key.ends_with(end))
+    among(KEYS, key) || FAMILIES.split(' ').any(|family| glob(family, key))
 }
 
 pub(crate) fn harmless_value(value: &str) -> bool {

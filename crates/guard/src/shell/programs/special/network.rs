@@ -64,18 +64,8 @@ pub(crate) fn net(call: &Call<'_>, out: &mut Effects) {
 }
 
 /// Options of curl whose value may name a file to send.
-const SENDS: &[&str] = &[
-    "data",
-    "data-binary",
-    "data-ascii",
-    "form",
-    "json",
-    "header",
-    "data-urlencode",
-    "url-query",
-    "variable",
-    "proxy-header",
-];
+const SENDS: &str =
+    "data data-binary data-ascii form json header data-urlencode url-query variable proxy-header";
 
 /// curl and wget: what they save under which name, and what goes out.
 pub(crate) fn curl(call: &Call<'_>, out: &mut Effects) {
@@ -93,7 +83,7 @@ pub(crate) fn curl(call: &Call<'_>, out: &mut Effects) {
             }
         }
     }
-    for name in SENDS {
+    for name in SENDS.split(' ') {
         call.values(name).iter().for_each(|value| sent_file(name, value, out));
     }
     call.values("cookie").iter().filter(|value| !value.text.contains('=')).for_each(|file| out.reads(file));

@@ -25,7 +25,7 @@ fn rows_are_sorted_and_names_are_unique() {
                     &["forbidden", "listed", "destructive", "helper", "secret", "wraps", "scans"];
                 let key = flag.split('=').next().unwrap_or(flag);
                 let value = |text: &str| flag.strip_prefix(text);
-                WORDS.contains(flag)
+                among(WORDS, flag)
                     || FLOORS.contains(flag)
                     || matches!(key, "use" | "finals" | "secrets" | "special")
                     || value("files=").is_some_and(|word| Files::named(word).is_some())
