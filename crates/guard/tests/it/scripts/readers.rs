@@ -119,6 +119,9 @@ pub const LINKED: &[&str] = &[
 
 /// A command made of what usually only reads, with options and words that may make it do more.
 pub fn reader(rng: &mut Rng) -> String {
+    if rng.chance(25) {
+        return handed_on(rng);
+    }
     let mut stages = vec![stage(rng)];
     for _ in 0..rng.below(3) {
         stages.push(stage(rng));
@@ -135,6 +138,52 @@ pub fn reader(rng: &mut Rng) -> String {
         3 => format!("if true; then {text}; fi"),
         _ => text,
     }
+}
+
+/// Names that one command lists for another, passed on whole or not.
+fn handed_on(rng: &mut Rng) -> String {
+    let lists =
+        rng.pick(&["find", "ls", "ls -1", "grep -rl e", "grep -l e", "find -L", "ls -a", "ls -l", "echo"]);
+    let from = rng
+        .pick(&["", "sub", "sub", "sub/", "sub/*", ".", "outdir", "*", "out", "a", "sub a", "-- sub", "$f"]);
+    let filter = rng.pick(&[
+        "",
+        "",
+        "",
+        "| sort",
+        "| head -3",
+        "| grep e",
+        "| tail -c 9",
+        "| cat out",
+        "| rev",
+        "| sed s,sub,outdir,",
+    ]);
+    let how = rng.pick(&["", "", "-n1", "-0", "-I{}", "-a a", "-d e", "-t"]);
+    let runs = rng.pick(&[
+        "cat",
+        "cat",
+        "cat",
+        "head -1",
+        "grep -h e",
+        "grep -R e",
+        "sort",
+        "uniq",
+        "sed -n p",
+        "tail -n",
+        "awk 1",
+        "wc -l",
+        "find",
+        "ls -L",
+        "cat out",
+        "cat $f",
+        "cat {}",
+        "cat outdir/{}",
+        "tee",
+        "cp -t .",
+        "xargs cat",
+        "sort -o",
+    ]);
+    format!("{lists} {from} {filter} | xargs {how} {runs}")
 }
 
 fn stage(rng: &mut Rng) -> String {
