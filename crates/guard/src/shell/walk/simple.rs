@@ -15,6 +15,7 @@ impl Walker<'_> {
         let mut argv: Vec<Arg> = Vec::new();
         let mut stdin = self.stdin.clone();
         let mut assignments = Vec::new();
+        self.forget_for_redirects(command);
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
         for item in prefix {
             self.item(item, &mut part, &mut argv, &mut stdin, Some(&mut assignments));
@@ -94,6 +95,23 @@ impl Walker<'_> {
             part.text = part.text.replace("<(( ", "<(").replace(">(( ", ">(").replace(" ))", ")");
         }
         self.parts.push(part);
+    }
+
+    /// `f=x >$f`: shells set the variable before they open the file, or after.
+    fn forget_for_redirects(&mut self, command: &ast::SimpleCommand) {
+        let items = || command.prefix.iter().flat_map(|items| &items.0);
+        let behind = command.suffix.iter().flat_map(|items| &items.0);
+        let opens = |item: &ast::CommandPrefixOrSuffixItem| {
+            matches!(item, ast::CommandPrefixOrSuffixItem::IoRedirect(_))
+        };
+        if !items().chain(behind).any(opens) {
+            return;
+        }
+        for item in items() {
+            if let ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) = item {
+                self.forget(split_assignment(&word.value).0);
+            }
+        }
     }
 
     fn item(
