@@ -54,7 +54,22 @@ pub(super) fn take(bytes: &[u8]) -> Taken {
             (b']', [b'0'..=b'9', ..]) | (b'P', [b'>' | b'0' | b'1' | b'!', ..]) => string(bytes),
             (&ESC, []) => Taken::More,
             // Alt with a key that is a sequence itself, as rxvt sends it.
-            (&ESC, [b'[' | b'O', ..]) => take(&bytes[1..]).with_alt(),
+            (&ESC, [b'[' | b'O', ..]) => match take(&bytes[1..]) {
+                // Nobody held Alt while the terminal answered: it was Esc, a moment before.
+                Taken::Nothing(_)
+                | Taken::PasteBegins(_)
+                | Taken::Event(
+                    _,
+                    TermInput::Report(_)
+                    | TermInput::Focus(_)
+                    | TermInput::Paste(_)
+                    | TermInput::Resize
+                    | TermInput::Stop
+                    | TermInput::Continue
+                    | TermInput::Gone,
+                ) => Taken::Event(1, TermInput::Key(Key::plain(KeyCode::Esc))),
+                key @ (Taken::More | Taken::Event(_, TermInput::Key(_))) => key.with_alt(),
+            },
             (&ESC, _) => Taken::Event(1, TermInput::Key(Key::plain(KeyCode::Esc))),
             _ => take(&bytes[1..]).with_alt(),
         },

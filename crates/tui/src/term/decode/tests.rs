@@ -186,3 +186,17 @@ proptest! {
         prop_assert_eq!(events, decoded(&bytes));
     }
 }
+
+#[test]
+fn esc_is_not_lost_when_the_terminal_answers_in_the_same_moment() {
+    let esc = TermInput::Key(Key::plain(KeyCode::Esc));
+    for (answer, means) in [
+        ("\x1b[8;30;100t", TermInput::Report(Report::Size(30, 100))),
+        ("\x1b[7;3R", TermInput::Report(Report::Cursor(7, 3))),
+        ("\x1b[?62;22c", TermInput::Report(Report::Attributes)),
+        ("\x1b[I", TermInput::Focus(true)),
+        ("\x1b[200~x\x1b[201~", TermInput::Paste("x".into())),
+    ] {
+        assert_eq!(decoded(format!("\x1b{answer}").as_bytes()), [esc.clone(), means]);
+    }
+}
