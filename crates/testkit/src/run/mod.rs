@@ -224,7 +224,19 @@ impl Run<'_> {
 
     /// Runs on a terminal of this size.
     pub fn pty(self, rows: u16, cols: u16) -> Pty {
-        let mut command = portable_pty::CommandBuilder::new(&self.place.binary);
+        let command = portable_pty::CommandBuilder::new(&self.place.binary);
+        self.on_terminal(command, rows, cols)
+    }
+
+    /// A shell with job control on a terminal of this size, in which `$ZDX` is the binary.
+    pub fn shell(self, rows: u16, cols: u16) -> Pty {
+        let binary = self.place.binary.clone();
+        let mut command = portable_pty::CommandBuilder::new("bash");
+        command.args(["--norc", "--noprofile", "-i"]);
+        self.env("ZDX", binary).env("PS1", "shell$ ").on_terminal(command, rows, cols)
+    }
+
+    fn on_terminal(self, mut command: portable_pty::CommandBuilder, rows: u16, cols: u16) -> Pty {
         command.args(&self.args);
         command.cwd(&self.place.root);
         command.env_clear();
