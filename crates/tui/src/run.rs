@@ -207,18 +207,24 @@ impl Front {
             }
             TermInput::Stop => {
                 self.screen.suspend(&mut self.keyboard)?;
-                self.stale = true;
+                self.came_back();
                 return Ok(Vec::new());
             }
             TermInput::Continue => {
                 self.screen.resume()?;
-                self.stale = true;
+                self.came_back();
                 return Ok(Vec::new());
             }
             TermInput::Focus(_) | TermInput::Gone => return Ok(Vec::new()),
         };
         self.draw()?;
         Ok(effects)
+    }
+
+    /// The shell was here meanwhile: what was typed for it answers no question.
+    fn came_back(&mut self) {
+        self.state.covered();
+        self.stale = true;
     }
 
     fn learn(&mut self, report: &Report) -> io::Result<()> {

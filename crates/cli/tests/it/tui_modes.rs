@@ -181,7 +181,9 @@ fn ctrl_z_and_fg_at_a_question() {
         SOON,
     );
     assert!(!zdx.root().join("made").exists());
-    // It stood there for long enough before, and counts what is pressed.
+    // It is read anew: a key that was meant for the shell is no answer.
+    pty.send("y");
+    pty.wait_for_text("too soon", SOON);
     std::thread::sleep(std::time::Duration::from_millis(500));
     pty.send("y");
     pty.wait_for_text("heard it", SOON);

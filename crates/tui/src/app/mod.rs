@@ -213,6 +213,11 @@ impl State {
         self.session.as_ref()
     }
 
+    /// Something else was on the screen: a question that waits has to be read anew.
+    pub fn covered(&mut self) {
+        self.dialogs.covered();
+    }
+
     pub fn title(&self) -> String {
         self.status.title()
     }
