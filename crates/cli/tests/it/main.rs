@@ -44,6 +44,7 @@ mod trust;
 mod tui_approval;
 mod tui_composer;
 mod tui_conversation;
+mod tui_enemy;
 mod tui_modes;
 mod tui_resize;
 mod tui_start;
