@@ -159,7 +159,13 @@ fn long_option(call: &mut Call<'_>, arg: &Arg, long: &str, mut at: usize) -> usi
         return at;
     };
     let mut values: Vec<Arg> = attached.into_iter().collect();
+    // Cut so short that it may take the next word or not: then that word is not taken for its value.
+    let unclear = is_unclear(call.row, name);
+    if unclear {
+        call.unknown.push(arg.clone());
+    }
     let wanted = match option.takes {
+        _ if unclear => 0,
         Takes::Nothing | Takes::Maybe => 0,
         Takes::One => 1,
         Takes::Two => 2,
@@ -184,6 +190,14 @@ fn strictest(row: &'static Row, name: &str) -> Option<&'static Opt> {
         };
         row.options.iter().filter(fits).max_by_key(|option| option.effect)
     })
+}
+
+/// Does a name that is cut short fit options of which some take a value and some do not?
+fn is_unclear(row: &Row, name: &str) -> bool {
+    let longs = || row.options.iter().filter(|option| option.long.is_some_and(|long| long.starts_with(name)));
+    let exact = longs().any(|option| option.long == Some(name));
+    let valued = |option: &Opt| matches!(option.takes, Takes::One | Takes::Two);
+    !exact && longs().any(valued) && !longs().all(valued)
 }
 
 /// Bundled letters; the first that takes a value takes the rest, or the next word.

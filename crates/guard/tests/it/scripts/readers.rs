@@ -74,6 +74,7 @@ pub const DOUBTFUL: &[&str] = &[
     "git -c a.b=c reset --hard",
     "git --no-pager clean -xfd",
     "git clean -e n -fdx",
+    "git --n clean -xfd",
     "git push --forc",
     "git push origin +x",
     "git checkout -- .",
