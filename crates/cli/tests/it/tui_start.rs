@@ -63,7 +63,8 @@ fn the_composer_is_there_before_anything_has_loaded() {
     let gate = Gate::new();
     let server = ModelServer::start_with([Reply::chat().text("fine")]);
     server.models(Reply::status(200).then(Step::WaitFor(gate.clone())));
-    let zdx = with_model(&server);
+    // A tool server that never says a word.
+    let zdx = with_model(&server).config_more("[mcp.mute]\ncommand = [\"sleep\", \"600\"]\n");
     // Looked for in a folder that takes its time.
     for n in 0..2_000 {
         zdx.write(format!("src/{}/file_{n}.rs", n % 50), "");
