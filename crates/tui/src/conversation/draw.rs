@@ -14,6 +14,8 @@ use crate::write::markdown;
 
 /// A thought that took less is not worth a row.
 const WORTH_TELLING_MS: u128 = 1_000;
+/// Where nobody knows how long it took: about what a model writes in that time.
+const WORTH_TELLING_BYTES: usize = 200;
 const FORGOTTEN: &str = "(what stood here is no longer kept in memory; the session has it)";
 
 /// A cell that is over, without the text of an answer: that comes as it streams.
@@ -54,6 +56,7 @@ fn thought_rows(thought: &Thought, look: Look<'_>, manner: &Manner) -> Vec<Line<
     let dim = look.theme.dim;
     let head = match thought.took.map(|took| took.as_millis()) {
         Some(took) if took < WORTH_TELLING_MS && !manner.whole => return Vec::new(),
+        None if thought.text.len() < WORTH_TELLING_BYTES && !manner.whole => return Vec::new(),
         Some(took) => format!("thought for {}", seconds(took)),
         None => "thought".to_owned(),
     };

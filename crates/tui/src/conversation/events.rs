@@ -14,12 +14,10 @@ use zdx_protocol::{
 
 use super::Conversation;
 use super::call::{Call, Stage};
-use super::cell::{Cell, Item, Known, NoteKind, Text, Thought};
+use super::cell::{Cell, Item, Known, NoteKind, Text};
 
 /// Names of calls that are announced, and of tools in general.
 const NAME_COLUMNS: usize = 40;
-/// Of a thought.
-const MOST_THOUGHT: usize = 200_000;
 
 impl Conversation {
     pub(crate) fn apply(&mut self, event: &Event, now: Instant) {
@@ -40,7 +38,7 @@ impl Conversation {
             Event::SessionStarted(info) => self.root = Some(info.root.clone()),
             Event::TurnStarted { prompt, .. } => self.turn_started(prompt),
             Event::ReasoningDelta { text } => self.think(text, now),
-            Event::ReasoningFinal(reasoning) => self.thought_over(&reasoning.text, now),
+            Event::ReasoningFinal(reasoning) => self.thought_whole(&reasoning.text, now),
             Event::AssistantDelta { text } => self.write(text, now),
             Event::AssistantFinal { text, partial, continues } => {
                 self.written(text, *partial, *continues, now);
@@ -96,7 +94,7 @@ impl Conversation {
             }
             Event::Error { kind, message, details, .. } => {
                 self.told = true;
-                self.thought_over("", now);
+                self.thought_over(now);
                 match kind {
                     ErrorKind::Check => self.known(Known::Answer),
                     _ => self.known(Known::Neither),
@@ -105,7 +103,7 @@ impl Conversation {
                 self.push(Cell::Note(NoteKind::Failed, format!("{}\n{details}", message.replace('\n', " "))));
             }
             Event::Interrupted => {
-                self.thought_over("", now);
+                self.thought_over(now);
                 self.known(Known::Neither);
                 self.push(Cell::Note(NoteKind::Warning, "interrupted".to_owned()));
             }
@@ -150,7 +148,7 @@ impl Conversation {
     fn turn_started(&mut self, prompt: &str) {
         self.close_turn(Known::Answer, None);
         self.in_turn = true;
-        self.told = false;
+        (self.told, self.thought_told) = (false, false);
         // In line mode it stands where it was typed.
         if self.past || !self.place.in_lines {
             self.push(Cell::Prompt(prompt.to_owned()));
@@ -158,7 +156,7 @@ impl Conversation {
     }
 
     fn turn_finished(&mut self, summary: &TurnSummary, now: Instant) {
-        self.thought_over("", now);
+        self.thought_over(now);
         let known = match summary.outcome {
             Outcome::Completed | Outcome::CheckFailed => Known::Answer,
             // Broken off, it was neither.
@@ -204,41 +202,9 @@ impl Conversation {
         }
     }
 
-    fn think(&mut self, text: &str, now: Instant) {
-        self.retry = None;
-        let thought =
-            self.thought.get_or_insert_with(|| Thought { text: String::new(), since: Some(now), took: None });
-        if thought.text.len() < MOST_THOUGHT {
-            thought.text.push_str(text);
-        }
-    }
-
-    /// Whole, where it did not stream.
-    fn thought_over(&mut self, whole: &str, now: Instant) {
-        let streamed = self.thought.take();
-        let took = streamed.as_ref().and_then(|thought| thought.since).map(|since| now - since);
-        let text = match streamed {
-            Some(thought) if !thought.text.trim().is_empty() => thought.text,
-            Some(_) | None if !whole.trim().is_empty() => whole.to_owned(),
-            Some(_) | None => return,
-        };
-        let thought = Thought { text, since: None, took };
-        let open = self.given < self.cells.len();
-        match self.cells.last_mut() {
-            Some(Cell::Fold(items)) if open => {
-                let bytes = thought.text.len();
-                items.push(Item::Thought(thought));
-                self.grew(bytes);
-            }
-            _ => self.push(Cell::Thought(thought)),
-        }
-    }
-
     fn write(&mut self, delta: &str, now: Instant) {
         self.retry = None;
-        if self.thought.is_some() {
-            self.thought_over("", now);
-        }
+        self.thought_over(now);
         if self.open_text().is_none_or(|text| text.over) {
             self.known(Known::Neither);
             self.text = Some(self.cells.len());
@@ -277,7 +243,7 @@ impl Conversation {
 
     fn announce(&mut self, id: &str, name: &str, now: Instant) {
         self.retry = None;
-        self.thought_over("", now);
+        self.thought_over(now);
         let name = zdx_protocol::display::text::truncate_width(&plain(name), NAME_COLUMNS);
         self.announced.push((id.to_owned(), name));
     }
@@ -298,7 +264,7 @@ impl Conversation {
             self.in_task(id, parent, &title);
             return;
         }
-        self.thought_over("", now);
+        self.thought_over(now);
         if matches!(origin, CallOrigin::Model | CallOrigin::Remote) {
             self.known(Known::Plan);
         }

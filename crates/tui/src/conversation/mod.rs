@@ -13,6 +13,7 @@ mod rows;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod thoughts;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -59,6 +60,8 @@ pub(crate) struct Conversation {
     /// The text that is being written.
     text: Option<usize>,
     thought: Option<Thought>,
+    /// What streamed of the present answer's thought stands there already.
+    thought_told: bool,
     /// Calls whose arguments still stream: id and name.
     announced: Vec<(String, String)>,
     retry: Option<String>,
@@ -96,6 +99,7 @@ impl Conversation {
             below: 0,
             text: None,
             thought: None,
+            thought_told: false,
             announced: Vec::new(),
             retry: None,
             todos: Vec::new(),

@@ -278,6 +278,30 @@ fn thinking_is_a_line_when_it_is_over() {
 }
 
 #[test]
+fn a_thought_is_told_once_and_a_short_one_not_at_all() {
+    let whole = |text: &str| {
+        let (text, wire, model, opaque) = (text.to_owned(), String::new(), String::new(), None);
+        Event::ReasoningFinal(Reasoning { text, wire, model, opaque })
+    };
+    let mut shown = Shown::new(60);
+    shown.tell([prompt("go"), Event::ReasoningDelta { text: "hm".into() }]);
+    // The call is announced before the thought is given whole.
+    shown.tell([Event::ToolAnnounced { id: "1".into(), name: "bash".into() }, whole("hm")]);
+    shown.tell(ran("1", "make", "", 0));
+    shown.tell([Event::ReasoningDelta { text: "so".into() }, delta("Done."), whole("so"), said("Done.")]);
+    shown.tell([over(Outcome::Completed)]);
+    assert_eq!(shown.settled, ["› go", "", "• Ran make · 2.1 s · exit 0", "", "Done.", "— ANSWER"]);
+    assert_eq!(shown.whole().iter().filter(|row| row.starts_with("∴")).count(), 2, "{:?}", shown.whole());
+
+    let mut resumed = Shown::new(60);
+    let past = |event| Event::Replayed { event: Box::new(event) };
+    let long = "a long thought ".repeat(40);
+    resumed
+        .tell([prompt("go"), whole("hm"), said("One."), prompt("on"), whole(&long), said("Two.")].map(past));
+    assert_eq!(resumed.settled.iter().filter(|row| row.starts_with("∴")).count(), 1, "{:?}", resumed.settled);
+}
+
+#[test]
 fn sixty_calls_fit_a_screenful() {
     let mut shown = Shown::new(80);
     shown.tell([prompt("go")]);
