@@ -149,6 +149,10 @@ fn nobody_slips_into_yolo() {
     state.update(Input::Event(Event::ApprovalChanged { approval: Approval::Paranoid }), Instant::now());
     assert!(press(&mut state, Key::shift(KeyCode::Tab)).is_empty());
     assert!(state.dialogs.is_open());
+    // The same key goes on, past yolo.
+    let effects = press(&mut state, Key::shift(KeyCode::Tab));
+    assert_eq!(commands(&effects), [&Command::SetApproval(Approval::Balanced)]);
+    assert!(!state.dialogs.is_open());
     let mut state = self::state();
     assert!(commands(&send(&mut state, "/approval yolo")).is_empty());
     assert!(state.dialogs.is_open());

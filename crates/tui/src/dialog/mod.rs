@@ -201,6 +201,10 @@ impl Dialogs {
             };
             return self.take(step);
         }
+        // On to the preset behind yolo: away from it no key comes too soon.
+        if key == Key::shift(KeyCode::Tab) && matches!(asked, Asked::Yolo) {
+            return self.take(Step::Answer(Answered::SetApproval(Approval::Balanced)));
+        }
         let Some(front) = self.front.as_mut().filter(|front| front.is_armed(now)) else {
             if let Some(front) = &mut self.front {
                 (front.swallowed, front.hint) = (Some(now), Some(Hint::TooSoon));
