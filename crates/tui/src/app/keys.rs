@@ -113,7 +113,8 @@ impl State {
             Act::Stop | Act::Interrupt | Act::Editor => !searching,
             Act::Leave => self.composer.is_empty() && !searching,
             Act::TakeBack => {
-                self.composer.is_empty() && (!self.queue.is_empty() || self.composer.has_stash())
+                let queued = !self.queue.is_empty() && self.composer.is_at_top();
+                queued || self.composer.is_empty() && self.composer.has_stash()
             }
             Act::Preset | Act::Conversation | Act::Suspend | Act::Redraw | Act::Help | Act::Warnings => true,
         }

@@ -106,6 +106,19 @@ fn what_waits_can_be_taken_back_and_edited() {
 }
 
 #[test]
+fn each_up_takes_back_one_more_and_loses_nothing() {
+    let mut state = state();
+    for text in ["runs", "one", "two"] {
+        send(&mut state, text);
+    }
+    type_in(&mut state, "three");
+    press(&mut state, Key::plain(KeyCode::Up));
+    press(&mut state, Key::plain(KeyCode::Up));
+    assert_eq!(state.composer.text(), "one\n\ntwo\n\nthree");
+    assert!(state.queue.is_empty());
+}
+
+#[test]
 fn a_turn_that_is_stopped_gives_back_what_waited() {
     let mut state = state();
     send(&mut state, "first");

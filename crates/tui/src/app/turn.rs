@@ -67,10 +67,10 @@ impl State {
         self.composer.set(&text);
     }
 
-    /// Takes back what was sent last and still waits, else what was cleared.
+    /// Takes back what was sent last and still waits, before what is typed; else what was cleared.
     pub(super) fn take_back(&mut self) {
         match self.queue.take_back() {
-            Some(draft) => self.composer.set_draft(draft),
+            Some(draft) => self.composer.put_before(draft),
             None => drop(self.composer.unstash()),
         }
         self.status.queued(self.queue.len());

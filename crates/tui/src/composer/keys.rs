@@ -193,9 +193,19 @@ impl Composer {
             .unwrap_or_else(|| self.newer())
     }
 
+    /// Up has no row to go to, and no history is being gone through.
+    pub(crate) fn is_at_top(&self) -> bool {
+        let (_, row) = self.layout().position(self.caret);
+        row == 0 && self.walk.is_none() && self.search.is_none()
+    }
+
+    fn layout(&self) -> Layout<'_> {
+        Layout::new(&self.text, self.seen.get().width, usize::from(self.is_shell()))
+    }
+
     /// To another row, as near to the column as it has letters.
     fn vertical(&mut self, goal: Option<usize>, to: fn(usize, usize) -> Option<usize>) -> Option<Typed> {
-        let layout = Layout::new(&self.text, self.seen.get().width, usize::from(self.is_shell()));
+        let layout = self.layout();
         let (column, row) = layout.position(self.caret);
         let column = goal.unwrap_or(column);
         let at = layout.place(&self.text, column, to(row, layout.rows.len())?);

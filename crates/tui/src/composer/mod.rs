@@ -154,6 +154,18 @@ impl Composer {
         (self.walk, self.search) = (None, None);
     }
 
+    /// Puts a text before what is there, which is a paragraph of its own then.
+    pub(crate) fn put_before(&mut self, draft: Draft) {
+        if self.is_empty() {
+            return self.set_draft(draft);
+        }
+        let mut text = draft.text;
+        text.splice(text.len()..text.len(), &Text::from("\n\n"));
+        self.edit(0..0, text, Kind::Alone);
+        self.caret = self.text.snap(draft.caret);
+        (self.walk, self.search) = (None, None);
+    }
+
     /// Another text instead, say from an editor. What is still there of chips is collapsed again.
     pub(crate) fn set(&mut self, new: &str) {
         let new = newlines(new);
