@@ -73,14 +73,20 @@ const NARROW: u16 = 60;
 pub(super) fn fitted(mut pieces: Vec<Piece>, look: Look<'_>) -> Line<'static> {
     let columns = usize::from(look.width);
     let between = if look.width < NARROW { "  " } else { " · " };
+    let mut gone = Vec::new();
     for step in STEPS {
         if needed(&pieces, between) <= columns {
             break;
         }
-        if let Some(piece) = pieces.iter_mut().find(|piece| piece.what == step)
-            && !piece.forms.is_empty()
-        {
-            piece.forms.remove(0);
+        if let Some(at) = pieces.iter().position(|piece| piece.what == step && !piece.forms.is_empty()) {
+            gone.push((at, pieces[at].forms.remove(0)));
+        }
+    }
+    // The last one may have made more room than it took: what gave way before comes back, the last first.
+    for (at, form) in gone.into_iter().rev() {
+        pieces[at].forms.insert(0, form);
+        if needed(&pieces, between) > columns {
+            pieces[at].forms.remove(0);
         }
     }
     let (right, left): (Vec<Piece>, Vec<Piece>) = pieces.into_iter().partition(|piece| piece.right);
