@@ -101,10 +101,16 @@ impl Popup {
     }
 
     /// The engine's answer; nothing comes of one to an older question.
-    pub(crate) fn answer(&mut self, generation: Generation, found: Completions) -> Answered {
+    pub(crate) fn answer(&mut self, generation: Generation, mut found: Completions) -> Answered {
         let Some(asked) = self.asked.as_mut().filter(|_| generation == self.generation) else {
             return Answered::default();
         };
+        // A folder that stands there already leads nowhere; what is in it does.
+        if let Some(typed) = asked.line.get(found.replace.clone())
+            && found.candidates.len() > 1
+        {
+            found.candidates.retain(|one| one.then != Then::Part || one.text != typed);
+        }
         let (tab, more) = (std::mem::take(&mut asked.tab), found.timed_out && asked.again < MOST_AGAIN);
         asked.again += 1;
         // Who chose a row keeps it when more come.

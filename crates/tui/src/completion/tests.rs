@@ -52,6 +52,15 @@ fn it_asks_only_where_something_can_stand() {
 }
 
 #[test]
+fn a_folder_that_is_typed_already_is_not_offered_again() {
+    let (folder, file) = (("@src/", Then::Part), ("@src/a.rs", Then::Word));
+    let mut open = popup("@src/", found(0..5, &[folder, file]));
+    assert_eq!(open.key(TAB), text(0..5, "@src/a.rs "));
+    // Where it is all there is, it stays in sight.
+    assert!(popup("@src/", found(0..5, &[folder])).is_open());
+}
+
+#[test]
 fn only_the_last_question_is_answered() {
     let mut popup = Popup::default();
     let (old, _) = popup.ask("@a", 2).unwrap();
