@@ -322,7 +322,7 @@ impl Front {
 
     fn draw(&mut self) -> io::Result<()> {
         let (size, now) = (self.size(), std::time::Instant::now());
-        let page = self.state.page(size);
+        let page = self.state.page(size, now);
         self.screen.page(page.as_ref())?;
         if page.is_none() {
             let frame = self.state.frame(size, now);

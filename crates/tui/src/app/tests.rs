@@ -155,6 +155,19 @@ fn ctrl_c_stops_clears_and_leaves_when_pressed_twice_in_time() {
 }
 
 #[test]
+fn open_steps_stand_apart() {
+    let mut state = state();
+    let todo = |content: &str, status| zdx_protocol::Todo { id: "1".into(), content: content.into(), status };
+    let items = vec![todo("read", zdx_protocol::TodoStatus::Pending)];
+    state.update(Input::Event(Event::TurnStarted { turn: 1, prompt: "go".into() }), Instant::now());
+    state.update(Input::Event(Event::AssistantDelta { text: "so".into() }), Instant::now());
+    state.update(Input::Event(Event::TodosChanged { items, draft: false }), Instant::now());
+    let rows = rows(&mut state);
+    let at = rows.iter().position(|row| row.starts_with("todo")).unwrap();
+    assert_eq!(rows[at - 2..=at + 1], ["so", "", "todo · 0 of 1 done", "[ ] read"]);
+}
+
+#[test]
 fn nobody_slips_into_yolo() {
     let mut state = state();
     let effects = press(&mut state, Key::shift(KeyCode::Tab));

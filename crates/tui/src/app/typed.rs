@@ -1,5 +1,7 @@
 //! What a line that a person sent leads to.
 
+use std::time::Instant;
+
 use zdx_protocol::slash::{Clip, Line, Slash, parse};
 use zdx_protocol::{Approval, Command, Query};
 
@@ -136,9 +138,14 @@ impl State {
     }
 
     /// What the pager shows, as wide as the screen is now.
-    pub(super) fn paged(&self, what: Paged, look: Look<'_>) -> Vec<ratatui_core::text::Line<'static>> {
+    pub(super) fn paged(
+        &self,
+        what: Paged,
+        look: Look<'_>,
+        now: Instant,
+    ) -> Vec<ratatui_core::text::Line<'static>> {
         match what {
-            Paged::Conversation => self.conversation.whole(look),
+            Paged::Conversation => self.conversation.whole(look, now),
             Paged::Help => super::keys::help(look),
             Paged::Warnings => self.status.warning_lines(look),
         }

@@ -65,8 +65,12 @@ impl State {
         room -= apart;
         let queued = bounded(self.queue.draw(look), &mut room);
         let todos = bounded(self.conversation.pinned_todos(look), &mut room);
+        // The steps stand apart from what is told above them.
+        let pinned = usize::from(!todos.is_empty() && apart > 0 && room > 0);
+        room -= pinned;
         let mut lines = self.conversation.live(look, now, room);
         lines.truncate(room);
+        lines.extend(std::iter::repeat_n(Line::default(), pinned));
         lines.extend(todos);
         lines.extend(queued);
         lines.extend(std::iter::repeat_n(Line::default(), apart));
@@ -100,11 +104,11 @@ impl State {
     }
 
     /// The text on a screen of its own, when there is one.
-    pub fn page(&mut self, size: Size) -> Option<Drawn> {
+    pub fn page(&mut self, size: Size, now: Instant) -> Option<Drawn> {
         let theme = self.theme.clone();
         let look = Look { width: size.columns.max(1), theme: &theme };
         let what = self.pager.as_ref().map(|pager| pager.what)?;
-        let lines = self.paged(what, look);
+        let lines = self.paged(what, look, now);
         let pager: &mut Pager = self.pager.as_mut()?;
         pager.refresh(lines);
         Some(pager.draw(look, size.rows))

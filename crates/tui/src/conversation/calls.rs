@@ -172,7 +172,7 @@ pub(super) fn live(call: &Call, look: Look<'_>, manner: &Manner, now: Instant) -
     let verb = if checking { "Checking" } else { title.doing };
     let (verb, state) = match &call.stage {
         Stage::Ended(_) => return rows(call, look, manner),
-        Stage::Requested => (verb, "waiting".to_owned()),
+        Stage::Requested => (title.plain, "waiting".to_owned()),
         Stage::Asked => (title.plain, "your answer is wanted".to_owned()),
         Stage::Running { since } => (verb, ticking(*since, now)),
     };
@@ -182,9 +182,13 @@ pub(super) fn live(call: &Call, look: Look<'_>, manner: &Manner, now: Instant) -
     }
     let mut rows = answers(call, look, manner);
     rows.extend(line(look, manner, true, (verb, &title.subject), &ends));
-    if let Some((_, last)) = &call.task.last {
-        rows.push(row(BELOW, last, theme.dim, look));
+    match &call.task.last {
+        // What its agent reports while it works says the same in a program's words.
+        Some((_, last)) => rows.push(row(BELOW, last, theme.dim, look)),
+        None => {
+            let most = if manner.whole { usize::MAX } else { LIVE };
+            rows.extend(call.tail.last(most).map(|line| row(BELOW, &printed(line), theme.dim, look)));
+        }
     }
-    rows.extend(call.tail.last(LIVE).map(|line| row(BELOW, &printed(line), theme.dim, look)));
     rows
 }

@@ -16,6 +16,8 @@ use crate::write::markdown;
 const WORTH_TELLING_MS: u128 = 1_000;
 /// Where nobody knows how long it took: about what a model writes in that time.
 const WORTH_TELLING_BYTES: usize = 200;
+/// Of one that goes on, in rows.
+pub(super) const LAST_OF_THOUGHT: usize = 3;
 const FORGOTTEN: &str = "(what stood here is no longer kept in memory; the session has it)";
 
 /// A cell that is over, without the text of an answer: that comes as it streams.
@@ -67,9 +69,8 @@ fn thought_rows(thought: &Thought, look: Look<'_>, manner: &Manner) -> Vec<Line<
     rows
 }
 
-/// A thought that goes on: since when, and its end.
-pub(super) fn thinking(thought: &Thought, look: Look<'_>, now: Instant) -> Vec<Line<'static>> {
-    const LAST: usize = 3;
+/// A thought that goes on: since when, and its last so many rows.
+pub(super) fn thinking(thought: &Thought, look: Look<'_>, now: Instant, most: usize) -> Vec<Line<'static>> {
     /// Enough for the last rows of any window.
     const END: usize = 2_000;
     let dim = look.theme.dim;
@@ -77,7 +78,7 @@ pub(super) fn thinking(thought: &Thought, look: Look<'_>, now: Instant) -> Vec<L
     let mut rows = vec![row("", &format!("∴ thinking{since}"), dim, look)];
     let start = thought.text.ceil_char_boundary(thought.text.len().saturating_sub(END));
     let tail = block("  ", thought.text[start..].trim_start(), (dim, dim), look, usize::MAX);
-    let skip = tail.len().saturating_sub(LAST);
+    let skip = tail.len().saturating_sub(most);
     rows.extend(tail.into_iter().skip(skip));
     rows
 }

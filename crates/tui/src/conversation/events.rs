@@ -18,6 +18,9 @@ use super::cell::{Cell, Item, Known, NoteKind, Text};
 
 /// Names of calls that are announced, and of tools in general.
 const NAME_COLUMNS: usize = 40;
+const INTERRUPTED: &str = "interrupted";
+/// Below an error that ended a turn, where a person sits.
+const TRY_AGAIN: &str = "/retry asks the same again";
 
 impl Conversation {
     pub(crate) fn apply(&mut self, event: &Event, now: Instant) {
@@ -105,7 +108,7 @@ impl Conversation {
             Event::Interrupted => {
                 self.thought_over(now);
                 self.known(Known::Neither);
-                self.push(Cell::Note(NoteKind::Warning, "interrupted".to_owned()));
+                self.push(Cell::Note(NoteKind::Warning, INTERRUPTED.to_owned()));
             }
             Event::TurnFinished(summary) => self.turn_finished(summary, now),
             Event::Notice { level, message } => self.notice(*level, message),
@@ -164,8 +167,12 @@ impl Conversation {
                 Known::Neither
             }
         };
-        self.close_turn(known, turns::cost(summary));
-        if summary.denied > 0 {
+        let cost = turns::cost(summary);
+        let again = summary.outcome == Outcome::Error && !self.place.in_lines;
+        let words = cost.into_iter().chain(again.then(|| TRY_AGAIN.to_owned())).collect::<Vec<_>>();
+        self.close_turn(known, (!words.is_empty()).then(|| words.join(" · ")));
+        // On a screen each of them stands where it was asked for.
+        if summary.denied > 0 && self.place.in_lines {
             self.quiet(turns::denials(summary.denied));
         }
         if let Some(why) = turns::failed(summary.outcome).filter(|_| !self.told) {
@@ -197,8 +204,13 @@ impl Conversation {
         self.announced.clear();
         self.retry = None;
         self.in_turn = false;
-        if let Some(cost) = left {
-            self.quiet(cost);
+        let open = self.given < self.cells.len();
+        match (left, self.cells.last_mut()) {
+            (None, _) => {}
+            (Some(cost), Some(Cell::Note(NoteKind::Warning, note))) if open && note == INTERRUPTED => {
+                *note = format!("{note} · {cost}");
+            }
+            (Some(cost), _) => self.quiet(cost),
         }
     }
 

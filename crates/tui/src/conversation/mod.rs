@@ -178,6 +178,8 @@ impl Conversation {
             Cell::Text(text) => text.over && text.known != Known::NotYet,
             Cell::Call(call) => call.is_over() && (followed || self.place.in_lines),
             Cell::Fold(_) => followed && self.cells[at].calls().all(|call| call.is_over()),
+            // What the turn took stands behind the word about its end.
+            Cell::Note(NoteKind::Warning, _) => followed || self.place.in_lines,
             Cell::Prompt(_) | Cell::Thought(_) | Cell::Todos(_) | Cell::Note(..) | Cell::Forgotten => true,
         }
     }
@@ -203,7 +205,13 @@ impl Conversation {
             add(&mut out, rows, cell.group(), &mut last, at == self.given && self.begun);
         }
         if let Some(thought) = &self.thought {
-            add(&mut out, draw::thinking(thought, look, now), Group::Done, &mut last, false);
+            add(
+                &mut out,
+                draw::thinking(thought, look, now, draw::LAST_OF_THOUGHT),
+                Group::Done,
+                &mut last,
+                false,
+            );
         }
         let dim = look.theme.dim;
         let preparing = |(_, name): &(String, String)| row("", &format!("• preparing {name} …"), dim, look);
@@ -239,9 +247,16 @@ impl Conversation {
         out
     }
 
-    /// All that is known, expanded.
-    pub(crate) fn whole(&self, look: Look<'_>) -> Vec<Line<'static>> {
-        (0..self.whole_len()).flat_map(|at| self.whole_part(at, look)).collect()
+    /// All that is known, expanded, and what goes on at the end of it.
+    pub(crate) fn whole(&self, look: Look<'_>, now: Instant) -> Vec<Line<'static>> {
+        let mut out: Vec<Line<'static>> =
+            (0..self.whole_len()).flat_map(|at| self.whole_part(at, look)).collect();
+        let open = self.cells[self.given..].iter().flat_map(Cell::calls).filter(|call| !call.is_over());
+        out.extend(open.flat_map(|call| calls::live(call, look, &WHOLE, now)));
+        if let Some(thought) = &self.thought {
+            out.extend(draw::thinking(thought, look, now, usize::MAX));
+        }
+        out
     }
 
     /// The list while something on it is left to do.

@@ -48,7 +48,7 @@ impl Shown {
     }
 
     fn whole(&self) -> Vec<String> {
-        text(&self.conversation.whole(Look { width: self.width, theme: &self.theme }))
+        text(&self.conversation.whole(Look { width: self.width, theme: &self.theme }, self.now))
     }
 }
 
@@ -184,6 +184,7 @@ fn a_running_call_shows_its_end_and_seconds() {
     shown.now += Duration::from_secs(3);
     assert!(shown.conversation.needs_tick());
     assert_eq!(shown.live()[1..], ["• Running make · 3 s", "    step 6", "    step 7", "    step 8"]);
+    assert_eq!(shown.whole()[1..3], ["• Running make · 3 s", "    step 1"], "read whole, it is not missing");
     shown.tell([finished("1", "bash", ToolOutput::Ok(printed("a\n\n", 0)), None)]);
     assert_eq!(shown.live()[1..], ["• Ran make · 2.1 s · exit 0", "    a"]);
     assert_eq!(shown.settled, ["› go"]);
@@ -203,6 +204,26 @@ fn calls_side_by_side_are_committed_in_order() {
     assert_eq!(shown.live(), ["", "• Running job 1 · 0 s", "• Ran job 2 · 2.1 s · exit 0"]);
     shown.tell([finished("1", "bash", ToolOutput::Ok(printed("", 1)), None), delta("x")]);
     assert_eq!(shown.settled[2..], ["✗ Ran job 1 · 2.1 s · exit 1", "• Ran job 2 · 2.1 s · exit 0"]);
+}
+
+#[test]
+fn the_end_of_a_turn_is_said_in_a_line() {
+    let ended = |outcome, denied| {
+        let (text, usage) = (String::new(), Usage::default());
+        Event::TurnFinished(TurnSummary { outcome, text, usage, denied, duration_ms: 2_000 })
+    };
+    let mut shown = Shown::new(60);
+    shown.tell([prompt("go"), requested("1", "bash", json!({"command": "make"}))]);
+    assert_eq!(shown.live(), ["", "• Run make · waiting"]);
+    shown.tell([Event::Interrupted, ended(Outcome::Interrupted, 1)]);
+    assert_eq!(shown.settled[2..], ["✗ Run make · interrupted", "⚠ interrupted · 2.0s"]);
+
+    let mut failed = Shown::new(60);
+    let message = "the server answered 500".to_owned();
+    let kind = zdx_protocol::ErrorKind::Provider;
+    let error = Event::Error { command: None, kind, message, details: None };
+    failed.tell([prompt("go"), error, ended(Outcome::Error, 0)]);
+    assert_eq!(failed.settled[2..], ["✗ the server answered 500", "2.0s · /retry asks the same again"],);
 }
 
 #[test]
@@ -239,6 +260,8 @@ fn a_task_counts_what_its_agent_does() {
             ("read".to_owned(), json!({"path": format!("{n}.rs")}), Some("t".to_owned()));
         shown.tell([Event::ToolRequested { id, name, input, raw: None, signature: None, origin, parent }]);
     }
+    let chunk = "explore: read path=\"3.rs\"\n".to_owned();
+    shown.tell([Event::ToolProgress { id: "t".into(), chunk }]);
     assert_eq!(shown.live()[1..], ["• Task explore: find it · 0 s · 3 calls", "    Reading 3.rs"]);
     let report = json!({"agent": "explore", "report": "It is in 2.rs."});
     shown.tell([finished("t", "task", ToolOutput::Ok(report), None), over(Outcome::Completed)]);
