@@ -105,7 +105,8 @@ fn hostile_texts_are_judged_in_time() {
         let begun = std::time::Instant::now();
         verdict(&text, &cx);
         let took = begun.elapsed();
-        assert!(took.as_secs() < 5, "{start:.20}{piece}: {took:?}");
+        // Minutes where something grows with the square; seconds on a machine that has other things to do, too.
+        assert!(took.as_secs() < 30, "{start:.20}{piece}: {took:?}");
     }
 }
 
