@@ -49,7 +49,30 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
         }
         Reply::Masked(text) => vec![text.clone()],
     };
-    if lines.is_empty() { vec!["none".to_owned()] } else { lines }
+    if lines.is_empty() { vec![nothing(reply).to_owned()] } else { lines }
+}
+
+/// What there is none of: the answer stands alone, without the question.
+fn nothing(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Agents(_) => "there is no agent to choose",
+        Reply::Skills(_) => "there are no skills",
+        Reply::Commands(_) => "there are no commands of your own or of this project",
+        Reply::Mcp(_) => "there are no MCP servers",
+        Reply::Models(_) => "the provider names no models",
+        Reply::Todos { .. } => "there is no list of steps yet",
+        Reply::FilesChanged(_) => "no file was changed in this session",
+        Reply::GitBranch(_) => "no branch",
+        Reply::Sessions(_)
+        | Reply::Config(_)
+        | Reply::Context(_)
+        | Reply::Trust(_)
+        | Reply::Grants(_)
+        | Reply::Summary(_)
+        | Reply::Handoff(_)
+        | Reply::Completions(_)
+        | Reply::Masked(_) => "none",
+    }
 }
 
 fn agent(agent: &AgentInfo) -> String {
@@ -124,6 +147,7 @@ mod tests {
         let head = "a draft, until the model makes a list of its own:";
         assert_eq!(told(&items, true), [head, "[~] look"]);
         assert_eq!(told(&items, false), ["[~] look"]);
-        assert_eq!(told(&[], false), ["none"]);
+        assert_eq!(told(&[], false), ["there is no list of steps yet"]);
+        assert_eq!(lines(&Reply::FilesChanged(Vec::new()), place), ["no file was changed in this session"]);
     }
 }
