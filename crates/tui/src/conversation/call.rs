@@ -24,7 +24,9 @@ pub(super) struct Call {
     pub(super) files: bool,
     pub(super) stage: Stage,
     pub(super) tail: Tail,
-    /// Questions about it that were answered: allowed or not, and in which words.
+    /// A person let it happen this once.
+    pub(super) allowed: bool,
+    /// Other questions about it that were answered: allowed or not, and in which words.
     pub(super) answers: Vec<(bool, String)>,
     /// Of an agent that works for it.
     pub(super) task: Task,
@@ -97,6 +99,7 @@ impl Call {
             files: false,
             stage: Stage::Requested,
             tail: Tail::default(),
+            allowed: false,
             answers: Vec::new(),
             task: Task::default(),
             check: None,

@@ -68,6 +68,9 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
         ends.push(format!("{} failed", call.task.failed));
     }
     ends.push(words.clone());
+    if call.allowed {
+        ends.push("allowed".to_owned());
+    }
     if manner.output == 0 && end.output.lines > 0 && call.folds().is_none() {
         ends.push(format!("+{}", count(end.output.lines, "line")));
     }

@@ -8,8 +8,8 @@ use zdx_protocol::display::titles::{self, Title};
 use zdx_protocol::display::{context, labels, plain, turns};
 use zdx_protocol::record::Shell;
 use zdx_protocol::{
-    CallOrigin, CheckResult, Checked, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus, ToolOutput,
-    TurnSummary, facts,
+    CallOrigin, CheckResult, Checked, Decision, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus,
+    ToolOutput, TurnSummary, facts,
 };
 
 use super::Conversation;
@@ -64,7 +64,13 @@ impl Conversation {
                     Some(_) | None => call.title.subject.clone(),
                 };
                 let (allowed, words) = titles::answered(decision, grant.as_deref(), by.as_deref(), &what);
-                call.answer(allowed, words);
+                match decision {
+                    // The line of the call says what was allowed.
+                    Decision::AllowOnce if by.is_none() && what == call.title.subject => call.allowed = true,
+                    Decision::AllowOnce | Decision::AllowAlways { .. } | Decision::Deny { .. } => {
+                        call.answer(allowed, words);
+                    }
+                }
                 if matches!(call.stage, Stage::Asked) {
                     call.stage = Stage::Requested;
                 }
