@@ -18,6 +18,8 @@ const NO_SIGN: &str = "  ";
 const GAP: usize = 2;
 /// With less room than this nothing is said of a candidate.
 const LEAST_DETAIL: usize = 12;
+/// With fewer rows than this none is given away to a number.
+const LEAST_COUNTED: usize = 4;
 
 impl Popup {
     /// At most so many rows, those around the chosen one; none when it is closed.
@@ -28,6 +30,9 @@ impl Popup {
         if most == 0 || width <= SIGN.width() {
             return Vec::new();
         }
+        // The last row says that there is more, where it is not needed more.
+        let counted = candidates.len() > most && most >= LEAST_COUNTED;
+        let most = most - usize::from(counted);
         // The chosen one comes to the bottom and then takes the rows along.
         let top = (self.selected + 1).saturating_sub(most).min(candidates.len().saturating_sub(most));
         let shown: Vec<&Candidate> = candidates.iter().skip(top).take(most).collect();
@@ -48,7 +53,12 @@ impl Popup {
             }
             line
         });
-        rows.collect()
+        let mut rows: Vec<Line<'static>> = rows.collect();
+        if counted {
+            let more = one_line(&format!("{} more", candidates.len() - rows.len()), room);
+            rows.push(Line::from(vec![Span::raw(NO_SIGN), Span::styled(more, theme.dim)]));
+        }
+        rows
     }
 }
 

@@ -61,6 +61,21 @@ fn a_folder_that_is_typed_already_is_not_offered_again() {
 }
 
 #[test]
+fn what_does_not_fit_is_counted() {
+    let names: Vec<String> = (0..30).map(|n| format!("@{n}.rs")).collect();
+    let all: Vec<(&str, Then)> = names.iter().map(|name| (name.as_str(), Then::Word)).collect();
+    let mut open = popup("@", found(0..1, &all));
+    let theme = Theme::new(Depth::None, false);
+    let rows = |open: &Popup, most| -> Vec<String> {
+        open.draw(Look { width: 40, theme: &theme }, most).iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(rows(&open, 4), ["› @0.rs", "  @1.rs", "  @2.rs", "  27 more"]);
+    assert_eq!(rows(&open, 3), ["› @0.rs", "  @1.rs", "  @2.rs"]);
+    (0..29).for_each(|_| assert_eq!(open.key(DOWN), Some(Chosen::Nothing)));
+    assert_eq!(rows(&open, 4), ["  @27.rs", "  @28.rs", "› @29.rs", "  27 more"]);
+}
+
+#[test]
 fn only_the_last_question_is_answered() {
     let mut popup = Popup::default();
     let (old, _) = popup.ask("@a", 2).unwrap();
