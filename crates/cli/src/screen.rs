@@ -3,7 +3,7 @@
 
 use tokio::sync::mpsc;
 use zdx_protocol::{ErrorKind, Open};
-use zdx_tui::{Closed, Ended, Environment, Left, Setup};
+use zdx_tui::{Closed, Ended, Environment, Left, Setup, Stop};
 
 use crate::args::Format;
 use crate::exit::{Ending, Failure};
@@ -59,4 +59,10 @@ fn say(settings: &Settings, text: &str) {
     let line = format!("{}\n", settings.terminal.style.dim(text));
     // The terminal may be gone.
     let _ = output::write_all(rustix::stdio::stderr(), line.as_bytes());
+}
+
+impl Stop for Caught {
+    fn is_interrupt(&self) -> bool {
+        *self == Self::Interrupt
+    }
 }

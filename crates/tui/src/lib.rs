@@ -23,6 +23,6 @@ mod write;
 pub use app::Left;
 pub use key::{Key, KeyCode};
 pub use look::{Drawn, Look};
-pub use run::{Closed, Ended, Setup, run};
+pub use run::{Closed, Ended, Setup, Stop, run};
 pub use term::Environment;
 pub use theme::{Depth, Syntax, Theme};

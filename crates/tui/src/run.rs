@@ -59,8 +59,14 @@ pub enum Ended<S> {
     Stopped(S),
 }
 
+/// A signal that ends the program.
+pub trait Stop {
+    /// Ctrl-C, which an editor that has the terminal takes for its own.
+    fn is_interrupt(&self) -> bool;
+}
+
 /// `stops` tells of signals that end the program.
-pub async fn run<S>(
+pub async fn run<S: Stop>(
     engine: EngineHandle,
     setup: Setup,
     stops: &mut mpsc::Receiver<S>,
@@ -131,7 +137,7 @@ impl Front {
         Ok(this)
     }
 
-    async fn converse<S>(&mut self, stops: &mut mpsc::Receiver<S>) -> io::Result<Ended<S>> {
+    async fn converse<S: Stop>(&mut self, stops: &mut mpsc::Receiver<S>) -> io::Result<Ended<S>> {
         loop {
             self.send_waiting();
             let effects = match self.wait(stops).await {
@@ -159,8 +165,8 @@ impl Front {
                     self.update(Input::Tick)
                 }
             };
-            if let Some(left) = self.carry_out(effects).await? {
-                return Ok(Ended::Left(left));
+            if let Some(ended) = self.carry_out(effects, stops).await? {
+                return Ok(ended);
             }
         }
     }
@@ -273,7 +279,11 @@ impl Front {
     }
 
     /// Comes back with the reason when the person leaves.
-    async fn carry_out(&mut self, effects: Vec<Effect>) -> io::Result<Option<Left>> {
+    async fn carry_out<S: Stop>(
+        &mut self,
+        effects: Vec<Effect>,
+        stops: &mut mpsc::Receiver<S>,
+    ) -> io::Result<Option<Ended<S>>> {
         let mut effects = VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
             match effect {
@@ -303,14 +313,52 @@ impl Front {
                 }
                 Effect::Edit(text) => {
                     self.screen.hand_over(&mut self.keyboard)?;
-                    let edited = editor::edit(self.editor.as_deref(), &text).await;
+                    let edited = match self.edited(&text, stops).await {
+                        Ok(edited) => edited,
+                        Err(stop) => return Ok(Some(Ended::Stopped(stop))),
+                    };
                     self.screen.take_back(&mut self.keyboard)?;
                     effects.extend(self.update(Input::Edited(edited)));
                 }
-                Effect::Leave(left) => return Ok(Some(left)),
+                Effect::Leave(left) => return Ok(Some(Ended::Left(left))),
             }
         }
         Ok(None)
+    }
+
+    /// The text as an editor leaves it. The conversation goes on behind it; who stops the editor stops us too, and what ends
+    /// us ends the wait.
+    async fn edited<S: Stop>(
+        &mut self,
+        text: &str,
+        stops: &mut mpsc::Receiver<S>,
+    ) -> Result<Result<String, String>, S> {
+        let editor = self.editor.clone();
+        let edit = editor::edit(editor.as_deref(), text);
+        tokio::pin!(edit);
+        loop {
+            self.send_waiting();
+            tokio::select! {
+                edited = &mut edit => return Ok(edited),
+                Some(input) = self.typed.recv() => {
+                    if input == TermInput::Stop {
+                        self.screen.stop_here();
+                    }
+                }
+                Some(event) = self.engine.events.recv() => {
+                    for effect in self.take_in(event) {
+                        if let Effect::Send(purpose, command) = effect {
+                            self.unsent.push_back((purpose, command));
+                        }
+                    }
+                }
+                Some(stop) = stops.recv() => {
+                    if !stop.is_interrupt() {
+                        return Err(stop);
+                    }
+                }
+            }
+        }
     }
 
     /// Kept behind the conversation's back: a slow disk holds nobody up.
@@ -355,10 +403,22 @@ impl Front {
                 }
             }
         };
+        // A terminal that is closed is followed by its signal: only what comes after that is impatience.
+        let mut caught = None;
+        let hurried = async {
+            if !matches!(why, Ok(Ended::Stopped(_))) {
+                caught = stops.recv().await;
+            }
+            stops.recv().await
+        };
         tokio::select! {
             _ = timeout(GRACE, drained) => {}
-            _ = stops.recv() => {}
+            Some(_) = hurried => {}
         }
+        let why = match (why, caught) {
+            (Ok(Ended::Left(Left::Meant)) | Err(_), Some(stop)) => Ok(Ended::Stopped(stop)),
+            (why, _) => why,
+        };
         let session = self.state.session().filter(|open| open.saved && open.used).map(|open| open.id.clone());
         // A terminal that is gone cannot be drawn on, and need not be.
         let _ = self.last_frame();

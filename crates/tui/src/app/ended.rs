@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use zdx_protocol::display::listing::{self, Place};
-use zdx_protocol::{Command, Event, Reply};
+use zdx_protocol::{Command, ErrorKind, Event, Reply};
 
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::composer::Draft;
@@ -13,6 +13,9 @@ use crate::dialog::{Picker, items};
 
 impl State {
     pub(super) fn ended(&mut self, purpose: Purpose, event: Event, now: Instant) -> Vec<Effect> {
+        if purpose == Purpose::Draft {
+            self.asking = self.asking.saturating_sub(1);
+        }
         match (purpose, event) {
             (Purpose::Begin, Event::Error { kind, message, .. }) => {
                 vec![Effect::Leave(Left::Refused(kind, message))]
@@ -27,6 +30,9 @@ impl State {
                 Vec::new()
             }
             (Purpose::Turn, event) => {
+                if matches!(&event, Event::Error { kind: ErrorKind::Interrupted, .. }) {
+                    self.was_stopped();
+                }
                 self.shown_if_failed(&event, now);
                 self.turn_over()
             }
@@ -46,7 +52,7 @@ impl State {
                 self.status.apply(&event, now);
                 Vec::new()
             }
-            (Purpose::Tell, event @ Event::Reply { .. }) => {
+            (Purpose::Tell | Purpose::Draft, event @ Event::Reply { .. }) => {
                 self.status.apply(&event, now);
                 if let Event::Reply { answer, .. } = &event {
                     self.tell(answer);
@@ -62,7 +68,10 @@ impl State {
             }
             // What cannot be completed, kept or named is no news.
             (Purpose::Complete(_) | Purpose::Remember | Purpose::Shutdown, _) => Vec::new(),
-            (Purpose::Do | Purpose::Tell | Purpose::Choose(_) | Purpose::Custom { .. }, event) => {
+            (
+                Purpose::Do | Purpose::Tell | Purpose::Draft | Purpose::Choose(_) | Purpose::Custom { .. },
+                event,
+            ) => {
                 self.shown_if_failed(&event, now);
                 Vec::new()
             }
@@ -113,6 +122,10 @@ impl State {
             Reply::Agents(found) => items::agents(&found),
             other => return self.tell(&other),
         };
+        // Whoever types on meanwhile would choose with a key that was meant for his text.
+        if !self.composer.is_empty() {
+            return self.complain("the list came while you were typing; ask for it again");
+        }
         if items.is_empty() {
             return self.complain(match choice {
                 Choice::Session => "there is no other saved session to go on with",

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ratatui_core::text::Line;
-use zdx_protocol::{Command, ErrorKind, Event, Query, SessionInfo};
+use zdx_protocol::{Command, ErrorKind, Event, Outcome, Query, SessionInfo};
 
 use crate::completion::{Generation, Popup};
 use crate::composer::{Composer, Draft};
@@ -83,6 +83,8 @@ pub(crate) enum Purpose {
     Do,
     /// The answer is shown.
     Tell,
+    /// The same, of a question that a model answers.
+    Draft,
     /// The answer is one to choose from.
     Choose(Choice),
     Complete(Generation),
@@ -134,10 +136,14 @@ pub(crate) struct State {
     dialogs: Dialogs,
     picker: Option<(Choice, Picker<String>)>,
     pager: Option<Pager>,
+    /// Something was told since the page was laid out.
+    grown: bool,
     status: Status,
     queue: Queue,
     /// The work that is going on.
     turn: Option<Turn>,
+    /// Questions to the engine that may take a model's time, and have no answer yet.
+    asking: usize,
     session: Option<Session>,
     /// The first session is there: until then everything waits.
     begun: bool,
@@ -161,10 +167,12 @@ impl State {
             dialogs: Dialogs::new(home.clone()),
             picker: None,
             pager: None,
+            grown: false,
             status: Status::new(home.clone()),
             home,
             queue: Queue::default(),
             turn: None,
+            asking: 0,
             session: None,
             begun: false,
             first,
@@ -185,6 +193,7 @@ impl State {
                 Vec::new()
             }
             Input::Edited(Ok(text)) => {
+                self.popup.clear();
                 self.composer.set(text.trim_end_matches('\n'));
                 Vec::new()
             }
@@ -206,7 +215,10 @@ impl State {
 
     /// Whether a second's pulse is wanted.
     pub fn needs_tick(&self) -> bool {
-        self.warned.is_some() || self.status.needs_tick() || self.conversation.needs_tick()
+        (self.pager.is_some() && self.grown)
+            || self.warned.is_some()
+            || self.status.needs_tick()
+            || self.conversation.needs_tick()
     }
 
     pub fn session(&self) -> Option<&Session> {
@@ -226,13 +238,24 @@ impl State {
         let mut effects = Vec::new();
         self.status.apply(event, now);
         self.dialogs.apply(event);
+        self.grown = true;
         match event {
             Event::SessionStarted(info) if info.task.is_none() => {
                 self.open(info, now);
                 effects.extend(ask(Purpose::Branch, Query::GitBranch));
             }
+            Event::TurnStarted { .. } => {
+                if let Some(session) = &mut self.session {
+                    session.used = true;
+                }
+            }
+            // Also by a session that is opened in its place: what waits was not meant for that one.
+            Event::TurnFinished(summary) if summary.outcome == Outcome::Interrupted => self.was_stopped(),
             Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
                 self.popup.clear();
+                // A question must be seen. Keys meant for the page do not answer it: it is not armed yet.
+                self.pager = None;
+                self.dialogs.covered();
                 effects.push(Effect::Bell);
             }
             _ => {}

@@ -1,10 +1,15 @@
 //! A text on a screen of its own, to read up and down in: the whole conversation, help, warnings.
 
+use std::time::{Duration, Instant};
+
 use ratatui_core::text::{Line, Span};
 use zdx_protocol::display::text::truncate_width;
 
 use crate::key::{Key, KeyCode};
 use crate::look::{Drawn, Look};
+
+/// A long conversation takes a while to lay out: not oftener than this while it grows.
+const REFRESHED: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paged {
@@ -24,6 +29,8 @@ pub(crate) struct Pager {
     /// Stays at the end while the text grows.
     follows: bool,
     search: Search,
+    /// How wide the lines were made, and when.
+    made: Option<(u16, Instant)>,
 }
 
 #[derive(Debug, Default)]
@@ -40,14 +47,22 @@ pub(crate) enum Turned {
 
 impl Pager {
     /// Opened at its end, as a conversation is, or at its start.
-    pub fn new(what: Paged, lines: Vec<Line<'static>>) -> Self {
+    pub fn new(what: Paged) -> Self {
         let follows = what == Paged::Conversation;
-        Self { what, lines, top: 0, height: 0, follows, search: Search::default() }
+        Self { what, lines: Vec::new(), top: 0, height: 0, follows, search: Search::default(), made: None }
+    }
+
+    /// Whether its text is to be laid out anew: never was, in another width, or grown since some time ago.
+    pub fn is_stale(&self, width: u16, grown: bool, now: Instant) -> bool {
+        self.made.is_none_or(|(made, when)| {
+            made != width || (grown && now.saturating_duration_since(when) >= REFRESHED)
+        })
     }
 
     /// The same text, grown or wrapped anew.
-    pub fn refresh(&mut self, lines: Vec<Line<'static>>) {
+    pub fn refresh(&mut self, lines: Vec<Line<'static>>, width: u16, now: Instant) {
         self.lines = lines;
+        self.made = Some((width, now));
     }
 
     pub fn key(&mut self, key: Key) -> Turned {
@@ -176,12 +191,16 @@ mod tests {
 
     #[test]
     fn a_conversation_opens_at_its_end_and_follows_it_until_one_looks_back() {
-        let mut pager = Pager::new(Paged::Conversation, numbered(10));
+        let now = Instant::now();
+        let mut pager = Pager::new(Paged::Conversation);
+        pager.refresh(numbered(10), 60, now);
         assert_eq!(shown(&mut pager), ["line 8", "line 9", "line 10"]);
-        pager.refresh(numbered(12));
+        assert!(!pager.is_stale(60, true, now) && pager.is_stale(59, false, now));
+        assert!(pager.is_stale(60, true, now + REFRESHED) && !pager.is_stale(60, false, now + REFRESHED));
+        pager.refresh(numbered(12), 60, now);
         assert_eq!(shown(&mut pager), ["line 10", "line 11", "line 12"]);
         pager.key(Key::plain(KeyCode::Up));
-        pager.refresh(numbered(20));
+        pager.refresh(numbered(20), 60, now);
         assert_eq!(shown(&mut pager), ["line 9", "line 10", "line 11"]);
         pager.key(Key::char('G'));
         assert_eq!(shown(&mut pager), ["line 18", "line 19", "line 20"]);
@@ -190,7 +209,8 @@ mod tests {
 
     #[test]
     fn words_are_found_backwards_and_again() {
-        let mut pager = Pager::new(Paged::Conversation, numbered(20));
+        let mut pager = Pager::new(Paged::Conversation);
+        pager.refresh(numbered(20), 60, Instant::now());
         shown(&mut pager);
         for key in [Key::char('/'), Key::char('1'), Key::char('2'), Key::plain(KeyCode::Enter)] {
             assert_eq!(pager.key(key), Turned::Stay);

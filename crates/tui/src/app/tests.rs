@@ -4,7 +4,7 @@ use zdx_protocol::display::text::width;
 use zdx_protocol::query::Named;
 use zdx_protocol::{
     Action, Approval, ApprovalRequest, CommandId, Danger, Decision, Origin, Preview, Reason, ReasonCode,
-    Reply, RequestId, TurnState,
+    Reply, RequestId, TurnState, TurnSummary, Usage,
 };
 
 use super::*;
@@ -322,4 +322,77 @@ fn a_question_is_answered_by_what_was_decided() {
     let effects = state.update(Input::Key(Key::char('y')), later);
     let answer = Command::Answer { request: id, decision: Decision::AllowOnce };
     assert_eq!(commands(&effects), [&answer]);
+}
+
+#[test]
+fn what_waits_does_not_go_to_another_session() {
+    let mut state = state();
+    send(&mut state, "first");
+    send(&mut state, "second");
+    assert_eq!(commands(&send(&mut state, "/new")), [&Command::Open(zdx_protocol::Open::New)]);
+    let stopped = TurnSummary {
+        outcome: Outcome::Interrupted,
+        text: String::new(),
+        usage: Usage::default(),
+        denied: 0,
+        duration_ms: 1,
+    };
+    state.update(Input::Event(Event::TurnFinished(stopped)), Instant::now());
+    let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert!(commands(&effects).is_empty(), "{effects:?}");
+    assert_eq!(state.composer.text(), "second");
+}
+
+#[test]
+fn a_queued_command_of_ones_own_is_not_overtaken() {
+    let mut state = state();
+    send(&mut state, "first");
+    let effects = send(&mut state, "/ship");
+    let Some(Effect::Send(custom @ Purpose::Custom { .. }, _)) = effects.last() else {
+        panic!("{effects:?}")
+    };
+    let known = reply(Reply::Commands(vec![Named { name: "ship".into(), description: "".into() }]));
+    state.update(Input::Ended(custom.clone(), known), Instant::now());
+    send(&mut state, "then tag it");
+    let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert_eq!(commands(&effects), [&prompt("/ship")]);
+    let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert_eq!(commands(&effects), [&prompt("then tag it")]);
+}
+
+#[test]
+fn a_question_is_seen_whatever_page_is_open() {
+    let mut state = state();
+    press(&mut state, Key::ctrl('o'));
+    assert!(state.page(SIZE, Instant::now()).is_some());
+    state.update(Input::Event(Event::ApprovalRequested(question())), Instant::now());
+    assert!(state.page(SIZE, Instant::now()).is_none());
+    assert!(rows(&mut state).iter().any(|row| row.contains("make")));
+}
+
+#[test]
+fn what_a_model_is_asked_for_can_be_stopped() {
+    let mut state = state();
+    let effects = send(&mut state, "/summarize");
+    assert!(effects.contains(&Effect::Send(Purpose::Draft, Command::Ask(Query::Summary))), "{effects:?}");
+    assert_eq!(commands(&press(&mut state, Key::plain(KeyCode::Esc))), [&Command::Interrupt]);
+    assert!(commands(&press(&mut state, Key::plain(KeyCode::Esc))).is_empty());
+}
+
+#[test]
+fn a_list_that_comes_late_takes_no_key_of_somebody_who_types() {
+    let mut state = state();
+    type_in(&mut state, "next");
+    let late = reply(Reply::Agents(Vec::new()));
+    state.update(Input::Ended(Purpose::Choose(Choice::Agent), late), Instant::now());
+    assert!(state.picker.is_none());
+    assert_eq!(state.composer.text(), "next");
+}
+
+#[test]
+fn what_an_editor_wrote_is_not_completed_by_what_was_offered_before() {
+    let mut state = state();
+    type_in(&mut state, "/mod");
+    state.update(Input::Edited(Ok("a whole prompt\n".into())), Instant::now());
+    assert_eq!(commands(&press(&mut state, Key::plain(KeyCode::Enter))), [&prompt("a whole prompt")]);
 }

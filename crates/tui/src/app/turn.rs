@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use zdx_protocol::slash::{Line, parse};
 use zdx_protocol::{Command, Query};
 
 use super::{Effect, Left, Purpose, State, TWICE_WITHIN, ask};
@@ -21,15 +22,19 @@ impl State {
 
     /// Whether Ctrl-C has nothing left to stop.
     pub(super) fn is_stopped(&self) -> bool {
-        self.turn.as_ref().is_none_or(|turn| turn.stopping)
+        self.turn.as_ref().map_or(self.asking == 0, |turn| turn.stopping)
     }
 
     pub(super) fn start(&mut self, command: Command) -> Vec<Effect> {
         self.turn = Some(Turn { stopping: false });
-        if let Some(session) = &mut self.session {
-            session.used = true;
-        }
         vec![Effect::Send(Purpose::Turn, command)]
+    }
+
+    /// It ends before its time, whoever wanted that.
+    pub(super) fn was_stopped(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.stopping = true;
+        }
     }
 
     pub(super) fn queue_up(&mut self, draft: Draft) {
@@ -54,7 +59,16 @@ impl State {
         while !self.is_busy()
             && let Some(draft) = self.queue.next()
         {
-            effects.extend(self.follow(draft));
+            effects.extend(match parse(&draft.text()) {
+                // Looked up before it was queued; to ask again would let what comes behind it overtake.
+                Line::Custom { text, .. } => self.start(Command::Prompt(text.into())),
+                Line::Empty
+                | Line::Prompt(_)
+                | Line::Shell(_)
+                | Line::NoCommand
+                | Line::Slash(_)
+                | Line::Misused(_) => self.follow(draft),
+            });
         }
         self.status.queued(self.queue.len());
         effects
@@ -65,10 +79,12 @@ impl State {
         let draft = self.composer.text();
         let text = if draft.trim().is_empty() { queued } else { format!("{queued}\n\n{draft}") };
         self.composer.set(&text);
+        self.popup.clear();
     }
 
     /// Takes back what was sent last and still waits, before what is typed; else what was cleared.
     pub(super) fn take_back(&mut self) {
+        self.popup.clear();
         match self.queue.take_back() {
             Some(draft) => self.composer.put_before(draft),
             None => drop(self.composer.unstash()),
@@ -78,8 +94,11 @@ impl State {
 
     /// Stops what runs; nothing if nothing does.
     pub(super) fn stop(&mut self) -> Vec<Effect> {
-        let Some(turn) = &mut self.turn else { return Vec::new() };
-        turn.stopping = true;
+        if self.turn.is_none() && self.asking == 0 {
+            return Vec::new();
+        }
+        self.was_stopped();
+        self.asking = 0;
         vec![Effect::Send(Purpose::Do, Command::Interrupt)]
     }
 

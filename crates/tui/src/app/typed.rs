@@ -100,9 +100,16 @@ impl State {
             Slash::Files => ask(Purpose::Tell, Query::FilesChanged),
             Slash::Config => ask(Purpose::Tell, Query::Config),
             Slash::Context => ask(Purpose::Tell, Query::Context),
-            Slash::Summarize => ask(Purpose::Tell, Query::Summary),
-            Slash::Handoff(goal) => ask(Purpose::Tell, Query::Handoff { goal }),
+            Slash::Summarize => self.ask_model(Query::Summary),
+            Slash::Handoff(goal) => self.ask_model(Query::Handoff { goal }),
         }
+    }
+
+    /// A question that a model answers: it takes its time, and can be stopped.
+    fn ask_model(&mut self, query: Query) -> Vec<Effect> {
+        self.asking += 1;
+        self.say("asking the model · Esc stops it");
+        ask(Purpose::Draft, query)
     }
 
     fn copy(&mut self, what: Clip) -> Vec<Effect> {
@@ -126,15 +133,15 @@ impl State {
     }
 
     pub(super) fn show_help(&mut self) {
-        self.pager = Some(Pager::new(Paged::Help, Vec::new()));
+        self.pager = Some(Pager::new(Paged::Help));
     }
 
     pub(super) fn show_conversation(&mut self) {
-        self.pager = Some(Pager::new(Paged::Conversation, Vec::new()));
+        self.pager = Some(Pager::new(Paged::Conversation));
     }
 
     pub(super) fn show_warnings(&mut self) {
-        self.pager = Some(Pager::new(Paged::Warnings, Vec::new()));
+        self.pager = Some(Pager::new(Paged::Warnings));
     }
 
     /// What the pager shows, as wide as the screen is now.

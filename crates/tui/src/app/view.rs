@@ -6,7 +6,6 @@ use std::time::Instant;
 use ratatui_core::text::Line;
 
 use super::State;
-use super::pager::Pager;
 use crate::completion::MOST_ROWS;
 use crate::look::{Drawn, Look};
 use crate::term::Frame;
@@ -108,10 +107,15 @@ impl State {
         let theme = self.theme.clone();
         let look = Look { width: size.columns.max(1), theme: &theme };
         let what = self.pager.as_ref().map(|pager| pager.what)?;
-        let lines = self.paged(what, look, now);
-        let pager: &mut Pager = self.pager.as_mut()?;
-        pager.refresh(lines);
-        Some(pager.draw(look, size.rows))
+        // What is final meanwhile is kept as rows, to be printed when the page is left.
+        let settled = self.conversation.settled(look);
+        self.before.extend(settled);
+        if self.pager.as_ref()?.is_stale(look.width, self.grown, now) {
+            self.grown = false;
+            let lines = self.paged(what, look, now);
+            self.pager.as_mut()?.refresh(lines, look.width, now);
+        }
+        Some(self.pager.as_mut()?.draw(look, size.rows))
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) async fn edit(editor: Option<&str>, text: &str) -> Result<String, Str
         .stdin(Stdio::inherit())
         .stdout(Stdio::inherit())
         .stderr(Stdio::inherit())
+        .kill_on_drop(true)
         .status()
         .await
         .map_err(failed)?;
@@ -32,5 +33,7 @@ pub(super) async fn edit(editor: Option<&str>, text: &str) -> Result<String, Str
             "{editor} ended with {ended}; the text is as it was (set $VISUAL or $EDITOR to yours)"
         ));
     }
-    std::fs::read_to_string(file.path()).map_err(|error| format!("cannot read what {editor} wrote: {error}"))
+    let written =
+        std::fs::read(file.path()).map_err(|error| format!("cannot read what {editor} wrote: {error}"))?;
+    Ok(String::from_utf8_lossy(&written).into_owned())
 }

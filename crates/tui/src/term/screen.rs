@@ -242,6 +242,12 @@ impl Screen {
         self.take_back(input)
     }
 
+    /// Stops here while another program has the terminal: what stopped that one stops us too.
+    pub(crate) fn stop_here(&mut self) {
+        stop::now();
+        self.went_on = true;
+    }
+
     /// We were stopped without a chance to give the terminal back: others may have used it.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.went_on) {
