@@ -142,7 +142,10 @@ impl Call {
         output: String,
         diff: Option<String>,
     ) {
-        self.tail = Tail::default();
+        // Of a command that was stopped, what it had printed is all that is known.
+        let printed = std::mem::take(&mut self.tail).whole();
+        let stopped = !ended.well && output.is_empty() && self.task.calls == 0;
+        let output = if stopped { printed } else { output };
         let diff = diff.map(|diff| Kept::of(diff).text).filter(|diff| !diff.is_empty());
         self.stage = Stage::Ended(Box::new(End { ended, took, output: Kept::of(output), diff }));
     }

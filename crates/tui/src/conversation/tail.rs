@@ -62,6 +62,11 @@ impl Tail {
         line.push_str(&text[..room]);
     }
 
+    /// All that is kept of it.
+    pub(super) fn whole(self) -> String {
+        Vec::from(self.lines).join("\n")
+    }
+
     /// The last so many lines, as they came.
     pub(super) fn last(&self, most: usize) -> impl Iterator<Item = &str> {
         self.lines.iter().skip(self.lines.len().saturating_sub(most)).map(String::as_str)

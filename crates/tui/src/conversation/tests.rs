@@ -218,6 +218,12 @@ fn the_end_of_a_turn_is_said_in_a_line() {
     shown.tell([Event::Interrupted, ended(Outcome::Interrupted, 1)]);
     assert_eq!(shown.settled[2..], ["✗ Run make · interrupted", "⚠ interrupted · 2.0s"]);
 
+    let mut stopped = Shown::new(60);
+    stopped.tell([prompt("go"), requested("1", "bash", json!({"command": "make"})), started("1", "bash")]);
+    stopped.tell([Event::ToolProgress { id: "1".into(), chunk: "half\n".into() }, Event::Interrupted]);
+    stopped.tell([ended(Outcome::Interrupted, 0)]);
+    assert_eq!(stopped.settled[2..4], ["✗ Run make · interrupted", "    half"]);
+
     let mut failed = Shown::new(60);
     let message = "the server answered 500".to_owned();
     let kind = zdx_protocol::ErrorKind::Provider;
