@@ -44,14 +44,20 @@ static RUN: AtomicUsize = AtomicUsize::new(0);
 const FILES: &[&str] = &["ws/existing.txt", "ws/a", "ws/sub/existing.txt", "home/existing.txt"];
 const ORIGINAL: &str = "untouched content\n";
 
-/// Says when it would have thrown work away; an option that there is not throws none.
+/// Says when it would have thrown work away; an option that there is not, or that is a path, throws none.
 const GIT: &str = r#"#!/bin/sh
 while :; do case "$1" in -C|-c) shift 2;; -*) shift;; *) break;; esac; done
 dry=
 for word; do case "$word" in --no-dry*) dry=;; -n|--dry-run) dry=1;; esac; done
+before=
+for word; do [ "$word" = -- ] && break; before="$before $word"; done
+case "$before " in
+" reset "*" --h "*|" reset "*" --ha "*|" reset "*" --har "*|" reset "*" --hard "*) echo git >> "$ZDX_STUB_LOG";;
+" push "*" --forc "*|" push "*" --force"*) echo git >> "$ZDX_STUB_LOG";;
+esac
 case " $* " in
 " clean "*f*) [ "$dry" ] || echo git >> "$ZDX_STUB_LOG";;
-" reset "*" --h "*|" reset "*" --ha "*|" reset "*" --har "*|" reset "*" --hard "*|" push "*" --forc "*|" push "*" --force"*|" push "*" +"*|" checkout -- "*|" checkout :"*|" restore "*) echo git >> "$ZDX_STUB_LOG";;
+" push "*" +"*|" checkout -- "*|" checkout :"*|" restore "*) echo git >> "$ZDX_STUB_LOG";;
 " stash drop "*|" branch -D "*) echo git >> "$ZDX_STUB_LOG";;
 esac
 "#;
