@@ -61,6 +61,10 @@ impl Walker<'_> {
             ast::IoRedirect::HereDocument(descriptor, document) => {
                 let raw = &document.doc.value;
                 let text = if document.requires_expansion {
+                    // bash joins such lines while it reads the body, in quotes of what runs in it too.
+                    if raw.contains("\\\n") {
+                        self.body_effects(&raw.replace("\\\n", ""), part);
+                    }
                     self.body_effects(raw, part)
                 } else {
                     Some(raw.clone())

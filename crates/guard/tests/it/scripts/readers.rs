@@ -75,6 +75,7 @@ pub const DOUBTFUL: &[&str] = &[
     "git --no-pager clean -xfd",
     "git clean -e n -fdx",
     "git --n clean -xfd",
+    "cat <<E2\n$(( (eval\n\"$(cat <<'E3'\nr\\\nm\nE3\n)\"\n) ) )\nE2",
     "git push --forc",
     "git push origin +x",
     "git checkout -- .",
