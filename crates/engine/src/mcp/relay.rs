@@ -131,6 +131,9 @@ fn marked(line: Vec<u8>) -> Vec<u8> {
     let Some(tools) = message.pointer_mut("/result/tools").and_then(Value::as_array_mut) else { return line };
     for tool in tools {
         if tool.pointer("/execution/taskSupport") == Some(&json!("required")) {
+            if !tool["_meta"].is_object() {
+                tool["_meta"] = json!({});
+            }
             tool["_meta"][TASK_MARK] = json!(true);
         }
     }
@@ -179,10 +182,11 @@ mod tests {
 
     #[test]
     fn a_tool_that_needs_a_task_keeps_saying_so() {
-        let list = br#"{"id":1,"result":{"tools":[{"name":"a","execution":{"taskSupport":"required"}},{"name":"b","execution":{"taskSupport":"optional"}}]}}"#;
+        let list = br#"{"id":1,"result":{"tools":[{"name":"a","execution":{"taskSupport":"required"}},{"name":"b","execution":{"taskSupport":"optional"}},{"name":"c","_meta":"x","execution":{"taskSupport":"required"}}]}}"#;
         let (out, _) = run(passed(&[list.as_slice(), b"\n"].concat()));
         let out: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(out["result"]["tools"][0]["_meta"][TASK_MARK], true);
         assert_eq!(out["result"]["tools"][1]["_meta"], Value::Null);
+        assert_eq!(out["result"]["tools"][2]["_meta"][TASK_MARK], true, "whatever the server put there");
     }
 }
