@@ -72,7 +72,9 @@ pub(crate) struct Running {
     service: RunningService<RoleClient, Client>,
     process: ChildProcess,
     words: Arc<LastWords>,
-    /// Ends when the last of them is heard.
+    /// Ends when the server closes its stdout: nothing is heard from it any more.
+    stdout: JoinHandle<()>,
+    /// Ends when the last of its words is heard.
     stderr: JoinHandle<()>,
     helpers: Helpers,
 }
@@ -166,7 +168,7 @@ impl Running {
         let why = match shaken {
             Ok(Ok(service)) => {
                 let link = Link { peer: service.peer().clone(), routes };
-                return Ok(Self { link, changed, service, process, words, stderr, helpers });
+                return Ok(Self { link, changed, service, process, words, stdout, stderr, helpers });
             }
             Err(_) => format!(
                 "it did not answer the handshake within {} ms (timeout_ms)",
@@ -187,11 +189,21 @@ impl Running {
         Err(Fault { why: said(format!("{why}{}", stray.unwrap_or_default()), &words), lasting: false })
     }
 
-    /// Returns at its end, with what it came to.
+    /// Returns at its end, or when it can answer no more, with what it came to.
     pub(crate) async fn ended(&mut self) -> Fault {
-        let end = self.process.wait().await;
+        let end = tokio::select! {
+            end = self.process.wait() => Some(end),
+            () = finished(&mut self.stdout) => None,
+        };
+        // Streams close a moment before the process is gone.
+        let end = match end {
+            Some(end) => Some(end),
+            None => tokio::time::timeout(A_WORD, self.process.wait()).await.ok(),
+        };
         heard_out(&mut self.stderr).await;
-        Fault { why: said(format!("it ended ({})", ending(end)), &self.words), lasting: false }
+        let why = end
+            .map_or_else(|| "it closed its stdout".to_owned(), |end| format!("it ended ({})", ending(end)));
+        Fault { why: said(why, &self.words), lasting: false }
     }
 
     /// Closes its stdin, and makes it end if it does not.
@@ -205,8 +217,13 @@ impl Running {
 
 /// What a server wrote last may still be on its way; what it left running may hold its stderr for ever.
 async fn heard_out(stderr: &mut JoinHandle<()>) {
-    if !stderr.is_finished() {
-        let _ = tokio::time::timeout(A_WORD, stderr).await;
+    let _ = tokio::time::timeout(A_WORD, finished(stderr)).await;
+}
+
+/// May be asked again once it has: a handle itself may not.
+async fn finished(task: &mut JoinHandle<()>) {
+    if !task.is_finished() {
+        let _ = task.await;
     }
 }
 
@@ -338,5 +355,17 @@ impl Route {
 impl Drop for Route {
     fn drop(&mut self) {
         lock(&self.routes).remove(&self.token);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_end_of_a_task_may_be_waited_for_twice() {
+        let mut task = tokio::spawn(async {});
+        finished(&mut task).await;
+        finished(&mut task).await;
     }
 }
