@@ -121,11 +121,8 @@ impl Queries {
         info.collect()
     }
 
-    /// What a blank would cut in two cannot be typed.
     fn resources(&self) -> Vec<Name> {
-        let known =
-            self.servers.resources().into_iter().filter(|(uri, _)| !uri.contains(char::is_whitespace));
-        known.map(|(uri, about)| Name::new(uri, about)).collect()
+        self.servers.resources().into_iter().map(|(uri, about)| Name::new(uri, about)).collect()
     }
 
     /// The servers, with what the agent at work has of them.

@@ -184,19 +184,16 @@ impl Server {
     /// Healthy is who shakes hands and lists his tools in time.
     async fn up(&self, ground: &Ground) -> Result<(Running, Listing), Fault> {
         let running = Running::start(&self.entry, &self.id, ground).await?;
-        let listed = tokio::time::timeout(self.entry.timeout, discover(&running.link.peer)).await;
-        let why = match listed {
-            Ok(Ok(listing)) => {
+        match discover(&running.link.peer, self.entry.timeout).await {
+            Ok(listing) => {
                 self.now.send_modify(|now| now.link = Some(running.link.clone()));
-                return Ok((running, listing));
+                Ok((running, listing))
             }
-            Ok(Err(error)) => format!("it did not list its tools: {error}"),
-            Err(_) => {
-                format!("it did not list its tools within {} ms (timeout_ms)", self.entry.timeout.as_millis())
+            Err(why) => {
+                running.stop().await;
+                Err(Fault { why, lasting: false })
             }
-        };
-        running.stop().await;
-        Err(Fault { why, lasting: false })
+        }
     }
 
     fn ready(&self, began: Instant, listing: Listing, ground: &Ground, bell: &Bell, at: usize) {
@@ -244,11 +241,21 @@ impl Server {
                 }
                 () = changed.notified() => {}
             }
-            tokio::time::sleep(BURST).await;
-            let listed = tokio::time::timeout(self.entry.timeout, discover(&running.link.peer)).await;
-            if let Ok(Ok(listing)) = listed {
-                self.list(listing, ground);
-                ring(bell, at);
+            let peer = running.link.peer.clone();
+            let listed = async {
+                tokio::time::sleep(BURST).await;
+                discover(&peer, self.entry.timeout).await
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {
+                    running.stop().await;
+                    return None;
+                }
+                listed = listed => if let Ok(listing) = listed {
+                    self.list(listing, ground);
+                    ring(bell, at);
+                }
             }
         }
     }
@@ -261,5 +268,5 @@ fn ring(bell: &Bell, at: usize) {
 
 /// What else starts, with other variables too, is another server.
 fn cache_key(entry: &Entry) -> String {
-    format!("mcp listing 1 {:?} {:?}", entry.command, entry.environment)
+    format!("mcp listing 2 {:?} {:?}", entry.command, entry.environment)
 }

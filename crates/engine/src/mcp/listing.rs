@@ -47,6 +47,16 @@ pub(crate) struct ResourceInfo {
     pub name: String,
 }
 
+impl Listing {
+    /// A server that lists the same in another order has not changed.
+    pub(crate) fn sorted(mut self) -> Self {
+        self.tools.sort_by(|a, b| a.name.cmp(&b.name));
+        self.prompts.sort_by(|a, b| a.name.cmp(&b.name));
+        self.resources.sort_by(|a, b| a.uri.cmp(&b.uri));
+        self
+    }
+}
+
 impl ToolInfo {
     /// As models take it: an object with properties, without what says nothing to them.
     pub(crate) fn schema_of(mut given: Map<String, Value>) -> Value {
@@ -70,6 +80,34 @@ impl ToolInfo {
 
     /// Of all that a model and a person go by.
     pub(crate) fn digest(&self) -> String {
-        names::mark(&format!("{}\0{}\0{}", self.name, self.description, self.schema))
+        // The order of an object's keys says nothing, and some servers have another one in every run.
+        let mut schema = self.schema.clone();
+        schema.sort_all_objects();
+        names::mark(&format!("{}\0{}\0{schema}", self.name, self.description))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, schema: Value) -> ToolInfo {
+        let (name, description) = (name.to_owned(), String::new());
+        ToolInfo { name, description, schema, reads_only: false, needs_task: false }
+    }
+
+    #[test]
+    fn another_order_is_the_same() {
+        let list = |names: [&str; 3]| {
+            let tools = names.map(|name| tool(name, json!({}))).into();
+            let resource = |name: &str| ResourceInfo { uri: name.to_owned(), name: String::new() };
+            Listing { tools, resources: names.map(resource).into(), ..Listing::default() }.sorted()
+        };
+        assert_eq!(list(["b", "a", "c"]), list(["c", "b", "a"]));
+        let one = tool("x", json!({"type": "object", "properties": {"a": {"b": 1, "c": [2, 3]}}}));
+        let other = tool("x", json!({"properties": {"a": {"c": [2, 3], "b": 1}}, "type": "object"}));
+        assert_eq!(one.digest(), other.digest());
+        let changed = tool("x", json!({"properties": {"a": {"c": [3, 2], "b": 1}}, "type": "object"}));
+        assert_ne!(one.digest(), changed.digest());
     }
 }
