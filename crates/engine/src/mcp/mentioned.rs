@@ -17,7 +17,7 @@ use super::result;
 use super::servers::Servers;
 use crate::files::text::first;
 
-/// What is attached of one resource, as of a file.
+/// What is taken of one resource or prompt, as of a file.
 const LARGEST: usize = 64 << 10;
 
 /// A prompt that the user asked for, with what he typed behind it.
@@ -129,7 +129,7 @@ impl Prompted {
                 }
             };
             let text: Vec<String> = said.messages.into_iter().map(message).collect();
-            Ok(text.join("\n\n"))
+            Ok(bounded(text.join("\n\n")))
         };
         tokio::select! {
             biased;
@@ -149,16 +149,19 @@ pub(crate) async fn read(
         let link = server.link().await?;
         let read = link.resource(uri, carried(server, cancel)).await.map_err(|fault| words(server, fault))?;
         let texts: Vec<String> = read.contents.iter().map(result::resource).collect();
-        let text = texts.join("\n");
-        Ok(match text.len() > LARGEST {
-            true => format!("{}\n[cut: {LARGEST} of {} bytes]", first(&text, LARGEST), text.len()),
-            false => text,
-        })
+        Ok(bounded(texts.join("\n")))
     };
     tokio::select! {
         biased;
         () = cancel.cancelled() => None,
         read = asked => Some(read),
+    }
+}
+
+fn bounded(text: String) -> String {
+    match text.len() > LARGEST {
+        true => format!("{}\n[cut: {LARGEST} of {} bytes]", first(&text, LARGEST), text.len()),
+        false => text,
     }
 }
 
@@ -185,6 +188,15 @@ mod tests {
         let arguments =
             vec![("city".to_owned(), true), ("style".to_owned(), false), ("note".to_owned(), false)];
         PromptInfo { name: "x".into(), description: String::new(), arguments }
+    }
+
+    #[test]
+    fn what_a_server_says_is_bounded() {
+        assert_eq!(bounded("short".to_owned()), "short");
+        let cut = bounded("ü".repeat(LARGEST));
+        assert!(
+            cut.len() < LARGEST + 64 && cut.ends_with(&format!("[cut: {LARGEST} of {} bytes]", 2 * LARGEST))
+        );
     }
 
     #[test]
