@@ -48,6 +48,25 @@ impl Env {
         names.iter().find_map(|name| Some((*name, self.get_os(name)?)))
     }
 
+    /// A text with its variables: `${NAME}` is the variable's value, `${NAME:-else}` something else where there is none.
+    /// The name of one that is not set.
+    pub(crate) fn filled<'t>(&self, text: &'t str) -> Result<String, &'t str> {
+        let (mut out, mut rest) = (String::new(), text);
+        while let Some(at) = rest.find("${") {
+            let inner = &rest[at + 2..];
+            let Some(end) = inner.find('}') else { break };
+            let (name, fallback) = match inner[..end].split_once(":-") {
+                Some((name, fallback)) => (name, Some(fallback)),
+                None => (&inner[..end], None),
+            };
+            out.push_str(&rest[..at]);
+            out.push_str(self.get(name).or(fallback).ok_or(name)?);
+            rest = &inner[end + 1..];
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+
     /// Everything, empty values included: what a child process may be given.
     pub fn vars(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))

@@ -59,13 +59,11 @@ pub fn redactor(config: &Config, env: &Env, root: &Path) -> Result<Redactor, Sec
             secrets.push(value.to_owned());
         }
     }
-    // What is written for servers should be `${NAME}`, and is not always.
+    // What is written for servers should be `${NAME}`, and is not always; what it stands for may have a harmless name.
     for server in config.mcp.servers.values() {
         let written = ["environment", "env"].iter().filter_map(|key| server[*key].as_object()).flatten();
-        let named = written.filter_map(|(name, value)| Some((name, value.as_str()?)));
-        secrets.extend(
-            named.filter(|(name, value)| names_secret_value(name, value)).map(|(_, value)| value.to_owned()),
-        );
+        let named = written.filter_map(|(name, value)| Some((name, env.filled(value.as_str()?).ok()?)));
+        secrets.extend(named.filter(|(name, value)| names_secret_value(name, value)).map(|(_, value)| value));
     }
     for name in DOTENV {
         if let Ok(read) = read_regular(&root.join(name), LARGEST_DOTENV) {

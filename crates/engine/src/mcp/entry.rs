@@ -16,6 +16,10 @@ const LONGEST_TIMEOUT_MS: u64 = 3_600_000;
 /// They mean something else in `@name:…`.
 const RESERVED: [&str; 4] = ["file", "agent", "http", "https"];
 
+/// What stands beside servers under `mcp`, and is none.
+pub(crate) const SETTINGS: [&str; 5] =
+    ["first_wait_ms", "max_tools", "max_schema_bytes", "total_tools", "total_schema_bytes"];
+
 /// What a server's table may hold; the second half is of other programs, and means nothing here.
 const KNOWN: [&str; 19] = [
     "enabled",
@@ -120,6 +124,9 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     if RESERVED.contains(&name) {
         return Err(format!("`{name}` is taken (@{name}: means something else); call the server otherwise"));
     }
+    if SETTINGS.contains(&name) {
+        return Err(format!("`{name}` is taken (mcp.{name} is a setting); call the server otherwise"));
+    }
     if name.trim().is_empty() || name == "?" {
         return Err("it has no name; give it one".to_owned());
     }
@@ -193,30 +200,9 @@ fn environment(table: &Map<String, Value>, env: &Env) -> Result<Vec<(String, Str
     given.iter().map(one).collect()
 }
 
-/// `${NAME}` is the variable's value, `${NAME:-else}` something else where there is none.
 fn filled(text: &str, env: &Env) -> Result<String, String> {
-    let (mut out, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find("${") {
-        out.push_str(&rest[..at]);
-        let inner = &rest[at + 2..];
-        let Some(end) = inner.find('}') else {
-            rest = &rest[at..];
-            break;
-        };
-        let (name, fallback) = match inner[..end].split_once(":-") {
-            Some((name, fallback)) => (name, Some(fallback)),
-            None => (&inner[..end], None),
-        };
-        match env.get(name).or(fallback) {
-            Some(value) => out.push_str(value),
-            None => {
-                return Err(format!("it wants ${{{name}}}, which is not set: export it, and start zdx anew"));
-            }
-        }
-        rest = &inner[end + 1..];
-    }
-    out.push_str(rest);
-    Ok(out)
+    env.filled(text)
+        .map_err(|name| format!("it wants ${{{name}}}, which is not set: export it, and start zdx anew"))
 }
 
 fn timeout(table: &Map<String, Value>) -> Result<Duration, String> {

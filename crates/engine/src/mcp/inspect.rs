@@ -57,13 +57,19 @@ pub async fn inspect(
 
 impl Inspection {
     pub fn servers(&self) -> Vec<McpServer> {
-        self.shelf.view()
+        let masked =
+            |server: McpServer| McpServer { error: server.error.map(|text| self.mask(&text)), ..server };
+        self.shelf.view().into_iter().map(masked).collect()
+    }
+
+    fn mask(&self, text: &str) -> String {
+        self.ground.redactor.redact(text).into_owned()
     }
 
     /// Of what is written about servers and counts for nothing.
     pub fn warnings(&self) -> Vec<String> {
         let faults: Vec<String> = self.servers.plan().others.iter().map(McpServer::fault).collect();
-        self.warnings.iter().filter(|warning| !faults.contains(warning)).cloned().collect()
+        self.warnings.iter().filter(|warning| !faults.contains(warning)).map(|text| self.mask(text)).collect()
     }
 
     /// Of the only server.
@@ -83,8 +89,17 @@ impl Inspection {
         listing.iter().flat_map(|listing| &listing.tools).map(described).collect()
     }
 
-    /// Calls a tool of the only server, by the server's own name for it.
+    /// Calls a tool of the only server, by the server's own name for it. Secrets are masked in what it says.
     pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> ToolOutput {
+        let mut output = self.asked(tool, arguments).await;
+        match &mut output {
+            ToolOutput::Ok(data) => drop(self.ground.redactor.redact_value(data)),
+            ToolOutput::Err(error) => error.message = self.mask(&error.message),
+        }
+        output
+    }
+
+    async fn asked(&self, tool: &str, arguments: Map<String, Value>) -> ToolOutput {
         let unavailable = |why: String| ToolOutput::error(ToolCode::McpUnavailable, why);
         let Some(server) = self.servers.list().first() else {
             return unavailable("it is not started".to_owned());

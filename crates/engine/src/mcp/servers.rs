@@ -60,6 +60,7 @@ impl Plan {
             }
         }
         let untrusted = wants.iter().filter_map(|want| want.key.strip_prefix("mcp."));
+        let untrusted = untrusted.filter(|name| !entry::SETTINGS.contains(name));
         others.extend(untrusted.map(|name| McpServer::new(name.trim_matches('"'), McpState::Untrusted)));
         let room = Room {
             tools: config.max_tools,

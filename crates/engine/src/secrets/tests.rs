@@ -59,6 +59,16 @@ fn keys_named_secrets_dotenv_values_and_passwords_are_known() {
 }
 
 #[test]
+fn what_a_server_is_given_as_a_secret_is_one() {
+    let config =
+        "[mcp.db]\ncommand = [\"db\"]\n[mcp.db.environment]\nDB_TOKEN = \"${PLAIN}\"\nREGION = \"${PLACE}\"";
+    let vars = [("PLAIN", "harmless-name-9f8e7d"), ("PLACE", "ap-southeast-1")];
+    let redactor = redactor_for("", &vars, config);
+    assert_eq!(redactor.redact("harmless-name-9f8e7d"), MASK);
+    assert_eq!(redactor.redact("ap-southeast-1"), "ap-southeast-1");
+}
+
+#[test]
 fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
     let redactor = Redactor::new(["planted-secret"]).unwrap();
     let text = || "a planted-secret b".to_owned();
