@@ -11,7 +11,9 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 use zdx_protocol::redact::names_secret_value;
 
+use super::comments;
 use super::entry::check_name;
+use super::names;
 use crate::config::{ConfigError, find_config_file};
 use crate::paths::{Paths, ensure_dir, lock_beside};
 
@@ -55,6 +57,10 @@ pub fn add(paths: &Paths, addition: &Addition<'_>) -> Result<PathBuf, EditError>
             format!("{name:?} is no name for a server: letters, digits, `_` and `-`, at most {LONGEST_NAME}");
         return Err(EditError::Name(why));
     }
+    if !names::splits(name) {
+        let why = format!("{name:?} is no name for a server: no `__`, and no `_` at either end");
+        return Err(EditError::Name(why));
+    }
     check_name(name).map_err(EditError::Name)?;
     let environment =
         addition.environment.iter().map(|given| variable(given)).collect::<Result<Vec<_>, _>>()?;
@@ -71,7 +77,7 @@ pub fn remove(paths: &Paths, name: &str) -> Result<PathBuf, EditError> {
     change(paths, |file, text| {
         match is_json(file, text) {
             true => json_change(text, name, |server| server.remove()),
-            false => toml_change(text, name, |table| drop(table.remove(name))),
+            false => toml_remove(text, name),
         }
         .map_err(|fault| fault.of(file, name))
     })
@@ -82,6 +88,9 @@ pub fn set_enabled(paths: &Paths, name: &str, enabled: bool) -> Result<PathBuf, 
         match is_json(file, text) {
             true => json_change(text, name, |server| {
                 let Some(server) = server.object_value() else { return };
+                if let Some(other) = server.get("disabled").filter(|_| enabled) {
+                    other.remove();
+                }
                 match server.get("enabled") {
                     Some(switch) => switch.set_value(CstInputValue::Bool(enabled)),
                     None => drop(server.append("enabled", CstInputValue::Bool(enabled))),
@@ -89,6 +98,9 @@ pub fn set_enabled(paths: &Paths, name: &str, enabled: bool) -> Result<PathBuf, 
             }),
             false => toml_change(text, name, |table| {
                 if let Some(server) = table.get_mut(name).and_then(Item::as_table_like_mut) {
+                    if enabled {
+                        server.remove("disabled");
+                    }
                     // What is written behind the old value stays.
                     match server.get_mut("enabled").and_then(Item::as_value_mut) {
                         Some(old) => {
@@ -143,44 +155,73 @@ fn toml_add(text: &str, addition: &Addition<'_>, environment: &[(String, String)
     if TABLES.iter().any(|table| document.get(table).and_then(|table| table.get(addition.name)).is_some()) {
         return Err(Fault::There);
     }
-    let mut implicit = Table::new();
-    implicit.set_implicit(true);
-    let servers = document.entry(TABLES[0]).or_insert(Item::Table(implicit));
     let command: Array = addition.command.iter().collect();
-    let entry: Item = match servers {
-        Item::Table(_) => {
-            let mut server = Table::new();
-            server.insert("command", value(command));
-            if !environment.is_empty() {
-                let mut table = Table::new();
-                environment.iter().for_each(|(name, text)| drop(table.insert(name, value(text))));
-                server.insert("environment", Item::Table(table));
-            }
-            Item::Table(server)
-        }
-        _ => {
-            let mut server = InlineTable::new();
-            server.insert("command", command.into());
-            if !environment.is_empty() {
-                let table: InlineTable = environment.iter().map(|(name, text)| (name, text)).collect();
-                server.insert("environment", table.into());
-            }
-            value(server)
-        }
-    };
-    let servers = servers.as_table_like_mut();
+    // Behind everything that is there: comments stay where they are, and the new table below them.
+    let behind = format!("{}{}", ended(text), rendered(addition.name, &command, environment));
+    if toml(&behind).is_ok() {
+        return Ok(behind);
+    }
+    let servers = document.get_mut(TABLES[0]).and_then(Item::as_inline_table_mut);
     let servers = servers.ok_or_else(|| Fault::Syntax("`mcp` is no table".to_owned()))?;
-    servers.insert(addition.name, entry);
+    let mut server = InlineTable::new();
+    server.insert("command", command.into());
+    if !environment.is_empty() {
+        let table: InlineTable = environment.iter().map(|(name, text)| (name, text)).collect();
+        server.insert("environment", table.into());
+    }
+    servers.insert(addition.name, server.into());
     Ok(document.to_string())
+}
+
+/// With an empty line at its end, unless it is empty.
+fn ended(text: &str) -> String {
+    match text.trim().is_empty() {
+        true => String::new(),
+        false if text.ends_with("\n\n") => text.to_owned(),
+        false if text.ends_with('\n') => format!("{text}\n"),
+        false => format!("{text}\n\n"),
+    }
+}
+
+/// `[mcp.name]` and what belongs to it.
+fn rendered(name: &str, command: &Array, environment: &[(String, String)]) -> String {
+    let (mut document, mut servers, mut server) = (DocumentMut::new(), Table::new(), Table::new());
+    server.insert("command", value(command.clone()));
+    if !environment.is_empty() {
+        let mut table = Table::new();
+        environment.iter().for_each(|(name, text)| drop(table.insert(name, value(text))));
+        server.insert("environment", Item::Table(table));
+    }
+    servers.set_implicit(true);
+    servers.insert(name, Item::Table(server));
+    document.insert(TABLES[0], Item::Table(servers));
+    document.to_string()
 }
 
 fn toml_change(text: &str, name: &str, change: impl FnOnce(&mut dyn TableLike)) -> Result<String, Fault> {
     let mut document = toml(text)?;
-    let has = |table: &&&str| document.get(table).and_then(|servers| servers.get(name)).is_some();
-    let table = *TABLES.iter().find(has).ok_or(Fault::Missing)?;
+    let table = holder(&document, name)?;
     let servers = document.get_mut(table).and_then(Item::as_table_like_mut).ok_or(Fault::Missing)?;
     change(servers);
     Ok(document.to_string())
+}
+
+fn toml_remove(text: &str, name: &str) -> Result<String, Fault> {
+    let mut document = toml(text)?;
+    let table = holder(&document, name)?;
+    let servers = document.get_mut(table).and_then(Item::as_table_like_mut).ok_or(Fault::Missing)?;
+    if let Some(Item::Table(gone)) = servers.remove(name) {
+        comments::keep(&mut document, &gone);
+    }
+    Ok(document.to_string())
+}
+
+/// The table that has this server.
+fn holder(document: &DocumentMut, name: &str) -> Result<&'static str, Fault> {
+    let has = |table: &&&str| {
+        document.get(table).and_then(|servers| servers.get(name)).is_some_and(Item::is_table_like)
+    };
+    TABLES.iter().find(has).copied().ok_or(Fault::Missing)
 }
 
 fn toml(text: &str) -> Result<DocumentMut, Fault> {
@@ -215,7 +256,9 @@ fn json_change(
 ) -> Result<String, Fault> {
     let root = json(text)?;
     let top: CstObject = root.object_value().ok_or(Fault::Missing)?;
-    let found = TABLES.iter().find_map(|table| top.object_value(table)?.get(name)).ok_or(Fault::Missing)?;
+    let server =
+        |table: &&str| top.object_value(table)?.get(name).filter(|found| found.object_value().is_some());
+    let found = TABLES.iter().find_map(server).ok_or(Fault::Missing)?;
     change(found);
     Ok(root.to_string())
 }
@@ -308,6 +351,12 @@ mod tests {
         assert_eq!(parsed["mcp"]["web"]["environment"]["TOKEN"], "${TOKEN}");
         let none = with("config.toml", "", |paths| add(paths, &addition));
         assert!(none.starts_with("[mcp.web]\n"), "{none}");
+        // A file of nothing but comments keeps them at its top.
+        let init = crate::config::init_text();
+        let added = with("config.toml", init, |paths| add(paths, &addition));
+        assert!(added.starts_with(init) && added.contains("\n\n[mcp.web]\n"), "{added}");
+        let inline = with("config.toml", "mcp = { max_tools = 3 }\n", |paths| add(paths, &addition));
+        assert!(inline.starts_with("mcp = { max_tools = 3 ") && inline.contains(", web = {"), "{inline}");
     }
 
     #[test]
@@ -318,11 +367,26 @@ mod tests {
         assert!(off.contains("\"enabled\": false") && off.contains("// a server"), "{off}");
         let gone = with("config.toml", TOML, |paths| remove(paths, "db"));
         assert!(gone.contains("# mine") && !gone.contains("command"), "{gone}");
+        let notes = "# top\n\n# of others\n\n# of db\n[mcp.db]\ncommand = [\"db\"]\n\n# apart\n\n[mcp.db.env]\nA = \"a\"\n";
+        let gone = with("config.toml", notes, |paths| remove(paths, "db"));
+        assert_eq!(gone, "# top\n\n# of others\n\n\n# apart\n\n");
+        let more = format!("{notes}\n# of ui\n[ui]\ncolor = true\n");
+        let gone = with("config.toml", &more, |paths| remove(paths, "db"));
+        assert_eq!(gone, "# top\n\n# of others\n\n\n# apart\n\n\n# of ui\n[ui]\ncolor = true\n");
         let gone = with("config.jsonc", JSON, |paths| remove(paths, "db"));
         assert!(gone.contains("// mine") && !gone.contains("command"), "{gone}");
         let theirs = "{\"mcpServers\": {\"db\": {\"command\": \"db\"}}}";
         let off = with("config.json", theirs, |paths| set_enabled(paths, "db", false));
         assert!(off.contains("\"enabled\": false"), "{off}");
+        // Switched on, it is on, whichever word switched it off.
+        let on = with("config.json", &theirs.replace("}}}", ", \"disabled\": true}}}"), |paths| {
+            set_enabled(paths, "db", true)
+        });
+        assert!(on.contains("\"enabled\": true") && !on.contains("disabled"), "{on}");
+        let on = with("config.toml", "[mcp.db]\ncommand = [\"db\"]\ndisabled = true\n", |paths| {
+            set_enabled(paths, "db", true)
+        });
+        assert_eq!(on, "[mcp.db]\ncommand = [\"db\"]\nenabled = true\n");
     }
 
     #[test]
@@ -333,9 +397,20 @@ mod tests {
         };
         assert!(say("db", &environment, TOML).contains("already"));
         assert!(say("file", &environment, TOML).contains("taken"));
-        assert!(say("a b", &environment, TOML).contains("no name for a server"));
+        for name in ["a b", "a__b", "_a", "a_"] {
+            assert!(say(name, &environment, TOML).contains("no name for a server"), "{name}");
+        }
         assert!(say("x", &["API_KEY=abcd1234efgh".into()], TOML).contains("--env API_KEY alone"));
         assert!(say("x", &[], "a = [").contains("put it right first"));
         assert!(with("config.toml", TOML, |paths| remove(paths, "web")).contains("no server named web"));
+        // A setting beside the servers is none of them.
+        assert!(say("max_tools", &environment, TOML).contains("is a setting"));
+        let missing = "no server named max_tools";
+        let toml = "[mcp]\nmax_tools = 3\n";
+        assert!(with("config.toml", toml, |paths| remove(paths, "max_tools")).contains(missing));
+        assert!(with("config.toml", toml, |paths| set_enabled(paths, "max_tools", true)).contains(missing));
+        let json = "{\"mcp\": {\"max_tools\": 3}}";
+        assert!(with("config.json", json, |paths| remove(paths, "max_tools")).contains(missing));
+        assert!(with("config.json", json, |paths| set_enabled(paths, "max_tools", true)).contains(missing));
     }
 }

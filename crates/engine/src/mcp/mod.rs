@@ -3,6 +3,7 @@
 //! What may be called is the guard's to say; what a server says of its own tools is a hint and nothing more.
 
 mod attend;
+mod comments;
 mod discover;
 pub(crate) mod edit;
 mod entry;

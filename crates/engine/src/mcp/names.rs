@@ -18,14 +18,22 @@ pub(crate) fn mark(text: &str) -> String {
     digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The name of a server in tools' names, rules and mentions.
+/// The name of a server in tools' names, rules and mentions. Holds no `__` and ends with no `_`: in a full name the first
+/// `__` is where the tool begins, so that no two servers have one tool.
 pub(crate) fn server(name: &str, taken: &mut HashSet<String>) -> String {
-    valid(name, LONGEST_SERVER, taken)
+    let clean = clean(name);
+    valid(name, &clean, single(&clean), LONGEST_SERVER, taken)
+}
+
+/// Whether a server is called just as it is named, as far as `_` goes.
+pub(crate) fn splits(name: &str) -> bool {
+    single(name) == name
 }
 
 /// The name of a tool in rules; with server and prefix before it, the one that a model calls.
 pub(crate) fn tool(server: &str, name: &str, taken: &mut HashSet<String>) -> String {
-    valid(name, LONGEST - PREFIX.len() - server.len() - BETWEEN.len(), taken)
+    let clean = clean(name);
+    valid(name, &clean, clean.clone(), LONGEST - PREFIX.len() - server.len() - BETWEEN.len(), taken)
 }
 
 /// `mcp__server__tool`.
@@ -33,19 +41,32 @@ pub(crate) fn full(server: &str, tool: &str) -> String {
     format!("{PREFIX}{server}{BETWEEN}{tool}")
 }
 
-fn valid(name: &str, longest: usize, taken: &mut HashSet<String>) -> String {
+fn clean(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-    let clean: String = name.chars().map(plain).collect();
-    // Without a mark where nobody else has the name.
-    if !clean.is_empty() && clean.len() <= longest && taken.insert(clean.clone()) {
-        return clean;
+    name.chars().map(plain).collect()
+}
+
+/// Each run of `_` as one, and none at the ends.
+fn single(name: &str) -> String {
+    let words: Vec<&str> = name.split('_').filter(|word| !word.is_empty()).collect();
+    words.join("_")
+}
+
+/// `usual` as it is where it was not bent into shape, fits, and nobody else has it; else with a mark.
+fn valid(name: &str, clean: &str, usual: String, longest: usize, taken: &mut HashSet<String>) -> String {
+    let fits = !usual.is_empty() && usual == clean && usual.len() <= longest;
+    if fits && taken.insert(usual.clone()) {
+        return usual;
     }
     let marked = |salt: usize| {
-        let mark = mark(&format!("{name}{}", "\0".repeat(salt)));
-        let kept: String = clean.chars().take(longest - MARK - 1).collect();
-        format!("{kept}_{}", &mark[..MARK])
+        let mark = &mark(&format!("{name}{}", "\0".repeat(salt)))[..MARK];
+        let kept: String = usual.chars().take(longest - MARK - 1).collect();
+        match kept.trim_end_matches('_') {
+            "" => mark.to_owned(),
+            kept => format!("{kept}_{mark}"),
+        }
     };
-    (0..).map(marked).find(|name| taken.insert(name.clone())).unwrap_or(clean)
+    (0..).map(marked).find(|name| taken.insert(name.clone())).unwrap_or(usual)
 }
 
 #[cfg(test)]
@@ -78,5 +99,18 @@ mod tests {
         };
         assert_eq!(names(), names());
         assert_eq!(names()[0], "a_b");
+    }
+
+    #[test]
+    fn a_full_name_is_of_one_server() {
+        let mut taken = HashSet::new();
+        let mut id = |text: &str| server(text, &mut taken);
+        assert_eq!([id("a"), id("a_b"), id("c-d")], ["a", "a_b", "c-d"]);
+        let long = format!("{}_bcdefghijk", "a".repeat(16));
+        for name in ["a__b", "_a", "a_", "__", "汉字", long.as_str()] {
+            let id = id(name);
+            assert!(id != name && splits(&id) && id.len() <= LONGEST_SERVER, "{name}: {id}");
+        }
+        assert!(splits("a_b") && !splits("a__b") && !splits("_a") && !splits("a_"));
     }
 }
