@@ -165,7 +165,9 @@ fn killed_in_a_task(server: &ModelServer) -> Zdx {
 fn a_tasks_session_is_its_parents_child_and_never_the_latest() {
     let server = ModelServer::start();
     let zdx = killed_in_a_task(&server);
-    let files = zdx.session_files();
+    let mut files = zdx.session_files();
+    // Both may have been changed in the same tick of the clock.
+    files.sort_by_key(|file| !fs::read_to_string(file).unwrap().contains("find out"));
     let id = |file: &std::path::Path| file.file_stem().unwrap().to_str().unwrap().to_owned();
     let (parent, child) = (id(&files[0]), id(&files[1]));
 
@@ -199,7 +201,9 @@ fn a_file_without_a_header_is_passed_over_and_mended_when_it_is_meant() {
     server.push(Reply::chat().text("one"));
     let zdx = with_model(&server);
     zdx.run(["exec", "-p", "first"]).success();
-    fs::write(zdx.storage().join(format!("sessions/{ID}.jsonl")), "").unwrap();
+    let empty = fs::File::create(zdx.storage().join(format!("sessions/{ID}.jsonl"))).unwrap();
+    // The newest, whatever the clock's tick.
+    empty.set_modified(std::time::SystemTime::now() + Duration::from_secs(60)).unwrap();
     server.push(Reply::chat().text("two"));
     let output = zdx.run(["-c", "exec", "-p", "second"]).success();
     assert_eq!(output.stdout, "two\n");

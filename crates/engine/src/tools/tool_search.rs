@@ -95,10 +95,13 @@ fn words(text: &str) -> Vec<String> {
     split.map(str::to_lowercase).collect()
 }
 
-/// A word in the name says more than one in the description; all words together more than one often.
+/// A word in the name says more than one in the description, and a whole one more than a part of another; all words
+/// together more than one often.
 fn score(spec: &ToolSpec, wanted: &[String]) -> usize {
     let (name, about) = (spec.name.to_lowercase(), spec.description.to_lowercase());
+    let parts = words(&name);
     let of = |word: &String| match (name.contains(word.as_str()), about.contains(word.as_str())) {
+        (true, _) if parts.contains(word) => 5,
         (true, _) => 4,
         (false, true) => 1,
         (false, false) => 0,
