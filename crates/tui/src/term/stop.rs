@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use rustix::process::{
-    Pid, Signal, getpgid, getpgrp, getpid, getppid, getsid, kill_current_process_group, kill_process,
-};
+use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 
 /// Tells everybody in the foreground to stop. We hear of it as a signal, like of one from outside, and so do a wrapper and
 /// whatever else belongs to the command.
 pub(super) fn ask() -> bool {
-    can_be_woken() && kill_current_process_group(Signal::TSTP).is_ok()
+    can_be_woken(getpid().as_raw_pid(), kin_of) && kill_current_process_group(Signal::TSTP).is_ok()
 }
 
 /// Stops here; comes back when somebody says `fg`.
@@ -21,25 +19,83 @@ pub(super) fn now() {
     std::thread::sleep(Duration::from_millis(200));
 }
 
+/// Where a process belongs, as numbers: 0 is somebody outside of our namespace, as in a container that a shell outside of it
+/// has entered. rustix has no word for that and must not be asked.
+#[derive(Clone, Copy)]
+struct Kin {
+    parent: i32,
+    group: i32,
+    session: i32,
+}
+
 /// A process group without a parent in its session has no shell that would ever say `fg`: the kernel does not stop it either.
-fn can_be_woken() -> bool {
-    let (group, session) = (getpgrp(), getsid(None).ok());
-    let mut parent = getppid();
+fn can_be_woken(own: i32, kin_of: impl Fn(i32) -> Option<Kin>) -> bool {
+    let Some(own) = kin_of(own) else { return false };
+    let mut parent = own.parent;
     // Up to whoever started the group.
     for _ in 0..16 {
-        let Some(pid) = parent else { return false };
-        match getpgid(Some(pid)) {
-            Ok(of) if of == group => parent = parent_of(pid),
-            Ok(_) => return session.is_some() && getsid(Some(pid)).ok() == session,
-            Err(_) => return false,
+        let Some(kin) = (parent > 0).then(|| kin_of(parent)).flatten() else { return false };
+        if kin.group != own.group {
+            return kin.session == own.session;
         }
+        parent = kin.parent;
     }
     false
 }
 
-fn parent_of(pid: Pid) -> Option<Pid> {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+#[cfg(target_os = "linux")]
+fn kin_of(pid: i32) -> Option<Kin> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything.
     let (_, rest) = stat.rsplit_once(')')?;
-    Pid::from_raw(rest.split_whitespace().nth(1)?.parse().ok()?)
+    let mut numbers = rest.split_whitespace().skip(1).map_while(|number| number.parse().ok());
+    Some(Kin { parent: numbers.next()?, group: numbers.next()?, session: numbers.next()? })
+}
+
+/// Nobody but ourselves can be asked for a parent here: a wrapper in our own group counts as nobody to wake us.
+#[cfg(not(target_os = "linux"))]
+fn kin_of(pid: i32) -> Option<Kin> {
+    use rustix::process::{Pid, getpgid, getppid, getsid};
+    let of = Pid::from_raw(pid);
+    let parent = (of == Some(getpid())).then(getppid).flatten().map_or(0, Pid::as_raw_pid);
+    Some(Kin { parent, group: getpgid(of).ok()?.as_raw_pid(), session: getsid(of).ok()?.as_raw_pid() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Process 9 in these families: (pid, parent, group, session).
+    fn woken(family: &[(i32, i32, i32, i32)]) -> bool {
+        can_be_woken(9, |pid| {
+            let (_, parent, group, session) = family.iter().copied().find(|of| of.0 == pid)?;
+            Some(Kin { parent, group, session })
+        })
+    }
+
+    #[test]
+    fn a_shell_in_the_same_session_wakes_us() {
+        assert!(woken(&[(9, 5, 9, 5), (5, 1, 5, 5)]));
+        // Through a wrapper of our own group.
+        assert!(woken(&[(9, 8, 8, 5), (8, 5, 8, 5), (5, 1, 5, 5)]));
+        // A shell that entered a container from outside: its session has no number here.
+        assert!(woken(&[(9, 5, 9, 0), (5, 1, 5, 0)]));
+    }
+
+    #[test]
+    fn nobody_else_does() {
+        // The terminal's first process, under one from another session, or from outside altogether.
+        assert!(!woken(&[(9, 5, 9, 9), (5, 1, 5, 5)]));
+        assert!(!woken(&[(9, 5, 9, 9), (5, 1, 0, 0)]));
+        assert!(!woken(&[(9, 0, 9, 9)]) && !woken(&[(9, 0, 0, 0)]));
+        // A parent that is gone, and no end of parents.
+        assert!(!woken(&[(9, 5, 9, 5)]) && !woken(&[(9, 9, 9, 9)]));
+        assert!(!woken(&[]));
+    }
+
+    #[test]
+    fn our_own_kin_are_known() {
+        let kin = kin_of(getpid().as_raw_pid()).unwrap();
+        assert_eq!(kin.parent, rustix::process::getppid().map_or(0, rustix::process::Pid::as_raw_pid));
+    }
 }
