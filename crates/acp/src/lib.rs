@@ -1,0 +1,12 @@
+//! How to speak the Agent Client Protocol, version 1, as either side of it: lines of JSON-RPC over any two byte streams.
+//! Starts no process, touches no file and decides nothing; unknown methods, fields and values pass through untouched, as
+//! real agents send them.
+
+mod error;
+mod frame;
+mod lines;
+mod peer;
+
+pub use error::{CallError, RpcError, code};
+pub use frame::{Frame, Id, Unreadable};
+pub use peer::{Asked, Direction, Heard, Inbox, Peer, Tap, connect};
