@@ -59,7 +59,7 @@ fn a_command_is_shown_exactly_and_no_is_what_enter_says() {
     let call = begin(&server, &pty, bash("touch made; printf '\u{1b}[2J\u{202e}'"));
     let shown = pty.contents();
     assert!(shown.contains("\n$ touch made; printf '\\x1b[2J\\u{202e}'"), "{shown}");
-    for part in ["  may ", "  why ", "  rule ", "  y  yes, once", "\n› n  no\n", "Esc: no, and stop the turn"]
+    for part in ["  may ", "  why ", "  rule ", "  y  yes, once", "\n▸ n  no\n", "Esc: no, and stop the turn"]
     {
         assert!(shown.contains(part), "{part} in {shown}");
     }

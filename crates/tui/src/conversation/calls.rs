@@ -129,7 +129,8 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
             row
         };
         let draw = if call.files { diff::draw_files } else { diff::draw };
-        return draw(text, inner, manner.diff).into_iter().map(indented).collect();
+        let cut = manner.diff.map(|rows| diff::Cut { rows, rest: manner.rest });
+        return draw(text, inner, cut).into_iter().map(indented).collect();
     }
     if call.folds().is_some() && !manner.whole {
         return Vec::new();

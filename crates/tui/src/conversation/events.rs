@@ -124,6 +124,8 @@ impl Conversation {
             Event::Redone { turn, files } => self.quiet(labels::redone(*turn, files)),
             Event::ModelChanged { model } => self.quiet(format!("model: {model}")),
             Event::AgentChanged { agent } => self.quiet(format!("agent: {agent}")),
+            // The status row says it where there is one.
+            Event::ApprovalChanged { .. } if !self.place.in_lines => {}
             Event::ApprovalChanged { approval } => {
                 self.quiet(format!("approval: {}, {}", approval.name(), approval.meaning()));
             }
@@ -174,7 +176,7 @@ impl Conversation {
             }
         };
         let cost = turns::cost(summary);
-        let again = summary.outcome == Outcome::Error && !self.place.in_lines;
+        let again = summary.outcome == Outcome::Error && !self.place.in_lines && !self.past;
         let words = cost.into_iter().chain(again.then(|| TRY_AGAIN.to_owned())).collect::<Vec<_>>();
         self.close_turn(known, (!words.is_empty()).then(|| words.join(" · ")));
         // On a screen each of them stands where it was asked for.
@@ -336,7 +338,8 @@ impl Conversation {
     }
 
     fn finished(&mut self, id: &str, name: &str, result: &ToolOutput, diff: Option<&str>, took_ms: u64) {
-        let took = (!self.past).then(|| Duration::from_millis(took_ms));
+        // Of what happened long ago it may be unknown.
+        let took = (!self.past || took_ms > 0).then(|| Duration::from_millis(took_ms));
         let mut bytes = 0;
         self.on_call(id, |call| {
             if call.id != id {
