@@ -161,7 +161,7 @@ impl Conversation {
             // Of many commands that went well the last lines of each would bury everything else: they are kept of the last
             // one, of what failed, and of what took its time.
             Cell::Call(call) if follows && !call.failed() && !call.is_typed() => {
-                if !call.end().and_then(|end| end.took).is_some_and(|took| took >= WAITED) {
+                if call.end().and_then(|end| end.took).is_none_or(|took| took < WAITED) {
                     manner.output = 0;
                 }
                 if self.below >= MOST_BELOW {
