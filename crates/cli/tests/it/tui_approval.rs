@@ -282,6 +282,41 @@ fn a_question_stands_soon_after_it_is_asked_and_those_behind_it_wait() {
 }
 
 #[test]
+fn a_question_of_an_agent_that_works_for_this_one_names_it() {
+    let server = ModelServer::start();
+    server.always(|request| {
+        let said = request.body["messages"].to_string();
+        let done = said.contains("\"role\":\"tool\"");
+        match (!said.contains("\"go\""), done) {
+            (true, false) => bash("touch made"),
+            (true, true) => Reply::chat().text("written"),
+            (false, false) => Reply::chat().tool_call(
+                "t1",
+                "task",
+                json!({"agent": "general", "prompt": "write it for me"}),
+            ),
+            (false, true) => Reply::chat().text("heard of it"),
+        }
+    });
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    pty.send("go\r");
+    wait_for_question(&pty);
+    // The task itself is asked about first, then what its agent wants to run.
+    assert!(pty.contents().contains("general"), "{}", pty.contents());
+    pty.send("y");
+    pty.wait_for_text("$ touch made", SOON);
+    wait_for_question(&pty);
+    assert!(pty.contents().contains("general"), "{}", pty.contents());
+    assert!(!made(&zdx));
+    pty.send("y");
+    pty.wait_for_text("heard of it", SOON);
+    wait_idle(&pty);
+    assert!(made(&zdx) && pty.contents().contains("✓ allowed: touch made"), "{}", pty.contents());
+    leave(&mut pty);
+}
+
+#[test]
 fn esc_says_no_and_stops_the_turn() {
     for key in ["\x1b", "\x03"] {
         let server = ModelServer::start();

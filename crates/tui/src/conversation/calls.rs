@@ -188,7 +188,7 @@ pub(super) fn live(call: &Call, look: Look<'_>, manner: &Manner, now: Instant) -
     rows.extend(line(look, manner, true, (verb, &title.subject), &ends));
     match &call.task.last {
         // What its agent reports while it works says the same in a program's words.
-        Some((_, last)) => rows.push(row(BELOW, last, theme.dim, look)),
+        Some(last) => rows.push(row(BELOW, &last.doing, theme.dim, look)),
         None => {
             let most = if manner.whole { usize::MAX } else { LIVE };
             rows.extend(call.tail.last(most).map(|line| row(BELOW, &printed(line), theme.dim, look)));

@@ -13,7 +13,7 @@ use zdx_protocol::{
 };
 
 use super::Conversation;
-use super::call::{Call, Stage};
+use super::call::{Call, Last, Stage};
 use super::cell::{Cell, Item, Known, NoteKind, Text};
 
 /// Names of calls that are announced, and of tools in general.
@@ -60,7 +60,7 @@ impl Conversation {
             }),
             Event::ApprovalResolved { id, decision, grant, by, .. } => self.on_call(id, |call| {
                 let what = match &call.task.last {
-                    Some((last, title)) if last == id => title.clone(),
+                    Some(last) if last.id == *id => last.subject.clone(),
                     Some(_) | None => call.title.subject.clone(),
                 };
                 let (allowed, words) = titles::answered(decision, grant.as_deref(), by.as_deref(), &what);
@@ -316,7 +316,8 @@ impl Conversation {
         let Some(parent) = parent else { return };
         self.on_call(parent, |call| {
             call.task.calls += 1;
-            call.task.last = Some((id.to_owned(), format!("{} {}", title.doing, title.subject)));
+            let (subject, doing) = (title.subject.clone(), format!("{} {}", title.doing, title.subject));
+            call.task.last = Some(Last { id: id.to_owned(), subject, doing });
         });
     }
 
