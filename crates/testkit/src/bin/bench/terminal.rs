@@ -94,7 +94,7 @@ impl Terminal {
         if found(&guard) {
             return Ok(Instant::now());
         }
-        let end = guard.bytes.len().saturating_sub(2_000);
+        let end = guard.bytes.len().saturating_sub(200);
         let tail = String::from_utf8_lossy(&guard.bytes[end..]).escape_debug().to_string();
         Err(format!("{wanted:?} was not written; the last was: {tail}"))
     }

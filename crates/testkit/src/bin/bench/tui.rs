@@ -231,7 +231,7 @@ fn trickle(place: &Place) -> Rows {
     let terminal = opened(&server)?;
     let behind = terminal.written();
     terminal.send("go\r")?;
-    terminal.wait_for("word9 ", behind)?;
+    terminal.wait_for("word9", behind)?;
     let before = terminal.used()?;
     std::thread::sleep(IDLE);
     let used = since(before, terminal.used()?);
