@@ -75,25 +75,20 @@ const MOST: usize = 1000;
 pub struct Calls(Vec<Call>);
 
 impl Calls {
-    /// What was known before, if it was, and what is known now. An update of a call that nobody announced makes it, and so
-    /// does a second announcement change it.
-    pub fn fold(&mut self, update: &Value) -> (Option<Call>, &Call) {
+    /// What is known of the call now. An update of one that nobody announced makes it, and a second announcement only
+    /// changes it.
+    pub fn fold(&mut self, update: &Value) -> &Call {
         let id = text(update, "toolCallId").unwrap_or_default();
-        let before = match self.0.iter().position(|call| call.id == id) {
-            Some(at) => {
-                let call = self.0.remove(at);
-                self.0.push(call.clone());
-                Some(call)
-            }
+        let at = match self.0.iter().rposition(|call| call.id == id) {
+            Some(at) => at,
             None => {
                 self.make_room();
                 self.0.push(Call { id, ..Call::default() });
-                None
+                self.0.len() - 1
             }
         };
-        let last = self.0.len() - 1;
-        self.0[last].merge(update);
-        (before, &self.0[last])
+        self.0[at].merge(update);
+        &self.0[at]
     }
 
     fn make_room(&mut self) {

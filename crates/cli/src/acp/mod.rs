@@ -1,0 +1,187 @@
+//! `zdx acp`: drives another agent over the Agent Client Protocol, once, for a script. Arguments in, one run, an exit code out.
+//! Has no session of zdx's and no model; what the agent may do here is the host's to say.
+
+mod agent;
+mod client;
+mod lists;
+mod mentions;
+mod render;
+mod session;
+mod settings;
+
+use std::io;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use zdx_acp::shapes::StopReason;
+use zdx_acp::{Host, RpcError};
+use zdx_engine::{Workspace, links};
+use zdx_protocol::display::visible_line;
+
+use self::agent::Agent;
+use self::client::{Client, Stop};
+use self::render::Stage;
+use self::session::{Plan, Trouble};
+use crate::args::AcpArgs;
+use crate::exit::{Ending, Failure};
+use crate::pump::unless_signalled;
+use crate::settings::Settings;
+use crate::signals::{Caught, Signals};
+use crate::start;
+use crate::stdin::{self, Asked, Gathered};
+
+const NO_PROMPT: &str =
+    "there is no prompt; give one with `zdx acp \"…\"`, or pipe it in: `echo \"…\" | zdx acp`";
+
+struct Nothing;
+impl Host for Nothing {
+    fn capabilities(&self) -> Value {
+        json!({})
+    }
+    async fn ask(&self, method: &str, _: Value) -> Result<Value, RpcError> {
+        Err(RpcError::method_not_found(method))
+    }
+    fn cancel(&self) {}
+    async fn close(&self) {}
+}
+
+pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure> {
+    let mut signals = Signals::listen().map_err(Failure::runtime)?;
+    let mut stage = Stage::new(args.output, settings.terminal)?;
+    let prompt = match unless_signalled(&mut signals, prompt(args, settings, &mut stage)).await {
+        Ok(prompt) => prompt?,
+        Err(caught) => return Ok(Ending::Signalled(caught)),
+    };
+    let chosen = settings::choose(settings, args.settings.as_deref(), args.agent.as_deref())?;
+    chosen.warnings.iter().for_each(|warning| stage.notice(warning));
+    let plan = Plan { args, agent: &chosen.agent, servers: &chosen.servers, root: &settings.root, prompt };
+    let (tap, frames) = match stage.mirrors() {
+        true => {
+            let (tap, frames) = client::tap();
+            stage.frame(selected(&plan).to_string().as_bytes());
+            (Some(tap), Some(frames))
+        }
+        false => (None, None),
+    };
+    let redactor = Arc::new(start::redactor(settings)?);
+    let started = unless_signalled(&mut signals, Agent::start(plan.agent, settings, redactor, tap)).await;
+    let (mut agent, peer, inbox) = match started {
+        Ok(Ok(started)) => started,
+        Ok(Err(failure)) => {
+            stage.settle().await;
+            return Err(failure);
+        }
+        Err(caught) => return Ok(Ending::Signalled(caught)),
+    };
+    let (_told, events) = mpsc::unbounded_channel();
+    let mut client = Client::new((peer, inbox), (Nothing, events), stage, signals, frames);
+    let ended = session::run(&mut client, &plan).await;
+    let was_cancelled =
+        matches!(&ended, Err(Trouble::Stop(_, Stop::Signal(_))) | Ok(Some(StopReason::Cancelled)));
+    client.stage.close_turn(was_cancelled);
+    if let Ok(Some(reason @ StopReason::Cancelled)) = &ended {
+        client.stage.notice(&stopped(reason));
+    }
+    let ended = outcome(ended, &mut agent).await;
+    finish(client, agent, ended).await
+}
+
+/// The blocks of the prompt. Without one, something else must have been asked for.
+async fn prompt(
+    args: &AcpArgs,
+    settings: &Settings,
+    stage: &mut Stage,
+) -> Result<Option<Vec<Value>>, Failure> {
+    let words = (!args.words.is_empty()).then(|| args.words.join(" "));
+    let asked = Asked::new(None, words)?;
+    let terminal = settings.terminal.stdin;
+    let gathered = match args.asks_without_prompt() {
+        true => stdin::gather_any(asked, terminal).await?,
+        false => Some(stdin::gather(asked, terminal, NO_PROMPT).await?),
+    };
+    let Some(Gathered { prompt, notices }) = gathered else { return Ok(None) };
+    notices.iter().for_each(|notice| stage.notice(notice));
+    // Beside a prompt, what is piped in is data; alone it is the prompt.
+    let typed = if prompt.typed().is_empty() { prompt.text.clone() } else { prompt.typed().to_owned() };
+    let (root, home) = (settings.root.clone(), settings.home().map(Into::into));
+    let found = tokio::task::spawn_blocking(move || {
+        let workspace = Workspace::open(&root)?.with_home(home);
+        io::Result::Ok(links(&typed, &workspace))
+    });
+    let found = found.await.map_err(Failure::runtime)?.map_err(Failure::runtime)?;
+    found.notices.iter().for_each(|notice| stage.notice(notice));
+    Ok(Some(mentions::blocks(&prompt.text, &found)))
+}
+
+/// Ours, before the first frame. Neither arguments nor variables: they may be secrets.
+fn selected(plan: &Plan<'_>) -> Value {
+    let params = json!({"name": plan.agent.name, "command": plan.agent.program});
+    json!({"jsonrpc": "2.0", "method": "client/selected_agent", "params": params})
+}
+
+async fn outcome(ended: Result<Option<StopReason>, Trouble>, agent: &mut Agent) -> Result<Ending, Failure> {
+    match ended {
+        Ok(None | Some(StopReason::EndTurn)) => Ok(Ending::Completed),
+        Ok(Some(StopReason::Cancelled)) => Ok(Ending::Signalled(Caught::Interrupt)),
+        Ok(Some(reason)) => Err(Failure::runtime(stopped(&reason))),
+        Err(Trouble::Usage(why)) => Err(Failure::Usage(why)),
+        Err(Trouble::Failed(why)) => Err(Failure::Runtime(why)),
+        Err(Trouble::Stop(method, stop)) => match stop {
+            Stop::Signal(caught) => Ok(Ending::Signalled(caught)),
+            Stop::Output(error) => Err(Failure::Output(error)),
+            Stop::Refused(error) => {
+                let data = error.data.as_ref().map(|data| format!("; {}", short(&data.to_string())));
+                Err(Failure::runtime(format!(
+                    "the agent refuses {method}: {} ({}){}",
+                    short(&error.message),
+                    error.code,
+                    data.unwrap_or_default()
+                )))
+            }
+            Stop::Gone => {
+                Err(Failure::runtime(format!("no answer of the agent to {method}: {}", agent.fate().await)))
+            }
+            Stop::Late(limit) => Err(Failure::runtime(agent.excuse(format!(
+                "the agent did not answer {method} within {} s (--timeout)",
+                limit.as_secs()
+            )))),
+        },
+    }
+}
+
+fn stopped(reason: &StopReason) -> String {
+    match reason {
+        StopReason::MaxTokens => "the agent stopped: max_tokens, its answer grew too long".to_owned(),
+        StopReason::MaxTurnRequests => {
+            "the agent stopped: max_turn_requests, it took more steps than it may".to_owned()
+        }
+        StopReason::Refusal => "the agent stopped: refusal, it will not do this".to_owned(),
+        StopReason::Other(other) if other.is_empty() => "the agent stopped and does not say why".to_owned(),
+        StopReason::Other(other) => format!("the agent stopped: {}", short(other)),
+        StopReason::EndTurn | StopReason::Cancelled => format!("the agent stopped: {reason}"),
+    }
+}
+
+fn short(text: &str) -> String {
+    visible_line(&text.chars().take(1000).collect::<String>())
+}
+
+/// Says what is left to say, ends the agent, and leaves nothing behind.
+async fn finish<H: Host>(
+    mut client: Client<H>,
+    agent: Agent,
+    ended: Result<Ending, Failure>,
+) -> Result<Ending, Failure> {
+    let unwritten = client.settle().await;
+    if client.hurried {
+        // The supervisor ends the agent without us.
+        return ended;
+    }
+    let rest = client.hang_up().await;
+    let unwritten = unwritten.or(rest.see_off(agent.stop()).await);
+    match (ended, unwritten) {
+        (Ok(Ending::Completed), Some(error)) => Err(Failure::Output(error)),
+        (ended, _) => ended,
+    }
+}
