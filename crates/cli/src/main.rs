@@ -1,5 +1,6 @@
 //! The `zdx` binary: arguments in, one of the commands, an exit code out.
 
+mod acp;
 mod args;
 mod chat;
 mod commands;
