@@ -3,4 +3,5 @@
 // Not reachable from the command line yet.
 #![allow(dead_code)]
 
+mod conform;
 mod host;
