@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use zdx_engine::process::supervisor;
+use zdx_engine::process::{Shell, ShellSettings, supervisor};
 use zdx_engine::servers::{Inspection, inspect};
 use zdx_engine::{
     Agents, Asker, Configured, GrantStore, GuardSetup, ModelPicker, Place, Places, Resolved, SessionDigest,
-    SessionId, Setup, assemble, load_project_context, spawn,
+    SessionId, Setup, assemble, load_project_context, redactor, spawn,
 };
 use zdx_guard::PolicyContext;
 use zdx_models::{Client, Endpoint, ModelError, list_models};
@@ -133,15 +133,32 @@ pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
     let mut digest = SessionDigest::new();
     settings.sessions().scan(id, |record| digest.note(record)).map_err(Failure::runtime)?;
     digest.end();
-    let redactor = zdx_engine::redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
+    let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let asker = Asker { explicit_model, config: Arc::new(config), env: settings.env.clone() };
     Ok(Account { digest, redactor, asker, notices })
 }
 
-/// What must not be written, for who has no session.
-pub fn redactor(settings: &Settings) -> Result<Redactor, Failure> {
+/// What programs are run with, and judged by, that an agent of others asks for.
+pub struct Ground {
+    pub policy: PolicyContext,
+    pub shell: Shell,
+    pub redactor: Arc<Redactor>,
+    pub notices: Vec<String>,
+}
+
+pub fn ground(settings: &Settings) -> Result<Ground, Failure> {
+    let (policy, notices) = guard(settings)?;
     let config = configured(settings)?.resolved.config;
-    zdx_engine::redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)
+    let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
+    let redactor = Arc::new(redactor);
+    let shell = Shell::new(ShellSettings {
+        supervisor: supervisor::program(),
+        env: settings.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        env_pass: config.env.pass,
+        spill_dir: None,
+        redactor: Arc::clone(&redactor),
+    });
+    Ok(Ground { policy, shell, redactor, notices })
 }
 
 /// The configured MCP servers, or one of them, started to be looked at.
@@ -158,7 +175,7 @@ pub async fn servers(settings: &Settings, only: Option<&str>) -> Result<(Inspect
 /// What the provider in use offers, and what the configuration has to say.
 pub async fn models(settings: &Settings) -> Result<(Vec<ModelOffer>, Vec<String>), Failure> {
     let Resolved { config, notices, .. } = noticed(settings)?.resolved;
-    let redactor = zdx_engine::redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
+    let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let client = Client::new(config.timeouts);
     let provider = config.provider.clone();
     let picker = ModelPicker::new(Arc::new(config), settings.env.clone()).map_err(Failure::runtime)?;

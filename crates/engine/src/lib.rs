@@ -73,6 +73,7 @@ pub mod servers {
 
 /// Programs that zdx runs: a command to its end, or one that stays and is talked to over its streams. None outlives zdx.
 pub mod process {
+    pub use crate::files::text::{after_cut, unfinished};
     pub use crate::mcp::LastWords;
     pub use crate::tools::supervisor;
     pub use crate::tools::{

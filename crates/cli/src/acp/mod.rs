@@ -2,7 +2,10 @@
 //! Has no session of zdx's and no model; what the agent may do here is the host's to say.
 
 mod agent;
+mod checked;
 mod client;
+mod conform;
+mod host;
 mod lists;
 mod mentions;
 mod render;
@@ -10,17 +13,17 @@ mod session;
 mod settings;
 
 use std::io;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use zdx_acp::Host;
 use zdx_acp::shapes::StopReason;
-use zdx_acp::{Host, RpcError};
 use zdx_engine::{Workspace, links};
 use zdx_protocol::display::visible_line;
 
 use self::agent::Agent;
 use self::client::{Client, Stop};
+use self::host::{ClientHost, Reach};
 use self::render::Stage;
 use self::session::{Plan, Trouble};
 use crate::args::AcpArgs;
@@ -34,18 +37,6 @@ use crate::stdin::{self, Asked, Gathered};
 const NO_PROMPT: &str =
     "there is no prompt; give one with `zdx acp \"…\"`, or pipe it in: `echo \"…\" | zdx acp`";
 
-struct Nothing;
-impl Host for Nothing {
-    fn capabilities(&self) -> Value {
-        json!({})
-    }
-    async fn ask(&self, method: &str, _: Value) -> Result<Value, RpcError> {
-        Err(RpcError::method_not_found(method))
-    }
-    fn cancel(&self) {}
-    async fn close(&self) {}
-}
-
 pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure> {
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
     let mut stage = Stage::new(args.output, settings.terminal)?;
@@ -55,6 +46,12 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
     };
     let chosen = settings::choose(settings, args.settings.as_deref(), args.agent.as_deref())?;
     chosen.warnings.iter().for_each(|warning| stage.notice(warning));
+    let ground = start::ground(settings)?;
+    ground.notices.iter().for_each(|notice| stage.notice(notice));
+    if args.conform {
+        stage.settle().await;
+        return checked::run(args, settings, &chosen.agent, ground, &mut signals).await;
+    }
     let plan = Plan { args, agent: &chosen.agent, servers: &chosen.servers, root: &settings.root, prompt };
     let (tap, frames) = match stage.mirrors() {
         true => {
@@ -64,8 +61,11 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
         }
         false => (None, None),
     };
-    let redactor = Arc::new(start::redactor(settings)?);
-    let started = unless_signalled(&mut signals, Agent::start(plan.agent, settings, redactor, tap)).await;
+    let (told, events) = mpsc::unbounded_channel();
+    let host = ClientHost::new(&settings.root, reach(args), ground.policy, ground.shell, told)
+        .map_err(Failure::runtime)?;
+    let start = Agent::start(plan.agent, settings, ground.redactor, tap);
+    let started = unless_signalled(&mut signals, start).await;
     let (mut agent, peer, inbox) = match started {
         Ok(Ok(started)) => started,
         Ok(Err(failure)) => {
@@ -74,8 +74,7 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
         }
         Err(caught) => return Ok(Ending::Signalled(caught)),
     };
-    let (_told, events) = mpsc::unbounded_channel();
-    let mut client = Client::new((peer, inbox), (Nothing, events), stage, signals, frames);
+    let mut client = Client::new((peer, inbox), (host, events), stage, signals, frames);
     let ended = session::run(&mut client, &plan).await;
     let was_cancelled =
         matches!(&ended, Err(Trouble::Stop(_, Stop::Signal(_))) | Ok(Some(StopReason::Cancelled)));
@@ -85,6 +84,15 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
     }
     let ended = outcome(ended, &mut agent).await;
     finish(client, agent, ended).await
+}
+
+/// How far the agent may go with files.
+fn reach(args: &AcpArgs) -> Reach {
+    match (args.yolo, args.write) {
+        (true, _) => Reach::Yolo,
+        (false, true) => Reach::Write,
+        (false, false) => Reach::Default,
+    }
 }
 
 /// The blocks of the prompt. Without one, something else must have been asked for.
@@ -97,6 +105,8 @@ async fn prompt(
     let asked = Asked::new(None, words)?;
     let terminal = settings.terminal.stdin;
     let gathered = match args.asks_without_prompt() {
+        // The checklist has its own use for it.
+        _ if args.conform => return Ok(None),
         true => stdin::gather_any(asked, terminal).await?,
         false => Some(stdin::gather(asked, terminal, NO_PROMPT).await?),
     };

@@ -112,6 +112,10 @@ pub struct AcpArgs {
     #[arg(long, value_name = "ID")]
     pub delete_session: Option<String>,
 
+    /// Hold the agent against a checklist of the protocol, and print what passed; a prompt is for the turn in it
+    #[arg(long)]
+    pub conform: bool,
+
     /// Seconds that the agent may take to answer, turns and logging in aside
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,

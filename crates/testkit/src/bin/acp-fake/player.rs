@@ -5,7 +5,7 @@
 //! | `say`, `think`, `user` TEXT | a chunk of that kind |
 //! | `update` {…} | any `session/update` of this session |
 //! | `notify` METHOD, `params` | any notification |
-//! | `ask` METHOD, `params`, `id`?, `as`?, `wait`? | asks the client, and waits for its answer unless `wait` is false; `"$NAME/pointer"` in later steps is what stands in it |
+//! | `ask` METHOD, `params`, `id`?, `as`?, `wait`? | asks the client, and waits for its answer unless `wait` is false; `"$NAME/pointer"` in later steps is what stands in it, `$params` what came |
 //! | `raw` TEXT, `bytes` \[…\] | a line as it is; bytes without an end |
 //! | `chunks` N, `long` BYTES | that many chunks; one line of that length that is a chunk |
 //! | `stderr` TEXT, `exit` CODE, `sleep` MS, `gate` FILE, `child` SECONDS | the process itself; a gate opens when the file is there |
@@ -62,7 +62,7 @@ pub fn begin(agent: &Arc<Agent>, method: &str, id: Option<Value>, params: &Value
     }
     // Made here: what comes next may already call it off.
     let cancel = agent.turn(&session);
-    let kept = serde_json::Map::new();
+    let kept = serde_json::Map::from_iter([("params".to_owned(), params.clone())]);
     let player = Player { agent: Arc::clone(agent), id, session, cancel, deaf: false, kept };
     let (method, params) = (method.to_owned(), params.clone());
     let at_once = method == "start";
