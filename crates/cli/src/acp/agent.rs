@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use zdx_acp::{Inbox, Peer, Tap, connect};
 use zdx_engine::agents::AgentCommand;
 use zdx_engine::process::{ChildProcess, ChildSpec, LastWords, Shell, supervisor};
@@ -24,6 +25,8 @@ pub struct Agent {
     process: ChildProcess,
     words: Arc<LastWords>,
     stderr: JoinHandle<()>,
+    /// When it was seen to have ended.
+    ended: Option<Instant>,
 }
 
 impl Agent {
@@ -47,13 +50,27 @@ impl Agent {
         let words = Arc::<LastWords>::default();
         let stderr = tokio::spawn(Arc::clone(&words).listen(child.stderr, redactor));
         let (peer, inbox) = connect(child.stdout, child.stdin, tap);
-        Ok((Self { process: child.process, words, stderr }, peer, inbox))
+        Ok((Self { process: child.process, words, stderr, ended: None }, peer, inbox))
+    }
+
+    /// Until it has ended, and what it said last must have arrived. What it left running may hold its streams for ever.
+    pub async fn over(&mut self) {
+        let ended = match self.ended {
+            Some(ended) => ended,
+            None => {
+                self.process.wait().await;
+                *self.ended.insert(Instant::now())
+            }
+        };
+        tokio::time::sleep_until(ended + A_MOMENT).await;
     }
 
     /// What became of one that answers no more.
     pub async fn fate(&mut self) -> String {
         let end = tokio::time::timeout(A_MOMENT, self.process.wait()).await;
-        let _ = tokio::time::timeout(A_MOMENT, &mut self.stderr).await;
+        if !self.stderr.is_finished() {
+            let _ = tokio::time::timeout(A_MOMENT, &mut self.stderr).await;
+        }
         let why = match end {
             Ok(end) => format!("it ended ({end})"),
             Err(_) => "it closed its stdout".to_owned(),

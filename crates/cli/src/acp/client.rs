@@ -16,6 +16,7 @@ use zdx_acp::{
     Asked, CallError, Direction, Frame, Heard, Host, HostEvent, Id, Inbox, Peer, RpcError, Tap, code,
 };
 
+use super::agent::Agent;
 use super::render::Stage;
 use crate::signals::{Caught, Signals};
 
@@ -52,6 +53,7 @@ pub struct Known {
 }
 
 pub struct Client<H> {
+    pub agent: Agent,
     pub peer: Peer,
     pub host: Arc<H>,
     pub stage: Stage,
@@ -100,13 +102,14 @@ enum News {
 
 impl<H: Host> Client<H> {
     pub fn new(
-        (peer, inbox): (Peer, Inbox),
+        (agent, peer, inbox): (Agent, Peer, Inbox),
         (host, events): (H, mpsc::UnboundedReceiver<HostEvent>),
         stage: Stage,
         signals: Signals,
         frames: Option<mpsc::UnboundedReceiver<Vec<u8>>>,
     ) -> Self {
         Self {
+            agent,
             peer,
             host: Arc::new(host),
             stage,
@@ -166,6 +169,9 @@ impl<H: Host> Client<H> {
                 }
                 Woke::Stop(stop) => stop,
             };
+            if matches!(stop, Stop::Gone) {
+                return Err(why.unwrap_or(stop));
+            }
             if let Some(why) = why {
                 self.hurried = matches!(stop, Stop::Signal(_));
                 return Err(why);
@@ -202,7 +208,9 @@ impl<H: Host> Client<H> {
         hurried: bool,
     ) -> Woke<F::Output> {
         let room = hurried || self.stage.has_room();
-        let Self { stage: Stage { page, output, .. }, signals, inbox, events, frames, answers, .. } = self;
+        let Self {
+            stage: Stage { page, output, .. }, signals, inbox, events, frames, answers, agent, ..
+        } = self;
         let news = tokio::select! {
             biased;
             caught = signals.next() => return Woke::Stop(Stop::Signal(caught)),
@@ -219,6 +227,7 @@ impl<H: Host> Client<H> {
             Some(line) = lines(frames), if room => News::Frame(line),
             heard = said(inbox), if room => News::Heard(heard),
             value = work => return Woke::Answer(value),
+            () = agent.over() => return Woke::Stop(Stop::Gone),
         };
         self.take(news);
         Woke::Again
@@ -346,16 +355,17 @@ impl<H: Host> Client<H> {
     /// Hangs up: nothing is asked or answered any more, and the agent's stdin closes. What is left can still show what
     /// arrives.
     pub async fn hang_up(self) -> Rest {
-        let Self { peer, host, mut answers, stage, signals, frames, inbox, .. } = self;
+        let Self { agent, peer, host, mut answers, stage, signals, frames, inbox, .. } = self;
         answers.shutdown().await;
         let _ = tokio::time::timeout(CALLED_OFF, host.close()).await;
         drop((peer, inbox));
-        Rest { stage, signals, frames }
+        Rest { agent, stage, signals, frames }
     }
 }
 
 /// What remains of a client that has hung up.
 pub struct Rest {
+    agent: Agent,
     stage: Stage,
     signals: Signals,
     frames: Option<mpsc::UnboundedReceiver<Vec<u8>>>,
@@ -363,19 +373,20 @@ pub struct Rest {
 
 impl Rest {
     /// Shows the last frames while the agent is stopped. A signal ends the wait: the supervisor goes on without us.
-    pub async fn see_off(mut self, stop: impl Future<Output = ()>) -> Option<io::Error> {
+    pub async fn see_off(self) -> Option<io::Error> {
+        let Self { agent, mut stage, mut signals, mut frames } = self;
         tokio::select! {
-            () = stop => {}
-            _ = self.signals.next() => return None,
+            () = agent.stop() => {}
+            _ = signals.next() => return None,
         }
-        while let Some(line) = self.frames.as_mut().and_then(|frames| frames.try_recv().ok()) {
-            self.stage.frame(&line);
+        while let Some(line) = frames.as_mut().and_then(|frames| frames.try_recv().ok()) {
+            stage.frame(&line);
         }
         tokio::select! {
-            () = self.stage.settle() => {}
-            _ = self.signals.next() => {}
+            () = stage.settle() => {}
+            _ = signals.next() => {}
         }
-        self.stage.output.failures.take()
+        stage.output.failures.take()
     }
 }
 

@@ -66,7 +66,7 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
         .map_err(Failure::runtime)?;
     let start = Agent::start(plan.agent, settings, ground.redactor, tap);
     let started = unless_signalled(&mut signals, start).await;
-    let (mut agent, peer, inbox) = match started {
+    let started = match started {
         Ok(Ok(started)) => started,
         Ok(Err(failure)) => {
             stage.settle().await;
@@ -74,7 +74,7 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
         }
         Err(caught) => return Ok(Ending::Signalled(caught)),
     };
-    let mut client = Client::new((peer, inbox), (host, events), stage, signals, frames);
+    let mut client = Client::new(started, (host, events), stage, signals, frames);
     let ended = session::run(&mut client, &plan).await;
     let was_cancelled =
         matches!(&ended, Err(Trouble::Stop(_, Stop::Signal(_))) | Ok(Some(StopReason::Cancelled)));
@@ -82,8 +82,8 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
     if let Ok(Some(reason @ StopReason::Cancelled)) = &ended {
         client.stage.notice(&stopped(reason));
     }
-    let ended = outcome(ended, &mut agent).await;
-    finish(client, agent, ended).await
+    let ended = outcome(ended, &mut client.agent).await;
+    finish(client, ended).await
 }
 
 /// How far the agent may go with files.
@@ -101,12 +101,14 @@ async fn prompt(
     settings: &Settings,
     stage: &mut Stage,
 ) -> Result<Option<Vec<Value>>, Failure> {
+    if args.conform {
+        // The checklist has a prompt of its own.
+        return Ok(None);
+    }
     let words = (!args.words.is_empty()).then(|| args.words.join(" "));
     let asked = Asked::new(None, words)?;
     let terminal = settings.terminal.stdin;
     let gathered = match args.asks_without_prompt() {
-        // The checklist has its own use for it.
-        _ if args.conform => return Ok(None),
         true => stdin::gather_any(asked, terminal).await?,
         false => Some(stdin::gather(asked, terminal, NO_PROMPT).await?),
     };
@@ -178,18 +180,14 @@ fn short(text: &str) -> String {
 }
 
 /// Says what is left to say, ends the agent, and leaves nothing behind.
-async fn finish<H: Host>(
-    mut client: Client<H>,
-    agent: Agent,
-    ended: Result<Ending, Failure>,
-) -> Result<Ending, Failure> {
+async fn finish<H: Host>(mut client: Client<H>, ended: Result<Ending, Failure>) -> Result<Ending, Failure> {
     let unwritten = client.settle().await;
     if client.hurried {
         // The supervisor ends the agent without us.
         return ended;
     }
     let rest = client.hang_up().await;
-    let unwritten = unwritten.or(rest.see_off(agent.stop()).await);
+    let unwritten = unwritten.or(rest.see_off().await);
     match (ended, unwritten) {
         (Ok(Ending::Completed), Some(error)) => Err(Failure::Output(error)),
         (ended, _) => ended,

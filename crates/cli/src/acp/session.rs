@@ -80,7 +80,7 @@ impl<H: Host> Run<'_, '_, H> {
             self.set_all(&id).await?;
             self.list().await?;
             if let Some(prompt) = &plan.prompt {
-                stopped = Some(self.prompt(&id, prompt).await?);
+                stopped = Some(self.prompt(&id, prompt, &welcome).await?);
             }
             if args.close {
                 self.close(&welcome, &id).await?;
@@ -180,10 +180,16 @@ impl<H: Host> Run<'_, '_, H> {
                 self.client.known.choices.take(&answer);
                 Ok(answer)
             }
-            Err(Stop::Refused(error)) if error.code == code::AUTH_REQUIRED => {
-                Err(Trouble::Failed(log_in(&error, welcome, self.plan.agent)))
+            Err(stop) => Err(self.unanswered(method, stop, welcome)),
+        }
+    }
+
+    fn unanswered(&self, method: &'static str, stop: Stop, welcome: &Welcome) -> Trouble {
+        match stop {
+            Stop::Refused(error) if error.code == code::AUTH_REQUIRED => {
+                Trouble::Failed(log_in(&error, welcome, self.plan.agent))
             }
-            Err(stop) => Err(Trouble::Stop(method, stop)),
+            stop => Trouble::Stop(method, stop),
         }
     }
 
@@ -303,11 +309,14 @@ impl<H: Host> Run<'_, '_, H> {
         Ok(())
     }
 
-    async fn prompt(&mut self, id: &str, prompt: &[Value]) -> Result<StopReason, Trouble> {
+    async fn prompt(&mut self, id: &str, prompt: &[Value], welcome: &Welcome) -> Result<StopReason, Trouble> {
         // What was told again of an old session has been told by now.
         self.client.known.quiet = false;
         let answer = self.client.turn(id, json!({"sessionId": id, "prompt": prompt})).await;
-        answer.map(|answer| StopReason::read(&answer)).map_err(|stop| Trouble::Stop("session/prompt", stop))
+        match answer {
+            Ok(answer) => Ok(StopReason::read(&answer)),
+            Err(stop) => Err(self.unanswered("session/prompt", stop, welcome)),
+        }
     }
 
     async fn close(&mut self, welcome: &Welcome, id: &str) -> Result<(), Trouble> {

@@ -69,6 +69,9 @@ fn a_version_below_ours_is_the_end() {
 fn one_that_dies_says_its_last_words() {
     let at_once = with_agent(json!({"on": {"start": "leaves"}}));
     let in_a_turn = playing(json!("dies"));
+    // What it started holds its stdout.
+    let survived =
+        playing(json!([{"child": 3600}, {"say": "half"}, {"stderr": "out of memory"}, {"exit": 4}]));
     for (zdx, said, why) in [
         (
             at_once,
@@ -80,8 +83,9 @@ fn one_that_dies_says_its_last_words() {
             "half a sen\n",
             "session/prompt: it ended (exit code 3); its last words: panic: the table is gone",
         ),
+        (survived, "half\n", "session/prompt: it ended (exit code 4); its last words: out of memory"),
     ] {
-        let output = acp(&zdx, &["hi"]).run().expect_code(1);
+        let output = acp(&zdx, &["hi"]).timeout(SOON).run().expect_code(1);
         assert_eq!(output.stdout, said);
         assert!(output.stderr.contains(why), "{}", output.stderr);
     }

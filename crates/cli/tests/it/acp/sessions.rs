@@ -150,6 +150,11 @@ fn an_agent_that_wants_a_log_in_says_how_and_gets_it() {
     );
     assert_eq!(sent_of(&zdx, "authenticate").len(), 1, "a terminal one is never authenticated");
 
+    let zdx =
+        with_agent(json!({"on": {"session/prompt": [{"fail": {"code": -32000, "message": "expired"}}]}}));
+    let output = acp(&zdx, &["hi"]).run().expect_code(1);
+    assert!(output.stderr.contains("(expired)") && output.stderr.contains("--auth key"), "{}", output.stderr);
+
     let variables =
         json!([{"type": "env_var", "id": "env", "name": "A key", "vars": [{"name": "FAKE_KEY"}]}]);
     let refused = json!([{"fail": {"code": -32000, "message": "who?", "data": {"authMethods": variables}}}]);
