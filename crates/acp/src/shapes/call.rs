@@ -1,6 +1,6 @@
 //! Tool calls as they come to be: the first word of one makes it, every later one adds to it or replaces what it names.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::content::ToolContent;
 use super::{list, text};
@@ -26,33 +26,17 @@ pub struct Call {
 }
 
 impl Call {
-    /// What one update says of it, and nothing else.
-    pub fn read(update: &Value) -> Self {
-        let mut call = Self { id: text(update, "toolCallId").unwrap_or_default(), ..Self::default() };
-        call.merge(update);
-        call
-    }
-
-    /// Only what stands there counts: null and absent leave a field as it is.
-    fn merge(&mut self, update: &Value) {
-        let replace = |old: &mut Option<String>, key: &str| {
-            if let Some(new) = text(update, key) {
-                *old = Some(new);
-            }
-        };
-        replace(&mut self.title, "title");
-        replace(&mut self.kind, "kind");
-        replace(&mut self.status, "status");
-        if update["content"].is_array() {
-            self.content = list(update, "content").iter().map(ToolContent::read).collect();
-        }
-        if update["locations"].is_array() {
-            self.locations = list(update, "locations").iter().filter_map(Location::read).collect();
-        }
-        for (old, key) in [(&mut self.raw_input, "rawInput"), (&mut self.raw_output, "rawOutput")] {
-            if let Some(new) = update.get(key).filter(|new| !new.is_null()) {
-                *old = Some(new.clone());
-            }
+    pub fn read(call: &Value) -> Self {
+        let raw = |key: &str| call.get(key).filter(|value| !value.is_null()).cloned();
+        Self {
+            id: text(call, "toolCallId").unwrap_or_default(),
+            title: text(call, "title"),
+            kind: text(call, "kind"),
+            status: text(call, "status"),
+            content: list(call, "content").iter().map(ToolContent::read).collect(),
+            locations: list(call, "locations").iter().filter_map(Location::read).collect(),
+            raw_input: raw("rawInput"),
+            raw_output: raw("rawOutput"),
         }
     }
 
@@ -67,39 +51,46 @@ impl Location {
     }
 }
 
+/// What an update is about, and what it is; not what it says.
+const IDENTITY: [&str; 2] = ["toolCallId", "sessionUpdate"];
+
 /// A turn has seldom more; the oldest that are over are forgotten first.
 const MOST: usize = 1000;
 
-/// The calls of a session, in the order in which they were first heard of.
+/// The calls of a session as they were sent, put together, in the order in which they were first heard of.
 #[derive(Debug, Default)]
-pub struct Calls(Vec<Call>);
+pub struct Calls(Vec<Value>);
 
 impl Calls {
-    /// What is known of the call now. An update of one that nobody announced makes it, and a second announcement only
-    /// changes it.
-    pub fn fold(&mut self, update: &Value) -> &Call {
+    /// All that was said of the call so far. Only what stands there counts: null and absent leave a field as it is. An
+    /// update of a call that nobody announced makes it, and a second announcement only changes it.
+    pub fn fold(&mut self, update: &Value) -> &Value {
         let id = text(update, "toolCallId").unwrap_or_default();
-        let at = match self.0.iter().rposition(|call| call.id == id) {
+        let at = match self.0.iter().rposition(|call| call["toolCallId"] == id.as_str()) {
             Some(at) => at,
             None => {
                 self.make_room();
-                self.0.push(Call { id, ..Call::default() });
+                self.0.push(json!({"toolCallId": id}));
                 self.0.len() - 1
             }
         };
-        self.0[at].merge(update);
+        let said = update.as_object().into_iter().flatten();
+        for (key, value) in said.filter(|(key, value)| !value.is_null() && !IDENTITY.contains(&key.as_str()))
+        {
+            self.0[at][key] = value.clone();
+        }
         &self.0[at]
     }
 
     fn make_room(&mut self) {
         if self.0.len() >= MOST {
-            let at = self.0.iter().position(Call::is_over).unwrap_or(0);
+            let at = self.0.iter().position(|call| Call::read(call).is_over()).unwrap_or(0);
             self.0.remove(at);
         }
     }
 
     /// Those that have not come to an end.
-    pub fn open(&self) -> impl Iterator<Item = &Call> {
-        self.0.iter().filter(|call| !call.is_over())
+    pub fn open(&self) -> impl Iterator<Item = Call> {
+        self.0.iter().map(Call::read).filter(|call| !call.is_over())
     }
 }

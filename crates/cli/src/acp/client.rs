@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use zdx_acp::shapes::{Choices, CommandInfo, SessionUpdate, Update};
+use zdx_acp::shapes::{Calls, Choices, CommandInfo, SessionUpdate, Update};
 use zdx_acp::{
     Asked, CallError, Direction, Frame, Heard, Host, HostEvent, Id, Inbox, Peer, RpcError, Tap, code,
 };
@@ -48,6 +48,7 @@ pub struct Known {
     pub choices: Choices,
     /// Once they were told.
     pub commands: Option<Vec<CommandInfo>>,
+    pub calls: Calls,
     /// An old conversation is told again: nobody wants to read it.
     pub quiet: bool,
 }
@@ -301,25 +302,38 @@ impl<H: Host> Client<H> {
         if !ours {
             return;
         }
-        match &told.update {
+        let mut update = told.update;
+        match &mut update {
+            Update::Call(call) => *call = self.known.calls.fold(call).clone(),
             Update::Commands(commands) => self.known.commands = Some(commands.clone()),
             Update::Mode(mode) => self.known.choices.set_mode(mode.clone()),
             Update::Options(options) => self.known.choices.replace(options.clone()),
             Update::User(_)
             | Update::Message(_)
             | Update::Thought(_)
-            | Update::Call(_)
             | Update::Plan(_)
             | Update::Notice { .. }
             | Update::Unknown(_) => {}
         }
         if !self.known.quiet {
-            self.stage.update(told.update);
+            self.stage.update(update);
+        }
+    }
+
+    /// A permission may name its call by id alone, or be the first word of it.
+    fn about_call(&mut self, params: &mut Value) {
+        if params["toolCall"].is_object() {
+            let call = self.known.calls.fold(&params["toolCall"]).clone();
+            self.stage.update(Update::Call(call.clone()));
+            params["toolCall"] = call;
         }
     }
 
     /// What it asks is done on a task of its own: it may take its time, and be taken back.
-    fn serve(&mut self, asked: Asked) {
+    fn serve(&mut self, mut asked: Asked) {
+        if asked.method == "session/request_permission" {
+            self.about_call(&mut asked.params);
+        }
         let (host, id) = (Arc::clone(&self.host), asked.id.clone());
         let (take_back, taken_back) = oneshot::channel();
         let too_many = self.answers.len() >= MOST_ASKED;
@@ -329,8 +343,7 @@ impl<H: Host> Client<H> {
                 asked.answer(Err(RpcError::new(code::INTERNAL, "too many requests at once"))).await;
                 return id;
             }
-            let method = asked.method.clone();
-            let params = asked.params.clone();
+            let (method, params) = (asked.method.clone(), asked.params.take());
             let answer = tokio::select! {
                 answer = host.ask(&method, params) => answer,
                 Ok(()) = taken_back => Err(RpcError::new(code::CANCELLED, "the request was taken back")),

@@ -17,7 +17,7 @@ use std::io;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use zdx_acp::Host;
-use zdx_acp::shapes::StopReason;
+use zdx_acp::shapes::{Call, StopReason};
 use zdx_engine::{Workspace, links};
 use zdx_protocol::display::visible_line;
 
@@ -78,7 +78,8 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
     let ended = session::run(&mut client, &plan).await;
     let was_cancelled =
         matches!(&ended, Err(Trouble::Stop(_, Stop::Signal(_))) | Ok(Some(StopReason::Cancelled)));
-    client.stage.close_turn(was_cancelled);
+    let undone: Vec<Call> = if was_cancelled { client.known.calls.open().collect() } else { Vec::new() };
+    client.stage.close_turn(&undone);
     if let Ok(Some(reason @ StopReason::Cancelled)) = &ended {
         client.stage.notice(&stopped(reason));
     }

@@ -60,7 +60,7 @@ fn the_line_front_end_knows_the_engine_by_its_channels_alone() {
 }
 
 /// Every crate of ours that ships.
-const ORDERED: [&str; 8] = ["acp", "protocol", "engine", "guard", "models", "net", "acp", "tui", "cli"];
+const ORDERED: [&str; 8] = ["acp", "protocol", "engine", "guard", "models", "net", "tui", "cli"];
 
 /// Which modules of a crate import which others, tests aside.
 fn imports(name: &str) -> BTreeMap<String, BTreeSet<String>> {

@@ -6,7 +6,7 @@ mod text;
 use std::io;
 
 use zdx_acp::HostEvent;
-use zdx_acp::shapes::{Block, Update};
+use zdx_acp::shapes::{Block, Call, Update};
 use zdx_protocol::display::{Colours, Sanitizer, json_safe, sanitize, visible_line};
 
 use self::text::Text;
@@ -54,6 +54,7 @@ impl Stage {
         self.page.len() < PAGE_LIMIT
     }
 
+    /// A call is all that is known of it by now.
     pub fn update(&mut self, update: Update) {
         let page = &mut self.page;
         match (&mut self.screen, update) {
@@ -123,8 +124,8 @@ impl Stage {
         self.output.pages.settle(&mut self.page).await;
     }
 
-    /// The turn is over: its line is closed, and what was still under way is told when it was cancelled.
-    pub fn close_turn(&mut self, cancelled: bool) {
+    /// The turn is over: its line is closed, and what it left undone is told.
+    pub fn close_turn(&mut self, cancelled: &[Call]) {
         match &mut self.screen {
             Screen::Text(text) => text.close(cancelled, &mut self.page),
             Screen::Simple(prose) => prose.close(&mut self.page),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use zdx_acp::HostEvent;
-use zdx_acp::shapes::{Block, Call, Calls, ToolContent, Update};
+use zdx_acp::shapes::{Block, Call, ToolContent, Update};
 use zdx_protocol::display::{json_safe, visible_line};
 
 use super::Prose;
@@ -19,7 +19,6 @@ const MOST_SHOWN: usize = 2000;
 pub struct Text {
     prose: Prose,
     thoughts: Prose,
-    calls: Calls,
     /// What was told of each call, so that nothing is told twice.
     shown: HashMap<String, Shown>,
 }
@@ -34,12 +33,7 @@ struct Shown {
 
 impl Text {
     pub fn new(terminal: Terminal) -> Self {
-        Self {
-            prose: Prose::new(terminal),
-            thoughts: Prose::new(terminal),
-            calls: Calls::default(),
-            shown: HashMap::new(),
-        }
+        Self { prose: Prose::new(terminal), thoughts: Prose::new(terminal), shown: HashMap::new() }
     }
 
     pub fn update(&mut self, update: Update, page: &mut Page) {
@@ -51,7 +45,7 @@ impl Text {
                 }
             }
             Update::Thought(Block::Text(text)) => self.think(&text, page),
-            Update::Call(update) => self.call(&update, page),
+            Update::Call(call) => self.call(&Call::read(&call), page),
             Update::Plan(plan) => self.line(&format!("[plan] {}", json_safe(&plan.to_string())), page),
             // What the user said he knows; the rest is kept by the session, or says nothing here.
             Update::Thought(_)
@@ -86,13 +80,12 @@ impl Text {
         self.line(&line, page);
     }
 
-    pub fn close(&mut self, cancelled: bool, page: &mut Page) {
-        if cancelled {
-            let open: Vec<String> =
-                self.calls.open().filter_map(|call| Some(format!("{} (cancelled)", line(call)?))).collect();
-            open.iter().for_each(|line| self.line(line, page));
+    pub fn close(&mut self, cancelled: &[Call], page: &mut Page) {
+        for call in cancelled {
+            if let Some(line) = line(call) {
+                self.line(&format!("{line} (cancelled)"), page);
+            }
         }
-        self.calls = Calls::default();
         self.shown.clear();
         self.leave_line(page);
     }
@@ -125,8 +118,7 @@ impl Text {
         page.out(format!("{line}\n"));
     }
 
-    fn call(&mut self, update: &Value, page: &mut Page) {
-        let call = self.calls.fold(update);
+    fn call(&mut self, call: &Call, page: &mut Page) {
         if self.shown.len() > MOST_SHOWN {
             self.shown.clear();
         }
@@ -226,17 +218,22 @@ fn described(block: &Block) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use zdx_acp::shapes::Update;
+    use zdx_acp::shapes::{Calls, Update};
 
     use super::*;
     use crate::output::Channel;
 
     fn shown(updates: &[Value]) -> String {
         let (mut text, mut page) = (Text::new(Terminal::default()), Page::default());
+        let mut calls = Calls::default();
         for update in updates {
-            text.update(Update::read(update.clone()), &mut page);
+            let update = match Update::read(update.clone()) {
+                Update::Call(update) => Update::Call(calls.fold(&update).clone()),
+                other => other,
+            };
+            text.update(update, &mut page);
         }
-        text.close(true, &mut page);
+        text.close(&calls.open().collect::<Vec<_>>(), &mut page);
         page.text(Channel::Out)
     }
 

@@ -130,3 +130,25 @@ fn the_checklist_is_printed_and_a_failure_is_one() {
     assert!(names.contains(&"nothing but frames on stdout"), "{names:?}");
     assert!(names.contains(&"session/prompt ends with a stop reason"), "{names:?}");
 }
+
+/// Some say what a call is when they announce it and name it by its id from then on; others announce it by asking.
+#[test]
+fn a_permission_is_about_all_that_was_said_of_its_call() {
+    let options = json!([{"optionId": "yes", "name": "y", "kind": "allow_once"}, {"optionId": "no", "name": "n", "kind": "reject_once"}]);
+    let zdx = playing(json!([
+        {"update": {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Write b", "kind": "edit", "status": "pending", "locations": [{"path": "$cwd/b"}]}},
+        {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "c"}, "options": options}},
+        {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "d", "title": "Read a", "kind": "read"}, "options": options}},
+        {"update": {"sessionUpdate": "tool_call_update", "toolCallId": "d", "status": "completed"}}
+    ]));
+    let output = acp(&zdx, &["hi"]).run().success();
+    let outcomes: Vec<Value> =
+        answers(&zdx).iter().map(|answer| answer["result"]["outcome"]["optionId"].clone()).collect();
+    assert_eq!(outcomes, ["no", "yes"], "an edit is one, though only its id was named");
+    let root = zdx.root().display();
+    let expected = format!(
+        "[tool] edit Write b @ {root}/b\n[permission] auto-deny edit Write b: {root}/b: writing needs --write\n\
+         [tool] read Read a\n[permission] auto-allow read Read a\n"
+    );
+    assert_eq!(output.stdout, expected);
+}
