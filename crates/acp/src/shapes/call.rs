@@ -41,8 +41,16 @@ impl Call {
     }
 
     pub fn is_over(&self) -> bool {
-        matches!(self.status.as_deref(), Some("completed" | "failed" | "cancelled"))
+        self.status.as_deref().is_some_and(ends)
     }
+}
+
+fn is_over(call: &Value) -> bool {
+    call["status"].as_str().is_some_and(ends)
+}
+
+fn ends(status: &str) -> bool {
+    matches!(status, "completed" | "failed" | "cancelled")
 }
 
 impl Location {
@@ -54,6 +62,9 @@ impl Location {
 /// What an update is about, and what it is; not what it says.
 const IDENTITY: [&str; 2] = ["toolCallId", "sessionUpdate"];
 
+/// What may be long.
+const BULKY: [&str; 3] = ["content", "rawInput", "rawOutput"];
+
 /// A turn has seldom more; the oldest that are over are forgotten first.
 const MOST: usize = 1000;
 
@@ -64,7 +75,7 @@ pub struct Calls(Vec<Value>);
 impl Calls {
     /// All that was said of the call so far. Only what stands there counts: null and absent leave a field as it is. An
     /// update of a call that nobody announced makes it, and a second announcement only changes it.
-    pub fn fold(&mut self, update: &Value) -> &Value {
+    pub fn fold(&mut self, update: &Value) -> Value {
         let id = text(update, "toolCallId").unwrap_or_default();
         let at = match self.0.iter().rposition(|call| call["toolCallId"] == id.as_str()) {
             Some(at) => at,
@@ -79,18 +90,25 @@ impl Calls {
         {
             self.0[at][key] = value.clone();
         }
-        &self.0[at]
+        let call = self.0[at].clone();
+        if is_over(&call) {
+            // Nothing of it is needed any more but what it was.
+            if let Some(kept) = self.0[at].as_object_mut() {
+                BULKY.iter().for_each(|key| drop(kept.remove(*key)));
+            }
+        }
+        call
     }
 
     fn make_room(&mut self) {
         if self.0.len() >= MOST {
-            let at = self.0.iter().position(|call| Call::read(call).is_over()).unwrap_or(0);
+            let at = self.0.iter().position(is_over).unwrap_or(0);
             self.0.remove(at);
         }
     }
 
     /// Those that have not come to an end.
     pub fn open(&self) -> impl Iterator<Item = Call> {
-        self.0.iter().map(Call::read).filter(|call| !call.is_over())
+        self.0.iter().filter(|call| !is_over(call)).map(Call::read)
     }
 }

@@ -304,7 +304,7 @@ impl<H: Host> Client<H> {
         }
         let mut update = told.update;
         match &mut update {
-            Update::Call(call) => *call = self.known.calls.fold(call).clone(),
+            Update::Call(call) => *call = self.known.calls.fold(call),
             Update::Commands(commands) => self.known.commands = Some(commands.clone()),
             Update::Mode(mode) => self.known.choices.set_mode(mode.clone()),
             Update::Options(options) => self.known.choices.replace(options.clone()),
@@ -323,7 +323,7 @@ impl<H: Host> Client<H> {
     /// A permission may name its call by id alone, or be the first word of it.
     fn about_call(&mut self, params: &mut Value) {
         if params["toolCall"].is_object() {
-            let call = self.known.calls.fold(&params["toolCall"]).clone();
+            let call = self.known.calls.fold(&params["toolCall"]);
             self.stage.update(Update::Call(call.clone()));
             params["toolCall"] = call;
         }

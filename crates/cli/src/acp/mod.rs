@@ -46,7 +46,7 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
     };
     let chosen = settings::choose(settings, args.settings.as_deref(), args.agent.as_deref())?;
     chosen.warnings.iter().for_each(|warning| stage.notice(warning));
-    let ground = start::ground(settings)?;
+    let ground = start::ground(settings).map_err(settings::as_usage)?;
     ground.notices.iter().for_each(|notice| stage.notice(notice));
     if args.conform {
         stage.settle().await;

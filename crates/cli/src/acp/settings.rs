@@ -141,7 +141,7 @@ fn name(agent: &Result<AgentCommand, Unusable>) -> &str {
 }
 
 /// Bad settings are bad usage, whichever file they stand in.
-fn as_usage(failure: Failure) -> Failure {
+pub fn as_usage(failure: Failure) -> Failure {
     match failure.message() {
         Some(message) => Failure::Usage(message),
         None => failure,

@@ -1,6 +1,7 @@
 //! `-o text`: the answer as it comes, and everything else in lines that begin with what they are about.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 use zdx_acp::HostEvent;
@@ -23,12 +24,19 @@ pub struct Text {
     shown: HashMap<String, Shown>,
 }
 
+/// By what the lines come to: they themselves may be long.
 #[derive(Default)]
 struct Shown {
-    line: Option<String>,
-    input: Option<String>,
-    output: Option<String>,
-    diffs: Vec<String>,
+    line: Option<u64>,
+    input: Option<u64>,
+    output: Option<u64>,
+    diffs: Vec<u64>,
+}
+
+fn mark(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Text {
@@ -124,22 +132,24 @@ impl Text {
         }
         let shown = self.shown.entry(call.id.clone()).or_default();
         let mut lines = Vec::new();
-        let mut news = |old: &mut Option<String>, new: Option<String>| {
-            if new.is_some() && *old != new {
-                old.clone_from(&new);
-                lines.extend(new);
+        let mut news = |old: &mut Option<u64>, new: Option<String>| {
+            if let Some(new) = new.filter(|new| *old != Some(mark(new))) {
+                *old = Some(mark(&new));
+                lines.push(new);
             }
         };
         news(&mut shown.line, line(call));
         news(&mut shown.input, call.raw_input.as_ref().and_then(|input| raw("tool.in", input)));
         news(&mut shown.output, output(call));
-        let diffs = call.content.iter().filter_map(|content| match content {
-            ToolContent::Diff(diff) => Some(format!("[diff] {}", json_safe(&diff.to_string()))),
-            ToolContent::Content(_) | ToolContent::Terminal(_) | ToolContent::Unknown(_) => None,
-        });
-        let diffs: Vec<String> = diffs.collect();
-        lines.extend(diffs.iter().filter(|diff| !shown.diffs.contains(diff)).cloned());
-        shown.diffs = diffs;
+        for content in &call.content {
+            if let ToolContent::Diff(diff) = content {
+                let diff = format!("[diff] {}", json_safe(&diff.to_string()));
+                if !shown.diffs.contains(&mark(&diff)) {
+                    shown.diffs.push(mark(&diff));
+                    lines.push(diff);
+                }
+            }
+        }
         lines.iter().for_each(|line| self.line(line, page));
     }
 }
@@ -228,7 +238,7 @@ mod tests {
         let mut calls = Calls::default();
         for update in updates {
             let update = match Update::read(update.clone()) {
-                Update::Call(update) => Update::Call(calls.fold(&update).clone()),
+                Update::Call(update) => Update::Call(calls.fold(&update)),
                 other => other,
             };
             text.update(update, &mut page);

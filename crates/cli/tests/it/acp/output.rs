@@ -152,7 +152,8 @@ fn mentions_go_along_as_links() {
     zdx.write("my file.txt", "");
     std::fs::write(zdx.home().join("n.md"), "").unwrap();
     let words = "see @src/a.rs, @\"my file.txt\" @~/n.md @https://e.com/x.json and me@home @gone.rs";
-    let output = acp(&zdx, &[words]).run().success();
+    // Beside a prompt it would be data.
+    let output = acp(&zdx, &[]).stdin(words).run().success();
     assert!(output.stderr.contains("@gone.rs: there is no such file"), "{}", output.stderr);
     let blocks = sent_of(&zdx, "session/prompt")[0]["prompt"].clone();
     let link = |uri: String, name: &str, mime: &str| json!({"type": "resource_link", "uri": uri, "name": name, "mimeType": mime});

@@ -38,6 +38,9 @@ fn bad_settings_are_a_usage_error_with_file_and_line() {
     let zdx = place().config("[acp.agents.a]\nargs = [\"x\"]\n");
     let output = acp(&zdx, &["hi"]).run().expect_code(2);
     assert!(output.stderr.contains("config.toml:1: acp.agents.a: it has no `command`"), "{}", output.stderr);
+    let zdx = with_agent(json!({})).config("model = 3\n");
+    let output = acp(&zdx, &["hi"]).run().expect_code(2);
+    assert!(output.stderr.contains("config.toml:1: model"), "{}", output.stderr);
     let output = acp(&zdx, &["-o", "yaml", "hi"]).run().expect_code(2);
     assert!(output.stderr.contains("yaml"), "{}", output.stderr);
     let output = zdx.run(["--trust", "acp", "hi"]).expect_code(2);
