@@ -70,6 +70,7 @@ mod tests {
         assert_eq!(ring(10, &[b"a", &euro[..2]], false), ("a".into(), false));
         assert_eq!(ring(10, &[b"a", &euro[..2], &euro[2..]], false), ("a€".into(), false));
         assert_eq!(ring(10, &[b"a", &euro[..2]], true), ("a\u{fffd}".into(), false));
+        assert_eq!(ring(5, &["äab".as_bytes(), &euro[..2]], false), ("ab".into(), true));
     }
 
     #[test]
