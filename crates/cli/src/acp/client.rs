@@ -22,6 +22,8 @@ use crate::signals::{Caught, Signals};
 
 /// What an agent gets to end its turn once it was called off.
 const CALLED_OFF: Duration = Duration::from_secs(2);
+/// What a reader that takes nothing is given after a signal of a program.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 /// What a word to an agent that does not read may take.
 const A_WORD: Duration = Duration::from_millis(300);
 /// Requests of the agent that are under way; more of them are refused.
@@ -62,6 +64,8 @@ pub struct Client<H> {
     pub known: Known,
     /// Somebody asked twice to leave.
     pub hurried: bool,
+    /// A program told us to go, which nobody can be asked to do twice.
+    dismissed: bool,
     inbox: Option<Inbox>,
     events: mpsc::UnboundedReceiver<HostEvent>,
     frames: Option<mpsc::UnboundedReceiver<Vec<u8>>>,
@@ -117,6 +121,7 @@ impl<H: Host> Client<H> {
             signals,
             known: Known::default(),
             hurried: false,
+            dismissed: false,
             inbox: Some(inbox),
             events,
             frames,
@@ -177,6 +182,7 @@ impl<H: Host> Client<H> {
                 self.hurried = matches!(stop, Stop::Signal(_));
                 return Err(why);
             }
+            self.dismissed = matches!(stop, Stop::Signal(Caught::Terminate | Caught::HangUp));
             why = Some(stop);
             deadline = Some(Instant::now() + CALLED_OFF);
             self.host.cancel();
@@ -356,23 +362,29 @@ impl<H: Host> Client<H> {
     /// Everything said so far stands on the screen; a signal means that the reader is not worth waiting for.
     pub async fn settle(&mut self) -> Option<io::Error> {
         self.drain();
-        let Self { stage, signals, hurried, .. } = self;
-        tokio::select! {
-            () = stage.settle() => {}
-            _ = signals.next() => *hurried = true,
-            () = tokio::time::sleep(A_WORD), if *hurried => {}
-        }
+        let patience = self.patience();
+        self.hurried |= settle(&mut self.stage, &mut self.signals, patience).await;
         self.stage.output.failures.take()
+    }
+
+    /// What a reader that takes nothing is given; without a signal, or after one that can be given again, all the time.
+    fn patience(&self) -> Option<Duration> {
+        match (self.hurried, self.dismissed) {
+            (true, _) => Some(A_WORD),
+            (false, true) => Some(LAST_WORDS),
+            (false, false) => None,
+        }
     }
 
     /// Hangs up: nothing is asked or answered any more, and the agent's stdin closes. What is left can still show what
     /// arrives.
     pub async fn hang_up(self) -> Rest {
+        let patience = self.patience();
         let Self { agent, peer, host, mut answers, stage, signals, frames, inbox, .. } = self;
         answers.shutdown().await;
         let _ = tokio::time::timeout(CALLED_OFF, host.close()).await;
         drop((peer, inbox));
-        Rest { agent, stage, signals, frames }
+        Rest { agent, stage, signals, frames, patience }
     }
 }
 
@@ -382,12 +394,13 @@ pub struct Rest {
     stage: Stage,
     signals: Signals,
     frames: Option<mpsc::UnboundedReceiver<Vec<u8>>>,
+    patience: Option<Duration>,
 }
 
 impl Rest {
     /// Shows the last frames while the agent is stopped. A signal ends the wait: the supervisor goes on without us.
     pub async fn see_off(self) -> Option<io::Error> {
-        let Self { agent, mut stage, mut signals, mut frames } = self;
+        let Self { agent, mut stage, mut signals, mut frames, patience } = self;
         tokio::select! {
             () = agent.stop() => {}
             _ = signals.next() => return None,
@@ -395,11 +408,17 @@ impl Rest {
         while let Some(line) = frames.as_mut().and_then(|frames| frames.try_recv().ok()) {
             stage.frame(&line);
         }
-        tokio::select! {
-            () = stage.settle() => {}
-            _ = signals.next() => {}
-        }
+        settle(&mut stage, &mut signals, patience).await;
         stage.output.failures.take()
+    }
+}
+
+/// Whether a signal ended the wait.
+async fn settle(stage: &mut Stage, signals: &mut Signals, patience: Option<Duration>) -> bool {
+    tokio::select! {
+        () = stage.settle() => false,
+        _ = signals.next() => true,
+        () = tokio::time::sleep(patience.unwrap_or_default()), if patience.is_some() => false,
     }
 }
 
