@@ -1,22 +1,19 @@
 //! Our side of the connection while something is waited for: what the agent says is shown, what it asks is answered, signals
 //! are heard. Knows how one waits, not what a session is.
 
-use std::collections::HashMap;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use zdx_acp::shapes::{Calls, Choices, CommandInfo, SessionUpdate, Update};
-use zdx_acp::{
-    Asked, CallError, Direction, Frame, Heard, Host, HostEvent, Id, Inbox, Peer, RpcError, Tap, code,
-};
+use zdx_acp::{CallError, Direction, Frame, Heard, Host, HostEvent, Inbox, Peer, RpcError, Tap};
 
 use super::agent::Agent;
+use super::desk::Desk;
 use super::render::Stage;
 use crate::signals::{Caught, Signals};
 
@@ -26,8 +23,6 @@ const CALLED_OFF: Duration = Duration::from_secs(2);
 const LAST_WORDS: Duration = Duration::from_secs(3);
 /// What a word to an agent that does not read may take.
 const A_WORD: Duration = Duration::from_millis(300);
-/// Requests of the agent that are under way; more of them are refused.
-const MOST_ASKED: usize = 256;
 
 /// Why something has no answer.
 #[derive(Debug)]
@@ -58,7 +53,7 @@ pub struct Known {
 pub struct Client<H> {
     pub agent: Agent,
     pub peer: Peer,
-    pub host: Arc<H>,
+    pub desk: Desk<H>,
     pub stage: Stage,
     pub signals: Signals,
     pub known: Known,
@@ -69,9 +64,6 @@ pub struct Client<H> {
     inbox: Option<Inbox>,
     events: mpsc::UnboundedReceiver<HostEvent>,
     frames: Option<mpsc::UnboundedReceiver<Vec<u8>>>,
-    /// Requests of the agent, and how each is taken back.
-    asked: HashMap<Id, oneshot::Sender<()>>,
-    answers: JoinSet<Id>,
 }
 
 /// Where a mirror gets its lines from: frames of both ways in the order of the wire.
@@ -97,8 +89,6 @@ enum Woke<T> {
 }
 
 enum News {
-    /// A request of the agent was; which one, unless its task was lost.
-    Answered(Option<Id>),
     Host(HostEvent),
     Frame(Vec<u8>),
     /// Or that nothing will be heard any more.
@@ -116,7 +106,7 @@ impl<H: Host> Client<H> {
         Self {
             agent,
             peer,
-            host: Arc::new(host),
+            desk: Desk::new(host),
             stage,
             signals,
             known: Known::default(),
@@ -125,8 +115,6 @@ impl<H: Host> Client<H> {
             inbox: Some(inbox),
             events,
             frames,
-            asked: HashMap::new(),
-            answers: JoinSet::new(),
         }
     }
 
@@ -185,7 +173,7 @@ impl<H: Host> Client<H> {
             self.dismissed = matches!(stop, Stop::Signal(Caught::Terminate | Caught::HangUp));
             why = Some(stop);
             deadline = Some(Instant::now() + CALLED_OFF);
-            self.host.cancel();
+            self.desk.host.cancel();
             let cancel = self.peer.notify("session/cancel", json!({"sessionId": session}));
             let _ = tokio::time::timeout(A_WORD, cancel).await;
         }
@@ -215,9 +203,8 @@ impl<H: Host> Client<H> {
         hurried: bool,
     ) -> Woke<F::Output> {
         let room = hurried || self.stage.has_room();
-        let Self {
-            stage: Stage { page, output, .. }, signals, inbox, events, frames, answers, agent, ..
-        } = self;
+        let Self { stage: Stage { page, output, .. }, signals, inbox, events, frames, desk, agent, .. } =
+            self;
         let news = tokio::select! {
             biased;
             caught = signals.next() => return Woke::Stop(Stop::Signal(caught)),
@@ -229,7 +216,7 @@ impl<H: Host> Client<H> {
                 slot.send(page);
                 return Woke::Again;
             }
-            Some(done) = answers.join_next(), if !answers.is_empty() => News::Answered(done.ok()),
+            () = desk.tidy() => return Woke::Again,
             Some(event) = events.recv(), if room => News::Host(event),
             Some(line) = lines(frames), if room => News::Frame(line),
             heard = said(inbox), if room => News::Heard(heard),
@@ -242,11 +229,6 @@ impl<H: Host> Client<H> {
 
     fn take(&mut self, news: News) {
         match news {
-            News::Answered(id) => {
-                if let Some(id) = id {
-                    self.asked.remove(&id);
-                }
-            }
             News::Host(event) => self.stage.host(&event),
             News::Frame(line) => {
                 self.stage.frame(&line);
@@ -283,16 +265,17 @@ impl<H: Host> Client<H> {
 
     fn hear(&mut self, heard: Heard) {
         match heard {
-            Heard::Request(asked) => self.serve(asked),
+            Heard::Request(mut asked) => {
+                if asked.method == "session/request_permission" {
+                    self.about_call(&mut asked.params);
+                }
+                self.desk.take(asked);
+            }
             Heard::Notification { method, params } if method == "session/update" => {
                 self.update(SessionUpdate::read(params));
             }
             Heard::Notification { method, params } if method == "$/cancel_request" => {
-                let taken_back = Id::read(&params["requestId"]).and_then(|id| self.asked.remove(&id));
-                if let Some(taken_back) = taken_back {
-                    // It may have been answered meanwhile.
-                    let _ = taken_back.send(());
-                }
+                self.desk.take_back(&params);
             }
             // Of no use to a client that only prints; unknown ones are to be ignored.
             Heard::Notification { .. } => {}
@@ -335,30 +318,6 @@ impl<H: Host> Client<H> {
         }
     }
 
-    /// What it asks is done on a task of its own: it may take its time, and be taken back.
-    fn serve(&mut self, mut asked: Asked) {
-        if asked.method == "session/request_permission" {
-            self.about_call(&mut asked.params);
-        }
-        let (host, id) = (Arc::clone(&self.host), asked.id.clone());
-        let (take_back, taken_back) = oneshot::channel();
-        let too_many = self.answers.len() >= MOST_ASKED;
-        self.asked.insert(id.clone(), take_back);
-        self.answers.spawn(async move {
-            if too_many {
-                asked.answer(Err(RpcError::new(code::INTERNAL, "too many requests at once"))).await;
-                return id;
-            }
-            let (method, params) = (asked.method.clone(), asked.params.take());
-            let answer = tokio::select! {
-                answer = host.ask(&method, params) => answer,
-                Ok(()) = taken_back => Err(RpcError::new(code::CANCELLED, "the request was taken back")),
-            };
-            asked.answer(answer).await;
-            id
-        });
-    }
-
     /// Everything said so far stands on the screen; a signal means that the reader is not worth waiting for.
     pub async fn settle(&mut self) -> Option<io::Error> {
         self.drain();
@@ -380,9 +339,8 @@ impl<H: Host> Client<H> {
     /// arrives.
     pub async fn hang_up(self) -> Rest {
         let patience = self.patience();
-        let Self { agent, peer, host, mut answers, stage, signals, frames, inbox, .. } = self;
-        answers.shutdown().await;
-        let _ = tokio::time::timeout(CALLED_OFF, host.close()).await;
+        let Self { agent, peer, desk, stage, signals, frames, inbox, .. } = self;
+        desk.close().await;
         drop((peer, inbox));
         Rest { agent, stage, signals, frames, patience }
     }

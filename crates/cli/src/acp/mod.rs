@@ -5,6 +5,7 @@ mod agent;
 mod checked;
 mod client;
 mod conform;
+mod desk;
 mod host;
 mod lists;
 mod mentions;
