@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use zdx_acp::{CallError, Frame, Heard, Host, Id, Inbox, Peer, RpcError};
+use zdx_acp::{CallError, Frame, Heard, Host, Id, Inbox, Peer, RpcError, code};
 
 use super::record::Record;
 use super::report::Outcome;
@@ -57,9 +57,12 @@ impl Answer {
         self.result.as_ref().map_err(|fault| self.wrong(fault.words()))
     }
 
-    /// For what has to be refused.
+    /// For what has to be refused, by a method that is there.
     pub(super) fn refused(&self, what: &str) -> Outcome {
         match &self.result {
+            Err(Fault::Refused(error)) if error.code == code::METHOD_NOT_FOUND => {
+                self.wrong("it has no such method")
+            }
             Err(Fault::Refused(_)) => Outcome::Pass,
             Err(fault @ (Fault::Gone | Fault::Late(_))) => self.wrong(fault.words()),
             Ok(_) => self.wrong(format!("{what} is no error to it")),

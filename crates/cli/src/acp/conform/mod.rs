@@ -67,6 +67,7 @@ pub async fn run(dial: &impl Dial, host: Arc<impl Host>, ground: &Ground) -> Rep
             settings::set(&mut report, &line, &session, &answer).await;
             sessions::list(&mut report, &line, &welcome).await;
             turn::cancel(&mut report, &line, &session).await;
+            sessions::close(&mut report, &line, &welcome, &session).await;
             strays.extend(line.hang_up(dial).await);
             strays.extend(sessions::again(&mut report, dial, &host, ground, &welcome, &session).await);
         } else {

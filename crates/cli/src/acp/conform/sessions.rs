@@ -14,6 +14,8 @@ use super::{Dial, Ground};
 
 /// What late news of a session get to arrive.
 const A_MOMENT: Duration = Duration::from_millis(300);
+const LOADS: &str = "session/load replays, then answers";
+const RESUMES: &str = "session/resume does not replay";
 /// No agent has one of this name.
 const NOBODYS: &str = "zdx-no-such-session";
 
@@ -47,8 +49,6 @@ pub(super) async fn strangers<A>(report: &mut Report, line: &Line<'_, A>, welcom
     let prompt = json!({"sessionId": NOBODYS, "prompt": [{"type": "text", "text": "hello"}]});
     let answer = line.ask("session/prompt", prompt).await;
     report.add("unknown session: session/prompt", answer.refused("an unknown session"));
-    let answer = line.ask("session/set_mode", json!({"sessionId": NOBODYS, "modeId": "x"})).await;
-    report.add("unknown session: session/set_mode", answer.refused("an unknown session"));
     for (name, method, offered) in [
         ("unknown session: session/load", "session/load", welcome.loads()),
         ("unknown session: session/resume", "session/resume", welcome.offers("resume")),
@@ -80,7 +80,18 @@ pub(super) async fn list<A>(report: &mut Report, line: &Line<'_, A>, welcome: &W
     );
 }
 
-/// The same session in a new process each: loaded with all that was said, resumed without, closed, deleted.
+pub(super) async fn close<A>(report: &mut Report, line: &Line<'_, A>, welcome: &Welcome, session: &str) {
+    let outcome = match welcome.offers("close") {
+        true => {
+            let closed = line.ask("session/close", json!({"sessionId": session})).await;
+            closed.good().map_or_else(|outcome| outcome, |_| Outcome::Pass)
+        }
+        false => Outcome::not_advertised(),
+    };
+    report.add("session/close", outcome);
+}
+
+/// The same session in a new process each: loaded with all that was said, resumed without, deleted at last.
 pub(super) async fn again(
     report: &mut Report,
     dial: &impl Dial,
@@ -90,10 +101,13 @@ pub(super) async fn again(
     session: &str,
 ) -> Vec<String> {
     let mut strays = Vec::new();
-    for (name, method, offered, replays) in [
-        ("session/load replays, then answers", "session/load", welcome.loads(), true),
-        ("session/resume does not replay", "session/resume", welcome.offers("resume"), false),
-    ] {
+    let mut delete = match welcome.offers("delete") {
+        true => Outcome::Skipped("the session could not be opened again".to_owned()),
+        false => Outcome::not_advertised(),
+    };
+    for (name, method, offered) in
+        [(LOADS, "session/load", welcome.loads()), (RESUMES, "session/resume", welcome.offers("resume"))]
+    {
         if !offered {
             report.add(name, Outcome::not_advertised());
             continue;
@@ -105,18 +119,19 @@ pub(super) async fn again(
                 continue;
             }
         };
-        let (outcome, open) = reopened(&line, method, session, replays).await;
+        let (outcome, open) = reopened(&line, method, session).await;
         report.add(name, outcome);
-        // The last that is open is the one that is given up.
-        if open && (method == "session/resume" || !welcome.offers("resume")) {
-            give_up(report, &line, welcome, session).await;
+        let is_last = name == RESUMES || !welcome.offers("resume");
+        if open && is_last && welcome.offers("delete") {
+            delete = deleted(&line, method, session).await;
         }
         strays.extend(line.hang_up(dial).await);
     }
+    report.add("session/delete", delete);
     strays
 }
 
-async fn reopened<A>(line: &Line<'_, A>, method: &str, session: &str, replays: bool) -> (Outcome, bool) {
+async fn reopened<A>(line: &Line<'_, A>, method: &str, session: &str) -> (Outcome, bool) {
     let from = line.record.here();
     let params = json!({"sessionId": session, "cwd": line.ground.cwd, "mcpServers": []});
     let answer = line.ask(method, params).await;
@@ -126,7 +141,7 @@ async fn reopened<A>(line: &Line<'_, A>, method: &str, session: &str, replays: b
     tokio::time::sleep(A_MOMENT).await;
     let before = line.record.between(from, answer.at);
     let after = line.record.since(answer.at);
-    (replayed(&before, &after, session, replays, &answer), true)
+    (replayed(&before, &after, session, method == "session/load", &answer), true)
 }
 
 fn replayed(before: &[String], after: &[String], session: &str, replays: bool, answer: &Answer) -> Outcome {
@@ -149,30 +164,12 @@ fn replayed(before: &[String], after: &[String], session: &str, replays: bool, a
     }
 }
 
-async fn give_up<A>(report: &mut Report, line: &Line<'_, A>, welcome: &Welcome, session: &str) {
-    report.add(
-        "session/close",
-        match welcome.offers("close") {
-            true => {
-                let closed = line.ask("session/close", json!({"sessionId": session})).await;
-                closed.good().map_or_else(|outcome| outcome, |_| Outcome::Pass)
-            }
-            false => Outcome::not_advertised(),
-        },
-    );
-    if !welcome.offers("delete") {
-        return report.add("session/delete", Outcome::not_advertised());
+/// What is deleted cannot be opened any more.
+async fn deleted<A>(line: &Line<'_, A>, method: &str, session: &str) -> Outcome {
+    let answer = line.ask("session/delete", json!({"sessionId": session})).await;
+    if let Err(outcome) = answer.good() {
+        return outcome;
     }
-    let deleted = line.ask("session/delete", json!({"sessionId": session})).await;
-    report.add(
-        "session/delete",
-        match deleted.good() {
-            Err(outcome) => outcome,
-            Ok(_) => {
-                let method = if welcome.loads() { "session/load" } else { "session/resume" };
-                let params = json!({"sessionId": session, "cwd": line.ground.cwd, "mcpServers": []});
-                line.ask(method, params).await.refused("a deleted session")
-            }
-        },
-    );
+    let params = json!({"sessionId": session, "cwd": line.ground.cwd, "mcpServers": []});
+    line.ask(method, params).await.refused("a deleted session")
 }

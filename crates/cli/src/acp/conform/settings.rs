@@ -17,16 +17,18 @@ pub(super) async fn set<A>(report: &mut Report, line: &Line<'_, A>, session: &st
             None => Outcome::not_advertised(),
         },
     );
-    report.add(
-        "unknown mode is refused",
-        match mode {
+    for (name, session, id, what) in [
+        ("unknown mode is refused", session, "zdx-no-such-mode", "an unknown mode"),
+        ("unknown session: session/set_mode", "zdx-no-such-session-either", "default", "an unknown session"),
+    ] {
+        let outcome = match mode {
             Some(_) => {
-                let params = json!({"sessionId": session, "modeId": "zdx-no-such-mode"});
-                line.ask("session/set_mode", params).await.refused("an unknown mode")
+                line.ask("session/set_mode", json!({"sessionId": session, "modeId": id})).await.refused(what)
             }
             None => Outcome::not_advertised(),
-        },
-    );
+        };
+        report.add(name, outcome);
+    }
     choices.take(&json!({"configOptions": answer["configOptions"]}));
     let mut outcome = Outcome::not_advertised();
     for option in choices.options().to_vec() {
@@ -42,7 +44,10 @@ async fn set_and_back<A>(line: &Line<'_, A>, session: &str, setting: &Setting) -
     let Some(before) = setting.current() else {
         return Outcome::fail(format!("{} does not say what it is set to", setting.id));
     };
-    let other = setting.values().into_iter().find(|value| *value != before).unwrap_or(&before);
+    // Another model may want another login.
+    let is_model = setting.category.as_deref() == Some("model");
+    let mut others = setting.values().into_iter().filter(|value| *value != before && !is_model);
+    let other = others.next().unwrap_or(&before);
     for wanted in [other, &before] {
         let Some(value) = setting.find(wanted) else {
             return Outcome::fail(format!("{} is set to {wanted}, which it does not offer", setting.id));

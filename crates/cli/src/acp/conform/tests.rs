@@ -116,6 +116,7 @@ async fn an_agent_that_wants_a_login_gets_it_or_says_so() {
 #[tokio::test]
 async fn each_fault_fails_its_item() {
     let unknown = json!({"code": -32603, "message": "Internal error"});
+    let missing = json!({"code": -32601, "message": "Method not found"});
     let answered = json!({"stopReason": "end_turn"});
     let rows = [
         ("initialize", json!({"initialize": [{"result": {"protocolVersion": "1"}}]})),
@@ -136,6 +137,7 @@ async fn each_fault_fails_its_item() {
         ("unknown session: session/set_mode", json!({"session/set_mode": [{"result": {}}]})),
         ("unknown session: session/load", json!({"session/load": [{"result": {}}]})),
         ("session/prompt ends with a stop reason", json!({"session/prompt": ["unscripted", "unknown"]})),
+        ("unknown session: session/resume", json!({"session/resume": [{"fail": missing}]})),
         (
             "session/prompt ends with a stop reason",
             json!({"session/prompt": ["unscripted", [{"result": {}}]]}),
@@ -164,7 +166,7 @@ async fn each_fault_fails_its_item() {
         ),
         (
             "unknown mode is refused",
-            json!({"session/set_mode": ["unscripted", "unscripted", "unscripted", [{"result": {}}]]}),
+            json!({"session/set_mode": ["unscripted", "unscripted", [{"result": {}}]]}),
         ),
         ("session/load replays, then answers", json!({"session/load": [{"result": {}}]})),
         ("session/resume does not replay", json!({"session/resume": [[{"user": "again"}]]})),
