@@ -44,7 +44,7 @@ pub async fn converse(settings: &Settings, open: Open, first: Option<String>) ->
     let Closed { why, session } =
         closed.map_err(|error| Failure::runtime(format!("cannot draw on the terminal: {error}")))?;
     if let Some(id) = session {
-        say(settings, &format!("resume with: zdx sessions resume {id}"));
+        say(settings, &format!("\nresume with: zdx sessions resume {id}"));
     }
     match why {
         Ended::Left(Left::Meant) => Ok(Ending::Completed),

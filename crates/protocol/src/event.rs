@@ -308,12 +308,13 @@ impl Event {
                     ts,
                 })
             }
-            Self::ToolFinished { id, result, diff, origin: CallOrigin::Model, .. } => {
+            Self::ToolFinished { id, result, diff, duration_ms, origin: CallOrigin::Model, .. } => {
                 Record::ToolResult(record::ToolResult {
                     tool_use_id: id.clone(),
                     output: result.clone(),
                     ok: result.is_ok(),
                     diff: diff.clone(),
+                    duration_ms: Some(*duration_ms),
                     ts,
                 })
             }

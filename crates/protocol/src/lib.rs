@@ -5,6 +5,7 @@ pub mod change;
 pub mod code;
 pub mod command;
 pub mod compaction;
+pub mod compare;
 pub mod conversation;
 pub mod display;
 pub mod event;

@@ -165,6 +165,9 @@ pub struct ToolResult {
     /// What it changed in files: for people, and no part of what a model is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// How long it ran; what was waited for an answer aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
@@ -347,6 +350,32 @@ impl Record {
             "prune" => read(line, Self::Prune),
             "cut" => read(line, Self::Cut),
             _ => read(line, |raw| Self::Unknown(UnknownRecord(raw))),
+        }
+    }
+
+    /// When it happened; of a type that this build does not know nobody can say.
+    pub fn ts(&self) -> Option<Timestamp> {
+        match self {
+            Self::Meta(Meta { ts, .. })
+            | Self::Message(Message { ts, .. })
+            | Self::ToolUse(ToolUse { ts, .. })
+            | Self::ToolResult(ToolResult { ts, .. })
+            | Self::Interrupted(Interrupted { ts, .. })
+            | Self::Reasoning(ReasoningRecord { ts, .. })
+            | Self::Model(Model { ts, .. })
+            | Self::Agent(Agent { ts, .. })
+            | Self::Approval(ApprovalRecord { ts, .. })
+            | Self::Revoked(Revoked { ts, .. })
+            | Self::Todos(Todos { ts, .. })
+            | Self::Change(Change { ts, .. })
+            | Self::Revert(Revert { ts, .. })
+            | Self::Redo(Redo { ts, .. })
+            | Self::Usage(UsageRecord { ts, .. })
+            | Self::Error(ErrorRecord { ts, .. })
+            | Self::Prune(Prune { ts, .. })
+            | Self::Cut(Cut { ts, .. }) => Some(*ts),
+            Self::Compaction(compaction) => Some(compaction.ts),
+            Self::Unknown(_) => None,
         }
     }
 

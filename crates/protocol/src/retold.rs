@@ -1,10 +1,13 @@
 //! What happened in a session, told again to a front end: the events of its last turns, as far as they still count.
 //! The way back from `Event::record`; what was never saved (deltas, progress, questions) is not told again.
 
+use jiff::Timestamp;
+
 use crate::compaction::Compaction;
-use crate::conversation::{Part, Role};
-use crate::event::{Event, NoticeLevel};
-use crate::record::{Record, ToolResult, ToolUse};
+use crate::conversation::{Part, Role, Usage};
+use crate::event::{Event, NoticeLevel, Outcome, TurnSummary};
+use crate::policy::RequestId;
+use crate::record::{Record, ToolResult, ToolUse, UsageRecord};
 use crate::tool::CallOrigin;
 use crate::transcript::{Entries, Entry, Place, Turns, of_output, of_value};
 
@@ -27,6 +30,10 @@ pub struct Retold {
 struct Told {
     events: Vec<Event>,
     bytes: usize,
+    /// When it began and when something was heard of it last.
+    began: Option<Timestamp>,
+    last: Option<Timestamp>,
+    usage: Usage,
 }
 
 impl Told {
@@ -38,6 +45,18 @@ impl Told {
     fn append(&mut self, other: &mut Self) {
         self.events.append(&mut other.events);
         self.bytes += std::mem::take(&mut other.bytes);
+    }
+
+    /// What the turn took, as it was told at its end.
+    fn summary(&self) -> TurnSummary {
+        let outcome = match self.events.last() {
+            Some(Event::Interrupted) => Outcome::Interrupted,
+            Some(Event::Error { .. }) => Outcome::Error,
+            Some(_) | None => Outcome::Completed,
+        };
+        let ms = |at: Option<Timestamp>| at.map_or(0, |at| at.as_millisecond());
+        let duration_ms = u64::try_from(ms(self.last) - ms(self.began)).unwrap_or_default();
+        TurnSummary { outcome, text: String::new(), usage: self.usage, denied: 0, duration_ms }
     }
 }
 
@@ -54,8 +73,21 @@ impl Retold {
     }
 
     pub fn note(&mut self, record: Record) {
+        let (ts, usage) = match &record {
+            Record::Usage(UsageRecord { usage, ts }) => (Some(*ts), *usage),
+            // Later, and no part of it.
+            Record::Revert(_) | Record::Redo(_) | Record::Meta(_) | Record::Model(_) | Record::Agent(_) => {
+                (None, Usage::default())
+            }
+            other => (other.ts(), Usage::default()),
+        };
         self.entries.read(record);
         self.take();
+        if let Some(turn) = self.turns.last_mut().filter(|_| self.lead_in.events.is_empty()) {
+            turn.began = turn.began.or(ts);
+            turn.last = ts.or(turn.last);
+            turn.usage.add(usage);
+        }
     }
 
     fn take(&mut self) {
@@ -113,7 +145,11 @@ impl Retold {
         let known = self.turns.iter().len();
         let before = if known < self.most { self.before.events } else { Vec::new() };
         let turns = self.turns.iter().skip(known.saturating_sub(self.most));
-        before.into_iter().chain(turns.flat_map(|turn| turn.events.iter().cloned())).collect()
+        let whole = |turn: &Told| -> Vec<Event> {
+            let end = (!turn.events.is_empty()).then(|| Event::TurnFinished(turn.summary()));
+            turn.events.iter().cloned().chain(end).collect()
+        };
+        before.into_iter().chain(turns.flat_map(whole)).collect()
     }
 }
 
@@ -169,8 +205,18 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
         }
         Entry::Cut(cut) => weighed(Event::InputCut { cuts: cut.cuts }, 0),
         Entry::Pruned(prune) => weighed(Event::Pruned { calls: prune.calls, bytes: prune.bytes }, 0),
+        Entry::Approval(record) => weighed(
+            Event::ApprovalResolved {
+                // Nobody waits for it any more.
+                request: RequestId(0),
+                id: record.tool_use_id,
+                decision: record.decision,
+                grant: record.grant,
+                by: record.by,
+            },
+            0,
+        ),
         Entry::Meta(_)
-        | Entry::Approval(_)
         | Entry::Revoked(_)
         | Entry::FileChanged(_)
         | Entry::Reverted(_)
@@ -201,14 +247,13 @@ fn kept(compaction: &Compaction, turn: u32) -> Vec<(Event, usize)> {
 }
 
 fn finished(call: Option<ToolUse>, result: ToolResult) -> Event {
-    let took = call.as_ref().map_or(0, |call| result.ts.as_millisecond() - call.ts.as_millisecond());
     Event::ToolFinished {
         id: result.tool_use_id,
         name: call.map_or_else(|| "tool".to_owned(), |call| call.name),
         origin: CallOrigin::Model,
         result: result.output,
         diff: result.diff,
-        duration_ms: u64::try_from(took).unwrap_or_default(),
+        duration_ms: result.duration_ms.unwrap_or_default(),
     }
 }
 
@@ -235,12 +280,23 @@ mod tests {
             ts: now(),
         };
         let output = ToolOutput::Ok(json!({"exit_code": 0}));
-        let result = ToolResult { tool_use_id: id, output, ok: true, diff: Some("@@".into()), ts: now() };
+        let result = ToolResult {
+            tool_use_id: id,
+            output,
+            ok: true,
+            diff: Some("@@".into()),
+            duration_ms: Some(7),
+            ts: now(),
+        };
         vec![
             said(Role::User, &format!("prompt {n}")),
             Record::ToolUse(call),
             Record::ToolResult(result),
             said(Role::Assistant, &format!("answer {n}")),
+            Record::Usage(UsageRecord {
+                usage: Usage { input_tokens: u64::from(n), ..Usage::default() },
+                ts: now(),
+            }),
         ]
     }
 
@@ -252,6 +308,7 @@ mod tests {
             Event::AssistantFinal { text, .. } => text,
             Event::ToolRequested { id, .. } => format!("{id}?"),
             Event::ToolFinished { id, name, diff, .. } => format!("{id} {name} {}", diff.unwrap_or_default()),
+            Event::TurnFinished(summary) => format!("{:?} {}", summary.outcome, summary.usage.input_tokens),
             other => format!("{other:?}"),
         };
         retold.events().into_iter().map(word).collect()
@@ -262,19 +319,57 @@ mod tests {
         let records: Vec<Record> = (1..=5).flat_map(turn).collect();
         assert_eq!(
             told(records.clone(), 2),
-            ["4 prompt 4", "c4?", "c4 bash @@", "answer 4", "5 prompt 5", "c5?", "c5 bash @@", "answer 5"]
+            [
+                "4 prompt 4",
+                "c4?",
+                "c4 bash @@",
+                "answer 4",
+                "Completed 4",
+                "5 prompt 5",
+                "c5?",
+                "c5 bash @@",
+                "answer 5",
+                "Completed 5"
+            ]
         );
-        assert_eq!(told(records, 100).len(), 20);
+        assert_eq!(told(records, 100).len(), 25);
         assert_eq!(told(turn(1), 0).len(), 0);
+    }
+
+    #[test]
+    fn what_a_turn_took_and_how_it_ended_is_told_with_it() {
+        let at = |ms: i64| Timestamp::from_millisecond(1_000_000 + ms).unwrap();
+        let usage = |n, ts| {
+            let usage = Usage { input_tokens: n, output_tokens: 1, ..Usage::default() };
+            Record::Usage(UsageRecord { usage, ts })
+        };
+        let mut retold = Retold::of(5);
+        for record in [
+            Record::Message(Message::new(Role::User, "one", at(0))),
+            usage(10, at(900)),
+            usage(20, at(1_500)),
+            // Switched long after it was over.
+            Record::Model(record::Model { model: "other".into(), ts: at(90_000) }),
+            Record::Message(Message::new(Role::User, "two", at(100_000))),
+            Record::Interrupted(record::Interrupted::at(at(102_000))),
+        ] {
+            retold.note(record);
+        }
+        let ends = retold.events().into_iter().filter_map(|event| match event {
+            Event::TurnFinished(end) => Some((end.outcome, end.duration_ms, end.usage.input_tokens)),
+            _ => None,
+        });
+        let ends: Vec<_> = ends.collect();
+        assert_eq!(ends, [(Outcome::Completed, 1_500, 30), (Outcome::Interrupted, 2_000, 0)]);
     }
 
     #[test]
     fn what_was_taken_back_is_not_told() {
         let mut records: Vec<Record> = (1..=3).flat_map(turn).collect();
         records.push(Record::Revert(record::Revert { turn: 2, files: Vec::new(), left: None, ts: now() }));
-        assert_eq!(told(records.clone(), 10), ["1 prompt 1", "c1?", "c1 bash @@", "answer 1"]);
+        assert_eq!(told(records.clone(), 10), ["1 prompt 1", "c1?", "c1 bash @@", "answer 1", "Completed 1"]);
         records.push(Record::Redo(record::Redo { files: Vec::new(), ts: now() }));
-        assert_eq!(told(records, 10).len(), 12);
+        assert_eq!(told(records, 10).len(), 15);
     }
 
     #[test]

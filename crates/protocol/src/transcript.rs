@@ -150,6 +150,7 @@ impl Transcript {
                 output: interrupted_output(),
                 ok: false,
                 diff: None,
+                duration_ms: None,
                 ts,
             })
         };

@@ -2,6 +2,7 @@
 //! come is read from the conversation itself, so one server plays for any number of clients.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -17,6 +18,10 @@ pub enum Scenario {
     ToolLoop,
     /// An answer of this many text deltas.
     Deltas(usize),
+    /// The same, with so many milliseconds before each.
+    Trickle { count: usize, pause_ms: u64 },
+    /// An answer of this many lines.
+    Lines(usize),
     /// Runs `true` this often with `bash`, so many calls an answer, then says it is done.
     ToolSteps { calls: usize, per_answer: usize },
     /// Makes this one call, then says it is done.
@@ -27,7 +32,7 @@ pub enum Scenario {
     Stall,
 }
 
-pub const USAGE: &str = "hello | thinking | tool-loop | deltas N | tool-steps N [PER_ANSWER] | call TOOL INPUT | status CODE | stall";
+pub const USAGE: &str = "hello | thinking | tool-loop | deltas N | trickle N MS | lines N | tool-steps N [PER_ANSWER] | call TOOL INPUT | status CODE | stall";
 
 #[derive(Clone, Copy)]
 enum Wire {
@@ -62,6 +67,8 @@ impl Scenario {
             ["thinking"] => Self::Thinking,
             ["tool-loop"] => Self::ToolLoop,
             ["deltas", count] => Self::Deltas(number(count)?),
+            ["trickle", count, ms] => Self::Trickle { count: number(count)?, pause_ms: number(ms)? as u64 },
+            ["lines", count] => Self::Lines(number(count)?),
             ["tool-steps", calls] => Self::ToolSteps { calls: number(calls)?, per_answer: 1 },
             ["tool-steps", calls, per] => {
                 Self::ToolSteps { calls: number(calls)?, per_answer: number(per)?.max(1) }
@@ -102,9 +109,13 @@ impl Scenario {
                 1 => calls([call(1, "bash", json!({"command": "echo from the shell"}))]).reply(manner),
                 _ => text("all done").reply(manner),
             },
-            Self::Deltas(count) => {
-                Answer { text: (0..*count).map(|n| format!("word{n} ")).collect(), ..Answer::default() }
-                    .reply(manner)
+            Self::Deltas(count) => words(*count).reply(manner),
+            Self::Trickle { count, pause_ms } => {
+                words(*count).reply(manner).paced(Duration::from_millis(*pause_ms))
+            }
+            Self::Lines(count) => {
+                let lines = (0..*count).map(|n| format!("line {n} of a long answer\n\n"));
+                Answer { text: lines.collect(), ..Answer::default() }.reply(manner)
             }
             Self::ToolSteps { calls: all, .. } if done >= *all => text("all done").reply(manner),
             // The argument makes each call another one: a client may end a loop of identical calls.
@@ -156,6 +167,10 @@ impl Answer {
             }
         }
     }
+}
+
+fn words(count: usize) -> Answer {
+    Answer { text: (0..count).map(|n| format!("word{n} ")).collect(), ..Answer::default() }
 }
 
 fn text(text: &str) -> Answer {

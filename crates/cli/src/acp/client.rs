@@ -1,31 +1,28 @@
 //! Our side of the connection while something is waited for: what the agent says is shown, what it asks is answered, signals
 //! are heard. Knows how one waits, not what a session is.
 
-use std::collections::HashMap;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use zdx_acp::shapes::{Calls, Choices, CommandInfo, SessionUpdate, Update};
-use zdx_acp::{
-    Asked, CallError, Direction, Frame, Heard, Host, HostEvent, Id, Inbox, Peer, RpcError, Tap, code,
-};
+use zdx_acp::{CallError, Direction, Frame, Heard, Host, HostEvent, Inbox, Peer, RpcError, Tap};
 
 use super::agent::Agent;
+use super::desk::Desk;
 use super::render::Stage;
 use crate::signals::{Caught, Signals};
 
 /// What an agent gets to end its turn once it was called off.
 const CALLED_OFF: Duration = Duration::from_secs(2);
+/// What a reader that takes nothing is given after a signal of a program.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 /// What a word to an agent that does not read may take.
 const A_WORD: Duration = Duration::from_millis(300);
-/// Requests of the agent that are under way; more of them are refused.
-const MOST_ASKED: usize = 256;
 
 /// Why something has no answer.
 #[derive(Debug)]
@@ -56,18 +53,17 @@ pub struct Known {
 pub struct Client<H> {
     pub agent: Agent,
     pub peer: Peer,
-    pub host: Arc<H>,
+    pub desk: Desk<H>,
     pub stage: Stage,
     pub signals: Signals,
     pub known: Known,
     /// Somebody asked twice to leave.
     pub hurried: bool,
+    /// A program told us to go, which nobody can be asked to do twice.
+    dismissed: bool,
     inbox: Option<Inbox>,
     events: mpsc::UnboundedReceiver<HostEvent>,
     frames: Option<mpsc::UnboundedReceiver<Vec<u8>>>,
-    /// Requests of the agent, and how each is taken back.
-    asked: HashMap<Id, oneshot::Sender<()>>,
-    answers: JoinSet<Id>,
 }
 
 /// Where a mirror gets its lines from: frames of both ways in the order of the wire.
@@ -93,8 +89,6 @@ enum Woke<T> {
 }
 
 enum News {
-    /// A request of the agent was; which one, unless its task was lost.
-    Answered(Option<Id>),
     Host(HostEvent),
     Frame(Vec<u8>),
     /// Or that nothing will be heard any more.
@@ -112,16 +106,15 @@ impl<H: Host> Client<H> {
         Self {
             agent,
             peer,
-            host: Arc::new(host),
+            desk: Desk::new(host),
             stage,
             signals,
             known: Known::default(),
             hurried: false,
+            dismissed: false,
             inbox: Some(inbox),
             events,
             frames,
-            asked: HashMap::new(),
-            answers: JoinSet::new(),
         }
     }
 
@@ -177,9 +170,10 @@ impl<H: Host> Client<H> {
                 self.hurried = matches!(stop, Stop::Signal(_));
                 return Err(why);
             }
+            self.dismissed = matches!(stop, Stop::Signal(Caught::Terminate | Caught::HangUp));
             why = Some(stop);
             deadline = Some(Instant::now() + CALLED_OFF);
-            self.host.cancel();
+            self.desk.host.cancel();
             let cancel = self.peer.notify("session/cancel", json!({"sessionId": session}));
             let _ = tokio::time::timeout(A_WORD, cancel).await;
         }
@@ -209,9 +203,8 @@ impl<H: Host> Client<H> {
         hurried: bool,
     ) -> Woke<F::Output> {
         let room = hurried || self.stage.has_room();
-        let Self {
-            stage: Stage { page, output, .. }, signals, inbox, events, frames, answers, agent, ..
-        } = self;
+        let Self { stage: Stage { page, output, .. }, signals, inbox, events, frames, desk, agent, .. } =
+            self;
         let news = tokio::select! {
             biased;
             caught = signals.next() => return Woke::Stop(Stop::Signal(caught)),
@@ -223,7 +216,7 @@ impl<H: Host> Client<H> {
                 slot.send(page);
                 return Woke::Again;
             }
-            Some(done) = answers.join_next(), if !answers.is_empty() => News::Answered(done.ok()),
+            () = desk.tidy() => return Woke::Again,
             Some(event) = events.recv(), if room => News::Host(event),
             Some(line) = lines(frames), if room => News::Frame(line),
             heard = said(inbox), if room => News::Heard(heard),
@@ -236,11 +229,6 @@ impl<H: Host> Client<H> {
 
     fn take(&mut self, news: News) {
         match news {
-            News::Answered(id) => {
-                if let Some(id) = id {
-                    self.asked.remove(&id);
-                }
-            }
             News::Host(event) => self.stage.host(&event),
             News::Frame(line) => {
                 self.stage.frame(&line);
@@ -277,16 +265,17 @@ impl<H: Host> Client<H> {
 
     fn hear(&mut self, heard: Heard) {
         match heard {
-            Heard::Request(asked) => self.serve(asked),
+            Heard::Request(mut asked) => {
+                if asked.method == "session/request_permission" {
+                    self.about_call(&mut asked.params);
+                }
+                self.desk.take(asked);
+            }
             Heard::Notification { method, params } if method == "session/update" => {
                 self.update(SessionUpdate::read(params));
             }
             Heard::Notification { method, params } if method == "$/cancel_request" => {
-                let taken_back = Id::read(&params["requestId"]).and_then(|id| self.asked.remove(&id));
-                if let Some(taken_back) = taken_back {
-                    // It may have been answered meanwhile.
-                    let _ = taken_back.send(());
-                }
+                self.desk.take_back(&params);
             }
             // Of no use to a client that only prints; unknown ones are to be ignored.
             Heard::Notification { .. } => {}
@@ -329,50 +318,31 @@ impl<H: Host> Client<H> {
         }
     }
 
-    /// What it asks is done on a task of its own: it may take its time, and be taken back.
-    fn serve(&mut self, mut asked: Asked) {
-        if asked.method == "session/request_permission" {
-            self.about_call(&mut asked.params);
-        }
-        let (host, id) = (Arc::clone(&self.host), asked.id.clone());
-        let (take_back, taken_back) = oneshot::channel();
-        let too_many = self.answers.len() >= MOST_ASKED;
-        self.asked.insert(id.clone(), take_back);
-        self.answers.spawn(async move {
-            if too_many {
-                asked.answer(Err(RpcError::new(code::INTERNAL, "too many requests at once"))).await;
-                return id;
-            }
-            let (method, params) = (asked.method.clone(), asked.params.take());
-            let answer = tokio::select! {
-                answer = host.ask(&method, params) => answer,
-                Ok(()) = taken_back => Err(RpcError::new(code::CANCELLED, "the request was taken back")),
-            };
-            asked.answer(answer).await;
-            id
-        });
-    }
-
     /// Everything said so far stands on the screen; a signal means that the reader is not worth waiting for.
     pub async fn settle(&mut self) -> Option<io::Error> {
         self.drain();
-        let Self { stage, signals, hurried, .. } = self;
-        tokio::select! {
-            () = stage.settle() => {}
-            _ = signals.next() => *hurried = true,
-            () = tokio::time::sleep(A_WORD), if *hurried => {}
-        }
+        let patience = self.patience();
+        self.hurried |= settle(&mut self.stage, &mut self.signals, patience).await;
         self.stage.output.failures.take()
+    }
+
+    /// What a reader that takes nothing is given; without a signal, or after one that can be given again, all the time.
+    fn patience(&self) -> Option<Duration> {
+        match (self.hurried, self.dismissed) {
+            (true, _) => Some(A_WORD),
+            (false, true) => Some(LAST_WORDS),
+            (false, false) => None,
+        }
     }
 
     /// Hangs up: nothing is asked or answered any more, and the agent's stdin closes. What is left can still show what
     /// arrives.
     pub async fn hang_up(self) -> Rest {
-        let Self { agent, peer, host, mut answers, stage, signals, frames, inbox, .. } = self;
-        answers.shutdown().await;
-        let _ = tokio::time::timeout(CALLED_OFF, host.close()).await;
+        let patience = self.patience();
+        let Self { agent, peer, desk, stage, signals, frames, inbox, .. } = self;
+        desk.close().await;
         drop((peer, inbox));
-        Rest { agent, stage, signals, frames }
+        Rest { agent, stage, signals, frames, patience }
     }
 }
 
@@ -382,12 +352,13 @@ pub struct Rest {
     stage: Stage,
     signals: Signals,
     frames: Option<mpsc::UnboundedReceiver<Vec<u8>>>,
+    patience: Option<Duration>,
 }
 
 impl Rest {
     /// Shows the last frames while the agent is stopped. A signal ends the wait: the supervisor goes on without us.
     pub async fn see_off(self) -> Option<io::Error> {
-        let Self { agent, mut stage, mut signals, mut frames } = self;
+        let Self { agent, mut stage, mut signals, mut frames, patience } = self;
         tokio::select! {
             () = agent.stop() => {}
             _ = signals.next() => return None,
@@ -395,11 +366,17 @@ impl Rest {
         while let Some(line) = frames.as_mut().and_then(|frames| frames.try_recv().ok()) {
             stage.frame(&line);
         }
-        tokio::select! {
-            () = stage.settle() => {}
-            _ = signals.next() => {}
-        }
+        settle(&mut stage, &mut signals, patience).await;
         stage.output.failures.take()
+    }
+}
+
+/// Whether a signal ended the wait.
+async fn settle(stage: &mut Stage, signals: &mut Signals, patience: Option<Duration>) -> bool {
+    tokio::select! {
+        () = stage.settle() => false,
+        _ = signals.next() => true,
+        () = tokio::time::sleep(patience.unwrap_or_default()), if patience.is_some() => false,
     }
 }
 

@@ -5,6 +5,7 @@ mod agent;
 mod checked;
 mod client;
 mod conform;
+mod desk;
 mod host;
 mod lists;
 mod mentions;
@@ -26,12 +27,13 @@ use self::client::{Client, Stop};
 use self::host::{ClientHost, Reach};
 use self::render::Stage;
 use self::session::{Plan, Trouble};
+use self::settings::Chosen;
 use crate::args::AcpArgs;
 use crate::exit::{Ending, Failure};
 use crate::pump::unless_signalled;
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
-use crate::start;
+use crate::start::{self, Ground};
 use crate::stdin::{self, Asked, Gathered};
 
 const NO_PROMPT: &str =
@@ -40,33 +42,55 @@ const NO_PROMPT: &str =
 pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure> {
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
     let mut stage = Stage::new(args.output, settings.terminal)?;
-    let prompt = match unless_signalled(&mut signals, prompt(args, settings, &mut stage)).await {
-        Ok(prompt) => prompt?,
+    let ready = match unless_signalled(&mut signals, prepare(args, settings, &mut stage)).await {
+        Ok(Ok(ready)) => ready,
+        Ok(Err(failure)) => {
+            // What there was to warn of may say more about it.
+            stage.settle().await;
+            return Err(failure);
+        }
         Err(caught) => return Ok(Ending::Signalled(caught)),
     };
-    let chosen = settings::choose(settings, args.settings.as_deref(), args.agent.as_deref())?;
-    chosen.warnings.iter().for_each(|warning| stage.notice(warning));
-    let ground = start::ground(settings).map_err(settings::as_usage)?;
-    ground.notices.iter().for_each(|notice| stage.notice(notice));
     if args.conform {
         stage.settle().await;
-        return checked::run(args, settings, &chosen.agent, ground, &mut signals).await;
+        return checked::run(args, settings, &ready.chosen.agent, ready.ground, &mut signals).await;
     }
+    drive(args, settings, ready, stage, signals).await
+}
+
+/// Everything that can be wrong before an agent is started.
+struct Ready {
+    prompt: Option<Vec<Value>>,
+    chosen: Chosen,
+    ground: Ground,
+}
+
+async fn prepare(args: &AcpArgs, settings: &Settings, stage: &mut Stage) -> Result<Ready, Failure> {
+    let prompt = prompt(args, settings, stage).await?;
+    let chosen = settings::choose(settings, args.settings.as_deref(), args.agent.as_deref())?;
+    let ground = start::ground(settings).map_err(settings::as_usage)?;
+    chosen.warnings.iter().chain(&ground.notices).for_each(|warning| stage.notice(warning));
+    Ok(Ready { prompt, chosen, ground })
+}
+
+async fn drive(
+    args: &AcpArgs,
+    settings: &Settings,
+    ready: Ready,
+    mut stage: Stage,
+    mut signals: Signals,
+) -> Result<Ending, Failure> {
+    let Ready { prompt, chosen, ground } = ready;
     let plan = Plan { args, agent: &chosen.agent, servers: &chosen.servers, root: &settings.root, prompt };
-    let (tap, frames) = match stage.mirrors() {
-        true => {
-            let (tap, frames) = client::tap();
-            stage.frame(selected(&plan).to_string().as_bytes());
-            (Some(tap), Some(frames))
-        }
-        false => (None, None),
-    };
+    let (tap, frames) = stage.mirrors().then(client::tap).unzip();
+    if frames.is_some() {
+        stage.frame(selected(&plan).to_string().as_bytes());
+    }
     let (told, events) = mpsc::unbounded_channel();
     let host = ClientHost::new(&settings.root, reach(args), ground.policy, ground.shell, told)
         .map_err(Failure::runtime)?;
     let start = Agent::start(plan.agent, settings, ground.redactor, tap);
-    let started = unless_signalled(&mut signals, start).await;
-    let started = match started {
+    let started = match unless_signalled(&mut signals, start).await {
         Ok(Ok(started)) => started,
         Ok(Err(failure)) => {
             stage.settle().await;
@@ -76,15 +100,19 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
     };
     let mut client = Client::new(started, (host, events), stage, signals, frames);
     let ended = session::run(&mut client, &plan).await;
-    let was_cancelled =
-        matches!(&ended, Err(Trouble::Stop(_, Stop::Signal(_))) | Ok(Some(StopReason::Cancelled)));
-    let undone: Vec<Call> = if was_cancelled { client.known.calls.open().collect() } else { Vec::new() };
-    client.stage.close_turn(&undone);
-    if let Ok(Some(reason @ StopReason::Cancelled)) = &ended {
-        client.stage.notice(&stopped(reason));
-    }
+    close_turn(&mut client, &ended);
     let ended = outcome(ended, &mut client.agent).await;
     finish(client, ended).await
+}
+
+fn close_turn<H: Host>(client: &mut Client<H>, ended: &Result<Option<StopReason>, Trouble>) {
+    let is_cancelled =
+        matches!(ended, Err(Trouble::Stop(_, Stop::Signal(_))) | Ok(Some(StopReason::Cancelled)));
+    let undone: Vec<Call> = if is_cancelled { client.known.calls.open().collect() } else { Vec::new() };
+    client.stage.close_turn(&undone);
+    if let Ok(Some(reason @ StopReason::Cancelled)) = ended {
+        client.stage.notice(&stopped(reason));
+    }
 }
 
 /// How far the agent may go with files.

@@ -99,7 +99,7 @@ impl<H: Host> Run<'_, '_, H> {
     async fn initialize(&mut self) -> Result<Welcome, Trouble> {
         let params = json!({
             "protocolVersion": VERSION,
-            "clientCapabilities": self.client.host.capabilities(),
+            "clientCapabilities": self.client.desk.host.capabilities(),
             "clientInfo": {"name": "zdx", "title": "zdx", "version": env!("CARGO_PKG_VERSION")},
         });
         let answer = self.call("initialize", params).await?;

@@ -59,7 +59,7 @@ fn a_command_is_shown_exactly_and_no_is_what_enter_says() {
     let call = begin(&server, &pty, bash("touch made; printf '\u{1b}[2J\u{202e}'"));
     let shown = pty.contents();
     assert!(shown.contains("\n$ touch made; printf '\\x1b[2J\\u{202e}'"), "{shown}");
-    for part in ["  may ", "  why ", "  rule ", "  y  yes, once", "\n› n  no\n", "Esc: no, and stop the turn"]
+    for part in ["  may ", "  why ", "  rule ", "  y  yes, once", "\n▸ n  no\n", "Esc: no, and stop the turn"]
     {
         assert!(shown.contains(part), "{part} in {shown}");
     }
@@ -278,6 +278,41 @@ fn a_question_stands_soon_after_it_is_asked_and_those_behind_it_wait() {
     assert_eq!(results.iter().map(|(_, result)| code(result)).collect::<Vec<_>>(), ["none", "rejected"]);
     wait_idle(&pty);
     pty.send("\x15");
+    leave(&mut pty);
+}
+
+#[test]
+fn a_question_of_an_agent_that_works_for_this_one_names_it() {
+    let server = ModelServer::start();
+    server.always(|request| {
+        let said = request.body["messages"].to_string();
+        let done = said.contains("\"role\":\"tool\"");
+        match (!said.contains("\"go\""), done) {
+            (true, false) => bash("touch made"),
+            (true, true) => Reply::chat().text("written"),
+            (false, false) => Reply::chat().tool_call(
+                "t1",
+                "task",
+                json!({"agent": "general", "prompt": "write it for me"}),
+            ),
+            (false, true) => Reply::chat().text("heard of it"),
+        }
+    });
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    pty.send("go\r");
+    wait_for_question(&pty);
+    // The task itself is asked about first, then what its agent wants to run.
+    assert!(pty.contents().contains("general"), "{}", pty.contents());
+    pty.send("y");
+    pty.wait_for_text("$ touch made", SOON);
+    wait_for_question(&pty);
+    assert!(pty.contents().contains("general"), "{}", pty.contents());
+    assert!(!made(&zdx));
+    pty.send("y");
+    pty.wait_for_text("heard of it", SOON);
+    wait_idle(&pty);
+    assert!(made(&zdx) && pty.contents().contains("✓ allowed: touch made"), "{}", pty.contents());
     leave(&mut pty);
 }
 

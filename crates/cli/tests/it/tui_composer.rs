@@ -211,7 +211,7 @@ fn files_and_commands_are_offered_as_one_types() {
     zdx.write(".git/HEAD", "ref: refs/heads/main\n");
     let mut pty = open(&zdx, &[]);
     pty.send("请看 @说");
-    pty.wait_for_text("\n› docs/说明.md", SOON);
+    pty.wait_for_text("\n▸ docs/说明.md", SOON);
     // The caret stands behind the text, where an input method opens its window.
     assert_eq!(pty.screen().cursor_position().1, 2 + 4 + 1 + 1 + 2);
     pty.send("\t");
@@ -219,15 +219,15 @@ fn files_and_commands_are_offered_as_one_types() {
     pty.send("and @tdocs");
     pty.wait_for_text("@tdocs", SOON);
     pty.send("\x15@dother");
-    pty.wait_for_text("\n› docs/other.md", SOON);
+    pty.wait_for_text("\n▸ docs/other.md", SOON);
     assert!(!pty.contents().contains("target/docs.md"), "{}", pty.contents());
     pty.send("\r");
     pty.wait_for_text("› @docs/other.md", SOON);
     assert!(server.calls().is_empty(), "Enter chose, and sent nothing");
     pty.send("\x15/mo");
-    pty.wait_for_text("\n› /model", SOON);
+    pty.wait_for_text("\n▸ /model", SOON);
     pty.send("\x1b");
-    pty.wait_for(|screen| !screen.contents().contains("\n› /model"), SOON);
+    pty.wait_for(|screen| !screen.contents().contains("\n▸ /model"), SOON);
     pty.send("\x15");
     leave(&mut pty);
 }

@@ -185,7 +185,7 @@ fn what_is_copied_goes_to_the_clipboard() {
 #[test]
 fn whoever_comes_back_finds_the_conversation_as_it_looked() {
     let server = ModelServer::start();
-    server.push(bash("c1", "seq -f line-%g 20; exit 1").text("I look."));
+    server.push(bash("c1", "seq -f line-%g 20; sleep 0.2; exit 1").text("I look."));
     server.push(Reply::chat().text(ANSWER));
     server.push(Reply::chat().text("and on"));
     let zdx = with_model(&server);
@@ -194,20 +194,20 @@ fn whoever_comes_back_finds_the_conversation_as_it_looked() {
     let before = said(&pty, "› go");
     leave(&mut pty);
     let mut pty = open(&zdx, &["sessions", "resume"]);
-    // How long it took is not kept.
+    // By the times of its records, not by the clock of whoever sat there.
     let timeless = |lines: &[String]| -> Vec<String> {
-        let plain = |line: &String| {
-            let parts = line.split(" · ").filter(|part| {
-                !part.ends_with(" s")
-                    && !part.ends_with("ms")
-                    && !part.ends_with(" in")
-                    && !part.ends_with(" out")
-                    && !part.trim_end_matches('s').chars().all(|c| c.is_ascii_digit() || c == '.')
-            });
-            parts.collect::<Vec<_>>().join(" · ")
-        };
+        let is_time =
+            |part: &&str| part.ends_with('s') && part.trim_end_matches(['m', 's']).parse::<f64>().is_ok();
+        let plain =
+            |line: &String| line.split(" · ").filter(|part| !is_time(part)).collect::<Vec<_>>().join(" · ");
         lines.iter().map(plain).collect()
     };
+    assert!(before.iter().any(|line| line.ends_with(" s · exit 1")), "{before:?}");
+    assert!(
+        before.iter().any(|line| line.starts_with("— ANSWER · ") && line.ends_with(" out")),
+        "{before:?}"
+    );
+    pty.wait_for_text("ctx ", SOON);
     assert_eq!(timeless(&said(&pty, "› go")), timeless(&before));
     ask(&pty, "more", "and on");
     leave(&mut pty);

@@ -71,6 +71,7 @@ mod tests {
             output,
             ok: true,
             diff: None,
+            duration_ms: None,
             ts,
         }));
     }

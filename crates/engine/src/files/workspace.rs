@@ -298,7 +298,7 @@ pub(crate) fn near_names(missing: &Path) -> Vec<String> {
     let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
     let candidates: Vec<&str> = lower.iter().map(String::as_str).collect();
-    let close = similar::get_close_matches(name.to_lowercase().as_str(), &candidates, 3, 0.6);
+    let close = zdx_protocol::compare::nearest(&name.to_lowercase(), &candidates, 3, 0.6);
     let known = |close: &&str| lower.iter().position(|lower| lower == close).map(|at| names[at].clone());
     close.iter().filter_map(known).collect()
 }

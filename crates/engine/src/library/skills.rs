@@ -82,7 +82,7 @@ impl Skills {
     /// Names near to one that is not there.
     pub(crate) fn near(&self, name: &str) -> Vec<&str> {
         let names: Vec<&str> = self.list.iter().map(|skill| skill.name.as_str()).collect();
-        similar::get_close_matches(name, &names, 3, 0.5)
+        zdx_protocol::compare::nearest(name, &names, 3, 0.5)
     }
 
     /// Name and description of each, a line a skill, in no more than `limit` bytes: descriptions get shorter before

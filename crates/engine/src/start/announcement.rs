@@ -1,7 +1,7 @@
 //! What a front end hears of a session before anything else.
 
 use zdx_guard::PolicyContext;
-use zdx_protocol::{Event, NoticeLevel, SessionInfo};
+use zdx_protocol::{ContextUsage, Event, NoticeLevel, SessionInfo};
 
 use super::opened::OpenedSession;
 use crate::backend::View;
@@ -16,6 +16,8 @@ pub(crate) struct Announcement {
     agent: Option<String>,
     /// What happened before, as far as it is told again.
     past: Vec<Event>,
+    /// How full the context of what happened before is.
+    usage: Option<ContextUsage>,
 }
 
 impl Announcement {
@@ -47,6 +49,7 @@ impl Announcement {
             model: changed.then_some(model),
             agent: named.filter(|agent| opened.transcript.agent.as_ref() != Some(agent)),
             past: std::mem::take(&mut opened.past),
+            usage: opened.resumed.then(|| backend.usage(opened.transcript.size())).flatten(),
         }
     }
 
@@ -56,6 +59,9 @@ impl Announcement {
         engine.emit().emit(Event::SessionStarted(info)).await;
         for event in self.past {
             engine.emit().emit(Event::Replayed { event: Box::new(event) }).await;
+        }
+        if let Some(usage) = self.usage {
+            engine.emit().emit(Event::ContextUsage(usage)).await;
         }
         for (level, message) in self.notices {
             engine.emit().notice(level, message).await;

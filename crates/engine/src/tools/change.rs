@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
-use similar::{DiffOp, TextDiff};
+use zdx_protocol::compare::LineDiff;
 use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
@@ -71,26 +71,15 @@ impl LineChange {
             return Self::uncompared(old, new, "(too large to compare line by line)");
         }
         let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old, &*new);
-        let (mut additions, mut deletions) = (0, 0);
-        for op in diff.ops() {
-            match *op {
-                DiffOp::Equal { .. } => {}
-                DiffOp::Insert { new_len, .. } => additions += new_len,
-                DiffOp::Delete { old_len, .. } => deletions += old_len,
-                DiffOp::Replace { old_len, new_len, .. } => {
-                    additions += new_len;
-                    deletions += old_len;
-                }
-            }
-        }
+        let diff = LineDiff::new(&old, &new, Some(Instant::now() + DIFF_TIME));
+        let (additions, deletions) = diff.counts();
         let mut text = String::new();
         // A NUL in new content is shown like any other character: it must not hide what stands around it.
-        for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+        for hunk in diff.hunks(3) {
             if text.len() > DIFF_OUTPUT {
                 break;
             }
-            let _ = write!(text, "{hunk}");
+            text.push_str(&hunk);
         }
         if text.len() > DIFF_OUTPUT {
             text.truncate(first(&text, DIFF_OUTPUT).len());

@@ -90,6 +90,7 @@ mod tests {
             output: ToolOutput::Ok(json!({"exit_code": 0, "stdout": "a.txt\n"})),
             ok: true,
             diff: None,
+            duration_ms: None,
             ts,
         };
         let hidden = Message { hidden: true, ..Message::new(Role::User, "keep a list", ts) };

@@ -30,7 +30,14 @@ fn tool_use(input: Value, raw: Option<&str>) -> Record {
 
 fn tool_result(output: ToolOutput) -> Record {
     let ok = output.is_ok();
-    Record::ToolResult(ToolResult { tool_use_id: "call_1".to_owned(), output, ok, diff: None, ts: ts() })
+    Record::ToolResult(ToolResult {
+        tool_use_id: "call_1".to_owned(),
+        output,
+        ok,
+        diff: None,
+        duration_ms: None,
+        ts: ts(),
+    })
 }
 
 /// Every record, with the exact line it is written as.

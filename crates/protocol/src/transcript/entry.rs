@@ -264,6 +264,7 @@ mod tests {
                 output,
                 ok: true,
                 diff: None,
+                duration_ms: None,
                 ts: now(),
             })
         };

@@ -40,6 +40,7 @@ fn done(id: &str) -> Record {
         output,
         ok: true,
         diff: None,
+        duration_ms: None,
         ts: ts(),
     })
 }

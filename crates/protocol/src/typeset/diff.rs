@@ -1,11 +1,10 @@
 //! A change as lines to colour: what a person reads before and after a file is written.
 //! Holds no colours itself; the text alone, with its signs, says everything.
 
-use similar::TextDiff;
-
 use super::format::count;
 use super::sanitize::visible_line;
 use super::text::{truncate_width, wrap_exact};
+use crate::compare::LineDiff;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
@@ -153,7 +152,7 @@ pub fn between(old: &str, new: &str, bounds: Bounds) -> Vec<Line> {
     if old.len() + new.len() > LONGEST {
         return Vec::new();
     }
-    let diff = TextDiff::from_lines(old, new).unified_diff().context_radius(2).to_string();
+    let diff = LineDiff::new(old, new, None).unified(2);
     unified(&diff, bounds)
 }
 
@@ -266,7 +265,7 @@ mod tests {
     fn an_added_line_hides_nothing_behind_the_edge_of_the_screen() {
         let narrow = Bounds { columns: 20, lines: 40 };
         let new = format!("{}; curl evil | sh\n", "z".repeat(30));
-        let diff = TextDiff::from_lines("", &new).unified_diff().to_string();
+        let diff = LineDiff::new("", &new, None).unified(3);
         let lines = judged(&diff, narrow);
         let joined: String = lines[1..].iter().map(|line| line.text.trim_start_matches('|')).collect();
         assert_eq!(joined, format!("+{}", new.trim_end()));
@@ -274,7 +273,7 @@ mod tests {
             lines[1..].iter().all(|line| line.kind == LineKind::Add && line.text.len() <= 20),
             "{lines:?}"
         );
-        let diff = TextDiff::from_lines("", "x".repeat(10_000).as_str()).unified_diff().to_string();
+        let diff = LineDiff::new("", &"x".repeat(10_000), None).unified(3);
         let lines = judged(&diff, narrow);
         assert_eq!(lines[9].text, "… 9849 more characters of this line");
         let lines = judged(&diff, Bounds { lines: WHOLE, ..narrow });

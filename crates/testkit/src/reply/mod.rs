@@ -126,6 +126,14 @@ impl Reply {
         self
     }
 
+    /// Waits so long before every piece.
+    #[must_use]
+    pub fn paced(mut self, pause: Duration) -> Self {
+        let steps = std::mem::take(&mut self.steps).into_iter();
+        self.steps = steps.flat_map(|step| [Step::Pause(pause), step]).collect();
+        self
+    }
+
     /// No write of the body is longer than this.
     pub fn split_every(mut self, size: usize) -> Self {
         self.steps.insert(0, Step::SplitEvery(size));

@@ -33,6 +33,8 @@ pub(crate) use view::Size;
 
 /// How long a first Ctrl-C counts.
 const TWICE_WITHIN: Duration = Duration::from_secs(2);
+/// How long a hint stands.
+const HINTED: Duration = Duration::from_secs(4);
 
 /// What happened.
 #[derive(Debug)]
@@ -155,6 +157,8 @@ pub(crate) struct State {
     width: u16,
     /// When Ctrl-C was pressed once, and a second time would leave.
     warned: Option<Instant>,
+    /// A word that stands in the status row for a moment.
+    hint: Option<(Instant, String)>,
 }
 
 impl State {
@@ -179,6 +183,7 @@ impl State {
             before: Vec::new(),
             width: 80,
             warned: None,
+            hint: None,
         }
     }
 
@@ -190,6 +195,7 @@ impl State {
             Input::Ended(purpose, event) => self.ended(purpose, event, now),
             Input::Tick => {
                 self.forget_warning(now);
+                self.hint = self.hint.take().filter(|(since, _)| now.duration_since(*since) < HINTED);
                 Vec::new()
             }
             Input::Edited(Ok(text)) => {
@@ -217,6 +223,7 @@ impl State {
     pub fn needs_tick(&self) -> bool {
         (self.pager.is_some() && self.grown)
             || self.warned.is_some()
+            || self.hint.is_some()
             || self.status.needs_tick()
             || self.conversation.needs_tick()
     }
@@ -251,6 +258,10 @@ impl State {
             }
             // Also by a session that is opened in its place: what waits was not meant for that one.
             Event::TurnFinished(summary) if summary.outcome == Outcome::Interrupted => self.was_stopped(),
+            Event::ApprovalChanged { approval } => {
+                let words = format!("approval: {}, {}", approval.name(), approval.meaning());
+                self.hint = Some((now, words));
+            }
             Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
                 self.popup.clear();
                 // A question must be seen. Keys meant for the page do not answer it: it is not armed yet.

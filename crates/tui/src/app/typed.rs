@@ -68,6 +68,9 @@ impl State {
     }
 
     fn slash(&mut self, draft: Draft, slash: Slash) -> Vec<Effect> {
+        if answers_below(&slash) {
+            self.conversation.typed(draft.text());
+        }
         let done = |command| vec![Effect::Send(Purpose::Do, command)];
         match slash {
             Slash::Help => {
@@ -156,5 +159,38 @@ impl State {
             Paged::Help => super::keys::help(look),
             Paged::Warnings => self.status.warning_lines(look),
         }
+    }
+}
+
+/// Whether what it brings stands in the conversation, so that the question belongs above it.
+fn answers_below(slash: &Slash) -> bool {
+    match slash {
+        Slash::Approval(None)
+        | Slash::Policy
+        | Slash::Todos
+        | Slash::Skills
+        | Slash::Commands
+        | Slash::Mcp
+        | Slash::Sessions
+        | Slash::Files
+        | Slash::Config
+        | Slash::Context
+        | Slash::Summarize
+        | Slash::Handoff(_)
+        | Slash::Export(_)
+        | Slash::Revoke(_) => true,
+        Slash::Help
+        | Slash::Exit
+        | Slash::Copy(_)
+        | Slash::Compact
+        | Slash::Retry
+        | Slash::Revert(_)
+        | Slash::Redo
+        | Slash::Open(_)
+        | Slash::Trust
+        | Slash::Model(_)
+        | Slash::Agent(_)
+        | Slash::Approval(Some(_))
+        | Slash::Resume => false,
     }
 }

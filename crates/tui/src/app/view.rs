@@ -9,6 +9,7 @@ use super::State;
 use crate::completion::MOST_ROWS;
 use crate::look::{Drawn, Look};
 use crate::term::Frame;
+use crate::write::wrap::cut;
 
 /// Rows below which nothing can be left out any more.
 const LEAST: usize = 4;
@@ -59,8 +60,8 @@ impl State {
         let foot = self.foot(look, now);
         let input = self.input(look, most.saturating_sub(1), now);
         let mut room = most.saturating_sub(1 + input.lines.len());
-        // Apart from what was said, where there is room to spare.
-        let apart = usize::from(rows >= ROOMY && room > 0);
+        // Apart from what was said, where there is room to spare; a welcome ends with a row of its own.
+        let apart = usize::from(rows >= ROOMY && room > 0 && self.conversation.whole_len() > 0);
         room -= apart;
         let queued = bounded(self.queue.draw(look), &mut room);
         let todos = bounded(self.conversation.pinned_todos(look), &mut room);
@@ -99,7 +100,10 @@ impl State {
         if self.warned.is_some() && self.is_stopped() {
             return Line::styled("Ctrl-C again leaves", look.theme.warning);
         }
-        self.status.row(look, now)
+        match &self.hint {
+            Some((_, hint)) => cut(Line::styled(hint.clone(), look.theme.dim), look.width),
+            None => self.status.row(look, now),
+        }
     }
 
     /// The text on a screen of its own, when there is one.

@@ -12,7 +12,7 @@ use super::{MOST_ROWS, Popup};
 use crate::look::Look;
 use crate::theme::Theme;
 
-const SIGN: &str = "› ";
+const SIGN: &str = "▸ ";
 const NO_SIGN: &str = "  ";
 /// Between a candidate and what it is.
 const GAP: usize = 2;

@@ -69,10 +69,10 @@ fn what_does_not_fit_is_counted() {
     let rows = |open: &Popup, most| -> Vec<String> {
         open.draw(Look { width: 40, theme: &theme }, most).iter().map(ToString::to_string).collect()
     };
-    assert_eq!(rows(&open, 4), ["› @0.rs", "  @1.rs", "  @2.rs", "  27 more"]);
-    assert_eq!(rows(&open, 3), ["› @0.rs", "  @1.rs", "  @2.rs"]);
+    assert_eq!(rows(&open, 4), ["▸ @0.rs", "  @1.rs", "  @2.rs", "  27 more"]);
+    assert_eq!(rows(&open, 3), ["▸ @0.rs", "  @1.rs", "  @2.rs"]);
     (0..29).for_each(|_| assert_eq!(open.key(DOWN), Some(Chosen::Nothing)));
-    assert_eq!(rows(&open, 4), ["  @27.rs", "  @28.rs", "› @29.rs", "  27 more"]);
+    assert_eq!(rows(&open, 4), ["  @27.rs", "  @28.rs", "▸ @29.rs", "  27 more"]);
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Composer {
 
     /// Puts something in a place of the shown text, and the caret behind it.
     pub(crate) fn replace(&mut self, range: Range<usize>, new: &str) {
-        self.edit(range, Text::from(new), Kind::Alone);
+        self.edit(range, Text::from(&*newlines(new)), Kind::Alone);
     }
 
     /// The whole text with its chips, to be sent or queued; what is left is an empty composer that remembers only what was killed.

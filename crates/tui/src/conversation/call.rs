@@ -56,8 +56,17 @@ pub(super) struct End {
 pub(super) struct Task {
     pub(super) calls: usize,
     pub(super) failed: usize,
-    /// The last call: its id and how it reads.
-    pub(super) last: Option<(String, String)>,
+    pub(super) last: Option<Last>,
+}
+
+/// The last call of an agent.
+#[derive(Debug)]
+pub(super) struct Last {
+    pub(super) id: String,
+    /// What it is about.
+    pub(super) subject: String,
+    /// The same while it goes on.
+    pub(super) doing: String,
 }
 
 /// A text of which the beginning may be gone.

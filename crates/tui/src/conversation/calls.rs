@@ -129,7 +129,8 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
             row
         };
         let draw = if call.files { diff::draw_files } else { diff::draw };
-        return draw(text, inner, manner.diff).into_iter().map(indented).collect();
+        let cut = manner.diff.map(|rows| diff::Cut { rows, rest: manner.rest });
+        return draw(text, inner, cut).into_iter().map(indented).collect();
     }
     if call.folds().is_some() && !manner.whole {
         return Vec::new();
@@ -187,7 +188,7 @@ pub(super) fn live(call: &Call, look: Look<'_>, manner: &Manner, now: Instant) -
     rows.extend(line(look, manner, true, (verb, &title.subject), &ends));
     match &call.task.last {
         // What its agent reports while it works says the same in a program's words.
-        Some((_, last)) => rows.push(row(BELOW, last, theme.dim, look)),
+        Some(last) => rows.push(row(BELOW, &last.doing, theme.dim, look)),
         None => {
             let most = if manner.whole { usize::MAX } else { LIVE };
             rows.extend(call.tail.last(most).map(|line| row(BELOW, &printed(line), theme.dim, look)));

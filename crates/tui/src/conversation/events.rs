@@ -13,7 +13,7 @@ use zdx_protocol::{
 };
 
 use super::Conversation;
-use super::call::{Call, Stage};
+use super::call::{Call, Last, Stage};
 use super::cell::{Cell, Item, Known, NoteKind, Text};
 
 /// Names of calls that are announced, and of tools in general.
@@ -60,7 +60,7 @@ impl Conversation {
             }),
             Event::ApprovalResolved { id, decision, grant, by, .. } => self.on_call(id, |call| {
                 let what = match &call.task.last {
-                    Some((last, title)) if last == id => title.clone(),
+                    Some(last) if last.id == *id => last.subject.clone(),
                     Some(_) | None => call.title.subject.clone(),
                 };
                 let (allowed, words) = titles::answered(decision, grant.as_deref(), by.as_deref(), &what);
@@ -124,6 +124,8 @@ impl Conversation {
             Event::Redone { turn, files } => self.quiet(labels::redone(*turn, files)),
             Event::ModelChanged { model } => self.quiet(format!("model: {model}")),
             Event::AgentChanged { agent } => self.quiet(format!("agent: {agent}")),
+            // The status row says it where there is one.
+            Event::ApprovalChanged { .. } if !self.place.in_lines => {}
             Event::ApprovalChanged { approval } => {
                 self.quiet(format!("approval: {}, {}", approval.name(), approval.meaning()));
             }
@@ -174,7 +176,7 @@ impl Conversation {
             }
         };
         let cost = turns::cost(summary);
-        let again = summary.outcome == Outcome::Error && !self.place.in_lines;
+        let again = summary.outcome == Outcome::Error && !self.place.in_lines && !self.past;
         let words = cost.into_iter().chain(again.then(|| TRY_AGAIN.to_owned())).collect::<Vec<_>>();
         self.close_turn(known, (!words.is_empty()).then(|| words.join(" · ")));
         // On a screen each of them stands where it was asked for.
@@ -314,7 +316,8 @@ impl Conversation {
         let Some(parent) = parent else { return };
         self.on_call(parent, |call| {
             call.task.calls += 1;
-            call.task.last = Some((id.to_owned(), format!("{} {}", title.doing, title.subject)));
+            let (subject, doing) = (title.subject.clone(), format!("{} {}", title.doing, title.subject));
+            call.task.last = Some(Last { id: id.to_owned(), subject, doing });
         });
     }
 
@@ -336,7 +339,8 @@ impl Conversation {
     }
 
     fn finished(&mut self, id: &str, name: &str, result: &ToolOutput, diff: Option<&str>, took_ms: u64) {
-        let took = (!self.past).then(|| Duration::from_millis(took_ms));
+        // Of what happened long ago it may be unknown.
+        let took = (!self.past || took_ms > 0).then(|| Duration::from_millis(took_ms));
         let mut bytes = 0;
         self.on_call(id, |call| {
             if call.id != id {

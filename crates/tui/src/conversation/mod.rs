@@ -16,7 +16,7 @@ mod tests;
 mod thoughts;
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui_core::text::Line;
 use zdx_protocol::{Todo, TodoStatus};
@@ -29,8 +29,12 @@ pub(crate) use self::cell::NoteKind;
 
 /// Of all that is kept to be read again.
 const MOST_BYTES: usize = 32 << 20;
-/// Rows below calls in a row of calls; then a command that went well is one line.
-const MOST_BELOW: usize = 8;
+/// Rows of diffs in a row of calls; then little of each is shown.
+const MOST_BELOW: usize = 60;
+/// Of the diff of a call that comes after those.
+const LITTLE: usize = 6;
+/// Whoever waited so long for a command wants to see what it said.
+const WAITED: Duration = Duration::from_secs(5);
 /// Of a list of todos that is pinned.
 const MOST_TODOS: usize = 8;
 
@@ -55,7 +59,7 @@ pub(crate) struct Conversation {
     begun: bool,
     /// What the last row that was given belongs to.
     last: Option<Group>,
-    /// Rows below the calls of the present run.
+    /// Rows of diffs below the calls of the present run.
     below: usize,
     /// The text that is being written.
     text: Option<usize>,
@@ -116,6 +120,11 @@ impl Conversation {
         self.push(Cell::Note(kind, lines.join("\n")));
     }
 
+    /// A command that a person typed, above what it brings.
+    pub(crate) fn typed(&mut self, text: String) {
+        self.push(Cell::Prompt(text));
+    }
+
     /// Rows that are final since this was asked last.
     pub(crate) fn settled(&mut self, look: Look<'_>) -> Vec<Line<'static>> {
         let mut out = Vec::new();
@@ -135,7 +144,7 @@ impl Conversation {
     }
 
     fn settle(&mut self, at: usize, over: bool, look: Look<'_>) -> Vec<Line<'static>> {
-        let follows = matches!(self.cells.get(at + 1), Some(Cell::Call(_) | Cell::Fold(_)) | None);
+        let follows = !self.place.in_lines && matches!(self.after(at), Some(Cell::Call(_) | Cell::Fold(_)));
         let mut manner = self.place.manner;
         let mut rows = Vec::new();
         match &mut self.cells[at] {
@@ -149,10 +158,15 @@ impl Conversation {
                 }
             }
             Cell::Prompt(_) => self.below = 0,
-            // Of many commands that went well the last lines of each would bury everything else.
-            Cell::Call(call) if follows && self.below >= MOST_BELOW && !call.failed() && !call.is_typed() => {
-                manner.output = 0;
-                manner.diff = manner.diff.map(|lines| lines.min(6));
+            // Of many commands that went well the last lines of each would bury everything else: they are kept of the last
+            // one, of what failed, and of what took its time.
+            Cell::Call(call) if follows && !call.failed() && !call.is_typed() => {
+                if call.end().and_then(|end| end.took).is_none_or(|took| took < WAITED) {
+                    manner.output = 0;
+                }
+                if self.below >= MOST_BELOW {
+                    manner.diff = manner.diff.map(|lines| lines.min(LITTLE));
+                }
             }
             Cell::Thought(_)
             | Cell::Call(_)
@@ -163,7 +177,9 @@ impl Conversation {
         }
         if over {
             let drawn = draw::cell(&self.cells[at], look, &manner);
-            if matches!(self.cells[at], Cell::Call(_)) {
+            if let Cell::Call(call) = &self.cells[at]
+                && call.end().is_some_and(|end| end.diff.is_some())
+            {
                 self.below += drawn.len().saturating_sub(1);
             }
             rows.extend(drawn);
@@ -171,12 +187,19 @@ impl Conversation {
         rows
     }
 
+    /// What came next, thoughts aside.
+    fn after(&self, at: usize) -> Option<&Cell> {
+        self.cells[at + 1..].iter().find(|cell| !matches!(cell, Cell::Thought(_)))
+    }
+
     /// Nothing that comes can change how it is told.
     fn is_final(&self, at: usize) -> bool {
         let followed = at + 1 < self.cells.len() || !self.in_turn;
         match &self.cells[at] {
             Cell::Text(text) => text.over && text.known != Known::NotYet,
-            Cell::Call(call) => call.is_over() && (followed || self.place.in_lines),
+            Cell::Call(call) => {
+                call.is_over() && (self.after(at).is_some() || !self.in_turn || self.place.in_lines)
+            }
             Cell::Fold(_) => followed && self.cells[at].calls().all(|call| call.is_over()),
             // What the turn took stands behind the word about its end.
             Cell::Note(NoteKind::Warning, _) => followed || self.place.in_lines,

@@ -148,7 +148,7 @@ fn row_of<T>(item: &Item<T>, focused: bool, labels: usize, look: Look<'_>) -> Li
         false => look.theme.text,
     };
     let mut spans = vec![Span::styled(
-        truncate_width(&format!("{}{label}", if focused { "› " } else { "  " }), columns),
+        truncate_width(&format!("{}{label}", if focused { "▸ " } else { "  " }), columns),
         style,
     )];
     if room > 4 && !item.detail.is_empty() {
@@ -200,7 +200,7 @@ mod tests {
         let shown = screen(40, |look| picker.draw(look, 3).lines);
         assert_eq!(
             shown,
-            "filter:\n  6ba7b810  1 day ago · ~/项目 · 修复解…\n› 7d444840  3 days ago · ~/other · rena…"
+            "filter:\n  6ba7b810  1 day ago · ~/项目 · 修复解…\n▸ 7d444840  3 days ago · ~/other · rena…"
         );
         for _ in 0..9 {
             picker.key(Key::plain(KeyCode::PageUp));

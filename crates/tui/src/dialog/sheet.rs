@@ -235,7 +235,7 @@ fn choice_rows(front: &Front, look: Look<'_>) -> Vec<Line<'static>> {
         let columns = usize::from(look.width).saturating_sub(LABEL).max(1);
         for (number, piece) in wrap(&choice.long, columns).into_iter().enumerate() {
             let key = match (number, focused) {
-                (0, true) => format!("› {}  ", choice.key),
+                (0, true) => format!("▸ {}  ", choice.key),
                 (0, false) => format!("  {}  ", choice.key),
                 (_, _) => " ".repeat(LABEL),
             };

@@ -195,7 +195,7 @@ fn nothing_typed_before_it_could_be_read_is_an_answer() {
 fn focus_begins_on_no_and_a_paste_is_no_answer() {
     let (mut dialogs, armed) = shown(vec![command(1, "make"), command(2, "ls")]);
     dialogs.paste("y");
-    assert!(text(&show(&mut dialogs, armed)).contains("› n  no"));
+    assert!(text(&show(&mut dialogs, armed)).contains("▸ n  no"));
     assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), decided(1, Decision::Deny { word: None }));
     // The next one has to be read first.
     show(&mut dialogs, armed);

@@ -206,12 +206,8 @@ impl Status {
     pub(crate) fn welcome(&self, look: Look<'_>) -> Vec<Line<'static>> {
         let name = format!("zdx {}", env!("CARGO_PKG_VERSION"));
         let Some(info) = &self.session else { return vec![Line::styled(name, look.theme.strong)] };
-        let resumed = match info.resumed {
-            true => format!(" · session {} resumed", short_id(&info.session)),
-            false => String::new(),
-        };
         let about = format!(
-            " · {} · {} · agent {} · approval {}{resumed}",
+            " · {} · {} · agent {} · approval {}",
             visible_line(&info.model),
             format::path(&info.root, self.home.as_deref()),
             visible_line(&info.agent),
@@ -228,6 +224,8 @@ impl Status {
         }
         let help = if info.model == demo::NAME {
             format!("this is the built-in demo, not a language model (/help). {}", demo::HOW)
+        } else if info.resumed {
+            format!("session {} resumed · /help: commands and keys", short_id(&info.session))
         } else {
             "/help: commands and keys · Ctrl-C interrupts · Ctrl-D leaves".to_owned()
         };

@@ -18,19 +18,26 @@ use words::Words;
 const TWO_NUMBERS: u16 = 60;
 const ALL: Bounds = Bounds { columns: usize::MAX, lines: WHOLE };
 
+/// How much is shown, and how to see the rest.
+#[derive(Clone, Copy)]
+pub(crate) struct Cut {
+    pub(crate) rows: usize,
+    pub(crate) rest: &'static str,
+}
+
 /// A diff of one file, whose name the caller shows, or of several, each below its name. `None`: all rows.
-pub(crate) fn draw(unified: &str, look: Look<'_>, most_lines: Option<usize>) -> Vec<Line<'static>> {
+pub(crate) fn draw(unified: &str, look: Look<'_>, cut: Option<Cut>) -> Vec<Line<'static>> {
     let mut lines = diff::unified(unified, ALL);
     let several = lines.iter().any(|line| line.kind == LineKind::Note && line.text.starts_with("+++ "));
     if let Some(name) = first_name(unified).filter(|_| several) {
         lines.insert(0, diff::Line::new(LineKind::Note, name));
     }
-    set(&lines, unified, look, most_lines)
+    set(&lines, unified, look, cut)
 }
 
 /// The same for diffs that the engine put together, each below a line of its own that names the file.
-pub(crate) fn draw_files(diffs: &str, look: Look<'_>, most_lines: Option<usize>) -> Vec<Line<'static>> {
-    set(&diff::judged_files(diffs, ALL), diffs, look, most_lines)
+pub(crate) fn draw_files(diffs: &str, look: Look<'_>, cut: Option<Cut>) -> Vec<Line<'static>> {
+    set(&diff::judged_files(diffs, ALL), diffs, look, cut)
 }
 
 /// `+++ b/name`, or what it was called if it is gone. Only before the first hunk these are no lines of a file.
@@ -50,7 +57,8 @@ struct Numbered<'a> {
     words: Option<Words>,
 }
 
-fn set(lines: &[diff::Line], source: &str, look: Look<'_>, most_lines: Option<usize>) -> Vec<Line<'static>> {
+fn set(lines: &[diff::Line], source: &str, look: Look<'_>, cut: Option<Cut>) -> Vec<Line<'static>> {
+    let most_lines = cut.map(|cut| cut.rows);
     // What will not be shown needs no work, but for the count.
     let enough =
         most_lines.map_or(lines.len(), |most| most.saturating_mul(2).saturating_add(64)).min(lines.len());
@@ -76,11 +84,11 @@ fn set(lines: &[diff::Line], source: &str, look: Look<'_>, most_lines: Option<us
     out.truncate(if torn { room } else { rows });
     let missing =
         lines[whole + usize::from(torn)..].iter().filter(|line| line.kind != LineKind::Hunk).count();
-    out.push(note(missing, torn, source, look));
+    out.push(note(missing, torn, source, look, cut.map_or("", |cut| cut.rest)));
     out
 }
 
-fn note(missing: usize, torn: bool, source: &str, look: Look<'_>) -> Line<'static> {
+fn note(missing: usize, torn: bool, source: &str, look: Look<'_>, rest: &str) -> Line<'static> {
     let more = format!("+{}", count(missing, "line"));
     let mut text = match (torn, missing) {
         (false, _) => more,
@@ -90,6 +98,7 @@ fn note(missing: usize, torn: bool, source: &str, look: Look<'_>) -> Line<'stati
     if source.trim_end().ends_with(CUT) {
         text.push_str(" of what is left of the diff, which was cut");
     }
+    text.push_str(rest);
     super::wrap::cut(Line::from(Span::styled(text, look.theme.dim)), look.width)
 }
 

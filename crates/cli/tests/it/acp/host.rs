@@ -152,3 +152,19 @@ fn a_permission_is_about_all_that_was_said_of_its_call() {
     );
     assert_eq!(output.stdout, expected);
 }
+
+#[test]
+fn more_than_enough_requests_at_once_are_refused() {
+    let mut play = vec![
+        json!({"ask": "terminal/create", "as": "made", "params": {"command": "sleep", "args": ["600"]}}),
+    ];
+    let wait =
+        json!({"ask": "terminal/wait_for_exit", "params": {"terminalId": "$made/terminalId"}, "wait": false});
+    play.extend(std::iter::repeat_n(wait, 300));
+    play.push(json!({"ask": "terminal/nonsense", "params": {}}));
+    play.push(json!({"say": "went on"}));
+    let zdx = playing(json!(play));
+    assert_eq!(acp(&zdx, &["-o", "simple", "hi"]).run().success().stdout, "went on\n");
+    let refused = |answer: &&Value| answer["error"]["message"] == "too many requests at once";
+    assert_eq!(answers(&zdx).iter().filter(refused).count(), 45, "300 and one behind them, 256 at once");
+}

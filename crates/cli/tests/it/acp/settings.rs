@@ -59,7 +59,7 @@ fn an_agent_of_the_configuration_is_one_too_and_a_projects_needs_trust() {
     let output = acp(&zdx, &["-a", "theirs", "hi"]).run().expect_code(2);
     assert!(output.stderr.contains("zdx trust"), "{}", output.stderr);
     let shown = zdx.run(["trust"]).stdout + &zdx.run(["trust"]).stderr;
-    assert!(shown.contains("an ACP agent theirs"), "{shown}");
+    assert!(shown.contains("have `zdx acp` start the agent theirs"), "{shown}");
     zdx.run(["trust", "--yes"]).success();
     assert_eq!(acp(&zdx, &["-a", "theirs", "hi"]).run().success().stdout, "theirs\n");
     assert_eq!(acp(&zdx, &["hi"]).run().success().stdout, "mine\n");

@@ -113,6 +113,28 @@ fn a_reader_that_leaves_ends_the_turn_quietly() {
     assert_eq!(processes_with(zdx.home().to_str().unwrap()), 0);
 }
 
+#[test]
+fn a_reader_that_takes_nothing_keeps_nobody_from_leaving() {
+    let zdx = playing(json!([{"chunks": 200_000}, {"wait": "cancel"}]));
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_zdx"))
+        .args(["acp", "hi"])
+        .current_dir(zdx.root())
+        .env("HOME", zdx.home())
+        .env("ZDX_HOME", zdx.storage())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until("the turn has begun", || !sent_of(&zdx, "session/prompt").is_empty());
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::TERM).unwrap();
+    let asked = std::time::Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
+    let home = zdx.home().to_str().unwrap();
+    wait_until("the agent is gone", || processes_with(home) == 0);
+}
+
 /// The agent takes its own request back.
 #[test]
 fn a_request_that_is_taken_back_is_answered_so() {

@@ -209,3 +209,47 @@ fn servers_are_listed_tried_and_changed() {
     assert!(!zdx.run(["mcp", "list"]).success().stdout.contains("other"));
     zdx.run(["mcp", "remove", "other"]).expect_code(1);
 }
+
+/// What a server does with a secret is its business; what of it comes back is ours.
+#[test]
+fn a_secret_of_a_server_is_not_told_again() {
+    let secret = "wXq7-not-for-anybody";
+    let zdx = place().config_more(&server("fake", &[], "environment = { WEATHER_TOKEN = \"${MY_TOKEN}\" }"));
+    let run = |args: &[&str]| zdx.command().args(args).env("MY_TOKEN", secret).run();
+    let called = run(&["mcp", "test", "fake", "env"]).success();
+    assert!(called.stdout.contains("WEATHER_TOKEN=[redacted]"), "{}", called.stdout);
+    // One that dies with the secret on its lips.
+    let dies = format!(
+        "[mcp.dies]\ncommand = [\"sh\", \"-c\", \"echo bad token $WEATHER_TOKEN >&2; exit 3\"]\n{}",
+        "environment = { WEATHER_TOKEN = \"${MY_TOKEN}\" }"
+    );
+    let zdx = place().config_more(&dies);
+    let listed = zdx.command().args(["mcp", "list"]).env("MY_TOKEN", secret).run();
+    let all = format!("{}{}", listed.stdout, listed.stderr);
+    assert!(all.contains("bad token") && !all.contains(secret), "{all}");
+}
+
+#[test]
+fn servers_stay_when_another_session_is_opened() {
+    let model = ModelServer::start();
+    model.always(|_| Reply::chat().text("fine"));
+    let mark = format!("/tmp/zdx-stays-{}", std::process::id());
+    let zdx = with_fake(&model, &["--log", &mark]);
+    let mut running = zdx.command().stdin_open().spawn();
+    running.write("one\n");
+    model.wait_for_call(1, SOON);
+    let handshakes = || fs::read_to_string(&mark).unwrap_or_default().matches("\"initialize\"").count();
+    wait_until("its list is kept", || {
+        handshakes() == 1
+            && zdx.storage().join("cache").read_dir().is_ok_and(|mut files| files.next().is_some())
+    });
+    running.write("/new\ntwo\n");
+    model.wait_for_call(2, SOON);
+    running.write("/mcp\n");
+    running.wait_for_stderr("ready", SOON);
+    running.write("/exit\n");
+    running.finish(SOON).success();
+    assert!(model.calls()[1].tool_names().contains(&"mcp__fake__echo"));
+    assert_eq!(handshakes(), 1, "it was started once for both");
+    let _ = fs::remove_file(&mark);
+}

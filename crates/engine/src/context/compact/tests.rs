@@ -17,7 +17,14 @@ fn call(transcript: &mut Transcript, id: &str, name: &str, input: serde_json::Va
 
 fn result(transcript: &mut Transcript, id: &str, output: ToolOutput) {
     let ok = output.is_ok();
-    let result = record::ToolResult { tool_use_id: id.to_owned(), output, ok, diff: None, ts: record::now() };
+    let result = record::ToolResult {
+        tool_use_id: id.to_owned(),
+        output,
+        ok,
+        diff: None,
+        duration_ms: None,
+        ts: record::now(),
+    };
     transcript.absorb(Record::ToolResult(result));
 }
 

@@ -39,6 +39,7 @@ fn called(id: &str, name: &str, input: serde_json::Value, data: serde_json::Valu
             output: ToolOutput::Ok(data),
             ok: true,
             diff: None,
+            duration_ms: None,
             ts,
         }),
     ]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use similar::TextDiff;
+use zdx_protocol::compare::likeness;
 
 use crate::files::text::first;
 
@@ -82,7 +82,7 @@ fn by_likeness(lines: &[&str], wanted: &[&str]) -> Option<usize> {
         if Instant::now() > deadline {
             break;
         }
-        let likeness = TextDiff::configure().deadline(deadline).diff_chars(longest, line).ratio();
+        let likeness = likeness(longest, line, Some(deadline));
         if likeness >= ALIKE && best.is_none_or(|(known, _)| likeness > known) {
             best = Some((likeness, place));
         }

@@ -2,6 +2,7 @@
 //! It draws nothing, so that it takes no time of its own.
 
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -93,7 +94,7 @@ impl Terminal {
         if found(&guard) {
             return Ok(Instant::now());
         }
-        let end = guard.bytes.len().saturating_sub(2_000);
+        let end = guard.bytes.len().saturating_sub(200);
         let tail = String::from_utf8_lossy(&guard.bytes[end..]).escape_debug().to_string();
         Err(format!("{wanted:?} was not written; the last was: {tail}"))
     }
@@ -105,6 +106,25 @@ impl Terminal {
             before = self.written();
             std::thread::sleep(quiet);
         }
+    }
+
+    /// The rows that were printed, from the last that begins like this: those that scrolled away and those that stand there.
+    pub fn rows_since(&self, start: &str) -> usize {
+        let size = |n: u16| NonZero::new(n).unwrap_or(NonZero::<u16>::MIN);
+        let mut parser = vt100::Parser::new(size(ROWS), size(COLUMNS), 20_000);
+        parser.process(&lock(&self.written.0).bytes);
+        let screen = parser.screen_mut();
+        screen.set_scrollback(usize::MAX);
+        let above = screen.scrollback();
+        let mut rows = Vec::new();
+        for back in (0..=above).rev() {
+            screen.set_scrollback(back);
+            let shown: Vec<String> = screen.rows(0, COLUMNS).collect();
+            rows.extend(shown.into_iter().take(if back == 0 { usize::from(ROWS) } else { 1 }));
+        }
+        let first = rows.iter().rposition(|row| row.starts_with(start)).unwrap_or(0);
+        let last = rows.iter().rposition(|row| !row.trim().is_empty()).unwrap_or(0);
+        (last + 1).saturating_sub(first)
     }
 
     pub fn used(&self) -> Result<Used, String> {

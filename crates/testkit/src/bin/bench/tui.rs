@@ -45,6 +45,9 @@ pub fn measure(place: &Place) -> Rows {
     rows.extend(keys(place)?);
     rows.extend(idle(place)?);
     rows.extend(stream(place)?);
+    rows.extend(trickle(place)?);
+    rows.extend(long(place)?);
+    rows.extend(question(place)?);
     rows.extend(calls(place)?);
     Ok(rows)
 }
@@ -205,9 +208,93 @@ fn calls(place: &Place) -> Rows {
     terminal.wait_for("ANSWER", behind)?;
     terminal.settle(QUIET);
     let used = since(before, terminal.used()?);
-    Ok(vec![Row::new("tui, 60 calls, CPU", ms(used.cpu), "best peer 3020 ms").budget(
-        "≤ 500 ms",
-        millis(used.cpu),
-        500.0,
-    )])
+    let rows = terminal.rows_since("› go");
+    Ok(vec![
+        Row::new("tui, 60 calls, CPU", ms(used.cpu), "best peer 3020 ms").budget(
+            "≤ 500 ms",
+            millis(used.cpu),
+            500.0,
+        ),
+        // Every one of them runs something: nothing of it is folded away.
+        Row::new("tui, 60 commands, rows", rows.to_string(), "best peer inline 172").budget(
+            "≤ 72",
+            count(rows),
+            72.0,
+        ),
+    ])
+}
+
+/// An answer at a reading pace: what it costs, and how quickly a key shows meanwhile.
+fn trickle(place: &Place) -> Rows {
+    const PER_SECOND: usize = 20;
+    let server = place.start_server(&["trickle", "2000", "50"])?;
+    let terminal = opened(&server)?;
+    let behind = terminal.written();
+    terminal.send("go\r")?;
+    terminal.wait_for("word9", behind)?;
+    let before = terminal.used()?;
+    std::thread::sleep(IDLE);
+    let used = since(before, terminal.used()?);
+    let deltas = PER_SECOND * usize::try_from(IDLE.as_secs()).unwrap_or(1);
+    let each = used.written / deltas;
+    let (middle, slow) = echo(&terminal)?;
+    Ok(vec![
+        Row::new("tui, 20 deltas a second, bytes each", each.to_string(), "best peer 56").budget(
+            "≤ 50",
+            count(each),
+            50.0,
+        ),
+        Row::new("tui, the same for 10 s, CPU", ms(used.cpu), "best peer 639 ms").budget(
+            "≤ 100 ms",
+            millis(used.cpu),
+            100.0,
+        ),
+        Row::new("tui, key echo meanwhile, median", ms(middle), "best peer 4.5 ms").budget(
+            "≤ 2 ms",
+            millis(middle),
+            2.0,
+        ),
+        Row::new("tui, key echo meanwhile, p95", ms(slow), "best peer 9.5 ms").budget(
+            "≤ 5 ms",
+            millis(slow),
+            5.0,
+        ),
+    ])
+}
+
+fn long(place: &Place) -> Rows {
+    let server = place.start_server(&["lines", "10000"])?;
+    let terminal = opened(&server)?;
+    let behind = terminal.written();
+    terminal.send("go\r")?;
+    terminal.wait_for("ANSWER", behind)?;
+    terminal.settle(QUIET);
+    let resident = terminal.resident()?;
+    let (middle, _) = echo(&terminal)?;
+    Ok(vec![
+        Row::new("tui, RSS after 10,000 lines", mib(resident), "best peer 164 MiB").budget(
+            "≤ 30 MiB",
+            in_mib(resident),
+            30.0,
+        ),
+        Row::new("tui, key echo after them", ms(middle), "best peer 5.3 ms").budget(
+            "≤ 2 ms",
+            millis(middle),
+            2.0,
+        ),
+    ])
+}
+
+/// From Enter over the model's answer to a question that can be read.
+fn question(place: &Place) -> Rows {
+    let server = place.start_server(&["call", "bash", "{\"command\":\"touch made\"}"])?;
+    let mut times = Vec::new();
+    for _ in 0..5 {
+        let terminal = opened(&server)?;
+        let (behind, asked) = (terminal.written(), std::time::Instant::now());
+        terminal.send("go\r")?;
+        times.push(terminal.wait_for("yes, once", behind)? - asked);
+    }
+    let time = median(times)?;
+    Ok(vec![Row::new("tui, Enter to question", ms(time), "").budget("≤ 150 ms", millis(time), 150.0)])
 }

@@ -32,7 +32,7 @@ fn theme() -> Theme {
 }
 
 fn drawn(source: &str, width: u16, most: Option<usize>) -> Vec<Line<'static>> {
-    draw(source, Look { width, theme: &theme() }, most)
+    draw(source, Look { width, theme: &theme() }, most.map(|rows| Cut { rows, rest: "" }))
 }
 
 #[test]

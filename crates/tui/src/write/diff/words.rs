@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui_core::style::Style;
 use ratatui_core::text::Span;
-use similar::{Algorithm, DiffTag, capture_diff_slices};
+use zdx_protocol::compare::{DiffTag, differences};
 use zdx_protocol::display::diff::LineKind;
 
 use super::{Numbered, body};
@@ -77,7 +77,7 @@ fn compare(old: &str, new: &str) -> Option<(Words, Words)> {
     let olds: Vec<&str> = old_words.iter().map(|word| &old[word.clone()]).collect();
     let news: Vec<&str> = new_words.iter().map(|word| &new[word.clone()]).collect();
     let (mut gone, mut come, mut same) = (Vec::new(), Vec::new(), 0);
-    for op in capture_diff_slices(Algorithm::Myers, &olds, &news) {
+    for op in differences(&olds, &news, None) {
         if op.tag() == DiffTag::Equal {
             same += olds[op.old_range()].iter().map(|word| word.trim().len()).sum::<usize>();
             continue;
