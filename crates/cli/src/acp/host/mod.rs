@@ -60,7 +60,9 @@ impl ClientHost {
         shell: Shell,
         events: UnboundedSender<HostEvent>,
     ) -> std::io::Result<Self> {
-        let judged = Arc::new(Judged::new(Workspace::open(root)?, reach, policy));
+        // A path that an agent gives as `~/x` means the home, wherever it runs.
+        let workspace = Workspace::open(root)?.with_home(policy.home.clone());
+        let judged = Arc::new(Judged::new(workspace, reach, policy));
         let events = Events(events);
         let terminals = Terminals::new(Arc::clone(&judged), shell, events.clone());
         Ok(Self { judged, terminals, cancelled: AtomicBool::new(false), events })

@@ -95,7 +95,10 @@ fn targets(judged: &Judged, call: &Value) -> Result<Vec<Target>, Refusal> {
     named.extend(READ.given(&call["rawInput"]).text("path").map(std::borrow::Cow::into_owned));
     named.sort();
     named.dedup();
-    let resolve = |named: &String| judged.workspace.resolve(named).map_err(|error| error.to_string());
+    let resolve = |named: &String| {
+        let path = named.strip_prefix("file://").unwrap_or(named);
+        judged.workspace.resolve(path).map_err(|error| error.to_string())
+    };
     named.iter().map(resolve).collect()
 }
 

@@ -39,7 +39,8 @@ impl Place {
         std::fs::create_dir(&outside).unwrap();
         std::fs::write(outside.join("secret.txt"), "secret\n").unwrap();
         let (tell, events) = tokio::sync::mpsc::unbounded_channel();
-        let policy = PolicyContext::new(&root, Approval::Balanced);
+        let policy =
+            PolicyContext { home: Some(outside.clone()), ..PolicyContext::new(&root, Approval::Balanced) };
         let host = ClientHost::new(&root, reach, policy, shell(), tell).unwrap();
         Self { _all: all, root, outside, host, events }
     }

@@ -68,6 +68,9 @@ async fn every_way_to_name_a_file_counts() {
         json!({"kind": "edit", "content": [{"type": "diff", "path": "../x", "newText": ""}]}),
         json!({"kind": "edit", "rawInput": {"file_path": "/etc/hosts"}}),
         json!({"kind": "edit", "locations": [{"path": ".git/hooks/pre-commit"}]}),
+        json!({"kind": "edit", "locations": [{"path": "file:///etc/hosts"}]}),
+        json!({"kind": "edit", "rawInput": {"path": "~/notes.txt"}}),
+        json!({"kind": "edit", "rawInput": {"path": "$HOME/notes.txt"}}),
         json!({"kind": "delete", "locations": [{"path": ".envrc"}]}),
         // Without a kind, by what it brings.
         json!({"content": [{"type": "diff", "path": "/etc/hosts", "newText": ""}]}),
