@@ -37,6 +37,14 @@ pub(super) struct Painter {
     printed: u64,
 }
 
+/// Rows that only moved up: those from `top` to `bottom` are the ones that stood `by` rows further down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shift {
+    top: usize,
+    bottom: usize,
+    by: usize,
+}
+
 /// What the screen shall show.
 struct Wanted {
     history: Vec<Row>,
@@ -127,12 +135,38 @@ impl Painter {
             ways.extend([grown, history].into_iter().filter(|way| *way > 0 && way + before <= rows));
             ways.dedup();
         }
-        let painted = ways.into_iter().map(|inserted| self.painted(wanted, inserted));
-        painted.min_by_key(|(bytes, _)| bytes.len()).unwrap_or_default()
+        let mut painted: Vec<_> =
+            ways.into_iter().map(|inserted| self.painted(wanted, inserted, None)).collect();
+        if let Some(shift) = self.shift(wanted).filter(|_| self.insert_lines) {
+            painted.push(self.painted(wanted, 0, Some(shift)));
+        }
+        painted.into_iter().min_by_key(|(bytes, _)| bytes.len()).unwrap_or_default()
     }
 
-    /// With so many lines inserted above the region, the rest by writing cells anew.
-    fn painted(&self, wanted: &Wanted, inserted: usize) -> (Vec<u8>, Vec<Shown>) {
+    /// A text that grows at the bottom of the region moves the rest of it up, if nothing else changes.
+    fn shift(&self, wanted: &Wanted) -> Option<Shift> {
+        /// Fewer rows are written as quickly as they are moved.
+        const LEAST: usize = 3;
+        /// More lines at once are rare.
+        const FURTHEST: usize = 3;
+        if !wanted.history.is_empty() || wanted.live.len() != self.live.len() {
+            return None;
+        }
+        let moved = |at: usize, by: usize| {
+            let before = self.live.get(at + by);
+            before.is_some_and(|shown| !shown.foreign && shown.row.cells == wanted.live[at].cells)
+        };
+        let stays = |at: usize| self.live[at].row.cells == wanted.live[at].cells;
+        let found = (1..=FURTHEST).filter_map(|by| {
+            let top = (0..wanted.live.len()).find(|at| !stays(*at) && moved(*at, by))?;
+            let rows = (top..wanted.live.len()).take_while(|at| moved(*at, by)).count();
+            (rows >= LEAST).then_some(Shift { top, bottom: top + rows + by, by })
+        });
+        found.max_by_key(|shift| shift.bottom - shift.top)
+    }
+
+    /// With so many lines inserted above the region, or some of its own moved up, the rest by writing cells anew.
+    fn painted(&self, wanted: &Wanted, inserted: usize, shift: Option<Shift>) -> (Vec<u8>, Vec<Shown>) {
         let before = self.live.len();
         let total = wanted.history.len() + wanted.live.len();
         let grown = total.saturating_sub(inserted + before);
@@ -148,6 +182,14 @@ impl Painter {
         let mut shown = vec![Shown::default(); inserted];
         shown.extend_from_slice(&self.live);
         shown.resize(shown.len() + grown, Shown { foreign: true, ..Shown::default() });
+        if let Some(Shift { top, bottom, by }) = shift {
+            out.go(top, 0);
+            out.code(&format!("\x1b[{by}M"));
+            out.go(bottom - by, 0);
+            out.code(&format!("\x1b[{by}L"));
+            shown.drain(top..top + by);
+            shown.splice(bottom - by..bottom - by, vec![Shown::default(); by]);
+        }
         let rows = wanted.history.iter().chain(&wanted.live);
         for (at, row) in rows.enumerate() {
             write(&mut out, at, &mut shown[at], row);

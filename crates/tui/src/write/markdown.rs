@@ -21,7 +21,7 @@ use blocks::Blocks;
 use setter::Setter;
 
 /// A longer line is not waited for.
-const LONGEST_LINE: usize = 8 * 1024;
+const LONGEST_LINE: usize = 4 * 1024;
 
 /// A whole text.
 pub(crate) fn render(text: &str, look: Look<'_>) -> Vec<Line<'static>> {

@@ -1,6 +1,7 @@
 //! A terminal for the measured program: counts what it writes, types, and says what the process cost meanwhile.
 //! It draws nothing, so that it takes no time of its own.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -31,11 +32,27 @@ pub struct Terminal {
 }
 
 /// What a process used so far.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Used {
+    /// By thread: one that ends takes its time along.
+    threads: BTreeMap<String, Duration>,
     pub cpu: Duration,
     pub wakeups: u64,
     pub written: usize,
+}
+
+impl Used {
+    /// What it used since then.
+    pub fn since(&self, before: &Self) -> Self {
+        let earlier = |name: &String| before.threads.get(name).copied().unwrap_or_default();
+        let threads = self.threads.iter().map(|(name, cpu)| cpu.saturating_sub(earlier(name)));
+        Self {
+            threads: BTreeMap::new(),
+            cpu: threads.sum(),
+            wakeups: self.wakeups.saturating_sub(before.wakeups),
+            written: self.written - before.written,
+        }
+    }
 }
 
 impl Terminal {
@@ -128,12 +145,14 @@ impl Terminal {
     }
 
     pub fn used(&self) -> Result<Used, String> {
-        let mut used = Used { cpu: Duration::ZERO, wakeups: 0, written: self.written() };
+        let mut used = Used { written: self.written(), ..Used::default() };
         let tasks =
             std::fs::read_dir(format!("/proc/{}/task", self.pid)).map_err(|error| error.to_string())?;
         for task in tasks.flatten() {
             let read = |name: &str| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
             let nanos = read("schedstat").split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
+            let name = task.file_name().to_string_lossy().into_owned();
+            used.threads.insert(name, Duration::from_nanos(nanos));
             used.cpu += Duration::from_nanos(nanos);
             used.wakeups += figure(&read("status"), "voluntary_ctxt_switches:");
         }

@@ -53,6 +53,26 @@ fn nothing_new_costs_nothing() {
 }
 
 #[test]
+fn rows_that_only_move_up_are_moved_and_not_written_again() {
+    let text: Vec<String> =
+        (0..40).map(|n| format!("{n} {}", "some words of a long paragraph ".repeat(2))).collect();
+    for (from, by) in [(0, 1), (3, 2), (5, 3)] {
+        let mut both = Both::new(80, 24);
+        let frame = |from: usize| -> Vec<&str> {
+            let tail = text[from..from + 10].iter().map(String::as_str);
+            ["doing this"].into_iter().chain(tail).chain(["", "> draft", "status"]).collect()
+        };
+        both.frame(&["before"], &frame(from), Some((7, 12)));
+        let bytes = both.frame(&[], &frame(from + by), Some((7, 12)));
+        assert!(bytes.len() < 60 + by * 80, "{} bytes: {bytes:?}", bytes.len());
+        let shown: Vec<String> = frame(from + by).iter().map(|row| row.trim_end().to_owned()).collect();
+        assert_eq!(both.shown()[1..], shown);
+        assert_eq!(both.shown()[0], "before");
+        assert_eq!(both.screen.screen().cursor_position(), (13, 7));
+    }
+}
+
+#[test]
 fn a_streaming_tail_costs_what_is_new_and_two_moves() {
     let mut both = Both::new(80, 24);
     let mut tail = String::from("The answer");

@@ -9,7 +9,7 @@ use super::block::{Block, Kind, Place, What};
 use super::starts::{self, Fence, HtmlEnd, Marker, indent, is_blank};
 
 /// A paragraph or a table longer than this is given away in parts.
-const LONGEST: usize = 8 * 1024;
+const LONGEST: usize = 4 * 1024;
 /// Rows after which a table is given away with the widths it has.
 const MOST_ROWS: usize = 200;
 /// Quotes and items nest no deeper; what looks like more of them is text.
