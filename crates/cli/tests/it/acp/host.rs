@@ -168,3 +168,15 @@ fn more_than_enough_requests_at_once_are_refused() {
     let refused = |answer: &&Value| answer["error"]["message"] == "too many requests at once";
     assert_eq!(answers(&zdx).iter().filter(refused).count(), 45, "300 and one behind them, 256 at once");
 }
+
+#[test]
+fn what_a_person_would_have_to_confirm_is_refused_without_a_way_out_that_is_none() {
+    let zdx = playing(json!("files"));
+    zdx.write("a.txt", "1\n2\n");
+    let output = acp(&zdx, &["--write", "hi"]).run().success();
+    let refused = output.stdout.lines().find(|line| line.contains(".git/config")).expect("a refusal");
+    assert!(refused.starts_with("[permission] auto-deny write "), "{refused}");
+    assert!(refused.ends_with("; a person would have to confirm it, and nobody is asked here"), "{refused}");
+    assert_eq!(answers(&zdx)[0]["result"]["content"], "2\n");
+    assert_eq!(zdx.read("new/deep.txt"), "deep\n");
+}
