@@ -133,6 +133,11 @@ impl Peer {
         self.outgoing.send(frame.write()).await.map_err(|_| CallError::Gone)
     }
 
+    /// A line as it is, for who wants to know how the other side takes it.
+    pub async fn say(&self, line: &str) -> Result<(), CallError> {
+        self.outgoing.send(line.to_owned()).await.map_err(|_| CallError::Gone)
+    }
+
     /// Until the other side can no longer be written to.
     pub async fn gone(&self) {
         self.outgoing.closed().await;

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod acp;
 mod servers;
 mod words;
 
+pub use acp::{AcpArgs, Shown};
 pub use servers::McpCommand;
-pub use words::parse;
+pub use words::{Line, parse};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,7 +96,7 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Options {
     /// The folder to work in; relative paths and commands start there
     #[arg(long, global = true, value_name = "FOLDER", help_heading = GLOBAL)]
@@ -200,6 +202,7 @@ impl Cli {
                 | Command::Trust { .. }
                 | Command::Models
                 | Command::Mcp(_)
+                | Command::Acp(_)
                 | Command::Policy(_)
                 | Command::Completions { .. }
                 | Command::Man,
@@ -269,6 +272,10 @@ pub enum Command {
     /// List, try, add and switch the MCP servers that bring tools
     #[command(subcommand)]
     Mcp(McpCommand),
+
+    /// Drive any ACP agent (Claude, Codex, Gemini, Qwen, opencode …) from the command line; options of its own
+    #[command(after_help = acp::EXAMPLES)]
+    Acp(Box<AcpArgs>),
 
     /// Ask the guard what may run, and take back what was granted
     #[command(subcommand)]

@@ -1,5 +1,6 @@
 //! The `zdx` binary: arguments in, one of the commands, an exit code out.
 
+mod acp;
 mod args;
 mod chat;
 mod commands;
@@ -24,7 +25,7 @@ use zdx_engine::{Env, Way};
 use zdx_protocol::display::{plain, sanitize};
 use zdx_protocol::{Open, SessionPick};
 
-use crate::args::{Cli, Command, Sessions};
+use crate::args::{AcpArgs, Cli, Command, Line, Options, Sessions};
 use crate::commands::history::Mode;
 use crate::exit::{Ending, Failure};
 use crate::settings::Settings;
@@ -38,15 +39,19 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == supervisor::ARGUMENT) {
         return supervisor::run();
     }
-    let cli = match args::parse() {
-        Ok(cli) => cli,
+    let line = match args::parse() {
+        Ok(line) => line,
         Err(error) => return usage(&error).into(),
     };
     let env = Env::capture();
     // From here on only we know them.
     supervisor::scrub_environment();
     let terminal = terminal_of(&env);
-    let ending = dispatch(cli, env, terminal).unwrap_or_else(|failure| {
+    let ended = match line {
+        Line::Zdx(cli) => dispatch(*cli, env, terminal),
+        Line::Acp(args) => drive(&args, env, terminal),
+    };
+    let ending = ended.unwrap_or_else(|failure| {
         if let Some(message) = failure.message() {
             let line = terminal.fit(&format!("zdx: {message}"));
             // Nobody can be told that stderr does not work.
@@ -135,8 +140,15 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
         Some(Command::Policy(command)) => commands::policy::run(&settings, &command),
         Some(Command::Mcp(command)) => block_on(commands::mcp::run(&settings, &command)),
         Some(Command::Models) => block_on(commands::models::run(&settings)),
-        Some(Command::Completions { .. } | Command::Man) => Ok(Ending::Completed),
+        // Answered above, or refused by `args`.
+        Some(Command::Completions { .. } | Command::Man | Command::Acp(_)) => Ok(Ending::Completed),
     }
+}
+
+/// Another agent, spoken to over ACP.
+fn drive(args: &AcpArgs, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
+    let settings = Settings::resolve(Options::default(), env, terminal)?;
+    block_on(acp::run(args, &settings))
 }
 
 /// Without a command: a chat, perhaps with a prompt to begin with. `-p`, or data on stdin, makes it `exec`.

@@ -10,6 +10,9 @@ use crate::signals::{Caught, Signals};
 use crate::start::{self, Audience};
 use crate::stdin::{self, Asked};
 
+const NO_PROMPT: &str =
+    "there is no prompt; give one with `zdx exec -p \"…\"`, or pipe it in: `echo \"…\" | zdx exec`";
+
 pub async fn exec(settings: &Settings, asked: Result<Asked, Failure>) -> Result<Ending, Failure> {
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
     let mut stage = Stage::new(Front::new(settings)).map_err(Failure::runtime)?;
@@ -67,7 +70,8 @@ async fn one_turn(
     stage: &mut Stage,
     signals: &mut Signals,
 ) -> Result<TurnEnd, Stopped> {
-    let gathered = unless_signalled(signals, stdin::gather(asked, settings.terminal.stdin)).await??;
+    let gathered =
+        unless_signalled(signals, stdin::gather(asked, settings.terminal.stdin, NO_PROMPT)).await??;
     let mut engine = start::engine(settings, Audience::OnePrompt);
     let opening = engine.send(Command::Open(settings.open.clone())).await;
     match stage.until_over(opening, &mut engine, signals).await? {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use zdx_engine::process::supervisor;
+use zdx_engine::process::{Shell, ShellSettings, supervisor};
 use zdx_engine::servers::{Inspection, inspect};
 use zdx_engine::{
     Agents, Asker, Configured, GrantStore, GuardSetup, ModelPicker, Place, Places, Resolved, SessionDigest,
@@ -136,6 +136,29 @@ pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
     let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let asker = Asker { explicit_model, config: Arc::new(config), env: settings.env.clone() };
     Ok(Account { digest, redactor, asker, notices })
+}
+
+/// What programs are run with, and judged by, that an agent of others asks for.
+pub struct Ground {
+    pub policy: PolicyContext,
+    pub shell: Shell,
+    pub redactor: Arc<Redactor>,
+    pub notices: Vec<String>,
+}
+
+pub fn ground(settings: &Settings) -> Result<Ground, Failure> {
+    let (policy, notices) = guard(settings)?;
+    let config = configured(settings)?.resolved.config;
+    let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
+    let redactor = Arc::new(redactor);
+    let shell = Shell::new(ShellSettings {
+        supervisor: supervisor::program(),
+        env: settings.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        env_pass: config.env.pass,
+        spill_dir: None,
+        redactor: Arc::clone(&redactor),
+    });
+    Ok(Ground { policy, shell, redactor, notices })
 }
 
 /// The configured MCP servers, or one of them, started to be looked at.

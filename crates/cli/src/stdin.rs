@@ -15,9 +15,6 @@ use crate::exit::{Failure, reason};
 const LIMIT: usize = 10 << 20;
 const PATIENCE: Duration = Duration::from_secs(1);
 
-const NO_PROMPT: &str =
-    "there is no prompt; give one with `zdx exec -p \"…\"`, or pipe it in: `echo \"…\" | zdx exec`";
-
 /// What the command line says about the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
@@ -59,19 +56,32 @@ impl Asked {
     }
 }
 
-/// Puts the prompt together. Stdin is read on a thread of its own, so that signals are heard meanwhile.
-pub async fn gather(asked: Asked, terminal: bool) -> Result<Gathered, Failure> {
-    if terminal && !asked.wait {
-        return join(asked.prompt, Input::Data(Vec::new()));
+/// Puts the prompt together; without one, what is missing is said in these words.
+pub async fn gather(asked: Asked, terminal: bool, otherwise: &str) -> Result<Gathered, Failure> {
+    let patient = asked.prompt.is_none() || asked.wait;
+    let input = input(terminal && !asked.wait, (!patient).then_some(PATIENCE)).await?;
+    join(asked.prompt, input).ok_or_else(|| Failure::usage(otherwise))
+}
+
+/// The same where a prompt may be missing: a pipe that stays silent is not waited for.
+pub async fn gather_any(asked: Asked, terminal: bool) -> Result<Option<Gathered>, Failure> {
+    let input = input(terminal && !asked.wait, (!asked.wait).then_some(PATIENCE)).await?;
+    let alone = asked.prompt.is_none() && input == Input::Silent;
+    Ok(if alone { None } else { join(asked.prompt, input) })
+}
+
+/// Stdin is read on a thread of its own, so that signals are heard meanwhile.
+async fn input(nothing: bool, patience: Option<Duration>) -> Result<Input, Failure> {
+    if nothing {
+        return Ok(Input::Data(Vec::new()));
     }
-    let patience = (asked.prompt.is_some() && !asked.wait).then_some(PATIENCE);
     let (done, read) = oneshot::channel();
     std::thread::Builder::new()
         .name("stdin".into())
         .spawn(move || done.send(read_input(std::io::stdin().as_fd(), patience, LIMIT)))
         .map_err(|error| Failure::runtime(format!("cannot read stdin: {}", reason(&error))))?;
     match read.await {
-        Ok(Ok(input)) => join(asked.prompt, input),
+        Ok(Ok(input)) => Ok(input),
         Ok(Err(ReadError::TooLong)) => Err(Failure::runtime(format!(
             "stdin is longer than {} MiB; give the path of a file instead, the model can read it in parts",
             LIMIT >> 20
@@ -83,7 +93,7 @@ pub async fn gather(asked: Asked, terminal: bool) -> Result<Gathered, Failure> {
     }
 }
 
-fn join(prompt: Option<String>, input: Input) -> Result<Gathered, Failure> {
+fn join(prompt: Option<String>, input: Input) -> Option<Gathered> {
     let mut notices = Vec::new();
     let data = match input {
         Input::Data(bytes) => match String::from_utf8(bytes) {
@@ -107,9 +117,9 @@ fn join(prompt: Option<String>, input: Input) -> Result<Gathered, Failure> {
         (Some(prompt), None) => Prompt::from(prompt),
         (Some(prompt), Some(data)) => Prompt::with_data(&prompt, &data),
         (None, Some(data)) => Prompt::with_data("", data.trim_end_matches(['\n', '\r'])),
-        (None, None) => return Err(Failure::usage(NO_PROMPT)),
+        (None, None) => return None,
     };
-    Ok(Gathered { prompt, notices })
+    Some(Gathered { prompt, notices })
 }
 
 fn read_input(fd: BorrowedFd<'_>, patience: Option<Duration>, limit: usize) -> Result<Input, ReadError> {
@@ -157,7 +167,7 @@ mod tests {
         Input::Data(text.as_bytes().to_vec())
     }
 
-    fn prompt(given: Option<&str>, input: Input) -> Result<String, Failure> {
+    fn prompt(given: Option<&str>, input: Input) -> Option<String> {
         join(given.map(str::to_owned), input).map(|gathered| gathered.prompt.text)
     }
 
@@ -176,9 +186,9 @@ mod tests {
     }
 
     #[test]
-    fn no_prompt_at_all_is_a_usage_error() {
-        assert!(matches!(prompt(None, data(" \n")), Err(Failure::Usage(_))));
-        assert!(matches!(prompt(Some(" "), data("")), Err(Failure::Usage(_))));
+    fn no_prompt_at_all_is_none() {
+        assert_eq!(prompt(None, data(" \n")), None);
+        assert_eq!(prompt(Some(" "), data("")), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 // With the feature everything that is seen from outside is there to be counted.
 #![cfg_attr(feature = "testing", warn(unreachable_pub))]
 
+mod acp;
 mod backend;
 mod cache;
 mod call;
@@ -41,10 +42,15 @@ mod tools;
 mod trust;
 mod validate;
 
+/// Agents of others, spoken to over ACP.
+pub mod agents {
+    pub use crate::acp::{AgentCommand, Agents, Unusable, agent_commands};
+}
+
 pub use check::{Checker, run_table};
 pub use config::{Flags, Resolved, Setting, describe, find_config_file, init_text};
 pub use configured::{Configured, Place};
-pub use context::{assemble, load_project_context};
+pub use context::{Linked, Links, assemble, links, load_project_context};
 pub use files::Workspace;
 pub use grants::GrantStore;
 pub use guard::{GuardSetup, guard, guard_as};
@@ -67,6 +73,8 @@ pub mod servers {
 
 /// Programs that zdx runs: a command to its end, or one that stays and is talked to over its streams. None outlives zdx.
 pub mod process {
+    pub use crate::files::text::{after_cut, unfinished};
+    pub use crate::mcp::LastWords;
     pub use crate::tools::supervisor;
     pub use crate::tools::{
         Child, ChildProcess, ChildSpec, CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings,

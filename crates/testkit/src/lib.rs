@@ -20,13 +20,13 @@
 // A broken expectation in here is a failed test, and a panic is how a test fails.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
-mod mcp;
+mod fakes;
 mod reply;
 mod run;
 mod scenario;
 mod server;
 
-pub use mcp::mcp_fake;
+pub use fakes::{acp_fake, mcp_fake};
 pub use reply::{AnthropicReply, ChatReply, Framing, Reply, Step, quirks, sse};
 pub use run::{Output, Pty, Run, Running, Signal, Zdx};
 pub use scenario::Scenario;

@@ -4,12 +4,23 @@
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use super::Cli;
+use super::acp::{self, AcpArgs};
+use super::{Cli, Command};
+
+/// Whose command line it is.
+pub enum Line {
+    Zdx(Box<Cli>),
+    Acp(Box<AcpArgs>),
+}
 
 /// The command line, or what is wrong with it.
-pub fn parse() -> Result<Cli, clap::Error> {
+pub fn parse() -> Result<Line, clap::Error> {
+    let words: Vec<_> = std::env::args_os().collect();
+    if let Some(parsed) = acp::parse(&words) {
+        return parsed.map(|args| Line::Acp(Box::new(args)));
+    }
     match Cli::try_parse() {
-        Ok(cli) => cli.checked(),
+        Ok(cli) => cli.checked().map(|cli| Line::Zdx(Box::new(cli))),
         // What does not fit behind a mistyped command is no news: the command is.
         Err(error) if error.use_stderr() => Err(mistyped().unwrap_or(error)),
         Err(help) => Err(help),
@@ -20,6 +31,9 @@ impl Cli {
     fn checked(self) -> Result<Self, clap::Error> {
         if let Some(error) = no_prompt(&self.text) {
             return Err(error);
+        }
+        if let Some(Command::Acp(_)) = self.command {
+            return Err(wrong("`zdx acp` has options of its own; put them behind it, and nothing before it"));
         }
         let prompts = self.text.len() + usize::from(!self.words.is_empty());
         if self.command.is_some() && (prompts > 0 || self.prompt.is_some()) {

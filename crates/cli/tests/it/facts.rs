@@ -89,7 +89,7 @@ const EVERYDAY: [&str; 13] = [
 ];
 
 /// Where a tool's name is a word for something else, or is spoken as users and models speak it.
-const OTHER_MEANINGS: [(&str, &str); 11] = [
+const OTHER_MEANINGS: [(&str, &str); 12] = [
     ("guard/src/shell", "names of programs"),
     ("guard/src/judge/instead.rs", "names of programs"),
     ("guard/src/table.rs", "kinds of rows in case tables"),
@@ -99,6 +99,7 @@ const OTHER_MEANINGS: [(&str, &str); 11] = [
     ("protocol/src/display/approval.rs", "what is done to a file"),
     ("cli/src/args.rs", "an option"),
     ("cli/src/commands/compaction.rs", "skills that are counted"),
+    ("cli/src/acp/", "kinds of calls and capabilities, as ACP has them"),
     ("protocol/src/facts.rs", "the facts"),
     ("protocol/src/facts/", "the facts"),
 ];

@@ -3,6 +3,7 @@
 // A broken expectation is a failed test, in helpers too.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+mod acp;
 mod agents;
 mod approvals;
 mod calls;

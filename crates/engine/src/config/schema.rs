@@ -148,6 +148,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("mcp.total_tools", ANY_U32, User).default("64"),
     key("mcp.total_schema_bytes", ANY_U32, User).default("32768"),
     key("mcp.*", Open, User),
+    key("acp.agents.*", Open, User),
     key("agent.*", Open, User),
     key("skills.*", Open, User),
     key("logs.level", OneOf(&["off", "error", "warn", "info", "debug", "trace"]), User).default("\"info\""),

@@ -98,6 +98,7 @@ fn words(found: &Found) -> String {
     let path: Vec<&str> = found.path.iter().map(String::as_str).collect();
     match path.as_slice() {
         ["mcp", name] if found.key.kind == ValueKind::Open => format!("start the MCP server {name}: {text}"),
+        ["acp", "agents", name] => format!("have `zdx acp` start the agent {name}: {text}"),
         ["agent", name] => format!("define the agent {name}: {text}"),
         ["validation", "command"] => format!("run a command after each turn: {text}"),
         ["providers", name, "base_url"] => format!("send requests for {name} to {text}"),

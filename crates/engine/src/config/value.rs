@@ -66,6 +66,8 @@ pub struct Config {
     pub compaction: Compaction,
     pub validation: Validation,
     pub mcp: Mcp,
+    #[serde(default)]
+    pub acp: Acp,
     /// Tables that their own part reads, in written order.
     #[serde(default)]
     pub agent: Map<String, Value>,
@@ -136,6 +138,14 @@ pub struct Mcp {
     /// By name, in written order; `mcp` reads them.
     #[serde(flatten)]
     pub servers: Map<String, Value>,
+}
+
+/// Other agents, spoken to over ACP.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Acp {
+    /// By name, in written order; `acp` reads them.
+    #[serde(default)]
+    pub agents: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

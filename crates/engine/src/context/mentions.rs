@@ -4,8 +4,10 @@
 use std::ops::Range;
 
 mod attach;
+mod links;
 
 pub(crate) use attach::{Attached, Attachment, attach};
+pub use links::{Linked, Links, links};
 
 const LONGEST_PATH: usize = 4096;
 

@@ -13,6 +13,7 @@ mod prompt;
 pub(crate) mod prune;
 mod refusal;
 
+pub use mentions::{Linked, Links, links};
 pub use project::load_project_context;
 pub(crate) use prompt::PromptError;
 pub use prompt::assemble;

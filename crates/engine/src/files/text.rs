@@ -16,13 +16,13 @@ pub(crate) fn before_cut(bytes: &[u8]) -> &[u8] {
 }
 
 /// Drops the rest of a character whose beginning was cut.
-pub(crate) fn after_cut(bytes: &[u8]) -> &[u8] {
+pub fn after_cut(bytes: &[u8]) -> &[u8] {
     let rest = bytes.iter().take(3).take_while(|&&byte| byte & 0xc0 == 0x80).count();
     &bytes[rest..]
 }
 
 /// How many bytes at the end begin a character that is not complete yet.
-pub(crate) fn unfinished(bytes: &[u8]) -> usize {
+pub fn unfinished(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(3) {
         let byte = bytes[bytes.len() - back];
         let length = match byte {

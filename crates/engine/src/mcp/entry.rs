@@ -153,7 +153,7 @@ fn server(name: &str, table: &Map<String, Value>, env: &Env) -> Result<Entry, St
 }
 
 /// A list, or a program with a list of arguments beside it.
-fn command(table: &Map<String, Value>) -> Result<Vec<String>, String> {
+pub(crate) fn command(table: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut words = match table.get("command") {
         Some(Value::String(program)) => vec![program.clone()],
         Some(Value::Array(_)) => texts(table, "command")?,
@@ -178,7 +178,7 @@ fn texts(table: &Map<String, Value>, key: &str) -> Result<Vec<String>, String> {
     }
 }
 
-fn environment(table: &Map<String, Value>, env: &Env) -> Result<Vec<(String, String)>, String> {
+pub(crate) fn environment(table: &Map<String, Value>, env: &Env) -> Result<Vec<(String, String)>, String> {
     let Some((key, given)) = ["environment", "env"].iter().find_map(|key| Some((*key, table.get(*key)?)))
     else {
         return Ok(Vec::new());
@@ -200,7 +200,7 @@ fn environment(table: &Map<String, Value>, env: &Env) -> Result<Vec<(String, Str
     given.iter().map(one).collect()
 }
 
-fn filled(text: &str, env: &Env) -> Result<String, String> {
+pub(crate) fn filled(text: &str, env: &Env) -> Result<String, String> {
     env.filled(text)
         .map_err(|name| format!("it wants ${{{name}}}, which is not set: export it, and start zdx anew"))
 }

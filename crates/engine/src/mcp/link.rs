@@ -23,7 +23,7 @@ use super::Ground;
 use super::entry::Entry;
 use super::relay::{Strays, relay};
 use super::words::{LastWords, listen};
-use crate::tools::{ChildProcess, ChildSpec, End, ShellError};
+use crate::tools::{ChildProcess, ChildSpec, ShellError};
 
 /// Between the server's stdout and the protocol.
 const PIPE: usize = 64 << 10;
@@ -178,7 +178,7 @@ impl Running {
             Ok(Err(error)) => match tokio::time::timeout(A_WORD, process.wait()).await {
                 Ok(end) => {
                     heard_out(&mut stderr).await;
-                    format!("it ended before it answered the handshake ({})", ending(end))
+                    format!("it ended before it answered the handshake ({end})")
                 }
                 Err(_) => {
                     format!("it answered the handshake with something else: {}", short(&error.to_string()))
@@ -186,7 +186,7 @@ impl Running {
             },
         };
         let stray = strays.first().map(|line| format!("; on stdout it wrote what is no message: {line}"));
-        Err(Fault { why: said(format!("{why}{}", stray.unwrap_or_default()), &words), lasting: false })
+        Err(Fault { why: words.behind(format!("{why}{}", stray.unwrap_or_default())), lasting: false })
     }
 
     /// Returns at its end, or when it can answer no more, with what it came to.
@@ -201,9 +201,8 @@ impl Running {
             None => tokio::time::timeout(A_WORD, self.process.wait()).await.ok(),
         };
         heard_out(&mut self.stderr).await;
-        let why = end
-            .map_or_else(|| "it closed its stdout".to_owned(), |end| format!("it ended ({})", ending(end)));
-        Fault { why: said(why, &self.words), lasting: false }
+        let why = end.map_or_else(|| "it closed its stdout".to_owned(), |end| format!("it ended ({end})"));
+        Fault { why: self.words.behind(why), lasting: false }
     }
 
     /// Closes its stdin, and makes it end if it does not.
@@ -228,25 +227,7 @@ async fn finished(task: &mut JoinHandle<()>) {
 }
 
 fn not_started(error: &ShellError) -> Fault {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    Fault { why: format!("{text}; is it installed, and on the PATH?"), lasting: true }
-}
-
-fn ending(end: End) -> String {
-    match end {
-        End::Exited(code) => format!("exit code {code}"),
-        End::Signalled(signal) => format!("signal {signal}"),
-        End::TimedOut(_) | End::Cancelled => "stopped".to_owned(),
-    }
-}
-
-/// With what the server itself said last.
-fn said(why: String, words: &LastWords) -> String {
-    match words.said() {
-        Some(last) => format!("{why}; its last words: {last}"),
-        None => why,
-    }
+    Fault { why: error.not_started(), lasting: true }
 }
 
 fn short(text: &str) -> String {

@@ -6,7 +6,7 @@ mod attend;
 mod comments;
 mod discover;
 pub(crate) mod edit;
-mod entry;
+pub(crate) mod entry;
 mod inspect;
 mod link;
 mod listing;
@@ -37,6 +37,7 @@ pub use inspect::{Described, Inspection, inspect};
 pub(crate) use mentioned::{Prompted, read as read_resource};
 pub(crate) use servers::{Plan, Servers};
 pub(crate) use shelf::Shelf;
+pub use words::LastWords;
 
 /// Where servers run, and what is kept of them.
 pub(crate) struct Ground {

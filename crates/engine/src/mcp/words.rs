@@ -15,14 +15,27 @@ const LONGEST: usize = 300;
 const LONGEST_LINE: usize = 16 << 10;
 
 #[derive(Default)]
-pub(crate) struct LastWords(Mutex<VecDeque<String>>);
+pub struct LastWords(Mutex<VecDeque<String>>);
 
 impl LastWords {
+    /// Keeps them until the stream is closed, and nothing else of what is said.
+    pub async fn listen(self: Arc<Self>, stderr: impl AsyncRead + Unpin, redactor: Arc<Redactor>) {
+        listen(stderr, None, redactor, self).await;
+    }
+
     /// On one line, oldest first.
-    pub(crate) fn said(&self) -> Option<String> {
+    fn said(&self) -> Option<String> {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text: Vec<&str> = lines.iter().map(String::as_str).collect();
         (!text.is_empty()).then(|| text.join(" / "))
+    }
+
+    /// What became of somebody, with what he himself said last.
+    pub fn behind(&self, why: String) -> String {
+        match self.said() {
+            Some(last) => format!("{why}; its last words: {last}"),
+            None => why,
+        }
     }
 
     fn note(&self, line: &str) {

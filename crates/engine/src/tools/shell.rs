@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -71,6 +72,16 @@ pub enum End {
     Cancelled,
 }
 
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exit code {code}"),
+            Self::Signalled(signal) => write!(f, "signal {signal}"),
+            Self::TimedOut(_) | Self::Cancelled => f.write_str("stopped"),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandOutput {
     pub stdout: Captured,
@@ -106,6 +117,15 @@ pub enum ShellError {
     Lost,
 }
 
+impl ShellError {
+    /// Why a program that the configuration names does not run, and what to look at.
+    pub fn not_started(&self) -> String {
+        let text = self.to_string();
+        let text = text.split(" (os error").next().unwrap_or_default();
+        format!("{text}; is it installed, and on the PATH?")
+    }
+}
+
 pub struct Shell {
     supervisor: PathBuf,
     env: Vec<(OsString, OsString)>,
@@ -126,6 +146,11 @@ impl Shell {
         let ShellSettings { supervisor, env, env_pass, spill_dir, redactor } = settings;
         let env = environment::allowed(env, &env_pass);
         Self { supervisor, env, spill_dir, redactor, left: Mutex::default() }
+    }
+
+    /// For programs that the user named himself (ACP agents): they get the environment whole and as it is.
+    pub fn trusting(supervisor: PathBuf, env: Vec<(OsString, OsString)>, redactor: Arc<Redactor>) -> Self {
+        Self { supervisor, env, spill_dir: None, redactor, left: Mutex::default() }
     }
 
     /// Where what is too long for a model is kept whole.

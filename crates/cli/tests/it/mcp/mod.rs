@@ -35,7 +35,7 @@ fn sent(zdx: &Zdx) -> String {
 
 /// Until it is so.
 #[track_caller]
-fn wait_until(what: &str, so: impl Fn() -> bool) {
+pub fn wait_until(what: &str, so: impl Fn() -> bool) {
     let start = Instant::now();
     while !so() {
         assert!(start.elapsed() < SOON, "not in time: {what}");
@@ -44,7 +44,7 @@ fn wait_until(what: &str, so: impl Fn() -> bool) {
 }
 
 /// Processes that were started with this word among their arguments.
-fn processes_with(word: &str) -> usize {
+pub fn processes_with(word: &str) -> usize {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let says = |entry: fs::DirEntry| {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();

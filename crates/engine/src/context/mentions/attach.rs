@@ -75,7 +75,7 @@ impl Desk<'_> {
     }
 
     fn path(&mut self, written: &str, form: Form, author: Author) {
-        let Some(Found { label, path, target, lines }) = self.find(written) else {
+        let Some(Found { label, path, target, lines }) = find(self.workspace, written) else {
             if form == Form::Named || looks_like_a_file(trimmed(written)) {
                 self.missing(trimmed(written));
             }
@@ -116,21 +116,6 @@ impl Desk<'_> {
         }
     }
 
-    /// The longest reading of what was written that is a file: a sentence may go on right behind it, and lines of it may
-    /// be named.
-    fn find<'w>(&self, written: &'w str) -> Option<Found<'w>> {
-        let plain = trimmed(written);
-        let ascii = written.find(|c: char| !c.is_ascii()).map_or(plain, |end| trimmed(&written[..end]));
-        let there = |path: &str| self.workspace.resolve(path).ok().filter(|target| target.exists);
-        let readings = [written, plain, ascii].into_iter().filter(|path| !path.is_empty());
-        let whole = |path: &'w str| Some(Found { label: path, path, target: there(path)?, lines: None });
-        let some_lines = |label: &'w str| {
-            let (path, lines) = Lines::split(label)?;
-            Some(Found { label, path, target: there(path)?, lines: Some(lines) })
-        };
-        readings.clone().find_map(whole).or_else(|| readings.clone().find_map(some_lines))
-    }
-
     fn missing(&mut self, written: &str) {
         let path = Lines::split(written).map_or(written, |(path, _)| path);
         let near = self.workspace.resolve(path).map(|target| near_names(&target.path)).unwrap_or_default();
@@ -168,12 +153,27 @@ impl Desk<'_> {
     }
 }
 
+/// The longest reading of what was written that is a file: a sentence may go on right behind it, and lines of it may
+/// be named.
+pub(super) fn find<'w>(workspace: &Workspace, written: &'w str) -> Option<Found<'w>> {
+    let plain = trimmed(written);
+    let ascii = written.find(|c: char| !c.is_ascii()).map_or(plain, |end| trimmed(&written[..end]));
+    let there = |path: &str| workspace.resolve(path).ok().filter(|target| target.exists);
+    let readings = [written, plain, ascii].into_iter().filter(|path| !path.is_empty());
+    let whole = |path: &'w str| Some(Found { label: path, path, target: there(path)?, lines: None });
+    let some_lines = |label: &'w str| {
+        let (path, lines) = Lines::split(label)?;
+        Some(Found { label, path, target: there(path)?, lines: Some(lines) })
+    };
+    readings.clone().find_map(whole).or_else(|| readings.clone().find_map(some_lines))
+}
+
 /// What a mention turned out to name.
-struct Found<'w> {
+pub(super) struct Found<'w> {
     /// As it was written, lines included.
-    label: &'w str,
-    path: &'w str,
-    target: Target,
+    pub label: &'w str,
+    pub path: &'w str,
+    pub target: Target,
     lines: Option<Lines>,
 }
 
@@ -220,7 +220,7 @@ impl Lines {
 }
 
 /// Whether somebody who wrote this meant a file. Much else begins with `@`: names, decorators, packages.
-fn looks_like_a_file(written: &str) -> bool {
+pub(super) fn looks_like_a_file(written: &str) -> bool {
     const ENDINGS: [&str; 43] = [
         "adoc", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "env", "ex", "go", "h", "hpp", "html",
         "ini", "java", "jpg", "js", "json", "jsonl", "jsx", "kt", "lock", "log", "lua", "md", "php", "png",
@@ -234,7 +234,7 @@ fn looks_like_a_file(written: &str) -> bool {
     (named || led) && path.chars().all(plain)
 }
 
-fn is_absolute(path: &str) -> bool {
+pub(super) fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || path == "~" || path.starts_with("~/")
 }
 

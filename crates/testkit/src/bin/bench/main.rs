@@ -1,6 +1,7 @@
 //! Measures a zdx binary against its budgets, each beside a reference taken in the same run.
 //! Knows no more of zdx than a user does: arguments, a config file, and what happens outside the process.
 
+mod acp;
 mod history;
 mod measure;
 mod place;

@@ -26,6 +26,7 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "policy", measure: crate::policy::measure },
     Section { name: "resume", measure: crate::history::resume },
     Section { name: "tui", measure: crate::tui::measure },
+    Section { name: "acp", measure: crate::acp::measure },
     Section { name: "assembly", measure: crate::history::assembly },
 ];
 

@@ -1,0 +1,81 @@
+//! `--conform`: the checklist, held against the agent that was chosen, and what came of it on stdout.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use zdx_acp::{Inbox, Peer, Tap};
+use zdx_engine::agents::AgentCommand;
+use zdx_protocol::display::sanitize;
+use zdx_protocol::redact::Redactor;
+
+use super::agent::Agent;
+use super::conform::{self, Dial, Report};
+use super::host::ClientHost;
+use super::reach;
+use crate::args::{AcpArgs, Shown};
+use crate::commands::{json_line, print};
+use crate::exit::{Ending, Failure};
+use crate::pump::unless_signalled;
+use crate::settings::Settings;
+use crate::signals::Signals;
+use crate::start::Ground;
+
+/// For agents with a model behind them: short, and answered by any.
+const PROMPT: &str = "Say hello in one word.";
+const TURN: Duration = Duration::from_secs(300);
+
+struct Dialer<'a> {
+    agent: &'a AgentCommand,
+    settings: &'a Settings,
+    redactor: Arc<Redactor>,
+}
+
+impl Dial for Dialer<'_> {
+    type Agent = Agent;
+
+    async fn dial(&self, tap: Tap) -> Result<(Agent, Peer, Inbox), String> {
+        let started = Agent::start(self.agent, self.settings, Arc::clone(&self.redactor), Some(tap)).await;
+        started.map_err(|failure| failure.message().unwrap_or_default())
+    }
+
+    async fn hang_up(&self, agent: Agent) {
+        agent.stop().await;
+    }
+}
+
+pub async fn run(
+    args: &AcpArgs,
+    settings: &Settings,
+    agent: &AgentCommand,
+    ground: Ground,
+    signals: &mut Signals,
+) -> Result<Ending, Failure> {
+    // Nobody shows what the host did.
+    let (told, _) = mpsc::unbounded_channel();
+    let host = ClientHost::new(&settings.root, reach(args), ground.policy, ground.shell, told)
+        .map_err(Failure::runtime)?;
+    let dialer = Dialer { agent, settings, redactor: ground.redactor };
+    let limit = Duration::from_secs(args.timeout);
+    let ground = conform::Ground {
+        cwd: settings.root.clone(),
+        auth: args.auth.clone(),
+        prompt: if args.words.is_empty() { PROMPT.to_owned() } else { args.words.join(" ") },
+        limit,
+        turn_limit: limit.max(TURN),
+    };
+    match unless_signalled(signals, conform::run(&dialer, Arc::new(host), &ground)).await {
+        Ok(report) => show(&report, args.output),
+        Err(caught) => Ok(Ending::Signalled(caught)),
+    }
+}
+
+fn show(report: &Report, shown: Shown) -> Result<Ending, Failure> {
+    match shown {
+        Shown::Text | Shown::Simple => print(&*sanitize(&report.text()))?,
+        Shown::Json | Shown::Jsonl => {
+            print(report.values().map(|item| json_line(&item)).collect::<String>())?
+        }
+    };
+    Ok(if report.failed() { Ending::Failed } else { Ending::Completed })
+}
