@@ -2,6 +2,7 @@
 //! ended. What is drawn is `zdx_tui`'s business.
 
 use tokio::sync::mpsc;
+use zdx_protocol::display::sessions::short_id;
 use zdx_protocol::{ErrorKind, Open};
 use zdx_tui::{Closed, Ended, Environment, Left, Setup, Stop};
 
@@ -44,7 +45,7 @@ pub async fn converse(settings: &Settings, open: Open, first: Option<String>) ->
     let Closed { why, session } =
         closed.map_err(|error| Failure::runtime(format!("cannot draw on the terminal: {error}")))?;
     if let Some(id) = session {
-        say(settings, &format!("\nresume with: zdx sessions resume {id}"));
+        say(settings, &format!("\nresume with: zdx sessions resume {}", short_id(&id)));
     }
     match why {
         Ended::Left(Left::Meant) => Ok(Ending::Completed),

@@ -215,6 +215,9 @@ pub enum Danger {
 #[serde(transparent)]
 pub struct RequestId(pub u64);
 
+/// How the id of a call begins that checks the work of a turn: it is zdx that wants it, not the model.
+pub const CHECK: &str = "check-";
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     pub request: RequestId,

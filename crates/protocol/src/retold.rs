@@ -75,11 +75,26 @@ impl Retold {
     pub fn note(&mut self, record: Record) {
         let (ts, usage) = match &record {
             Record::Usage(UsageRecord { usage, ts }) => (Some(*ts), *usage),
-            // Later, and no part of it.
-            Record::Revert(_) | Record::Redo(_) | Record::Meta(_) | Record::Model(_) | Record::Agent(_) => {
-                (None, Usage::default())
-            }
-            other => (other.ts(), Usage::default()),
+            Record::Message(_)
+            | Record::ToolUse(_)
+            | Record::ToolResult(_)
+            | Record::Reasoning(_)
+            | Record::Interrupted(_)
+            | Record::Error(_) => (record.ts(), Usage::default()),
+            // May come later, and is no part of it.
+            Record::Meta(_)
+            | Record::Model(_)
+            | Record::Agent(_)
+            | Record::Approval(_)
+            | Record::Revoked(_)
+            | Record::Todos(_)
+            | Record::Change(_)
+            | Record::Revert(_)
+            | Record::Redo(_)
+            | Record::Compaction(_)
+            | Record::Prune(_)
+            | Record::Cut(_)
+            | Record::Unknown(_) => (None, Usage::default()),
         };
         self.entries.read(record);
         self.take();

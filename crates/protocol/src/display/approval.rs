@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::change::Operation;
 use crate::policy::{
-    Action, Approval, ApprovalRequest, Danger, GrantScope, Granting, Origin, Preview, Target,
+    Action, Approval, ApprovalRequest, CHECK, Danger, GrantScope, Granting, Origin, Preview, Target,
 };
 use crate::typeset::diff::LineKind;
 use crate::typeset::{format, visible_line};
@@ -173,7 +173,7 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
 pub fn scope_question(request: &ApprovalRequest, view: View<'_>) -> Option<Question> {
     let grant = request.grant.as_ref().filter(|_| request.danger == Danger::Ask)?;
     let mut page = Page::new(view);
-    page.wrapped(Part::Title, "", "always allow exactly this, for how long?");
+    page.wrapped(Part::Title, "", "always allow this, for how long?");
     page.granted(request, grant);
     Some(for_how_long(page))
 }
@@ -294,6 +294,9 @@ fn title(request: &ApprovalRequest, view: View<'_>) -> String {
                 Operation::Renamed => "move to",
             };
             format!("{verb} {}? (+{additions} -{deletions})", view.path(path))
+        }
+        (_, Action::Command { .. }) if request.id.starts_with(CHECK) => {
+            "zdx checks the work: run this command?".to_owned()
         }
         (_, Action::Command { origin: Origin::User, .. }) => "run your command?".to_owned(),
         (_, Action::Command { origin: Origin::Model, .. }) => "run this command?".to_owned(),

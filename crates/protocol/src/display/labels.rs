@@ -188,7 +188,7 @@ fn left_behind(left: &LeftBehind) -> String {
     match (incomplete, commands) {
         (true, _) => text.push_str("\nthe folder is too large to be looked at whole: there may be more"),
         (false, true) if files.is_empty() => {
-            text.push_str("\ncommands ran; no file here was found that they changed and left");
+            text.push_str("\ncommands ran: what they removed or did elsewhere is not undone; no changed file was found here");
         }
         (false, _) => {}
     }

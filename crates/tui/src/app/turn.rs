@@ -109,7 +109,7 @@ impl State {
             return self.stop();
         }
         let twice = self.warned.is_some_and(|since| now.duration_since(since) < TWICE_WITHIN);
-        if !self.composer.is_empty() && !twice {
+        if !self.composer.is_empty() {
             // Kept, should it have been one key too many.
             self.composer.stash();
             self.popup.clear();

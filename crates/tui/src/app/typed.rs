@@ -23,6 +23,7 @@ impl State {
         if text.trim().is_empty() {
             return Vec::new();
         }
+        self.composer.file_stash();
         let mut effects = Vec::new();
         if text.len() <= history::LONGEST {
             effects.extend(ask(Purpose::Remember, Query::Masked { text }));

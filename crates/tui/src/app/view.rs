@@ -64,7 +64,7 @@ impl State {
         let apart = usize::from(rows >= ROOMY && room > 0 && self.conversation.whole_len() > 0);
         room -= apart;
         let queued = bounded(self.queue.draw(look), &mut room);
-        let todos = bounded(self.conversation.pinned_todos(look), &mut room);
+        let todos = bounded(self.conversation.pinned_todos(look, room), &mut room);
         // The steps stand apart from what is told above them.
         let pinned = usize::from(!todos.is_empty() && apart > 0 && room > 0);
         room -= pinned;

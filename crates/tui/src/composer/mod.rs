@@ -191,6 +191,13 @@ impl Composer {
         }
     }
 
+    /// What was put aside is no longer the next thing that is wanted: it is an earlier prompt like the others.
+    pub(crate) fn file_stash(&mut self) {
+        if let Some(draft) = self.stash.take() {
+            self.history.push(draft.text());
+        }
+    }
+
     /// Something was put aside that can be had again.
     pub(crate) fn has_stash(&self) -> bool {
         self.stash.is_some()

@@ -135,6 +135,11 @@ impl Call {
     }
 
     /// Neighbours like it are told in one line with it.
+    /// What it changed is shown below it.
+    pub(super) fn changed(&self) -> bool {
+        self.end().is_some_and(|end| end.diff.is_some())
+    }
+
     pub(super) fn folds(&self) -> Option<&'static str> {
         self.title.folds.filter(|_| matches!(self.origin, CallOrigin::Model | CallOrigin::Remote))
     }

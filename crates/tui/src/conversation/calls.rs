@@ -146,11 +146,13 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
 /// The end of what was printed, below how much more there is.
 fn output(kept: &Kept, look: Look<'_>, manner: &Manner, most: usize) -> Vec<Line<'static>> {
     let dim = look.theme.dim;
-    let lines: Vec<&str> = kept.text.trim_end().lines().collect();
+    // Blank lines are no news where there is room for few.
+    let lines: Vec<&str> =
+        kept.text.trim_end().lines().filter(|line| manner.whole || !line.trim().is_empty()).collect();
     // A note about a single line would take the room of that line.
     let shown = if lines.len() > most.saturating_add(1) { most } else { lines.len() };
-    let blank_end = kept.text.lines().count() - lines.len();
-    let hidden = kept.lines.saturating_sub(shown + blank_end);
+    let blank = kept.text.lines().count() - lines.len();
+    let hidden = kept.lines.saturating_sub(shown + blank);
     let mut rows = Vec::new();
     if manner.whole && kept.cut {
         let note = format!("({} of this are no longer kept in memory)", count(hidden, "line"));
@@ -161,6 +163,7 @@ fn output(kept: &Kept, look: Look<'_>, manner: &Manner, most: usize) -> Vec<Line
     }
     for line in &lines[lines.len() - shown..] {
         match manner.whole {
+            true if line.trim().is_empty() => rows.push(Line::default()),
             true => rows.extend(block(BELOW, &printed(line), (dim, dim), look, usize::MAX)),
             false => rows.push(row(BELOW, &printed(line), dim, look)),
         }

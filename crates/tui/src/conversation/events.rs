@@ -9,7 +9,7 @@ use zdx_protocol::display::{context, labels, plain, turns};
 use zdx_protocol::record::Shell;
 use zdx_protocol::{
     CallOrigin, CheckResult, Checked, Decision, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus,
-    ToolOutput, TurnSummary, facts,
+    ToolOutput, TurnSummary, Usage, facts,
 };
 
 use super::Conversation;
@@ -133,6 +133,10 @@ impl Conversation {
                 self.quiet(format!("no longer allowed: {}", grant_words(grant)));
             }
             Event::Exported { path } => self.quiet(format!("written to {}", path.display())),
+            // On a screen it stands below the prompt that wants it, which comes next.
+            Event::Attached { label, .. } if !self.place.in_lines => {
+                self.attached.push(format!("attached {label}"))
+            }
             Event::Attached { label, .. } => self.quiet(format!("attached {label}")),
             Event::Compacted(compacted) => self.quiet(context::compacted(&compacted.0)),
             Event::Pruned { calls, bytes } => self.quiet(context::pruned(calls.len(), *bytes)),
@@ -164,6 +168,8 @@ impl Conversation {
         if self.past || !self.place.in_lines {
             self.push(Cell::Prompt(prompt.to_owned()));
         }
+        self.todos_untouched += 1;
+        std::mem::take(&mut self.attached).into_iter().for_each(|label| self.quiet(label));
     }
 
     fn turn_finished(&mut self, summary: &TurnSummary, now: Instant) {
@@ -175,7 +181,9 @@ impl Conversation {
                 Known::Neither
             }
         };
-        let cost = turns::cost(summary);
+        // A command that a person typed says itself how long it took.
+        let told = summary.usage == Usage::default() && matches!(self.cells.last(), Some(Cell::Call(_)));
+        let cost = turns::cost(summary).filter(|_| !told);
         let again = summary.outcome == Outcome::Error && !self.place.in_lines && !self.past;
         let words = cost.into_iter().chain(again.then(|| TRY_AGAIN.to_owned())).collect::<Vec<_>>();
         self.close_turn(known, (!words.is_empty()).then(|| words.join(" · ")));
@@ -217,6 +225,10 @@ impl Conversation {
             (None, _) => {}
             (Some(cost), Some(Cell::Note(NoteKind::Warning, note))) if open && note == INTERRUPTED => {
                 *note = format!("{note} · {cost}");
+            }
+            // A number alone would say nothing.
+            (Some(cost), _) if cost.starts_with(|c: char| c.is_ascii_digit()) => {
+                self.quiet(format!("took {cost}"))
             }
             (Some(cost), _) => self.quiet(cost),
         }
@@ -399,6 +411,7 @@ impl Conversation {
         }
         let done = |items: &[Todo]| items.iter().all(|item| item.status == TodoStatus::Completed);
         let news = self.todos.as_slice() != items;
+        self.todos_untouched = 0;
         let finished = !items.is_empty() && done(items) && !done(&self.todos);
         self.todos = items.to_vec();
         if news && (finished || self.place.in_lines) {

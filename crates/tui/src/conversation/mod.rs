@@ -70,6 +70,10 @@ pub(crate) struct Conversation {
     announced: Vec<(String, String)>,
     retry: Option<String>,
     todos: Vec<Todo>,
+    /// Turns that began since anybody changed them: a list that nobody works on is not pinned for ever.
+    todos_untouched: usize,
+    /// Came before the prompt that they belong to.
+    attached: Vec<String>,
     in_turn: bool,
     /// An error was told in this turn, so its outcome needs no second sentence.
     told: bool,
@@ -107,6 +111,8 @@ impl Conversation {
             announced: Vec::new(),
             retry: None,
             todos: Vec::new(),
+            todos_untouched: 0,
+            attached: Vec::new(),
             in_turn: false,
             told: false,
             past: false,
@@ -198,7 +204,9 @@ impl Conversation {
         match &self.cells[at] {
             Cell::Text(text) => text.over && text.known != Known::NotYet,
             Cell::Call(call) => {
-                call.is_over() && (self.after(at).is_some() || !self.in_turn || self.place.in_lines)
+                // Whoever changed a file wants it seen, whatever comes next.
+                let waits = self.in_turn && !self.place.in_lines && !call.changed();
+                call.is_over() && (!waits || self.after(at).is_some())
             }
             Cell::Fold(_) => followed && self.cells[at].calls().all(|call| call.is_over()),
             // What the turn took stands behind the word about its end.
@@ -283,21 +291,22 @@ impl Conversation {
     }
 
     /// The list while something on it is left to do.
-    pub(crate) fn pinned_todos(&self, look: Look<'_>) -> Vec<Line<'static>> {
+    pub(crate) fn pinned_todos(&self, look: Look<'_>, room: usize) -> Vec<Line<'static>> {
         let done = |item: &&Todo| item.status == TodoStatus::Completed;
         let finished = self.todos.iter().filter(done).count();
-        if finished == self.todos.len() {
+        let most = MOST_TODOS.min(room);
+        if finished == self.todos.len() || most < 2 || self.todos_untouched > 1 {
             return Vec::new();
         }
         // What is done goes first where there is no room for all.
-        let over = (self.todos.len() + 1).saturating_sub(MOST_TODOS);
+        let over = (self.todos.len() + 1).saturating_sub(most);
         let skipped = self.todos.iter().take_while(done).count().min(over);
         let head = format!("todo · {finished} of {} done", self.todos.len());
         let rest = &self.todos[skipped..];
-        let shown = if rest.len() >= MOST_TODOS { &rest[..MOST_TODOS - 2] } else { rest };
+        let shown = if rest.len() >= most { &rest[..most.saturating_sub(2).max(1)] } else { rest };
         let mut rows = vec![row("", &head, look.theme.dim, look)];
         rows.extend(shown.iter().map(|item| draw::todo(item, look)));
-        if shown.len() < rest.len() {
+        if shown.len() < rest.len() && rows.len() < most {
             rows.push(row("", &format!("    {} more", rest.len() - shown.len()), look.theme.dim, look));
         }
         rows

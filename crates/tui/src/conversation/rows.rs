@@ -2,6 +2,7 @@
 
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
+use zdx_protocol::display::format::count;
 use zdx_protocol::display::text::{truncate_width, width};
 use zdx_protocol::display::{plain, visible_line};
 
@@ -82,7 +83,9 @@ pub(super) fn block(
     }
     if rows.len() > most {
         rows.truncate(most.saturating_sub(1));
-        rows.push(Line::from(span(format!("{}…", " ".repeat(width(sign))), look.theme.dim)));
+        let more = clean.trim_end().lines().count().saturating_sub(rows.len());
+        let more = if more > 1 { format!("… +{}", count(more, "line")) } else { "…".to_owned() };
+        rows.push(Line::from(span(format!("{}{more}", " ".repeat(width(sign))), look.theme.dim)));
     }
     rows
 }

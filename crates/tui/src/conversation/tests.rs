@@ -229,7 +229,7 @@ fn the_end_of_a_turn_is_said_in_a_line() {
     let kind = zdx_protocol::ErrorKind::Provider;
     let error = Event::Error { command: None, kind, message, details: None };
     failed.tell([prompt("go"), error, ended(Outcome::Error, 0)]);
-    assert_eq!(failed.settled[2..], ["✗ the server answered 500", "2.0s · /retry asks the same again"],);
+    assert_eq!(failed.settled[2..], ["✗ the server answered 500", "took 2.0s · /retry asks the same again"],);
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn todos_are_pinned_until_they_are_done() {
     let list =
         |status| Event::TodosChanged { items: vec![todo(TodoStatus::Completed), todo(status)], draft: false };
     let pinned =
-        |shown: &Shown| text(&shown.conversation.pinned_todos(Look { width: 40, theme: &shown.theme }));
+        |shown: &Shown| text(&shown.conversation.pinned_todos(Look { width: 40, theme: &shown.theme }, 99));
     let mut shown = Shown::new(40);
     shown.tell([prompt("go"), list(TodoStatus::InProgress)]);
     shown.tell(call("1", "todowrite", json!({"items": []}), json!({"checklist": "[x] build"})));

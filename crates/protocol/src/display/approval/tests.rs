@@ -134,7 +134,7 @@ fn a_file_of_the_workspace_is_named_from_there_and_once() {
     [y] once  [a] always  [n] deny  [m] deny and say why
     "#);
     insta::assert_snapshot!(page(&scope_question(&request, view).unwrap(), 80), @r#"
-    always allow exactly this, for how long?
+    always allow this, for how long?
       every change to src/main.rs
       `zdx policy grants` lists and revokes what a project was granted
     [s] this session  [p] this project  [b] back
@@ -163,7 +163,7 @@ fn only_a_clear_answer_is_one() {
     assert_eq!(scope.answer("p"), Some(Answer::Project));
     assert_eq!(scope.answer("y"), None);
     insta::assert_snapshot!(page(&scope, 80), @r#"
-    always allow exactly this, for how long?
+    always allow this, for how long?
     $ ls
       `zdx policy grants` lists and revokes what a project was granted
     [s] this session  [p] this project  [b] back

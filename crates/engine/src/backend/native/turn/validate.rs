@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use zdx_protocol::display::format::count;
+use zdx_protocol::policy::CHECK;
 use zdx_protocol::{CallOrigin, CheckResult, Checked, Event, Origin};
 
 use crate::call::TurnIo;
@@ -91,7 +92,7 @@ impl Validation {
     /// `failures`: how many checks of this turn went back to the model before. The last repair is checked too, so
     /// that nobody is left to guess whether it helped.
     pub(crate) async fn check(&self, failures: u32, io: &TurnIo) -> Check {
-        let id = format!("check-{}-{}", io.emit.transcript().turns, failures + 1);
+        let id = format!("{CHECK}{}-{}", io.emit.transcript().turns, failures + 1);
         let wanted = Wanted {
             id: id.clone(),
             command: &self.command,
