@@ -304,3 +304,19 @@ fn what_is_said_behind_the_pager_is_there_afterwards() {
     let lines: Vec<String> = pty.lines().into_iter().filter(|line| line.ends_with("of many")).collect();
     assert_eq!(lines, (1..=60).map(|n| format!("line {n} of many")).collect::<Vec<_>>());
 }
+
+#[test]
+fn how_full_the_context_is_can_be_seen_while_a_turn_goes_on() {
+    let (server, gate) = (ModelServer::start(), Gate::new());
+    server.push(bash("c1", "true"));
+    server.push(hold_before(Reply::chat().text("late").done(), "[DONE]", &gate));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &["--yolo"]);
+    pty.send("go\r");
+    gate.wait_reached(SOON);
+    pty.wait_for_text("ctx ", SOON);
+    gate.open();
+    pty.wait_for_text("ANSWER", SOON);
+    wait_idle(&pty);
+    leave(&mut pty);
+}

@@ -48,7 +48,7 @@ impl State {
                 self.composer.remember(line.clone());
                 vec![Effect::Remember(line)]
             }
-            (Purpose::Branch, event) => {
+            (Purpose::Status, event) => {
                 self.status.apply(&event, now);
                 Vec::new()
             }

@@ -92,7 +92,8 @@ pub(crate) enum Purpose {
     Complete(Generation),
     /// A line without its secrets, for the history.
     Remember,
-    Branch,
+    /// Something that the status row shows.
+    Status,
     /// Whether there is a command of this name, to be sent as this text.
     Custom {
         name: String,
@@ -249,7 +250,7 @@ impl State {
         match event {
             Event::SessionStarted(info) if info.task.is_none() => {
                 self.open(info, now);
-                effects.extend(ask(Purpose::Branch, Query::GitBranch));
+                effects.extend(ask(Purpose::Status, Query::GitBranch));
             }
             Event::TurnStarted { .. } => {
                 if let Some(session) = &mut self.session {
@@ -258,6 +259,11 @@ impl State {
             }
             // Also by a session that is opened in its place: what waits was not meant for that one.
             Event::TurnFinished(summary) if summary.outcome == Outcome::Interrupted => self.was_stopped(),
+            // How full the context is then.
+            Event::UsageReported(_)
+            | Event::Reverted { .. }
+            | Event::Redone { .. }
+            | Event::ModelChanged { .. } => effects.extend(ask(Purpose::Status, Query::Context)),
             Event::ApprovalChanged { approval } => {
                 let words = format!("approval: {}, {}", approval.name(), approval.meaning());
                 self.hint = Some((now, words));

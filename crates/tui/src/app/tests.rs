@@ -66,7 +66,7 @@ fn press(state: &mut State, key: Key) -> Vec<Effect> {
 /// Without what is asked for the history and the status row.
 fn commands(effects: &[Effect]) -> Vec<&Command> {
     let command = |effect| match effect {
-        &Effect::Send(Purpose::Remember | Purpose::Branch | Purpose::Complete(_), _) => None,
+        &Effect::Send(Purpose::Remember | Purpose::Status | Purpose::Complete(_), _) => None,
         Effect::Send(_, command) => Some(command),
         _ => None,
     };

@@ -49,7 +49,7 @@ impl State {
             self.give_back_queued();
         }
         // A command may have switched to another branch.
-        let mut effects = ask(Purpose::Branch, Query::GitBranch);
+        let mut effects = ask(Purpose::Status, Query::GitBranch);
         effects.extend(self.next_queued());
         effects
     }
