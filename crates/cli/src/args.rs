@@ -130,6 +130,10 @@ pub struct Options {
     #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
     pub agent: Option<String>,
 
+    /// Have another agent answer in place of a model: acp:NAME, from [acp.agents.NAME]
+    #[arg(long, global = true, value_name = "acp:NAME", help_heading = GLOBAL)]
+    pub backend: Option<String>,
+
     /// Go on with the session of this id (its first characters are enough)
     #[arg(long, global = true, value_name = "ID", help_heading = GLOBAL)]
     pub session: Option<String>,

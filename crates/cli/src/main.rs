@@ -107,6 +107,7 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
             return Err(failure);
         }
     };
+    start::check_backend(&settings)?;
     match cli.command {
         None => converse(talk(&settings, prompt, said)),
         Some(Command::Sessions(Sessions::Resume { id })) => {

@@ -25,6 +25,8 @@ pub struct Settings {
     pub save: bool,
     pub allow_dangerous: bool,
     pub agent: Option<String>,
+    /// The agent that answers in place of a model, by its name.
+    pub remote: Option<String>,
     /// The folder's own files are trusted for this run.
     pub trust: bool,
     pub terminal: Terminal,
@@ -47,6 +49,7 @@ impl Settings {
             save: !options.no_save,
             allow_dangerous: options.allow_dangerous,
             agent: options.agent.clone(),
+            remote: pick_backend(options.backend.as_deref())?,
             trust: options.trust,
             terminal,
             flags: Flags {
@@ -95,6 +98,16 @@ fn resolve_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
         return Err(Failure::usage(format!("cannot work in {}: it is not a folder", shown())));
     }
     Ok(root)
+}
+
+fn pick_backend(backend: Option<&str>) -> Result<Option<String>, Failure> {
+    let Some(backend) = backend else { return Ok(None) };
+    match backend.strip_prefix("acp:") {
+        Some(name) if !name.is_empty() => Ok(Some(name.to_owned())),
+        Some(_) | None => Err(Failure::usage(format!(
+            "--backend {backend}: write it as acp:NAME, an agent of [acp.agents]; without it a model answers"
+        ))),
+    }
 }
 
 fn pick_session(options: &Options) -> Result<Open, Failure> {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use zdx_engine::agents::{Launch, agent_commands};
 use zdx_engine::process::{Shell, ShellSettings, supervisor};
 use zdx_engine::servers::{Inspection, inspect};
 use zdx_engine::{
@@ -41,6 +42,7 @@ pub fn engine(settings: &Settings, audience: Audience) -> EngineHandle {
         root: settings.root.clone(),
         flags: settings.flags.clone(),
         agent: settings.agent.clone(),
+        remote: settings.remote.clone(),
         trust: settings.trust,
         save: settings.save,
         person: matches!(audience, Audience::Person | Audience::Screen),
@@ -159,6 +161,22 @@ pub fn ground(settings: &Settings) -> Result<Ground, Failure> {
         redactor: Arc::clone(&redactor),
     });
     Ok(Ground { policy, shell, redactor, notices })
+}
+
+/// Whether there is such an agent to answer in place of a model. One of the folder's own may yet be trusted.
+pub fn check_backend(settings: &Settings) -> Result<(), Failure> {
+    let Some(name) = &settings.remote else { return Ok(()) };
+    let agents = agent_commands(&configured(settings)?, &settings.env);
+    if agents.untrusted.contains(name) {
+        return Ok(());
+    }
+    agents.named(name).map(drop).map_err(Failure::Usage)
+}
+
+/// Where and with what an agent of others is started.
+pub fn launch(settings: &Settings, redactor: Arc<Redactor>) -> Launch {
+    let (env, root) = (settings.env.clone(), settings.root.clone());
+    Launch { env, root, supervisor: supervisor::program(), redactor }
 }
 
 /// The configured MCP servers, or one of them, started to be looked at.

@@ -1,10 +1,23 @@
-//! The agents of the configuration that are spoken to over ACP: `[acp.agents.NAME]`. Starts none of them.
+//! The agents of the configuration that are spoken to over ACP: `[acp.agents.NAME]`. How one is started is `process`, what
+//! its requests are about `proposal` and `text`; what they may is not decided here.
+
+mod process;
+mod proposal;
+mod text;
+mod words;
 
 use serde_json::Value;
 
 use crate::configured::Configured;
 use crate::mcp::entry;
 use crate::paths::Env;
+pub use process::{AgentProcess, Launch};
+pub use proposal::Proposal;
+pub use text::{Lines, file_fault, text_of};
+pub use words::{short, stopped};
+
+/// Before an agent's name where a model's would stand: what answers is `acp:NAME`.
+pub(crate) const PREFIX: &str = "acp:";
 
 /// How an agent is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +46,27 @@ pub struct Unusable {
     pub name: String,
     /// With file and line.
     pub why: String,
+}
+
+impl Agents {
+    /// The one of this name, or why there is none.
+    pub fn named(self, wanted: &str) -> Result<AgentCommand, String> {
+        let name = |agent: &Result<AgentCommand, Unusable>| match agent {
+            Ok(command) => command.name.clone(),
+            Err(unusable) => unusable.name.clone(),
+        };
+        let names: Vec<String> = self.commands.iter().map(name).collect();
+        match self.commands.into_iter().zip(&names).find(|(_, name)| *name == wanted) {
+            Some((agent, _)) => agent.map_err(|unusable| unusable.why),
+            None if self.untrusted.iter().any(|name| name == wanted) => Err(format!(
+                "the agent {wanted} is this folder's own, and nobody trusts the folder: look at it with `zdx trust`"
+            )),
+            None if names.is_empty() => Err(format!(
+                "there is no agent {wanted}, nor any other; name one in the configuration: [acp.agents.{wanted}] command = [\"…\"]"
+            )),
+            None => Err(format!("there is no agent {wanted}; there are: {}", names.join(", "))),
+        }
+    }
 }
 
 pub fn agent_commands(configured: &Configured, env: &Env) -> Agents {

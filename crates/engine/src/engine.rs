@@ -50,6 +50,8 @@ pub(crate) struct Engine {
 pub(crate) struct Carried {
     pub model: String,
     pub agent: String,
+    /// The agent that answers in place of a model.
+    pub remote: Option<String>,
     pub loan: Option<Loan>,
 }
 
@@ -126,8 +128,8 @@ impl Engine {
 
     /// What goes on in a fresh session that follows this one; the preset does too, by `follow`.
     pub(crate) fn carried(&self) -> Carried {
-        let (model, agent) = (self.backend.view().model(), self.persona.name.clone());
-        Carried { model, agent, loan: self.loan.clone() }
+        let (backend, agent) = (self.backend.view(), self.persona.name.clone());
+        Carried { model: backend.model(), agent, remote: backend.agent(), loan: self.loan.clone() }
     }
 
     /// The preset that holds now.
@@ -168,6 +170,7 @@ impl Engine {
 
     /// Leaves nothing behind: no child, no unsaved word.
     pub(crate) async fn close(&mut self) {
+        self.backend.close().await;
         self.calls.tools.shell.stop_background(&[]).await;
         self.emit.sync().await;
     }

@@ -44,7 +44,10 @@ mod validate;
 
 /// Agents of others, spoken to over ACP.
 pub mod agents {
-    pub use crate::acp::{AgentCommand, Agents, Unusable, agent_commands};
+    pub use crate::acp::{
+        AgentCommand, AgentProcess, Agents, Launch, Lines, Proposal, Unusable, agent_commands, file_fault,
+        short, stopped, text_of,
+    };
 }
 
 pub use check::{Checker, run_table};

@@ -113,6 +113,9 @@ fn line(event: &Event) -> Option<(Level, String)> {
         }
         Event::ModelChanged { model } => (Level::Info, format!("model {model}")),
         Event::GrantRevoked { grant } => (Level::Info, format!("revoked {grant}")),
+        Event::RemoteSession { agent, session } => {
+            (Level::Info, format!("answered by {agent}, session {session}"))
+        }
         Event::AgentChanged { agent } => (Level::Info, format!("agent {agent}")),
         Event::Pruned { calls, bytes } => {
             (Level::Info, format!("pruned calls={} bytes={bytes}", calls.len()))

@@ -183,6 +183,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         | Event::ToolProgress { .. }
         | Event::ModelChanged { .. }
         | Event::AgentChanged { .. }
+        | Event::RemoteSession { .. }
         | Event::ApprovalChanged { .. }
         | Event::ToolsChanged { .. }
         | Event::GrantRevoked { .. }

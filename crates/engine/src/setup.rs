@@ -15,6 +15,8 @@ pub struct Setup {
     pub flags: Flags,
     /// `--agent`.
     pub agent: Option<String>,
+    /// `--backend acp:NAME`: another agent answers in place of a model.
+    pub remote: Option<String>,
     /// The folder's own files are trusted for this run.
     pub trust: bool,
     /// False: sessions are kept in memory alone.

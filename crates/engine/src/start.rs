@@ -14,7 +14,9 @@ use zdx_models::{Client, ModelError};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, ErrorKind, Event, Transcript, slash};
 
+use crate::acp::{Launch, agent_commands};
 use crate::backend::Backend;
+use crate::backend::acp::Acp;
 use crate::backend::native::{self, Limits, Native, Validation};
 use crate::cache::Cache;
 use crate::call::{Approvals, CallContext};
@@ -104,6 +106,8 @@ pub(crate) enum StartError {
     Prompt(#[from] PromptError),
     #[error(transparent)]
     Secrets(#[from] SecretsError),
+    #[error("{0}")]
+    Backend(String),
 }
 
 impl StartError {
@@ -116,7 +120,8 @@ impl StartError {
             | Self::Agent(_)
             | Self::RecordedAgent(_)
             | Self::Prompt(_)
-            | Self::Secrets(_) => ErrorKind::Config,
+            | Self::Secrets(_)
+            | Self::Backend(_) => ErrorKind::Config,
         }
     }
 }
@@ -164,16 +169,17 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     };
     policy.rules = Arc::clone(&persona.rules);
     let explicit_model = configured.explicit_model();
-    let (chosen, loan) = choose_model(
-        &picker,
-        &client,
-        &persona,
-        &setup,
-        &opened,
-        explicit_model.as_deref(),
-        carried.as_ref(),
-    )
-    .await?;
+    let remote = remote(&setup, &configured, &opened.transcript, carried.as_ref(), &root, &redactor)?;
+    let answers = match (scripted, remote) {
+        (Some(scripted), _) => Answers::Other(scripted),
+        (None, Some(remote)) => Answers::Other(remote),
+        (None, None) => {
+            let explicit = explicit_model.as_deref();
+            let (chosen, loan) =
+                choose_model(&picker, &client, &persona, &setup, &opened, explicit, carried.as_ref()).await?;
+            Answers::Model(Box::new(chosen), loan)
+        }
+    };
     let skills = Arc::new(library.skills);
     let lent = opened.lent(&skills);
 
@@ -191,11 +197,13 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         denied: AtomicU32::default(),
     });
     let calls = CallContext { registry: subagents.offered(&persona), ..calls };
-    let limits = limits(&setup, &config);
-    let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen, limits };
-    let backend = match scripted {
-        Some(scripted) => scripted,
-        None => Backend::Native(Box::new(native(&setup, seed, &persona, &calls.registry, &root))),
+    let (backend, loan) = match answers {
+        Answers::Other(backend) => (backend, None),
+        Answers::Model(chosen, loan) => {
+            let limits = limits(&setup, &config);
+            let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen: *chosen, limits };
+            (Backend::Native(Box::new(native(&setup, seed, &persona, &calls.registry, &root))), loan)
+        }
     };
 
     let named = named.map(str::to_owned).filter(|name| carried.is_none() || name != persona::DEFAULT);
@@ -225,6 +233,35 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let cast = Cast { personas, persona, subagents, loan };
     let engine = Engine::new(emit, backend, calls, ruler, cast, queries);
     Ok(Started { engine, announcement })
+}
+
+/// Who is to answer, before there is anything to answer with.
+enum Answers {
+    Model(Box<Chosen>, Option<Loan>),
+    Other(Backend),
+}
+
+/// Another agent in place of a model: the one that is asked for, else the one that this session was had with.
+fn remote(
+    setup: &Setup,
+    configured: &Configured,
+    before: &Transcript,
+    carried: Option<&Carried>,
+    root: &Path,
+    redactor: &Arc<Redactor>,
+) -> Result<Option<Backend>, StartError> {
+    let recorded = before.remote.as_ref().map(|remote| &remote.agent);
+    let carried_on = carried.and_then(|carried| carried.remote.as_ref());
+    let Some(name) = carried_on.or(setup.remote.as_ref()).or(recorded) else { return Ok(None) };
+    let command = agent_commands(configured, &setup.env).named(name).map_err(StartError::Backend)?;
+    let launch = Launch {
+        env: setup.env.clone(),
+        root: root.to_owned(),
+        supervisor: setup.executable.clone(),
+        redactor: Arc::clone(redactor),
+    };
+    let model = carried.map(|carried| &carried.model).or(setup.flags.model.as_ref());
+    Ok(Some(Backend::Acp(Box::new(Acp::new(command, launch, before, model.map(String::as_str))))))
 }
 
 /// The model, and whether it is the agent's own. An agent that is new to the session brings its model along, unless this

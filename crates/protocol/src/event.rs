@@ -145,6 +145,11 @@ pub enum Event {
     AgentChanged {
         agent: String,
     },
+    /// Another agent answers from here on, in this session of its own.
+    RemoteSession {
+        agent: String,
+        session: String,
+    },
     ApprovalChanged {
         approval: Approval,
     },
@@ -298,25 +303,46 @@ impl Event {
             Self::ReasoningFinal(reasoning) => {
                 Record::Reasoning(record::ReasoningRecord { reasoning: reasoning.clone(), ts })
             }
-            Self::ToolRequested { id, name, input, raw, signature, origin: CallOrigin::Model, .. } => {
-                Record::ToolUse(record::ToolUse {
+            Self::RemoteSession { agent, session } => {
+                Record::Remote(record::Remote { agent: agent.clone(), session: session.clone(), ts })
+            }
+            Self::ToolRequested {
+                id,
+                name,
+                input,
+                raw,
+                signature,
+                origin: origin @ (CallOrigin::Model | CallOrigin::Remote),
+                ..
+            } => {
+                let call = record::ToolUse {
                     id: id.clone(),
                     name: name.clone(),
                     input: input.clone(),
                     raw: raw.clone(),
                     signature: signature.clone(),
                     ts,
-                })
+                };
+                if *origin == CallOrigin::Remote { Record::RemoteUse(call) } else { Record::ToolUse(call) }
             }
-            Self::ToolFinished { id, result, diff, duration_ms, origin: CallOrigin::Model, .. } => {
-                Record::ToolResult(record::ToolResult {
+            Self::ToolFinished {
+                id,
+                result,
+                diff,
+                duration_ms,
+                origin: origin @ (CallOrigin::Model | CallOrigin::Remote),
+                ..
+            } => {
+                let result = record::ToolResult {
                     tool_use_id: id.clone(),
                     output: result.clone(),
                     ok: result.is_ok(),
                     diff: diff.clone(),
                     duration_ms: Some(*duration_ms),
                     ts,
-                })
+                };
+                let is_remote = *origin == CallOrigin::Remote;
+                if is_remote { Record::RemoteResult(result) } else { Record::ToolResult(result) }
             }
             Self::ApprovalResolved { id, decision, grant, by, .. } => Record::Approval(record::ApprovalRecord {
                 tool_use_id: id.clone(),

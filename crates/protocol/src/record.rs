@@ -29,6 +29,9 @@ pub enum Record {
     Message(Message),
     ToolUse(ToolUse),
     ToolResult(ToolResult),
+    Remote(Remote),
+    RemoteUse(ToolUse),
+    RemoteResult(ToolResult),
     Interrupted(Interrupted),
     Reasoning(ReasoningRecord),
     Model(Model),
@@ -168,6 +171,17 @@ pub struct ToolResult {
     /// How long it ran; what was waited for an answer aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    #[serde(serialize_with = "stamp")]
+    pub ts: Timestamp,
+}
+
+/// From here on another agent answers, in a session of its own. What it calls is `remote_use` and `remote_result`: shown, and
+/// no part of what a model is sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remote {
+    pub agent: String,
+    /// As that agent names it.
+    pub session: String,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
@@ -334,6 +348,9 @@ impl Record {
             "message" => read(line, Self::Message),
             "tool_use" => read(line, Self::ToolUse),
             "tool_result" => read(line, Self::ToolResult),
+            "remote" => read(line, Self::Remote),
+            "remote_use" => read(line, Self::RemoteUse),
+            "remote_result" => read(line, Self::RemoteResult),
             "interrupted" => read(line, Self::Interrupted),
             "reasoning" => read(line, Self::Reasoning),
             "model" => read(line, Self::Model),
@@ -360,6 +377,9 @@ impl Record {
             | Self::Message(Message { ts, .. })
             | Self::ToolUse(ToolUse { ts, .. })
             | Self::ToolResult(ToolResult { ts, .. })
+            | Self::Remote(Remote { ts, .. })
+            | Self::RemoteUse(ToolUse { ts, .. })
+            | Self::RemoteResult(ToolResult { ts, .. })
             | Self::Interrupted(Interrupted { ts, .. })
             | Self::Reasoning(ReasoningRecord { ts, .. })
             | Self::Model(Model { ts, .. })

@@ -78,6 +78,8 @@ impl Retold {
             Record::Message(_)
             | Record::ToolUse(_)
             | Record::ToolResult(_)
+            | Record::RemoteUse(_)
+            | Record::RemoteResult(_)
             | Record::Reasoning(_)
             | Record::Interrupted(_)
             | Record::Error(_) => (record.ts(), Usage::default()),
@@ -85,6 +87,7 @@ impl Retold {
             Record::Meta(_)
             | Record::Model(_)
             | Record::Agent(_)
+            | Record::Remote(_)
             | Record::Approval(_)
             | Record::Revoked(_)
             | Record::Todos(_)
@@ -197,15 +200,10 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             let bytes = reasoning.text.len();
             weighed(Event::ReasoningFinal(reasoning), bytes)
         }
-        Entry::Call(ToolUse { id, name, input, raw, .. }) => {
-            let bytes = of_value(&input) + raw.as_ref().map_or(0, String::len);
-            let (signature, origin, parent) = (None, CallOrigin::Model, None);
-            weighed(Event::ToolRequested { id, name, input, raw, signature, origin, parent }, bytes)
-        }
-        Entry::Result { call, result } => {
-            let bytes = of_output(&result.output) + result.diff.as_ref().map_or(0, String::len);
-            weighed(finished(call, result), bytes)
-        }
+        Entry::Call(call) => Some(requested(call, CallOrigin::Model)),
+        Entry::Result { call, result } => Some(finished(call, result, CallOrigin::Model)),
+        Entry::RemoteCall(call) => Some(requested(call, CallOrigin::Remote)),
+        Entry::RemoteResult { call, result } => Some(finished(call, result, CallOrigin::Remote)),
         Entry::Interrupted => weighed(Event::Interrupted, 0),
         Entry::Error(error) => {
             let (kind, message) = (error.kind, error.message);
@@ -232,6 +230,7 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             0,
         ),
         Entry::Meta(_)
+        | Entry::Remote(_)
         | Entry::Revoked(_)
         | Entry::FileChanged(_)
         | Entry::Reverted(_)
@@ -261,15 +260,23 @@ fn kept(compaction: &Compaction, turn: u32) -> Vec<(Event, usize)> {
     told
 }
 
-fn finished(call: Option<ToolUse>, result: ToolResult) -> Event {
-    Event::ToolFinished {
+fn requested(call: ToolUse, origin: CallOrigin) -> (Event, usize) {
+    let ToolUse { id, name, input, raw, .. } = call;
+    let bytes = of_value(&input) + raw.as_ref().map_or(0, String::len);
+    (Event::ToolRequested { id, name, input, raw, signature: None, origin, parent: None }, bytes)
+}
+
+fn finished(call: Option<ToolUse>, result: ToolResult, origin: CallOrigin) -> (Event, usize) {
+    let bytes = of_output(&result.output) + result.diff.as_ref().map_or(0, String::len);
+    let event = Event::ToolFinished {
         id: result.tool_use_id,
         name: call.map_or_else(|| "tool".to_owned(), |call| call.name),
-        origin: CallOrigin::Model,
+        origin,
         result: result.output,
         diff: result.diff,
         duration_ms: result.duration_ms.unwrap_or_default(),
-    }
+    };
+    (event, bytes)
 }
 
 #[cfg(test)]

@@ -42,6 +42,8 @@ pub struct Transcript {
     pub root: Option<PathBuf>,
     pub model: Option<String>,
     pub agent: Option<String>,
+    /// The agent that answers in place of a model, and its own session.
+    pub remote: Option<record::Remote>,
     pub first_prompt: Option<String>,
     pub turns: u32,
     pub todos: Vec<Todo>,
@@ -105,6 +107,7 @@ impl Transcript {
                 self.model = Some(model);
             }
             Entry::Agent(agent) => self.agent = Some(agent),
+            Entry::Remote(remote) => self.remote = Some(remote),
             Entry::Todos(items) => self.todos = items,
             Entry::FileChanged(record) => self.note_change(record.change),
             Entry::Reverted(revert) => {
@@ -130,7 +133,11 @@ impl Transcript {
                 }
             }
             Entry::Revoked(grant) => self.grants.retain(|known| *known != grant),
-            Entry::Interrupted | Entry::Error(_) | Entry::Unknown(_) => {}
+            Entry::RemoteCall(_)
+            | Entry::RemoteResult { .. }
+            | Entry::Interrupted
+            | Entry::Error(_)
+            | Entry::Unknown(_) => {}
         }
     }
 

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use zdx_acp::{Inbox, Peer, Tap};
-use zdx_engine::agents::AgentCommand;
+use zdx_engine::agents::{AgentCommand, AgentProcess};
 use zdx_protocol::display::sanitize;
 use zdx_protocol::redact::Redactor;
 
-use super::agent::Agent;
 use super::conform::{self, Dial, Report};
 use super::host::ClientHost;
 use super::reach;
@@ -19,7 +18,7 @@ use crate::exit::{Ending, Failure};
 use crate::pump::unless_signalled;
 use crate::settings::Settings;
 use crate::signals::Signals;
-use crate::start::Ground;
+use crate::start::{self, Ground};
 
 /// For agents with a model behind them: short, and answered by any.
 const PROMPT: &str = "Say hello in one word.";
@@ -32,14 +31,14 @@ struct Dialer<'a> {
 }
 
 impl Dial for Dialer<'_> {
-    type Agent = Agent;
+    type Agent = AgentProcess;
 
-    async fn dial(&self, tap: Tap) -> Result<(Agent, Peer, Inbox), String> {
-        let started = Agent::start(self.agent, self.settings, Arc::clone(&self.redactor), Some(tap)).await;
-        started.map_err(|failure| failure.message().unwrap_or_default())
+    async fn dial(&self, tap: Tap) -> Result<(AgentProcess, Peer, Inbox), String> {
+        let launch = start::launch(self.settings, Arc::clone(&self.redactor));
+        AgentProcess::start(self.agent, &launch, Some(tap)).await
     }
 
-    async fn hang_up(&self, agent: Agent) {
+    async fn hang_up(&self, agent: AgentProcess) {
         agent.stop().await;
     }
 }

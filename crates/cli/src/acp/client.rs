@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use zdx_acp::shapes::{Calls, Choices, CommandInfo, SessionUpdate, Update};
 use zdx_acp::{CallError, Direction, Frame, Heard, Host, HostEvent, Inbox, Peer, RpcError, Tap};
+use zdx_engine::agents::AgentProcess;
 
-use super::agent::Agent;
 use super::desk::Desk;
 use super::render::Stage;
 use crate::signals::{Caught, Signals};
@@ -51,7 +51,7 @@ pub struct Known {
 }
 
 pub struct Client<H> {
-    pub agent: Agent,
+    pub agent: AgentProcess,
     pub peer: Peer,
     pub desk: Desk<H>,
     pub stage: Stage,
@@ -97,7 +97,7 @@ enum News {
 
 impl<H: Host> Client<H> {
     pub fn new(
-        (agent, peer, inbox): (Agent, Peer, Inbox),
+        (agent, peer, inbox): (AgentProcess, Peer, Inbox),
         (host, events): (H, mpsc::UnboundedReceiver<HostEvent>),
         stage: Stage,
         signals: Signals,
@@ -348,7 +348,7 @@ impl<H: Host> Client<H> {
 
 /// What remains of a client that has hung up.
 pub struct Rest {
-    agent: Agent,
+    agent: AgentProcess,
     stage: Stage,
     signals: Signals,
     frames: Option<mpsc::UnboundedReceiver<Vec<u8>>>,

@@ -1,7 +1,6 @@
 //! `zdx acp`: drives another agent over the Agent Client Protocol, once, for a script. Arguments in, one run, an exit code out.
 //! Has no session of zdx's and no model; what the agent may do here is the host's to say.
 
-mod agent;
 mod checked;
 mod client;
 mod conform;
@@ -19,10 +18,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use zdx_acp::Host;
 use zdx_acp::shapes::{Call, StopReason};
+use zdx_engine::agents::{AgentProcess, short, stopped};
 use zdx_engine::{Workspace, links};
-use zdx_protocol::display::visible_line;
 
-use self::agent::Agent;
 use self::client::{Client, Stop};
 use self::host::{ClientHost, Reach};
 use self::render::Stage;
@@ -89,12 +87,13 @@ async fn drive(
     let (told, events) = mpsc::unbounded_channel();
     let host = ClientHost::new(&settings.root, reach(args), ground.policy, ground.shell, told)
         .map_err(Failure::runtime)?;
-    let start = Agent::start(plan.agent, settings, ground.redactor, tap);
+    let launch = start::launch(settings, ground.redactor);
+    let start = AgentProcess::start(plan.agent, &launch, tap);
     let started = match unless_signalled(&mut signals, start).await {
         Ok(Ok(started)) => started,
-        Ok(Err(failure)) => {
+        Ok(Err(why)) => {
             stage.settle().await;
-            return Err(failure);
+            return Err(Failure::Runtime(why));
         }
         Err(caught) => return Ok(Ending::Signalled(caught)),
     };
@@ -161,7 +160,10 @@ fn selected(plan: &Plan<'_>) -> Value {
     json!({"jsonrpc": "2.0", "method": "client/selected_agent", "params": params})
 }
 
-async fn outcome(ended: Result<Option<StopReason>, Trouble>, agent: &mut Agent) -> Result<Ending, Failure> {
+async fn outcome(
+    ended: Result<Option<StopReason>, Trouble>,
+    agent: &mut AgentProcess,
+) -> Result<Ending, Failure> {
     match ended {
         Ok(None | Some(StopReason::EndTurn)) => Ok(Ending::Completed),
         Ok(Some(StopReason::Cancelled)) => Ok(Ending::Signalled(Caught::Interrupt)),
@@ -189,23 +191,6 @@ async fn outcome(ended: Result<Option<StopReason>, Trouble>, agent: &mut Agent) 
             )))),
         },
     }
-}
-
-fn stopped(reason: &StopReason) -> String {
-    match reason {
-        StopReason::MaxTokens => "the agent stopped: max_tokens, its answer grew too long".to_owned(),
-        StopReason::MaxTurnRequests => {
-            "the agent stopped: max_turn_requests, it took more steps than it may".to_owned()
-        }
-        StopReason::Refusal => "the agent stopped: refusal, it will not do this".to_owned(),
-        StopReason::Other(other) if other.is_empty() => "the agent stopped and does not say why".to_owned(),
-        StopReason::Other(other) => format!("the agent stopped: {}", short(other)),
-        StopReason::EndTurn | StopReason::Cancelled => format!("the agent stopped: {reason}"),
-    }
-}
-
-fn short(text: &str) -> String {
-    visible_line(&text.chars().take(1000).collect::<String>())
 }
 
 /// Says what is left to say, ends the agent, and leaves nothing behind.

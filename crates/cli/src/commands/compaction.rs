@@ -73,6 +73,9 @@ impl Account {
             | Entry::Ran { .. }
             | Entry::Thought(_)
             | Entry::Result { .. }
+            | Entry::RemoteCall(_)
+            | Entry::RemoteResult { .. }
+            | Entry::Remote(_)
             | Entry::Cut(_)
             | Entry::Interrupted
             | Entry::Error(_)

@@ -109,6 +109,7 @@ impl Plain {
             Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
             Event::InputCut { cuts } => self.status(&context::cut(cuts), page),
             Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
+            Event::RemoteSession { agent, .. } => self.status(&format!("answered by {agent}"), page),
             Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
             Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
             // Nobody's list yet; /todo shows it.
@@ -172,8 +173,10 @@ impl Plain {
     ) {
         let command = || input["command"].as_str().unwrap_or_default().to_owned();
         match origin {
-            CallOrigin::Model | CallOrigin::Remote => {
-                self.status(&labels::tool_requested(name, input), page);
+            CallOrigin::Model => self.status(&labels::tool_requested(name, input), page),
+            // By the agent's own program, not by us.
+            CallOrigin::Remote => {
+                self.status(&format!("{} (remote)", labels::tool_requested(name, input)), page);
             }
             CallOrigin::Check => {
                 self.status(&format!("checking: {}", command()), page);

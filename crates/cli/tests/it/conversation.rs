@@ -38,6 +38,7 @@ fn talk<F: Future<Output = ()>>(zdx: &Zdx, conversation: impl FnOnce(Talk) -> F)
             root: zdx.root().to_owned(),
             flags: Flags::default(),
             agent: None,
+            remote: None,
             trust: false,
             save: true,
             person: true,

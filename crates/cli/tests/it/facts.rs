@@ -89,7 +89,7 @@ const EVERYDAY: [&str; 13] = [
 ];
 
 /// Where a tool's name is a word for something else, or is spoken as users and models speak it.
-const OTHER_MEANINGS: [(&str, &str); 12] = [
+const OTHER_MEANINGS: [(&str, &str); 14] = [
     ("guard/src/shell", "names of programs"),
     ("guard/src/judge/instead.rs", "names of programs"),
     ("guard/src/table.rs", "kinds of rows in case tables"),
@@ -100,6 +100,8 @@ const OTHER_MEANINGS: [(&str, &str); 12] = [
     ("cli/src/args.rs", "an option"),
     ("cli/src/commands/compaction.rs", "skills that are counted"),
     ("cli/src/acp/", "kinds of calls and capabilities, as ACP has them"),
+    ("engine/src/acp/", "kinds of calls, as ACP has them"),
+    ("engine/src/backend/acp/", "kinds of calls and capabilities, as ACP has them"),
     ("protocol/src/facts.rs", "the facts"),
     ("protocol/src/facts/", "the facts"),
 ];

@@ -1,6 +1,7 @@
-//! Who answers a turn: a model that we drive (`native`); other agents join this enum. What a backend may do meanwhile is
+//! Who answers a turn: a model that we drive (`native`), or another agent that drives its own (`acp`). What a backend may do meanwhile is
 //! `TurnIo`; what can be asked of it beside a turn is its `View`.
 
+pub(crate) mod acp;
 pub(crate) mod native;
 #[cfg(feature = "testing")]
 pub(crate) mod scripted;
@@ -17,6 +18,7 @@ use crate::tools::registry::Registry;
 /// A closed set of what we own, so an enum and not a trait with a dozen defaults. What one of them cannot do is `None`.
 pub(crate) enum Backend {
     Native(Box<native::Native>),
+    Acp(Box<acp::Acp>),
     #[cfg(feature = "testing")]
     Test(Box<dyn scripted::Scripted>),
 }
@@ -25,6 +27,7 @@ impl Backend {
     pub(crate) async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
         match self {
             Self::Native(native) => native.run_turn(prompt, io).await,
+            Self::Acp(acp) => acp.run_turn(prompt, io).await,
             #[cfg(feature = "testing")]
             Self::Test(scripted) => scripted.run_turn(prompt, io.clone()).await,
         }
@@ -34,6 +37,7 @@ impl Backend {
     pub(crate) async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
         match self {
             Self::Native(native) => Some(native.compact(io).await),
+            Self::Acp(_) => None,
             #[cfg(feature = "testing")]
             Self::Test(_) => None,
         }
@@ -44,6 +48,7 @@ impl Backend {
     pub(crate) fn set_model(&mut self, model: &str) -> Option<Result<String, ModelError>> {
         match self {
             Self::Native(native) => Some(native.set_model(model)),
+            Self::Acp(acp) => acp.set_model(model),
             #[cfg(feature = "testing")]
             Self::Test(_) => None,
         }
@@ -53,6 +58,7 @@ impl Backend {
     pub(crate) async fn usual_model(&self) -> Option<Result<String, ModelError>> {
         match self {
             Self::Native(native) => Some(native.usual_model().await),
+            Self::Acp(_) => None,
             #[cfg(feature = "testing")]
             Self::Test(_) => None,
         }
@@ -65,6 +71,7 @@ impl Backend {
                 native.play(persona, registry);
                 Some(())
             }
+            Self::Acp(_) => None,
             #[cfg(feature = "testing")]
             Self::Test(_) => None,
         }
@@ -74,14 +81,26 @@ impl Backend {
     pub(crate) fn seed(&self) -> Option<Seed> {
         match self {
             Self::Native(native) => Some(Seed::Native(native.seed())),
+            Self::Acp(_) => None,
             #[cfg(feature = "testing")]
             Self::Test(_) => None,
+        }
+    }
+
+    /// Leaves no process behind.
+    pub(crate) async fn close(&mut self) {
+        match self {
+            Self::Native(_) => {}
+            Self::Acp(acp) => acp.close().await,
+            #[cfg(feature = "testing")]
+            Self::Test(_) => {}
         }
     }
 
     pub(crate) fn view(&self) -> View {
         match self {
             Self::Native(native) => View::Native(native.view()),
+            Self::Acp(acp) => View::Acp(acp.view()),
             #[cfg(feature = "testing")]
             Self::Test(_) => View::Test,
         }
@@ -106,6 +125,7 @@ impl Seed {
 #[derive(Clone)]
 pub(crate) enum View {
     Native(native::View),
+    Acp(acp::View),
     #[cfg(feature = "testing")]
     Test,
 }
@@ -115,8 +135,19 @@ impl View {
     pub(crate) fn model(&self) -> String {
         match self {
             Self::Native(view) => view.model(),
+            Self::Acp(view) => view.model(),
             #[cfg(feature = "testing")]
             Self::Test => "scripted".to_owned(),
+        }
+    }
+
+    /// The agent that answers in place of a model.
+    pub(crate) fn agent(&self) -> Option<String> {
+        match self {
+            Self::Native(_) => None,
+            Self::Acp(view) => Some(view.agent()),
+            #[cfg(feature = "testing")]
+            Self::Test => None,
         }
     }
 
@@ -124,6 +155,7 @@ impl View {
     pub(crate) fn context_limit(&self) -> Option<u64> {
         match self {
             Self::Native(view) => view.context_limit(),
+            Self::Acp(view) => view.context_limit(),
             #[cfg(feature = "testing")]
             Self::Test => None,
         }
@@ -133,6 +165,7 @@ impl View {
     pub(crate) fn usage(&self, size: ContextSize) -> Option<ContextUsage> {
         match self {
             Self::Native(view) => Some(view.usage(size)),
+            Self::Acp(view) => view.usage(),
             #[cfg(feature = "testing")]
             Self::Test => None,
         }
@@ -142,6 +175,7 @@ impl View {
     pub(crate) fn input_bytes(&self, size: ContextSize) -> Option<usize> {
         match self {
             Self::Native(view) => Some(view.input_bytes(size)),
+            Self::Acp(_) => None,
             #[cfg(feature = "testing")]
             Self::Test => None,
         }
@@ -151,6 +185,7 @@ impl View {
     pub(crate) async fn models(&self) -> Option<Result<Vec<ModelOffer>, ModelError>> {
         match self {
             Self::Native(view) => Some(view.models().await),
+            Self::Acp(view) => view.models().map(Ok),
             #[cfg(feature = "testing")]
             Self::Test => None,
         }

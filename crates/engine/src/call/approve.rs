@@ -177,7 +177,6 @@ impl Offered {
 }
 
 /// Something that another agent will do itself, if it may. Its own program runs it: our rules can ask, not guard.
-#[cfg_attr(not(feature = "testing"), allow(dead_code))]
 pub struct Permission {
     /// The call it is about, as that agent names it.
     pub id: String,
@@ -188,8 +187,15 @@ pub struct Permission {
     pub reason: String,
 }
 
+/// Why nobody may do it, if so: who asks for such a thing need not be asked about.
+pub(crate) async fn denied(io: &TurnIo, action: &Action) -> Option<ToolError> {
+    match judge(io, action, io.policy.clone().seen()).await.explanation.verdict {
+        Verdict::Deny(reason) => Some(refusal(reason)),
+        Verdict::Allow | Verdict::Ask(_) | Verdict::Confirm(_) => None,
+    }
+}
+
 /// What the person says, or the preset in his place. Nothing when the turn was interrupted.
-#[cfg_attr(not(feature = "testing"), allow(dead_code))]
 pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decision> {
     let Permission { id, tool, action, preview, reason } = permission;
     let call = ToolCall { id, name: tool, arguments: Arguments::Object(Map::new()), signature: None };

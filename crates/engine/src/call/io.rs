@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Decision, Event, ToolCall, ToolOutput};
+#[cfg(feature = "testing")]
+use zdx_protocol::Event;
+use zdx_protocol::{Decision, ToolCall, ToolOutput};
 
 use super::approve::{self, Permission};
 use super::{Approvals, CallContext};
@@ -30,8 +32,8 @@ pub struct TurnIo {
 }
 
 // Whoever drives a model itself runs calls in waves; these are for backends that are other agents.
-#[cfg_attr(not(feature = "testing"), allow(dead_code))]
 impl TurnIo {
+    #[cfg(feature = "testing")]
     pub async fn emit(&self, event: Event) {
         self.emit.emit(event).await;
     }

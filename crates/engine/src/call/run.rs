@@ -41,7 +41,6 @@ impl From<ToolError> for Refused {
 }
 
 /// The whole life of a call that nothing runs beside.
-#[cfg_attr(not(feature = "testing"), allow(dead_code))]
 pub(crate) async fn single(mut call: ToolCall, io: &TurnIo) -> ToolOutput {
     call.name = io.called_name(&call);
     life::requested(&call, CallOrigin::Model, io).await;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zdx_models::{Client, ModelError, ModelEvent, ModelRequest};
 use zdx_protocol::{Message, Role};
 
+use crate::acp::PREFIX;
 use crate::config::Config;
 use crate::models::ModelPicker;
 use crate::paths::Env;
@@ -39,6 +40,8 @@ impl Asker {
     pub async fn ask(&self, recorded: Option<&str>, system: &str, text: &str) -> Result<String, NoAnswer> {
         let client = Client::new(self.config.timeouts);
         let picker = ModelPicker::new(Arc::clone(&self.config), self.env.clone())?;
+        // Who answers in place of a model is no model.
+        let recorded = recorded.filter(|model| !model.starts_with(PREFIX));
         let chosen = picker.pick(&client, self.explicit_model.as_deref(), recorded).await?;
         if chosen.endpoint.is_demo() {
             return Err(NoAnswer::NoModel);

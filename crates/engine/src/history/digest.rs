@@ -74,7 +74,9 @@ impl SessionDigest {
             Entry::Prompt { text } => self.begin(&text),
             Entry::Said { text, .. } => self.answer(&text),
             Entry::Ran { shell, .. } => self.ran(shell),
-            Entry::Result { call: Some(call), result } => self.result(&call, &result.output),
+            Entry::Result { call: Some(call), result } | Entry::RemoteResult { call: Some(call), result } => {
+                self.result(&call, &result.output)
+            }
             Entry::FileChanged(record) => self.touch(record.change.path, true),
             Entry::Todos(items) => self.todos = items,
             Entry::Reverted(revert) => self
@@ -91,6 +93,9 @@ impl SessionDigest {
             | Entry::Thought(_)
             | Entry::Call(_)
             | Entry::Result { call: None, .. }
+            | Entry::RemoteCall(_)
+            | Entry::RemoteResult { call: None, .. }
+            | Entry::Remote(_)
             | Entry::Interrupted
             | Entry::Error(_)
             | Entry::Agent(_)

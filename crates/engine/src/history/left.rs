@@ -97,6 +97,8 @@ impl Account {
                 let name = call.as_ref().map(|call| call.name.as_str());
                 turn.commands |= name.is_none_or(runs_programs) && was_run(&result.output);
             }
+            // Nobody here saw what it did.
+            Entry::RemoteResult { result, .. } => turn.commands |= was_run(&result.output),
             Entry::FileChanged(change) => turn.changed.push(change.change.path),
             _ => {}
         }

@@ -262,5 +262,8 @@ impl SessionLog {
 
 /// Says what a session is, not that anything happened in it.
 fn is_preamble(record: &Record) -> bool {
-    matches!(record, Record::Meta(_) | Record::Model(_) | Record::Agent(_) | Record::Error(_))
+    matches!(
+        record,
+        Record::Meta(_) | Record::Model(_) | Record::Agent(_) | Record::Remote(_) | Record::Error(_)
+    )
 }

@@ -74,6 +74,7 @@ impl Place {
             root: self.root(),
             flags: Flags { model: Some("demo".to_owned()), ..Flags::default() },
             agent: None,
+            remote: None,
             trust: false,
             save: true,
             person: true,
@@ -186,7 +187,9 @@ async fn what_a_backend_runs_itself_is_told_as_its_own_and_not_kept_as_ours() {
         talk.told.iter().any(|event| matches!(event, Event::ToolFinished { origin: CallOrigin::Remote, .. }))
     );
     let records = place.records();
-    assert!(records.contains("found it") && !records.contains("tool_use"), "{records}");
+    let kinds = |kind: &str| records.contains(&format!("\"type\":\"{kind}\""));
+    assert!(records.contains("found it") && kinds("remote_use") && kinds("remote_result"), "{records}");
+    assert!(!kinds("tool_use") && !kinds("tool_result"), "no model reads it: {records}");
 }
 
 #[tokio::test]

@@ -25,8 +25,10 @@ fn words(entry: &Entry) -> String {
         Entry::Attached { text } | Entry::Said { text, .. } | Entry::Ran { text, .. } => {
             format!("{}\n", text.trim_end_matches('\n'))
         }
-        Entry::Call(call) => format!("{}\n", labels::tool_requested(&call.name, &call.input)),
-        Entry::Result { call, result } => {
+        Entry::Call(call) | Entry::RemoteCall(call) => {
+            format!("{}\n", labels::tool_requested(&call.name, &call.input))
+        }
+        Entry::Result { call, result } | Entry::RemoteResult { call, result } => {
             let (name, input) =
                 call.as_ref().map_or(("tool", &Value::Null), |call| (call.name.as_str(), &call.input));
             let lines = details(name, input, &result.output, result.diff.as_deref(), COLUMNS);
@@ -40,6 +42,7 @@ fn words(entry: &Entry) -> String {
         Entry::Redone(_) => "the revert was taken back\n".to_owned(),
         Entry::Interrupted => "interrupted\n".to_owned(),
         Entry::Agent(agent) => format!("agent: {agent}\n"),
+        Entry::Remote(remote) => format!("answered by {}\n", remote.agent),
         Entry::Compacted(compaction) => format!("{}\n", context::compacted(compaction)),
         Entry::Cut(cut) => format!("{}\n", context::cut(&cut.cuts)),
         Entry::Pruned(prune) => format!("{}\n", context::pruned(prune.calls.len(), prune.bytes)),

@@ -45,6 +45,14 @@ pub enum Entry {
         call: Option<record::ToolUse>,
         result: record::ToolResult,
     },
+    /// What another agent did with tools of its own: no model of ours reads it.
+    RemoteCall(record::ToolUse),
+    RemoteResult {
+        call: Option<record::ToolUse>,
+        result: record::ToolResult,
+    },
+    /// Another agent answers, in this session of its own.
+    Remote(record::Remote),
     Interrupted,
     Error(record::ErrorRecord),
     Model(String),
@@ -81,6 +89,9 @@ impl From<Record> for Entry {
             Record::Message(message) => message.into(),
             Record::ToolUse(call) => Self::Call(call),
             Record::ToolResult(result) => Self::Result { call: None, result },
+            Record::Remote(remote) => Self::Remote(remote),
+            Record::RemoteUse(call) => Self::RemoteCall(call),
+            Record::RemoteResult(result) => Self::RemoteResult { call: None, result },
             Record::Interrupted(_) => Self::Interrupted,
             Record::Reasoning(record) => Self::Thought(record.reasoning),
             Record::Model(change) => Self::Model(change.model),
@@ -126,6 +137,8 @@ impl Entry {
             | Self::Thought(_)
             | Self::Call(_)
             | Self::Result { .. }
+            | Self::RemoteCall(_)
+            | Self::RemoteResult { .. }
             | Self::Interrupted
             | Self::Error(_)
             | Self::FileChanged(_)
@@ -139,6 +152,7 @@ impl Entry {
             Self::Meta(_)
             | Self::Model(_)
             | Self::Agent(_)
+            | Self::Remote(_)
             | Self::Approval(_)
             | Self::Revoked(_)
             | Self::Todos(_)
@@ -199,11 +213,11 @@ impl Entries {
         if entry.place() == Place::Prompt {
             self.open.clear();
         }
-        if let Entry::Result { call, result } = &mut entry {
+        if let Entry::Result { call, result } | Entry::RemoteResult { call, result } = &mut entry {
             *call = self.open.remove(&result.tool_use_id);
         }
         // The first of two calls of one id counts, as in the context.
-        if let Entry::Call(call) = &entry
+        if let Entry::Call(call) | Entry::RemoteCall(call) = &entry
             && self.open.len() < OPEN_CALLS
             && !self.open.contains_key(&call.id)
         {

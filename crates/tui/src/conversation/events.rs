@@ -123,6 +123,7 @@ impl Conversation {
             }
             Event::Redone { turn, files } => self.quiet(labels::redone(*turn, files)),
             Event::ModelChanged { model } => self.quiet(format!("model: {model}")),
+            Event::RemoteSession { agent, .. } => self.quiet(format!("answered by {agent}")),
             Event::AgentChanged { agent } => self.quiet(format!("agent: {agent}")),
             // The status row says it where there is one.
             Event::ApprovalChanged { .. } if !self.place.in_lines => {}
@@ -291,7 +292,11 @@ impl Conversation {
     ) {
         self.retry = None;
         self.announced.retain(|(announced, _)| announced != id);
-        let title = titles::title(name, input, self.root.as_deref());
+        let mut title = titles::title(name, input, self.root.as_deref());
+        if origin == CallOrigin::Remote {
+            // By the agent's own program, not by us.
+            title.subject.push_str(" (remote)");
+        }
         if origin == CallOrigin::Subagent {
             self.in_task(id, parent, &title);
             return;

@@ -1,13 +1,11 @@
 //! `session/request_permission`: what the call is about decides, and the answer is the option of that *kind*. Names and
 //! order of options mean nothing.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
 use zdx_acp::HostEvent;
 use zdx_acp::shapes::{Answer, PermissionOption, outcome, pick};
+use zdx_engine::agents::Proposal;
 use zdx_protocol::Target;
-use zdx_protocol::facts::{BASH, READ};
 
 use super::Events;
 use super::judged::{Judged, Refusal, Touch};
@@ -41,68 +39,18 @@ fn named(call: &Value) -> String {
     }
 }
 
-/// What a call is, by its kind and, where that says nothing, by what it brings.
-enum Class {
-    Read,
-    Write,
-    /// Runs this, if it can be told.
-    Run(Option<String>),
-    Other,
-}
-
-fn class(call: &Value) -> Class {
-    let command = || BASH.given(&call["rawInput"]).text("command").map(std::borrow::Cow::into_owned);
-    match call["kind"].as_str() {
-        Some("read" | "search" | "fetch" | "think") => Class::Read,
-        Some("edit" | "delete" | "move") => Class::Write,
-        Some("execute") => Class::Run(command().or_else(|| titled(call))),
-        // `other`, `switch_mode`, and kinds that nobody knows yet.
-        Some(_) | None => match (diffs(call).next(), command()) {
-            (Some(_), _) => Class::Write,
-            (None, Some(command)) => Class::Run(Some(command)),
-            (None, None) => Class::Other,
-        },
-    }
-}
-
-/// A title that is a command is often set in backticks.
-fn titled(call: &Value) -> Option<String> {
-    let title = call["title"].as_str()?.trim();
-    let title = title.strip_prefix('`').and_then(|title| title.strip_suffix('`')).unwrap_or(title);
-    (!title.is_empty()).then(|| title.to_owned())
-}
-
-fn diffs(call: &Value) -> impl Iterator<Item = &str> {
-    let content = call["content"].as_array().into_iter().flatten();
-    content.filter(|content| content["type"] == "diff").filter_map(|diff| diff["path"].as_str())
-}
-
 fn decide(judged: &Judged, call: &Value) -> Result<(), Refusal> {
-    match class(call) {
-        Class::Read => judged.files(Touch::Read, targets(judged, call)?),
-        Class::Write => judged.files(Touch::Write, targets(judged, call)?),
-        Class::Run(Some(command)) => judged.command(&command, folder(judged, call)?),
-        Class::Run(None) | Class::Other => Ok(()),
+    match Proposal::of(call) {
+        Proposal::Read(named) => judged.files(Touch::Read, targets(judged, &named)?),
+        Proposal::Write(named) => judged.files(Touch::Write, targets(judged, &named)?),
+        Proposal::Run { command: Some(command), folder } => {
+            judged.command(&command, judged.folder(folder.as_deref())?)
+        }
+        Proposal::Run { command: None, .. } | Proposal::Other => Ok(()),
     }
 }
 
-/// Every file that the call names, however it does.
-fn targets(judged: &Judged, call: &Value) -> Result<Vec<Target>, Refusal> {
-    let locations = call["locations"].as_array().into_iter().flatten();
-    let mut named: Vec<String> =
-        locations.filter_map(|location| location["path"].as_str()).map(str::to_owned).collect();
-    named.extend(diffs(call).map(str::to_owned));
-    named.extend(READ.given(&call["rawInput"]).text("path").map(std::borrow::Cow::into_owned));
-    named.sort();
-    named.dedup();
-    let resolve = |named: &String| {
-        let path = named.strip_prefix("file://").unwrap_or(named);
-        judged.workspace.resolve(path).map_err(|error| error.to_string())
-    };
+fn targets(judged: &Judged, named: &[String]) -> Result<Vec<Target>, Refusal> {
+    let resolve = |named: &String| judged.workspace.resolve(named).map_err(|error| error.to_string());
     named.iter().map(resolve).collect()
-}
-
-fn folder(judged: &Judged, call: &Value) -> Result<PathBuf, Refusal> {
-    let named = ["cwd", "workdir", "directory"].into_iter().find_map(|name| call["rawInput"][name].as_str());
-    judged.folder(named.filter(|named| !named.is_empty()))
 }

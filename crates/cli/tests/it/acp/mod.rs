@@ -1,5 +1,6 @@
 //! `zdx acp` through the real binary, against an agent that plays a script: what it prints where, what it sends, how it ends.
 
+mod backend;
 mod faults;
 mod host;
 mod lists;

@@ -2,26 +2,37 @@
 //! said last on stderr. Knows nothing of the protocol.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use zdx_acp::{Inbox, Peer, Tap, connect};
-use zdx_engine::agents::AgentCommand;
-use zdx_engine::process::{ChildProcess, ChildSpec, LastWords, Shell, supervisor};
 use zdx_protocol::redact::Redactor;
 
-use crate::exit::Failure;
-use crate::settings::Settings;
+use super::AgentCommand;
+use crate::mcp::LastWords;
+use crate::paths::Env;
+use crate::tools::{ChildProcess, ChildSpec, Shell};
 
 /// What it gets to end by itself once its stdin is closed.
 const GRACE: Duration = Duration::from_millis(500);
 /// Streams close a moment before the process is gone, and last words may be on their way.
 const A_MOMENT: Duration = Duration::from_millis(300);
 
-pub struct Agent {
+/// Where and with what agents are started.
+#[derive(Clone)]
+pub struct Launch {
+    pub env: Env,
+    pub root: PathBuf,
+    /// This program, re-executed around it.
+    pub supervisor: PathBuf,
+    pub redactor: Arc<Redactor>,
+}
+
+pub struct AgentProcess {
     process: ChildProcess,
     words: Arc<LastWords>,
     stderr: JoinHandle<()>,
@@ -29,26 +40,28 @@ pub struct Agent {
     ended: Option<Instant>,
 }
 
-impl Agent {
+impl AgentProcess {
+    /// Or why it does not start.
     pub async fn start(
         command: &AgentCommand,
-        settings: &Settings,
-        redactor: Arc<Redactor>,
+        launch: &Launch,
         tap: Option<Tap>,
-    ) -> Result<(Self, Peer, Inbox), Failure> {
-        let env = settings.env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let shell = Shell::trusting(supervisor::program(), env, Arc::clone(&redactor));
+    ) -> Result<(Self, Peer, Inbox), String> {
+        let Launch { env, root, supervisor, redactor } = launch;
+        let vars = env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let shell = Shell::trusting(supervisor.clone(), vars, Arc::clone(redactor));
         let spec = ChildSpec {
-            program: program(&command.program, settings.home()),
+            program: program(&command.program, env.home().as_deref()),
             args: command.args.iter().map(OsString::from).collect(),
-            cwd: settings.root.clone(),
+            cwd: root.clone(),
             env: command.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         };
-        let child = shell.spawn(spec).await.map_err(|error| {
-            Failure::runtime(format!("the agent {} does not start: {}", command.name, error.not_started()))
-        })?;
+        let child = shell
+            .spawn(spec)
+            .await
+            .map_err(|error| format!("the agent {} does not start: {}", command.name, error.not_started()))?;
         let words = Arc::<LastWords>::default();
-        let stderr = tokio::spawn(Arc::clone(&words).listen(child.stderr, redactor));
+        let stderr = tokio::spawn(Arc::clone(&words).listen(child.stderr, Arc::clone(redactor)));
         let (peer, inbox) = connect(child.stdout, child.stdin, tap);
         Ok((Self { process: child.process, words, stderr, ended: None }, peer, inbox))
     }
@@ -63,6 +76,11 @@ impl Agent {
             }
         };
         tokio::time::sleep_until(ended + A_MOMENT).await;
+    }
+
+    /// Whether it is known to have ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.ended.is_some() || self.process.wait().now_or_never().is_some()
     }
 
     /// What became of one that answers no more.

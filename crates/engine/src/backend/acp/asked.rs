@@ -1,0 +1,152 @@
+//! What another agent asks of its client: permissions are questions to the person, files are read and written here, under our
+//! rules. What is not served is refused as unknown.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use zdx_acp::shapes::{Answer, PermissionOption, outcome, pick};
+use zdx_acp::{Asked, Id, RpcError, code};
+use zdx_protocol::facts::{READ, WRITE};
+use zdx_protocol::{
+    Action, Arguments, Decision, NoticeLevel, Origin, Preview, Target, ToolCall, ToolError, ToolOutput,
+};
+
+use super::told;
+use crate::acp::{Lines, Proposal, file_fault, short, text_of};
+use crate::call::TurnIo;
+use crate::call::approve::{Gate, Permission, Proposed, denied, gate};
+
+/// Which request of which turn it is.
+#[derive(Clone, Copy)]
+pub(super) struct Seat {
+    pub(super) turn: u32,
+    pub(super) number: u64,
+}
+
+impl Seat {
+    /// What a call that is run here is told under.
+    fn id(self) -> String {
+        format!("acp-{}-{}", self.turn, self.number)
+    }
+}
+
+/// Answers, and says whether something was denied.
+pub(super) async fn answer(mut asked: Asked, seat: Seat, io: TurnIo) -> (Id, bool) {
+    let (request, params) = (asked.id.clone(), asked.params.take());
+    let (answer, denied) = match asked.method.as_str() {
+        "session/request_permission" => permission(seat, &params, &io).await,
+        "fs/read_text_file" => refusable(read(seat.id(), &params, &io).await),
+        "fs/write_text_file" => refusable(write(seat.id(), &params, &io).await),
+        unknown => (Err(RpcError::method_not_found(unknown)), false),
+    };
+    asked.answer(answer).await;
+    (request, denied)
+}
+
+fn refusable(answer: Result<Value, RpcError>) -> (Result<Value, RpcError>, bool) {
+    let denied = matches!(&answer, Err(error) if error.code == code::INVALID_REQUEST);
+    (answer, denied)
+}
+
+async fn permission(seat: Seat, params: &Value, io: &TurnIo) -> (Result<Value, RpcError>, bool) {
+    let options = PermissionOption::of(params);
+    let call = &params["toolCall"];
+    let title = short(call["title"].as_str().or(call["kind"].as_str()).unwrap_or("something"));
+    let action = action(call, &title, io);
+    if let Some(error) = denied(io, &action).await {
+        io.emit.notice(NoticeLevel::Warning, format!("{title}: not allowed: {}", error.message)).await;
+        return (Ok(outcome(pick(&options, Answer::Reject))), true);
+    }
+    let permission = Permission {
+        id: told::id(seat.turn, call["toolCallId"].as_str().unwrap_or_default()),
+        tool: told::name(call).0,
+        action,
+        preview: told::preview(call),
+        reason: format!("the agent asks: {title}"),
+    };
+    let chosen = match io.ask(permission).await {
+        None => return (Ok(outcome(None)), false),
+        // Nobody said for good, so nothing is allowed for good.
+        Some(Decision::AllowOnce | Decision::AllowAlways { .. }) => {
+            options.iter().find(|option| option.kind == "allow_once")
+        }
+        Some(Decision::Deny { .. }) => {
+            return (Ok(outcome(pick(&options, Answer::Reject))), true);
+        }
+    };
+    if chosen.is_none() {
+        let message = format!("{title}: the agent offers no way to allow it once, so it was not allowed");
+        io.emit.notice(NoticeLevel::Warning, message).await;
+        return (Ok(outcome(pick(&options, Answer::Reject))), true);
+    }
+    (Ok(outcome(chosen)), false)
+}
+
+/// What it will do itself, as far as it says.
+fn action(call: &Value, title: &str, io: &TurnIo) -> Action {
+    let workspace = &io.tools.workspace;
+    let targets = |named: Vec<String>| -> Vec<Target> {
+        named.iter().filter_map(|named| workspace.resolve(named).ok()).collect()
+    };
+    match Proposal::of(call) {
+        Proposal::Read(named) => {
+            Action::Read { tool: READ.permission.key.to_owned(), targets: targets(named) }
+        }
+        Proposal::Write(named) => {
+            Action::Write { tool: WRITE.permission.key.to_owned(), targets: targets(named) }
+        }
+        Proposal::Run { command: Some(command), folder } => {
+            let folder = folder.and_then(|folder| workspace.resolve(&folder).ok());
+            let cwd = folder.map_or_else(|| workspace.root().to_owned(), |folder| folder.path);
+            Action::Command { command, cwd, origin: Origin::Model }
+        }
+        Proposal::Run { command: None, .. } | Proposal::Other => {
+            Action::Mcp { server: "agent".to_owned(), tool: title.to_owned(), digest: String::new() }
+        }
+    }
+}
+
+async fn read(id: String, params: &Value, io: &TurnIo) -> Result<Value, RpcError> {
+    let named = text(params, "path")?;
+    let lines = Lines::of(params["line"].as_u64(), params["limit"].as_u64());
+    let workspace = Arc::clone(&io.tools.workspace);
+    let target =
+        workspace.resolve(named).map_err(|error| file_fault(named, &error.code(), error.to_string()))?;
+    let action = Action::Read { tool: READ.permission.key.to_owned(), targets: vec![target.clone()] };
+    let call = call(id, READ.name, json!({"path": named}));
+    match gate(io, &call, Proposed { action: &action, preview: &Preview::None, doomed: None }).await {
+        Gate::Run => {}
+        Gate::Denied(error) | Gate::Rejected(error) | Gate::Failed(error) => return Err(refused(&error)),
+        Gate::Interrupted => return Err(RpcError::new(code::CANCELLED, "the turn was cancelled")),
+    }
+    // A file system may hang.
+    let read = tokio::task::spawn_blocking(move || text_of(&workspace, &target, lines)).await;
+    let content = read.map_err(|_| RpcError::new(code::INTERNAL, "the file could not be read"))??;
+    Ok(json!({"content": content}))
+}
+
+/// By our own tool: judged, asked about with what will be different, kept to be taken back.
+async fn write(id: String, params: &Value, io: &TurnIo) -> Result<Value, RpcError> {
+    let input = json!({"path": text(params, "path")?, "content": text(params, "content")?});
+    match io.call(call(id, WRITE.name, input)).await {
+        ToolOutput::Ok(_) => Ok(json!({})),
+        ToolOutput::Err(error) => Err(refused(&error)),
+    }
+}
+
+fn call(id: String, name: &str, input: Value) -> ToolCall {
+    let input = match input {
+        Value::Object(input) => input,
+        _ => Map::new(),
+    };
+    ToolCall { id, name: name.to_owned(), arguments: Arguments::Object(input), signature: None }
+}
+
+fn refused(error: &ToolError) -> RpcError {
+    RpcError::new(code::INVALID_REQUEST, format!("not allowed: {}", error.message))
+        .with(json!({"code": error.code}))
+}
+
+fn text<'v>(params: &'v Value, name: &str) -> Result<&'v str, RpcError> {
+    params[name].as_str().ok_or_else(|| RpcError::invalid_params(format!("`{name}` must be a text")))
+}

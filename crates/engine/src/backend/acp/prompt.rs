@@ -1,0 +1,40 @@
+//! A prompt as an agent gets it: the person's words, and what was mentioned in them.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use zdx_acp::shapes::Welcome;
+use zdx_protocol::{Part, Role, Transcript};
+
+const FILE: &str = "@file:";
+
+/// What was put before the prompt that comes now.
+pub(super) fn attached(transcript: &Transcript) -> Vec<String> {
+    let last = transcript.messages().last().filter(|last| last.role == Role::System);
+    let text = |part: &Part| match part {
+        Part::Text(text) => Some(text.clone()),
+        Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
+    };
+    last.into_iter().flat_map(|last| &last.parts).filter_map(text).collect()
+}
+
+pub(super) fn blocks(text: &str, attached: &[String], welcome: &Welcome, root: &Path) -> Vec<Value> {
+    let embeds = welcome.capabilities["promptCapabilities"]["embeddedContext"] == Value::Bool(true);
+    let block = |attached: &String| match (embeds, attached.split_once('\n')) {
+        (true, Some((label, text))) => {
+            let uri = address(label, root);
+            json!({"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}})
+        }
+        (true, None) | (false, _) => json!({"type": "text", "text": attached}),
+    };
+    let said = json!({"type": "text", "text": text});
+    attached.iter().map(block).chain([said]).collect()
+}
+
+/// Of a file that was mentioned; anything else is named as it was.
+fn address(label: &str, root: &Path) -> String {
+    match label.strip_prefix(FILE) {
+        Some(path) => format!("file://{}", root.join(path).display()),
+        None => label.to_owned(),
+    }
+}

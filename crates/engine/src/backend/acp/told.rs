@@ -1,0 +1,372 @@
+//! What another agent tells of its turn, as our events: what it says and thinks, the calls it makes with tools of its own, its
+//! plan. Keeps no more of it than is needed to tell the rest.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use zdx_acp::shapes::{Block, Call, Calls, ToolContent, Update};
+use zdx_protocol::facts::BASH;
+use zdx_protocol::{
+    CallKind, CallOrigin, Event, Location, NoticeLevel, Operation, Preview, Reasoning, Todo, TodoStatus,
+    ToolCode, ToolOutput,
+};
+
+use super::view::Used;
+use crate::acp::Proposal;
+use crate::call::TurnIo;
+
+/// What is kept of an answer before it is saved as a part of it.
+const LONGEST: usize = 1 << 20;
+/// Of what a call brought.
+const OUTPUT: usize = 32 << 10;
+const MOST_TODOS: usize = 200;
+const ORIGIN: CallOrigin = CallOrigin::Remote;
+
+pub(super) struct Teller {
+    io: TurnIo,
+    root: PathBuf,
+    pub(super) turn: u32,
+    agent: String,
+    text: String,
+    /// What was saved of this message already.
+    continues: bool,
+    thought: String,
+    /// The last message.
+    said: String,
+    calls: Calls,
+    told: HashMap<String, Told>,
+    used: Option<Used>,
+    pub(super) denied: u32,
+}
+
+/// How far a call has been told.
+struct Told {
+    name: String,
+    began: Instant,
+    started: bool,
+    over: bool,
+}
+
+impl Teller {
+    pub(super) fn new(io: TurnIo, root: PathBuf, turn: u32, agent: &str) -> Self {
+        Self {
+            io,
+            root,
+            turn,
+            agent: agent.to_owned(),
+            text: String::new(),
+            continues: false,
+            thought: String::new(),
+            said: String::new(),
+            calls: Calls::default(),
+            told: HashMap::new(),
+            used: None,
+            denied: 0,
+        }
+    }
+
+    pub(super) async fn update(&mut self, update: Update) {
+        match update {
+            Update::Message(block) => self.say(words(block)).await,
+            Update::Thought(block) => self.think(words(block)).await,
+            Update::Call(call) => drop(self.call(&call).await),
+            Update::Plan(plan) => self.plan(&plan).await,
+            Update::Notice { severity, text } => {
+                let level = match severity.as_deref() {
+                    Some("warning" | "error") => NoticeLevel::Warning,
+                    Some(_) | None => NoticeLevel::Info,
+                };
+                self.io.emit.notice(level, format!("{}: {text}", self.agent)).await;
+            }
+            Update::Unknown(update) if update["sessionUpdate"] == "usage_update" => {
+                if let (Some(used), Some(size)) = (update["used"].as_u64(), update["size"].as_u64()) {
+                    self.used = Some(Used { used, size });
+                }
+            }
+            Update::User(_)
+            | Update::Commands(_)
+            | Update::Mode(_)
+            | Update::Options(_)
+            | Update::Unknown(_) => {}
+        }
+    }
+
+    async fn say(&mut self, text: String) {
+        if text.is_empty() {
+            return;
+        }
+        self.end_thought().await;
+        self.text.push_str(&text);
+        self.io.emit.emit(Event::AssistantDelta { text }).await;
+        if self.text.len() > LONGEST {
+            self.end_text(true).await;
+            self.continues = true;
+        }
+    }
+
+    async fn think(&mut self, text: String) {
+        if text.is_empty() {
+            return;
+        }
+        self.end_text(false).await;
+        self.thought.push_str(&text);
+        self.io.emit.emit(Event::ReasoningDelta { text }).await;
+        if self.thought.len() > LONGEST {
+            self.end_thought().await;
+        }
+    }
+
+    async fn end_text(&mut self, partial: bool) {
+        let text = std::mem::take(&mut self.text);
+        let continues = std::mem::take(&mut self.continues);
+        if text.is_empty() {
+            return;
+        }
+        match continues {
+            true => self.said.push_str(&text),
+            false => self.said.clone_from(&text),
+        }
+        self.io.emit.emit(Event::AssistantFinal { text, partial, continues }).await;
+    }
+
+    async fn end_thought(&mut self) {
+        let text = std::mem::take(&mut self.thought);
+        if !text.is_empty() {
+            let (wire, model) = ("acp".to_owned(), self.agent.clone());
+            self.io.emit.emit(Event::ReasoningFinal(Reasoning { text, wire, model, opaque: None })).await;
+        }
+    }
+
+    /// Tells what is new of a call, and gives all that is known of it.
+    pub(super) async fn call(&mut self, update: &Value) -> Value {
+        let whole = self.calls.fold(update);
+        let call = Call::read(&whole);
+        // Before there is anything to name it by there is nothing to tell.
+        let named = call.title.is_some() || call.kind.is_some() || call.is_over();
+        if call.id.is_empty() || !named {
+            return whole;
+        }
+        self.end_thought().await;
+        self.end_text(false).await;
+        if !self.told.contains_key(&call.id) {
+            let (name, input) = name(&whole);
+            let told = Told { name: name.clone(), began: Instant::now(), started: false, over: false };
+            self.told.insert(call.id.clone(), told);
+            let (id, raw, signature, parent) = (self.id(&call.id), None, None, None);
+            let event = Event::ToolRequested { id, name, input, raw, signature, origin: ORIGIN, parent };
+            self.io.emit.emit(event).await;
+        }
+        let runs = call.is_over() || call.status.as_deref() == Some("in_progress");
+        if runs {
+            self.start(&call, &whole).await;
+        }
+        if call.is_over() {
+            self.end_call(&call).await;
+        }
+        whole
+    }
+
+    async fn start(&mut self, call: &Call, whole: &Value) {
+        let id = self.id(&call.id);
+        let Some(told) = self.told.get_mut(&call.id).filter(|told| !told.started) else { return };
+        told.started = true;
+        let locations = call.locations.iter();
+        let event = Event::ToolStarted {
+            id,
+            name: told.name.clone(),
+            origin: ORIGIN,
+            kind: kind(call.kind.as_deref()),
+            locations: locations
+                .map(|at| Location { path: self.root.join(&at.path), line: at.line })
+                .collect(),
+            preview: preview(whole),
+        };
+        self.io.emit.emit(event).await;
+    }
+
+    async fn end_call(&mut self, call: &Call) {
+        let id = self.id(&call.id);
+        let Some(told) = self.told.get_mut(&call.id).filter(|told| !told.over) else { return };
+        told.over = true;
+        let result = match call.status.as_deref() {
+            Some("failed") => ToolOutput::error(ToolCode::ExecError, failure(call)),
+            Some("cancelled") => ToolOutput::error(ToolCode::Interrupted, "the agent stopped it"),
+            Some(_) | None => ToolOutput::Ok(output(&told.name, call)),
+        };
+        let diffs: Vec<String> = call.content.iter().filter_map(diff).map(|(_, diff)| diff).collect();
+        let diff =
+            Some(diffs.concat()).filter(|diff| !diff.is_empty() && result.is_ok()).map(|diff| cut(&diff));
+        let duration_ms = millis(told.began.elapsed());
+        let name = told.name.clone();
+        self.io.emit.emit(Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms }).await;
+    }
+
+    fn id(&self, call: &str) -> String {
+        id(self.turn, call)
+    }
+
+    async fn plan(&mut self, plan: &Value) {
+        let entries = plan["entries"].as_array().into_iter().flatten().take(MOST_TODOS);
+        let todo = |(at, entry): (usize, &Value)| Todo {
+            id: (at + 1).to_string(),
+            content: entry["content"].as_str().unwrap_or_default().to_owned(),
+            status: match entry["status"].as_str() {
+                Some("in_progress") => TodoStatus::InProgress,
+                Some("completed") => TodoStatus::Completed,
+                Some(_) | None => TodoStatus::Pending,
+            },
+        };
+        self.io.tools.todos.set(entries.enumerate().map(todo).collect());
+        if let Some(items) = self.io.tools.todos.take_change() {
+            self.io.emit.emit(Event::TodosChanged { items, draft: false }).await;
+        }
+    }
+
+    /// The turn is over: what is left open is closed. What it used, how much was denied, and what was said last.
+    pub(super) async fn finish(mut self, whole: bool) -> (Option<Used>, u32, String) {
+        self.end_thought().await;
+        self.end_text(!whole).await;
+        for call in self.calls.open().collect::<Vec<_>>() {
+            let id = self.id(&call.id);
+            let Some(told) = self.told.get(&call.id).filter(|told| !told.over) else { continue };
+            let result = ToolOutput::error(ToolCode::Interrupted, "the agent did not say how it ended");
+            let (name, duration_ms) = (told.name.clone(), millis(told.began.elapsed()));
+            let event = Event::ToolFinished { id, name, origin: ORIGIN, result, diff: None, duration_ms };
+            self.io.emit.emit(event).await;
+        }
+        (self.used, self.denied, self.said)
+    }
+}
+
+/// What a call of the agent's is told under: agents begin to count anew with each process.
+pub(super) fn id(turn: u32, call: &str) -> String {
+    format!("{turn}:{call}")
+}
+
+fn millis(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn words(block: Block) -> String {
+    match block {
+        Block::Text(text) => text,
+        Block::Link { uri } | Block::Resource { uri, text: None } => uri,
+        Block::Resource { text: Some(text), .. } => text,
+        Block::Image { size, .. } => format!("[image, {size} bytes of base64]"),
+        Block::Audio { size, .. } => format!("[audio, {size} bytes of base64]"),
+        Block::Unknown(_) => String::new(),
+    }
+}
+
+/// What a call is named by, and its arguments: a command as ours are, all else by the agent's own title.
+pub(super) fn name(call: &Value) -> (String, Value) {
+    if let (Some("execute"), Proposal::Run { command: Some(command), .. }) =
+        (call["kind"].as_str(), Proposal::of(call))
+    {
+        return (BASH.name.to_owned(), json!({"command": command}));
+    }
+    let title = [&call["title"], &call["name"], &call["kind"]].into_iter().find_map(Value::as_str);
+    let input = match &call["rawInput"] {
+        input @ Value::Object(_) => input.clone(),
+        _ => json!({}),
+    };
+    (title.unwrap_or("tool").to_owned(), input)
+}
+
+/// What a person is shown of what it will do.
+pub(super) fn preview(call: &Value) -> Preview {
+    if let (Some("execute"), Proposal::Run { command: Some(command), .. }) =
+        (call["kind"].as_str(), Proposal::of(call))
+    {
+        return Preview::Command { command };
+    }
+    let content = Call::read(call).content;
+    let mut diffs: Vec<(Value, String)> = content.iter().filter_map(diff).collect();
+    match (diffs.len(), diffs.pop()) {
+        (1, Some((change, diff))) => {
+            let count = |sign: char| diff.lines().filter(|line| line.starts_with(sign)).count();
+            let operation = match change["oldText"].is_string() {
+                true => Operation::Updated,
+                false => Operation::Created,
+            };
+            Preview::Change {
+                path: change["path"].as_str().unwrap_or_default().into(),
+                operation,
+                additions: count('+'),
+                deletions: count('-'),
+                diff: cut(&diff),
+            }
+        }
+        (0, _) | (_, None) => Preview::None,
+        (_, Some((_, last))) => Preview::Text {
+            text: cut(&diffs
+                .iter()
+                .map(|(_, diff)| diff.as_str())
+                .chain([last.as_str()])
+                .collect::<String>()),
+        },
+    }
+}
+
+/// A change with what is different, line by line.
+fn diff(content: &ToolContent) -> Option<(Value, String)> {
+    let ToolContent::Diff(change) = content else { return None };
+    let text = |key: &str| change[key].as_str().unwrap_or_default();
+    let deadline = Some(Instant::now() + Duration::from_millis(200));
+    let diff = zdx_protocol::compare::LineDiff::new(text("oldText"), text("newText"), deadline).unified(3);
+    Some((change.clone(), diff))
+}
+
+fn kind(kind: Option<&str>) -> CallKind {
+    match kind {
+        Some("read") => CallKind::Read,
+        Some("edit") => CallKind::Edit,
+        Some("delete") => CallKind::Delete,
+        Some("move") => CallKind::Move,
+        Some("search") => CallKind::Search,
+        Some("execute") => CallKind::Execute,
+        Some("fetch") => CallKind::Fetch,
+        Some("think") => CallKind::Think,
+        Some(_) | None => CallKind::Other,
+    }
+}
+
+fn texts(call: &Call) -> String {
+    let texts = call.content.iter().filter_map(|content| match content {
+        ToolContent::Content(Block::Text(text)) => Some(text.as_str()),
+        ToolContent::Content(_)
+        | ToolContent::Diff(_)
+        | ToolContent::Terminal(_)
+        | ToolContent::Unknown(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// What came out of it: as the agent has it, else what it shows.
+fn output(name: &str, call: &Call) -> Value {
+    let shown = texts(call);
+    let raw = call.raw_output.as_ref().filter(|raw| raw.to_string().len() <= OUTPUT);
+    match (raw, name == BASH.name) {
+        (Some(raw @ Value::Object(_)), _) if raw["stdout"].is_string() => raw.clone(),
+        (Some(raw), false) => raw.clone(),
+        (Some(Value::String(raw)), true) if shown.is_empty() => json!({"stdout": cut(raw)}),
+        (_, true) => json!({"stdout": cut(&shown)}),
+        (None, false) => json!({"text": cut(&shown)}),
+    }
+}
+
+fn failure(call: &Call) -> String {
+    let shown = texts(call);
+    match &call.raw_output {
+        _ if !shown.is_empty() => cut(&shown),
+        Some(Value::String(raw)) => cut(raw),
+        Some(raw) => cut(&raw.to_string()),
+        None => "the agent says that it failed".to_owned(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    text[..text.floor_char_boundary(OUTPUT)].to_owned()
+}
