@@ -8,9 +8,12 @@ mod desk;
 mod host;
 mod lists;
 mod mentions;
+mod proxy;
 mod render;
+mod replay;
 mod session;
 mod settings;
+mod stdio;
 
 use std::io;
 
@@ -38,6 +41,12 @@ const NO_PROMPT: &str =
     "there is no prompt; give one with `zdx acp \"…\"`, or pipe it in: `echo \"…\" | zdx acp`";
 
 pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure> {
+    if let Some(file) = &args.proxy {
+        return proxy::run(file, &args.words, settings).await;
+    }
+    if let Some(file) = &args.replay {
+        return replay::run(file).await;
+    }
     let mut signals = Signals::listen().map_err(Failure::runtime)?;
     let mut stage = Stage::new(args.output, settings.terminal)?;
     let ready = match unless_signalled(&mut signals, prepare(args, settings, &mut stage)).await {

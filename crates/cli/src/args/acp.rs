@@ -20,6 +20,8 @@ Examples:
   zdx acp -a qwen --list-caps --list-modes          what an agent can do
   zdx acp --save-session id \"Begin\"; zdx acp --resume $(cat id) \"Go on\"
   zdx acp --write \"Create test.txt\"                 let it write, in this folder
+  zdx acp --proxy log.jsonl -- gemini --acp         an editor's agent, with every frame written down
+  zdx acp --replay log.jsonl                        that agent again, from what was written down
 
 Agents are read from --settings, else from acp.json in zdx's folder and [acp.agents] in its configuration:
   {\"agent_servers\": {\"gemini\": {\"command\": \"gemini\", \"args\": [\"--acp\"]}}}
@@ -115,6 +117,14 @@ pub struct AcpArgs {
     /// Hold the agent against a checklist of the protocol, and print what passed; a prompt is for the turn in it
     #[arg(long)]
     pub conform: bool,
+
+    /// Sit between an editor and the agent whose command stands behind `--`, and append every frame to this file
+    #[arg(long, value_name = "FILE")]
+    pub proxy: Option<PathBuf>,
+
+    /// Play the agent of such a file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["proxy", "words"])]
+    pub replay: Option<PathBuf>,
 
     /// Seconds that the agent may take to answer, turns and logging in aside
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]

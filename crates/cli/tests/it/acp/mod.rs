@@ -5,6 +5,7 @@ mod faults;
 mod host;
 mod lists;
 mod output;
+mod recording;
 mod sessions;
 mod settings;
 mod signals;
