@@ -32,7 +32,8 @@ pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
 pub use event::{
-    CheckResult, Checked, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary,
+    CheckResult, Checked, CutShort, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState,
+    TurnSummary,
 };
 pub use handle::{EngineEnd, EngineHandle};
 pub use mcp::{McpServer, McpState};

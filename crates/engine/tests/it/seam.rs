@@ -28,7 +28,14 @@ impl Scripted for Agent {
             let turn = 1;
             io.emit(Event::TurnStarted { turn, prompt: prompt.text.clone() }).await;
             let outcome = script(prompt, io).await;
-            TurnSummary { outcome, text: String::new(), usage: Usage::default(), denied: 0, duration_ms: 0 }
+            TurnSummary {
+                outcome,
+                text: String::new(),
+                usage: Usage::default(),
+                denied: 0,
+                duration_ms: 0,
+                cut_short: None,
+            }
         }
         .boxed()
     }

@@ -336,6 +336,7 @@ fn what_waits_does_not_go_to_another_session() {
         usage: Usage::default(),
         denied: 0,
         duration_ms: 1,
+        cut_short: None,
     };
     state.update(Input::Event(Event::TurnFinished(stopped)), Instant::now());
     let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
