@@ -1,6 +1,7 @@
 //! The `zdx` binary: arguments in, one of the commands, an exit code out.
 
 mod acp;
+mod acp_agent;
 mod args;
 mod chat;
 mod commands;
@@ -139,6 +140,7 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
         }
         Some(Command::Policy(command)) => commands::policy::run(&settings, &command),
         Some(Command::Mcp(command)) => block_on(commands::mcp::run(&settings, &command)),
+        Some(Command::AcpAgent) => converse(acp_agent::serve(&settings)),
         Some(Command::Models) => block_on(commands::models::run(&settings)),
         // Answered above, or refused by `args`.
         Some(Command::Completions { .. } | Command::Man | Command::Acp(_)) => Ok(Ending::Completed),

@@ -11,7 +11,7 @@ use zdx_engine::{
 };
 use zdx_guard::PolicyContext;
 use zdx_models::{Client, Endpoint, ModelError, list_models};
-use zdx_protocol::query::ModelOffer;
+use zdx_protocol::query::{ModelOffer, SessionSummary};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, EngineHandle};
 
@@ -53,6 +53,11 @@ pub fn engine(settings: &Settings, audience: Audience) -> EngineHandle {
         },
         executable: supervisor::program(),
     })
+}
+
+/// The sessions that are kept, newest first, without those of tasks.
+pub fn saved(settings: &Settings) -> Result<Vec<SessionSummary>, Failure> {
+    settings.sessions().list(None).map_err(Failure::runtime)
 }
 
 fn place(settings: &Settings) -> Place<'_> {
