@@ -4,6 +4,7 @@
 
 mod calls;
 mod diff;
+mod files;
 mod list;
 mod open;
 mod options;

@@ -8,8 +8,11 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use zdx_acp::{Asked, Peer, RpcError, code};
 use zdx_protocol::query::AgentInfo;
-use zdx_protocol::{Command, CommandId, EngineHandle, Event, Open, Query, Reply, SessionInfo, SessionPick};
+use zdx_protocol::{
+    Command, CommandId, EditorFiles, EngineHandle, Event, Open, Query, Reply, SessionInfo, SessionPick,
+};
 
+use super::files::Lent;
 use super::options::Options;
 use super::params::{Client, Place};
 use super::pending::failure;
@@ -111,7 +114,9 @@ async fn opened(shared: &Shared, params: &Value, how: &How) -> Result<(Session, 
     };
     let mut settings = Settings { root: place.cwd, ..Settings::clone(&shared.settings) };
     settings.flags.mcp = place.servers;
-    let engine = start::engine(&settings, Audience::Screen);
+    let lent = Lent::new(shared);
+    let editor = lent.clone().map(|lent| lent as Arc<dyn EditorFiles>);
+    let engine = start::engine_in(&settings, Audience::Screen, editor);
     let mut opening =
         Opening { shared, engine, told: Told::new(&settings.root), info: None, late: Vec::new() };
     let retell = matches!(how, How::Load(_));
@@ -120,6 +125,9 @@ async fn opened(shared: &Shared, params: &Value, how: &How) -> Result<(Session, 
     let agents = opening.agents().await?;
     let Opening { engine, told, info, late, .. } = opening;
     let info = info.ok_or_else(|| RpcError::new(code::INTERNAL, ENGINE_GONE))?;
+    if let Some(lent) = lent {
+        lent.to(&info.session);
+    }
     let options = Options::new(&info, agents);
     let mut state = json!({"modes": options.modes(), "configOptions": options.all()});
     if *how == How::New {

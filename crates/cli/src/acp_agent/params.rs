@@ -17,12 +17,20 @@ pub struct Place {
 pub struct Client {
     /// It shows notices.
     pub notices: bool,
+    /// It lends its files: to read, to write.
+    pub reads: bool,
+    pub writes: bool,
 }
 
 impl Client {
     pub fn read(params: &Value) -> Self {
-        let notices = &params["clientCapabilities"]["session"]["notices"];
-        Self { notices: notices.is_object() || notices == &Value::Bool(true) }
+        let can = &params["clientCapabilities"];
+        let notices = &can["session"]["notices"];
+        Self {
+            notices: notices.is_object() || notices == &Value::Bool(true),
+            reads: can["fs"]["readTextFile"] == true,
+            writes: can["fs"]["writeTextFile"] == true,
+        }
     }
 }
 

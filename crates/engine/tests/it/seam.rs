@@ -87,6 +87,7 @@ impl Place {
             one_prompt: false,
             allow_dangerous: false,
             replay: 0,
+            editor: None,
             executable: PathBuf::from("/nonexistent"),
         };
         let engine = spawn_scripted(setup, Box::new(move || Box::new(Agent(Arc::clone(&script)))));
