@@ -285,7 +285,7 @@ impl Session {
                 self.options.offer(models);
                 self.tell_options().await;
             }
-            (Some(Waiting::Models), Event::Error { message, .. }) => {
+            (Some(Waiting::Models), Event::Error { kind, message, .. }) if kind != ErrorKind::Interrupted => {
                 self.shared.log.say(&format!("the models cannot be listed: {message}"));
             }
             (Some(Waiting::Commands | Waiting::Models | Waiting::Nothing) | None, _) => {}
