@@ -57,7 +57,11 @@ pub async fn serve(settings: &Settings) -> Result<Ending, Failure> {
         tokio::select! {
             caught = signals.next() => break Ending::Signalled(caught),
             heard = inbox.recv() => match heard {
-                Some(heard) => agent.hear(heard).await,
+                // A client that does not listen to our answers must not keep us from hearing a signal.
+                Some(heard) => tokio::select! {
+                    () = agent.hear(heard) => {}
+                    caught = signals.next() => break Ending::Signalled(caught),
+                },
                 None => break Ending::Completed,
             },
             () = agent.shared.peer.gone() => break Ending::ReaderGone,

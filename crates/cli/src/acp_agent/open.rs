@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use zdx_acp::{Asked, Peer, RpcError, code};
+use zdx_protocol::display::plain;
 use zdx_protocol::query::AgentInfo;
 use zdx_protocol::{
-    Command, CommandId, EditorFiles, EngineHandle, Event, Open, Query, Reply, SessionInfo, SessionPick,
+    Command, CommandId, EditorFiles, EngineHandle, ErrorKind, Event, Open, Query, Reply, SessionInfo,
+    SessionPick,
 };
 
 use super::files::Lent;
@@ -156,6 +158,10 @@ impl Opening<'_> {
             };
             if event.ends() == Some(command) {
                 return match event {
+                    // There is none of that name, or it is not to be had.
+                    Event::Error { kind: ErrorKind::Session, message, .. } => {
+                        Err(RpcError::new(code::NOT_FOUND, plain(&message)))
+                    }
                     Event::Error { kind, message, .. } => Err(failure(kind, &message)),
                     Event::Reply { answer, .. } => Ok(Some(answer)),
                     _ => Ok(None),

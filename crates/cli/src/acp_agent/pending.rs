@@ -15,8 +15,7 @@ pub struct Pending {
 
 /// What could not be done, for the person.
 pub fn failure(kind: ErrorKind, message: &str) -> RpcError {
-    let code = if kind == ErrorKind::Session { code::NOT_FOUND } else { code::INTERNAL };
-    RpcError::new(code, plain(message)).with(json!({"kind": kind}))
+    RpcError::new(code::INTERNAL, plain(message)).with(json!({"kind": kind}))
 }
 
 pub fn busy() -> RpcError {

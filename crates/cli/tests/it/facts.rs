@@ -97,6 +97,7 @@ const OTHER_MEANINGS: [(&str, &str); 12] = [
     ("engine/src/library/skills.rs", "a skill itself"),
     ("engine/src/library/places.rs", "a folder's name"),
     ("protocol/src/display/approval.rs", "what is done to a file"),
+    ("cli/src/acp_agent/mod.rs", "what a client may ask for"),
     ("cli/src/args.rs", "an option"),
     ("cli/src/commands/compaction.rs", "skills that are counted"),
     ("cli/src/acp/", "kinds of calls and capabilities, as ACP has them"),

@@ -183,6 +183,8 @@ fn our_own_commands_are_carried_out_and_a_users_own_is_a_prompt() {
     assert_eq!(named("greet").unwrap()["description"], "says hello");
     assert_eq!(named("revert").unwrap()["input"], json!({"hint": "[TURN]"}));
     assert!(named("new").is_none());
+    let nothing = client.prompt(&session, "/revert").unwrap_err();
+    assert_eq!((&nothing["code"], &nothing["data"]["kind"]), (&json!(-32603), &json!("session")));
     assert_eq!(client.prompt(&session, "/context").unwrap(), "end_turn");
     assert!(client.said(&session).contains("tokens"), "{}", client.said(&session));
     assert_eq!(client.prompt(&session, "/greet Ann").unwrap(), "end_turn");
