@@ -89,7 +89,7 @@ const EVERYDAY: [&str; 13] = [
 ];
 
 /// Where a tool's name is a word for something else, or is spoken as users and models speak it.
-const OTHER_MEANINGS: [(&str, &str); 12] = [
+const OTHER_MEANINGS: [(&str, &str); 13] = [
     ("guard/src/shell", "names of programs"),
     ("guard/src/judge/instead.rs", "names of programs"),
     ("guard/src/table.rs", "kinds of rows in case tables"),

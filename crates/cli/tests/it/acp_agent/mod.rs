@@ -1,5 +1,6 @@
 //! `zdx acp-agent` through the real binary: a client of plain JSON lines on one side, the scripted model on the other.
 
+mod conform;
 mod files;
 mod handshake;
 mod permissions;
