@@ -80,6 +80,12 @@ fn sessions_come_page_by_page_and_go() {
     assert_eq!(output.stdout, "sessions\n  one\n  two\n");
     assert_eq!(sent_of(&zdx, "session/list")[1]["cursor"], "c1");
 
+    for odd in [json!([1]), json!("none"), json!(7), json!({"sessions": 7, "nextCursor": []})] {
+        let zdx = with_agent(json!({"on": {"session/list": [{"result": odd}]}}));
+        let output = acp(&zdx, &["--list-sessions"]).run().success();
+        assert_eq!(output.stdout, "sessions: the agent keeps none for this folder\n", "{odd}");
+    }
+
     let zdx = with_agent(json!({}));
     acp(&zdx, &["--delete-session", "old-1", "--logout"]).run().success();
     assert_eq!(sent_of(&zdx, "session/delete"), [json!({"sessionId": "old-1"})]);
