@@ -102,3 +102,13 @@ fn sessions_come_page_by_page_and_go() {
         assert!(output.stderr.contains(why), "{option:?}: {}", output.stderr);
     }
 }
+
+/// An id is of use only as a whole; the others stay in their columns.
+#[test]
+fn a_name_may_be_of_any_length() {
+    let long = "x".repeat(70_000);
+    let sessions = json!([{"sessionId": long, "title": "long"}, {"sessionId": "short", "title": "other"}]);
+    let zdx = with_agent(json!({"on": {"session/list": [{"result": {"sessions": sessions}}]}}));
+    let output = acp(&zdx, &["--list-sessions"]).run().success();
+    assert_eq!(output.stdout, format!("sessions\n  {long}  long\n  {:40}  other\n", "short"));
+}
