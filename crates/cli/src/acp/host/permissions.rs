@@ -12,6 +12,12 @@ use zdx_protocol::facts::{BASH, READ};
 use super::Events;
 use super::judged::{Judged, Refusal, Touch};
 use super::params::Params;
+use super::terminals::command_line;
+
+/// What agents call files in the arguments of their tools; the others only where files are changed.
+const NAMED: [&str; 4] = ["path", "paths", "file_path", "filePath"];
+const CHANGED: [&str; 9] =
+    ["from", "to", "source", "destination", "old_path", "new_path", "oldPath", "newPath", "move_path"];
 
 /// Always an answer: what cannot be answered is `cancelled`.
 pub(super) fn answer(judged: &Judged, events: &Events, params: &Params, cancelled: bool) -> Value {
@@ -51,7 +57,7 @@ enum Class {
 }
 
 fn class(call: &Value) -> Class {
-    let command = || BASH.given(&call["rawInput"]).text("command").map(std::borrow::Cow::into_owned);
+    let command = || command(&call["rawInput"]);
     match call["kind"].as_str() {
         Some("read" | "search" | "fetch" | "think") => Class::Read,
         Some("edit" | "delete" | "move") => Class::Write,
@@ -72,6 +78,18 @@ fn titled(call: &Value) -> Option<String> {
     (!title.is_empty()).then(|| title.to_owned())
 }
 
+/// Some give the program alone here, and its arguments beside it.
+fn command(input: &Value) -> Option<String> {
+    let command = BASH.given(input).text("command")?;
+    let word = |word: &Value| word.as_str().map_or_else(|| word.to_string(), str::to_owned);
+    let args = match &input["args"] {
+        Value::Array(args) => command_line(&args.iter().map(word).collect::<Vec<_>>()),
+        Value::String(args) => args.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    };
+    Some(format!("{command} {args}").trim().to_owned())
+}
+
 fn diffs(call: &Value) -> impl Iterator<Item = &str> {
     let content = call["content"].as_array().into_iter().flatten();
     content.filter(|content| content["type"] == "diff").filter_map(|diff| diff["path"].as_str())
@@ -79,20 +97,21 @@ fn diffs(call: &Value) -> impl Iterator<Item = &str> {
 
 fn decide(judged: &Judged, call: &Value) -> Result<(), Refusal> {
     match class(call) {
-        Class::Read => judged.files(Touch::Read, targets(judged, call)?),
-        Class::Write => judged.files(Touch::Write, targets(judged, call)?),
+        Class::Read => judged.files(Touch::Read, targets(judged, Touch::Read, call)?),
+        Class::Write => judged.files(Touch::Write, targets(judged, Touch::Write, call)?),
         Class::Run(Some(command)) => judged.command(&command, folder(judged, call)?),
         Class::Run(None) | Class::Other => Ok(()),
     }
 }
 
 /// Every file that the call names, however it does.
-fn targets(judged: &Judged, call: &Value) -> Result<Vec<Target>, Refusal> {
+fn targets(judged: &Judged, touch: Touch, call: &Value) -> Result<Vec<Target>, Refusal> {
     let locations = call["locations"].as_array().into_iter().flatten();
     let mut named: Vec<String> =
         locations.filter_map(|location| location["path"].as_str()).map(str::to_owned).collect();
     named.extend(diffs(call).map(str::to_owned));
     named.extend(READ.given(&call["rawInput"]).text("path").map(std::borrow::Cow::into_owned));
+    named.extend(inputs(touch, &call["rawInput"]));
     named.sort();
     named.dedup();
     let resolve = |named: &String| {
@@ -100,6 +119,28 @@ fn targets(judged: &Judged, call: &Value) -> Result<Vec<Target>, Refusal> {
         judged.workspace.resolve(path).map_err(|error| error.to_string())
     };
     named.iter().map(resolve).collect()
+}
+
+/// What an agent's own arguments name.
+fn inputs(touch: Touch, input: &Value) -> Vec<String> {
+    let own = |input: &Value| {
+        let names = NAMED.iter().chain(if touch == Touch::Write { &CHANGED[..] } else { &[] });
+        let given = names.flat_map(|name| match &input[name] {
+            Value::Array(all) => all.as_slice(),
+            one => std::slice::from_ref(one),
+        });
+        given.filter_map(Value::as_str).filter(|path| !path.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut named = own(input);
+    match &input["changes"] {
+        Value::Object(changes) => {
+            named
+                .extend(changes.iter().flat_map(|(path, change)| [vec![path.clone()], own(change)].concat()));
+        }
+        Value::Array(changes) => named.extend(changes.iter().flat_map(own)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    named
 }
 
 fn folder(judged: &Judged, call: &Value) -> Result<PathBuf, Refusal> {
