@@ -1,7 +1,7 @@
 //! `session/request_permission`: what the call is about decides, and the answer is the option of that *kind*. Names and
 //! order of options mean nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use zdx_acp::HostEvent;
@@ -18,6 +18,9 @@ use super::terminals::command_line;
 const NAMED: [&str; 4] = ["path", "paths", "file_path", "filePath"];
 const CHANGED: [&str; 9] =
     ["from", "to", "source", "destination", "old_path", "new_path", "oldPath", "newPath", "move_path"];
+
+/// So often is a title read anew without its end.
+const REMARKS: usize = 4;
 
 /// Always an answer: what cannot be answered is `cancelled`.
 pub(super) fn answer(judged: &Judged, events: &Events, params: &Params, cancelled: bool) -> Value {
@@ -53,6 +56,8 @@ enum Class {
     Write,
     /// Runs this, if it can be told.
     Run(Option<String>),
+    /// Runs something, and this may be the command, or words about it.
+    Titled(String),
     Other,
 }
 
@@ -61,7 +66,7 @@ fn class(call: &Value) -> Class {
     match call["kind"].as_str() {
         Some("read" | "search" | "fetch" | "think") => Class::Read,
         Some("edit" | "delete" | "move") => Class::Write,
-        Some("execute") => Class::Run(command().or_else(|| titled(call))),
+        Some("execute") => command().map_or_else(|| titled(call), |command| Class::Run(Some(command))),
         // `other`, `switch_mode`, and kinds that nobody knows yet.
         Some(_) | None => match (diffs(call).next(), command()) {
             (Some(_), _) => Class::Write,
@@ -72,10 +77,34 @@ fn class(call: &Value) -> Class {
 }
 
 /// A title that is a command is often set in backticks.
-fn titled(call: &Value) -> Option<String> {
-    let title = call["title"].as_str()?.trim();
-    let title = title.strip_prefix('`').and_then(|title| title.strip_suffix('`')).unwrap_or(title);
-    (!title.is_empty()).then(|| title.to_owned())
+fn titled(call: &Value) -> Class {
+    let title = call["title"].as_str().unwrap_or_default().trim();
+    match quoted(placeless(title)) {
+        Some(command) => Class::Run(Some(command.to_owned())),
+        None if title.is_empty() => Class::Run(None),
+        None => Class::Titled(title.to_owned()),
+    }
+}
+
+fn quoted(title: &str) -> Option<&str> {
+    let inner = title.strip_prefix('`')?.strip_suffix('`')?;
+    (!inner.contains('`')).then_some(inner)
+}
+
+/// Without where it runs: `ls [current working directory /x]`, `ls [in /x]`.
+fn placeless(title: &str) -> &str {
+    let place =
+        |begin: &str| title.strip_suffix(']')?.rsplit_once(begin).map(|(before, _)| before.trim_end());
+    place(" [current working directory ").or_else(|| place(" [in ")).unwrap_or(title)
+}
+
+/// What a shell could read of the title, without what is said about it at its end: `ls (List the files)`. Words that are
+/// no command are none.
+fn about(judged: &Judged, title: &str, cwd: &Path) -> Result<(), Refusal> {
+    let mut lines =
+        std::iter::successors(Some(title), |title| Some(title.rsplit_once(" (")?.0.trim_end())).take(REMARKS);
+    let read = |line: &str| judged.perhaps_command(quoted(line).unwrap_or(line), cwd);
+    lines.find_map(|line| read(placeless(line))).unwrap_or(Ok(()))
 }
 
 /// Some give the program alone here, and its arguments beside it.
@@ -100,6 +129,7 @@ fn decide(judged: &Judged, call: &Value) -> Result<(), Refusal> {
         Class::Read => judged.files(Touch::Read, targets(judged, Touch::Read, call)?),
         Class::Write => judged.files(Touch::Write, targets(judged, Touch::Write, call)?),
         Class::Run(Some(command)) => judged.command(&command, folder(judged, call)?),
+        Class::Titled(title) => about(judged, &title, &folder(judged, call)?),
         Class::Run(None) | Class::Other => Ok(()),
     }
 }

@@ -130,6 +130,33 @@ async fn commands_pass_the_floors() {
 }
 
 #[tokio::test]
+async fn a_title_that_is_no_command_says_nothing() {
+    let place = Place::new(Reach::Default);
+    for title in [
+        "Run the tests (all of them)",
+        "What's in here",
+        "ls -la [current working directory /somewhere/else] (List what's there)",
+        "`ls -la` [in /somewhere/else]",
+        "`ls -la` (List what's there)",
+    ] {
+        assert!(allows(&place, json!({"kind": "execute", "title": title})).await, "{title}");
+    }
+    for title in [
+        "rm -rf / (Tidy up)",
+        "sudo reboot [current working directory /x] (What's new)",
+        "true && (sudo reboot)",
+        "`sudo reboot` [in /x]",
+        "`sudo reboot` (Begin again)",
+        "`echo 'a`",
+    ] {
+        assert!(!allows(&place, json!({"kind": "execute", "title": title})).await, "{title}");
+    }
+    // What is said to be one stays one.
+    let unreadable = json!({"kind": "execute", "rawInput": {"command": "echo 'a"}});
+    assert!(!allows(&place, unreadable).await);
+}
+
+#[tokio::test]
 async fn the_answer_is_an_option_of_that_kind_or_none() {
     let mut place = Place::new(Reach::Default);
     let (yes, no) = (json!({"kind": "read", "title": "Look"}), json!({"kind": "edit", "title": "Change"}));
