@@ -150,7 +150,7 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
 /// Another agent, spoken to over ACP.
 fn drive(args: &AcpArgs, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
     let settings = Settings::resolve(Options::default(), env, terminal)?;
-    block_on(acp::run(args, &settings))
+    converse(acp::run(args, &settings))
 }
 
 /// Without a command: a chat, perhaps with a prompt to begin with. `-p`, or data on stdin, makes it `exec`.
@@ -185,7 +185,7 @@ fn resumed(settings: &Settings, id: Option<String>) -> Result<Open, Failure> {
     }
 }
 
-/// Runs something that writes session files.
+/// Runs something that writes files as it goes.
 fn converse(run: impl Future<Output = Result<Ending, Failure>>) -> Result<Ending, Failure> {
     block_on(async {
         zdx_engine::ignore_sigxfsz().map_err(Failure::runtime)?;

@@ -297,10 +297,11 @@ impl<H: Host> Run<'_, '_, H> {
                 params["cursor"] = cursor;
             }
             let mut answer = self.call("session/list", params).await?;
-            if let Value::Array(page) = answer["sessions"].take() {
+            let mut told = |key: &str| answer.get_mut(key).map(Value::take).unwrap_or_default();
+            if let Value::Array(page) = told("sessions") {
                 sessions.extend(page);
             }
-            cursor = answer["nextCursor"].take();
+            cursor = told("nextCursor");
             if !cursor.is_string() {
                 break;
             }

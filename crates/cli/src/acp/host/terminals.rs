@@ -195,18 +195,25 @@ fn not_started(error: &ShellError) -> RpcError {
     RpcError::new(code, error.to_string())
 }
 
+/// Names that a shell could set: the guard is shown them as arguments of `env`, where others are options.
 fn variables(given: &[Value]) -> Result<Vec<(String, String)>, RpcError> {
     let one = |variable: &Value| {
         let (name, value) = (variable["name"].as_str()?, variable["value"].as_str()?);
-        let named = !name.is_empty() && !name.contains(['=', '\0']);
+        let named = !name.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         named.then(|| (name.to_owned(), value.to_owned()))
     };
     let all: Option<Vec<_>> = given.iter().map(one).collect();
-    all.ok_or_else(|| RpcError::invalid_params("`env` must hold names and values that are texts"))
+    all.ok_or_else(|| {
+        RpcError::invalid_params(
+            "`env` must hold names of letters, digits and underscores, and values that are texts",
+        )
+    })
 }
 
 /// Quoted, as a shell would have to be given it.
-fn command_line(words: &[String]) -> String {
+pub(super) fn command_line(words: &[String]) -> String {
     let given = json!({"command": words});
     BASH.given(&given).text("command").map(std::borrow::Cow::into_owned).unwrap_or_default()
 }

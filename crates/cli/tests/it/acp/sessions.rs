@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{acp, methods, sent_of, with_agent};
+use zdx_testkit::{Zdx, acp_fake};
+
+use super::{acp, methods, sent_of, settings, with_agent};
 
 const OLD_MODES: &str = r#"{"currentModeId": "a", "availableModes": [{"id": "a"}, {"id": "b"}]}"#;
 const OLD_MODELS: &str =
@@ -69,6 +71,16 @@ fn an_id_that_cannot_be_written_is_told_before_the_prompt() {
     let output = acp(&zdx, &["--save-session", "no/such/folder", "hi"]).run().expect_code(1);
     assert!(output.stderr.contains("cannot write the session's id to no/such/folder"), "{}", output.stderr);
     assert!(sent_of(&zdx, "session/prompt").is_empty());
+}
+
+/// As `ulimit -f` has it: an error, no death by a signal.
+#[test]
+fn a_file_that_may_not_grow_is_an_error() {
+    let zdx = Zdx::new("/bin/sh");
+    settings(&zdx, &json!({"agent_servers": {"fake": {"command": acp_fake()}}}));
+    let limited = "ulimit -f 0; exec \"$0\" acp --save-session id hi";
+    let output = zdx.command().args(["-c", limited, env!("CARGO_BIN_EXE_zdx")]).run().expect_code(1);
+    assert!(output.stderr.contains("cannot write the session's id to id"), "{}", output.stderr);
 }
 
 #[test]
