@@ -46,13 +46,13 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
         Ok(Ok(ready)) => ready,
         Ok(Err(failure)) => {
             // What there was to warn of may say more about it.
-            stage.settle().await;
+            client::settle(&mut stage, &mut signals, None).await;
             return Err(failure);
         }
         Err(caught) => return Ok(Ending::Signalled(caught)),
     };
     if args.conform {
-        stage.settle().await;
+        client::settle(&mut stage, &mut signals, None).await;
         return checked::run(args, settings, &ready.chosen.agent, ready.ground, &mut signals).await;
     }
     drive(args, settings, ready, stage, signals).await
@@ -93,7 +93,7 @@ async fn drive(
     let started = match unless_signalled(&mut signals, start).await {
         Ok(Ok(started)) => started,
         Ok(Err(failure)) => {
-            stage.settle().await;
+            client::settle(&mut stage, &mut signals, None).await;
             return Err(failure);
         }
         Err(caught) => return Ok(Ending::Signalled(caught)),
