@@ -337,7 +337,9 @@ impl<H: Host> Client<H> {
     fn about_call(&mut self, params: &mut Value) {
         if params["toolCall"].is_object() {
             let call = self.known.calls.fold(&params["toolCall"]);
-            self.stage.update(Update::Call(call.clone()));
+            if !self.known.quiet {
+                self.stage.update(Update::Call(call.clone()));
+            }
             params["toolCall"] = call;
         }
     }

@@ -108,7 +108,9 @@ async fn drive(
 fn close_turn<H: Host>(client: &mut Client<H>, ended: &Result<Option<StopReason>, Trouble>) {
     let is_cancelled =
         matches!(ended, Err(Trouble::Stop(_, Stop::Signal(_))) | Ok(Some(StopReason::Cancelled)));
-    let undone: Vec<Call> = if is_cancelled { client.known.calls.open().collect() } else { Vec::new() };
+    // Calls of an old conversation are nobody's business now.
+    let is_told = is_cancelled && !client.known.quiet;
+    let undone: Vec<Call> = if is_told { client.known.calls.open().collect() } else { Vec::new() };
     client.stage.close_turn(&undone);
     if let Ok(Some(reason @ StopReason::Cancelled)) = ended {
         client.stage.notice(&stopped(reason));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use zdx_acp::shapes::{AuthKind, AuthMethod, Setting, StopReason, Welcome};
+use zdx_acp::shapes::{AuthKind, AuthMethod, Calls, Setting, StopReason, Welcome};
 use zdx_acp::{Host, RpcError, code};
 use zdx_engine::agents::AgentCommand;
 use zdx_protocol::display::visible_line;
@@ -311,7 +311,9 @@ impl<H: Host> Run<'_, '_, H> {
 
     async fn prompt(&mut self, id: &str, prompt: &[Value], welcome: &Welcome) -> Result<StopReason, Trouble> {
         // What was told again of an old session has been told by now.
-        self.client.known.quiet = false;
+        if std::mem::take(&mut self.client.known.quiet) {
+            self.client.known.calls = Calls::default();
+        }
         let answer = self.client.turn(id, json!({"sessionId": id, "prompt": prompt})).await;
         match answer {
             Ok(answer) => Ok(StopReason::read(&answer)),

@@ -182,6 +182,23 @@ fn a_slow_reader_loses_nothing_of_an_agent_that_has_left() {
     assert!(text.len() > 300_000 && text.ends_with(" 1199 1200 \n"), "{}", text.len());
 }
 
+#[test]
+fn calls_that_are_told_again_are_not_cancelled_ones() {
+    let old = json!({"update": {"sessionUpdate": "tool_call", "toolCallId": "o", "title": "old", "kind": "execute", "status": "in_progress"}});
+    let zdx = with_agent(json!({"on": {"session/load": [old], "session/prompt": "waits"}}));
+    let mut running = acp(&zdx, &["--resume", "old-1", "hi"]).spawn();
+    running.wait_for_stdout("waiting", SOON);
+    running.signal(Signal::INT);
+    assert_eq!(running.finish(SOON).expect_code(130).stdout, "waiting\n");
+
+    let told = json!({"ask": "session/hologram", "params": {}, "id": "told"});
+    let zdx = with_agent(json!({"on": {"session/load": [old, told, {"never": true}]}}));
+    let mut running = acp(&zdx, &["--resume", "old-1", "hi"]).spawn();
+    wait_until("the call was told again", || !super::answers(&zdx).is_empty());
+    running.signal(Signal::INT);
+    assert_eq!(running.finish(SOON).expect_code(130).stdout, "");
+}
+
 /// The agent takes its own request back.
 #[test]
 fn a_request_that_is_taken_back_is_answered_so() {
