@@ -121,6 +121,24 @@ fn an_error_of_the_agent_is_shown_as_it_says_it() {
     assert!(output.stderr.contains("a session without an id"), "{}", output.stderr);
 }
 
+/// An agent has the whole environment, and may show it.
+#[test]
+fn no_key_of_ours_is_shown_with_what_went_wrong() {
+    const KEY: &str = "k3y-of-ours-0123456789";
+    let fail = json!([{"fail": {"code": -32603, "message": format!("bad {KEY}"), "data": {"key": KEY}}}]);
+    let wants = json!([{"fail": {"code": -32000, "message": format!("who is {KEY}")}}]);
+    let stray = "x".repeat(190) + KEY;
+    let odd = json!([{"raw": stray}, {"stop": format!("odd {KEY}")}]);
+    for play in [fail, wants, odd] {
+        let zdx = playing(play);
+        let output = acp(&zdx, &["hi"]).env("SOME_API_KEY", KEY).run().expect_code(1);
+        assert!(!output.stderr.contains(&KEY[..8]), "{}", output.stderr);
+    }
+    let zdx = with_agent(json!({"on": {"session/new": [{"fail": {"code": 1, "message": KEY}}]}}));
+    let output = acp(&zdx, &["--conform"]).env("SOME_API_KEY", KEY).run().expect_code(1);
+    assert!(output.stdout.contains("fail") && !output.stdout.contains(KEY), "{}", output.stdout);
+}
+
 #[test]
 fn what_we_do_not_serve_is_refused_and_not_advertised() {
     let zdx = playing(json!([
