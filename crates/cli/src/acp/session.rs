@@ -59,6 +59,7 @@ impl<H: Host> Run<'_, '_, H> {
     async fn run(mut self) -> Result<Option<StopReason>, Trouble> {
         let (plan, args) = (self.plan, self.plan.args);
         let welcome = self.initialize().await?;
+        self.can_end(&welcome)?;
         if let Some(method) = &args.auth {
             self.authenticate(&welcome, method).await?;
         }
@@ -71,10 +72,8 @@ impl<H: Host> Run<'_, '_, H> {
         if let Some(id) = &args.delete_session {
             self.delete(&welcome, id).await?;
         }
-        let wants_session =
-            args.list_modes || args.list_commands || plan.prompt.is_some() || args.resume.is_some();
         let mut stopped = None;
-        if wants_session {
+        if plan.prompt.is_some() || args.wants_session() {
             let id = self.open(&welcome).await?;
             self.save(&id)?;
             self.set_all(&id).await?;
@@ -83,11 +82,11 @@ impl<H: Host> Run<'_, '_, H> {
                 stopped = Some(self.prompt(&id, prompt, &welcome).await?);
             }
             if args.close {
-                self.close(&welcome, &id).await?;
+                self.call("session/close", json!({"sessionId": id})).await?;
             }
         }
         if args.logout {
-            self.logout(&welcome).await?;
+            self.call("logout", json!({})).await?;
         }
         Ok(stopped)
     }
@@ -321,20 +320,19 @@ impl<H: Host> Run<'_, '_, H> {
         }
     }
 
-    async fn close(&mut self, welcome: &Welcome, id: &str) -> Result<(), Trouble> {
-        self.offered(welcome, "close", "close a session")?;
-        self.call("session/close", json!({"sessionId": id})).await.map(drop)
-    }
-
     async fn delete(&mut self, welcome: &Welcome, id: &str) -> Result<(), Trouble> {
         self.offered(welcome, "delete", "delete a session")?;
         self.call("session/delete", json!({"sessionId": id})).await.map(drop)
     }
 
-    async fn logout(&mut self, welcome: &Welcome) -> Result<(), Trouble> {
-        match welcome.offers_logout() {
-            true => self.call("logout", json!({})).await.map(drop),
-            false => Err(Trouble::Usage("the agent does not offer to log out".to_owned())),
+    /// What comes last is no surprise after a turn that somebody paid for.
+    fn can_end(&self, welcome: &Welcome) -> Result<(), Trouble> {
+        if self.plan.args.close {
+            self.offered(welcome, "close", "close a session")?;
+        }
+        match self.plan.args.logout && !welcome.offers_logout() {
+            true => Err(Trouble::Usage("the agent does not offer to log out".to_owned())),
+            false => Ok(()),
         }
     }
 
