@@ -240,7 +240,7 @@ impl<H: Host> Client<H> {
             () = desk.tidy() => return Woke::Again,
             Some(event) = events.recv(), if room => News::Host(event),
             Some(line) = lines(frames), if room => News::Frame(line),
-            heard = said(inbox), if room => News::Heard(heard),
+            heard = said(inbox), if room && desk.has_room() => News::Heard(heard),
             value = work => return Woke::Answer(value),
             () = agent.over(), if room => return Woke::Stop(Stop::Gone),
         };
@@ -253,7 +253,7 @@ impl<H: Host> Client<H> {
             News::Host(event) => self.stage.host(&event),
             News::Frame(line) => {
                 self.stage.frame(&line);
-                self.drain();
+                self.drain_some();
             }
             News::Heard(Some(heard)) => {
                 self.hear(heard);
@@ -276,9 +276,13 @@ impl<H: Host> Client<H> {
         }
     }
 
-    /// As much of it as goes on a page.
+    /// As much of it as goes on a page, and on the desk.
     fn drain_some(&mut self) {
         while self.stage.has_room() {
+            let Some(line) = self.frames.as_mut().and_then(|frames| frames.try_recv().ok()) else { break };
+            self.stage.frame(&line);
+        }
+        while self.stage.has_room() && self.desk.has_room() {
             let Some(heard) = self.inbox.as_mut().and_then(|inbox| inbox.try_recv().ok()) else { return };
             self.hear(heard);
         }
