@@ -178,7 +178,7 @@ impl<H: Host> Client<H> {
         }
     }
 
-    async fn wait<T>(
+    pub async fn wait<T>(
         &mut self,
         work: impl Future<Output = T>,
         limit: Option<Duration>,

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use zdx_acp::shapes::{AuthKind, AuthMethod, Calls, Setting, StopReason, Welcome};
 use zdx_acp::{Host, RpcError, code};
 use zdx_engine::agents::AgentCommand;
@@ -75,7 +76,7 @@ impl<H: Host> Run<'_, '_, H> {
         let mut stopped = None;
         if plan.prompt.is_some() || args.wants_session() {
             let id = self.open(&welcome).await?;
-            self.save(&id)?;
+            self.save(&id).await?;
             self.set_all(&id).await?;
             self.list().await?;
             if let Some(prompt) = &plan.prompt {
@@ -205,15 +206,22 @@ impl<H: Host> Run<'_, '_, H> {
         taken.into_iter().map(|server| server.value.clone()).collect()
     }
 
-    fn save(&self, id: &str) -> Result<(), Trouble> {
-        let Some(path) = &self.plan.args.save_session else { return Ok(()) };
-        std::fs::write(path, format!("{id}\n")).map_err(|error| {
-            Trouble::Failed(format!(
-                "cannot write the session's id to {}: {}",
-                path.display(),
-                reason(&error)
-            ))
-        })
+    /// On a thread that nobody has to wait for: a pipe may have no reader.
+    async fn save(&mut self, id: &str) -> Result<(), Trouble> {
+        let Some(path) = self.plan.args.save_session.clone() else { return Ok(()) };
+        let failed = |why: &str| {
+            Trouble::Failed(format!("cannot write the session's id to {}: {why}", path.display()))
+        };
+        let (tell, written) = oneshot::channel();
+        let (to, text) = (path.clone(), format!("{id}\n"));
+        std::thread::spawn(move || tell.send(std::fs::write(to, text)));
+        match self.client.wait(written, Some(self.limit)).await {
+            Ok(Ok(Ok(()))) => Ok(()),
+            Ok(Ok(Err(error))) => Err(failed(&reason(&error))),
+            Ok(Err(_)) => Err(failed("the writer ended")),
+            Err(Stop::Late(_)) => Err(failed("nobody reads it")),
+            Err(stop) => Err(Trouble::Stop("session/new", stop)),
+        }
     }
 
     /// The model first: other options may depend on it. The mode last: it is what the turn is to be in.

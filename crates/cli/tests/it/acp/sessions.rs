@@ -90,6 +90,16 @@ fn an_id_that_cannot_be_written_is_told_before_the_prompt() {
 }
 
 #[test]
+fn a_pipe_that_nobody_reads_is_not_waited_for() {
+    let zdx = with_agent(json!({}));
+    assert!(std::process::Command::new("mkfifo").arg(zdx.root().join("p")).status().unwrap().success());
+    let args = ["--save-session", "p", "--timeout", "1", "hi"];
+    let output = acp(&zdx, &args).timeout(crate::SOON).run().expect_code(1);
+    assert!(output.stderr.contains("session's id to p: nobody reads it"), "{}", output.stderr);
+    assert!(sent_of(&zdx, "session/prompt").is_empty());
+}
+
+#[test]
 fn mode_model_and_options_are_set_by_options_where_there_are_any() {
     let zdx = with_agent(json!({}));
     acp(&zdx, &["--mode", "Code", "--model", "large", "--config", "loud=true", "hi"]).run().success();
