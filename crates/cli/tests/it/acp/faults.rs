@@ -121,6 +121,19 @@ fn an_error_of_the_agent_is_shown_as_it_says_it() {
     assert!(output.stderr.contains("a session without an id"), "{}", output.stderr);
 }
 
+/// Its stdin is never read, so no answer of ours can be got rid of.
+#[test]
+fn one_that_asks_and_does_not_read_is_not_listened_to() {
+    let zdx = with_agent(json!({}));
+    let asks =
+        r#"yes '{"id":1,"method":"session/hologram"}' | head -n 30000 && echo all was taken >&2; sleep 600"#;
+    let agent = json!({"command": "sh", "args": ["-c", asks]});
+    super::settings(&zdx, &json!({"agent_servers": {"asks": agent}}));
+    let output = acp(&zdx, &["--timeout", "4", "hi"]).timeout(SOON).run().expect_code(1);
+    assert!(output.stderr.contains("did not answer initialize"), "{}", output.stderr);
+    assert!(!output.stderr.contains("all was taken"), "{}", output.stderr);
+}
+
 /// An agent has the whole environment, and may show it.
 #[test]
 fn no_key_of_ours_is_shown_with_what_went_wrong() {

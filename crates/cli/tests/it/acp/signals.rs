@@ -136,9 +136,10 @@ fn a_reader_that_takes_nothing_keeps_nobody_from_leaving() {
 }
 
 /// With a reader that has taken nothing yet, and a pipe that is full.
-fn unread(zdx: &zdx_testkit::Zdx) -> std::process::Child {
+fn unread(zdx: &zdx_testkit::Zdx, args: &[&str]) -> std::process::Child {
     let child = std::process::Command::new(env!("CARGO_BIN_EXE_zdx"))
-        .args(["acp", "hi"])
+        .arg("acp")
+        .args(args)
         .current_dir(zdx.root())
         .env("HOME", zdx.home())
         .env("ZDX_HOME", zdx.storage())
@@ -156,7 +157,7 @@ fn unread(zdx: &zdx_testkit::Zdx) -> std::process::Child {
 fn nor_does_it_before_the_turn() {
     let zdx =
         with_agent(json!({"on": {"session/new": [{"long": 300_000}, {"chunks": 20_000}, {"never": true}]}}));
-    let child = unread(&zdx);
+    let child = unread(&zdx, &["hi"]);
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, Signal::TERM).unwrap();
     let child = std::cell::RefCell::new(child);
@@ -169,9 +170,9 @@ fn nor_does_it_before_the_turn() {
 fn a_slow_reader_loses_nothing_of_an_agent_that_has_left() {
     let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
     let zdx = playing(json!([
-        {"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"chunks": 1200}, {"raw": answer}, {"exit": 0}
+        {"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"chunks": 1200}, {"raw": answer}, {"exit": 0}
     ]));
-    let child = unread(&zdx);
+    let child = unread(&zdx, &["hi"]);
     let agent = format!("/proc/{}", super::sent(&zdx)[0]["pid"]);
     wait_until("the agent has left", || !std::path::Path::new(&agent).exists());
     // This is what is slow.
@@ -180,6 +181,18 @@ fn a_slow_reader_loses_nothing_of_an_agent_that_has_left() {
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.len() > 300_000 && text.ends_with(" 1199 1200 \n"), "{}", text.len());
+}
+
+#[test]
+fn time_in_which_nobody_reads_is_not_the_agents() {
+    let zdx = with_agent(
+        json!({"on": {"session/new": [{"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"chunks": 5000}]}}),
+    );
+    let child = unread(&zdx, &["--timeout", "3", "hi"]);
+    std::thread::sleep(Duration::from_millis(3500));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    assert!(output.stdout.ends_with(b"echo: hi\n"));
 }
 
 #[test]
