@@ -1,13 +1,16 @@
 //! Both ends are ours: `zdx acp` drives `zdx acp-agent`.
 
 use serde_json::json;
-use zdx_testkit::Zdx;
+use zdx_testkit::{ModelServer, Reply, Step, Zdx};
 
-use crate::place;
+use crate::{place, with_model};
 
 /// A place whose only agent is zdx itself, answered by the demo.
 fn with_itself() -> (Zdx, String) {
-    let zdx = place().config("model = \"demo\"\n");
+    driving_itself(place().config("model = \"demo\"\n"))
+}
+
+fn driving_itself(zdx: Zdx) -> (Zdx, String) {
     let itself = json!({"command": env!("CARGO_BIN_EXE_zdx"), "args": ["acp-agent"]});
     zdx.write("acp.json", json!({"agent_servers": {"zdx": itself}}).to_string());
     let settings = zdx.root().join("acp.json").to_string_lossy().into_owned();
@@ -16,11 +19,16 @@ fn with_itself() -> (Zdx, String) {
 
 #[test]
 fn it_passes_the_whole_checklist() {
-    let (zdx, settings) = with_itself();
+    // The turn that is to be called off never ends by itself.
+    let server = ModelServer::start();
+    server.always(|request| match request.body["messages"].to_string().contains("Count from 1") {
+        true => Reply::chat().text("one, two").unfinished().done().then(Step::Stall),
+        false => Reply::chat().text("a readme").done(),
+    });
+    let (zdx, settings) = driving_itself(with_model(&server));
     let output = zdx.run(["acp", "--settings", &settings, "--conform", "what is in this folder?"]).success();
     assert!(output.stdout.contains(" passed, 0 failed"), "{}", output.stdout);
-    // The demo may be done before it can be called off; that is tried elsewhere.
-    for item in ["session/load replays", "session/prompt ends", "nothing but frames"] {
+    for item in ["session/load replays", "session/prompt ends", "session/cancel ends", "nothing but frames"] {
         let passed = output.stdout.lines().any(|line| line.starts_with("pass") && line.contains(item));
         assert!(passed, "{item}\n{}", output.stdout);
     }
