@@ -196,6 +196,9 @@ impl Ears {
                 continue;
             }
             let frame = if cut { Err(Unreadable::TooLong) } else { Frame::read(&line) };
+            if cut {
+                self.give_up(&line);
+            }
             let Some(heard) = self.sort(frame, &line) else { continue };
             if self.heard.send(heard).await.is_err() {
                 // Nobody deals with requests any more, but answers are still waited for.
@@ -204,6 +207,21 @@ impl Ears {
         }
         // Whoever still waits learns it by this.
         *self.calls.waiting() = None;
+    }
+
+    /// Whoever waits for an answer that is too long must not wait for ever. Where its beginning does not say whose it is,
+    /// it may be anybody's.
+    fn give_up(&self, begin: &[u8]) {
+        let Some(id) = answered(&String::from_utf8_lossy(begin)) else { return };
+        let mut waiting = self.calls.waiting();
+        let Some(waiting) = waiting.as_mut() else { return };
+        let calls: Vec<_> = match id {
+            Some(id) => waiting.remove(&id).into_iter().collect(),
+            None => waiting.drain().map(|(_, call)| call).collect(),
+        };
+        for call in calls {
+            let _ = call.send(Err(RpcError::new(code::INTERNAL, "the answer is too long")));
+        }
     }
 
     /// What of it goes into the inbox.
@@ -228,6 +246,21 @@ impl Ears {
             Err(why) => Some(stray(why)),
         }
     }
+}
+
+/// Whether an answer begins so, and to what if that stands before what is long.
+fn answered(begin: &str) -> Option<Option<Id>> {
+    let first = |names: [&str; 2]| names.into_iter().filter_map(|name| begin.find(name)).min();
+    let result = first(["\"result\"", "\"error\""])?;
+    if first(["\"method\"", "\"params\""]).is_some_and(|request| request < result) {
+        return None;
+    }
+    let id = begin[..result].split_once("\"id\"").and_then(|(_, rest)| {
+        let number = rest.trim_start().strip_prefix(':')?.trim_start();
+        let end = number.find(|c: char| !c.is_ascii_digit())?;
+        number[..end].parse().ok().map(Id::number)
+    });
+    Some(id)
 }
 
 #[cfg(test)]

@@ -58,6 +58,11 @@ Examples:
 
 Trust holds for the content: when one of the files changes, zdx asks again.";
 
+const ACP_AGENT: &str = "\
+Editors start this themselves: give them the command `zdx acp-agent`, with options such as --model,
+--agent or --approval behind it. Sessions are those of `zdx sessions list`. Nothing but frames of the
+protocol goes to stdout; notices go to stderr.";
+
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   zdx policy explain 'git status && rm -rf build'
@@ -207,6 +212,7 @@ impl Cli {
                 | Command::Models
                 | Command::Mcp(_)
                 | Command::Acp(_)
+                | Command::AcpAgent
                 | Command::Policy(_)
                 | Command::Completions { .. }
                 | Command::Man,
@@ -280,6 +286,10 @@ pub enum Command {
     /// Drive any ACP agent (Claude, Codex, Gemini, Qwen, opencode …) from the command line; options of its own
     #[command(after_help = acp::EXAMPLES)]
     Acp(Box<AcpArgs>),
+
+    /// Be the agent of an editor that speaks ACP (Zed, JetBrains, Neovim, Toad …), on stdin and stdout
+    #[command(after_help = ACP_AGENT)]
+    AcpAgent,
 
     /// Ask the guard what may run, and take back what was granted
     #[command(subcommand)]

@@ -1,6 +1,7 @@
 //! The `zdx` binary: arguments in, one of the commands, an exit code out.
 
 mod acp;
+mod acp_agent;
 mod args;
 mod chat;
 mod commands;
@@ -14,6 +15,7 @@ mod settings;
 mod signals;
 mod start;
 mod stdin;
+mod stdio;
 mod style;
 mod terminal;
 mod words;
@@ -140,6 +142,7 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
         }
         Some(Command::Policy(command)) => commands::policy::run(&settings, &command),
         Some(Command::Mcp(command)) => block_on(commands::mcp::run(&settings, &command)),
+        Some(Command::AcpAgent) => converse(acp_agent::serve(&settings)),
         Some(Command::Models) => block_on(commands::models::run(&settings)),
         // Answered above, or refused by `args`.
         Some(Command::Completions { .. } | Command::Man | Command::Acp(_)) => Ok(Ending::Completed),
@@ -149,7 +152,7 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
 /// Another agent, spoken to over ACP.
 fn drive(args: &AcpArgs, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
     let settings = Settings::resolve(Options::default(), env, terminal)?;
-    block_on(acp::run(args, &settings))
+    converse(acp::run(args, &settings))
 }
 
 /// Without a command: a chat, perhaps with a prompt to begin with. `-p`, or data on stdin, makes it `exec`.
@@ -184,7 +187,7 @@ fn resumed(settings: &Settings, id: Option<String>) -> Result<Open, Failure> {
     }
 }
 
-/// Runs something that writes session files.
+/// Runs something that writes files as it goes.
 fn converse(run: impl Future<Output = Result<Ending, Failure>>) -> Result<Ending, Failure> {
     block_on(async {
         zdx_engine::ignore_sigxfsz().map_err(Failure::runtime)?;

@@ -13,7 +13,7 @@ use crate::signals::{Caught, Signals};
 
 pub const ENGINE_GONE: &str = "the engine stopped without a word; this is a bug in zdx";
 /// How long an interrupted engine may take to stop and save.
-const GRACE: Duration = Duration::from_secs(3);
+pub const GRACE: Duration = Duration::from_secs(3);
 /// What a reader who does listen needs to take the rest.
 const A_LAST_WORD: Duration = Duration::from_millis(200);
 /// While this much waits to be written, the engine waits too.

@@ -10,6 +10,7 @@ use crate::args::{ApprovalArg, Format, Options};
 use crate::exit::{Failure, reason};
 use crate::terminal::Terminal;
 
+#[derive(Clone)]
 pub struct Settings {
     pub env: Env,
     pub paths: Paths,

@@ -12,9 +12,9 @@ use zdx_engine::{
 };
 use zdx_guard::PolicyContext;
 use zdx_models::{Client, Endpoint, ModelError, list_models};
-use zdx_protocol::query::ModelOffer;
+use zdx_protocol::query::{ModelOffer, SessionSummary};
 use zdx_protocol::redact::Redactor;
-use zdx_protocol::{Approval, EngineHandle};
+use zdx_protocol::{Approval, EditorFiles, EngineHandle};
 
 use crate::exit::Failure;
 use crate::settings::Settings;
@@ -36,6 +36,15 @@ pub enum Audience {
 
 /// An engine for as long as the run takes; it opens what it is told to.
 pub fn engine(settings: &Settings, audience: Audience) -> EngineHandle {
+    engine_in(settings, audience, None)
+}
+
+/// The same in an editor that lends the files it has open.
+pub fn engine_in(
+    settings: &Settings,
+    audience: Audience,
+    editor: Option<Arc<dyn EditorFiles>>,
+) -> EngineHandle {
     spawn(Setup {
         paths: settings.paths.clone(),
         env: settings.env.clone(),
@@ -53,8 +62,14 @@ pub fn engine(settings: &Settings, audience: Audience) -> EngineHandle {
             Audience::Screen => usize::MAX,
             Audience::Nobody | Audience::OnePrompt => 0,
         },
+        editor,
         executable: supervisor::program(),
     })
+}
+
+/// The sessions that are kept, newest first, without those of tasks.
+pub fn saved(settings: &Settings) -> Result<Vec<SessionSummary>, Failure> {
+    settings.sessions().list(None).map_err(Failure::runtime)
 }
 
 fn place(settings: &Settings) -> Place<'_> {

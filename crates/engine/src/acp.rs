@@ -12,7 +12,7 @@ use crate::configured::Configured;
 use crate::mcp::entry;
 use crate::paths::Env;
 pub use process::{AgentProcess, Launch};
-pub use proposal::Proposal;
+pub use proposal::{Proposal, command_line};
 pub use text::{Lines, file_fault, text_of};
 pub use words::{short, stopped};
 

@@ -1,6 +1,9 @@
 //! What a front end decides once, before there is a session.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zdx_protocol::EditorFiles;
 
 use crate::config::Flags;
 use crate::configured::Place;
@@ -28,6 +31,8 @@ pub struct Setup {
     pub allow_dangerous: bool,
     /// So many of the last turns of a resumed session are told again.
     pub replay: usize,
+    /// The editor that the session works in: what it has open is what is read and written.
+    pub editor: Option<Arc<dyn EditorFiles>>,
     /// This program, re-executed to supervise commands.
     pub executable: PathBuf,
 }

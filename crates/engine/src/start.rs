@@ -362,7 +362,11 @@ fn tool_context(
         redactor: Arc::clone(redactor),
     });
     ToolContext {
-        workspace: Arc::new(workspace.with_journal(Arc::new(std::mem::take(&mut opened.journal)))),
+        workspace: Arc::new(
+            workspace
+                .with_journal(Arc::new(std::mem::take(&mut opened.journal)))
+                .with_editor(setup.editor.clone()),
+        ),
         shell: Arc::new(shell),
         todos: Arc::new(Todos::new(opened.transcript.todos.clone())),
         timeout: config.tool_timeout,

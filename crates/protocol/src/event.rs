@@ -21,7 +21,9 @@ use crate::todo::Todo;
 use crate::tool::{CallKind, CallOrigin, Location, Signature, ToolCall, ToolOutput};
 use crate::trust::TrustRequest;
 
-pub use told::{CheckResult, Checked, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary};
+pub use told::{
+    CheckResult, Checked, CutShort, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary,
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -8,6 +8,7 @@ pub mod compaction;
 pub mod compare;
 pub mod conversation;
 pub mod display;
+pub mod editor;
 pub mod event;
 pub mod facts;
 pub mod handle;
@@ -31,8 +32,10 @@ pub use code::{ErrorKind, Level, ReasonCode, ToolCode};
 pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
+pub use editor::EditorFiles;
 pub use event::{
-    CheckResult, Checked, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary,
+    CheckResult, Checked, CutShort, Event, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState,
+    TurnSummary,
 };
 pub use handle::{EngineEnd, EngineHandle};
 pub use mcp::{McpServer, McpState};

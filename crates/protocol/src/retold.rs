@@ -56,7 +56,14 @@ impl Told {
         };
         let ms = |at: Option<Timestamp>| at.map_or(0, |at| at.as_millisecond());
         let duration_ms = u64::try_from(ms(self.last) - ms(self.began)).unwrap_or_default();
-        TurnSummary { outcome, text: String::new(), usage: self.usage, denied: 0, duration_ms }
+        TurnSummary {
+            outcome,
+            text: String::new(),
+            usage: self.usage,
+            denied: 0,
+            duration_ms,
+            cut_short: None,
+        }
     }
 }
 

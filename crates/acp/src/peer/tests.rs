@@ -101,6 +101,37 @@ fn strays_are_told_and_the_next_line_is_read() {
 }
 
 #[test]
+fn an_answer_that_is_too_long_is_one() {
+    run(async {
+        for begin in ["{\"jsonrpc\":\"2.0\",\"id\": 0,\"result\":\"", "{\"result\":\""] {
+            let ((a, mut to_a), mut other) = raw();
+            let long = async {
+                let mut asked = String::new();
+                other.read_line(&mut asked).await.unwrap();
+                other.get_mut().write_all(begin.as_bytes()).await.unwrap();
+                let piece = vec![b'x'; 1 << 20];
+                for _ in 0..=LONGEST >> 20 {
+                    other.get_mut().write_all(&piece).await.unwrap();
+                }
+                other.get_mut().write_all(b"\"}\n").await.unwrap();
+            };
+            let (answer, ()) = tokio::join!(a.call("x", Value::Null), long);
+            assert!(matches!(answer, Err(CallError::Refused(error)) if error.message.contains("too long")));
+            assert!(matches!(to_a.recv().await, Some(Heard::Stray { why: Unreadable::TooLong, .. })));
+        }
+    });
+}
+
+#[test]
+fn what_is_too_long_is_an_answer_only_where_it_begins_so() {
+    let id = |n| Some(Some(Id::number(n)));
+    assert_eq!(answered(r#"{"jsonrpc":"2.0","id":12,"result":{"id":3"#), id(12));
+    assert_eq!(answered(r#"{"error":{"message":"x"#), Some(None));
+    assert_eq!(answered(r#"{"id":1,"method":"m","params":{"result":"#), None);
+    assert_eq!(answered("xxxx"), None);
+}
+
+#[test]
 fn the_stream_is_closed_with_the_last_peer_although_we_listen() {
     run(async {
         let ((a, _to_a), mut other) = raw();

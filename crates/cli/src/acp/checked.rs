@@ -54,7 +54,8 @@ pub async fn run(
     let (told, _) = mpsc::unbounded_channel();
     let host = ClientHost::new(&settings.root, reach(args), ground.policy, ground.shell, told)
         .map_err(Failure::runtime)?;
-    let dialer = Dialer { agent, settings, redactor: ground.redactor };
+    let redactor = ground.redactor;
+    let dialer = Dialer { agent, settings, redactor: Arc::clone(&redactor) };
     let limit = Duration::from_secs(args.timeout);
     let ground = conform::Ground {
         cwd: settings.root.clone(),
@@ -64,16 +65,20 @@ pub async fn run(
         turn_limit: limit.max(TURN),
     };
     match unless_signalled(signals, conform::run(&dialer, Arc::new(host), &ground)).await {
-        Ok(report) => show(&report, args.output),
+        Ok(report) => show(&report, args.output, &redactor),
         Err(caught) => Ok(Ending::Signalled(caught)),
     }
 }
 
-fn show(report: &Report, shown: Shown) -> Result<Ending, Failure> {
+fn show(report: &Report, shown: Shown, redactor: &Redactor) -> Result<Ending, Failure> {
     match shown {
-        Shown::Text | Shown::Simple => print(&*sanitize(&report.text()))?,
+        Shown::Text | Shown::Simple => print(&*sanitize(&redactor.redact(&report.text())))?,
         Shown::Json | Shown::Jsonl => {
-            print(report.values().map(|item| json_line(&item)).collect::<String>())?
+            let hidden = |mut item| {
+                redactor.redact_value(&mut item);
+                json_line(&item)
+            };
+            print(report.values().map(hidden).collect::<String>())?
         }
     };
     Ok(if report.failed() { Ending::Failed } else { Ending::Completed })

@@ -130,7 +130,7 @@ impl<H: Host> Client<H> {
         limit: Duration,
         there: impl Fn(&Known) -> bool,
     ) -> Result<bool, Stop> {
-        let deadline = Instant::now() + limit;
+        let mut deadline = Some(Instant::now() + limit);
         loop {
             if there(&self.known) {
                 return Ok(true);
@@ -138,7 +138,7 @@ impl<H: Host> Client<H> {
             if self.inbox.is_none() {
                 return Ok(false);
             }
-            match self.step(&mut pin!(std::future::pending::<()>()), Some(deadline), false).await {
+            match self.step(&mut pin!(std::future::pending::<()>()), &mut deadline, false).await {
                 Woke::Answer(()) | Woke::Again => {}
                 Woke::Stop(Stop::Late(_)) => return Ok(false),
                 Woke::Stop(stop) => return Err(stop),
@@ -152,7 +152,7 @@ impl<H: Host> Client<H> {
         let mut call = pin!(peer.call("session/prompt", params));
         let (mut why, mut deadline) = (None, None);
         loop {
-            let stop = match self.step(&mut call, deadline, why.is_some()).await {
+            let stop = match self.step(&mut call, &mut deadline, why.is_some()).await {
                 Woke::Again => continue,
                 Woke::Answer(answer) => {
                     self.drain();
@@ -170,7 +170,6 @@ impl<H: Host> Client<H> {
                 self.hurried = matches!(stop, Stop::Signal(_));
                 return Err(why);
             }
-            self.dismissed = matches!(stop, Stop::Signal(Caught::Terminate | Caught::HangUp));
             why = Some(stop);
             deadline = Some(Instant::now() + CALLED_OFF);
             self.desk.host.cancel();
@@ -179,11 +178,15 @@ impl<H: Host> Client<H> {
         }
     }
 
-    async fn wait<T>(&mut self, work: impl Future<Output = T>, limit: Option<Duration>) -> Result<T, Stop> {
+    pub async fn wait<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        limit: Option<Duration>,
+    ) -> Result<T, Stop> {
         let mut work = pin!(work);
-        let deadline = limit.map(|limit| Instant::now() + limit);
+        let mut deadline = limit.map(|limit| Instant::now() + limit);
         loop {
-            match self.step(&mut work, deadline, false).await {
+            match self.step(&mut work, &mut deadline, false).await {
                 Woke::Again => {}
                 Woke::Answer(value) => {
                     self.drain();
@@ -195,14 +198,32 @@ impl<H: Host> Client<H> {
         }
     }
 
-    /// Until something happens. Who is being called off is not kept waiting by a reader that may never read on.
+    /// Until something happens. Who is being called off is not kept waiting by a reader that may never read on. While
+    /// nothing is taken in, because of such a reader, the agent is neither late nor over.
     async fn step<F: Future>(
         &mut self,
         work: &mut Pin<&mut F>,
-        deadline: Option<Instant>,
+        deadline: &mut Option<Instant>,
         hurried: bool,
     ) -> Woke<F::Output> {
-        let room = hurried || self.stage.has_room();
+        let (room, began) = (hurried || self.stage.has_room(), Instant::now());
+        let woke = self.wake(work, deadline.filter(|_| room), room).await;
+        if !room {
+            *deadline = deadline.map(|deadline| deadline + began.elapsed());
+            self.agent.still_heard();
+        }
+        if let Woke::Stop(Stop::Signal(Caught::Terminate | Caught::HangUp)) = woke {
+            self.dismissed = true;
+        }
+        woke
+    }
+
+    async fn wake<F: Future>(
+        &mut self,
+        work: &mut Pin<&mut F>,
+        deadline: Option<Instant>,
+        room: bool,
+    ) -> Woke<F::Output> {
         let Self { stage: Stage { page, output, .. }, signals, inbox, events, frames, desk, agent, .. } =
             self;
         let news = tokio::select! {
@@ -219,9 +240,9 @@ impl<H: Host> Client<H> {
             () = desk.tidy() => return Woke::Again,
             Some(event) = events.recv(), if room => News::Host(event),
             Some(line) = lines(frames), if room => News::Frame(line),
-            heard = said(inbox), if room => News::Heard(heard),
+            heard = said(inbox), if room && desk.has_room() => News::Heard(heard),
             value = work => return Woke::Answer(value),
-            () = agent.over() => return Woke::Stop(Stop::Gone),
+            () = agent.over(), if room => return Woke::Stop(Stop::Gone),
         };
         self.take(news);
         Woke::Again
@@ -232,7 +253,7 @@ impl<H: Host> Client<H> {
             News::Host(event) => self.stage.host(&event),
             News::Frame(line) => {
                 self.stage.frame(&line);
-                self.drain();
+                self.drain_some();
             }
             News::Heard(Some(heard)) => {
                 self.hear(heard);
@@ -255,15 +276,22 @@ impl<H: Host> Client<H> {
         }
     }
 
-    /// As much of it as goes on a page.
+    /// As much of it as goes on a page, and on the desk.
     fn drain_some(&mut self) {
         while self.stage.has_room() {
+            let Some(line) = self.frames.as_mut().and_then(|frames| frames.try_recv().ok()) else { break };
+            self.stage.frame(&line);
+        }
+        while self.stage.has_room() && self.desk.has_room() {
             let Some(heard) = self.inbox.as_mut().and_then(|inbox| inbox.try_recv().ok()) else { return };
             self.hear(heard);
         }
     }
 
     fn hear(&mut self, heard: Heard) {
+        if !matches!(heard, Heard::Stray { .. }) {
+            self.agent.still_heard();
+        }
         match heard {
             Heard::Request(mut asked) => {
                 if asked.method == "session/request_permission" {
@@ -313,7 +341,9 @@ impl<H: Host> Client<H> {
     fn about_call(&mut self, params: &mut Value) {
         if params["toolCall"].is_object() {
             let call = self.known.calls.fold(&params["toolCall"]);
-            self.stage.update(Update::Call(call.clone()));
+            if !self.known.quiet {
+                self.stage.update(Update::Call(call.clone()));
+            }
             params["toolCall"] = call;
         }
     }
@@ -372,7 +402,7 @@ impl Rest {
 }
 
 /// Whether a signal ended the wait.
-async fn settle(stage: &mut Stage, signals: &mut Signals, patience: Option<Duration>) -> bool {
+pub async fn settle(stage: &mut Stage, signals: &mut Signals, patience: Option<Duration>) -> bool {
     tokio::select! {
         () = stage.settle() => false,
         _ = signals.next() => true,

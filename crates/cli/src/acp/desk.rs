@@ -27,6 +27,11 @@ impl<H: Host> Desk<H> {
         Self { host: Arc::new(host), asked: HashMap::new(), answers: JoinSet::new() }
     }
 
+    /// Refusals wait, too, where the agent does not read: then it is not listened to either.
+    pub fn has_room(&self) -> bool {
+        self.answers.len() < 2 * MOST
+    }
+
     pub fn take(&mut self, mut asked: Asked) {
         let (host, id) = (Arc::clone(&self.host), asked.id.clone());
         let too_many = self.answers.len() >= MOST;

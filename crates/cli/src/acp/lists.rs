@@ -4,9 +4,12 @@ use serde_json::Value;
 use zdx_acp::shapes::{AuthKind, AuthMethod, Choices, CommandInfo, Welcome};
 use zdx_protocol::display::visible_line;
 
+/// A longer name stands out of its column.
+const COLUMN: usize = 40;
+
 /// What is said below a heading.
 fn below(heading: String, rows: Vec<(String, String)>) -> Vec<String> {
-    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default().min(COLUMN);
     let row = |(name, text): &(String, String)| format!("  {name:width$}  {text}").trim_end().to_owned();
     std::iter::once(heading).chain(rows.iter().map(row)).collect()
 }

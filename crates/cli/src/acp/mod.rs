@@ -13,9 +13,9 @@ mod render;
 mod replay;
 mod session;
 mod settings;
-mod stdio;
 
 use std::io;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -23,6 +23,7 @@ use zdx_acp::Host;
 use zdx_acp::shapes::{Call, StopReason};
 use zdx_engine::agents::{AgentProcess, short, stopped};
 use zdx_engine::{Workspace, links};
+use zdx_protocol::redact::Redactor;
 
 use self::client::{Client, Stop};
 use self::host::{ClientHost, Reach};
@@ -53,13 +54,13 @@ pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure>
         Ok(Ok(ready)) => ready,
         Ok(Err(failure)) => {
             // What there was to warn of may say more about it.
-            stage.settle().await;
+            client::settle(&mut stage, &mut signals, None).await;
             return Err(failure);
         }
         Err(caught) => return Ok(Ending::Signalled(caught)),
     };
     if args.conform {
-        stage.settle().await;
+        client::settle(&mut stage, &mut signals, None).await;
         return checked::run(args, settings, &ready.chosen.agent, ready.ground, &mut signals).await;
     }
     drive(args, settings, ready, stage, signals).await
@@ -76,6 +77,7 @@ async fn prepare(args: &AcpArgs, settings: &Settings, stage: &mut Stage) -> Resu
     let prompt = prompt(args, settings, stage).await?;
     let chosen = settings::choose(settings, args.settings.as_deref(), args.agent.as_deref())?;
     let ground = start::ground(settings).map_err(settings::as_usage)?;
+    stage.hide(Arc::clone(&ground.redactor));
     chosen.warnings.iter().chain(&ground.notices).for_each(|warning| stage.notice(warning));
     Ok(Ready { prompt, chosen, ground })
 }
@@ -96,12 +98,12 @@ async fn drive(
     let (told, events) = mpsc::unbounded_channel();
     let host = ClientHost::new(&settings.root, reach(args), ground.policy, ground.shell, told)
         .map_err(Failure::runtime)?;
-    let launch = start::launch(settings, ground.redactor);
+    let launch = start::launch(settings, Arc::clone(&ground.redactor));
     let start = AgentProcess::start(plan.agent, &launch, tap);
     let started = match unless_signalled(&mut signals, start).await {
         Ok(Ok(started)) => started,
         Ok(Err(why)) => {
-            stage.settle().await;
+            client::settle(&mut stage, &mut signals, None).await;
             return Err(Failure::Runtime(why));
         }
         Err(caught) => return Ok(Ending::Signalled(caught)),
@@ -109,14 +111,16 @@ async fn drive(
     let mut client = Client::new(started, (host, events), stage, signals, frames);
     let ended = session::run(&mut client, &plan).await;
     close_turn(&mut client, &ended);
-    let ended = outcome(ended, &mut client.agent).await;
+    let ended = outcome(ended, &mut client.agent, &ground.redactor).await;
     finish(client, ended).await
 }
 
 fn close_turn<H: Host>(client: &mut Client<H>, ended: &Result<Option<StopReason>, Trouble>) {
     let is_cancelled =
         matches!(ended, Err(Trouble::Stop(_, Stop::Signal(_))) | Ok(Some(StopReason::Cancelled)));
-    let undone: Vec<Call> = if is_cancelled { client.known.calls.open().collect() } else { Vec::new() };
+    // Calls of an old conversation are nobody's business now.
+    let is_told = is_cancelled && !client.known.quiet;
+    let undone: Vec<Call> = if is_told { client.known.calls.open().collect() } else { Vec::new() };
     client.stage.close_turn(&undone);
     if let Ok(Some(reason @ StopReason::Cancelled)) = ended {
         client.stage.notice(&stopped(reason));
@@ -169,24 +173,29 @@ fn selected(plan: &Plan<'_>) -> Value {
     json!({"jsonrpc": "2.0", "method": "client/selected_agent", "params": params})
 }
 
+/// What the agent says of a failure may hold what it was given, keys among it.
 async fn outcome(
     ended: Result<Option<StopReason>, Trouble>,
     agent: &mut AgentProcess,
+    redactor: &Redactor,
 ) -> Result<Ending, Failure> {
     match ended {
         Ok(None | Some(StopReason::EndTurn)) => Ok(Ending::Completed),
         Ok(Some(StopReason::Cancelled)) => Ok(Ending::Signalled(Caught::Interrupt)),
-        Ok(Some(reason)) => Err(Failure::runtime(stopped(&reason))),
-        Err(Trouble::Usage(why)) => Err(Failure::Usage(why)),
-        Err(Trouble::Failed(why)) => Err(Failure::Runtime(why)),
+        Ok(Some(reason)) => Err(Failure::runtime(redactor.redact(&stopped(&reason)))),
+        Err(Trouble::Usage(why)) => Err(Failure::usage(redactor.redact(&why))),
+        Err(Trouble::Failed(why)) => Err(Failure::runtime(redactor.redact(&why))),
         Err(Trouble::Stop(method, stop)) => match stop {
             Stop::Signal(caught) => Ok(Ending::Signalled(caught)),
             Stop::Output(error) => Err(Failure::Output(error)),
-            Stop::Refused(error) => {
-                let data = error.data.as_ref().map(|data| format!("; {}", short(&data.to_string())));
+            Stop::Refused(mut error) => {
+                let data = error.data.as_mut().map(|data| {
+                    redactor.redact_value(data);
+                    format!("; {}", short(&data.to_string()))
+                });
                 Err(Failure::runtime(format!(
                     "the agent refuses {method}: {} ({}){}",
-                    short(&error.message),
+                    short(&redactor.redact(&error.message)),
                     error.code,
                     data.unwrap_or_default()
                 )))

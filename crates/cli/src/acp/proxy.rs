@@ -14,11 +14,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use zdx_engine::process::{ChildSpec, End, Shell, supervisor};
 
 use super::settings::as_usage;
-use super::stdio;
 use crate::exit::{Ending, Failure, reason};
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::start;
+use crate::stdio;
 
 /// What an agent gets to end by itself once the editor is gone.
 const GRACE: Duration = Duration::from_secs(2);

@@ -12,10 +12,10 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use zdx_acp::{Asked, CallError, Frame, Heard, Id, Inbox, Peer, RpcError, code, connect};
 
-use super::stdio;
 use crate::exit::{Ending, Failure, reason};
 use crate::pump::unless_signalled;
 use crate::signals::Signals;
+use crate::stdio;
 
 const LARGEST: u64 = 512 << 20;
 /// What an asker that went astray gets to read why.

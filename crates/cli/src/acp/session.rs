@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use zdx_acp::shapes::{AuthKind, AuthMethod, Setting, StopReason, Welcome};
+use tokio::sync::oneshot;
+use zdx_acp::shapes::{AuthKind, AuthMethod, Calls, Setting, StopReason, Welcome};
 use zdx_acp::{Host, RpcError, code};
 use zdx_engine::agents::AgentCommand;
 use zdx_protocol::display::visible_line;
@@ -59,6 +60,7 @@ impl<H: Host> Run<'_, '_, H> {
     async fn run(mut self) -> Result<Option<StopReason>, Trouble> {
         let (plan, args) = (self.plan, self.plan.args);
         let welcome = self.initialize().await?;
+        self.can_end(&welcome)?;
         if let Some(method) = &args.auth {
             self.authenticate(&welcome, method).await?;
         }
@@ -71,23 +73,21 @@ impl<H: Host> Run<'_, '_, H> {
         if let Some(id) = &args.delete_session {
             self.delete(&welcome, id).await?;
         }
-        let wants_session =
-            args.list_modes || args.list_commands || plan.prompt.is_some() || args.resume.is_some();
         let mut stopped = None;
-        if wants_session {
+        if plan.prompt.is_some() || args.wants_session() {
             let id = self.open(&welcome).await?;
-            self.save(&id)?;
+            self.save(&id).await?;
             self.set_all(&id).await?;
             self.list().await?;
             if let Some(prompt) = &plan.prompt {
                 stopped = Some(self.prompt(&id, prompt, &welcome).await?);
             }
             if args.close {
-                self.close(&welcome, &id).await?;
+                self.call("session/close", json!({"sessionId": id})).await?;
             }
         }
         if args.logout {
-            self.logout(&welcome).await?;
+            self.call("logout", json!({})).await?;
         }
         Ok(stopped)
     }
@@ -206,15 +206,22 @@ impl<H: Host> Run<'_, '_, H> {
         taken.into_iter().map(|server| server.value.clone()).collect()
     }
 
-    fn save(&self, id: &str) -> Result<(), Trouble> {
-        let Some(path) = &self.plan.args.save_session else { return Ok(()) };
-        std::fs::write(path, format!("{id}\n")).map_err(|error| {
-            Trouble::Failed(format!(
-                "cannot write the session's id to {}: {}",
-                path.display(),
-                reason(&error)
-            ))
-        })
+    /// On a thread that nobody has to wait for: a pipe may have no reader.
+    async fn save(&mut self, id: &str) -> Result<(), Trouble> {
+        let Some(path) = self.plan.args.save_session.clone() else { return Ok(()) };
+        let failed = |why: &str| {
+            Trouble::Failed(format!("cannot write the session's id to {}: {why}", path.display()))
+        };
+        let (tell, written) = oneshot::channel();
+        let (to, text) = (path.clone(), format!("{id}\n"));
+        std::thread::spawn(move || tell.send(std::fs::write(to, text)));
+        match self.client.wait(written, Some(self.limit)).await {
+            Ok(Ok(Ok(()))) => Ok(()),
+            Ok(Ok(Err(error))) => Err(failed(&reason(&error))),
+            Ok(Err(_)) => Err(failed("the writer ended")),
+            Err(Stop::Late(_)) => Err(failed("nobody reads it")),
+            Err(stop) => Err(Trouble::Stop("session/new", stop)),
+        }
     }
 
     /// The model first: other options may depend on it. The mode last: it is what the turn is to be in.
@@ -297,10 +304,11 @@ impl<H: Host> Run<'_, '_, H> {
                 params["cursor"] = cursor;
             }
             let mut answer = self.call("session/list", params).await?;
-            if let Value::Array(page) = answer["sessions"].take() {
+            let mut told = |key: &str| answer.get_mut(key).map(Value::take).unwrap_or_default();
+            if let Value::Array(page) = told("sessions") {
                 sessions.extend(page);
             }
-            cursor = answer["nextCursor"].take();
+            cursor = told("nextCursor");
             if !cursor.is_string() {
                 break;
             }
@@ -311,7 +319,9 @@ impl<H: Host> Run<'_, '_, H> {
 
     async fn prompt(&mut self, id: &str, prompt: &[Value], welcome: &Welcome) -> Result<StopReason, Trouble> {
         // What was told again of an old session has been told by now.
-        self.client.known.quiet = false;
+        if std::mem::take(&mut self.client.known.quiet) {
+            self.client.known.calls = Calls::default();
+        }
         let answer = self.client.turn(id, json!({"sessionId": id, "prompt": prompt})).await;
         match answer {
             Ok(answer) => Ok(StopReason::read(&answer)),
@@ -319,20 +329,19 @@ impl<H: Host> Run<'_, '_, H> {
         }
     }
 
-    async fn close(&mut self, welcome: &Welcome, id: &str) -> Result<(), Trouble> {
-        self.offered(welcome, "close", "close a session")?;
-        self.call("session/close", json!({"sessionId": id})).await.map(drop)
-    }
-
     async fn delete(&mut self, welcome: &Welcome, id: &str) -> Result<(), Trouble> {
         self.offered(welcome, "delete", "delete a session")?;
         self.call("session/delete", json!({"sessionId": id})).await.map(drop)
     }
 
-    async fn logout(&mut self, welcome: &Welcome) -> Result<(), Trouble> {
-        match welcome.offers_logout() {
-            true => self.call("logout", json!({})).await.map(drop),
-            false => Err(Trouble::Usage("the agent does not offer to log out".to_owned())),
+    /// What comes last is no surprise after a turn that somebody paid for.
+    fn can_end(&self, welcome: &Welcome) -> Result<(), Trouble> {
+        if self.plan.args.close {
+            self.offered(welcome, "close", "close a session")?;
+        }
+        match self.plan.args.logout && !welcome.offers_logout() {
+            true => Err(Trouble::Usage("the agent does not offer to log out".to_owned())),
+            false => Ok(()),
         }
     }
 

@@ -151,6 +151,17 @@ impl AcpArgs {
             || self.delete_session.is_some()
             || (*close && resume.is_some())
     }
+
+    /// Something is wanted that is done to a session, a prompt aside.
+    pub fn wants_session(&self) -> bool {
+        let Self { list_modes, list_commands, mode, model, config, resume, save_session, close, .. } = self;
+        *list_modes
+            || *list_commands
+            || *close
+            || [mode, model, resume].into_iter().any(Option::is_some)
+            || !config.is_empty()
+            || save_session.is_some()
+    }
 }
 
 /// What stands behind `acp`, when that is what the binary is asked to be.

@@ -171,6 +171,7 @@ mod tests {
             usage: Usage { input_tokens: 3, ..Usage::default() },
             denied: 2,
             duration_ms: 7,
+            cut_short: None,
         };
         json.close(&Closing { summary: Some(&summary), interrupted: false, error: None }, &mut page);
         let lines: Vec<Value> = lines(&page).into_iter().map(without_ts).collect();

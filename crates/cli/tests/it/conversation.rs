@@ -45,6 +45,7 @@ fn talk<F: Future<Output = ()>>(zdx: &Zdx, conversation: impl FnOnce(Talk) -> F)
             one_prompt: false,
             allow_dangerous: false,
             replay: 10,
+            editor: None,
             executable: PathBuf::from(env!("CARGO_BIN_EXE_zdx")),
         });
         conversation(Talk { engine, told: Vec::new() }).await;

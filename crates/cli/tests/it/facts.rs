@@ -89,7 +89,7 @@ const EVERYDAY: [&str; 13] = [
 ];
 
 /// Where a tool's name is a word for something else, or is spoken as users and models speak it.
-const OTHER_MEANINGS: [(&str, &str); 14] = [
+const OTHER_MEANINGS: [(&str, &str); 15] = [
     ("guard/src/shell", "names of programs"),
     ("guard/src/judge/instead.rs", "names of programs"),
     ("guard/src/table.rs", "kinds of rows in case tables"),
@@ -97,6 +97,7 @@ const OTHER_MEANINGS: [(&str, &str); 14] = [
     ("engine/src/library/skills.rs", "a skill itself"),
     ("engine/src/library/places.rs", "a folder's name"),
     ("protocol/src/display/approval.rs", "what is done to a file"),
+    ("cli/src/acp_agent/mod.rs", "what a client may ask for"),
     ("cli/src/args.rs", "an option"),
     ("cli/src/commands/compaction.rs", "skills that are counted"),
     ("cli/src/acp/", "kinds of calls and capabilities, as ACP has them"),

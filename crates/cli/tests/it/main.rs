@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 mod acp;
+mod acp_agent;
 mod agents;
 mod approvals;
 mod calls;

@@ -242,7 +242,7 @@ fn another_session_is_picked_from_a_list() {
     pty.send("/resume\r");
     pty.wait_for_text("Go on with", SOON);
     pty.wait_for_text("about pears", SOON);
-    pty.send("appl");
+    pty.send("about apples");
     pty.wait_for(|screen| !screen.contents().contains("about pears"), SOON);
     pty.send("\r");
     pty.wait_for_text("heard: about apples", SOON);

@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::Instant;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{PidfdFlags, pidfd_open};
 use serde_json::json;
 use zdx_testkit::{Gate, ModelServer, Pty, Reply, Signal, Step, Zdx};
 
@@ -121,13 +123,11 @@ fn a_terminal_that_goes_away_takes_us_with_it() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     let pty = in_shell(&zdx, "");
-    let pid = pid(&zdx);
+    // The kernel tells of its end, whoever buries it.
+    let zdx = pidfd_open(pid(&zdx), PidfdFlags::empty()).unwrap();
     drop(pty);
-    let until = Instant::now() + SOON;
-    while rustix::process::test_kill_process(pid).is_ok() {
-        assert!(Instant::now() < until, "it still runs");
-        std::thread::yield_now();
-    }
+    let soon = Timespec::try_from(SOON).unwrap();
+    assert_eq!(poll(&mut [PollFd::new(&zdx, PollFlags::IN)], Some(&soon)), Ok(1), "it still runs");
 }
 
 /// Stopped by Ctrl-Z: the shell has a terminal it knows; `fg` brings everything back.

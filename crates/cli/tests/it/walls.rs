@@ -18,11 +18,21 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 /// Everything that draws, listens and converses. What is left of the command line configures, or answers a command
 /// without a conversation.
-const FRONT_END: [&str; 9] =
-    ["chat", "front", "pump.rs", "run.rs", "screen.rs", "words.rs", "output.rs", "style.rs", "terminal.rs"];
+const FRONT_END: [&str; 10] = [
+    "acp_agent",
+    "chat",
+    "front",
+    "pump.rs",
+    "run.rs",
+    "screen.rs",
+    "words.rs",
+    "output.rs",
+    "style.rs",
+    "terminal.rs",
+];
 
 /// What of the engine it may use: to start it.
-const MAY: [&str; 2] = ["start::engine", "start::{self, Audience}"];
+const MAY: [&str; 3] = ["start::engine", "start::{self, Audience}", "start::saved"];
 
 /// Ways around the channels, besides naming the engine itself.
 const AROUND: [&str; 8] = [

@@ -83,6 +83,11 @@ impl AgentProcess {
         self.ended.is_some() || self.process.wait().now_or_never().is_some()
     }
 
+    /// What it said is still being taken in: it is not over yet.
+    pub fn still_heard(&mut self) {
+        self.ended = self.ended.map(|_| Instant::now());
+    }
+
     /// What became of one that answers no more.
     pub async fn fate(&mut self) -> String {
         let end = tokio::time::timeout(A_MOMENT, self.process.wait()).await;

@@ -1,8 +1,16 @@
 //! What a call of another agent is about, as far as it says: by its kind and, where that says nothing, by what it brings.
 //! Names and order of what it offers mean nothing. Decides nothing.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use zdx_protocol::facts::{BASH, READ};
+
+/// What agents call files in the arguments of their tools; the others only where files are changed.
+const NAMED: [&str; 4] = ["path", "paths", "file_path", "filePath"];
+const CHANGED: [&str; 9] =
+    ["from", "to", "source", "destination", "old_path", "new_path", "oldPath", "newPath", "move_path"];
+
+/// So often is a title read anew without its end.
+const REMARKS: usize = 4;
 
 /// What a call wants to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,34 +23,78 @@ pub enum Proposal {
         command: Option<String>,
         folder: Option<String>,
     },
+    /// Runs something, and one of these may be the command, the first that a shell could read; or all are words about it.
+    Titled {
+        readings: Vec<String>,
+        folder: Option<String>,
+    },
     Other,
 }
 
 impl Proposal {
     /// Of the `toolCall` of a permission, with all that was said of it before.
     pub fn of(call: &Value) -> Self {
-        let command = || BASH.given(&call["rawInput"]).text("command").map(std::borrow::Cow::into_owned);
+        let input = &call["rawInput"];
+        let run = |command| Self::Run { command: Some(command), folder: folder(call) };
         match call["kind"].as_str() {
-            Some("read" | "search" | "fetch" | "think") => Self::Read(paths(call)),
-            Some("edit" | "delete" | "move") => Self::Write(paths(call)),
-            Some("execute") => {
-                Self::Run { command: command().or_else(|| titled(call)), folder: folder(call) }
-            }
+            Some("read" | "search" | "fetch" | "think") => Self::Read(paths(call, &[])),
+            Some("edit" | "delete" | "move") => Self::Write(paths(call, &CHANGED)),
+            Some("execute") => command(input).map_or_else(|| titled(call), run),
             // `other`, `switch_mode`, and kinds that nobody knows yet.
-            Some(_) | None => match (diffs(call).next(), command()) {
-                (Some(_), _) => Self::Write(paths(call)),
-                (None, Some(command)) => Self::Run { command: Some(command), folder: folder(call) },
+            Some(_) | None => match (diffs(call).next(), command(input)) {
+                (Some(_), _) => Self::Write(paths(call, &CHANGED)),
+                (None, Some(command)) => run(command),
                 (None, None) => Self::Other,
             },
         }
     }
 }
 
+/// Quoted, as a shell would have to be given it.
+pub fn command_line(words: &[String]) -> String {
+    let given = json!({"command": words});
+    BASH.given(&given).text("command").map(std::borrow::Cow::into_owned).unwrap_or_default()
+}
+
+/// Some give the program alone here, and its arguments beside it.
+fn command(input: &Value) -> Option<String> {
+    let command = BASH.given(input).text("command")?;
+    let word = |word: &Value| word.as_str().map_or_else(|| word.to_string(), str::to_owned);
+    let args = match &input["args"] {
+        Value::Array(args) => command_line(&args.iter().map(word).collect::<Vec<_>>()),
+        Value::String(args) => args.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    };
+    Some(format!("{command} {args}").trim().to_owned())
+}
+
 /// A title that is a command is often set in backticks.
-fn titled(call: &Value) -> Option<String> {
-    let title = call["title"].as_str()?.trim();
-    let title = title.strip_prefix('`').and_then(|title| title.strip_suffix('`')).unwrap_or(title);
-    (!title.is_empty()).then(|| title.to_owned())
+fn titled(call: &Value) -> Proposal {
+    let title = call["title"].as_str().unwrap_or_default().trim();
+    let folder = folder(call);
+    match quoted(placeless(title)) {
+        Some(command) => Proposal::Run { command: Some(command.to_owned()), folder },
+        None if title.is_empty() => Proposal::Run { command: None, folder },
+        None => Proposal::Titled { readings: readings(title), folder },
+    }
+}
+
+/// Without what is said about it at its end: `ls (List the files)`.
+fn readings(title: &str) -> Vec<String> {
+    let lines = std::iter::successors(Some(title), |title| Some(title.rsplit_once(" (")?.0.trim_end()));
+    lines.take(REMARKS).map(placeless).map(|line| quoted(line).unwrap_or(line).to_owned()).collect()
+}
+
+fn quoted(title: &str) -> Option<&str> {
+    let inner = title.strip_prefix('`')?.strip_suffix('`')?;
+    (!inner.contains('`')).then_some(inner)
+}
+
+/// Without where it runs: `ls [current working directory /x]`, `ls [in /x]`.
+fn placeless(title: &str) -> &str {
+    let place =
+        |begin: &str| title.strip_suffix(']')?.rsplit_once(begin).map(|(before, _)| before.trim_end());
+    place(" [current working directory ").or_else(|| place(" [in ")).unwrap_or(title)
 }
 
 fn diffs(call: &Value) -> impl Iterator<Item = &str> {
@@ -50,20 +102,43 @@ fn diffs(call: &Value) -> impl Iterator<Item = &str> {
     content.filter(|content| content["type"] == "diff").filter_map(|diff| diff["path"].as_str())
 }
 
-/// Every file that the call names, however it does.
-fn paths(call: &Value) -> Vec<String> {
+/// Every file that the call names, however it does, and with more words than the usual where files are changed.
+fn paths(call: &Value, more: &[&str]) -> Vec<String> {
     let locations = call["locations"].as_array().into_iter().flatten();
     let mut named: Vec<String> =
         locations.filter_map(|location| location["path"].as_str()).map(str::to_owned).collect();
     named.extend(diffs(call).map(str::to_owned));
     named.extend(READ.given(&call["rawInput"]).text("path").map(std::borrow::Cow::into_owned));
+    named.extend(inputs(&call["rawInput"], more));
     // Some give an address.
-    let mut named: Vec<String> = named
-        .into_iter()
-        .map(|named| named.strip_prefix("file://").map_or(named.clone(), str::to_owned))
-        .collect();
+    for name in &mut named {
+        if let Some(path) = name.strip_prefix("file://") {
+            *name = path.to_owned();
+        }
+    }
     named.sort();
     named.dedup();
+    named
+}
+
+/// What an agent's own arguments name.
+fn inputs(input: &Value, more: &[&str]) -> Vec<String> {
+    let own = |input: &Value| {
+        let given = NAMED.iter().chain(more).flat_map(|name| match &input[name] {
+            Value::Array(all) => all.as_slice(),
+            one => std::slice::from_ref(one),
+        });
+        given.filter_map(Value::as_str).filter(|path| !path.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut named = own(input);
+    match &input["changes"] {
+        Value::Object(changes) => {
+            named
+                .extend(changes.iter().flat_map(|(path, change)| [vec![path.clone()], own(change)].concat()));
+        }
+        Value::Array(changes) => named.extend(changes.iter().flat_map(own)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
     named
 }
 

@@ -86,7 +86,7 @@ pub(crate) async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> Tur
     io.emit.emit(Event::StateChanged { state: TurnState::Done }).await;
     io.emit.sync().await;
     let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-    TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms }
+    TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None }
 }
 
 /// A command that was not run.

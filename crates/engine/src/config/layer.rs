@@ -97,7 +97,7 @@ fn read_inside(root: &Path, file: PathBuf) -> Result<ConfigBytes, ConfigError> {
         FileError::NotRegular { what, .. } => {
             unreadable(std::io::Error::other(format!("it is {what}, not a regular file")))
         }
-        FileError::BadPath(_) | FileError::Folder { .. } => {
+        FileError::BadPath(_) | FileError::Folder { .. } | FileError::Editor { .. } => {
             unreadable(std::io::ErrorKind::InvalidInput.into())
         }
     };

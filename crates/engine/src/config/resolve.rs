@@ -188,6 +188,10 @@ impl Stack<'_> {
             };
             self.given(vec![name.to_owned()], key.kind, Node::scalar(0, value), Source::Flag(flag), home)?;
         }
+        for (name, server) in &flags.mcp {
+            let path = vec!["mcp".to_owned(), name.clone()];
+            self.merged.set(path, ValueKind::Open, server.clone(), Source::Flag("mcpServers"));
+        }
         if let Some(prompt) = &flags.system_prompt {
             // Not checked like the others: here an empty text says something.
             let source = Source::Flag("--system-prompt");

@@ -193,6 +193,8 @@ pub struct Flags {
     pub tool_timeout_secs: Option<u64>,
     pub stream: Option<bool>,
     pub approval: Option<Approval>,
+    /// MCP servers that whoever opens the session brings along, each as its table `mcp.<name>` would say it.
+    pub mcp: Vec<(String, serde_json::Value)>,
 }
 
 fn zero_is_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {

@@ -242,5 +242,12 @@ fn only_changes_folder(command: &str) -> bool {
 }
 
 pub(super) fn empty_summary(outcome: Outcome) -> TurnSummary {
-    TurnSummary { outcome, text: String::new(), usage: Usage::default(), denied: 0, duration_ms: 0 }
+    TurnSummary {
+        outcome,
+        text: String::new(),
+        usage: Usage::default(),
+        denied: 0,
+        duration_ms: 0,
+        cut_short: None,
+    }
 }

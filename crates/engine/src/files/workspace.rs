@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zdx_guard::{FileEntry, FileView, Step};
-use zdx_protocol::{Target, ToolCode, ToolError};
+use zdx_protocol::{EditorFiles, Target, ToolCode, ToolError};
 
 use crate::files::{Blobs, Journal};
 
 mod beneath;
+mod editor;
 mod journal;
 mod open;
 mod replace;
@@ -32,6 +33,7 @@ pub struct Workspace {
     files: Files,
     home: Option<PathBuf>,
     journal: Arc<Journal>,
+    editor: Option<Arc<dyn EditorFiles>>,
 }
 
 /// How far what lies there is reached.
@@ -78,6 +80,8 @@ pub enum FileError {
     TooLarge { path: PathBuf, size: u64, limit: u64 },
     #[error("could not create the folder {}: {}", .path.display(), plainly(.source))]
     Folder { path: PathBuf, source: io::Error },
+    #[error("the editor did not write {}: {why}", .path.display())]
+    Editor { path: PathBuf, why: String },
     #[error("{}: {}", .path.display(), plainly(.source))]
     Io { path: PathBuf, source: io::Error },
 }
@@ -92,6 +96,7 @@ impl FileError {
             Self::Escape(_) => ToolCode::SymlinkEscape,
             Self::TooLarge { .. } => ToolCode::TooLarge,
             Self::Folder { .. } => ToolCode::MkdirError,
+            Self::Editor { .. } => ToolCode::WriteError,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => ToolCode::Eacces,
                 io::ErrorKind::NotADirectory => ToolCode::Enotdir,
@@ -111,6 +116,7 @@ impl FileError {
             | Self::NotRegular { .. }
             | Self::Escape(_)
             | Self::TooLarge { .. }
+            | Self::Editor { .. }
             | Self::Folder { .. } => self.into(),
         }
     }
@@ -128,6 +134,7 @@ impl FileError {
             | Self::NotRegular { .. }
             | Self::Escape(_)
             | Self::TooLarge { .. }
+            | Self::Editor { .. }
             | Self::Folder { .. } => self.into(),
         }
     }
@@ -160,13 +167,25 @@ impl Workspace {
         if !folder.metadata()?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { root, files: Files::Held(folder.into()), home: None, journal: Arc::default() })
+        Ok(Self {
+            root,
+            files: Files::Held(folder.into()),
+            home: None,
+            journal: Arc::default(),
+            editor: None,
+        })
     }
 
     /// For whoever wants to know what calls would be: tools prepare here, and can neither read nor write. `root` is
     /// resolved.
     pub fn seen(root: &Path, view: Arc<dyn FileView>) -> Self {
-        Self { root: root.to_owned(), files: Files::Seen(view), home: None, journal: Arc::default() }
+        Self {
+            root: root.to_owned(),
+            files: Files::Seen(view),
+            home: None,
+            journal: Arc::default(),
+            editor: None,
+        }
     }
 
     /// Where `~` leads; without it a tilde is an ordinary character.
@@ -181,6 +200,12 @@ impl Workspace {
         self
     }
 
+    /// What it has open of this folder is read and written there.
+    pub fn with_editor(mut self, editor: Option<Arc<dyn EditorFiles>>) -> Self {
+        self.editor = editor;
+        self
+    }
+
     /// The same folder for a session that works for this one: what it changes can be taken back from both.
     pub fn for_child(&self, call: &str, blobs: Option<Blobs>) -> io::Result<Self> {
         Ok(Self {
@@ -188,6 +213,7 @@ impl Workspace {
             files: self.files.try_clone()?,
             home: self.home.clone(),
             journal: Arc::new(Journal::below(Arc::clone(&self.journal), call.to_owned(), blobs)),
+            editor: self.editor.clone(),
         })
     }
 

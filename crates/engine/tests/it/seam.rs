@@ -28,7 +28,14 @@ impl Scripted for Agent {
             let turn = 1;
             io.emit(Event::TurnStarted { turn, prompt: prompt.text.clone() }).await;
             let outcome = script(prompt, io).await;
-            TurnSummary { outcome, text: String::new(), usage: Usage::default(), denied: 0, duration_ms: 0 }
+            TurnSummary {
+                outcome,
+                text: String::new(),
+                usage: Usage::default(),
+                denied: 0,
+                duration_ms: 0,
+                cut_short: None,
+            }
         }
         .boxed()
     }
@@ -81,6 +88,7 @@ impl Place {
             one_prompt: false,
             allow_dangerous: false,
             replay: 0,
+            editor: None,
             executable: PathBuf::from("/nonexistent"),
         };
         let engine = spawn_scripted(setup, Box::new(move || Box::new(Agent(Arc::clone(&script)))));

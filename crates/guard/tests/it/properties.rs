@@ -19,6 +19,8 @@ fn single_quoted(text: &str) -> String {
 /// Ways to run a command that must not make it look better.
 fn wrappings(command: &str) -> Vec<String> {
     let quoted = single_quoted(command);
+    // `$(` before a parenthesis would begin a sum, for every shell: that runs nothing.
+    let inside = if command.starts_with('(') { format!(" {command}") } else { command.to_owned() };
     vec![
         format!("ls; {command}"),
         format!("{command}\nls"),
@@ -30,10 +32,10 @@ fn wrappings(command: &str) -> Vec<String> {
         format!("eval {quoted}"),
         format!("echo {quoted} | sh"),
         format!("trap {quoted} EXIT"),
-        format!("cat $({command}\n)"),
+        format!("cat $({inside}\n)"),
         format!("f() {{ {command}\n}}; f"),
         format!("sh <<'ZDXEND'\n{command}\nZDXEND"),
-        format!("x=\"${{y:-$({command}\n)}}\""),
+        format!("x=\"${{y:-$({inside}\n)}}\""),
         format!("nohup timeout 5 env A=1 sh -c {quoted}"),
         format!("echo | xargs sh -c {quoted}"),
         format!("find . -exec sh -c {quoted} \\;"),

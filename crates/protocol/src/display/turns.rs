@@ -48,6 +48,7 @@ mod tests {
             usage: Usage::default(),
             denied: 0,
             duration_ms: 1_234,
+            cut_short: None,
         };
         assert_eq!(cost(&summary).as_deref(), Some("1.2s"));
         summary.usage =

@@ -102,6 +102,16 @@ pub enum Outcome {
     Error,
 }
 
+/// Why the last answer of a turn ended before the model was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CutShort {
+    /// The answer, or the context, has no room for more.
+    MaxTokens,
+    /// The model would not, or its provider did not let it.
+    Refusal,
+}
+
 /// The end of a turn: what a script wants to know of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TurnSummary {
@@ -112,4 +122,6 @@ pub struct TurnSummary {
     /// Calls that were refused.
     pub denied: u32,
     pub duration_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<CutShort>,
 }

@@ -336,6 +336,7 @@ fn what_waits_does_not_go_to_another_session() {
         usage: Usage::default(),
         denied: 0,
         duration_ms: 1,
+        cut_short: None,
     };
     state.update(Input::Event(Event::TurnFinished(stopped)), Instant::now());
     let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
@@ -395,4 +396,26 @@ fn what_an_editor_wrote_is_not_completed_by_what_was_offered_before() {
     type_in(&mut state, "/mod");
     state.update(Input::Edited(Ok("a whole prompt\n".into())), Instant::now());
     assert_eq!(commands(&press(&mut state, Key::plain(KeyCode::Enter))), [&prompt("a whole prompt")]);
+}
+
+#[test]
+fn open_steps_do_not_hide_what_goes_on() {
+    use zdx_protocol::{Todo, TodoStatus};
+    let mut state = state();
+    let mut tell = |event: Event| drop(state.update(Input::Event(event), Instant::now()));
+    tell(Event::TurnStarted { turn: 1, prompt: "go".into() });
+    let item =
+        |n: usize| Todo { id: n.to_string(), content: format!("step {n}"), status: TodoStatus::Pending };
+    tell(Event::TodosChanged { items: (0..9).map(item).collect(), draft: false });
+    let lines: String = (0..20).map(|n| format!("line {n}  \n")).collect();
+    tell(Event::AssistantDelta { text: lines });
+    send(&mut state, "and this");
+    for (rows, told, steps) in [(24, 8, 4), (34, 8, 6), (10, 1, 1)] {
+        let size = Size { columns: 80, rows };
+        let frame = state.frame(size, Instant::now());
+        let live: Vec<String> = frame.live.iter().map(ToString::to_string).collect();
+        let count = |word: &str| live.iter().filter(|row| row.contains(word)).count();
+        assert!(live.len() <= usize::from(rows) * 3 / 4, "{rows}: {live:?}");
+        assert!(count("line ") + count("above") >= told && count("step ") >= steps, "{rows}: {live:#?}");
+    }
 }

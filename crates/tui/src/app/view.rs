@@ -14,6 +14,11 @@ use crate::write::wrap::cut;
 /// Rows below which nothing can be left out any more.
 const LEAST: usize = 4;
 
+/// Rows of the conversation that show while it goes on, if there is any room for them.
+const TOLD: usize = 8;
+/// Rows that say what a question is about.
+const SUBJECT: usize = 3;
+
 /// From so many rows on there is one to spare.
 const ROOMY: usize = 16;
 
@@ -64,10 +69,17 @@ impl State {
         let apart = usize::from(rows >= ROOMY && room > 0 && self.conversation.whole_len() > 0);
         room -= apart;
         let queued = bounded(self.queue.draw(look), &mut room);
-        let todos = bounded(self.conversation.pinned_todos(look, room), &mut room);
+        // A question goes with what it is about before the steps do.
+        let for_steps = if asked { room.saturating_sub(SUBJECT) } else { room.min(rows / 4) };
+        let todos = bounded(self.conversation.pinned_todos(look, for_steps), &mut room);
         // The steps stand apart from what is told above them.
         let pinned = usize::from(!todos.is_empty() && apart > 0 && room > 0);
         room -= pinned;
+        if !asked {
+            // What is pinned must not hide what goes on: then more than half of the screen is taken.
+            let more = (rows * 3 / 4).saturating_sub(most);
+            room = room.max((room + more).min(TOLD));
+        }
         let mut lines = self.conversation.live(look, now, room);
         lines.truncate(room);
         lines.extend(std::iter::repeat_n(Line::default(), pinned));

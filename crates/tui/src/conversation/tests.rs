@@ -66,7 +66,7 @@ fn prompt(text: &str) -> Event {
 
 fn over(outcome: Outcome) -> Event {
     let (text, usage) = (String::new(), Usage::default());
-    Event::TurnFinished(TurnSummary { outcome, text, usage, denied: 0, duration_ms: 10 })
+    Event::TurnFinished(TurnSummary { outcome, text, usage, denied: 0, duration_ms: 10, cut_short: None })
 }
 
 fn requested(id: &str, name: &str, input: Value) -> Event {
@@ -210,7 +210,7 @@ fn calls_side_by_side_are_committed_in_order() {
 fn the_end_of_a_turn_is_said_in_a_line() {
     let ended = |outcome, denied| {
         let (text, usage) = (String::new(), Usage::default());
-        Event::TurnFinished(TurnSummary { outcome, text, usage, denied, duration_ms: 2_000 })
+        Event::TurnFinished(TurnSummary { outcome, text, usage, denied, duration_ms: 2_000, cut_short: None })
     };
     let mut shown = Shown::new(60);
     shown.tell([prompt("go"), requested("1", "bash", json!({"command": "make"}))]);

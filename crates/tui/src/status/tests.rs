@@ -58,7 +58,14 @@ fn finished(id: &str) -> Event {
 fn ended() -> Event {
     let usage = Usage::default();
     let outcome = Outcome::Completed;
-    Event::TurnFinished(TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms: 1 })
+    Event::TurnFinished(TurnSummary {
+        outcome,
+        text: String::new(),
+        usage,
+        denied: 0,
+        duration_ms: 1,
+        cut_short: None,
+    })
 }
 
 fn begun() -> Event {

@@ -14,12 +14,15 @@ use tokio::sync::mpsc::{self, Receiver, Sender, error::TrySendError};
 use tokio::task::AbortHandle;
 
 use super::decode::Decoder;
+use super::stop::{Unstoppable, is_in_background};
 use super::{Screen, TermInput};
 
 /// More than a person gets ahead; behind it the terminal itself keeps what is typed.
 const AHEAD: usize = 1_024;
 /// How often a full queue is looked at again.
 const FULL: Duration = Duration::from_millis(10);
+/// How often a terminal is looked at again that a shell has taken from us.
+const TAKEN: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const PIECE: usize = 64 << 10;
 
 pub(crate) struct Input {
@@ -100,6 +103,7 @@ enum Come {
 
 impl Reader {
     fn run(self) {
+        let _unstoppable = Unstoppable::new();
         let mut decoder = Decoder::default();
         let mut events = Vec::new();
         let mut bytes = vec![0; PIECE];
@@ -111,6 +115,9 @@ impl Reader {
                     Err(Errno::INTR | Errno::AGAIN) => {}
                     // Somebody else took them.
                     Ok(0) if come == Come::Bytes => {}
+                    Err(Errno::IO) if is_in_background(&self.tty) => {
+                        self.is_stopped_within(TAKEN);
+                    }
                     Ok(0) | Err(_) => {
                         decoder.flush(&mut events);
                         events.push(TermInput::Gone);
@@ -147,9 +154,12 @@ impl Reader {
     }
 
     fn is_stopped(&self) -> bool {
+        self.is_stopped_within(Timespec { tv_sec: 0, tv_nsec: 0 })
+    }
+
+    fn is_stopped_within(&self, time: Timespec) -> bool {
         let mut wanted = [PollFd::new(&self.stopped, PollFlags::IN)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        !matches!(poll(&mut wanted, Some(&now)), Ok(0))
+        !matches!(poll(&mut wanted, Some(&time)), Ok(0))
     }
 
     /// Waits for room, but not past the wish to stop: whoever should make room may be the one that wishes it.

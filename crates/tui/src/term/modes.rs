@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
+use super::stop::Unstoppable;
+
 /// Pastes are marked, and so is the focus.
 const ON: &str = "\x1b[?2004h\x1b[?1004h";
 const OFF: &str = "\x1b[?2004l\x1b[?1004l";
@@ -99,6 +101,7 @@ impl Modes {
         if !self.taken.swap(false, SeqCst) {
             return;
         }
+        let _unstoppable = Unstoppable::new();
         let mut bytes = SAFE.to_owned();
         if self.page.swap(false, SeqCst) {
             bytes.push_str(PAGE_OFF);

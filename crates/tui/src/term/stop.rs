@@ -1,8 +1,12 @@
-//! Stopping the process for a while, as Ctrl-Z does, and asking whether anybody could wake it up again.
+//! Stopping the process for a while, as Ctrl-Z does, asking whether anybody could wake it up again, and not being stopped
+//! by a shell that dies.
 
+use std::fs::File;
 use std::time::Duration;
 
+use nix::sys::signal::{SigSet, SigmaskHow};
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
+use rustix::termios::tcgetpgrp;
 
 /// Tells everybody in the foreground to stop. We hear of it as a signal, like of one from outside, and so do a wrapper and
 /// whatever else belongs to the command.
@@ -17,6 +21,33 @@ pub(super) fn now() {
     // Another thread may be the one that hears it, and this one would take the terminal back before it stands still. It does
     // so in here; a stop that lasts longer makes nobody wait.
     std::thread::sleep(Duration::from_millis(200));
+}
+
+/// Whether a shell that lives has taken the terminal from us: what cannot be read now can be read again later.
+pub(super) fn is_in_background(tty: &File) -> bool {
+    let own = getpid().as_raw_pid();
+    let group = kin_of(own).map(|kin| kin.group);
+    tcgetpgrp(tty).is_ok_and(|front| group != Some(front.as_raw_pid())) && can_be_woken(own, kin_of)
+}
+
+/// While this lives, the thread that made it is not stopped for using a terminal that a shell has taken from us. A shell that
+/// dies takes it first, and when it is gone nobody wakes whom that stopped.
+pub(super) struct Unstoppable(Option<SigSet>);
+
+impl Unstoppable {
+    pub(super) fn new() -> Self {
+        let signals: SigSet = [nix::sys::signal::SIGTTIN, nix::sys::signal::SIGTTOU].into_iter().collect();
+        Self(signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok())
+    }
+}
+
+impl Drop for Unstoppable {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // It was the mask a moment ago: it is one.
+            let _ = before.thread_set_mask();
+        }
+    }
 }
 
 /// Where a process belongs, as numbers: 0 is somebody outside of our namespace, as in a container that a shell outside of it

@@ -20,8 +20,8 @@ pub(super) async fn initialize<A>(report: &mut Report, line: &mut Line<'_, A>) -
     let passed = outcome == Outcome::Pass;
     report.add("initialize", outcome);
     let welcome = answer.result.ok().map(|answer| Welcome::read(&answer)).filter(|_| passed)?;
-    if let Some(answer) = line.log_in().await {
-        report.add("authenticate", answer.good().map_or_else(|outcome| outcome, |_| Outcome::Pass));
+    if let Some(outcome) = line.log_in(&welcome).await {
+        report.add("authenticate", outcome);
     }
     Some(welcome)
 }

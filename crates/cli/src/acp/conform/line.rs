@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use zdx_acp::shapes::{AuthKind, Welcome};
 use zdx_acp::{CallError, Frame, Heard, Host, Id, Inbox, Peer, RpcError, code};
 
 use super::record::Record;
@@ -92,11 +93,13 @@ impl<'a, A> Line<'a, A> {
     ) -> Result<Self, Outcome> {
         let line = Self::open(dial, host, ground).await.map_err(Outcome::fail)?;
         let greeted = line.ask("initialize", line.greeting(1)).await;
-        if let Err(outcome) = greeted.good() {
-            line.hang_up(dial).await;
-            return Err(outcome);
-        }
-        line.log_in().await;
+        match greeted.good() {
+            Ok(welcome) => line.log_in(&Welcome::read(welcome)).await,
+            Err(outcome) => {
+                line.hang_up(dial).await;
+                return Err(outcome);
+            }
+        };
         Ok(line)
     }
 
@@ -106,9 +109,16 @@ impl<'a, A> Line<'a, A> {
     }
 
     /// If it is to be; what comes of it shows when a session is wanted.
-    pub(super) async fn log_in(&self) -> Option<Answer> {
-        let method = self.ground.auth.as_ref()?;
-        Some(self.ask("authenticate", json!({"methodId": method})).await)
+    pub(super) async fn log_in(&self, welcome: &Welcome) -> Option<Outcome> {
+        let wanted = self.ground.auth.as_ref()?;
+        let method = welcome.auth_methods.iter().find(|method| method.id == *wanted);
+        if let Some(AuthKind::Terminal { .. }) = method.map(|method| &method.kind) {
+            let why = format!("{wanted} is done by running the agent in a terminal yourself");
+            return Some(Outcome::Skipped(why));
+        }
+        let (id, params) = (self.peer.next_id(), json!({"methodId": wanted}));
+        let answer = self.ask_as(&id, "authenticate", params, self.ground.turn_limit).await;
+        Some(answer.good().map_or_else(|outcome| outcome, |_| Outcome::Pass))
     }
 
     pub(super) async fn ask(&self, method: &str, params: Value) -> Answer {

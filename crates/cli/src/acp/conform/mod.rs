@@ -41,7 +41,7 @@ pub struct Ground {
     pub auth: Option<String>,
     /// For the turn that is played.
     pub prompt: String,
-    /// What any answer may take, and what a turn may.
+    /// What any answer may take, and what a turn may, or somebody who logs in.
     pub limit: Duration,
     pub turn_limit: Duration,
 }

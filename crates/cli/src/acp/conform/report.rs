@@ -1,6 +1,7 @@
 //! What came of the list.
 
 use serde_json::{Value, json};
+use zdx_protocol::display::visible_line;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -29,7 +30,7 @@ pub struct Report {
     items: Vec<(&'static str, Outcome)>,
 }
 
-/// Of a frame that is shown.
+/// Of a frame that is shown, or of what is said about it.
 const SHOWN: usize = 600;
 
 impl Report {
@@ -59,14 +60,14 @@ impl Report {
                 }
                 Outcome::Fail { why, frame } => {
                     failed += 1;
-                    text.push_str(&format!("fail     {item}: {why}\n"));
+                    text.push_str(&format!("fail     {item}: {}\n", short(why)));
                     if let Some(frame) = frame {
                         text.push_str(&format!("         < {}\n", short(frame)));
                     }
                 }
                 Outcome::Skipped(why) => {
                     skipped += 1;
-                    text.push_str(&format!("skipped  {item}: {why}\n"));
+                    text.push_str(&format!("skipped  {item}: {}\n", short(why)));
                 }
             }
         }
@@ -86,9 +87,10 @@ impl Report {
     }
 }
 
-fn short(frame: &str) -> String {
-    match frame.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", &frame[..at]),
-        None => frame.to_owned(),
+/// One line, whatever the agent put into it.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", visible_line(&text[..at])),
+        None => visible_line(text),
     }
 }

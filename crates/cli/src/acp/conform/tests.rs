@@ -113,6 +113,37 @@ async fn an_agent_that_wants_a_login_gets_it_or_says_so() {
     assert_eq!(report.of("authenticate"), &Outcome::Pass);
 }
 
+/// By a person, in a terminal: the agent is never asked for it.
+#[tokio::test]
+async fn a_login_in_a_terminal_is_not_asked_for() {
+    let mut script = good();
+    script["on"]["authenticate"] = json!([{"exit": 9}]);
+    let report = conform(&script, Some("login")).await;
+    assert!(matches!(report.of("authenticate"), Outcome::Skipped(why) if why.contains("terminal")));
+    assert!(!report.failed(), "{}", report.text());
+}
+
+/// Somebody may have to go to a page first. Longer than any other answer may take, and less than a turn.
+#[tokio::test]
+async fn a_login_may_take_its_time() {
+    let on = json!({"authenticate": [{"sleep": 3500}, {"result": {}}], "session/new": [{"fail": {"code": -32603, "message": "no"}}]});
+    let report = conform(&json!({"on": on}), Some("key")).await;
+    assert_eq!(report.of("authenticate"), &Outcome::Pass);
+}
+
+#[tokio::test]
+async fn an_agents_words_forge_no_line() {
+    let words = format!("no\npass     session/new\r\u{1b}[2K{}", "x".repeat(2000));
+    let on = json!({"session/new": [{"fail": {"code": -32603, "message": words}}]});
+    let text = conform(&json!({"on": on}), None).await.text();
+    assert!(text.contains("fail     session/new: it refuses: no"), "{text}");
+    assert!(!text.lines().any(|line| line.starts_with("pass     session/new")), "{text}");
+    assert!(
+        !text.contains(['\r', '\u{1b}']) && text.lines().all(|line| line.chars().count() < 700),
+        "{text}"
+    );
+}
+
 #[tokio::test]
 async fn each_fault_fails_its_item() {
     let unknown = json!({"code": -32603, "message": "Internal error"});

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use zdx_engine::Workspace;
-use zdx_guard::{PolicyContext, judge};
+use zdx_guard::{PolicyContext, judge, weigh};
 use zdx_protocol::facts::{READ, WRITE};
-use zdx_protocol::{Action, Approval, Origin, Target, Verdict};
+use zdx_protocol::{Action, Approval, Level, Origin, ReasonCode, Target, Verdict};
 
 /// How far the agent may go: none of the flags, `--write` or `--yolo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,15 @@ impl Judged {
         self.guarded(&Action::Command { command: command.to_owned(), cwd, origin: Origin::Model })
     }
 
+    /// The same for what may be no command at all: nothing where no shell could read it.
+    pub(super) fn perhaps_command(&self, line: &str, cwd: &Path) -> Option<Result<(), Refusal>> {
+        let (command, cwd) = (line.to_owned(), cwd.to_owned());
+        let weighed = weigh(&Action::Command { command, cwd, origin: Origin::Model }, &self.policy);
+        let mut against = weighed.parts.iter().filter(|part| part.verdict != Level::Allow).peekable();
+        let unread = against.peek().is_some() && against.all(|part| part.code == ReasonCode::Unreadable);
+        (!unread).then(|| refusal(weighed.verdict))
+    }
+
     /// The seed's table; what is neither a read nor a write is allowed by it.
     fn table(&self, touch: Touch, inside: bool) -> Result<(), &'static str> {
         match (touch, inside, self.reach) {
@@ -77,14 +86,7 @@ impl Judged {
     }
 
     fn guarded(&self, action: &Action) -> Result<(), Refusal> {
-        match judge(action, &self.policy) {
-            Verdict::Allow => Ok(()),
-            // The guard's own way out are options that this command does not have.
-            Verdict::Ask(why) | Verdict::Confirm(why) => {
-                Err(format!("{}; a person would have to confirm it, and nobody is asked here", why.message))
-            }
-            Verdict::Deny(why) => Err(why.message),
-        }
+        refusal(judge(action, &self.policy))
     }
 
     /// Where a program may begin: a folder of the workspace.
@@ -101,5 +103,16 @@ impl Judged {
 
     pub(super) fn root(&self) -> &Path {
         self.workspace.root()
+    }
+}
+
+fn refusal(verdict: Verdict) -> Result<(), Refusal> {
+    match verdict {
+        Verdict::Allow => Ok(()),
+        // The guard's own way out are options that this command does not have.
+        Verdict::Ask(why) | Verdict::Confirm(why) => {
+            Err(format!("{}; a person would have to confirm it, and nobody is asked here", why.message))
+        }
+        Verdict::Deny(why) => Err(why.message),
     }
 }

@@ -46,6 +46,10 @@ fn decide(judged: &Judged, call: &Value) -> Result<(), Refusal> {
         Proposal::Run { command: Some(command), folder } => {
             judged.command(&command, judged.folder(folder.as_deref())?)
         }
+        Proposal::Titled { readings, folder } => {
+            let folder = judged.folder(folder.as_deref())?;
+            readings.iter().find_map(|line| judged.perhaps_command(line, &folder)).unwrap_or(Ok(()))
+        }
         Proposal::Run { command: None, .. } | Proposal::Other => Ok(()),
     }
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use zdx_acp::{HostEvent, RpcError, code};
+use zdx_engine::agents::command_line;
 use zdx_engine::process::{ChildSpec, Shell, ShellError};
-use zdx_protocol::facts::BASH;
 
 use super::Events;
 use super::judged::Judged;
@@ -195,20 +195,21 @@ fn not_started(error: &ShellError) -> RpcError {
     RpcError::new(code, error.to_string())
 }
 
+/// Names that a shell could set: the guard is shown them as arguments of `env`, where others are options.
 fn variables(given: &[Value]) -> Result<Vec<(String, String)>, RpcError> {
     let one = |variable: &Value| {
         let (name, value) = (variable["name"].as_str()?, variable["value"].as_str()?);
-        let named = !name.is_empty() && !name.contains(['=', '\0']);
+        let named = !name.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         named.then(|| (name.to_owned(), value.to_owned()))
     };
     let all: Option<Vec<_>> = given.iter().map(one).collect();
-    all.ok_or_else(|| RpcError::invalid_params("`env` must hold names and values that are texts"))
-}
-
-/// Quoted, as a shell would have to be given it.
-fn command_line(words: &[String]) -> String {
-    let given = json!({"command": words});
-    BASH.given(&given).text("command").map(std::borrow::Cow::into_owned).unwrap_or_default()
+    all.ok_or_else(|| {
+        RpcError::invalid_params(
+            "`env` must hold names of letters, digits and underscores, and values that are texts",
+        )
+    })
 }
 
 /// Some agents give a whole command line where the protocol has a program.

@@ -3,11 +3,14 @@
 
 mod text;
 
+use std::borrow::Cow;
 use std::io;
+use std::sync::Arc;
 
 use zdx_acp::HostEvent;
 use zdx_acp::shapes::{Block, Call, Update};
 use zdx_protocol::display::{Colours, Sanitizer, json_safe, sanitize, visible_line};
+use zdx_protocol::redact::Redactor;
 
 use self::text::Text;
 use crate::args::Shown;
@@ -27,6 +30,8 @@ pub struct Stage {
     pub output: Output,
     terminal: Terminal,
     strays: usize,
+    /// Once it is known what must not be shown.
+    redactor: Option<Arc<Redactor>>,
 }
 
 enum Screen {
@@ -43,7 +48,23 @@ impl Stage {
             Shown::Simple => Screen::Simple(Box::new(Prose::new(terminal))),
             Shown::Json | Shown::Jsonl => Screen::Frames,
         };
-        Ok(Self { screen, page: Page::default(), output: Output::start()?, terminal, strays: 0 })
+        Ok(Self {
+            screen,
+            page: Page::default(),
+            output: Output::start()?,
+            terminal,
+            strays: 0,
+            redactor: None,
+        })
+    }
+
+    /// From now on neither warnings nor lists have these. What the agent says itself is its own.
+    pub fn hide(&mut self, redactor: Arc<Redactor>) {
+        self.redactor = Some(redactor);
+    }
+
+    fn hidden<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.as_ref().map_or(Cow::Borrowed(text), |redactor| redactor.redact(text))
     }
 
     pub fn mirrors(&self) -> bool {
@@ -91,10 +112,11 @@ impl Stage {
 
     /// What was asked for without a prompt; frames speak for themselves.
     pub fn list(&mut self, lines: &[String]) {
-        match &mut self.screen {
+        match &self.screen {
             Screen::Text(_) | Screen::Simple(_) => {
                 for line in lines {
-                    self.page.out(format!("{}\n", sanitize(line)));
+                    let line = format!("{}\n", sanitize(&self.hidden(line)));
+                    self.page.out(line);
                 }
             }
             Screen::Frames => {}
@@ -104,7 +126,7 @@ impl Stage {
     /// On stderr.
     pub fn notice(&mut self, text: &str) {
         self.leave_line();
-        let line = self.terminal.fit(&format!("warning: {text}"));
+        let line = self.terminal.fit(&format!("warning: {}", self.hidden(text)));
         self.page.err(format!("{}\n", self.terminal.style.yellow(&line)));
     }
 
@@ -115,7 +137,8 @@ impl Stage {
             return;
         }
         let more = if self.strays == MOST_STRAYS { " (more of it is not shown)" } else { "" };
-        let begin: String = line.chars().take(LONGEST_STRAY).collect();
+        // Before it is cut: half a secret is one, too.
+        let begin: String = self.hidden(line).chars().take(LONGEST_STRAY).collect();
         self.notice(&format!("the agent wrote what is no message: {}{more}", visible_line(&begin)));
     }
 

@@ -19,6 +19,7 @@ fn finished(outcome: Outcome, denied: u32) -> Event {
         usage: Usage::default(),
         denied,
         duration_ms: 0,
+        cut_short: None,
     })
 }
 

@@ -121,6 +121,37 @@ fn an_error_of_the_agent_is_shown_as_it_says_it() {
     assert!(output.stderr.contains("a session without an id"), "{}", output.stderr);
 }
 
+/// Its stdin is never read, so no answer of ours can be got rid of.
+#[test]
+fn one_that_asks_and_does_not_read_is_not_listened_to() {
+    let zdx = with_agent(json!({}));
+    let asks =
+        r#"yes '{"id":1,"method":"session/hologram"}' | head -n 30000 && echo all was taken >&2; sleep 600"#;
+    let agent = json!({"command": "sh", "args": ["-c", asks]});
+    super::settings(&zdx, &json!({"agent_servers": {"asks": agent}}));
+    let output = acp(&zdx, &["--timeout", "4", "hi"]).timeout(SOON).run().expect_code(1);
+    assert!(output.stderr.contains("did not answer initialize"), "{}", output.stderr);
+    assert!(!output.stderr.contains("all was taken"), "{}", output.stderr);
+}
+
+/// An agent has the whole environment, and may show it.
+#[test]
+fn no_key_of_ours_is_shown_with_what_went_wrong() {
+    const KEY: &str = "k3y-of-ours-0123456789";
+    let fail = json!([{"fail": {"code": -32603, "message": format!("bad {KEY}"), "data": {"key": KEY}}}]);
+    let wants = json!([{"fail": {"code": -32000, "message": format!("who is {KEY}")}}]);
+    let stray = "x".repeat(190) + KEY;
+    let odd = json!([{"raw": stray}, {"stop": format!("odd {KEY}")}]);
+    for play in [fail, wants, odd] {
+        let zdx = playing(play);
+        let output = acp(&zdx, &["hi"]).env("SOME_API_KEY", KEY).run().expect_code(1);
+        assert!(!output.stderr.contains(&KEY[..8]), "{}", output.stderr);
+    }
+    let zdx = with_agent(json!({"on": {"session/new": [{"fail": {"code": 1, "message": KEY}}]}}));
+    let output = acp(&zdx, &["--conform"]).env("SOME_API_KEY", KEY).run().expect_code(1);
+    assert!(output.stdout.contains("fail") && !output.stdout.contains(KEY), "{}", output.stdout);
+}
+
 #[test]
 fn what_we_do_not_serve_is_refused_and_not_advertised() {
     let zdx = playing(json!([

@@ -80,6 +80,12 @@ fn sessions_come_page_by_page_and_go() {
     assert_eq!(output.stdout, "sessions\n  one\n  two\n");
     assert_eq!(sent_of(&zdx, "session/list")[1]["cursor"], "c1");
 
+    for odd in [json!([1]), json!("none"), json!(7), json!({"sessions": 7, "nextCursor": []})] {
+        let zdx = with_agent(json!({"on": {"session/list": [{"result": odd}]}}));
+        let output = acp(&zdx, &["--list-sessions"]).run().success();
+        assert_eq!(output.stdout, "sessions: the agent keeps none for this folder\n", "{odd}");
+    }
+
     let zdx = with_agent(json!({}));
     acp(&zdx, &["--delete-session", "old-1", "--logout"]).run().success();
     assert_eq!(sent_of(&zdx, "session/delete"), [json!({"sessionId": "old-1"})]);
@@ -95,4 +101,14 @@ fn sessions_come_page_by_page_and_go() {
         let output = acp(&with_agent(bare.clone()), option).run().expect_code(2);
         assert!(output.stderr.contains(why), "{option:?}: {}", output.stderr);
     }
+}
+
+/// An id is of use only as a whole; the others stay in their columns.
+#[test]
+fn a_name_may_be_of_any_length() {
+    let long = "x".repeat(70_000);
+    let sessions = json!([{"sessionId": long, "title": "long"}, {"sessionId": "short", "title": "other"}]);
+    let zdx = with_agent(json!({"on": {"session/list": [{"result": {"sessions": sessions}}]}}));
+    let output = acp(&zdx, &["--list-sessions"]).run().success();
+    assert_eq!(output.stdout, format!("sessions\n  {long}  long\n  {:40}  other\n", "short"));
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{acp, methods, sent_of, with_agent};
+use zdx_testkit::{Zdx, acp_fake};
+
+use super::{acp, methods, sent_of, settings, with_agent};
 
 const OLD_MODES: &str = r#"{"currentModeId": "a", "availableModes": [{"id": "a"}, {"id": "b"}]}"#;
 const OLD_MODELS: &str =
@@ -64,10 +66,48 @@ fn a_session_is_closed_when_that_is_asked_for() {
 }
 
 #[test]
+fn what_cannot_be_done_at_the_end_is_told_before_the_prompt() {
+    for option in ["--close", "--logout"] {
+        let zdx = with_agent(json!({"initialize": {"agentCapabilities": {}}}));
+        let output = acp(&zdx, &[option, "hi"]).run().expect_code(2);
+        assert!(output.stderr.contains("does not offer"), "{}", output.stderr);
+        assert_eq!(methods(&zdx), ["initialize"]);
+    }
+}
+
+#[test]
+fn what_is_done_to_a_session_is_done_beside_a_list_too() {
+    let zdx = with_agent(json!({}));
+    acp(&zdx, &["--list-caps", "--save-session", "id", "--mode", "code", "--close"]).run().success();
+    assert!(zdx.read("id").starts_with("sess-"));
+    assert_eq!(methods(&zdx), ["initialize", "session/new", "session/set_config_option", "session/close"]);
+}
+
+#[test]
 fn an_id_that_cannot_be_written_is_told_before_the_prompt() {
     let zdx = with_agent(json!({}));
     let output = acp(&zdx, &["--save-session", "no/such/folder", "hi"]).run().expect_code(1);
     assert!(output.stderr.contains("cannot write the session's id to no/such/folder"), "{}", output.stderr);
+    assert!(sent_of(&zdx, "session/prompt").is_empty());
+}
+
+/// As `ulimit -f` has it: an error, no death by a signal.
+#[test]
+fn a_file_that_may_not_grow_is_an_error() {
+    let zdx = Zdx::new("/bin/sh");
+    settings(&zdx, &json!({"agent_servers": {"fake": {"command": acp_fake()}}}));
+    let limited = "ulimit -f 0; exec \"$0\" acp --save-session id hi";
+    let output = zdx.command().args(["-c", limited, env!("CARGO_BIN_EXE_zdx")]).run().expect_code(1);
+    assert!(output.stderr.contains("cannot write the session's id to id"), "{}", output.stderr);
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_not_waited_for() {
+    let zdx = with_agent(json!({}));
+    assert!(std::process::Command::new("mkfifo").arg(zdx.root().join("p")).status().unwrap().success());
+    let args = ["--save-session", "p", "--timeout", "1", "hi"];
+    let output = acp(&zdx, &args).timeout(crate::SOON).run().expect_code(1);
+    assert!(output.stderr.contains("session's id to p: nobody reads it"), "{}", output.stderr);
     assert!(sent_of(&zdx, "session/prompt").is_empty());
 }
 

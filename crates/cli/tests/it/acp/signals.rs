@@ -135,6 +135,83 @@ fn a_reader_that_takes_nothing_keeps_nobody_from_leaving() {
     wait_until("the agent is gone", || processes_with(home) == 0);
 }
 
+/// With a reader that has taken nothing yet, and a pipe that is full.
+fn unread(zdx: &zdx_testkit::Zdx, args: &[&str]) -> std::process::Child {
+    let child = std::process::Command::new(env!("CARGO_BIN_EXE_zdx"))
+        .arg("acp")
+        .args(args)
+        .current_dir(zdx.root())
+        .env("HOME", zdx.home())
+        .env("ZDX_HOME", zdx.storage())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pipe = child.stdout.as_ref().unwrap();
+    wait_until("the pipe is full", || rustix::io::ioctl_fionread(pipe).unwrap() > 60_000);
+    child
+}
+
+#[test]
+fn nor_does_it_before_the_turn() {
+    let zdx =
+        with_agent(json!({"on": {"session/new": [{"long": 300_000}, {"chunks": 20_000}, {"never": true}]}}));
+    let child = unread(&zdx, &["hi"]);
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::TERM).unwrap();
+    let child = std::cell::RefCell::new(child);
+    wait_until("it has left", || child.borrow_mut().try_wait().unwrap().is_some());
+    assert_eq!(child.borrow_mut().wait().unwrap().code(), Some(143));
+}
+
+/// The answer is behind more than is kept for a reader, and the agent is gone when that reads on.
+#[test]
+fn a_slow_reader_loses_nothing_of_an_agent_that_has_left() {
+    let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
+    let zdx = playing(json!([
+        {"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"chunks": 1200}, {"raw": answer}, {"exit": 0}
+    ]));
+    let child = unread(&zdx, &["hi"]);
+    let agent = format!("/proc/{}", super::sent(&zdx)[0]["pid"]);
+    wait_until("the agent has left", || !std::path::Path::new(&agent).exists());
+    // This is what is slow.
+    std::thread::sleep(Duration::from_millis(800));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.len() > 300_000 && text.ends_with(" 1199 1200 \n"), "{}", text.len());
+}
+
+#[test]
+fn time_in_which_nobody_reads_is_not_the_agents() {
+    let zdx = with_agent(
+        json!({"on": {"session/new": [{"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"chunks": 5000}]}}),
+    );
+    let child = unread(&zdx, &["--timeout", "3", "hi"]);
+    std::thread::sleep(Duration::from_millis(3500));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    assert!(output.stdout.ends_with(b"echo: hi\n"));
+}
+
+#[test]
+fn calls_that_are_told_again_are_not_cancelled_ones() {
+    let old = json!({"update": {"sessionUpdate": "tool_call", "toolCallId": "o", "title": "old", "kind": "execute", "status": "in_progress"}});
+    let zdx = with_agent(json!({"on": {"session/load": [old], "session/prompt": "waits"}}));
+    let mut running = acp(&zdx, &["--resume", "old-1", "hi"]).spawn();
+    running.wait_for_stdout("waiting", SOON);
+    running.signal(Signal::INT);
+    assert_eq!(running.finish(SOON).expect_code(130).stdout, "waiting\n");
+
+    let told = json!({"ask": "session/hologram", "params": {}, "id": "told"});
+    let zdx = with_agent(json!({"on": {"session/load": [old, told, {"never": true}]}}));
+    let mut running = acp(&zdx, &["--resume", "old-1", "hi"]).spawn();
+    wait_until("the call was told again", || !super::answers(&zdx).is_empty());
+    running.signal(Signal::INT);
+    assert_eq!(running.finish(SOON).expect_code(130).stdout, "");
+}
+
 /// The agent takes its own request back.
 #[test]
 fn a_request_that_is_taken_back_is_answered_so() {

@@ -88,6 +88,11 @@ fn action(call: &Value, title: &str, io: &TurnIo) -> Action {
     let targets = |named: Vec<String>| -> Vec<Target> {
         named.iter().filter_map(|named| workspace.resolve(named).ok()).collect()
     };
+    let command = |command, folder: Option<String>| {
+        let folder = folder.and_then(|folder| workspace.resolve(&folder).ok());
+        let cwd = folder.map_or_else(|| workspace.root().to_owned(), |folder| folder.path);
+        Action::Command { command, cwd, origin: Origin::Model }
+    };
     match Proposal::of(call) {
         Proposal::Read(named) => {
             Action::Read { tool: READ.permission.key.to_owned(), targets: targets(named) }
@@ -95,10 +100,10 @@ fn action(call: &Value, title: &str, io: &TurnIo) -> Action {
         Proposal::Write(named) => {
             Action::Write { tool: WRITE.permission.key.to_owned(), targets: targets(named) }
         }
-        Proposal::Run { command: Some(command), folder } => {
-            let folder = folder.and_then(|folder| workspace.resolve(&folder).ok());
-            let cwd = folder.map_or_else(|| workspace.root().to_owned(), |folder| folder.path);
-            Action::Command { command, cwd, origin: Origin::Model }
+        Proposal::Run { command: Some(line), folder } => command(line, folder),
+        // Whether it is one or words about it, it is judged as one.
+        Proposal::Titled { readings, folder } => {
+            command(readings.into_iter().next().unwrap_or_default(), folder)
         }
         Proposal::Run { command: None, .. } | Proposal::Other => {
             Action::Mcp { server: "agent".to_owned(), tool: title.to_owned(), digest: String::new() }

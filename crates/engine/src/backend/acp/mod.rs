@@ -81,7 +81,7 @@ impl Acp {
         io.emit.emit(Event::StateChanged { state }).await;
         io.emit.sync().await;
         let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms }
+        TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None }
     }
 
     async fn answer(

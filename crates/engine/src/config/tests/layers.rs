@@ -65,6 +65,7 @@ fn every_flag_reaches_its_field() {
         tool_timeout_secs: Some(3),
         stream: Some(false),
         approval: Some(zdx_protocol::Approval::Paranoid),
+        mcp: Vec::new(),
     };
     let text = "temperature = 0\ntop_p = 1\nmax_tokens = 9\nmax_steps = 9\ntool_timeout_secs = 9\nstream = true\n\
                 approval = \"yolo\"\n[models.m]\nmax_tokens = 5";

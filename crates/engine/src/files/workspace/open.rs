@@ -47,7 +47,8 @@ impl Workspace {
         })?;
         let found = fstat(&file).map_err(|error| FileError::io(path, error))?;
         regular(path, found.st_mode)?;
-        Ok(Opened { file: file.into(), size: u64::try_from(found.st_size).unwrap_or_default() })
+        let opened = Opened { file: file.into(), size: u64::try_from(found.st_size).unwrap_or_default() };
+        Ok(self.as_edited(target, opened))
     }
 
     /// The whole file, if it is no longer than `limit`.

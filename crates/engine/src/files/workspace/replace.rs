@@ -6,11 +6,12 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
 use rustix::fs::{fchmod, fchown, fstat, fsync, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
-use zdx_protocol::Target;
+use zdx_protocol::{EditorFiles, Target};
 
 use super::open::{Folders, regular};
 use super::{FileError, Workspace};
@@ -40,11 +41,19 @@ pub struct Staged {
     created: bool,
     /// What the journal is told once the content is in its place.
     change: Option<(Draft, String, u32)>,
+    /// Who puts which text there instead.
+    editor: Option<(Arc<dyn EditorFiles>, String)>,
 }
 
 impl Staged {
     pub fn commit(self) -> Result<Written, FileError> {
-        self.temporary.rename_to(&self.name).map_err(|error| FileError::io(&self.path, error))?;
+        match self.editor.and_then(|(editor, text)| editor.write(&self.path, &text)) {
+            Some(Ok(())) => {}
+            Some(Err(why)) => return Err(FileError::Editor { path: self.path, why }),
+            None => {
+                self.temporary.rename_to(&self.name).map_err(|error| FileError::io(&self.path, error))?;
+            }
+        }
         if let Some((draft, hash, mode)) = self.change {
             draft.written(hash, mode);
         }
@@ -87,6 +96,7 @@ impl Workspace {
         }
         permit(&file, permissions).map_err(|error| failed(error.into()))?;
         fsync(&file).map_err(|error| failed(error.into()))?;
+        let editor = self.written_by(target, content, permissions);
         let change = match draft {
             Some(draft) => {
                 let mode = fstat(&file).map_err(|error| failed(error.into()))?.st_mode;
@@ -94,7 +104,7 @@ impl Workspace {
             }
             None => None,
         };
-        Ok(Staged { temporary, name, path: path.clone(), created: before.is_none(), change })
+        Ok(Staged { temporary, name, path: path.clone(), created: before.is_none(), change, editor })
     }
 
     /// Takes a file out of its place. It comes back unless it is discarded.

@@ -72,12 +72,28 @@ async fn every_way_to_name_a_file_counts() {
         json!({"kind": "edit", "rawInput": {"path": "~/notes.txt"}}),
         json!({"kind": "edit", "rawInput": {"path": "$HOME/notes.txt"}}),
         json!({"kind": "delete", "locations": [{"path": ".envrc"}]}),
+        json!({"kind": "move", "rawInput": {"from": "a", "to": "/etc/cron.d/a"}}),
+        json!({"kind": "move", "rawInput": {"source": "/etc/hosts", "destination": "a"}}),
+        json!({"kind": "move", "rawInput": {"old_path": "a", "new_path": "../a"}}),
+        json!({"kind": "edit", "rawInput": {"path": "a", "file_path": "/etc/hosts"}}),
+        json!({"kind": "delete", "rawInput": {"paths": ["a", "/etc/hosts"]}}),
+        json!({"kind": "edit", "rawInput": {"changes": {"a": {"type": "add"}, "/etc/hosts": {"type": "add"}}}}),
+        json!({"kind": "edit", "rawInput": {"changes": {"a": {"type": "update", "move_path": "/etc/a"}}}}),
+        json!({"kind": "edit", "rawInput": {"changes": [{"path": "/etc/hosts"}]}}),
         // Without a kind, by what it brings.
         json!({"content": [{"type": "diff", "path": "/etc/hosts", "newText": ""}]}),
         json!({"kind": null, "rawInput": {"command": "rm -rf /"}}),
     ] {
         assert!(!allows(&Place::new(Reach::Yolo), call.clone()).await, "{call}");
     }
+    for call in [
+        json!({"kind": "move", "rawInput": {"from": "a", "to": "b/c", "move_path": ""}}),
+        json!({"kind": "edit", "rawInput": {"path": "a", "changes": {"b": {"type": "add", "content": "/etc/hosts"}}}}),
+    ] {
+        assert!(allows(&Place::new(Reach::Write), call.clone()).await, "{call}");
+    }
+    let elsewhere = json!({"kind": "read", "rawInput": {"paths": ["a", "/etc/hosts"]}});
+    assert!(!allows(&Place::new(Reach::Write), elsewhere).await);
     let quietly = json!({"content": [{"type": "diff", "path": "a", "newText": ""}]});
     assert!(!allows(&Place::new(Reach::Default), quietly).await);
 }
@@ -103,6 +119,41 @@ async fn commands_pass_the_floors() {
     }
     assert!(!allows(&place, json!({"kind": "execute", "rawInput": {"command": ["rm", "-rf", "/"]}})).await);
     assert!(!allows(&place, json!({"kind": "execute", "rawInput": {"command": "ls", "cwd": "/"}})).await);
+    for (command, args) in
+        [("rm", json!(["-rf", "/"])), ("sh", json!(["-c", "sudo reboot"])), ("rm", json!("-rf /"))]
+    {
+        let call = json!({"kind": "execute", "rawInput": {"command": command, "args": args}});
+        assert!(!allows(&place, call.clone()).await, "{call}");
+    }
+    let one_word = json!({"kind": "execute", "rawInput": {"command": "echo", "args": ["; sudo reboot"]}});
+    assert!(allows(&place, one_word).await);
+}
+
+#[tokio::test]
+async fn a_title_that_is_no_command_says_nothing() {
+    let place = Place::new(Reach::Default);
+    for title in [
+        "Run the tests (all of them)",
+        "What's in here",
+        "ls -la [current working directory /somewhere/else] (List what's there)",
+        "`ls -la` [in /somewhere/else]",
+        "`ls -la` (List what's there)",
+    ] {
+        assert!(allows(&place, json!({"kind": "execute", "title": title})).await, "{title}");
+    }
+    for title in [
+        "rm -rf / (Tidy up)",
+        "sudo reboot [current working directory /x] (What's new)",
+        "true && (sudo reboot)",
+        "`sudo reboot` [in /x]",
+        "`sudo reboot` (Begin again)",
+        "`echo 'a`",
+    ] {
+        assert!(!allows(&place, json!({"kind": "execute", "title": title})).await, "{title}");
+    }
+    // What is said to be one stays one.
+    let unreadable = json!({"kind": "execute", "rawInput": {"command": "echo 'a"}});
+    assert!(!allows(&place, unreadable).await);
 }
 
 #[tokio::test]

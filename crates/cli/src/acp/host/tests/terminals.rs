@@ -181,6 +181,7 @@ async fn what_may_not_run_does_not() {
         json!({"command": "ls", "args": [7]}),
         json!({"command": "ls", "args": "x"}),
         json!({"command": "ls", "env": [{"name": "A=B", "value": ""}]}),
+        json!({"command": "ls", "env": [{"name": "1", "value": ""}]}),
         json!({"command": "  "}),
         json!({"command": "no-such-program-here"}),
         json!({"command": "a\0b"}),
@@ -191,6 +192,19 @@ async fn what_may_not_run_does_not() {
     }
     let events = place.told();
     assert!(!events.iter().any(|event| matches!(event, HostEvent::TerminalCreated { .. })));
+}
+
+/// The guard is shown `env NAME=VALUE… program`: a name that is an option there would hide the program from it.
+#[tokio::test]
+async fn no_name_of_a_variable_hides_the_program() {
+    let place = Place::new(Reach::Yolo);
+    for name in ["--help", "--version", "--split-string", "-Secho hi", "--chdir", "-u", "--", "a b", ""] {
+        place.write("keep.txt", "x");
+        let params =
+            json!({"command": "rm", "args": ["-rf", "keep.txt"], "env": [{"name": name, "value": "/"}]});
+        let refused = place.ask("terminal/create", params).await.unwrap_err();
+        assert_eq!(refused.code, code::INVALID_PARAMS, "{name}: {refused}");
+    }
 }
 
 #[tokio::test]

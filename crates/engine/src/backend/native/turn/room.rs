@@ -122,7 +122,7 @@ pub(crate) async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSumm
     io.emit.emit(Event::StateChanged { state: TurnState::Done }).await;
     io.emit.sync().await;
     let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-    TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms }
+    TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms, cut_short: None }
 }
 
 async fn compact_as_asked(native: &Native, io: &TurnIo) -> Result<Usage, Broken> {

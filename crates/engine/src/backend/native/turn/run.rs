@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use zdx_protocol::{ErrorKind, Event, Outcome, Prompt, TurnState, TurnSummary, Usage};
+use zdx_protocol::{CutShort, ErrorKind, Event, Outcome, Prompt, TurnState, TurnSummary, Usage};
 
 use super::super::Native;
 use super::call_ids::CallIds;
@@ -30,6 +30,7 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
         usage: Usage::default(),
         failed_checks: 0,
         red: None,
+        cut_short: None,
     };
     let outcome = turn.steps(native, io).await;
     forget_draft(io).await;
@@ -47,6 +48,7 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
         usage: turn.usage,
         denied: turn.calls.denied,
         duration_ms: u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
+        cut_short: turn.cut_short.filter(|_| outcome == Outcome::Completed),
     }
 }
 
@@ -59,6 +61,8 @@ struct Turn {
     failed_checks: u32,
     /// How the last check failed, unless one passed since.
     red: Option<Red>,
+    /// The last answer ended before the model was done.
+    cut_short: Option<CutShort>,
 }
 
 impl Turn {
@@ -90,6 +94,7 @@ impl Turn {
             }
             if answer.calls.is_empty() {
                 stop::tell(native, &answer, io).await;
+                self.cut_short = stop::cut_short(&answer);
                 match self.check(native, io).await {
                     Check::Failed(_) => continue,
                     Check::Interrupted => return Outcome::Interrupted,

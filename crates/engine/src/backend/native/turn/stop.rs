@@ -2,7 +2,7 @@
 //! an answer: what is said about it.
 
 use zdx_models::StopReason;
-use zdx_protocol::NoticeLevel;
+use zdx_protocol::{CutShort, NoticeLevel};
 
 use super::super::Native;
 use super::stream::ModelAnswer;
@@ -12,6 +12,15 @@ pub(super) async fn tell(native: &mut Native, answer: &ModelAnswer, io: &TurnIo)
     let told = [reason(native, answer), text_call(native, answer)];
     for message in told.into_iter().flatten() {
         io.emit.notice(NoticeLevel::Warning, message).await;
+    }
+}
+
+/// The same for programs.
+pub(super) fn cut_short(answer: &ModelAnswer) -> Option<CutShort> {
+    match answer.stop.as_ref()? {
+        StopReason::Length | StopReason::ContextExceeded => Some(CutShort::MaxTokens),
+        StopReason::Refusal | StopReason::ContentFilter => Some(CutShort::Refusal),
+        StopReason::EndTurn | StopReason::ToolUse | StopReason::Other(_) => None,
     }
 }
 

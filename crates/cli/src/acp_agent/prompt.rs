@@ -1,0 +1,247 @@
+//! What a client's prompt says, as a line that a person typed: a link to a file is a mention of it, what came along with
+//! the prompt is data, and one of our slash commands is carried out as in a chat.
+
+use std::path::Path;
+
+use serde_json::Value;
+use zdx_acp::RpcError;
+use zdx_protocol::slash::{self, Line, Slash};
+use zdx_protocol::{Command, Prompt, Query};
+
+/// What a prompt asks for.
+#[derive(Debug, PartialEq)]
+pub enum Meant {
+    /// Ends with the command.
+    Do(Command),
+    Say(String),
+}
+
+/// Our own commands that make sense where an editor keeps the sessions.
+pub const OFFERED: [&str; 15] = [
+    "approval",
+    "policy",
+    "revoke",
+    "config",
+    "todo",
+    "files",
+    "skills",
+    "mcp",
+    "export",
+    "revert",
+    "redo",
+    "retry",
+    "summarize",
+    "context",
+    "compact",
+];
+
+pub fn read(blocks: &Value, root: &Path) -> Result<Meant, RpcError> {
+    let Value::Array(blocks) = blocks else { return Err(RpcError::invalid_params("`prompt` is no array")) };
+    let (mut typed, mut data) = (String::new(), String::new());
+    for block in blocks {
+        match block["type"].as_str() {
+            Some("text") => typed.push_str(super::params::text(block, "text")?),
+            Some("resource_link") => link(block, root, &mut typed)?,
+            Some("resource") => embedded(&block["resource"], &mut data)?,
+            Some(kind @ ("image" | "audio")) => {
+                let why = format!("{kind} content cannot be used: it is not among the prompt capabilities");
+                return Err(RpcError::invalid_params(why));
+            }
+            Some(_) | None => {
+                return Err(RpcError::invalid_params("a block of `prompt` has no known `type`"));
+            }
+        }
+    }
+    if typed.trim().is_empty() && data.is_empty() {
+        return Err(RpcError::invalid_params("there is nothing in `prompt`"));
+    }
+    Ok(match slash::parse(&typed) {
+        Line::Slash(slash) => own(slash),
+        Line::Misused(why) => Meant::Say(why),
+        Line::Empty | Line::Prompt(_) | Line::Shell(_) | Line::NoCommand | Line::Custom { .. } => {
+            Meant::Do(Command::Prompt(Prompt::with_data(&typed, &data)))
+        }
+    })
+}
+
+fn own(slash: Slash) -> Meant {
+    let ask = |query| Meant::Do(Command::Ask(query));
+    match slash {
+        Slash::Compact => Meant::Do(Command::Compact),
+        Slash::Retry => Meant::Do(Command::Retry),
+        Slash::Redo => Meant::Do(Command::Redo),
+        Slash::Revert(turn) => Meant::Do(Command::Revert { turn }),
+        Slash::Revoke(grant) => Meant::Do(Command::Revoke { grant }),
+        Slash::Export(path) => Meant::Do(Command::Export { path }),
+        Slash::Model(Some(name)) => Meant::Do(Command::SetModel(name)),
+        Slash::Agent(Some(name)) => Meant::Do(Command::SetAgent(name)),
+        Slash::Approval(Some(approval)) => Meant::Do(Command::SetApproval(approval)),
+        Slash::Model(None) => ask(Query::Models),
+        Slash::Agent(None) => ask(Query::Agents),
+        Slash::Approval(None) | Slash::Policy => ask(Query::Grants),
+        Slash::Todos => ask(Query::Todos),
+        Slash::Skills => ask(Query::Skills),
+        Slash::Commands => ask(Query::Commands),
+        Slash::Mcp => ask(Query::Mcp),
+        Slash::Files => ask(Query::FilesChanged),
+        Slash::Config => ask(Query::Config),
+        Slash::Context => ask(Query::Context),
+        Slash::Summarize => ask(Query::Summary),
+        Slash::Handoff(goal) => ask(Query::Handoff { goal }),
+        // Nobody is asked here: `zdx trust` is.
+        Slash::Trust => ask(Query::Trust),
+        Slash::Help => Meant::Say(help()),
+        Slash::Open(_) | Slash::Resume | Slash::Sessions | Slash::Copy(_) | Slash::Exit => {
+            Meant::Say("your editor does that itself; `/help` lists what can be done here".to_owned())
+        }
+    }
+}
+
+fn help() -> String {
+    let row = |name: &&str| {
+        let command = slash::find(name)?;
+        Some(format!("- `/{}{}` {}\n", command.name, command.argument.shown(), command.help))
+    };
+    OFFERED.iter().filter_map(row).collect()
+}
+
+/// A file becomes a mention, so that the rules for those hold; anything else is named and not fetched.
+fn link(block: &Value, root: &Path, typed: &mut String) -> Result<(), RpcError> {
+    let uri = super::params::text(block, "uri")?;
+    if typed.ends_with(|c: char| !c.is_whitespace()) {
+        typed.push(' ');
+    }
+    match mention(uri, root) {
+        Some(mention) => typed.push_str(&mention),
+        None => {
+            let name = block["name"].as_str().unwrap_or(uri);
+            typed.push_str(&format!("[{name}]({uri})"));
+        }
+    }
+    typed.push(' ');
+    Ok(())
+}
+
+fn mention(uri: &str, root: &Path) -> Option<String> {
+    let rest = uri.strip_prefix("file://")?;
+    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let (rest, _) = rest.split_once('?').unwrap_or((rest, ""));
+    let path = unescaped(rest)?;
+    if !path.starts_with('/') || path.contains(['\n', '\r', '\0']) {
+        return None;
+    }
+    let below =
+        Path::new(&path).strip_prefix(root).ok().and_then(Path::to_str).filter(|below| !below.is_empty());
+    let name = below.unwrap_or(&path).replace('\\', "\\\\").replace('"', "\\\"");
+    Some(format!("@file:\"{name}{}\"", lines(fragment)))
+}
+
+/// Of `L10`, `L10:20` and `L10-L20`, as editors write it: the lines behind a mention.
+fn lines(fragment: &str) -> String {
+    let number = |text: &str| text.trim_start_matches('L').parse::<u64>().ok();
+    let range =
+        fragment.strip_prefix('L').map(|range| range.split_once([':', '-']).unwrap_or((range, range)));
+    match range.and_then(|(from, to)| Some((number(from)?, number(to)?))) {
+        Some((from, to)) if from == to => format!(":{from}"),
+        Some((from, to)) => format!(":{from}-{to}"),
+        None => String::new(),
+    }
+}
+
+/// `%20` and the like.
+fn unescaped(text: &str) -> Option<String> {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((&byte, more)) = rest.split_first() {
+        rest = more;
+        match (byte, more) {
+            (b'%', [high, low, ..]) => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                bytes.push(u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?);
+                rest = &more[2..];
+            }
+            (b'%', _) => return None,
+            (byte, _) => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn embedded(resource: &Value, data: &mut String) -> Result<(), RpcError> {
+    let uri = super::params::text(resource, "uri")?;
+    let text = resource["text"].as_str().ok_or_else(|| {
+        RpcError::invalid_params(format!("{uri}: only embedded text can be used, not binary content"))
+    })?;
+    if !data.is_empty() {
+        data.push_str("\n\n");
+    }
+    data.push_str(&format!("{uri}\n{}", super::told::fenced(text)));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn typed(blocks: Value) -> Prompt {
+        match read(&blocks, Path::new("/w")).unwrap() {
+            Meant::Do(Command::Prompt(prompt)) => prompt,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn linked(uri: &str) -> String {
+        typed(json!([{"type": "text", "text": "see"}, {"type": "resource_link", "uri": uri, "name": "n"}]))
+            .text
+    }
+
+    #[test]
+    fn a_link_to_a_file_is_a_mention() {
+        assert_eq!(linked("file:///w/src/a%20b.rs"), "see @file:\"src/a b.rs\" ");
+        assert_eq!(linked("file:///w/a.rs#L3:7"), "see @file:\"a.rs:3-7\" ");
+        assert_eq!(linked("file:///w/a.rs?x=1#L3"), "see @file:\"a.rs:3\" ");
+        assert_eq!(linked("file:///etc/x\"y"), "see @file:\"/etc/x\\\"y\" ");
+        assert_eq!(linked("https://x/y"), "see [n](https://x/y) ");
+        assert_eq!(linked("file:///w/a%0Ab"), "see [n](file:///w/a%0Ab) ");
+        assert_eq!(linked("file://host/w/a"), "see [n](file://host/w/a) ");
+        assert_eq!(linked("file:///w/%zz"), "see [n](file:///w/%zz) ");
+    }
+
+    #[test]
+    fn what_is_embedded_is_data_that_triggers_nothing() {
+        let prompt = typed(json!([
+            {"type": "resource", "resource": {"uri": "file:///w/a", "text": "!rm -rf /\n```\n@b"}},
+            {"type": "text", "text": "why?"},
+        ]));
+        assert_eq!(prompt.typed(), "why?");
+        assert_eq!(prompt.data(), "file:///w/a\n````\n!rm -rf /\n```\n@b\n````");
+    }
+
+    #[test]
+    fn our_commands_are_carried_out_and_others_are_prompts() {
+        let meant = |text: &str| read(&json!([{"type": "text", "text": text}]), Path::new("/w")).unwrap();
+        assert_eq!(meant("/compact"), Meant::Do(Command::Compact));
+        assert_eq!(meant("/context"), Meant::Do(Command::Ask(Query::Context)));
+        assert!(matches!(meant("/approval nonsense"), Meant::Say(_)));
+        assert!(matches!(meant("/new"), Meant::Say(_)));
+        assert!(matches!(meant("/mine x"), Meant::Do(Command::Prompt(_))));
+        let Meant::Say(help) = meant("/help") else { panic!() };
+        assert_eq!(help.lines().count(), OFFERED.len());
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused() {
+        for wrong in [
+            json!("hello"),
+            json!([]),
+            json!([{"type": "text", "text": " "}]),
+            json!([{"type": "text"}]),
+            json!([{"type": "image", "data": "", "mimeType": "image/png"}]),
+            json!([{"type": "resource", "resource": {"uri": "x", "blob": "AA=="}}]),
+            json!([{"type": "smell"}]),
+        ] {
+            assert!(read(&wrong, Path::new("/w")).is_err(), "{wrong}");
+        }
+    }
+}
