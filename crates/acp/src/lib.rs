@@ -6,10 +6,12 @@ mod error;
 mod frame;
 mod host;
 mod lines;
+mod params;
 mod peer;
 pub mod shapes;
 
 pub use error::{CallError, RpcError, code};
 pub use frame::{Frame, Id, Unreadable};
 pub use host::{Host, HostEvent};
+pub use params::Params;
 pub use peer::{Asked, Direction, Heard, Inbox, Peer, Tap, connect};

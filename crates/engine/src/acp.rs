@@ -3,6 +3,8 @@
 
 mod process;
 mod proposal;
+mod ring;
+mod terminal;
 mod text;
 mod words;
 
@@ -13,6 +15,8 @@ use crate::mcp::entry;
 use crate::paths::Env;
 pub use process::{AgentProcess, Launch};
 pub use proposal::{Proposal, command_line};
+pub use ring::Ring;
+pub use terminal::TerminalRequest;
 pub use text::{Lines, file_fault, text_of};
 pub use words::{short, stopped};
 

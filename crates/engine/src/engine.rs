@@ -128,7 +128,8 @@ impl Engine {
 
     /// What goes on in a fresh session that follows this one; the preset does too, by `follow`.
     pub(crate) fn carried(&self) -> Carried {
-        let (backend, agent) = (self.backend.view(), self.persona.name.clone());
+        let backend = self.backend.view();
+        let agent = backend.mode().unwrap_or_else(|| self.persona.name.clone());
         Carried { model: backend.model(), agent, remote: backend.agent(), loan: self.loan.clone() }
     }
 
@@ -163,6 +164,7 @@ impl Engine {
                 () = aside.next(), if !aside.is_empty() => {}
                 sent = inbox.next(), if !aside.is_full() => queue.take(sent, None, &self.desk(), &mut aside),
                 changed = self.queries.server_changed() => aside.tell(&self.emit, vec![changed]),
+                told = self.backend.attend() => aside.tell(&self.emit, vec![told]),
             }
             queue.pass_on(inbox);
         }

@@ -74,7 +74,7 @@ impl Queries {
 
     pub(crate) async fn answer(self: Arc<Self>, query: Query) -> Result<Reply, NoAnswer> {
         match query {
-            Query::Agents => Ok(Reply::Agents(self.agents())),
+            Query::Agents => self.agents().await.map(Reply::Agents),
             Query::Skills => Ok(Reply::Skills(named(
                 self.skills.iter().map(|skill| (skill.name.as_str(), skill.description.as_str())),
             ))),
@@ -83,6 +83,10 @@ impl Queries {
                 let commands = commands.map(|command| (command.name.as_str(), command.description.as_str()));
                 let mut commands = named(commands);
                 commands.extend(self.servers.prompts());
+                commands.extend(self.backend.commands().into_iter().map(|command| Named {
+                    name: command.name,
+                    description: command.description.unwrap_or_default(),
+                }));
                 Ok(Reply::Commands(commands))
             }
             Query::Mcp => Ok(Reply::Mcp(self.mcp())),
@@ -109,7 +113,10 @@ impl Queries {
         }
     }
 
-    fn agents(&self) -> Vec<AgentInfo> {
+    async fn agents(&self) -> Result<Vec<AgentInfo>, NoAnswer> {
+        if let Some(modes) = self.backend.modes().await {
+            return if modes.is_empty() { Err(not_ours("which modes it has")) } else { Ok(modes) };
+        }
         let at_work = self.agent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let agents = self.personas.agents.iter().filter(|agent| !agent.hidden);
         let info = agents.map(|agent| AgentInfo {
@@ -118,7 +125,7 @@ impl Queries {
             in_use: agent.name == at_work,
             primary: agent.mode.serves(Mode::Primary),
         });
-        info.collect()
+        Ok(info.collect())
     }
 
     fn resources(&self) -> Vec<Name> {
@@ -151,8 +158,13 @@ impl Queries {
     }
 
     fn completions(&self, line: &str, cursor: usize) -> Completions {
-        let agents =
-            self.personas.agents.iter().filter(|agent| !agent.hidden && agent.mode.serves(Mode::Primary));
+        let ours = || {
+            let agents = self.personas.agents.iter();
+            let agents = agents.filter(|agent| !agent.hidden && agent.mode.serves(Mode::Primary));
+            agents.map(|agent| Name::new(&agent.name, &agent.description)).collect()
+        };
+        let modes = self.backend.known_modes();
+        let modes = modes.map(|modes| modes.into_iter().map(|mode| Name::new(mode.name, mode.description)));
         let own = self.commands.iter().map(|command| Name {
             hint: command.hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default(),
             then: Then::Line,
@@ -161,13 +173,20 @@ impl Queries {
         let prompts =
             self.servers.prompts().into_iter().map(|prompt| Name::new(prompt.name, prompt.description));
         let in_use = self.backend.model();
-        let mut models: Vec<Name> =
-            self.resolved.config.models.keys().map(|name| Name::new(name, "")).collect();
+        let theirs = self.backend.commands().into_iter().map(|command| Name {
+            hint: command.hint.map(|hint| format!(" {hint}")).unwrap_or_default(),
+            then: Then::Line,
+            ..Name::new(command.name, command.description.unwrap_or_default())
+        });
+        let mut models: Vec<Name> = match self.backend.known_models() {
+            Some(models) => models.into_iter().map(|model| Name::new(model.name, "")).collect(),
+            None => self.resolved.config.models.keys().map(|name| Name::new(name, "")).collect(),
+        };
         models.retain(|model| model.name != in_use);
         models.insert(0, Name::new(in_use, "in use"));
         let names = Names {
-            agents: agents.map(|agent| Name::new(&agent.name, &agent.description)).collect(),
-            commands: COMMANDS.iter().map(built_in).chain(own).chain(prompts).collect(),
+            agents: modes.map_or_else(ours, Iterator::collect),
+            commands: COMMANDS.iter().map(built_in).chain(own).chain(prompts).chain(theirs).collect(),
             models,
             resources: self.resources(),
             sessions: &|| {

@@ -161,7 +161,12 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let rules = Rules::clone(&policy.rules);
     let personas = Arc::new(Personas { agents: library.agents, system, rules });
     let named = carried.as_ref().map(|carried| carried.agent.as_str()).or(setup.agent.as_deref());
-    let recorded = opened.transcript.agent.as_deref();
+    let remote = remote(&setup, &configured, &opened.transcript, carried.as_ref(), &root, &redactor)?;
+    // Another agent has modes of its own under these names.
+    let (named, recorded) = match &remote {
+        Some(_) => (None, None),
+        None => (named, opened.transcript.agent.as_deref()),
+    };
     let persona = match (named, recorded) {
         (Some(name), _) => personas.primary(name)?,
         (None, Some(name)) => personas.primary(name).map_err(StartError::RecordedAgent)?,
@@ -169,7 +174,6 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     };
     policy.rules = Arc::clone(&persona.rules);
     let explicit_model = configured.explicit_model();
-    let remote = remote(&setup, &configured, &opened.transcript, carried.as_ref(), &root, &redactor)?;
     let answers = match (scripted, remote) {
         (Some(scripted), _) => Answers::Other(scripted),
         (None, Some(remote)) => Answers::Other(remote),
@@ -261,7 +265,9 @@ fn remote(
         redactor: Arc::clone(redactor),
     };
     let model = carried.map(|carried| &carried.model).or(setup.flags.model.as_ref());
-    Ok(Some(Backend::Acp(Box::new(Acp::new(command, launch, before, model.map(String::as_str))))))
+    let mode = carried.map(|carried| &carried.agent).or(setup.agent.as_ref()).filter(|mode| !mode.is_empty());
+    let (model, mode) = (model.map(String::as_str), mode.map(String::as_str));
+    Ok(Some(Backend::Acp(Box::new(Acp::new(command, launch, before, model, mode)))))
 }
 
 /// The model, and whether it is the agent's own. An agent that is new to the session brings its model along, unless this

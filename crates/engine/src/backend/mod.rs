@@ -6,10 +6,11 @@ pub(crate) mod native;
 #[cfg(feature = "testing")]
 pub(crate) mod scripted;
 
+use zdx_acp::shapes::CommandInfo;
 use zdx_models::ModelError;
-use zdx_protocol::query::ModelOffer;
+use zdx_protocol::query::{AgentInfo, ModelOffer};
 use zdx_protocol::transcript::ContextSize;
-use zdx_protocol::{ContextUsage, Prompt, ToolError, TurnSummary};
+use zdx_protocol::{ContextUsage, Event, Prompt, ToolError, TurnSummary};
 
 use crate::call::TurnIo;
 use crate::persona::Persona;
@@ -59,6 +60,27 @@ impl Backend {
         match self {
             Self::Native(native) => Some(native.usual_model().await),
             Self::Acp(_) => None,
+            #[cfg(feature = "testing")]
+            Self::Test(_) => None,
+        }
+    }
+
+    /// What it is to be told between turns, where there is something to tell; can be left at any time.
+    pub(crate) async fn attend(&mut self) -> Event {
+        match self {
+            Self::Acp(acp) => acp.attend().await,
+            Self::Native(_) => std::future::pending().await,
+            #[cfg(feature = "testing")]
+            Self::Test(_) => std::future::pending().await,
+        }
+    }
+
+    /// Works in another of its own modes from the next request on: the name of that, or why not. `None`: it has our agents, or
+    /// none at all.
+    pub(crate) fn set_mode(&mut self, mode: &str) -> Option<Result<String, String>> {
+        match self {
+            Self::Acp(acp) => Some(acp.set_mode(mode)),
+            Self::Native(_) => None,
             #[cfg(feature = "testing")]
             Self::Test(_) => None,
         }
@@ -185,9 +207,58 @@ impl View {
     pub(crate) async fn models(&self) -> Option<Result<Vec<ModelOffer>, ModelError>> {
         match self {
             Self::Native(view) => Some(view.models().await),
-            Self::Acp(view) => view.models().map(Ok),
+            Self::Acp(view) => view.models().await.map(Ok),
             #[cfg(feature = "testing")]
             Self::Test => None,
+        }
+    }
+
+    /// The same, as far as it is known at once.
+    pub(crate) fn known_models(&self) -> Option<Vec<ModelOffer>> {
+        match self {
+            Self::Native(_) => None,
+            Self::Acp(view) => Some(view.known_models()),
+            #[cfg(feature = "testing")]
+            Self::Test => None,
+        }
+    }
+
+    /// The mode that it is in. `None`: it has our agents.
+    pub(crate) fn mode(&self) -> Option<String> {
+        match self {
+            Self::Native(_) => None,
+            Self::Acp(view) => Some(view.mode()),
+            #[cfg(feature = "testing")]
+            Self::Test => None,
+        }
+    }
+
+    /// Its own modes. `None`: it has our agents.
+    pub(crate) async fn modes(&self) -> Option<Vec<AgentInfo>> {
+        match self {
+            Self::Native(_) => None,
+            Self::Acp(view) => Some(view.modes().await),
+            #[cfg(feature = "testing")]
+            Self::Test => None,
+        }
+    }
+
+    pub(crate) fn known_modes(&self) -> Option<Vec<AgentInfo>> {
+        match self {
+            Self::Native(_) => None,
+            Self::Acp(view) => Some(view.known_modes()),
+            #[cfg(feature = "testing")]
+            Self::Test => None,
+        }
+    }
+
+    /// Commands of its own, which it takes as prompts.
+    pub(crate) fn commands(&self) -> Vec<CommandInfo> {
+        match self {
+            Self::Native(_) => Vec::new(),
+            Self::Acp(view) => view.commands(),
+            #[cfg(feature = "testing")]
+            Self::Test => Vec::new(),
         }
     }
 }

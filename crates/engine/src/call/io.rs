@@ -9,7 +9,7 @@ use zdx_protocol::Event;
 use zdx_protocol::{Decision, ToolCall, ToolOutput};
 
 use super::approve::{self, Permission};
-use super::{Approvals, CallContext};
+use super::{Approvals, CallContext, Moment};
 use crate::emit::Emitter;
 use crate::grants::Granted;
 use crate::in_force::InForce;
@@ -40,7 +40,16 @@ impl TurnIo {
 
     /// Has one call run here, by our tools and under our rules: its whole life is told, and its result comes back.
     pub async fn call(&self, call: ToolCall) -> ToolOutput {
-        super::single(call, self).await
+        super::single(call, self, &|_| ()).await
+    }
+
+    /// The same, for somebody who wants to see it run.
+    pub(crate) async fn call_watched(
+        &self,
+        call: ToolCall,
+        watch: &(dyn Fn(Moment<'_>) + Send + Sync),
+    ) -> ToolOutput {
+        super::single(call, self, watch).await
     }
 
     /// What the person says to something that another agent will do itself. Nothing: the turn was interrupted.

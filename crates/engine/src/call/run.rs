@@ -40,8 +40,19 @@ impl From<ToolError> for Refused {
     }
 }
 
+/// What whoever watches a call sees of it before its end.
+pub(crate) enum Moment<'a> {
+    /// It was allowed, and runs.
+    Started,
+    Said(&'a str),
+}
+
 /// The whole life of a call that nothing runs beside.
-pub(crate) async fn single(mut call: ToolCall, io: &TurnIo) -> ToolOutput {
+pub(crate) async fn single(
+    mut call: ToolCall,
+    io: &TurnIo,
+    watch: &(dyn Fn(Moment<'_>) + Send + Sync),
+) -> ToolOutput {
     call.name = io.called_name(&call);
     life::requested(&call, CallOrigin::Model, io).await;
     let (output, diff, took) = match admit(call.clone(), io).await {
@@ -51,11 +62,15 @@ pub(crate) async fn single(mut call: ToolCall, io: &TurnIo) -> ToolOutput {
             }
             let diff = ready.prepared.action.diff(&ready.prepared.preview).map(str::to_owned);
             let (running, mut progress) = run(ready, io).await;
+            watch(Moment::Started);
             tokio::pin!(running);
             let (output, took) = loop {
                 tokio::select! {
                     biased;
-                    Some((id, chunk)) = progress.next() => io.emit.emit(Event::ToolProgress { id, chunk }).await,
+                    Some((id, chunk)) = progress.next() => {
+                        watch(Moment::Said(&chunk));
+                        io.emit.emit(Event::ToolProgress { id, chunk }).await;
+                    }
                     ended = &mut running => break ended,
                 }
             };

@@ -20,6 +20,10 @@ impl Engine {
 
     /// Says what is wrong when there is no such agent, or it cannot have its model. The one at work goes on as before.
     pub(super) async fn set_agent(&mut self, name: &str) -> Result<(), String> {
+        if let Some(set) = self.backend.set_mode(name) {
+            self.emit.emit(Event::AgentChanged { agent: set? }).await;
+            return Ok(());
+        }
         if self.persona.name == name {
             self.emit.notice(NoticeLevel::Info, format!("{name} is at work already")).await;
             return Ok(());

@@ -34,7 +34,7 @@ impl Announcement {
             session: opened.log.id().to_string(),
             root: policy.root.clone(),
             model: model.clone(),
-            agent: persona.name.clone(),
+            agent: backend.mode().unwrap_or_else(|| persona.name.clone()),
             approval: policy.approval,
             context_limit: backend.context_limit(),
             resumed: opened.resumed,

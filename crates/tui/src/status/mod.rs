@@ -151,7 +151,9 @@ impl Status {
         }
         if let Some(info) = &self.session {
             push(What::Model, true, theme.dim, models(&info.model));
-            push(What::Agent, true, theme.dim, vec![one_line(&info.agent, 24), String::new()]);
+            if !info.agent.is_empty() {
+                push(What::Agent, true, theme.dim, vec![one_line(&info.agent, 24), String::new()]);
+            }
             let preset = info.approval.name().to_owned();
             let style = if info.approval == Approval::Yolo { theme.warning } else { theme.dim };
             push(What::Preset, true, style, vec![preset, String::new()]);
@@ -206,11 +208,13 @@ impl Status {
     pub(crate) fn welcome(&self, look: Look<'_>) -> Vec<Line<'static>> {
         let name = format!("zdx {}", env!("CARGO_PKG_VERSION"));
         let Some(info) = &self.session else { return vec![Line::styled(name, look.theme.strong)] };
+        // Another agent may have no modes, or not have told them yet.
+        let agent = Some(visible_line(&info.agent)).filter(|agent| !agent.is_empty());
         let about = format!(
-            " · {} · {} · agent {} · approval {}",
+            " · {} · {}{} · approval {}",
             visible_line(&info.model),
             format::path(&info.root, self.home.as_deref()),
-            visible_line(&info.agent),
+            agent.map(|agent| format!(" · agent {agent}")).unwrap_or_default(),
             info.approval.name(),
         );
         let columns = usize::from(look.width);

@@ -4,9 +4,7 @@
 
 mod files;
 mod judged;
-mod params;
 mod permissions;
-mod ring;
 mod terminal;
 mod terminals;
 #[cfg(test)]
@@ -18,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
-use zdx_acp::{Host, HostEvent, RpcError};
+use zdx_acp::{Host, HostEvent, Params, RpcError};
 use zdx_engine::Workspace;
 use zdx_engine::process::Shell;
 use zdx_guard::PolicyContext;
@@ -26,7 +24,6 @@ use zdx_guard::PolicyContext;
 pub use judged::Reach;
 
 use judged::Judged;
-use params::Params;
 use terminals::Terminals;
 
 /// The host of `zdx acp`.

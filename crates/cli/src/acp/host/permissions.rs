@@ -2,14 +2,13 @@
 //! order of options mean nothing.
 
 use serde_json::Value;
-use zdx_acp::HostEvent;
 use zdx_acp::shapes::{Answer, PermissionOption, outcome, pick};
+use zdx_acp::{HostEvent, Params};
 use zdx_engine::agents::Proposal;
 use zdx_protocol::Target;
 
 use super::Events;
 use super::judged::{Judged, Refusal, Touch};
-use super::params::Params;
 
 /// Always an answer: what cannot be answered is `cancelled`.
 pub(super) fn answer(judged: &Judged, events: &Events, params: &Params, cancelled: bool) -> Value {

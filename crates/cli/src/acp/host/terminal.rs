@@ -8,10 +8,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use zdx_acp::HostEvent;
+use zdx_engine::agents::Ring;
 use zdx_engine::process::{Child, ChildProcess, End, unfinished};
 
 use super::Events;
-use super::ring::Ring;
 
 /// What a program that ended gets for its output to arrive; what it left running may hold the pipes for ever.
 const LINGER: Duration = Duration::from_millis(500);

@@ -11,7 +11,7 @@ use crate::mcp::{processes_with, wait_until};
 use crate::{SOON, place};
 
 /// A place whose configuration names one agent.
-fn with_backend(script: &Value) -> Zdx {
+pub fn with_backend(script: &Value) -> Zdx {
     let zdx = place();
     let args = ["--script".to_owned(), script.to_string()];
     let files = [("--log", log_of(&zdx)), ("--state", zdx.home().join("state"))];
@@ -20,15 +20,15 @@ fn with_backend(script: &Value) -> Zdx {
     zdx.config(&format!("[acp.agents.fake]\ncommand = {:?}\nargs = {}\n", acp_fake(), json!(words)))
 }
 
-fn playing(play: Value) -> Zdx {
+pub fn playing(play: Value) -> Zdx {
     with_backend(&json!({"on": {"session/prompt": play}}))
 }
 
-fn exec<'z>(zdx: &'z Zdx, args: &[&str]) -> Run<'z> {
+pub fn exec<'z>(zdx: &'z Zdx, args: &[&str]) -> Run<'z> {
     zdx.command().args(["exec", "--backend", "acp:fake"]).args(args)
 }
 
-fn of_type<'v>(lines: &'v [Value], kind: &str) -> Vec<&'v Value> {
+pub fn of_type<'v>(lines: &'v [Value], kind: &str) -> Vec<&'v Value> {
     lines.iter().filter(|line| line["type"] == kind).collect()
 }
 

@@ -9,6 +9,7 @@ mod recording;
 mod sessions;
 mod settings;
 mod signals;
+mod ways;
 
 use std::path::PathBuf;
 

@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 use zdx_acp::shapes::{Answer, PermissionOption, outcome, pick};
-use zdx_acp::{Asked, Id, RpcError, code};
+use zdx_acp::{Asked, Id, Params, RpcError, code};
 use zdx_protocol::facts::{READ, WRITE};
 use zdx_protocol::{
     Action, Arguments, Decision, NoticeLevel, Origin, Preview, Target, ToolCall, ToolError, ToolOutput,
 };
 
+use super::terminals::Terminals;
 use super::told;
 use crate::acp::{Lines, Proposal, file_fault, short, text_of};
 use crate::call::TurnIo;
@@ -30,13 +32,27 @@ impl Seat {
     }
 }
 
+/// What the requests of a turn share.
+#[derive(Clone)]
+pub(super) struct Room {
+    pub(super) terminals: Terminals,
+    /// Ends with the turn.
+    pub(super) over: CancellationToken,
+}
+
 /// Answers, and says whether something was denied.
-pub(super) async fn answer(mut asked: Asked, seat: Seat, io: TurnIo) -> (Id, bool) {
-    let (request, params) = (asked.id.clone(), asked.params.take());
+pub(super) async fn answer(mut asked: Asked, seat: Seat, io: TurnIo, room: Room) -> (Id, bool) {
+    let (request, params) = (asked.id.clone(), Params(asked.params.take()));
+    let terminals = &room.terminals;
     let (answer, denied) = match asked.method.as_str() {
-        "session/request_permission" => permission(seat, &params, &io).await,
+        "session/request_permission" => permission(seat, &params.0, &io).await,
         "fs/read_text_file" => refusable(read(seat.id(), &params, &io).await),
         "fs/write_text_file" => refusable(write(seat.id(), &params, &io).await),
+        "terminal/create" => refusable(terminals.create(seat.id(), &params, &io, &room.over).await),
+        "terminal/output" => (terminals.output(&params), false),
+        "terminal/wait_for_exit" => (terminals.wait(&params, &io).await, false),
+        "terminal/kill" => (terminals.kill(&params).await, false),
+        "terminal/release" => (terminals.release(&params).await, false),
         unknown => (Err(RpcError::method_not_found(unknown)), false),
     };
     asked.answer(answer).await;
@@ -111,9 +127,9 @@ fn action(call: &Value, title: &str, io: &TurnIo) -> Action {
     }
 }
 
-async fn read(id: String, params: &Value, io: &TurnIo) -> Result<Value, RpcError> {
-    let named = text(params, "path")?;
-    let lines = Lines::of(params["line"].as_u64(), params["limit"].as_u64());
+async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcError> {
+    let named = params.text("path")?;
+    let lines = Lines::of(params.count_if_any("line")?, params.count_if_any("limit")?);
     let workspace = Arc::clone(&io.tools.workspace);
     let target =
         workspace.resolve(named).map_err(|error| file_fault(named, &error.code(), error.to_string()))?;
@@ -131,15 +147,15 @@ async fn read(id: String, params: &Value, io: &TurnIo) -> Result<Value, RpcError
 }
 
 /// By our own tool: judged, asked about with what will be different, kept to be taken back.
-async fn write(id: String, params: &Value, io: &TurnIo) -> Result<Value, RpcError> {
-    let input = json!({"path": text(params, "path")?, "content": text(params, "content")?});
+async fn write(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcError> {
+    let input = json!({"path": params.text("path")?, "content": params.text("content")?});
     match io.call(call(id, WRITE.name, input)).await {
         ToolOutput::Ok(_) => Ok(json!({})),
         ToolOutput::Err(error) => Err(refused(&error)),
     }
 }
 
-fn call(id: String, name: &str, input: Value) -> ToolCall {
+pub(super) fn call(id: String, name: &str, input: Value) -> ToolCall {
     let input = match input {
         Value::Object(input) => input,
         _ => Map::new(),
@@ -147,11 +163,7 @@ fn call(id: String, name: &str, input: Value) -> ToolCall {
     ToolCall { id, name: name.to_owned(), arguments: Arguments::Object(input), signature: None }
 }
 
-fn refused(error: &ToolError) -> RpcError {
+pub(super) fn refused(error: &ToolError) -> RpcError {
     RpcError::new(code::INVALID_REQUEST, format!("not allowed: {}", error.message))
         .with(json!({"code": error.code}))
-}
-
-fn text<'v>(params: &'v Value, name: &str) -> Result<&'v str, RpcError> {
-    params[name].as_str().ok_or_else(|| RpcError::invalid_params(format!("`{name}` must be a text")))
 }

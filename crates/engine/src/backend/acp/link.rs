@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
-use zdx_acp::shapes::{AuthMethod, Choices, SessionUpdate, Update, Welcome};
+use zdx_acp::shapes::{AuthMethod, Choices, CommandInfo, SessionUpdate, Setting, Update, Welcome};
 use zdx_acp::{CallError, Heard, Inbox, Peer, RpcError, code};
+use zdx_protocol::ErrorKind;
 use zdx_protocol::display::visible_line;
-use zdx_protocol::{ErrorKind, NoticeLevel};
 
 use super::label;
 use crate::acp::{AgentCommand, AgentProcess, Launch, short};
-use crate::call::TurnIo;
 
 const VERSION: i64 = 1;
 /// What everything but a turn may take.
@@ -29,30 +28,91 @@ pub(super) enum Trouble {
     Failed(ErrorKind, String),
 }
 
+impl Trouble {
+    pub(super) fn words(self) -> String {
+        match self {
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::Refused(_, why) | Self::Failed(_, why) => why,
+        }
+    }
+}
+
+/// What can be chosen in an agent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chosen {
+    Model,
+    /// How it works; what ours call an agent.
+    Mode,
+}
+
+impl Chosen {
+    pub(super) fn of(self, choices: &Choices) -> Option<&Setting> {
+        match self {
+            Self::Model => choices.model(),
+            Self::Mode => choices.mode(),
+        }
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Model => ("model", "--model"),
+            Self::Mode => ("mode", "--agent"),
+        }
+    }
+
+    /// It lets nobody choose.
+    pub(super) fn none(self, agent: &str) -> String {
+        let (what, option) = self.names();
+        format!("{} lets nobody choose a {what}; leave {option} out", label(agent))
+    }
+
+    pub(super) fn unknown(self, agent: &str, wanted: &str, setting: &Setting) -> String {
+        let known: Vec<String> = setting.values().into_iter().map(visible_line).collect();
+        format!("{} has no {} {wanted}; it has: {}", label(agent), self.names().0, known.join(", "))
+    }
+}
+
 pub(super) struct Link {
     pub(super) agent: AgentProcess,
     pub(super) peer: Peer,
     pub(super) inbox: Inbox,
     pub(super) welcome: Welcome,
     pub(super) session: String,
-    choices: Choices,
+    /// The session was begun by this very process.
+    pub(super) is_new: bool,
+    /// What a person should hear of how it came to be.
+    pub(super) notes: Vec<String>,
+    pub(super) choices: Choices,
+    pub(super) commands: Vec<CommandInfo>,
     name: String,
 }
 
 impl Link {
-    pub(super) async fn start(command: &AgentCommand, launch: &Launch, io: &TurnIo) -> Result<Self, Trouble> {
+    /// Starts it, and goes on with its own session where it can.
+    pub(super) async fn connect(
+        command: AgentCommand,
+        launch: Launch,
+        remote: Option<String>,
+    ) -> Result<Self, Trouble> {
         let failed = |why| Trouble::Failed(ErrorKind::Provider, why);
-        let (agent, peer, inbox) = AgentProcess::start(command, launch, None).await.map_err(failed)?;
+        let (agent, peer, inbox) = AgentProcess::start(&command, &launch, None).await.map_err(failed)?;
         let mut link = Self {
             agent,
             peer,
             inbox,
             welcome: Welcome::read(&Value::Null),
             session: String::new(),
+            is_new: false,
+            notes: Vec::new(),
             choices: Choices::default(),
-            name: command.name.clone(),
+            commands: Vec::new(),
+            name: command.name,
         };
-        match link.initialize(io).await {
+        let opened = async {
+            link.initialize().await?;
+            link.open(remote.as_deref(), &launch.root).await
+        };
+        match opened.await {
             Ok(()) => Ok(link),
             Err(trouble) => {
                 link.stop().await;
@@ -61,14 +121,13 @@ impl Link {
         }
     }
 
-    async fn initialize(&mut self, io: &TurnIo) -> Result<(), Trouble> {
-        // No terminals: commands that it wants run it runs itself, or asks about them.
+    async fn initialize(&mut self) -> Result<(), Trouble> {
         let params = json!({
             "protocolVersion": VERSION,
-            "clientCapabilities": {"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": false},
+            "clientCapabilities": {"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true},
             "clientInfo": {"name": "zdx", "title": "zdx", "version": env!("CARGO_PKG_VERSION")},
         });
-        let answer = self.call("initialize", params, io).await?;
+        let answer = self.call("initialize", params).await?;
         self.welcome = Welcome::read(&answer);
         match self.welcome.version {
             Some(version) if version >= VERSION => Ok(()),
@@ -83,31 +142,27 @@ impl Link {
         }
     }
 
-    /// Goes on with this session where that can be, else begins one; says whether it is a new one.
-    pub(super) async fn open(
-        &mut self,
-        remote: Option<&str>,
-        root: &Path,
-        io: &TurnIo,
-    ) -> Result<bool, Trouble> {
+    /// Goes on with this session where that can be, else begins one.
+    async fn open(&mut self, remote: Option<&str>, root: &Path) -> Result<(), Trouble> {
         let params = json!({"cwd": root, "mcpServers": []});
         if let Some(remote) = remote
-            && self.reopen(remote, &params, io).await?
+            && self.reopen(remote, &params).await?
         {
-            return Ok(false);
+            return Ok(());
         }
-        let answer = self.call("session/new", params, io).await?;
+        let answer = self.call("session/new", params).await?;
         let Some(id) = answer["sessionId"].as_str() else {
             let why = format!("{} made a session without an id", self.name);
             return Err(Trouble::Failed(ErrorKind::Provider, why));
         };
         self.session = id.to_owned();
         self.choices.take(&answer);
-        Ok(true)
+        self.is_new = true;
+        Ok(())
     }
 
     /// Whether it does. What it tells again on the way is known here.
-    async fn reopen(&mut self, remote: &str, params: &Value, io: &TurnIo) -> Result<bool, Trouble> {
+    async fn reopen(&mut self, remote: &str, params: &Value) -> Result<bool, Trouble> {
         let method = match (self.welcome.offers("resume"), self.welcome.loads()) {
             (true, _) => "session/resume",
             (false, true) => "session/load",
@@ -115,7 +170,7 @@ impl Link {
         };
         let mut params = params.clone();
         params["sessionId"] = remote.into();
-        match self.call(method, params, io).await {
+        match self.call(method, params).await {
             Ok(answer) => {
                 self.session = remote.to_owned();
                 self.choices.take(&answer);
@@ -123,51 +178,41 @@ impl Link {
             }
             Err(Trouble::Refused(ErrorKind::Auth, why)) => Err(Trouble::Refused(ErrorKind::Auth, why)),
             Err(Trouble::Refused(_, why)) => {
-                io.emit.notice(NoticeLevel::Warning, why).await;
+                self.notes.push(why);
                 Ok(false)
             }
             Err(trouble @ (Trouble::Interrupted | Trouble::Failed(..))) => Err(trouble),
         }
     }
 
-    /// What it can be asked to answer with. `None`: it lets nobody choose.
-    pub(super) fn models(&self) -> Option<Vec<String>> {
-        let model = self.choices.model()?;
-        Some(model.values().into_iter().map(str::to_owned).collect())
-    }
-
-    pub(super) async fn set_model(&mut self, wanted: Option<&str>, io: &TurnIo) -> Result<(), Trouble> {
+    /// Puts it to what somebody chose, where it is not there already.
+    pub(super) async fn set(&mut self, what: Chosen, wanted: Option<&str>) -> Result<(), Trouble> {
         let Some(wanted) = wanted else { return Ok(()) };
         let refused = |why| Err(Trouble::Refused(ErrorKind::Config, why));
-        let Some(setting) = self.choices.model().cloned() else {
-            return refused(format!("{} lets nobody choose a model; leave --model out", label(&self.name)));
-        };
+        let Some(setting) = what.of(&self.choices).cloned() else { return refused(what.none(&self.name)) };
         if setting.current().as_deref() == Some(wanted) {
             return Ok(());
         }
         let Some(value) = setting.find(wanted) else {
-            let known: Vec<String> = setting.values().into_iter().map(visible_line).collect();
-            return refused(format!(
-                "{} has no model {wanted}; it has: {}",
-                label(&self.name),
-                known.join(", ")
-            ));
+            return refused(what.unknown(&self.name, wanted, &setting));
         };
         let (method, params) = setting.set(&self.session, &value);
-        let answer = self.call(method, params, io).await?;
+        let answer = self.call(method, params).await?;
         self.choices.take(&answer);
+        if let (Chosen::Mode, Some(mode)) = (what, value.as_str()) {
+            self.choices.set_mode(mode.to_owned());
+        }
         Ok(())
     }
 
     /// Asks and waits; what it says meanwhile is nothing for the conversation.
-    async fn call(&mut self, method: &'static str, params: Value, io: &TurnIo) -> Result<Value, Trouble> {
+    async fn call(&mut self, method: &'static str, params: Value) -> Result<Value, Trouble> {
         let peer = self.peer.clone();
         let mut call = pin!(peer.call(method, params));
         let mut late = pin!(tokio::time::sleep(ANSWERS));
         let answer = loop {
             tokio::select! {
                 biased;
-                () = io.cancel.cancelled() => return Err(Trouble::Interrupted),
                 Some(heard) = self.inbox.recv() => self.overhear(heard),
                 answer = &mut call => break answer,
                 () = self.agent.over() => break Err(CallError::Gone),
@@ -218,7 +263,7 @@ impl Link {
     }
 
     /// Outside a turn only what can be set matters; requests are not served, and answered by being dropped.
-    fn overhear(&mut self, heard: Heard) {
+    pub(super) fn overhear(&mut self, heard: Heard) {
         if let Heard::Notification { method, params } = heard
             && method == "session/update"
         {
@@ -230,12 +275,12 @@ impl Link {
         match update {
             Update::Mode(mode) => self.choices.set_mode(mode.clone()),
             Update::Options(options) => self.choices.replace(options.clone()),
+            Update::Commands(commands) => self.commands.clone_from(commands),
             Update::User(_)
             | Update::Message(_)
             | Update::Thought(_)
             | Update::Call(_)
             | Update::Plan(_)
-            | Update::Commands(_)
             | Update::Notice { .. }
             | Update::Unknown(_) => {}
         }

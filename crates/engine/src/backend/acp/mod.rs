@@ -5,12 +5,14 @@
 mod asked;
 mod link;
 mod prompt;
+mod terminals;
 mod told;
 mod turn;
 mod view;
 
 use std::time::Instant;
 
+use tokio::task::JoinSet;
 use zdx_acp::shapes::StopReason;
 use zdx_models::ModelError;
 use zdx_protocol::{
@@ -19,7 +21,7 @@ use zdx_protocol::{
 
 use crate::acp::{AgentCommand, Launch, PREFIX, stopped};
 use crate::call::TurnIo;
-use link::{Link, Trouble};
+use link::{Chosen, Link, Trouble};
 use told::Teller;
 pub(crate) use view::View;
 use view::Watched;
@@ -28,10 +30,17 @@ pub(crate) struct Acp {
     command: AgentCommand,
     launch: Launch,
     link: Option<Link>,
+    /// It is being started, if there is anything in here.
+    connecting: JoinSet<Result<Link, Trouble>>,
+    /// It was started once without being asked, so that it can be chosen from before the first prompt.
+    tried: bool,
     /// The agent's own session, if there was one before.
     remote: Option<String>,
     /// The model that it is to answer with, if somebody chose one.
     model: Option<String>,
+    mode: Option<String>,
+    /// The mode that was told last.
+    told_mode: Option<String>,
     watched: Watched,
 }
 
@@ -47,14 +56,28 @@ impl Acp {
         launch: Launch,
         before: &Transcript,
         model: Option<&str>,
+        mode: Option<&str>,
     ) -> Self {
         let label = label(&command.name);
         let chosen = model.or(before.model.as_deref().filter(|model| model.starts_with(&label)));
         let model = chosen.and_then(|model| own_name(&label, model)).map(str::to_owned);
         let remote = before.remote.as_ref().filter(|remote| remote.agent == command.name);
+        let told_mode = before.agent.clone().filter(|_| remote.is_some());
+        let mode = mode.map(str::to_owned).or_else(|| told_mode.clone());
         let remote = remote.map(|remote| remote.session.clone());
-        let watched = Watched::new(label, model.clone());
-        Self { command, launch, link: None, remote, model, watched }
+        let watched = Watched::new(label, model.clone(), mode.clone());
+        Self {
+            command,
+            launch,
+            link: None,
+            connecting: JoinSet::new(),
+            tried: false,
+            remote,
+            model,
+            mode,
+            told_mode,
+            watched,
+        }
     }
 
     pub(crate) fn view(&self) -> View {
@@ -96,15 +119,21 @@ impl Acp {
         }
         let mut link = match self.link.take() {
             Some(link) => link,
-            None => self.connect(io).await?,
+            None => self.connected(io).await?,
         };
+        self.greet(&mut link, io).await;
         let turn = async {
-            link.set_model(self.model.as_deref(), io).await?;
+            let set = async {
+                link.set(Chosen::Mode, self.mode.as_deref()).await?;
+                link.set(Chosen::Model, self.model.as_deref()).await
+            };
+            unless_interrupted(io, set).await?;
             let blocks = prompt::blocks(text, attached, &link.welcome, &self.launch.root);
             turn::run(&mut link, blocks, teller, io).await
         };
         let ended = turn.await;
-        self.watched.offers(link.models());
+        self.watched.knows(&link.choices, &link.commands);
+        self.tell_mode(&link, io).await;
         match &ended {
             Ok(_) | Err(Trouble::Refused(..)) => self.link = Some(link),
             // Nobody knows what it still does: it ends here, and the next prompt starts it again.
@@ -113,18 +142,61 @@ impl Acp {
         ended
     }
 
-    /// Starts it, and goes on with its own session where it can.
-    async fn connect(&mut self, io: &TurnIo) -> Result<Link, Trouble> {
-        let mut link = Link::start(&self.command, &self.launch, io).await?;
-        let opened = link.open(self.remote.as_deref(), &self.launch.root, io).await;
-        let is_new = match opened {
-            Ok(is_new) => is_new,
-            Err(trouble) => {
-                link.stop().await;
-                return Err(trouble);
+    async fn connected(&mut self, io: &TurnIo) -> Result<Link, Trouble> {
+        let connected = unless_interrupted(io, self.connecting()).await;
+        self.connecting = JoinSet::new();
+        self.watched.starting(false);
+        connected
+    }
+
+    /// Goes on where it was begun, so that it may be left and come back to.
+    async fn connecting(&mut self) -> Result<Link, Trouble> {
+        self.tried = true;
+        if self.connecting.is_empty() {
+            let (command, launch) = (self.command.clone(), self.launch.clone());
+            self.connecting.spawn(Link::connect(command, launch, self.remote.clone()));
+        }
+        let connected = self.connecting.join_next().await.and_then(Result::ok);
+        connected.unwrap_or_else(|| {
+            let why = format!("starting {} broke off; this is a defect of zdx", self.command.name);
+            Err(Trouble::Failed(ErrorKind::Provider, why))
+        })
+    }
+
+    /// Between turns: starts the agent once, and takes in what it says of itself. Comes back only where there is something to
+    /// tell, and can be left at any time.
+    pub(crate) async fn attend(&mut self) -> Event {
+        loop {
+            if let Some(link) = &mut self.link {
+                match link.inbox.recv().await {
+                    Some(heard) => link.overhear(heard),
+                    // It is gone, and the next prompt starts it again.
+                    None => std::future::pending().await,
+                }
+                self.watched.knows(&link.choices, &link.commands);
+            } else if self.tried && self.connecting.is_empty() {
+                return std::future::pending().await;
+            } else {
+                match self.connecting().await {
+                    Ok(link) => {
+                        self.watched.knows(&link.choices, &link.commands);
+                        self.link = Some(link);
+                    }
+                    Err(trouble) => {
+                        self.watched.starting(false);
+                        return Event::Notice { level: NoticeLevel::Warning, message: trouble.words() };
+                    }
+                }
             }
-        };
-        if is_new {
+        }
+    }
+
+    /// What the first turn with this process tells before anything else.
+    async fn greet(&mut self, link: &mut Link, io: &TurnIo) {
+        for note in std::mem::take(&mut link.notes) {
+            io.emit.notice(NoticeLevel::Warning, note).await;
+        }
+        if std::mem::take(&mut link.is_new) {
             let (agent, session) = (self.command.name.clone(), link.session.clone());
             self.remote = Some(session.clone());
             io.emit.emit(Event::RemoteSession { agent: agent.clone(), session }).await;
@@ -133,7 +205,17 @@ impl Acp {
                 io.emit.notice(NoticeLevel::Warning, message).await;
             }
         }
-        Ok(link)
+    }
+
+    /// It may have changed by itself, and what it is in then is nobody's choice any more.
+    async fn tell_mode(&mut self, link: &Link, io: &TurnIo) {
+        let Some(now) = link.choices.mode().and_then(zdx_acp::shapes::Setting::current) else { return };
+        if self.told_mode.as_ref() != Some(&now) {
+            self.told_mode = Some(now.clone());
+            self.watched.mode(&now);
+            self.mode = Some(now.clone());
+            io.emit.emit(Event::AgentChanged { agent: now }).await;
+        }
     }
 
     /// From the next prompt on. `None`: it lets nobody choose.
@@ -141,9 +223,9 @@ impl Acp {
         let label = label(&self.command.name);
         let wanted = own_name(&label, model).unwrap_or(model);
         if let Some(link) = &self.link {
-            let known = link.models()?;
-            if !known.iter().any(|known| known == wanted) {
-                let why = format!("{label} has no model {wanted}; it has: {}", known.join(", "));
+            let setting = Chosen::Model.of(&link.choices)?;
+            if setting.find(wanted).is_none() {
+                let why = Chosen::Model.unknown(&self.command.name, wanted, setting);
                 return Some(Err(ModelError::Setup(why)));
             }
         }
@@ -152,10 +234,37 @@ impl Acp {
         Some(Ok(self.view().model()))
     }
 
+    /// The same for how it works; or why not.
+    pub(crate) fn set_mode(&mut self, wanted: &str) -> Result<String, String> {
+        let mut mode = wanted.to_owned();
+        if let Some(link) = &self.link {
+            let name = &self.command.name;
+            let setting = Chosen::Mode.of(&link.choices).ok_or_else(|| Chosen::Mode.none(name))?;
+            let found = setting.find(wanted).ok_or_else(|| Chosen::Mode.unknown(name, wanted, setting))?;
+            mode = found.as_str().unwrap_or(wanted).to_owned();
+        }
+        self.mode = Some(mode.clone());
+        self.told_mode = Some(mode.clone());
+        self.watched.mode(&mode);
+        Ok(mode)
+    }
+
     pub(crate) async fn close(&mut self) {
+        self.connecting.shutdown().await;
         if let Some(link) = self.link.take() {
             link.stop().await;
         }
+    }
+}
+
+async fn unless_interrupted<T>(
+    io: &TurnIo,
+    work: impl Future<Output = Result<T, Trouble>>,
+) -> Result<T, Trouble> {
+    tokio::select! {
+        biased;
+        () = io.cancel.cancelled() => Err(Trouble::Interrupted),
+        done = work => done,
     }
 }
 

@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 use zdx_acp::shapes::{SessionUpdate, StopReason};
 use zdx_acp::{CallError, Heard, Id, RpcError, code};
 
-use super::asked::{self, Seat};
+use super::asked::{self, Room, Seat};
 use super::link::{Link, Trouble};
+use super::terminals::Terminals;
 use super::told::Teller;
 use crate::call::TurnIo;
 
@@ -85,8 +86,7 @@ async fn wait(
 /// What the agent asks of us, each on a task of its own.
 struct Desk {
     seat: Seat,
-    /// Ends with the turn.
-    over: CancellationToken,
+    room: Room,
     io: TurnIo,
     asked: HashMap<Id, CancellationToken>,
     answers: JoinSet<(Id, bool)>,
@@ -95,8 +95,8 @@ struct Desk {
 impl Desk {
     fn new(io: &TurnIo, turn: u32) -> Self {
         let seat = Seat { turn, number: 0 };
-        let over = io.cancel.child_token();
-        Self { seat, over, io: io.clone(), asked: HashMap::new(), answers: JoinSet::new() }
+        let room = Room { terminals: Terminals::default(), over: io.cancel.child_token() };
+        Self { seat, room, io: io.clone(), asked: HashMap::new(), answers: JoinSet::new() }
     }
 
     async fn hear(&mut self, heard: Heard, link: &mut Link, teller: &mut Teller) {
@@ -110,11 +110,11 @@ impl Desk {
                     // A permission may name its call by id alone, or be the first word of it.
                     asked.params["toolCall"] = teller.call(&asked.params["toolCall"].take()).await;
                 }
-                let cancel = self.over.child_token();
+                let cancel = self.room.over.child_token();
                 self.asked.insert(asked.id.clone(), cancel.clone());
                 let io = TurnIo { cancel, ..self.io.clone() };
                 self.seat.number += 1;
-                self.answers.spawn(asked::answer(asked, self.seat, io));
+                self.answers.spawn(asked::answer(asked, self.seat, io, self.room.clone()));
             }
             Heard::Notification { method, params } if method == "session/update" => {
                 let told = SessionUpdate::read(params);
@@ -142,12 +142,13 @@ impl Desk {
 
     /// The turn is over: nothing that it asked for goes on.
     async fn clear(&mut self, teller: &mut Teller) {
-        self.over.cancel();
+        self.room.over.cancel();
         let all = async {
             while let Some(done) = self.answers.join_next().await {
                 teller.denied += u32::from(done.is_ok_and(|(_, denied)| denied));
             }
         };
         let _ = tokio::time::timeout(CLEARING, all).await;
+        self.room.terminals.close(CLEARING).await;
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use zdx_engine::process::{after_cut, unfinished};
+use crate::files::text::{after_cut, unfinished};
 
-pub(super) struct Ring {
+pub struct Ring {
     bytes: VecDeque<u8>,
     limit: usize,
     /// Something was dropped.
@@ -12,11 +12,11 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    pub(super) fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self { bytes: VecDeque::new(), limit, truncated: false }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
         let over = self.bytes.len().saturating_sub(self.limit);
         if over > 0 {
@@ -27,7 +27,7 @@ impl Ring {
 
     /// What is kept. Bytes that are no text become `U+FFFD`, for which more is dropped if the limit wants it; a character
     /// that is still to come whole is left out unless the stream has `ended`.
-    pub(super) fn text(&self, ended: bool) -> (String, bool) {
+    pub fn text(&self, ended: bool) -> (String, bool) {
         let all: Vec<u8> = self.bytes.iter().copied().collect();
         let kept = if self.truncated { after_cut(&all) } else { &all };
         let come = if ended { kept } else { &kept[..kept.len() - unfinished(kept)] };

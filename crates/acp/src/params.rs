@@ -1,23 +1,23 @@
 //! The fields of a request, as agents write them: what may be left out may also be null.
 
+use crate::error::RpcError;
 use serde_json::Value;
-use zdx_acp::RpcError;
 
-pub(super) struct Params(pub(super) Value);
+pub struct Params(pub Value);
 
 impl Params {
-    pub(super) fn text(&self, name: &str) -> Result<&str, RpcError> {
+    pub fn text(&self, name: &str) -> Result<&str, RpcError> {
         self.0[name].as_str().ok_or_else(|| RpcError::invalid_params(format!("`{name}` must be a text")))
     }
 
-    pub(super) fn text_if_any(&self, name: &str) -> Result<Option<&str>, RpcError> {
+    pub fn text_if_any(&self, name: &str) -> Result<Option<&str>, RpcError> {
         match &self.0[name] {
             Value::Null => Ok(None),
             _ => self.text(name).map(Some),
         }
     }
 
-    pub(super) fn count_if_any(&self, name: &str) -> Result<Option<u64>, RpcError> {
+    pub fn count_if_any(&self, name: &str) -> Result<Option<u64>, RpcError> {
         match &self.0[name] {
             Value::Null => Ok(None),
             count => count.as_u64().map(Some).ok_or_else(|| {
@@ -27,7 +27,7 @@ impl Params {
     }
 
     /// None is an empty one.
-    pub(super) fn list(&self, name: &str) -> Result<&[Value], RpcError> {
+    pub fn list(&self, name: &str) -> Result<&[Value], RpcError> {
         match &self.0[name] {
             Value::Null => Ok(&[]),
             Value::Array(all) => Ok(all),
@@ -36,7 +36,7 @@ impl Params {
     }
 
     /// The text itself, without a copy of it.
-    pub(super) fn take_text(&mut self, name: &str) -> Result<String, RpcError> {
+    pub fn take_text(&mut self, name: &str) -> Result<String, RpcError> {
         self.text(name)?;
         match self.0[name].take() {
             Value::String(text) => Ok(text),
