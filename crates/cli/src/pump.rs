@@ -172,6 +172,8 @@ impl Stage {
                 Woke::Stop(cause) => cause,
                 Woke::Event(event) => match self.follow(event, command, &mut summary, engine) {
                     Next::More => continue,
+                    // It was asked before the turn was called off, and is withdrawn with it.
+                    Next::Ask(_) if stop.is_some() => continue,
                     Next::Ask(request) => match person.answer(&request, self, signals).await {
                         Ok(answer) => {
                             engine.send(answer).await;

@@ -33,7 +33,7 @@ pub fn of_type<'v>(lines: &'v [Value], kind: &str) -> Vec<&'v Value> {
 }
 
 /// What was chosen of the options of each permission.
-fn chosen(zdx: &Zdx) -> Vec<String> {
+pub fn chosen(zdx: &Zdx) -> Vec<String> {
     let outcome = |answer: Value| {
         let outcome = &answer["result"]["outcome"];
         outcome["optionId"].as_str().or(outcome["outcome"].as_str()).map(str::to_owned)

@@ -1,6 +1,7 @@
 //! `zdx acp` through the real binary, against an agent that plays a script: what it prints where, what it sends, how it ends.
 
 mod backend;
+mod contract;
 mod faults;
 mod host;
 mod lists;

@@ -9,7 +9,8 @@ use zdx_acp::shapes::{Answer, PermissionOption, outcome, pick};
 use zdx_acp::{Asked, Id, Params, RpcError, code};
 use zdx_protocol::facts::{READ, WRITE};
 use zdx_protocol::{
-    Action, Arguments, Decision, NoticeLevel, Origin, Preview, Target, ToolCall, ToolError, ToolOutput,
+    Action, Arguments, Decision, NoticeLevel, Origin, Preview, Target, ToolCall, ToolCode, ToolError,
+    ToolOutput,
 };
 
 use super::terminals::Terminals;
@@ -164,6 +165,9 @@ pub(super) fn call(id: String, name: &str, input: Value) -> ToolCall {
 }
 
 pub(super) fn refused(error: &ToolError) -> RpcError {
+    if error.code == ToolCode::Interrupted {
+        return RpcError::new(code::CANCELLED, "the turn was cancelled");
+    }
     RpcError::new(code::INVALID_REQUEST, format!("not allowed: {}", error.message))
         .with(json!({"code": error.code}))
 }

@@ -122,16 +122,18 @@ impl Acp {
             None => self.connected(io).await?,
         };
         self.greet(&mut link, io).await;
-        let turn = async {
-            let set = async {
-                link.set(Chosen::Mode, self.mode.as_deref()).await?;
-                link.set(Chosen::Model, self.model.as_deref()).await
-            };
-            unless_interrupted(io, set).await?;
-            let blocks = prompt::blocks(text, attached, &link.welcome, &self.launch.root);
-            turn::run(&mut link, blocks, teller, io).await
+        let set = async {
+            link.set(Chosen::Mode, self.mode.as_deref()).await?;
+            link.set(Chosen::Model, self.model.as_deref()).await
         };
-        let ended = turn.await;
+        let ended = match unless_interrupted(io, set).await {
+            Ok(()) => {
+                self.tell_mode(&link, io).await;
+                let blocks = prompt::blocks(text, attached, &link.welcome, &self.launch.root);
+                turn::run(&mut link, blocks, teller, io).await
+            }
+            Err(trouble) => Err(trouble),
+        };
         self.watched.knows(&link.choices, &link.commands);
         self.tell_mode(&link, io).await;
         match &ended {

@@ -11,8 +11,8 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zdx_acp::{Params, RpcError, code};
+use zdx_protocol::ToolOutput;
 use zdx_protocol::facts::BASH;
-use zdx_protocol::{ToolCode, ToolOutput};
 
 use super::asked::{call, refused};
 use crate::acp::{Ring, TerminalRequest};
@@ -180,8 +180,7 @@ async fn run(
     };
     let output = io.call_watched(call, &watch).await;
     match &output {
-        ToolOutput::Err(error) if error.code != ToolCode::Interrupted => tell(Err(refused(error))),
-        ToolOutput::Err(_) => tell(Err(RpcError::new(code::CANCELLED, "the turn was cancelled"))),
+        ToolOutput::Err(error) => tell(Err(refused(error))),
         ToolOutput::Ok(_) => tell(Ok(())),
     }
     shared.exit.send_replace(Some(Exit::of(&output)));

@@ -1,0 +1,68 @@
+//! What holds for every backend (`engine/tests/it/seam.rs`), lived through by another agent: what it runs itself is its own,
+//! what it has us run is judged, told and taken back like ours, questions go to the person, an interrupt reaches everything, and
+//! what it cannot do is said.
+
+use serde_json::{Value, json};
+
+use super::backend::{chosen, of_type, playing, with_backend};
+use super::methods;
+use crate::SOON;
+use crate::approvals::wait_for_question;
+use crate::chat::{leave, wait_for_prompt};
+use crate::mcp::wait_until;
+
+fn permission() -> Value {
+    json!({"ask": "session/request_permission", "params": {
+        "toolCall": {"toolCallId": "x", "title": "Run make deploy", "kind": "execute", "rawInput": {"command": "make deploy"}},
+        "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}]}})
+}
+
+#[test]
+fn what_it_has_us_do_is_asked_about_while_it_speaks_and_can_be_taken_back() {
+    let write = json!({"ask": "fs/write_text_file", "params": {"path": "$cwd/a.txt", "content": "made\n"}, "id": "w", "wait": false});
+    let zdx = playing(json!([write, {"say": "meanwhile "}, {"gate": "a.txt"}, {"say": "written"}]));
+    let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
+    wait_for_prompt(&pty);
+    pty.send("go\r");
+    pty.wait_for_text("meanwhile", SOON);
+    wait_for_question(&pty);
+    assert!(!zdx.root().join("a.txt").exists(), "nothing runs before the answer");
+    pty.send("y");
+    pty.wait_for_text("written", SOON);
+    assert_eq!(zdx.read("a.txt"), "made\n");
+    pty.send("/revert\r");
+    wait_until("it is taken back", || !zdx.root().join("a.txt").exists());
+    leave(pty);
+    assert_eq!(of_type(&zdx.records(), "tool_use").len(), 1);
+}
+
+#[test]
+fn an_interrupt_reaches_every_question() {
+    let write = json!({"ask": "fs/write_text_file", "params": {"path": "$cwd/late.txt", "content": "x"}, "id": "w", "wait": false});
+    let zdx = playing(json!([write, permission(), {"wait": "cancel"}]));
+    let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
+    wait_for_prompt(&pty);
+    pty.send("go\r");
+    wait_for_question(&pty);
+    pty.send("\x03");
+    pty.wait_for_text("⚠ interrupted", SOON);
+    assert!(!pty.contents().contains("denied"), "{}", pty.contents());
+    leave(pty);
+    assert!(methods(&zdx).contains(&"session/cancel".to_owned()));
+    assert!(chosen(&zdx).iter().all(|chosen| chosen == "cancelled"), "{:?}", chosen(&zdx));
+    assert!(!zdx.root().join("late.txt").exists());
+    assert_eq!(of_type(&zdx.records(), "interrupted").len(), 1);
+}
+
+#[test]
+fn what_it_cannot_do_is_said_and_harms_nothing() {
+    let zdx = with_backend(&json!({"initialize": {"agentCapabilities": {}}}));
+    let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
+    wait_for_prompt(&pty);
+    pty.send("/context\r");
+    pty.wait_for_text("who answers here does not say how full its context is", SOON);
+    pty.send("/compact\r");
+    pty.send("still there?\r");
+    pty.wait_for_text("echo: still there?", SOON);
+    leave(pty);
+}
