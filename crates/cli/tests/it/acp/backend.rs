@@ -211,6 +211,26 @@ fn a_session_goes_on_with_the_agents_own_where_it_can() {
 }
 
 #[test]
+fn an_agent_that_does_not_know_what_it_offers_is_asked_the_other_way() {
+    let unknown = json!([{"fail": {"code": -32601, "message": "no such method"}}]);
+    let zdx = with_backend(&json!({"on": {"session/resume": unknown}}));
+    exec(&zdx, &["-p", "first"]).run().success();
+    let output = exec(&zdx, &["-c", "-p", "second"]).run().success();
+    assert_eq!((output.stdout.as_str(), sent_of(&zdx, "session/load").len()), ("echo: second\n", 1));
+    assert!(!output.stderr.contains("no such method"), "{}", output.stderr);
+}
+
+#[test]
+fn what_is_told_again_behind_the_answer_is_no_answer() {
+    let again = json!([{"say": "old "}, {"answer": {}}, {"say": "words"}, {"say": " again"}]);
+    let script = json!({"initialize": {"agentCapabilities": {"loadSession": true}},
+        "on": {"session/load": again, "session/prompt": [{"say": "new"}]}});
+    let zdx = with_backend(&script);
+    exec(&zdx, &["-p", "first"]).run().success();
+    assert_eq!(exec(&zdx, &["-c", "-p", "second"]).run().success().stdout, "new\n");
+}
+
+#[test]
 fn the_model_is_the_agents_own() {
     let zdx = with_backend(&json!({}));
     exec(&zdx, &["--model", "large", "-p", "hi"]).run().success();

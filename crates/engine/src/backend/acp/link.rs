@@ -17,6 +17,9 @@ use crate::acp::{AgentCommand, AgentProcess, Launch, short};
 const VERSION: i64 = 1;
 /// What everything but a turn may take.
 const ANSWERS: Duration = Duration::from_secs(60);
+/// An agent that has been quiet for so long has told what was said before, and is not waited for any longer than that.
+const QUIET: Duration = Duration::from_millis(200);
+const TOLD_AGAIN: Duration = Duration::from_secs(5);
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -161,28 +164,42 @@ impl Link {
         Ok(())
     }
 
-    /// Whether it does. What it tells again on the way is known here.
+    /// Whether it does, one way or the other: some offer a way that they do not know.
     async fn reopen(&mut self, remote: &str, params: &Value) -> Result<bool, Trouble> {
-        let method = match (self.welcome.offers("resume"), self.welcome.loads()) {
-            (true, _) => "session/resume",
-            (false, true) => "session/load",
-            (false, false) => return Ok(false),
-        };
-        let mut params = params.clone();
-        params["sessionId"] = remote.into();
-        match self.call(method, params).await {
-            Ok(answer) => {
-                self.session = remote.to_owned();
-                self.choices.take(&answer);
-                Ok(true)
+        let ways =
+            [(self.welcome.offers("resume"), "session/resume"), (self.welcome.loads(), "session/load")];
+        let mut refusal = None;
+        for (_, method) in ways.into_iter().filter(|(offered, _)| *offered) {
+            let mut params = params.clone();
+            params["sessionId"] = remote.into();
+            match self.call(method, params).await {
+                Ok(answer) => {
+                    self.session = remote.to_owned();
+                    self.choices.take(&answer);
+                    if method == "session/load" {
+                        self.hear_out().await;
+                    }
+                    return Ok(true);
+                }
+                Err(Trouble::Refused(ErrorKind::Auth, why)) => {
+                    return Err(Trouble::Refused(ErrorKind::Auth, why));
+                }
+                Err(Trouble::Refused(_, why)) => refusal = Some(why),
+                Err(trouble @ (Trouble::Interrupted | Trouble::Failed(..))) => return Err(trouble),
             }
-            Err(Trouble::Refused(ErrorKind::Auth, why)) => Err(Trouble::Refused(ErrorKind::Auth, why)),
-            Err(Trouble::Refused(_, why)) => {
-                self.notes.push(why);
-                Ok(false)
-            }
-            Err(trouble @ (Trouble::Interrupted | Trouble::Failed(..))) => Err(trouble),
         }
+        self.notes.extend(refusal);
+        Ok(false)
+    }
+
+    /// What it tells again is known here, and some go on telling after their answer: it would pass for the next one.
+    async fn hear_out(&mut self) {
+        let told = async {
+            while let Ok(Some(heard)) = tokio::time::timeout(QUIET, self.inbox.recv()).await {
+                self.overhear(heard);
+            }
+        };
+        let _ = tokio::time::timeout(TOLD_AGAIN, told).await;
     }
 
     /// Puts it to what somebody chose, where it is not there already.

@@ -122,8 +122,9 @@ impl Acp {
             None => self.connected(io).await?,
         };
         self.greet(&mut link, io).await;
+        let mode = self.wanted_mode(&link);
         let set = async {
-            link.set(Chosen::Mode, self.mode.as_deref()).await?;
+            link.set(Chosen::Mode, mode.as_deref()).await?;
             link.set(Chosen::Model, self.model.as_deref()).await
         };
         let ended = match unless_interrupted(io, set).await {
@@ -209,6 +210,13 @@ impl Acp {
         }
     }
 
+    /// One that it was in before and does not have any more is nobody's wish.
+    fn wanted_mode(&self, link: &Link) -> Option<String> {
+        let known =
+            |mode: &str| Chosen::Mode.of(&link.choices).is_some_and(|modes| modes.find(mode).is_some());
+        self.mode.clone().filter(|mode| self.told_mode.as_ref() != Some(mode) || known(mode))
+    }
+
     /// It may have changed by itself, and what it is in then is nobody's choice any more.
     async fn tell_mode(&mut self, link: &Link, io: &TurnIo) {
         let Some(now) = link.choices.mode().and_then(zdx_acp::shapes::Setting::current) else { return };
@@ -244,9 +252,9 @@ impl Acp {
             let setting = Chosen::Mode.of(&link.choices).ok_or_else(|| Chosen::Mode.none(name))?;
             let found = setting.find(wanted).ok_or_else(|| Chosen::Mode.unknown(name, wanted, setting))?;
             mode = found.as_str().unwrap_or(wanted).to_owned();
+            self.told_mode = Some(mode.clone());
         }
         self.mode = Some(mode.clone());
-        self.told_mode = Some(mode.clone());
         self.watched.mode(&mode);
         Ok(mode)
     }

@@ -139,6 +139,12 @@ impl Player {
             }
             "wait" => self.cancel.wait(),
             "deaf" => self.deaf = true,
+            // Before the rest of the play.
+            "answer" => {
+                if let Some(id) = self.id.take() {
+                    self.agent.wire.send(&json!({"jsonrpc": "2.0", "id": id, "result": value}));
+                }
+            }
             "result" => return Next::Answer(Ok(value.clone())),
             "fail" => return Next::Answer(Err(value.clone())),
             "stop" => return Next::Answer(Ok(json!({"stopReason": word}))),
