@@ -63,7 +63,7 @@ impl Ruler {
     }
 
     pub(crate) fn in_force(&self) -> InForce {
-        InForce { now: self.now.subscribe(), rules: None, lent: self.lent.clone() }
+        InForce { now: self.now.subscribe(), rules: None, answered: false, lent: self.lent.clone() }
     }
 }
 
@@ -73,10 +73,17 @@ pub struct InForce {
     now: watch::Receiver<PolicyContext>,
     /// An agent's own, where it works under stricter ones than the session.
     rules: Option<Arc<Rules>>,
+    /// A person has answered already what would be asked.
+    answered: bool,
     lent: Lent,
 }
 
 impl InForce {
+    /// For a call that a person has just said yes to. What has to be confirmed still has to be.
+    pub(crate) fn answered(&self) -> Self {
+        Self { answered: true, ..self.clone() }
+    }
+
     /// The same for somebody with rules of his own.
     pub fn under(&self, rules: Arc<Rules>) -> Self {
         Self { rules: Some(rules), ..self.clone() }
@@ -101,6 +108,7 @@ impl InForce {
 
     fn with_own(&self, context: PolicyContext) -> PolicyContext {
         let rules = self.rules.as_ref().unwrap_or(&context.rules);
-        PolicyContext { rules: Arc::clone(rules), lent: self.lent.folders(), ..context }
+        let approval = if self.answered { Approval::Yolo } else { context.approval };
+        PolicyContext { rules: Arc::clone(rules), lent: self.lent.folders(), approval, ..context }
     }
 }

@@ -115,7 +115,7 @@ impl Queries {
 
     async fn agents(&self) -> Result<Vec<AgentInfo>, NoAnswer> {
         if let Some(modes) = self.backend.modes().await {
-            return if modes.is_empty() { Err(not_ours("which modes it has")) } else { Ok(modes) };
+            return if modes.is_empty() { Err(self.not_told("which modes it has")) } else { Ok(modes) };
         }
         let at_work = self.agent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let agents = self.personas.agents.iter().filter(|agent| !agent.hidden);
@@ -126,6 +126,16 @@ impl Queries {
             primary: agent.mode.serves(Mode::Primary),
         });
         Ok(info.collect())
+    }
+
+    fn not_told(&self, what: &str) -> NoAnswer {
+        match self.backend.is_starting() {
+            true => NoAnswer::new(
+                ErrorKind::Provider,
+                "who answers here is still starting; ask again in a moment",
+            ),
+            false => not_ours(what),
+        }
     }
 
     fn resources(&self) -> Vec<Name> {
@@ -150,7 +160,8 @@ impl Queries {
     }
 
     async fn models(&self) -> Result<Vec<ModelOffer>, NoAnswer> {
-        let offered = self.backend.models().await.ok_or_else(|| not_ours("which models it could use"))?;
+        let offered =
+            self.backend.models().await.ok_or_else(|| self.not_told("which models it could use"))?;
         // Servers like to quote the key that they refuse.
         offered.map_err(|error| {
             NoAnswer::new(ErrorKind::Provider, self.emit.redactor().redact(&error.to_string()))

@@ -223,6 +223,16 @@ impl View {
         }
     }
 
+    /// What it offers is not known yet.
+    pub(crate) fn is_starting(&self) -> bool {
+        match self {
+            Self::Native(_) => false,
+            Self::Acp(view) => view.is_starting(),
+            #[cfg(feature = "testing")]
+            Self::Test => false,
+        }
+    }
+
     /// The mode that it is in. `None`: it has our agents.
     pub(crate) fn mode(&self) -> Option<String> {
         match self {

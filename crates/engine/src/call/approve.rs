@@ -189,7 +189,10 @@ pub struct Permission {
 
 /// Why nobody may do it, if so: who asks for such a thing need not be asked about.
 pub(crate) async fn denied(io: &TurnIo, action: &Action) -> Option<ToolError> {
-    match judge(io, action, io.policy.clone().seen()).await.explanation.verdict {
+    let context = io.policy.now();
+    let Judged { explanation, granted, .. } = judge(io, action, context.clone()).await;
+    match explanation.verdict {
+        Verdict::Deny(_) if passes_by_option(&explanation, &context, granted) => None,
         Verdict::Deny(reason) => Some(refusal(reason)),
         Verdict::Allow | Verdict::Ask(_) | Verdict::Confirm(_) => None,
     }
@@ -203,17 +206,29 @@ pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decisi
     let mut policy = io.policy.clone();
     loop {
         let context = policy.seen();
-        match context.approval {
-            Approval::Yolo => return Some(Decision::AllowOnce),
-            Approval::Balanced | Approval::Paranoid if !context.person => {
+        let Judged { explanation, granted, .. } = judge(io, &action, context.clone()).await;
+        if passes_by_option(&explanation, &context, granted) {
+            return Some(Decision::AllowOnce);
+        }
+        let danger = match explanation.strictest() {
+            Level::Allow | Level::Ask => Danger::Ask,
+            Level::Confirm | Level::Deny => Danger::Confirm,
+        };
+        match (context.approval, danger) {
+            (Approval::Yolo, Danger::Ask) => return Some(Decision::AllowOnce),
+            (Approval::Yolo | Approval::Balanced | Approval::Paranoid, _) if !context.person => {
                 let word = "nobody is there to be asked".to_owned();
                 return Some(Decision::Deny { word: Some(word) });
             }
-            Approval::Balanced | Approval::Paranoid => {}
+            (Approval::Yolo | Approval::Balanced | Approval::Paranoid, _) => {}
         }
-        let reason = Reason { code: ReasonCode::ApprovalRequired, message: reason.clone(), rule: None };
+        let mut message = reason.clone();
+        if let Verdict::Confirm(why) = &explanation.verdict {
+            message = format!("{message}; {}", why.message);
+        }
+        let reason = Reason { code: ReasonCode::ApprovalRequired, message, rule: None };
         // What it does is not ours to guard, so it cannot be ours to remember either.
-        let question = Question { danger: Danger::Confirm, reason, context, offered: Offered::default() };
+        let question = Question { danger, reason, context, offered: Offered::default() };
         match ask(io, &call, plan, question, &mut policy).await {
             Asked::Allowed => return Some(Decision::AllowOnce),
             Asked::Rejected(error) => return Some(Decision::Deny { word: Some(error.message) }),

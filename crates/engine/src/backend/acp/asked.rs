@@ -1,7 +1,8 @@
 //! What another agent asks of its client: permissions are questions to the person, files are read and written here, under our
 //! rules. What is not served is refused as unknown.
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -39,6 +40,41 @@ pub(super) struct Room {
     pub(super) terminals: Terminals,
     /// Ends with the turn.
     pub(super) over: CancellationToken,
+    allowed: Allowed,
+}
+
+impl Room {
+    pub(super) fn new(over: CancellationToken) -> Self {
+        Self { terminals: Terminals::default(), over, allowed: Allowed::default() }
+    }
+}
+
+/// What files may become that a person was shown in a permission and said yes to: the agent that then has us write them need not
+/// be asked about again, once, if it is that text.
+#[derive(Clone, Default)]
+struct Allowed(Arc<Mutex<Vec<(PathBuf, String)>>>);
+
+impl Allowed {
+    fn lock(&self) -> MutexGuard<'_, Vec<(PathBuf, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, call: &Value, io: &TurnIo) {
+        let content = call["content"].as_array().into_iter().flatten();
+        let change = |diff: &Value| {
+            let target = io.tools.workspace.resolve(diff["path"].as_str()?).ok()?;
+            Some((target.path, diff["newText"].as_str()?.to_owned()))
+        };
+        let changes = content.filter(|content| content["type"] == "diff").filter_map(change);
+        self.lock().extend(changes);
+    }
+
+    fn take(&self, named: &str, text: &str, io: &TurnIo) -> bool {
+        let Ok(target) = io.tools.workspace.resolve(named) else { return false };
+        let mut all = self.lock();
+        let found = all.iter().position(|(path, new)| *path == target.path && new == text);
+        found.map(|at| all.swap_remove(at)).is_some()
+    }
 }
 
 /// Answers, and says whether something was denied.
@@ -46,9 +82,9 @@ pub(super) async fn answer(mut asked: Asked, seat: Seat, io: TurnIo, room: Room)
     let (request, params) = (asked.id.clone(), Params(asked.params.take()));
     let terminals = &room.terminals;
     let (answer, denied) = match asked.method.as_str() {
-        "session/request_permission" => permission(seat, &params.0, &io).await,
+        "session/request_permission" => permission(seat, &params.0, &io, &room.allowed).await,
         "fs/read_text_file" => refusable(read(seat.id(), &params, &io).await),
-        "fs/write_text_file" => refusable(write(seat.id(), &params, &io).await),
+        "fs/write_text_file" => refusable(write(seat.id(), &params, &io, &room.allowed).await),
         "terminal/create" => refusable(terminals.create(seat.id(), &params, &io, &room.over).await),
         "terminal/output" => (terminals.output(&params), false),
         "terminal/wait_for_exit" => (terminals.wait(&params, &io).await, false),
@@ -65,7 +101,12 @@ fn refusable(answer: Result<Value, RpcError>) -> (Result<Value, RpcError>, bool)
     (answer, denied)
 }
 
-async fn permission(seat: Seat, params: &Value, io: &TurnIo) -> (Result<Value, RpcError>, bool) {
+async fn permission(
+    seat: Seat,
+    params: &Value,
+    io: &TurnIo,
+    allowed: &Allowed,
+) -> (Result<Value, RpcError>, bool) {
     let options = PermissionOption::of(params);
     let call = &params["toolCall"];
     let title = short(call["title"].as_str().or(call["kind"].as_str()).unwrap_or("something"));
@@ -96,6 +137,7 @@ async fn permission(seat: Seat, params: &Value, io: &TurnIo) -> (Result<Value, R
         io.emit.notice(NoticeLevel::Warning, message).await;
         return (Ok(outcome(pick(&options, Answer::Reject))), true);
     }
+    allowed.note(call, io);
     (Ok(outcome(chosen)), false)
 }
 
@@ -148,8 +190,13 @@ async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcErro
 }
 
 /// By our own tool: judged, asked about with what will be different, kept to be taken back.
-async fn write(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcError> {
-    let input = json!({"path": params.text("path")?, "content": params.text("content")?});
+async fn write(id: String, params: &Params, io: &TurnIo, allowed: &Allowed) -> Result<Value, RpcError> {
+    let (path, content) = (params.text("path")?, params.text("content")?);
+    let mut io = io.clone();
+    if allowed.take(path, content, &io) {
+        io.policy = io.policy.answered();
+    }
+    let input = json!({"path": path, "content": content});
     match io.call(call(id, WRITE.name, input)).await {
         ToolOutput::Ok(_) => Ok(json!({})),
         ToolOutput::Err(error) => Err(refused(&error)),

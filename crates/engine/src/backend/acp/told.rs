@@ -71,7 +71,7 @@ impl Teller {
         match update {
             Update::Message(block) => self.say(words(block)).await,
             Update::Thought(block) => self.think(words(block)).await,
-            Update::Call(call) => drop(self.call(&call).await),
+            Update::Call(call) => drop(self.call(&call, false).await),
             Update::Plan(plan) => self.plan(&plan).await,
             Update::Notice { severity, text } => {
                 let level = match severity.as_deref() {
@@ -139,13 +139,17 @@ impl Teller {
         }
     }
 
-    /// Tells what is new of a call, and gives all that is known of it.
-    pub(super) async fn call(&mut self, update: &Value) -> Value {
+    /// Tells what is new of a call, and gives all that is known of it. It is told once it says what it is about: many name it
+    /// first and its arguments later.
+    pub(super) async fn call(&mut self, update: &Value, asked: bool) -> Value {
         let whole = self.calls.fold(update);
         let call = Call::read(&whole);
-        // Before there is anything to name it by there is nothing to tell.
-        let named = call.title.is_some() || call.kind.is_some() || call.is_over();
-        if call.id.is_empty() || !named {
+        let runs = call.is_over() || call.status.as_deref() == Some("in_progress");
+        let named = call.title.is_some() || call.kind.is_some();
+        let about = whole["rawInput"].as_object().is_some_and(|input| !input.is_empty())
+            || !call.content.is_empty()
+            || !call.locations.is_empty();
+        if call.id.is_empty() || !(call.is_over() || named && (runs || asked || about)) {
             return whole;
         }
         self.end_thought().await;
@@ -158,7 +162,6 @@ impl Teller {
             let event = Event::ToolRequested { id, name, input, raw, signature, origin: ORIGIN, parent };
             self.io.emit.emit(event).await;
         }
-        let runs = call.is_over() || call.status.as_deref() == Some("in_progress");
         if runs {
             self.start(&call, &whole).await;
         }

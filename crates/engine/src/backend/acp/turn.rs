@@ -13,7 +13,6 @@ use zdx_acp::{CallError, Heard, Id, RpcError, code};
 
 use super::asked::{self, Room, Seat};
 use super::link::{Link, Trouble};
-use super::terminals::Terminals;
 use super::told::Teller;
 use crate::call::TurnIo;
 
@@ -95,7 +94,7 @@ struct Desk {
 impl Desk {
     fn new(io: &TurnIo, turn: u32) -> Self {
         let seat = Seat { turn, number: 0 };
-        let room = Room { terminals: Terminals::default(), over: io.cancel.child_token() };
+        let room = Room::new(io.cancel.child_token());
         Self { seat, room, io: io.clone(), asked: HashMap::new(), answers: JoinSet::new() }
     }
 
@@ -108,7 +107,7 @@ impl Desk {
                 }
                 if asked.params["toolCall"].is_object() {
                     // A permission may name its call by id alone, or be the first word of it.
-                    asked.params["toolCall"] = teller.call(&asked.params["toolCall"].take()).await;
+                    asked.params["toolCall"] = teller.call(&asked.params["toolCall"].take(), true).await;
                 }
                 let cancel = self.room.over.child_token();
                 self.asked.insert(asked.id.clone(), cancel.clone());

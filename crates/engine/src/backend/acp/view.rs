@@ -120,6 +120,11 @@ impl View {
         self.0.borrow().models().unwrap_or_default()
     }
 
+    /// It may still say more of itself.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.0.borrow().starting
+    }
+
     /// Its modes, where ours are agents.
     pub(crate) async fn modes(&self) -> Vec<AgentInfo> {
         self.started().await.modes()
