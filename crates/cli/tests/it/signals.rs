@@ -1,6 +1,6 @@
 //! Signals: what was said is kept, the end is recorded, the code is the one shells know.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use zdx_testkit::{Gate, ModelServer, Reply, Signal, Step};
@@ -72,12 +72,12 @@ fn a_signal_that_is_sent_twice_is_one_polite_stop() {
         if let Some(pid) = written.strip_suffix('\n').and_then(|pid| pid.parse().ok()) {
             break rustix::process::Pid::from_raw(pid).unwrap();
         }
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(5));
     };
     // More than two, and not all in one moment: those that wait at the same time are delivered as one.
     for _ in 0..20 {
         running.signal(Signal::TERM);
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1));
     }
     let output = running.finish(SOON).expect_code(143);
     let result = output.json_lines().pop().unwrap();
@@ -99,7 +99,7 @@ fn wait_until_caught(pid: u32, signal: Signal) {
     };
     while !caught() {
         assert!(Instant::now() < deadline, "process {pid} never listens for {signal:?}");
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -183,7 +183,7 @@ fn wait(what: &str, mut done: impl FnMut() -> bool) {
     while !done() {
         assert!(Instant::now() < deadline, "{what}");
         // Who asks a pipe without a pause keeps its writer out.
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
