@@ -11,7 +11,7 @@ use zdx_engine::Workspace;
 use zdx_engine::testing::{Registry, RunContext, ToolContext};
 use zdx_protocol::{ToolCode, ToolOutput};
 
-use crate::kit::{Bench, LIMITS, trial};
+use crate::kit::{ATTEMPTS, Bench, LIMITS, trial};
 use crate::wait::until_made;
 
 pub fn trials() -> Vec<Trial> {
@@ -92,7 +92,14 @@ async fn capped() {
 
 async fn extras() {
     let command = "seq 100000; printf 'a\\000' >&2; sleep 100 >/dev/null 2>&1 &";
-    let data = Desk::new(None).ok(json!({"command": command})).await;
+    // The end of a stream that a busy machine tells late is taken for one that is still open, and gets a file.
+    let mut data = Value::Null;
+    for _ in 0..ATTEMPTS {
+        data = Desk::new(None).ok(json!({"command": command})).await;
+        if data.get("stderr_file").is_none() {
+            break;
+        }
+    }
     for field in ["truncated", "binary", "background"] {
         assert_eq!(data[field], true, "{field}");
     }
