@@ -8,7 +8,7 @@ use zdx_testkit::{ModelServer, Reply, Request, Zdx};
 
 use crate::{place, results};
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(60);
 
 fn system(request: &Request) -> String {
     request.messages()[0]["content"].as_str().unwrap_or_default().to_owned()

@@ -1,7 +1,7 @@
 //! A chat and its sessions: a fresh one, another one, the last turn once more, and what an interrupt ends.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn pid_in(file: &Path) -> Pid {
         if let Some(pid) = written.strip_suffix('\n').and_then(|pid| pid.parse().ok()) {
             return Pid::from_raw(pid).unwrap();
         }
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -15,7 +15,7 @@ use zdx_protocol::{
     Event, Open, Origin, Outcome, Preview, Prompt, Query, ToolCall, ToolOutput, TurnSummary, Usage,
 };
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(60);
 
 type Script = Arc<dyn Fn(Prompt, TurnIo) -> BoxFuture<'static, Outcome> + Send + Sync>;
 

@@ -11,7 +11,7 @@ use zdx_engine::Workspace;
 use zdx_engine::testing::{Registry, RunContext, ToolContext};
 use zdx_protocol::{ToolCode, ToolOutput};
 
-use crate::kit::{Bench, trial};
+use crate::kit::{ATTEMPTS, Bench, LIMITS, trial};
 use crate::wait::until_made;
 
 pub fn trials() -> Vec<Trial> {
@@ -70,10 +70,17 @@ async fn signal() {
 }
 
 async fn timeout() {
-    let desk = Desk::new(Some(Duration::from_millis(200)));
-    let data = desk.ok(json!({"command": "echo out; printf err >&2; sleep 100"})).await;
-    let stderr = "err\nzdx: timed out after 0.2 s; the command and everything it started were stopped\n";
-    assert_eq!(data, json!({"stdout": "out\n", "stderr": stderr, "exit_code": -1, "timed_out": true}));
+    // A busy machine may not come as far as to say something.
+    for (limit, said) in LIMITS.into_iter().zip(["0.2 s", "2 s", "20 s"]) {
+        let desk = Desk::new(Some(limit));
+        let data = desk.ok(json!({"command": "echo out; printf err >&2; sleep 100"})).await;
+        let stderr =
+            format!("err\nzdx: timed out after {said}; the command and everything it started were stopped\n");
+        if data == json!({"stdout": "out\n", "stderr": stderr, "exit_code": -1, "timed_out": true}) {
+            return;
+        }
+        assert!(data["timed_out"] == true && limit < LIMITS[2], "{data}");
+    }
 }
 
 async fn capped() {
@@ -85,7 +92,14 @@ async fn capped() {
 
 async fn extras() {
     let command = "seq 100000; printf 'a\\000' >&2; sleep 100 >/dev/null 2>&1 &";
-    let data = Desk::new(None).ok(json!({"command": command})).await;
+    // The end of a stream that a busy machine tells late is taken for one that is still open, and gets a file.
+    let mut data = Value::Null;
+    for _ in 0..ATTEMPTS {
+        data = Desk::new(None).ok(json!({"command": command})).await;
+        if data.get("stderr_file").is_none() {
+            break;
+        }
+    }
     for field in ["truncated", "binary", "background"] {
         assert_eq!(data[field], true, "{field}");
     }

@@ -68,9 +68,7 @@ async fn flood() {
     assert_eq!(std::fs::metadata(file).unwrap().len(), 64 * 1024 * 1024);
     assert_eq!(output.stderr.text, "end\n");
 
-    let endless = bench.run_for("yes & yes >&2", Duration::from_millis(300)).await;
-    assert_eq!(endless.end, End::TimedOut(Duration::from_millis(300)));
-    assert!(endless.stdout.truncated && endless.stderr.truncated);
+    bench.run_until("yes & yes >&2", |endless| endless.stdout.truncated && endless.stderr.truncated).await;
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
 }
 
@@ -100,7 +98,7 @@ async fn progress() {
         std::fs::write(bench.path("go"), "").unwrap();
         assert_eq!(from.recv().await.as_deref(), Some("second\n"));
         // The queue closes with the call, though a child still holds the pipe.
-        let end = tokio::time::timeout(Duration::from_secs(10), from.recv()).await;
+        let end = tokio::time::timeout(Duration::from_secs(60), from.recv()).await;
         assert_eq!(end, Ok(None));
     };
     let (output, ()) = tokio::join!(bench.shell.run(command, options), reader);

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::time::timeout;
 
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(60);
 
 /// Until something about the files directly in `dir` is true.
 pub async fn until_files(dir: &Path, what: &str, mut is_true: impl FnMut() -> bool) {

@@ -11,7 +11,7 @@ use zdx_testkit::{Gate, ModelServer, Reply, Step};
 
 use crate::talk::{PATIENT, WIRES, ask, breaking_off, endpoint, hear, question, request, saying};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn each_wire_asks_in_its_own_way() {

@@ -10,13 +10,13 @@ use zdx_testkit::{ModelServer, Reply};
 pub const WIRES: [Wire; 2] = [Wire::Anthropic, Wire::OpenaiChat];
 
 /// No test waits longer: whatever has not ended by then hangs.
-const HANG: Duration = Duration::from_secs(20);
+const HANG: Duration = Duration::from_secs(120);
 
 /// Long enough for a busy machine; only faults that must run into a limit set a shorter one.
 pub const PATIENT: Timeouts = Timeouts {
-    connect: Duration::from_secs(10),
-    first_byte: Duration::from_secs(10),
-    idle: Duration::from_secs(10),
+    connect: Duration::from_secs(60),
+    first_byte: Duration::from_secs(60),
+    idle: Duration::from_secs(60),
 };
 
 #[derive(Debug, Default, PartialEq)]

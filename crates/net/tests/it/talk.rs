@@ -6,7 +6,7 @@ use std::time::Duration;
 use zdx_net::{HeaderMap, Http, Method, NetError, Request, Response, Url};
 
 /// Long enough for a busy machine; only faults that must run into a limit set a shorter one.
-pub const PATIENT: Duration = Duration::from_secs(10);
+pub const PATIENT: Duration = Duration::from_secs(60);
 
 pub fn post<'a>(url: &str, ca_file: Option<&'a Path>) -> Request<'a> {
     Request {

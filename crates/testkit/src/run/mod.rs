@@ -126,7 +126,7 @@ impl Zdx {
             args: Vec::new(),
             env: Vec::new(),
             stdin: Stdin::Null,
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_secs(180),
         }
     }
 
@@ -195,7 +195,7 @@ impl Run<'_> {
         self
     }
 
-    /// How long [`Self::run`] may take (a minute unless set); a run that takes longer fails the test.
+    /// How long [`Self::run`] may take (three minutes unless set); a run that takes longer fails the test.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self

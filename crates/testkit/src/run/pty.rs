@@ -1,5 +1,6 @@
 //! The binary on a pseudo terminal, with a screen that shows what a person would see.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,6 +15,11 @@ use super::ending::{pid, wait_for_end};
 const AFTER_EXIT: Duration = Duration::from_secs(2);
 
 const SCROLLBACK: usize = 2_000;
+
+/// How the end of a frame is told by a program that writes each in one piece.
+const FRAME_END: &[u8] = b"\x1b[?2026l";
+/// Frames that are remembered.
+const FRAMES: usize = 500;
 
 type Keyboard = Arc<Mutex<Box<dyn Write + Send>>>;
 
@@ -65,7 +71,36 @@ impl vt100::Callbacks for Answers {
 struct Terminal {
     parser: Parser<Answers>,
     raw: Vec<u8>,
+    /// What stood on the screen when something was typed and since then, frame by frame.
+    frames: VecDeque<String>,
     open: bool,
+}
+
+impl Terminal {
+    fn take(&mut self, piece: &[u8]) {
+        let mut from = self.raw.len();
+        // The end of a frame may have begun in the piece before.
+        let mut look = from.saturating_sub(FRAME_END.len() - 1);
+        self.raw.extend_from_slice(piece);
+        while let Some(at) = self.raw[look..].windows(FRAME_END.len()).position(|bytes| bytes == FRAME_END) {
+            look += at + FRAME_END.len();
+            self.parser.process(&self.raw[from..look]);
+            from = look;
+            self.remember();
+        }
+        self.parser.process(&self.raw[from..]);
+        self.remember();
+    }
+
+    fn remember(&mut self) {
+        let shown = self.parser.screen().contents();
+        if self.frames.back() != Some(&shown) {
+            self.frames.push_back(shown);
+        }
+        if self.frames.len() > FRAMES {
+            self.frames.pop_front();
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -99,7 +134,7 @@ impl Pty {
             SCROLLBACK,
             Answers(Arc::clone(&keyboard)),
         );
-        let terminal = Terminal { parser, raw: Vec::new(), open: true };
+        let terminal = Terminal { parser, raw: Vec::new(), frames: VecDeque::new(), open: true };
         let shared = Shared(Arc::new((Mutex::new(terminal), Condvar::new())));
         let mut output = pair.master.try_clone_reader().expect("a reader");
         std::thread::spawn({
@@ -107,10 +142,7 @@ impl Pty {
             move || {
                 let mut piece = [0; 16 << 10];
                 while let Ok(count @ 1..) = output.read(&mut piece) {
-                    let mut terminal = shared.lock();
-                    terminal.raw.extend_from_slice(&piece[..count]);
-                    terminal.parser.process(&piece[..count]);
-                    drop(terminal);
+                    shared.lock().take(&piece[..count]);
                     shared.0.1.notify_all();
                 }
                 shared.lock().open = false;
@@ -122,6 +154,10 @@ impl Pty {
 
     /// Types this; Enter is `\r`, Ctrl-C is `\x03`, Ctrl-D is `\x04`.
     pub fn send(&self, keys: impl AsRef<[u8]>) {
+        let mut terminal = self.shared.lock();
+        terminal.frames.clear();
+        terminal.remember();
+        drop(terminal);
         let mut keyboard = self.keyboard.lock().unwrap_or_else(PoisonError::into_inner);
         keyboard.write_all(keys.as_ref()).and_then(|()| keyboard.flush()).expect("typing into the terminal");
     }
@@ -154,6 +190,28 @@ impl Pty {
             .wait_timeout_while(terminal, timeout, |terminal| terminal.open && !seen(terminal))
             .unwrap_or_else(PoisonError::into_inner);
         seen(&terminal)
+    }
+
+    /// Whether this comes up on the screen in time, or stood there since something was typed: for what goes by itself,
+    /// and may be gone before anybody looks.
+    pub fn glimpsed(&self, text: &str, timeout: Duration) -> bool {
+        let (terminal, changed) = &*self.shared.0;
+        let terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = |terminal: &Terminal| terminal.frames.iter().any(|frame| frame.contains(text));
+        let (terminal, _) = changed
+            .wait_timeout_while(terminal, timeout, |terminal| terminal.open && !seen(terminal))
+            .unwrap_or_else(PoisonError::into_inner);
+        seen(&terminal)
+    }
+
+    /// The same; fails with the screen otherwise.
+    #[track_caller]
+    pub fn wait_for_glimpse(&self, text: &str, timeout: Duration) {
+        assert!(
+            self.glimpsed(text, timeout),
+            "{text:?} was not seen within {timeout:?}:\n{}",
+            self.contents()
+        );
     }
 
     pub fn screen(&self) -> Screen {

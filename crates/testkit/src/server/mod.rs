@@ -20,7 +20,7 @@ pub use gate::Gate;
 pub use http::Request;
 
 /// Nothing the server waits for takes longer: a stall, a gate, a client that does not read.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
 type Script = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
 type Observer = Arc<dyn Fn(Moment) + Send + Sync>;

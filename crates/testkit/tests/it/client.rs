@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use zdx_testkit::ModelServer;
 
-pub const SOON: Duration = Duration::from_secs(10);
+pub const SOON: Duration = Duration::from_secs(60);
 
 pub fn connect(server: &ModelServer) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();

@@ -72,7 +72,10 @@ fn signals_reach_a_running_process() {
 fn a_run_that_hangs_is_killed_and_fails_the_test() {
     let started = Instant::now();
     let hangs = || {
-        shell().command().args(script("echo $$; exec sleep 600")).timeout(Duration::from_millis(300)).run()
+        let place = shell();
+        let running = place.command().args(script("echo $$; exec sleep 600")).spawn();
+        running.wait_for_stdout("\n", SOON);
+        running.finish(Duration::from_millis(300))
     };
     let panic = catch_unwind(AssertUnwindSafe(hangs)).unwrap_err();
     let text = panic.downcast_ref::<String>().unwrap();
@@ -138,6 +141,20 @@ fn a_terminal_says_where_its_cursor_is() {
     let place = shell();
     let pty = place.command().args(script(ask)).pty(10, 40);
     pty.wait_for_text("abE[1;3R", SOON);
+}
+
+#[test]
+fn what_was_gone_before_anybody_looked_was_seen_still() {
+    let place = shell();
+    let frames = "printf 'now\\033[?2026l\\rgone'; read line; echo later";
+    let pty = place.command().args(script(frames)).pty(5, 40);
+    pty.wait_for_text("gone", SOON);
+    assert!(!pty.contents().contains("now"));
+    pty.wait_for_glimpse("now", SOON);
+    // What was there before something was typed is no answer to it.
+    pty.send("\r");
+    pty.wait_for_text("later", SOON);
+    assert!(!pty.glimpsed("now", Duration::ZERO));
 }
 
 #[test]

@@ -144,7 +144,8 @@ fn a_megabyte_is_pasted_at_once_and_more_than_a_message_is_refused() {
     assert!(composer.paste("0123456789abcde\n".repeat(65_536)));
     draw(&composer, 80, 10);
     press(&mut composer, &[Key::char('x'), plain(KeyCode::Left), plain(KeyCode::Left)]);
-    assert!(began.elapsed().as_millis() < 500, "{:?}", began.elapsed());
+    // Minutes where something grows with the square; a moment otherwise, and a longer one on a busy machine.
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
     assert_eq!(with_caret(&composer), "|[pasted 65536 lines #1]x");
     assert_eq!(composer.text().len(), (1 << 20) + 1);
     assert!(!composer.paste("x".repeat(MOST)));

@@ -94,18 +94,24 @@ fn one_that_dies_says_its_last_words() {
 #[test]
 fn one_that_never_answers_is_not_waited_for() {
     for method in ["initialize", "session/new", "session/load", "session/set_config_option"] {
-        let zdx = with_agent(json!({"on": {method: "silent"}}));
-        let mut args = vec!["--timeout", "1"];
-        match method {
-            "session/load" => args.extend(["--resume", "old-1"]),
-            "session/set_config_option" => args.extend(["--mode", "code"]),
-            _ => {}
-        }
-        args.push("hi");
-        let output = acp(&zdx, &args).timeout(SOON).run().expect_code(1);
-        let why = format!("the agent did not answer {method} within 1 s (--timeout)");
-        assert!(output.stderr.contains(&why), "{}", output.stderr);
+        // A machine that is busy may take its time over what comes before.
+        assert!(["1", "8"].into_iter().any(|seconds| is_given_up(method, seconds)), "{method}");
     }
+}
+
+fn is_given_up(method: &str, seconds: &str) -> bool {
+    let zdx = with_agent(json!({"on": {method: "silent"}}));
+    let mut args = vec!["--timeout", seconds];
+    match method {
+        "session/load" => args.extend(["--resume", "old-1"]),
+        "session/set_config_option" => args.extend(["--mode", "code"]),
+        _ => {}
+    }
+    args.push("hi");
+    let output = acp(&zdx, &args).timeout(SOON).run().expect_code(1);
+    let why = format!("the agent did not answer {method} within {seconds} s (--timeout)");
+    assert!(output.stderr.contains("did not answer"), "{}", output.stderr);
+    output.stderr.contains(&why)
 }
 
 #[test]

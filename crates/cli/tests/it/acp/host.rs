@@ -12,7 +12,8 @@ fn files_are_served_by_the_table_of_flags() {
     for (flags, inside_write, outside_read) in
         [(&[][..], false, false), (&["--write"][..], true, false), (&["--yolo"][..], true, true)]
     {
-        let outside = tempfile("secret\n");
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(outside.path(), "secret\n").unwrap();
         let target = outside.path().with_extension("new");
         let zdx = playing(json!([
             {"ask": "fs/read_text_file", "params": {"path": "$cwd/a.txt"}},
@@ -36,30 +37,6 @@ fn files_are_served_by_the_table_of_flags() {
         assert!(output.stdout.contains(&format!("[permission] {word} edit Edit b")), "{}", output.stdout);
         let simple = acp(&zdx, &[&["-o", "simple"], args.as_slice()].concat()).run().success();
         assert_eq!(simple.stdout, "", "nothing of it is the answer");
-    }
-}
-
-fn tempfile(text: &str) -> Outside {
-    let path = std::env::temp_dir().join(format!(
-        "zdx-acp-outside-{}-{:?}",
-        std::process::id(),
-        std::thread::current().id()
-    ));
-    std::fs::write(&path, text).unwrap();
-    Outside(path)
-}
-
-struct Outside(std::path::PathBuf);
-
-impl Outside {
-    fn path(&self) -> &std::path::Path {
-        &self.0
-    }
-}
-
-impl Drop for Outside {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
     }
 }
 

@@ -6,8 +6,8 @@ use serde_json::json;
 use zdx_testkit::Signal;
 
 use super::{acp, methods, playing, sent_of, with_agent};
-use crate::SOON;
 use crate::mcp::{processes_with, wait_until};
+use crate::{SOON, at_last};
 
 #[test]
 fn a_signal_calls_the_turn_off_and_nobody_is_left() {
@@ -46,6 +46,10 @@ fn one_that_does_not_listen_is_given_two_seconds() {
 
 #[test]
 fn a_second_signal_ends_the_wait() {
+    at_last(|_| time_to_go_at_a_second_signal() < Duration::from_secs(2));
+}
+
+fn time_to_go_at_a_second_signal() -> Duration {
     let zdx = playing(
         json!([{"deaf": true}, {"say": "working"}, {"wait": "cancel"}, {"say": " on"}, {"never": true}]),
     );
@@ -56,9 +60,10 @@ fn a_second_signal_ends_the_wait() {
     let asked = std::time::Instant::now();
     running.signal(Signal::INT);
     running.finish(SOON).expect_code(130);
-    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+    let took = asked.elapsed();
     let home = zdx.home().to_str().unwrap();
     wait_until("the agent is gone", || processes_with(home) == 0);
+    took
 }
 
 #[test]
@@ -149,7 +154,9 @@ fn unread(zdx: &zdx_testkit::Zdx, args: &[&str]) -> std::process::Child {
         .spawn()
         .unwrap();
     let pipe = child.stdout.as_ref().unwrap();
-    wait_until("the pipe is full", || rustix::io::ioctl_fionread(pipe).unwrap() > 60_000);
+    // Where many pipes are open the kernel makes new ones small.
+    let full = rustix::pipe::fcntl_getpipe_size(pipe).unwrap() as u64 * 9 / 10;
+    wait_until("the pipe is full", || rustix::io::ioctl_fionread(pipe).unwrap() > full);
     child
 }
 
@@ -185,14 +192,23 @@ fn a_slow_reader_loses_nothing_of_an_agent_that_has_left() {
 
 #[test]
 fn time_in_which_nobody_reads_is_not_the_agents() {
+    // An agent that a busy machine keeps from answering gets more.
+    assert!([3, 12].into_iter().any(unread_for_longer_than), "an agent was not waited for");
+}
+
+fn unread_for_longer_than(seconds: u64) -> bool {
     let zdx = with_agent(
         json!({"on": {"session/new": [{"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"chunks": 5000}]}}),
     );
-    let child = unread(&zdx, &["--timeout", "3", "hi"]);
-    std::thread::sleep(Duration::from_millis(3500));
+    let child = unread(&zdx, &["--timeout", &seconds.to_string(), "hi"]);
+    std::thread::sleep(Duration::from_millis(seconds * 1000 + 500));
     let output = child.wait_with_output().unwrap();
+    if String::from_utf8_lossy(&output.stderr).contains("did not answer") {
+        return false;
+    }
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
     assert!(output.stdout.ends_with(b"echo: hi\n"));
+    true
 }
 
 #[test]

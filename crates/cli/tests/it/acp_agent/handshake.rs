@@ -85,7 +85,7 @@ fn garbage_costs_nobody_the_connection() {
         client.running.write(format!("{line}\n"));
     }
     assert_eq!(client.call("session/list", json!({})).unwrap(), json!({"sessions": []}));
-    assert!(client.running.stderr().contains("no frame"), "{}", client.running.stderr());
+    client.running.wait_for_stderr("no frame", SOON);
     client.hang_up();
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use zdx_testkit::{ModelServer, Reply, Signal, mcp_fake};
 
-use super::{processes_with, server, wait_until, with_fake};
+use super::{PATIENT, processes_with, server, wait_until, with_fake};
 use crate::guard::{code, told};
 use crate::{SOON, place, with_model};
 
@@ -21,15 +21,17 @@ fn sleepy() -> String {
 fn exec_waits_once_for_a_server_that_nobody_knows_and_never_for_one_that_is_known() {
     let model = ModelServer::start();
     let zdx = with_model(&model).config_more(&sleepy()).config_more("[mcp]\nfirst_wait_ms = 300");
-    zdx.write("delay", "60");
+    zdx.write("delay", "600");
     model.push(Reply::chat().text("fine"));
     let output = zdx.run(["exec", "-p", "x"]).success();
-    assert!(output.duration < Duration::from_secs(10), "{:?}", output.duration);
+    assert!(output.duration < Duration::from_secs(60), "{:?}", output.duration);
     let told_so = "not up after 300 ms, going on without its tools: MCP server fake";
     assert!(output.stderr.contains(told_so), "{}", output.stderr);
     assert!(!model.calls()[0].tool_names().join(" ").contains("mcp__"));
 
     zdx.write("delay", "0");
+    let config = fs::read_to_string(zdx.storage().join("config.toml")).unwrap();
+    let zdx = zdx.config(&config.replace("first_wait_ms = 300", "first_wait_ms = 60000"));
     told(&zdx, &model, &[("mcp__fake__echo", json!({}))], &[]);
 
     // From here on its list is known: offered at once, though the server is not up and will not be.
@@ -43,7 +45,7 @@ fn exec_waits_once_for_a_server_that_nobody_knows_and_never_for_one_that_is_know
 #[test]
 fn a_call_waits_for_its_server_as_long_as_it_may() {
     let model = ModelServer::start();
-    let zdx = with_model(&model).config_more(&sleepy());
+    let zdx = with_model(&model).config_more(PATIENT).config_more(&sleepy());
     zdx.write("delay", "0");
     told(&zdx, &model, &[("mcp__fake__echo", json!({}))], &[]);
     zdx.write("delay", "1");
@@ -98,12 +100,14 @@ fn one_that_crashes_again_and_again_is_given_up() {
 fn a_server_that_cannot_come_up_says_why_and_nobody_waits_long() {
     let model = ModelServer::start();
     model.always(|_| Reply::chat().text("fine"));
-    for (options, why) in [
-        (&["--exit", "3"][..], "(exit code 3); its last words: cannot find the database / leaving"),
-        (&["--silent"][..], "did not answer the handshake within 300 ms (timeout_ms)"),
-        (&["--silent", "--garbage"][..], "what is no message: Welcome to the server!"),
+    for (options, limit, why) in [
+        (&["--exit", "3"][..], 60_000, "(exit code 3); its last words: cannot find the database / leaving"),
+        (&["--silent"][..], 300, "did not answer the handshake within 300 ms (timeout_ms)"),
+        // Time enough to be heard: it has to speak before it is given up.
+        (&["--silent", "--garbage"][..], 3_000, "what is no message: Welcome to the server!"),
     ] {
-        let zdx = place().chat(&model).config_more(&server("fake", options, "timeout_ms = 300"));
+        let fake = server("fake", options, &format!("timeout_ms = {limit}"));
+        let zdx = place().chat(&model).config_more(&fake).config_more(PATIENT);
         let output = zdx.run(["exec", "-p", "x"]).success();
         assert!(output.stderr.contains(why), "{options:?}: {}", output.stderr);
         let listed = zdx.run(["mcp", "list"]).expect_code(1).stdout;
@@ -122,10 +126,11 @@ fn a_server_that_cannot_come_up_says_why_and_nobody_waits_long() {
 #[test]
 fn noise_does_no_harm() {
     let model = ModelServer::start();
-    let zdx = with_fake(&model, &["--garbage", "--flood", "100", "--shout", "30"]);
-    let zdx = zdx.config_more("[mcp]\nfirst_wait_ms = 20000\n[logs]\nmax_bytes = 100000\nfiles = 2");
+    let fake = server("fake", &["--garbage", "--flood", "100", "--shout", "30"], "timeout_ms = 120000");
+    let zdx = with_model(&model).config_more(&fake);
+    let zdx = zdx.config_more("[mcp]\nfirst_wait_ms = 120000\n[logs]\nmax_bytes = 100000\nfiles = 2");
     let (_, results) = told(&zdx, &model, &[("mcp__fake__echo", json!({"text": "hi"}))], &[]);
-    assert_eq!(results[0]["data"]["content"], "echo: hi");
+    assert_eq!(results[0]["data"]["content"], "echo: hi", "{}", results[0]);
     let logs = fs::read_dir(zdx.storage().join("logs")).unwrap().flatten();
     let kept: u64 = logs.map(|entry| entry.metadata().unwrap().len()).sum();
     assert!((1..=200_000).contains(&kept), "{kept}");
@@ -134,7 +139,8 @@ fn noise_does_no_harm() {
 #[test]
 fn none_is_left_behind_however_zdx_ends() {
     let model = ModelServer::start();
-    let mark = format!("/tmp/zdx-orphan-{}", std::process::id());
+    let dir = tempfile::tempdir().unwrap();
+    let mark = dir.path().join("orphan").display().to_string();
     let zdx = with_fake(&model, &["--stays", "--log", &mark]);
     told(&zdx, &model, &[("mcp__fake__echo", json!({}))], &[]);
     wait_until("gone after the end", || processes_with(&mark) == 0);
@@ -146,7 +152,6 @@ fn none_is_left_behind_however_zdx_ends() {
         running.signal(signal);
         wait_until("gone after the signal", || processes_with(&mark) == 0);
     }
-    let _ = fs::remove_file(&mark);
 }
 
 #[test]
@@ -233,7 +238,9 @@ fn a_secret_of_a_server_is_not_told_again() {
 fn servers_stay_when_another_session_is_opened() {
     let model = ModelServer::start();
     model.always(|_| Reply::chat().text("fine"));
-    let mark = format!("/tmp/zdx-stays-{}", std::process::id());
+    // A name of its own: where process ids begin anew, the one of before may have been ours.
+    let dir = tempfile::tempdir().unwrap();
+    let mark = dir.path().join("stays").display().to_string();
     let zdx = with_fake(&model, &["--log", &mark]);
     let mut running = zdx.command().stdin_open().spawn();
     running.write("one\n");
@@ -251,5 +258,4 @@ fn servers_stay_when_another_session_is_opened() {
     running.finish(SOON).success();
     assert!(model.calls()[1].tool_names().contains(&"mcp__fake__echo"));
     assert_eq!(handshakes(), 1, "it was started once for both");
-    let _ = fs::remove_file(&mark);
 }

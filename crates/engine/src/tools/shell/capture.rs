@@ -93,6 +93,8 @@ impl Capture {
             let mut buffer = vec![0; CHUNK];
             while let Ok(count @ 1..) = from.read(&mut buffer).await {
                 lock(&fed).push(&buffer[..count]);
+                // A flood always has more: whoever is to stop it gets a turn between two pieces of it.
+                tokio::task::yield_now().await;
             }
             let rest = {
                 let mut capture = lock(&fed);

@@ -6,7 +6,7 @@ use zdx_testkit::{Pty, Zdx};
 
 use super::demo::{ARGUMENTS, VARIABLE};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(60);
 
 /// Everything that is switched on, and how it is switched off.
 const MODES: [(&str, &str); 3] =
@@ -236,7 +236,7 @@ fn demo_below(pty: &Pty) -> rustix::process::Pid {
                 return rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
             }
         }
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(5));
     }
     panic!("no child {name} of {parent}");
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::demo::{ARGUMENTS, ROWS, VARIABLE, marker};
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(120);
 
 struct Tmux {
     dir: tempfile::TempDir,

@@ -216,7 +216,7 @@ fn nothing_is_made_slow_on_purpose() {
             let started = Instant::now();
             let drawn = render(&source, look);
             assert!(drawn.iter().all(|line| line.width() <= 80));
-            assert!(started.elapsed() < Duration::from_secs(20), "{bit} {:?}", started.elapsed());
+            assert!(started.elapsed() < Duration::from_secs(60), "{bit} {:?}", started.elapsed());
         }
     }
 }
@@ -237,7 +237,7 @@ fn twenty_thousand_deltas_cost_little() {
         }
     }
     // Not a benchmark: without optimisation and on a loaded machine; a quadratic cost would take minutes.
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
 
 /// What this thread took of a processor, whatever else ran meanwhile.

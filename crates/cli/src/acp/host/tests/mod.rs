@@ -54,7 +54,7 @@ impl Place {
 
     /// Nothing here may hang.
     async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        let asked = tokio::time::timeout(Duration::from_secs(20), self.host.ask(method, params));
+        let asked = tokio::time::timeout(Duration::from_secs(60), self.host.ask(method, params));
         asked.await.unwrap_or_else(|_| panic!("{method} hangs"))
     }
 

@@ -149,7 +149,7 @@ async fn the_end_leaves_no_process() {
     until(|| pids.iter().all(|path| written(path))).await;
     let pids = pids.map(|path| text(&path));
     assert!(pids.iter().all(|pid| runs(pid)));
-    tokio::time::timeout(Duration::from_secs(20), place.host.close()).await.expect("the end comes");
+    tokio::time::timeout(Duration::from_secs(60), place.host.close()).await.expect("the end comes");
     assert!(!pids.iter().any(|pid| runs(pid)));
     let late = place.ask("terminal/create", json!({"command": "true"})).await;
     assert_eq!(late.unwrap_err().code, code::INTERNAL);
