@@ -66,3 +66,49 @@ fn what_it_cannot_do_is_said_and_harms_nothing() {
     pty.wait_for_text("echo: still there?", SOON);
     leave(pty);
 }
+
+#[test]
+fn what_was_shown_and_allowed_is_written_unasked_and_nothing_else_is() {
+    let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}]);
+    let ask = json!({"ask": "session/request_permission", "params": {"options": options, "toolCall": {
+        "toolCallId": "x", "title": "write", "kind": "edit", "rawInput": {"filePath": "$cwd/a.txt"},
+        "content": [{"type": "diff", "path": "$cwd/a.txt", "oldText": null, "newText": "made\n"}]}}});
+    let write =
+        |text: &str| json!({"ask": "fs/write_text_file", "params": {"path": "$cwd/a.txt", "content": text}});
+    let zdx = playing(json!([ask, write("made\n"), {"say": "one"}, write("other\n"), {"say": "two"}]));
+    let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
+    wait_for_prompt(&pty);
+    pty.send("go\r");
+    pty.wait_for_text("the agent asks: write", SOON);
+    wait_for_question(&pty);
+    assert!(!pty.contents().contains("dangerous"), "{}", pty.contents());
+    pty.send("y");
+    pty.wait_for_text("one", SOON);
+    assert_eq!(zdx.read("a.txt"), "made\n");
+    pty.wait_for_text("-made", SOON);
+    wait_for_question(&pty);
+    pty.send("n");
+    pty.wait_for_text("two", SOON);
+    assert_eq!(zdx.read("a.txt"), "made\n");
+    leave(pty);
+}
+
+#[test]
+fn what_has_to_be_confirmed_is_asked_about_in_every_preset() {
+    let ask = json!({"ask": "session/request_permission", "params": {
+        "toolCall": {"toolCallId": "x", "title": "clean", "kind": "execute", "rawInput": {"command": "rm -rf kept"}},
+        "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}]}});
+    let zdx = playing(json!([ask, {"say": "asked"}]));
+    zdx.write("kept/a.txt", "x");
+    zdx.command().args(["exec", "--yolo", "--backend", "acp:fake", "-p", "go"]).run().success();
+    assert_eq!(chosen(&zdx), ["n"], "nobody was there");
+    let pty = zdx.command().args(["--yolo", "--backend", "acp:fake"]).line_mode(40, 100);
+    wait_for_prompt(&pty);
+    pty.send("go\r");
+    pty.wait_for_text("dangerous", SOON);
+    wait_for_question(&pty);
+    pty.send("y");
+    pty.wait_for_text("asked", SOON);
+    leave(pty);
+    assert_eq!(chosen(&zdx), ["n", "y"]);
+}
