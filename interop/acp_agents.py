@@ -1,4 +1,4 @@
-"""`zdx acp` against agents that others made, `zdx acp --conform` on each, and opencode as the backend of `zdx exec`.
+"""`zdx acp` against agents that others made, `zdx acp --conform` on each, and two of them as backends of `zdx exec`.
 
 Without the last argument: only the agent made with the protocol's Python SDK, which needs no model and no network. With it: the agents
 of interop/acp/package.json too, each with a scripted model behind it (interop/acp/model.py), doing a turn with a tool call, a permission
@@ -308,8 +308,9 @@ def main():
         for row in vendors():
             for check in (changes_a_file, is_refused, vendor_conforms):
                 checks.append((f"{row[0]}: {check.__name__}", lambda check=check, row=row: check(row)))
-        for check in (answers_as_backend, is_refused_as_backend):
-            checks.append((f"opencode: {check.__name__}", lambda check=check: check(vendors()[0])))
+        for row in (row for row in vendors() if row[0] in ("opencode", "claude-agent")):
+            for check in (answers_as_backend, is_refused_as_backend):
+                checks.append((f"{row[0]}: {check.__name__}", lambda check=check, row=row: check(row)))
     only = os.environ.get("ONLY", "")
     failed, reports = 0, {}
     for name, check in checks:
