@@ -15,7 +15,8 @@ const [zdx, modules] = process.argv.slice(2, 4).map((given) => path.resolve(give
 const require = createRequire(pathToFileURL(path.join(modules, "package.json")));
 const acp = await import(pathToFileURL(path.join(path.dirname(require.resolve("@agentclientprotocol/sdk")), "acp.js")).href);
 
-// Answers with what it is given, one an answer: a text, or { name, input } for a call; a text that ends with … never ends.
+// Answers with what it is given, one an answer: a text, { name, input } for a call, { finish } to end for that reason; a text that ends
+// with … never ends.
 class Model {
   constructor(answers) {
     this.answers = [...answers];
@@ -34,15 +35,16 @@ class Model {
   answer(request, response) {
     this.requests.push(request);
     const next = this.answers.shift() ?? "done";
+    const isText = typeof next === "string" || next.finish;
     const delta =
-      typeof next === "string"
-        ? { content: next }
+      isText
+        ? { content: next.finish ? "well" : next }
         : { tool_calls: [{ index: 0, id: `c${this.requests.length}`, type: "function", function: { name: next.name, arguments: JSON.stringify(next.input) } }] };
     response.setHeader("content-type", "text/event-stream");
     const say = (choice) => response.write(`data: ${JSON.stringify({ id: "x", choices: [{ index: 0, ...choice }] })}\n\n`);
     say({ delta: { role: "assistant", ...delta } });
     if (typeof next === "string" && next.endsWith("…")) return;
-    say({ delta: {}, finish_reason: typeof next === "string" ? "stop" : "tool_calls" });
+    say({ delta: {}, finish_reason: next.finish ?? (isText ? "stop" : "tool_calls") });
     response.end("data: [DONE]\n\n");
   }
 
@@ -80,12 +82,12 @@ class Place {
     return this.updates.filter((note) => note.sessionId === session).map((note) => note.update.sessionUpdate);
   }
 
-  async with(answers, work, capabilities = {}) {
+  async with(answers, work, capabilities = {}, args = []) {
     const model = new Model(answers);
     const url = await model.start();
     fs.writeFileSync(path.join(this.home, "config.toml"), `model = "t/m"\n[providers.t]\nwire = "openai-chat"\nbase_url = "${url}"\n`);
     const env = { HOME: this.home, ZDX_HOME: this.home, PATH: process.env.PATH };
-    const child = spawn(zdx, ["acp-agent"], { cwd: this.root, env, stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(zdx, ["acp-agent", ...args], { cwd: this.root, env, stdio: ["pipe", "pipe", "inherit"] });
     const ended = new Promise((end) => child.on("exit", end));
     const app = acp
       .client({ name: "interop" })
@@ -150,6 +152,24 @@ const checks = {
     });
     assert.equal(place.asked.length, 3);
     assert.deepEqual(fs.readdirSync(place.root), ["yes"]);
+  },
+  async "a permission for good is asked for once"() {
+    const place = new Place();
+    place.choice = "allow_always";
+    const touch = { name: "bash", input: { command: "touch it" } };
+    const work = async ({ prompt, open }) => assert.equal((await prompt(await open(), "go")).stopReason, "end_turn");
+    await place.with([touch, touch, "ok"], work);
+    assert.equal(place.asked.length, 1);
+    assert.deepEqual(fs.readdirSync(place.root), ["it"]);
+  },
+  async "every end has its reason"() {
+    const place = new Place();
+    const answers = [{ finish: "length" }, { finish: "content_filter" }, { name: "list", input: {} }];
+    const work = async ({ prompt, open }) => {
+      const session = await open();
+      for (const reason of ["max_tokens", "refusal", "max_turn_requests"]) assert.equal((await prompt(session, "go")).stopReason, reason);
+    };
+    await place.with(answers, work, {}, ["--max-steps", "1"]);
   },
   async "a file through the client"() {
     const place = new Place();

@@ -34,7 +34,7 @@ def same(got, wanted):
 
 
 class Model:
-    """Answers with what it is given, one an answer: a text, or a pair for a call. A text that ends with … never ends."""
+    """Answers with what it is given, one an answer: a text, a pair for a call, or a reason in a list to end for. A text that ends with … never ends."""
 
     def __init__(self, answers):
         self.answers, self.requests = list(answers), []
@@ -57,6 +57,8 @@ class Model:
                 self.end_headers()
                 if isinstance(answer, str):
                     delta, finish = {"content": answer}, "stop"
+                elif isinstance(answer, list):
+                    delta, finish = {"content": "well"}, answer[0]
                 else:
                     name, given = answer
                     function = {"name": name, "arguments": json.dumps(given)}
@@ -179,6 +181,28 @@ async def a_permission_answered_each_way():
             session = (await agent.new_session(cwd=str(place.root))).session_id
             same(await prompt(agent, session, "go"), reason)
         same(((place.root / "it").exists(), len(editor.asked)), (made, 1))
+
+
+@check
+async def a_permission_for_good_is_asked_for_once():
+    place, editor = Place(), Editor("allow_always")
+    touch = ("bash", {"command": "touch it"})
+    async with place.start(editor, [touch, touch, "ok"]) as (agent, _):
+        await greeted(agent)
+        session = (await agent.new_session(cwd=str(place.root))).session_id
+        same(await prompt(agent, session, "go"), "end_turn")
+    same(((place.root / "it").exists(), len(editor.asked)), (True, 1))
+
+
+@check
+async def every_end_has_its_reason():
+    place, editor = Place(), Editor()
+    answers = [["length"], ["content_filter"], ("list", {})]
+    async with place.start(editor, answers, "--max-steps", "1") as (agent, _):
+        await greeted(agent)
+        session = (await agent.new_session(cwd=str(place.root))).session_id
+        for reason in ("max_tokens", "refusal", "max_turn_requests"):
+            same(await prompt(agent, session, "go"), reason)
 
 
 @check

@@ -1,4 +1,4 @@
-"""`zdx acp` against agents that others made, and `zdx acp --conform` on each.
+"""`zdx acp` against agents that others made, `zdx acp --conform` on each, and two of them as backends of `zdx exec`.
 
 Without the last argument: only the agent made with the protocol's Python SDK, which needs no model and no network. With it: the agents
 of interop/acp/package.json too, each with a scripted model behind it (interop/acp/model.py), doing a turn with a tool call, a permission
@@ -48,10 +48,30 @@ class Agent:
         self.settings = self.dir / "agents.json"
         entry = {"command": command[0], "args": command[1:], "env": env or {}}
         self.settings.write_text(json.dumps({"agent_servers": {name: entry}}))
+        # As a backend it is written down all that is said.
+        self.tape = self.dir / "tape.jsonl"
+        words = [ZDX, "acp", "--proxy", str(self.tape), "--", *command]
+        variables = "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in entry["env"].items())
+        (self.home / ".zdx").mkdir()
+        config = f"[acp.agents.{name}]\ncommand = {json.dumps(words)}\n[acp.agents.{name}.env]\n{variables}"
+        (self.home / ".zdx" / "config.toml").write_text(config)
 
-    def zdx(self, *args, ok=(0,)):
+    def zdx(self, *args, **more):
         auth = ["--auth", self.auth] if self.auth else []
-        command = [ZDX, "acp", "--settings", str(self.settings), "-a", self.name, *auth, *args]
+        return self.run("acp", "--settings", str(self.settings), "-a", self.name, *auth, *args, **more).stdout
+
+    def exec(self, *args, **more):
+        """As a backend: the lines of JSON, what stands on stderr, and what the two said to each other."""
+        before = len(self.said())
+        done = self.run("exec", "--backend", f"acp:{self.name}", "--format", "json", *args, **more)
+        return [json.loads(line) for line in done.stdout.splitlines()], done.stderr, self.said()[before:]
+
+    def said(self):
+        lines = self.tape.read_text().splitlines() if self.tape.exists() else []
+        return [json.loads(line)["frame"] for line in lines]
+
+    def run(self, *args, ok=(0,)):
+        command = [ZDX, *args]
         env = {"HOME": str(self.home), "ZDX_HOME": str(self.home / ".zdx"), "PATH": os.environ["PATH"]}
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         done = subprocess.run(command, cwd=self.root, env=env, text=True, timeout=TIMEOUT, **pipes)
@@ -60,7 +80,7 @@ class Agent:
         left = self.left()
         if left:
             raise AssertionError(f"still running: {left}")
-        return done.stdout
+        return done
 
     def left(self):
         """Processes that work in its folder; a supervisor on its way out gets a moment."""
@@ -190,6 +210,59 @@ def is_refused(row):
     agent.gone()
 
 
+def of_method(frames, method):
+    return [frame for frame in frames if frame.get("method") == method]
+
+
+def chosen(frames):
+    """The kind of the option that each permission was answered with."""
+    kinds = []
+    for asked in of_method(frames, "session/request_permission"):
+        options = {option["optionId"]: option["kind"] for option in asked["params"]["options"]}
+        answers = [frame["result"]["outcome"] for frame in frames if frame.get("id") == asked["id"] and "outcome" in (frame.get("result") or {})]
+        kinds.append(options.get(answers[0].get("optionId")))
+    return kinds
+
+
+def answers_as_backend(row):
+    """A turn behind our own events and approvals, then another process that goes on with the agent's own session."""
+    agent, model = started(*row)
+    file = agent.root / row[-1]
+    lines, _, frames = agent.exec("--yolo", "-p", "change it")
+    same(chosen(frames), ["allow_once"])
+    same(file.read_text(), "changed\n")
+    calls = [line for line in lines if line["type"] == "tool_requested"]
+    remote = [line["id"] for line in calls if line.get("origin") == "remote"]
+    ours = [line["name"] for line in calls if line.get("origin") != "remote"]
+    same(len(remote), 1)
+    finished = {line["id"]: line for line in lines if line["type"] == "tool_finished"}
+    same(finished[remote[0]]["result"]["ok"], True)
+    same(lines[-1]["text"], "done")
+    session = [frame["result"]["sessionId"] for frame in frames if "sessionId" in (frame.get("result") or {})][0]
+
+    lines, stderr, frames = agent.exec("-c", "-p", "and now?")
+    same(of_method(frames, "session/new"), [])
+    resumed = of_method(frames, "session/resume") + of_method(frames, "session/load")
+    same([frame["params"]["sessionId"] for frame in resumed], [session])
+    same("starts anew" in stderr, False)
+    same(lines[-1]["text"], "done")
+    # Its model is told what was said before.
+    holds(json.dumps(model.requests[-1][1]), "change it")
+    agent.gone()
+    return f"of us it used {', '.join(ours) or 'nothing'}; gone on with by {resumed[0]['method']}"
+
+
+def is_refused_as_backend(row):
+    """Nobody is there to be asked."""
+    agent, _ = started(*row)
+    lines, _, frames = agent.exec("--approval", "balanced", "-p", "change it", ok=(0, 1))
+    same(chosen(frames), ["reject_once"])
+    same((agent.root / row[-1]).exists(), False)
+    if not lines[-1]["denied"]:
+        raise AssertionError(f"nothing was denied: {lines[-1]}")
+    agent.gone()
+
+
 # What each does not do as the protocol has it, in the version that is pinned.
 SHORT_OF = {
     "opencode": [],
@@ -234,6 +307,9 @@ def main():
     if NODE:
         for row in vendors():
             for check in (changes_a_file, is_refused, vendor_conforms):
+                checks.append((f"{row[0]}: {check.__name__}", lambda check=check, row=row: check(row)))
+        for row in (row for row in vendors() if row[0] in ("opencode", "claude-agent")):
+            for check in (answers_as_backend, is_refused_as_backend):
                 checks.append((f"{row[0]}: {check.__name__}", lambda check=check, row=row: check(row)))
     only = os.environ.get("ONLY", "")
     failed, reports = 0, {}

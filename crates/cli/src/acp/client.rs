@@ -48,6 +48,8 @@ pub struct Known {
     pub calls: Calls,
     /// An old conversation is told again: nobody wants to read it.
     pub quiet: bool,
+    /// How much of it was.
+    pub told_again: usize,
 }
 
 pub struct Client<H> {
@@ -332,8 +334,9 @@ impl<H: Host> Client<H> {
             | Update::Notice { .. }
             | Update::Unknown(_) => {}
         }
-        if !self.known.quiet {
-            self.stage.update(update);
+        match self.known.quiet {
+            true => self.known.told_again += 1,
+            false => self.stage.update(update),
         }
     }
 

@@ -4,14 +4,15 @@
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use zdx_engine::process::{ChildSpec, End, Shell, supervisor};
+use tokio::task::JoinHandle;
+use zdx_engine::process::{ChildProcess, ChildSpec, End, Shell, supervisor};
 
 use super::settings::as_usage;
 use crate::exit::{Ending, Failure, reason};
@@ -51,15 +52,7 @@ pub async fn run(file: &Path, words: &[String], settings: &Settings) -> Result<E
     let mut to_editor = tokio::spawn(pass(child.stdout, stdout, Some((Arc::clone(&book), "agent"))));
     let ended = tokio::select! {
         caught = signals.next() => Ok(Ending::Signalled(caught)),
-        // The editor is gone; its last words still reach the agent, and what that says to them is written down.
-        _ = &mut to_agent => {
-            let _ = tokio::time::timeout(GRACE, &mut to_editor).await;
-            Ok(Ending::Completed)
-        }
-        _ = &mut to_editor => match process.wait().await {
-            End::Exited(0) => Ok(Ending::Completed),
-            end => Err(Failure::runtime(format!("the agent ended ({end})"))),
-        },
+        ended = until_one_leaves(&mut process, &mut to_agent, &mut to_editor) => ended,
     };
     to_agent.abort();
     process.stop(GRACE).await;
@@ -71,12 +64,45 @@ pub async fn run(file: &Path, words: &[String], settings: &Settings) -> Result<E
     }
 }
 
+async fn until_one_leaves(
+    agent: &mut ChildProcess,
+    to_agent: &mut JoinHandle<Left>,
+    to_editor: &mut JoinHandle<Left>,
+) -> Result<Ending, Failure> {
+    let editor_left = tokio::select! {
+        left = &mut *to_agent => matches!(left, Ok(Left::Speaker)),
+        left = &mut *to_editor => matches!(left, Ok(Left::Hearer)),
+        // Something that it started may hold its stdout.
+        _ = agent.wait() => false,
+    };
+    let ended = match editor_left {
+        true => None,
+        false => Some(tokio::time::timeout(GRACE, agent.wait()).await),
+    };
+    // The last words of the one still reach the other, and what that says to them is written down.
+    if !to_editor.is_finished() {
+        let _ = tokio::time::timeout(GRACE, to_editor).await;
+    }
+    match ended {
+        None | Some(Ok(End::Exited(0))) => Ok(Ending::Completed),
+        Some(Ok(end)) => Err(Failure::runtime(format!("the agent ended ({end})"))),
+        Some(Err(_)) => Err(Failure::runtime("the agent closed its stdin or stdout")),
+    }
+}
+
+/// Who is gone.
+enum Left {
+    Speaker,
+    Hearer,
+}
+
 /// Until one of the two ends. The writing side is closed with it.
 async fn pass(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     noted: Option<(Arc<Book>, &'static str)>,
-) {
+) -> Left {
+    let mut left = Left::Speaker;
     let mut buffer = vec![0; 64 << 10];
     let mut line = Vec::new();
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
@@ -91,6 +117,7 @@ async fn pass(
             }
         }
         if to.write_all(&buffer[..count]).await.is_err() || to.flush().await.is_err() {
+            left = Left::Hearer;
             break;
         }
     }
@@ -98,6 +125,7 @@ async fn pass(
         book.note(direction, &line);
     }
     let _ = to.shutdown().await;
+    left
 }
 
 /// Where it is written down.
@@ -109,7 +137,15 @@ struct Book {
 impl Book {
     /// Behind what is there already.
     fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)?;
+        let mut last = [b'\n'];
+        if let Some(at) = file.metadata()?.len().checked_sub(1) {
+            file.read_exact_at(&mut last, at)?;
+        }
+        // Torn off by a full disk: it must not take the next line with it.
+        if last != [b'\n'] {
+            file.write_all(b"\n")?;
+        }
         Ok(Self { began: Instant::now(), file: Mutex::new((file, None)) })
     }
 
@@ -120,7 +156,8 @@ impl Book {
         }
         let t_ms = self.began.elapsed().as_millis();
         let written = match std::str::from_utf8(line) {
-            Ok(text) if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => {
+            // Read as whoever replays it will: half a surrogate pair is no text to us.
+            Ok(text) if serde_json::from_str::<Value>(text).is_ok() => {
                 format!("{{\"t_ms\":{t_ms},\"dir\":\"{direction}\",\"frame\":{text}}}\n")
             }
             Ok(_) | Err(_) => {
@@ -130,8 +167,8 @@ impl Book {
         };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // The conversation goes on without; it is said at the end.
-        if let Err(error) = file.0.write_all(written.as_bytes()) {
-            file.1.get_or_insert(error);
+        if file.1.is_none() {
+            file.1 = file.0.write_all(written.as_bytes()).err();
         }
     }
 

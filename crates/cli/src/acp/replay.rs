@@ -64,26 +64,37 @@ pub async fn run(file: &Path) -> Result<Ending, Failure> {
 fn read(file: &Path) -> Result<Vec<(usize, Step)>, Failure> {
     let place = file.display();
     let cannot = |error: io::Error| Failure::usage(format!("cannot read {place}: {}", reason(&error)));
-    let lines = BufReader::new(std::fs::File::open(file).map_err(cannot)?.take(LARGEST)).lines();
+    let opened = std::fs::File::open(file).map_err(cannot)?;
+    if opened.metadata().map_err(cannot)?.len() > LARGEST {
+        return Err(Failure::usage(format!("{place} is larger than {} MiB", LARGEST >> 20)));
+    }
+    let mut lines = BufReader::new(opened.take(LARGEST)).split(b'\n').enumerate().peekable();
     let mut steps = Vec::new();
-    for (at, line) in lines.enumerate() {
-        let line = line.map_err(cannot)?;
-        let number = at + 1;
-        let written: Written = serde_json::from_str(&line)
-            .map_err(|error| Failure::usage(format!("{place}:{number}: no line of a recording: {error}")))?;
-        let frame = written.frame.as_ref().and_then(|frame| Frame::read(frame.to_string().as_bytes()).ok());
-        match (written.dir.as_str(), frame) {
-            ("client", Some(frame)) => steps.push((number, Step::Client(frame))),
-            ("agent", Some(frame)) => steps.push((number, Step::Agent(frame))),
-            ("agent", None) => {
-                let noise = written.text.or_else(|| written.frame.map(|frame| frame.to_string()));
-                steps.extend(noise.map(|noise| (number, Step::Noise(noise))));
+    while let Some((at, line)) = lines.next() {
+        let (line, number) = (line.map_err(cannot)?, at + 1);
+        match serde_json::from_slice::<Written>(&line) {
+            Ok(written) => steps.extend(step(written).map(|step| (number, step))),
+            // Torn off by a full disk or on its way here: what is before it can be played.
+            Err(error) if error.is_eof() && lines.peek().is_none() => {}
+            Err(error) => {
+                return Err(Failure::usage(format!("{place}:{number}: no line of a recording: {error}")));
             }
-            // What the client said that was no frame nobody has to say again.
-            _ => {}
         }
     }
     Ok(steps)
+}
+
+fn step(written: Written) -> Option<Step> {
+    let frame = written.frame.as_ref().and_then(|frame| Frame::read(frame.to_string().as_bytes()).ok());
+    match (written.dir.as_str(), frame) {
+        ("client", Some(frame)) => Some(Step::Client(frame)),
+        ("agent", Some(frame)) => Some(Step::Agent(frame)),
+        ("agent", None) => {
+            written.text.or_else(|| written.frame.map(|frame| frame.to_string())).map(Step::Noise)
+        }
+        // What the client said that was no frame nobody has to say again.
+        _ => None,
+    }
 }
 
 struct Player {
@@ -113,6 +124,9 @@ impl Player {
                 Step::Client(frame) => name(frame),
                 Step::Agent(_) | Step::Noise(_) => String::new(),
             };
+            if is_beginning {
+                self.owes_nothing().await?;
+            }
             match self.step(step).await {
                 Ok(()) => {}
                 // Several runs may stand in one file: who has played one may leave.
@@ -127,6 +141,7 @@ impl Player {
                 }
             }
         }
+        self.owes_nothing().await?;
         let request = self.request().await;
         match request {
             Err(_) => Ok(()),
@@ -137,6 +152,14 @@ impl Player {
                 Err(why)
             }
         }
+    }
+
+    /// Where the agent died the recording just ends; whoever waits for an answer hears of it.
+    async fn owes_nothing(&mut self) -> Result<(), String> {
+        let Some(asked) = self.asked.values().next() else { return Ok(()) };
+        let why = format!("the recording ends before the answer to {}", asked.method);
+        self.part(&why).await;
+        Err(why)
     }
 
     async fn step(&mut self, step: Step) -> Result<(), Parted> {

@@ -2,7 +2,7 @@
 //! Decides what each answer means for the run; how one waits is the client's.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -23,6 +23,9 @@ const VERSION: i64 = 1;
 const LOGGING_IN: Duration = Duration::from_secs(300);
 /// Commands are told after a session is there, by those that have any.
 const COMMANDS: Duration = Duration::from_secs(2);
+/// Some tell an old session again only once they have said that it is loaded: until that long nothing came, and no longer.
+const SILENCE: Duration = Duration::from_millis(200);
+const TOLD_AGAIN: Duration = Duration::from_secs(3);
 /// Of a list of sessions.
 const MOST_PAGES: usize = 50;
 
@@ -318,8 +321,9 @@ impl<H: Host> Run<'_, '_, H> {
     }
 
     async fn prompt(&mut self, id: &str, prompt: &[Value], welcome: &Welcome) -> Result<StopReason, Trouble> {
-        // What was told again of an old session has been told by now.
-        if std::mem::take(&mut self.client.known.quiet) {
+        if self.client.known.quiet {
+            self.told_again(welcome).await?;
+            self.client.known.quiet = false;
             self.client.known.calls = Calls::default();
         }
         let answer = self.client.turn(id, json!({"sessionId": id, "prompt": prompt})).await;
@@ -327,6 +331,20 @@ impl<H: Host> Run<'_, '_, H> {
             Ok(answer) => Ok(StopReason::read(&answer)),
             Err(stop) => Err(self.unanswered("session/prompt", stop, welcome)),
         }
+    }
+
+    async fn told_again(&mut self, welcome: &Welcome) -> Result<(), Trouble> {
+        let end = Instant::now() + TOLD_AGAIN;
+        while welcome.loads() && Instant::now() < end {
+            let before = self.client.known.told_again;
+            let more = self.client.wait_until(SILENCE, |known| known.told_again != before).await;
+            match more {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(stop) => return Err(self.unanswered("session/prompt", stop, welcome)),
+            }
+        }
+        Ok(())
     }
 
     async fn delete(&mut self, welcome: &Welcome, id: &str) -> Result<(), Trouble> {

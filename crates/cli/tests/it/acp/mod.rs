@@ -6,6 +6,7 @@ mod faults;
 mod host;
 mod lists;
 mod output;
+mod proxy;
 mod recording;
 mod sessions;
 mod settings;

@@ -34,6 +34,12 @@ fn a_replay_that_comes_late_is_not_shown_either() {
     let zdx = with_agent(json!({"on": {"session/load": late}}));
     let output = acp(&zdx, &["--resume", "old-1", "--list-commands", "--timeout", "1"]).run().success();
     assert_eq!(output.stdout, "commands: the agent told none\n");
+    // Nor is it taken for the answer to a prompt.
+    let late = json!([{"raw": answer}, {"chunks": 5_000}, {"never": true}]);
+    let zdx =
+        with_agent(json!({"on": {"session/load": late, "session/prompt": [{"sleep": 500}, {"say": "new"}]}}));
+    let output = acp(&zdx, &["--resume", "old-1", "hi"]).run().success();
+    assert_eq!(output.stdout, "new\n");
 }
 
 #[test]

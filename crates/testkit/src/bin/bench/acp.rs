@@ -22,6 +22,7 @@ pub fn measure(place: &Place) -> Rows {
     std::fs::write(&settings, servers.to_string()).map_err(text)?;
     let mut rows = first_frame(place, &agent, &settings)?;
     rows.extend(chunks(place, &settings)?);
+    rows.extend(crate::acp_agent::measure(place)?);
     Ok(rows)
 }
 

@@ -2,6 +2,7 @@
 //! Knows no more of zdx than a user does: arguments, a config file, and what happens outside the process.
 
 mod acp;
+mod acp_agent;
 mod history;
 mod measure;
 mod place;

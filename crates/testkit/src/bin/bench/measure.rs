@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -57,23 +57,45 @@ pub fn count_lines(mut command: Command, path: &Path) -> Result<usize, String> {
     Ok(lines)
 }
 
+/// The same, while somebody talks to it on its stdin and stdout and brings something back from there.
+pub fn run_talking<T>(
+    mut command: Command,
+    talk: impl FnOnce(ChildStdin, ChildStdout) -> Result<T, String>,
+) -> Result<(Cost, T), String> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    measured(command, |child| match (child.stdin.take(), child.stdout.take()) {
+        (Some(stdin), Some(stdout)) => talk(stdin, stdout),
+        _ => Err("the process has no stdin or stdout".to_owned()),
+    })
+}
+
 fn open(path: &Path) -> Result<Stdio, String> {
     File::open(path).map(Stdio::from).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn run_with(mut command: Command, stdin: Stdio) -> Result<Cost, String> {
     command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null());
+    measured(command, |_| Ok(())).map(|(cost, ())| cost)
+}
+
+fn measured<T>(
+    mut command: Command,
+    meanwhile: impl FnOnce(&mut Child) -> Result<T, String>,
+) -> Result<(Cost, T), String> {
     let name = format!("{} {}", command.get_program().display(), arguments(&command));
     let (started, clock) = (Micros::now(), Instant::now());
-    let child = command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;
+    let mut child = command.spawn().map_err(|error| format!("cannot run {name}: {error}"))?;
     let pid = libc::pid_t::try_from(child.id()).map_err(|error| error.to_string())?;
-    let (status, usage) = guarded(pid, || wait(pid))?;
+    let (brought, (status, usage)) = guarded(pid, || {
+        let brought = meanwhile(&mut child);
+        wait(pid).map(|ended| (brought, ended))
+    })?;
     let wall = clock.elapsed();
     if !(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0) {
         return Err(format!("{name}: ended with status {status:#x}"));
     }
     let cpu = time(usage.ru_utime) + time(usage.ru_stime);
-    Ok(Cost { started, wall, cpu, peak_rss: rss_bytes(&usage) })
+    Ok((Cost { started, wall, cpu, peak_rss: rss_bytes(&usage) }, brought?))
 }
 
 fn arguments(command: &Command) -> String {
