@@ -25,9 +25,11 @@ const REPORT: usize = 3;
 /// A call that is over.
 pub(super) fn rows(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
     let Some(end) = call.end() else { return Vec::new() };
-    if call.elsewhere && end.ended.well && !manner.whole {
+    if call.is_silent() && !manner.whole {
         return Vec::new();
     }
+    let quiet = Manner { output: 0, ..*manner };
+    let manner = if manner.followed && call.gives_way() { &quiet } else { manner };
     let mut rows = answers(call, look, manner);
     // Whoever said no knows what was not done.
     let told = rows.len() == 1 && call.answers.len() == 1 && !call.answers[0].0 && end.ended.undone;

@@ -31,7 +31,7 @@ pub(super) fn cell(cell: &Cell, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
             rows
         }
         Cell::Text(text) => mark(text, look),
-        Cell::Thought(thought) => thought_rows(thought, look, manner),
+        Cell::Thought(thought) => thoughts(&[thought], look, manner),
         Cell::Call(call) => calls::rows(call, look, manner),
         Cell::Fold(items) => folds::rows(items, look, manner),
         Cell::Todos(items) => items.iter().map(|item| todo(item, look)).collect(),
@@ -54,17 +54,22 @@ fn mark(text: &Text, look: Look<'_>) -> Vec<Line<'static>> {
     vec![row("", &line, look.theme.dim, look)]
 }
 
-fn thought_rows(thought: &Thought, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+/// Several that nothing came between are one.
+pub(super) fn thoughts(thoughts: &[&Thought], look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
     let dim = look.theme.dim;
-    let head = match thought.took.map(|took| took.as_millis()) {
+    let bytes: usize = thoughts.iter().map(|thought| thought.text.len()).sum();
+    let took = thoughts.iter().filter_map(|thought| thought.took).reduce(|a, b| a + b);
+    let head = match took.map(|took| took.as_millis()) {
         Some(took) if took < WORTH_TELLING_MS && !manner.whole => return Vec::new(),
-        None if thought.text.len() < WORTH_TELLING_BYTES && !manner.whole => return Vec::new(),
+        None if bytes < WORTH_TELLING_BYTES && !manner.whole => return Vec::new(),
         Some(took) => format!("thought for {}", seconds(took)),
         None => "thought".to_owned(),
     };
     let mut rows = vec![row("", &format!("∴ {head}"), dim, look)];
     if manner.whole {
-        rows.extend(block("  ", &thought.text, (dim, dim), look, usize::MAX));
+        rows.extend(
+            thoughts.iter().flat_map(|thought| block("  ", &thought.text, (dim, dim), look, usize::MAX)),
+        );
     }
     rows
 }

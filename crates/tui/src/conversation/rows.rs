@@ -27,6 +27,8 @@ pub(super) struct Manner {
     pub(super) diff: Option<usize>,
     /// Of a prompt, in rows.
     pub(super) prompt: usize,
+    /// Another call comes behind it. Of many that went well the last lines of each would bury everything else.
+    pub(super) followed: bool,
     /// How to see the rest.
     pub(super) rest: &'static str,
     pub(super) whole: bool,
@@ -39,6 +41,7 @@ pub(super) const SCREEN: Manner = Manner {
     message: 4,
     diff: Some(24),
     prompt: 12,
+    followed: false,
     rest: ", Ctrl-O to expand",
     whole: false,
 };
@@ -51,6 +54,7 @@ pub(super) const WHOLE: Manner = Manner {
     message: usize::MAX,
     diff: None,
     prompt: usize::MAX,
+    followed: false,
     rest: "",
     whole: true,
 };
