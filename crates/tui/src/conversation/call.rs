@@ -77,14 +77,17 @@ pub(super) struct Last {
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) text: String,
-    /// Of all that there was.
+    /// Of all that there was, as far as it came here.
     pub(super) lines: usize,
+    /// Bytes that were left out before it came here, from the middle: nobody counted their lines.
+    pub(super) left_out: u64,
     pub(super) cut: bool,
 }
 
 impl Kept {
     pub(super) fn of(mut text: String) -> Self {
-        let lines = text.lines().count();
+        let gaps: Vec<u64> = text.lines().filter_map(left_out).collect();
+        let (lines, left_out) = (text.lines().count() - gaps.len(), gaps.iter().sum());
         let cut = text.len() > MOST_BYTES;
         if cut {
             let at = text.ceil_char_boundary(text.len() - MOST_BYTES);
@@ -92,7 +95,7 @@ impl Kept {
             text = text[at..].to_owned();
         }
         text.shrink_to_fit();
-        Self { text, lines, cut }
+        Self { text, lines, left_out, cut }
     }
 
     /// Frees what it can.
@@ -100,6 +103,12 @@ impl Kept {
         self.text = String::new();
         self.cut = self.lines > 0;
     }
+}
+
+/// `[zdx: 12345 of 99999 bytes left out here; the whole is in …]`: how many.
+fn left_out(line: &str) -> Option<u64> {
+    let (number, rest) = line.strip_prefix("[zdx: ")?.split_once(' ')?;
+    rest.contains(" bytes left out here").then(|| number.parse().ok())?
 }
 
 impl Call {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ratatui_core::text::{Line, Span};
 use zdx_protocol::CallOrigin;
-use zdx_protocol::display::format::count;
+use zdx_protocol::display::format::{count, size};
 use zdx_protocol::display::text::{truncate_width, width};
 use zdx_protocol::display::titles::Ended;
 
@@ -74,7 +74,7 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
         ends.push("allowed".to_owned());
     }
     if manner.output == 0 && end.output.lines > 0 && call.folds().is_none() {
-        ends.push(format!("+{}", count(end.output.lines, "line")));
+        ends.push(more(end.output.lines, &end.output));
     }
     if let Some((_, words)) = &call.check {
         let words = words.split_once(": ").map_or(words.as_str(), |(what, _)| what);
@@ -145,6 +145,14 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
     if most == 0 { Vec::new() } else { output(&end.output, look, manner, most) }
 }
 
+/// `+53 lines`, `+53 lines and 1.2 MB that were left out`.
+fn more(lines: usize, kept: &Kept) -> String {
+    match kept.left_out {
+        0 => format!("+{}", count(lines, "line")),
+        bytes => format!("+{} and {} that were left out", count(lines, "line"), size(bytes)),
+    }
+}
+
 /// The end of what was printed, below how much more there is.
 fn output(kept: &Kept, look: Look<'_>, manner: &Manner, most: usize) -> Vec<Line<'static>> {
     let dim = look.theme.dim;
@@ -160,7 +168,7 @@ fn output(kept: &Kept, look: Look<'_>, manner: &Manner, most: usize) -> Vec<Line
         let note = format!("({} of this are no longer kept in memory)", count(hidden, "line"));
         rows.push(row(BELOW, &note, dim, look));
     } else if hidden > 0 {
-        let note = format!("+{}{}", count(hidden, "line"), manner.rest);
+        let note = format!("{}{}", more(hidden, kept), manner.rest);
         rows.push(row(BELOW, &note, dim, look));
     }
     for line in &lines[lines.len() - shown..] {

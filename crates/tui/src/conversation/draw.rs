@@ -30,6 +30,10 @@ pub(super) fn cell(cell: &Cell, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
             rows.extend(mark(text, look));
             rows
         }
+        // A remark of one line before a call explains itself.
+        Cell::Text(text) if manner.one_row && text.known == Known::Plan && is_remark(&text.source) => {
+            Vec::new()
+        }
         Cell::Text(text) => mark(text, look),
         Cell::Thought(thought) => thoughts(&[thought], look, manner),
         Cell::Call(call) => calls::rows(call, look, manner),
@@ -38,6 +42,10 @@ pub(super) fn cell(cell: &Cell, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
         Cell::Note(kind, text) => note(*kind, text, look, manner),
         Cell::Forgotten => vec![row("", FORGOTTEN, theme.dim, look)],
     }
+}
+
+fn is_remark(source: &str) -> bool {
+    source.trim().lines().nth(1).is_none()
 }
 
 /// `— PLAN`, `— ANSWER · 12 s`: what the text above was.

@@ -207,7 +207,9 @@ impl Conversation {
             Cell::Fold(_) => followed && self.cells[at].calls().all(|call| call.is_over()),
             // What the turn took stands behind the word about its end.
             Cell::Note(NoteKind::Warning, _) => followed || self.place.in_lines,
-            Cell::Prompt(_) | Cell::Thought(_) | Cell::Todos(_) | Cell::Note(..) | Cell::Forgotten => true,
+            // Another one may follow, and be told with it.
+            Cell::Thought(_) => followed || self.place.in_lines,
+            Cell::Prompt(_) | Cell::Todos(_) | Cell::Note(..) | Cell::Forgotten => true,
         }
     }
 
@@ -290,7 +292,9 @@ impl Conversation {
         let done = |item: &&Todo| item.status == TodoStatus::Completed;
         let finished = self.todos.iter().filter(done).count();
         let most = MOST_TODOS.min(room);
-        if finished == self.todos.len() || most < 2 || self.todos_untouched > 1 {
+        // A turn that did not touch it has left it behind.
+        let stale = self.todos_untouched > usize::from(self.in_turn);
+        if finished == self.todos.len() || most < 2 || stale {
             return Vec::new();
         }
         // What is done goes first where there is no room for all.
