@@ -104,7 +104,7 @@ mod tests {
         let mut activity = Activity::new();
         activity.model("数据/模型");
         activity.running("running bash", start);
-        let line = drawn_after(&mut activity, start + Duration::from_secs(2), 24);
+        let line = drawn_after(&mut activity, start + Duration::from_secs(2), 25);
         assert_eq!(line, "\r\x1b[K· running bash 2 s · 数…");
         let mut page = Page::default();
         activity.erase(&mut page);
