@@ -25,7 +25,7 @@ mod tool_search;
 mod words;
 mod write;
 
-pub use bash::BASH;
+pub use bash::{BASH, SO_FAR};
 pub use edit::EDIT;
 pub use glob::GLOB;
 pub use grep::GREP;

@@ -49,11 +49,7 @@ impl Told {
 
     /// What the turn took, as it was told at its end.
     fn summary(&self) -> TurnSummary {
-        let outcome = match self.events.last() {
-            Some(Event::Interrupted) => Outcome::Interrupted,
-            Some(Event::Error { .. }) => Outcome::Error,
-            Some(_) | None => Outcome::Completed,
-        };
+        let outcome = self.events.iter().rev().find_map(ends).unwrap_or(Outcome::Completed);
         let ms = |at: Option<Timestamp>| at.map_or(0, |at| at.as_millisecond());
         let duration_ms = u64::try_from(ms(self.last) - ms(self.began)).unwrap_or_default();
         TurnSummary {
@@ -171,10 +167,34 @@ impl Retold {
         let before = if known < self.most { self.before.events } else { Vec::new() };
         let turns = self.turns.iter().skip(known.saturating_sub(self.most));
         let whole = |turn: &Told| -> Vec<Event> {
-            let end = (!turn.events.is_empty()).then(|| Event::TurnFinished(turn.summary()));
-            turn.events.iter().cloned().chain(end).collect()
+            let mut events = turn.events.clone();
+            if !events.is_empty() {
+                let summary = turn.summary();
+                // Killed in the middle of it, nobody was left to record that.
+                let told = events.iter().any(|event| matches!(event, Event::Interrupted));
+                if summary.outcome == Outcome::Interrupted && !told {
+                    events.push(Event::Interrupted);
+                }
+                events.push(Event::TurnFinished(summary));
+            }
+            events
         };
         before.into_iter().chain(turns.flat_map(whole)).collect()
+    }
+}
+
+/// What a turn that ends with this was. A call, or a part of an answer, is no end: it was cut off there.
+fn ends(event: &Event) -> Option<Outcome> {
+    match event {
+        Event::Interrupted => Some(Outcome::Interrupted),
+        Event::Error { .. } => Some(Outcome::Error),
+        Event::AssistantFinal { partial: false, .. } => Some(Outcome::Completed),
+        Event::AssistantFinal { partial: true, .. }
+        | Event::TurnStarted { .. }
+        | Event::ReasoningFinal(_)
+        | Event::ToolRequested { .. }
+        | Event::ToolFinished { .. } => Some(Outcome::Interrupted),
+        _ => None,
     }
 }
 
@@ -376,20 +396,28 @@ mod tests {
         for record in [
             Record::Message(Message::new(Role::User, "one", at(0))),
             usage(10, at(900)),
+            Record::Message(Message::new(Role::Assistant, "done", at(1_200))),
             usage(20, at(1_500)),
             // Switched long after it was over.
             Record::Model(record::Model { model: "other".into(), ts: at(90_000) }),
             Record::Message(Message::new(Role::User, "two", at(100_000))),
             Record::Interrupted(record::Interrupted::at(at(102_000))),
+            // Killed: nobody was left to say so.
+            Record::Message(Message::new(Role::User, "three", at(200_000))),
+            usage(30, at(201_000)),
         ] {
             retold.note(record);
         }
-        let ends = retold.events().into_iter().filter_map(|event| match event {
+        let events = retold.events();
+        let stops = events.iter().filter(|event| matches!(event, Event::Interrupted)).count();
+        assert_eq!(stops, 2, "it is said once of each: {events:?}");
+        let ends = events.into_iter().filter_map(|event| match event {
             Event::TurnFinished(end) => Some((end.outcome, end.duration_ms, end.usage.input_tokens)),
             _ => None,
         });
         let ends: Vec<_> = ends.collect();
-        assert_eq!(ends, [(Outcome::Completed, 1_500, 30), (Outcome::Interrupted, 2_000, 0)]);
+        let (answered, stopped) = ((Outcome::Completed, 1_500, 30), (Outcome::Interrupted, 2_000, 0));
+        assert_eq!(ends, [answered, stopped, (Outcome::Interrupted, 1_000, 30)]);
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use zdx_protocol::TurnState;
-use zdx_protocol::display::plain;
 use zdx_protocol::display::text::truncate_width;
+use zdx_protocol::display::{format, plain};
 
 use crate::output::Page;
 use crate::style::Style;
@@ -48,9 +48,9 @@ impl Activity {
         if elapsed < PATIENCE {
             return;
         }
-        let seconds = elapsed.as_millis().div_ceil(1000);
+        let elapsed = format::elapsed(elapsed.as_secs() + u64::from(elapsed.subsec_nanos() > 0));
         // A line that wraps cannot be erased by going back to its start.
-        let line = truncate_width(&format!("· {what} {seconds}s · {}", self.model), width.saturating_sub(1));
+        let line = truncate_width(&format!("· {what} {elapsed} · {}", self.model), width.saturating_sub(1));
         page.err(ERASE);
         page.err(style.dim(&line).as_bytes());
         self.drawn = true;
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(drawn_after(&mut activity, start + Duration::from_millis(100), 80), "");
         assert_eq!(
             drawn_after(&mut activity, start + Duration::from_secs(3), 80),
-            "\r\x1b[K· thinking 3s · lab/qwen"
+            "\r\x1b[K· thinking 3 s · lab/qwen"
         );
     }
 
@@ -104,8 +104,8 @@ mod tests {
         let mut activity = Activity::new();
         activity.model("数据/模型");
         activity.running("running bash", start);
-        let line = drawn_after(&mut activity, start + Duration::from_secs(2), 24);
-        assert_eq!(line, "\r\x1b[K· running bash 2s · 数…");
+        let line = drawn_after(&mut activity, start + Duration::from_secs(2), 25);
+        assert_eq!(line, "\r\x1b[K· running bash 2 s · 数…");
         let mut page = Page::default();
         activity.erase(&mut page);
         activity.erase(&mut page);

@@ -393,7 +393,7 @@ fn all_of_a_change_can_be_seen_before_it_is_allowed() {
     let call = begin(&server, &pty, write(".git/hooks/x"));
     pty.wait_for(|screen| screen.contents().matches("curl evil").count() == 2, SOON);
     wait_for_question(&pty);
-    assert!(pty.contents().contains("rule    always confirmed: protected_path"), "{}", pty.contents());
+    assert!(pty.contents().contains("rule    always asked about: protected files"), "{}", pty.contents());
     pty.send("n");
     assert_eq!(code(&told(&server, call, &pty)), "rejected");
     leave(pty);

@@ -83,23 +83,15 @@ fn a_long_answer_is_all_there_once() {
     );
 }
 
-#[test]
-fn sixty_calls_take_thirty_rows() {
+/// What is shown of a turn of sixty calls, and again when somebody comes back to it.
+fn sixty_calls(call: fn(usize) -> (&'static str, serde_json::Value)) -> (Vec<String>, Vec<String>) {
     let server = ModelServer::start();
-    server.always(|request| {
+    server.always(move |request| {
         let done = request.messages().iter().filter(|message| message["role"] == "tool").count();
-        let call = |n: usize| match n % 4 {
-            0 => ("bash", json!({"command": format!("true {n}")})),
-            1 => ("read", json!({"path": format!("file_{n}.txt")})),
-            2 => ("grep", json!({"pattern": format!("word{n}")})),
-            _ => ("read", json!({"path": format!("other_{n}.txt")})),
-        };
+        let (name, input) = call(done);
         match done {
             60.. => Reply::chat().text("done"),
-            _ => {
-                let (name, input) = call(done);
-                Reply::chat().tool_call(&format!("c{done}"), name, input)
-            }
+            _ => Reply::chat().tool_call(&format!("c{done}"), name, input),
         }
     });
     let zdx = with_model(&server);
@@ -110,10 +102,44 @@ fn sixty_calls_take_thirty_rows() {
     let mut pty = open(&zdx, &["--yolo"]);
     ask(&pty, "go", "done");
     let shown = said(&pty, "› go");
-    assert!(shown.len() <= 36, "{} rows: {shown:#?}", shown.len());
-    assert_eq!(shown.iter().filter(|line| line.contains("Ran true")).count(), 15, "{shown:#?}");
-    assert!(shown.iter().any(|line| line.contains("Read 2 files, searched 1 pattern")), "{shown:#?}");
     leave(&mut pty);
+    let mut pty = open(&zdx, &["sessions", "resume"]);
+    pty.wait_for_text("ctx ", SOON);
+    let again = said(&pty, "› go");
+    leave(&mut pty);
+    (shown, again)
+}
+
+/// Without its times, which are those of its records when it is told again.
+fn timeless(lines: &[String]) -> Vec<String> {
+    let is_time = |part: &&str| {
+        let number = part.trim_end_matches(['m', 's', ' ']).rsplit(' ').next();
+        part.ends_with('s') && number.is_some_and(|number| number.parse::<f64>().is_ok())
+    };
+    let plain =
+        |line: &String| line.split(" · ").filter(|part| !is_time(part)).collect::<Vec<_>>().join(" · ");
+    lines.iter().map(plain).collect()
+}
+
+#[test]
+fn sixty_calls_take_thirty_rows() {
+    let (shown, again) = sixty_calls(|n| match n % 4 {
+        0 => ("bash", json!({"command": format!("true {n}")})),
+        1 => ("read", json!({"path": format!("file_{n}.txt")})),
+        2 => ("grep", json!({"pattern": format!("word{n}")})),
+        _ => ("read", json!({"path": format!("other_{n}.txt")})),
+    });
+    assert!(shown.len() <= 30, "{} rows: {shown:#?}", shown.len());
+    let line = "• Ran 15 commands, read 30 files, searched 15 patterns · true, file_1.txt,";
+    assert!(shown.iter().any(|row| row.starts_with(line)), "{shown:#?}");
+    assert_eq!(timeless(&again), timeless(&shown));
+
+    let (shown, again) = sixty_calls(|n| ("bash", json!({"command": format!("seq {n} 99")})));
+    assert!(shown.len() <= 30, "{} rows: {shown:#?}", shown.len());
+    assert!(shown.iter().any(|row| row.starts_with("• Ran 59 commands · seq")), "{shown:#?}");
+    assert!(shown.iter().any(|row| row.starts_with("• Ran seq 59 99 ·")), "{shown:#?}");
+    assert!(shown.iter().any(|row| row == "    99"), "{shown:#?}");
+    assert_eq!(timeless(&again), timeless(&shown));
 }
 
 #[test]
@@ -198,16 +224,6 @@ fn whoever_comes_back_finds_the_conversation_as_it_looked() {
     let before = said(&pty, "› go");
     leave(&mut pty);
     let mut pty = open(&zdx, &["sessions", "resume"]);
-    // By the times of its records, not by the clock of whoever sat there.
-    let timeless = |lines: &[String]| -> Vec<String> {
-        let is_time = |part: &&str| {
-            let number = part.trim_end_matches(['m', 's', ' ']).rsplit(' ').next();
-            part.ends_with('s') && number.is_some_and(|number| number.parse::<f64>().is_ok())
-        };
-        let plain =
-            |line: &String| line.split(" · ").filter(|part| !is_time(part)).collect::<Vec<_>>().join(" · ");
-        lines.iter().map(plain).collect()
-    };
     assert!(before.iter().any(|line| line.ends_with(" s · exit 1")), "{before:?}");
     assert!(
         before.iter().any(|line| line.starts_with("— ANSWER · ") && line.ends_with(" out")),

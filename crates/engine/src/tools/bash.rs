@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
-use zdx_protocol::facts::BASH;
+use zdx_protocol::facts::{BASH, SO_FAR};
 use zdx_protocol::{Action, Origin, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
@@ -16,7 +16,7 @@ use super::{Prepared, RunContext, Tool, ToolContext};
 use crate::files::text::last;
 
 /// What an interrupted command's error repeats of its output.
-const SO_FAR: usize = 2 * 1024;
+const MOST_SO_FAR: usize = 2 * 1024;
 
 pub(super) struct Bash {
     spec: ToolSpec,
@@ -150,7 +150,7 @@ fn interrupted_message(stdout: &Captured, stderr: &Captured) -> String {
     let mut message = "the command was interrupted and everything it started was stopped".to_owned();
     for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
         if !stream.text.is_empty() {
-            message.push_str(&format!("\n{name} so far: {}", last(&stream.text, SO_FAR)));
+            message.push_str(&format!("\n{name}{SO_FAR}{}", last(&stream.text, MOST_SO_FAR)));
         }
     }
     message

@@ -8,6 +8,7 @@ mod page;
 use std::path::Path;
 
 use crate::change::Operation;
+use crate::code::ReasonCode;
 use crate::policy::{
     Action, Approval, ApprovalRequest, CHECK, Danger, GrantScope, Granting, Origin, Preview, Target,
 };
@@ -134,7 +135,7 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
     match (&request.reason.rule, request.danger) {
         (Some(rule), _) => page.labelled(Part::Rule, "rule", rule),
         (None, Danger::Confirm) => {
-            page.labelled(Part::Rule, "rule", &format!("always confirmed: {}", request.reason.code));
+            page.labelled(Part::Rule, "rule", &format!("always asked about: {}", floor(request.reason.code)));
         }
         (None, Danger::Ask) => {}
     }
@@ -167,6 +168,28 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
         keys.push(WORD);
     }
     Question { lines: page.lines, keys }
+}
+
+/// What no rule and no preset lifts, in words.
+fn floor(code: ReasonCode) -> &'static str {
+    match code {
+        ReasonCode::ListedCommand => "commands that can do lasting harm",
+        ReasonCode::Destructive => "what destroys more than can be brought back",
+        ReasonCode::Overwrite => "writing over what is there",
+        ReasonCode::ProtectedPath => "protected files",
+        ReasonCode::Instructions => "files that tell agents what to do",
+        ReasonCode::Helper => "making a program run another one",
+        ReasonCode::Opaque => "what is known only when it runs",
+        ReasonCode::Unreadable => "what cannot be read before it runs",
+        ReasonCode::HiddenCharacters => "hidden characters",
+        ReasonCode::TooLarge | ReasonCode::TooDeep => "what is too long or too deep to be read",
+        ReasonCode::PathEscape | ReasonCode::SymlinkEscape => "what lies outside the workspace",
+        ReasonCode::Allowed
+        | ReasonCode::ApprovalRequired
+        | ReasonCode::Denied
+        | ReasonCode::Internal
+        | ReasonCode::Forbidden => "this, whatever the rules say",
+    }
 }
 
 /// After "always": for how long. Nothing when the request cannot be remembered.
@@ -205,7 +228,9 @@ pub fn preset_question(request: &ApprovalRequest, view: View<'_>) -> Question {
         page.wrapped(Part::Text, INDENT, &text);
     }
     let other = |key: &Key| request.approval.is_none_or(|now| key.answer != Answer::Switch(now));
-    Question { lines: page.lines, keys: PRESETS.into_iter().filter(other).chain([BACK]).collect() }
+    let numbered = |(key, offer): (char, Key)| Key { key, ..offer };
+    let keys = ('1'..).zip(PRESETS.into_iter().filter(other)).map(numbered).chain([BACK]).collect();
+    Question { lines: page.lines, keys }
 }
 
 /// Before nearly everything runs unasked: whether that is meant.

@@ -120,7 +120,10 @@ pub fn shell_ended(end: &ShellEnd) -> Ended {
 /// What a call brought, as text to read: what was printed, found or reported. Nothing of a file that was read: that lies
 /// where it lay. Foreign text, not yet cleaned.
 pub fn brought(name: &str, result: &ToolOutput) -> String {
-    let ToolOutput::Ok(data) = result else { return String::new() };
+    let data = match result {
+        ToolOutput::Ok(data) => data,
+        ToolOutput::Err(error) => return so_far(error),
+    };
     let text = |key: &str| data.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let Some(facts) = facts::facts(name) else { return pretty(data) };
     if facts.name == facts::BASH.name {
@@ -133,6 +136,20 @@ pub fn brought(name: &str, result: &ToolOutput) -> String {
     }
     let shown = ["text", "entries", "report", "note"].into_iter().find_map(text);
     shown.unwrap_or_default().to_owned()
+}
+
+/// What a command had printed when it was stopped.
+fn so_far(error: &ToolError) -> String {
+    if error.code != ToolCode::Interrupted {
+        return String::new();
+    }
+    let line = |line: &str| {
+        let begins = ["stdout", "stderr"]
+            .into_iter()
+            .find_map(|name| line.strip_prefix(name)?.strip_prefix(facts::SO_FAR));
+        begins.unwrap_or(line).to_owned()
+    };
+    error.message.lines().skip(1).map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn pretty(data: &Value) -> String {
@@ -235,6 +252,12 @@ mod tests {
         assert_eq!((denied.well, denied.undone, denied.words.as_str()), (false, true, "denied"));
         assert_eq!(denied.message.as_deref(), Some("no way"));
         assert_eq!(error(ToolCode::Interrupted).message, None);
+        let stopped = ToolOutput::error(
+            ToolCode::Interrupted,
+            "it was stopped\nstdout so far: one\ntwo\nstderr so far: three",
+        );
+        assert_eq!(brought("bash", &stopped), "one\ntwo\nthree");
+        assert_eq!(brought("bash", &ToolOutput::error(ToolCode::ExecError, "no\nway")), "");
     }
 
     #[test]

@@ -50,9 +50,9 @@ mod tests {
             duration_ms: 1_234,
             cut_short: None,
         };
-        assert_eq!(cost(&summary).as_deref(), Some("1.2s"));
+        assert_eq!(cost(&summary).as_deref(), Some("1.2 s"));
         summary.usage =
             Usage { input_tokens: 12_345, output_tokens: 20, cache_read_tokens: 999, ..Usage::default() };
-        assert_eq!(cost(&summary).as_deref(), Some("1.2s · 12.3k in (999 cached) · 20 out"));
+        assert_eq!(cost(&summary).as_deref(), Some("1.2 s · 12.3k in (999 cached) · 20 out"));
     }
 }

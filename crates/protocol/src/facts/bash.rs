@@ -11,6 +11,9 @@ use crate::typeset::visible_line;
 /// A command is shown whole; only an absurd one is cut.
 const COMMAND_COLUMNS: usize = 8_000;
 
+/// In the error of a command that was stopped: between the name of a stream and what it had printed.
+pub const SO_FAR: &str = " so far: ";
+
 pub static BASH: ToolFacts = ToolFacts {
     name: "bash",
     aliases: &["shell", "sh", "run_shell_command", "run_command", "execute_command", "exec", "terminal"],

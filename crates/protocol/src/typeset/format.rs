@@ -23,15 +23,22 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
-/// `320ms`, `4.5s`, `3m 12s`, `2h 05m`, `3d 4h`.
+/// What something took: `0.32 s`, `4.5 s`, `3 min 12 s`, `2 h 05 min`, `3 d 4 h`.
 pub fn duration(milliseconds: u64) -> String {
-    let seconds = (milliseconds + 500) / 1000;
     match milliseconds {
-        0..1_000 => format!("{milliseconds}ms"),
-        1_000..59_950 => format!("{:.1}s", milliseconds as f64 / 1000.0),
-        _ if seconds < 3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        _ if seconds < 86_400 => format!("{}h {:02}m", seconds / 3_600, seconds % 3_600 / 60),
-        _ => format!("{}d {}h", seconds / 86_400, seconds % 86_400 / 3_600),
+        0..950 => format!("{:.2} s", milliseconds as f64 / 1000.0),
+        950..59_950 => format!("{:.1} s", milliseconds as f64 / 1000.0),
+        _ => elapsed((milliseconds + 500) / 1000),
+    }
+}
+
+/// While something runs: `3 s`, `3 min 12 s`, `2 h 05 min`, `3 d 4 h`.
+pub fn elapsed(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {:02} min", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
     }
 }
 
@@ -102,18 +109,19 @@ mod tests {
     #[test]
     fn durations_and_times_use_two_units_at_most() {
         let table = [
-            (20, "20ms"),
-            (999, "999ms"),
-            (4_460, "4.5s"),
-            (59_949, "59.9s"),
-            (59_950, "1m 00s"),
-            (192_000, "3m 12s"),
-            (7_500_000, "2h 05m"),
-            (273_600_000, "3d 4h"),
+            (20, "0.02 s"),
+            (999, "1.0 s"),
+            (4_460, "4.5 s"),
+            (59_949, "59.9 s"),
+            (59_950, "1 min 00 s"),
+            (192_000, "3 min 12 s"),
+            (7_500_000, "2 h 05 min"),
+            (273_600_000, "3 d 4 h"),
         ];
         for (milliseconds, text) in table {
             assert_eq!(duration(milliseconds), text);
         }
+        assert_eq!((elapsed(59), elapsed(60)), ("59 s".to_owned(), "1 min 00 s".to_owned()));
         let now: Timestamp = "2025-12-17T12:00:00Z".parse().unwrap();
         let table = [
             ("2025-12-17T12:00:30Z", "just now"),

@@ -3,8 +3,10 @@
 use std::time::Instant;
 
 use jiff::Timestamp;
+use zdx_protocol::compare::nearest;
+use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::listing::{self, Place};
-use zdx_protocol::{Command, ErrorKind, Event, Reply};
+use zdx_protocol::{Command, ErrorKind, Event, Query, Reply};
 
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::composer::Draft;
@@ -22,11 +24,23 @@ impl State {
             }
             (Purpose::Begin, event) => {
                 self.conversation.apply(&event, now);
-                self.begun()
+                let mut effects = self.still_granted();
+                effects.extend(self.begun());
+                effects
             }
             // Its end is also the end of what is told again of a session.
             (Purpose::Open, event) => {
                 self.conversation.apply(&event, now);
+                self.still_granted()
+            }
+            (Purpose::Switch, Event::Done { .. }) => ask(Purpose::Offered, Query::Models),
+            (Purpose::Offered, Event::Reply { answer: Reply::Models(found), .. }) => {
+                let names: Vec<&str> = found.iter().map(|model| model.name.as_str()).collect();
+                self.doubt_model(&names);
+                Vec::new()
+            }
+            (Purpose::Granted, Event::Reply { answer: Reply::Grants(grants), .. }) => {
+                self.tell_granted(&grants.session);
                 Vec::new()
             }
             (Purpose::Turn, event) => {
@@ -67,15 +81,62 @@ impl State {
                 self.custom(&name, draft, known.iter().any(|command| command.name == name))
             }
             // What cannot be completed, kept or named is no news.
-            (Purpose::Complete(_) | Purpose::Remember | Purpose::Shutdown, _) => Vec::new(),
             (
-                Purpose::Do | Purpose::Tell | Purpose::Draft | Purpose::Choose(_) | Purpose::Custom { .. },
+                Purpose::Complete(_)
+                | Purpose::Offered
+                | Purpose::Granted
+                | Purpose::Remember
+                | Purpose::Shutdown,
+                _,
+            ) => Vec::new(),
+            (
+                Purpose::Do
+                | Purpose::Switch
+                | Purpose::Tell
+                | Purpose::Draft
+                | Purpose::Choose(_)
+                | Purpose::Custom { .. },
                 event,
             ) => {
                 self.shown_if_failed(&event, now);
                 Vec::new()
             }
         }
+    }
+
+    /// What was allowed before somebody left holds on: he is told when he comes back.
+    fn still_granted(&self) -> Vec<Effect> {
+        match &self.session {
+            Some(session) if session.used => ask(Purpose::Granted, Query::Grants),
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    fn tell_granted(&mut self, grants: &[String]) {
+        const SHOWN: usize = 3;
+        if grants.is_empty() {
+            return;
+        }
+        let mut words: Vec<String> = grants.iter().take(SHOWN).map(|grant| grant_words(grant)).collect();
+        if grants.len() > SHOWN {
+            words.push(format!("{} more", grants.len() - SHOWN));
+        }
+        self.say(&format!("still allowed in this session: {} · /policy, /revoke", words.join(", ")));
+    }
+
+    /// A name that nobody lists may still work; most likely it is a slip.
+    fn doubt_model(&mut self, offered: &[&str]) {
+        const LEAST: f32 = 0.6;
+        let Some(model) = self.status.model().filter(|model| !offered.contains(model)) else { return };
+        let same_server = |name: &&&str| name.split('/').next() == model.split('/').next();
+        let offered: Vec<&str> = offered.iter().filter(same_server).copied().collect();
+        if offered.is_empty() {
+            return;
+        }
+        let meant = nearest(model, &offered, 1, LEAST).first().map(|name| format!("; did you mean {name}?"));
+        let rest = meant.unwrap_or_else(|| "; /model lists them".to_owned());
+        let why = format!("{model} is not among the models that its server lists{rest}");
+        self.conversation.note(vec![why], NoteKind::Warning);
     }
 
     fn begun(&mut self) -> Vec<Effect> {
@@ -116,10 +177,18 @@ impl State {
 
     fn choose(&mut self, choice: Choice, reply: Reply) {
         let open = self.session.as_ref().map(|session| session.id.as_str());
-        let items = match reply {
-            Reply::Sessions(found) => items::sessions(&found, open, self.home.as_deref(), Timestamp::now()),
-            Reply::Models(found) => items::models(&found, self.status.model()),
-            Reply::Agents(found) => items::agents(&found),
+        let (items, now) = match reply {
+            Reply::Sessions(found) => {
+                (items::sessions(&found, open, self.home.as_deref(), Timestamp::now()), None)
+            }
+            Reply::Models(found) => {
+                let now = found.iter().position(|model| Some(model.name.as_str()) == self.status.model());
+                (items::models(&found, self.status.model()), now)
+            }
+            Reply::Agents(found) => {
+                let now = found.iter().filter(|agent| agent.primary).position(|agent| agent.in_use);
+                (items::agents(&found), now)
+            }
             other => return self.tell(&other),
         };
         // Whoever types on meanwhile would choose with a key that was meant for his text.
@@ -138,6 +207,6 @@ impl State {
             Choice::Model => "Switch to",
             Choice::Agent => "Work as",
         };
-        self.picker = Some((choice, Picker::new(title, items)));
+        self.picker = Some((choice, Picker::new(title, items).at(now)));
     }
 }

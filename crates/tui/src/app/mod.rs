@@ -11,6 +11,7 @@ mod turn;
 mod typed;
 mod view;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -90,6 +91,12 @@ pub(crate) enum Purpose {
     /// The answer is one to choose from.
     Choose(Choice),
     Complete(Generation),
+    /// Another model, by a name that somebody typed.
+    Switch,
+    /// Whether the one in use is among those that its server lists.
+    Offered,
+    /// What is still allowed in a session that is gone on with.
+    Granted,
     /// A line without its secrets, for the history.
     Remember,
     /// Something that the status row shows.
@@ -156,6 +163,8 @@ pub(crate) struct State {
     before: Vec<Line<'static>>,
     /// As wide as the last frame was.
     width: u16,
+    /// What was asked, by turn: whoever takes one back may want to word it anew.
+    prompts: BTreeMap<u32, String>,
     /// When Ctrl-C was pressed once, and a second time would leave.
     warned: Option<Instant>,
     /// A word that stands in the status row for a moment.
@@ -183,6 +192,7 @@ impl State {
             first,
             before: Vec::new(),
             width: 80,
+            prompts: BTreeMap::new(),
             warned: None,
             hint: None,
         }
@@ -252,18 +262,27 @@ impl State {
                 self.open(info, now);
                 effects.extend(ask(Purpose::Status, Query::GitBranch));
             }
-            Event::TurnStarted { .. } => {
+            Event::TurnStarted { turn, prompt } => {
                 if let Some(session) = &mut self.session {
                     session.used = true;
+                }
+                self.asked(*turn, prompt);
+            }
+            Event::Replayed { event } => {
+                if let Event::TurnStarted { turn, prompt } = event.as_ref() {
+                    self.asked(*turn, prompt);
                 }
             }
             // Also by a session that is opened in its place: what waits was not meant for that one.
             Event::TurnFinished(summary) if summary.outcome == Outcome::Interrupted => self.was_stopped(),
             // How full the context is then.
-            Event::UsageReported(_)
-            | Event::Reverted { .. }
-            | Event::Redone { .. }
-            | Event::ModelChanged { .. } => effects.extend(ask(Purpose::Status, Query::Context)),
+            Event::Reverted { turn, .. } => {
+                self.word_anew(*turn);
+                effects.extend(ask(Purpose::Status, Query::Context));
+            }
+            Event::UsageReported(_) | Event::Redone { .. } | Event::ModelChanged { .. } => {
+                effects.extend(ask(Purpose::Status, Query::Context));
+            }
             Event::ApprovalChanged { approval } => {
                 let words = format!("approval: {}, {}", approval.name(), approval.meaning());
                 self.hint = Some((now, words));
@@ -292,6 +311,7 @@ impl State {
             self.before.push(Line::default());
         }
         self.conversation = Conversation::default();
+        self.prompts.clear();
         self.before.extend(self.status.welcome(look));
         self.before.push(Line::default());
         self.session =

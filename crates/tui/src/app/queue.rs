@@ -45,17 +45,19 @@ impl Queue {
         self.waiting.is_empty()
     }
 
-    pub fn draw(&self, look: Look<'_>) -> Vec<Line<'static>> {
+    /// `within`: Up takes it back; while a question is open it does not.
+    pub fn draw(&self, look: Look<'_>, within: bool) -> Vec<Line<'static>> {
         let width = usize::from(look.width);
         let row = |text: &str| Line::from(Span::styled(truncate_width(text, width), look.theme.dim));
         let mut rows: Vec<Line<'static>> = Vec::new();
         for (at, draft) in self.waiting.iter().enumerate().take(SHOWN) {
-            let how = if at + 1 == self.waiting.len() { " · Up takes it back" } else { "" };
+            let how = if within && at + 1 == self.waiting.len() { " · Up takes it back" } else { "" };
             let room = width.saturating_sub(how.chars().count() + "queued: ".len());
             rows.push(row(&format!("queued: {}{how}", truncate_width(&first_line(draft.shown()), room))));
         }
         if self.waiting.len() > SHOWN {
-            rows.push(row(&format!("and {} more · Up takes the last one back", self.waiting.len() - SHOWN)));
+            let how = if within { " · Up takes the last one back" } else { "" };
+            rows.push(row(&format!("and {} more{how}", self.waiting.len() - SHOWN)));
         }
         rows
     }
@@ -82,11 +84,18 @@ mod tests {
             queue.push(composer.take_draft());
         }
         let theme = Theme::new(Depth::None, false);
-        let rows = queue.draw(Look { width: 40, theme: &theme });
-        let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
+        let drawn = |within| {
+            let rows = queue.draw(Look { width: 40, theme: &theme }, within);
+            rows.iter().map(ToString::to_string).collect::<Vec<String>>()
+        };
         assert_eq!(
-            rows,
+            drawn(true),
             ["queued: one", "queued: two …", "queued: three", "and 1 more · Up takes the last one back"]
+        );
+        assert_eq!(
+            drawn(false).last().map(String::as_str),
+            Some("and 1 more"),
+            "then Up means something else"
         );
         assert_eq!(queue.take_back().map(|draft| draft.text()).as_deref(), Some("four"));
         assert_eq!(queue.next().map(|draft| draft.text()).as_deref(), Some("one"));

@@ -419,3 +419,76 @@ fn open_steps_do_not_hide_what_goes_on() {
         assert!(count("line ") + count("above") >= told && count("step ") >= steps, "{rows}: {live:#?}");
     }
 }
+
+#[test]
+fn whoever_takes_a_turn_back_can_word_it_anew() {
+    let mut state = state();
+    let now = Instant::now();
+    let reverted = |turn| Input::Event(Event::Reverted { turn, files: Vec::new(), left: None });
+    for (turn, prompt) in [(1, "first"), (2, "second")] {
+        state.update(Input::Event(Event::TurnStarted { turn, prompt: prompt.into() }), now);
+    }
+    assert_eq!(commands(&send(&mut state, "/revert")), [&Command::Revert { turn: None }]);
+    state.update(reverted(2), now);
+    assert_eq!(state.composer.text(), "second");
+    let told: Vec<String> = state.frame(SIZE, now).history.iter().map(ToString::to_string).collect();
+    assert!(told.iter().any(|row| row == "› /revert"), "{told:?}");
+    assert!(told.iter().any(|row| row.starts_with("back to before turn 2")), "{told:?}");
+    // What is typed meanwhile is not lost, and what is asked again by itself does not come back either.
+    state.update(reverted(1), now);
+    assert_eq!(state.composer.text(), "second");
+    state.composer.set("");
+    state.update(Input::Event(Event::TurnStarted { turn: 1, prompt: "first".into() }), now);
+    send(&mut state, "/retry");
+    state.update(reverted(1), now);
+    assert_eq!(state.composer.text(), "");
+}
+
+#[test]
+fn whoever_comes_back_is_told_what_is_still_allowed() {
+    let mut state = state();
+    let now = Instant::now();
+    state.update(Input::Event(Event::SessionStarted(SessionInfo { resumed: true, ..info() })), now);
+    let asked = state.update(Input::Ended(Purpose::Open, done()), now);
+    assert_eq!(commands(&asked), [&Command::Ask(Query::Grants)]);
+    let grants = zdx_protocol::query::Grants {
+        approval: Approval::Balanced,
+        session: vec!["edits".into(), "bash make".into()],
+        project: Vec::new(),
+    };
+    state.update(Input::Ended(Purpose::Granted, reply(Reply::Grants(grants))), now);
+    let told: Vec<String> = state.frame(SIZE, now).history.iter().map(ToString::to_string).collect();
+    let told = told.join(" ");
+    assert!(told.contains("still allowed in this session: ") && told.contains("bash make"), "{told}");
+}
+
+#[test]
+fn a_list_opens_on_what_is_in_use() {
+    let mut state = state();
+    let offer = |name: &str| zdx_protocol::query::ModelOffer { name: name.into(), context_limit: None };
+    let offers = ["test/a", "test/model", "test/z"].map(offer).into();
+    state.update(Input::Ended(Purpose::Choose(Choice::Model), reply(Reply::Models(offers))), Instant::now());
+    let effects = press(&mut state, Key::plain(KeyCode::Enter));
+    assert_eq!(commands(&effects), [&Command::SetModel("test/model".into())]);
+}
+
+#[test]
+fn a_model_that_nobody_lists_is_doubted() {
+    let mut state = state();
+    let now = Instant::now();
+    assert_eq!(commands(&send(&mut state, "/model test/modle")), [&Command::SetModel("test/modle".into())]);
+    state.update(Input::Event(Event::ModelChanged { model: "test/modle".into() }), now);
+    let asked = state.update(Input::Ended(Purpose::Switch, done()), now);
+    assert_eq!(commands(&asked), [&Command::Ask(Query::Models)]);
+    let offer = |name: &str| zdx_protocol::query::ModelOffer { name: name.into(), context_limit: None };
+    let mut told = |names: &[&str]| {
+        let offers = names.iter().map(|name| offer(name)).collect();
+        state.update(Input::Ended(Purpose::Offered, reply(Reply::Models(offers))), now);
+        let frame = state.frame(SIZE, now);
+        frame.history.iter().chain(&frame.live).map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    let doubted = told(&["test/other", "test/model"]);
+    assert!(doubted.contains("did you mean   test/model?"), "{doubted}");
+    assert!(!told(&["test/modle"]).contains("did you mean"), "it is listed");
+    assert!(!told(&[]).contains("did you mean"), "no list says nothing");
+}

@@ -74,6 +74,28 @@ impl State {
         effects
     }
 
+    /// Remembers what a turn was asked, of a few turns.
+    pub(super) fn asked(&mut self, turn: u32, prompt: &str) {
+        const TURNS: usize = 100;
+        const LONGEST: usize = 64 << 10;
+        if prompt.len() <= LONGEST {
+            self.prompts.insert(turn, prompt.to_owned());
+        }
+        while self.prompts.len() > TURNS {
+            self.prompts.pop_first();
+        }
+    }
+
+    /// A turn was taken back: what it was asked stands in the composer, unless something is typed there or asked again.
+    pub(super) fn word_anew(&mut self, turn: u32) {
+        let prompt = self.prompts.remove(&turn);
+        self.prompts.retain(|known, _| *known < turn);
+        if let Some(prompt) = prompt.filter(|_| self.composer.is_empty() && !self.is_busy()) {
+            self.composer.set(&prompt);
+            self.popup.clear();
+        }
+    }
+
     fn give_back_queued(&mut self) {
         let Some(queued) = self.queue.take_all() else { return };
         let draft = self.composer.text();

@@ -69,7 +69,8 @@ impl State {
     }
 
     fn slash(&mut self, draft: Draft, slash: Slash) -> Vec<Effect> {
-        if answers_below(&slash) {
+        let waits = matches!(slash, Slash::Revert(_) | Slash::Redo) && self.is_busy();
+        if answers_below(&slash) && !waits {
             self.conversation.typed(draft.text());
         }
         let done = |command| vec![Effect::Send(Purpose::Do, command)];
@@ -86,7 +87,7 @@ impl State {
             Slash::Redo => self.between_turns(draft, Command::Redo),
             Slash::Open(open) => vec![Effect::Send(Purpose::Open, Command::Open(open))],
             Slash::Trust => vec![Effect::Send(Purpose::Open, Command::Trust)],
-            Slash::Model(Some(name)) => done(Command::SetModel(name)),
+            Slash::Model(Some(name)) => vec![Effect::Send(Purpose::Switch, Command::SetModel(name))],
             Slash::Agent(Some(name)) => done(Command::SetAgent(name)),
             Slash::Approval(Some(Approval::Yolo)) => self.wish_for(Approval::Yolo),
             Slash::Approval(Some(approval)) => done(Command::SetApproval(approval)),
@@ -146,6 +147,7 @@ impl State {
 
     pub(super) fn show_warnings(&mut self) {
         self.pager = Some(Pager::new(Paged::Warnings));
+        self.status.read();
     }
 
     /// What the pager shows, as wide as the screen is now.
@@ -179,14 +181,14 @@ fn answers_below(slash: &Slash) -> bool {
         | Slash::Summarize
         | Slash::Handoff(_)
         | Slash::Export(_)
+        | Slash::Revert(_)
+        | Slash::Redo
         | Slash::Revoke(_) => true,
         Slash::Help
         | Slash::Exit
         | Slash::Copy(_)
         | Slash::Compact
         | Slash::Retry
-        | Slash::Revert(_)
-        | Slash::Redo
         | Slash::Open(_)
         | Slash::Trust
         | Slash::Model(_)

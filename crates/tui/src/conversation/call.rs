@@ -10,6 +10,8 @@ use super::tail::Tail;
 
 /// Of what one call brought; the end of it is kept.
 const MOST_BYTES: usize = 200_000;
+/// Whoever waited so long for a command wants to see what it said.
+const WAITED: Duration = Duration::from_secs(5);
 /// Of the answers to questions in a task.
 const MOST_ANSWERS: usize = 50;
 
@@ -22,6 +24,8 @@ pub(super) struct Call {
     pub(super) elsewhere: bool,
     /// Its diff names its files, of which there may be several.
     pub(super) files: bool,
+    /// It ran something: many of it in a row are told in one line, counted in these.
+    pub(super) runs: Option<&'static str>,
     pub(super) stage: Stage,
     pub(super) tail: Tail,
     /// A person let it happen this once.
@@ -73,14 +77,17 @@ pub(super) struct Last {
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) text: String,
-    /// Of all that there was.
+    /// Of all that there was, as far as it came here.
     pub(super) lines: usize,
+    /// Bytes that were left out before it came here, from the middle: nobody counted their lines.
+    pub(super) left_out: u64,
     pub(super) cut: bool,
 }
 
 impl Kept {
     pub(super) fn of(mut text: String) -> Self {
-        let lines = text.lines().count();
+        let gaps: Vec<u64> = text.lines().filter_map(left_out).collect();
+        let (lines, left_out) = (text.lines().count() - gaps.len(), gaps.iter().sum());
         let cut = text.len() > MOST_BYTES;
         if cut {
             let at = text.ceil_char_boundary(text.len() - MOST_BYTES);
@@ -88,7 +95,7 @@ impl Kept {
             text = text[at..].to_owned();
         }
         text.shrink_to_fit();
-        Self { text, lines, cut }
+        Self { text, lines, left_out, cut }
     }
 
     /// Frees what it can.
@@ -96,6 +103,12 @@ impl Kept {
         self.text = String::new();
         self.cut = self.lines > 0;
     }
+}
+
+/// `[zdx: 12345 of 99999 bytes left out here; the whole is in …]`: how many.
+fn left_out(line: &str) -> Option<u64> {
+    let (number, rest) = line.strip_prefix("[zdx: ")?.split_once(' ')?;
+    rest.contains(" bytes left out here").then(|| number.parse().ok())?
 }
 
 impl Call {
@@ -106,6 +119,7 @@ impl Call {
             origin,
             elsewhere: false,
             files: false,
+            runs: None,
             stage: Stage::Requested,
             tail: Tail::default(),
             allowed: false,
@@ -134,14 +148,39 @@ impl Call {
         matches!(self.stage, Stage::Running { .. })
     }
 
-    /// Neighbours like it are told in one line with it.
     /// What it changed is shown below it.
     pub(super) fn changed(&self) -> bool {
         self.end().is_some_and(|end| end.diff.is_some())
     }
 
+    /// Neighbours like it are told in one line with it.
     pub(super) fn folds(&self) -> Option<&'static str> {
-        self.title.folds.filter(|_| matches!(self.origin, CallOrigin::Model | CallOrigin::Remote))
+        self.title.folds.filter(|_| self.is_of_model())
+    }
+
+    fn is_of_model(&self) -> bool {
+        matches!(self.origin, CallOrigin::Model | CallOrigin::Remote)
+    }
+
+    /// A command, or another program's tool.
+    pub(super) fn is_run(&self) -> bool {
+        self.runs.is_some() && self.is_of_model()
+    }
+
+    /// Whatever comes next, it keeps its line: it went wrong, or somebody was asked about it.
+    pub(super) fn stands_out(&self) -> bool {
+        self.is_run() && (self.failed() || self.allowed || !self.answers.is_empty())
+    }
+
+    /// Once something follows, what it printed is no news any more.
+    pub(super) fn gives_way(&self) -> bool {
+        let waited = self.end().and_then(|end| end.took).is_some_and(|took| took >= WAITED);
+        !self.failed() && !self.is_typed() && !waited
+    }
+
+    /// Its result is on the screen already.
+    pub(super) fn is_silent(&self) -> bool {
+        self.elsewhere && self.is_over() && !self.failed()
     }
 
     /// A person ran it, or a program of ours; no model called it.

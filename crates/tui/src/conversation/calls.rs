@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ratatui_core::text::{Line, Span};
 use zdx_protocol::CallOrigin;
-use zdx_protocol::display::format::count;
+use zdx_protocol::display::format::{count, size};
 use zdx_protocol::display::text::{truncate_width, width};
 use zdx_protocol::display::titles::Ended;
 
@@ -25,9 +25,11 @@ const REPORT: usize = 3;
 /// A call that is over.
 pub(super) fn rows(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
     let Some(end) = call.end() else { return Vec::new() };
-    if call.elsewhere && end.ended.well && !manner.whole {
+    if call.is_silent() && !manner.whole {
         return Vec::new();
     }
+    let quiet = Manner { output: 0, ..*manner };
+    let manner = if manner.followed && call.gives_way() { &quiet } else { manner };
     let mut rows = answers(call, look, manner);
     // Whoever said no knows what was not done.
     let told = rows.len() == 1 && call.answers.len() == 1 && !call.answers[0].0 && end.ended.undone;
@@ -72,7 +74,7 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
         ends.push("allowed".to_owned());
     }
     if manner.output == 0 && end.output.lines > 0 && call.folds().is_none() {
-        ends.push(format!("+{}", count(end.output.lines, "line")));
+        ends.push(more(end.output.lines, &end.output));
     }
     if let Some((_, words)) = &call.check {
         let words = words.split_once(": ").map_or(words.as_str(), |(what, _)| what);
@@ -143,6 +145,14 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
     if most == 0 { Vec::new() } else { output(&end.output, look, manner, most) }
 }
 
+/// `+53 lines`, `+53 lines and 1.2 MB that were left out`.
+fn more(lines: usize, kept: &Kept) -> String {
+    match kept.left_out {
+        0 => format!("+{}", count(lines, "line")),
+        bytes => format!("+{} and {} that were left out", count(lines, "line"), size(bytes)),
+    }
+}
+
 /// The end of what was printed, below how much more there is.
 fn output(kept: &Kept, look: Look<'_>, manner: &Manner, most: usize) -> Vec<Line<'static>> {
     let dim = look.theme.dim;
@@ -158,7 +168,7 @@ fn output(kept: &Kept, look: Look<'_>, manner: &Manner, most: usize) -> Vec<Line
         let note = format!("({} of this are no longer kept in memory)", count(hidden, "line"));
         rows.push(row(BELOW, &note, dim, look));
     } else if hidden > 0 {
-        let note = format!("+{}{}", count(hidden, "line"), manner.rest);
+        let note = format!("{}{}", more(hidden, kept), manner.rest);
         rows.push(row(BELOW, &note, dim, look));
     }
     for line in &lines[lines.len() - shown..] {

@@ -12,7 +12,7 @@ pub(super) enum Cell {
     Text(Text),
     Thought(Thought),
     Call(Box<Call>),
-    /// Reads, lists and searches that came one after the other, and what was thought between them.
+    /// Reads, searches and commands that came one after the other, and what was thought between them.
     Fold(Vec<Item>),
     /// A list that is done.
     Todos(Vec<Todo>),
@@ -101,10 +101,7 @@ impl Cell {
     pub(super) fn call_mut(&mut self, id: &str) -> Option<&mut Call> {
         match self {
             Self::Call(call) => Some(call.as_mut()).filter(|call| call.id == id),
-            Self::Fold(items) => items.iter_mut().find_map(|item| match item {
-                Item::Call(call) => Some(call.as_mut()).filter(|call| call.id == id),
-                Item::Thought(_) => None,
-            }),
+            Self::Fold(items) => items.iter_mut().filter_map(Item::call_mut).find(|call| call.id == id),
             _ => None,
         }
     }
@@ -140,6 +137,20 @@ impl Cell {
 
 impl Item {
     pub(super) fn call(&self) -> Option<&Call> {
+        match self {
+            Self::Call(call) => Some(call),
+            Self::Thought(_) => None,
+        }
+    }
+
+    pub(super) fn thought(&self) -> Option<&Thought> {
+        match self {
+            Self::Call(_) => None,
+            Self::Thought(thought) => Some(thought),
+        }
+    }
+
+    pub(super) fn call_mut(&mut self) -> Option<&mut Call> {
         match self {
             Self::Call(call) => Some(call),
             Self::Thought(_) => None,

@@ -30,14 +30,22 @@ pub(super) fn cell(cell: &Cell, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
             rows.extend(mark(text, look));
             rows
         }
+        // A remark of one line before a call explains itself.
+        Cell::Text(text) if manner.one_row && text.known == Known::Plan && is_remark(&text.source) => {
+            Vec::new()
+        }
         Cell::Text(text) => mark(text, look),
-        Cell::Thought(thought) => thought_rows(thought, look, manner),
+        Cell::Thought(thought) => thoughts(&[thought], look, manner),
         Cell::Call(call) => calls::rows(call, look, manner),
         Cell::Fold(items) => folds::rows(items, look, manner),
         Cell::Todos(items) => items.iter().map(|item| todo(item, look)).collect(),
         Cell::Note(kind, text) => note(*kind, text, look, manner),
         Cell::Forgotten => vec![row("", FORGOTTEN, theme.dim, look)],
     }
+}
+
+fn is_remark(source: &str) -> bool {
+    source.trim().lines().nth(1).is_none()
 }
 
 /// `— PLAN`, `— ANSWER · 12 s`: what the text above was.
@@ -54,17 +62,22 @@ fn mark(text: &Text, look: Look<'_>) -> Vec<Line<'static>> {
     vec![row("", &line, look.theme.dim, look)]
 }
 
-fn thought_rows(thought: &Thought, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+/// Several that nothing came between are one.
+pub(super) fn thoughts(thoughts: &[&Thought], look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
     let dim = look.theme.dim;
-    let head = match thought.took.map(|took| took.as_millis()) {
+    let bytes: usize = thoughts.iter().map(|thought| thought.text.len()).sum();
+    let took = thoughts.iter().filter_map(|thought| thought.took).reduce(|a, b| a + b);
+    let head = match took.map(|took| took.as_millis()) {
         Some(took) if took < WORTH_TELLING_MS && !manner.whole => return Vec::new(),
-        None if thought.text.len() < WORTH_TELLING_BYTES && !manner.whole => return Vec::new(),
+        None if bytes < WORTH_TELLING_BYTES && !manner.whole => return Vec::new(),
         Some(took) => format!("thought for {}", seconds(took)),
         None => "thought".to_owned(),
     };
     let mut rows = vec![row("", &format!("∴ {head}"), dim, look)];
     if manner.whole {
-        rows.extend(block("  ", &thought.text, (dim, dim), look, usize::MAX));
+        rows.extend(
+            thoughts.iter().flat_map(|thought| block("  ", &thought.text, (dim, dim), look, usize::MAX)),
+        );
     }
     rows
 }

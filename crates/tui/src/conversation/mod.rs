@@ -3,6 +3,7 @@
 //! Pure: no clock, no terminal. Bounded: of what is old only the lines of calls stay.
 
 mod call;
+mod called;
 mod calls;
 mod cell;
 mod draw;
@@ -16,12 +17,12 @@ mod tests;
 mod thoughts;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ratatui_core::text::Line;
 use zdx_protocol::{Todo, TodoStatus};
 
-use self::cell::{Cell, Group, Known, Text, Thought};
+use self::cell::{Cell, Group, Item, Known, Text, Thought};
 use self::rows::{Manner, PLAIN, SCREEN, WHOLE, row};
 use crate::look::Look;
 
@@ -33,8 +34,6 @@ const MOST_BYTES: usize = 32 << 20;
 const MOST_BELOW: usize = 60;
 /// Of the diff of a call that comes after those.
 const LITTLE: usize = 6;
-/// Whoever waited so long for a command wants to see what it said.
-const WAITED: Duration = Duration::from_secs(5);
 /// Of a list of todos that is pinned.
 const MOST_TODOS: usize = 8;
 
@@ -150,8 +149,7 @@ impl Conversation {
     }
 
     fn settle(&mut self, at: usize, over: bool, look: Look<'_>) -> Vec<Line<'static>> {
-        let follows = !self.place.in_lines && matches!(self.after(at), Some(Cell::Call(_) | Cell::Fold(_)));
-        let mut manner = self.place.manner;
+        let mut manner = self.manner(at);
         let mut rows = Vec::new();
         match &mut self.cells[at] {
             Cell::Text(text) => {
@@ -164,15 +162,8 @@ impl Conversation {
                 }
             }
             Cell::Prompt(_) => self.below = 0,
-            // Of many commands that went well the last lines of each would bury everything else: they are kept of the last
-            // one, of what failed, and of what took its time.
-            Cell::Call(call) if follows && !call.failed() && !call.is_typed() => {
-                if call.end().and_then(|end| end.took).is_none_or(|took| took < WAITED) {
-                    manner.output = 0;
-                }
-                if self.below >= MOST_BELOW {
-                    manner.diff = manner.diff.map(|lines| lines.min(LITTLE));
-                }
+            Cell::Call(call) if manner.followed && !call.failed() && self.below >= MOST_BELOW => {
+                manner.diff = manner.diff.map(|lines| lines.min(LITTLE));
             }
             Cell::Thought(_)
             | Cell::Call(_)
@@ -193,6 +184,11 @@ impl Conversation {
         rows
     }
 
+    fn manner(&self, at: usize) -> Manner {
+        let followed = !self.place.in_lines && matches!(self.after(at), Some(Cell::Call(_) | Cell::Fold(_)));
+        Manner { followed, ..self.place.manner }
+    }
+
     /// What came next, thoughts aside.
     fn after(&self, at: usize) -> Option<&Cell> {
         self.cells[at + 1..].iter().find(|cell| !matches!(cell, Cell::Thought(_)))
@@ -211,16 +207,17 @@ impl Conversation {
             Cell::Fold(_) => followed && self.cells[at].calls().all(|call| call.is_over()),
             // What the turn took stands behind the word about its end.
             Cell::Note(NoteKind::Warning, _) => followed || self.place.in_lines,
-            Cell::Prompt(_) | Cell::Thought(_) | Cell::Todos(_) | Cell::Note(..) | Cell::Forgotten => true,
+            // Another one may follow, and be told with it.
+            Cell::Thought(_) => followed || self.place.in_lines,
+            Cell::Prompt(_) | Cell::Todos(_) | Cell::Note(..) | Cell::Forgotten => true,
         }
     }
 
     /// What still changes, in its last so many rows.
     pub(crate) fn live(&self, look: Look<'_>, now: Instant, most_rows: usize) -> Vec<Line<'static>> {
-        let manner = &self.place.manner;
         let (mut out, mut last) = (Vec::new(), self.last);
         for at in self.given..self.cells.len() {
-            let cell = &self.cells[at];
+            let (cell, manner) = (&self.cells[at], &self.manner(at));
             let rows = match cell {
                 Cell::Text(text) => {
                     let mut rows = text.stream.as_ref().map(|stream| stream.tail(look)).unwrap_or_default();
@@ -295,7 +292,9 @@ impl Conversation {
         let done = |item: &&Todo| item.status == TodoStatus::Completed;
         let finished = self.todos.iter().filter(done).count();
         let most = MOST_TODOS.min(room);
-        if finished == self.todos.len() || most < 2 || self.todos_untouched > 1 {
+        // A turn that did not touch it has left it behind.
+        let stale = self.todos_untouched > usize::from(self.in_turn);
+        if finished == self.todos.len() || most < 2 || stale {
             return Vec::new();
         }
         // What is done goes first where there is no room for all.
@@ -333,6 +332,18 @@ impl Conversation {
             cell.forget();
             self.bytes = self.bytes.saturating_sub(before - cell.bytes().min(before));
             self.forgotten += 1;
+        }
+        // Long runs are not given yet.
+        if let Some(Cell::Fold(items)) = self.cells.get_mut(self.given) {
+            let kept = items.len().saturating_sub(1);
+            for call in items[..kept].iter_mut().filter_map(Item::call_mut) {
+                if self.bytes <= MOST_BYTES {
+                    break;
+                }
+                let before = call.bytes();
+                call.forget();
+                self.bytes = self.bytes.saturating_sub(before - call.bytes());
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
-use zdx_protocol::display::format::count;
+use zdx_protocol::display::format::{self, count};
 use zdx_protocol::display::text::{truncate_width, width};
 use zdx_protocol::display::{plain, visible_line};
 
@@ -27,6 +27,8 @@ pub(super) struct Manner {
     pub(super) diff: Option<usize>,
     /// Of a prompt, in rows.
     pub(super) prompt: usize,
+    /// Another call comes behind it. Of many that went well the last lines of each would bury everything else.
+    pub(super) followed: bool,
     /// How to see the rest.
     pub(super) rest: &'static str,
     pub(super) whole: bool,
@@ -39,6 +41,7 @@ pub(super) const SCREEN: Manner = Manner {
     message: 4,
     diff: Some(24),
     prompt: 12,
+    followed: false,
     rest: ", Ctrl-O to expand",
     whole: false,
 };
@@ -51,6 +54,7 @@ pub(super) const WHOLE: Manner = Manner {
     message: usize::MAX,
     diff: None,
     prompt: usize::MAX,
+    followed: false,
     rest: "",
     whole: true,
 };
@@ -105,20 +109,10 @@ pub(super) fn printed(line: &str) -> String {
 
 /// `2.1 s`, `3 min 12 s`.
 pub(super) fn seconds(milliseconds: u128) -> String {
-    let whole = (milliseconds + 500) / 1000;
-    match milliseconds {
-        0..950 => format!("{:.2} s", milliseconds as f64 / 1000.0),
-        950..59_950 => format!("{:.1} s", milliseconds as f64 / 1000.0),
-        _ if whole < 3_600 => format!("{} min {:02} s", whole / 60, whole % 60),
-        _ => format!("{} h {:02} min", whole / 3_600, whole % 3_600 / 60),
-    }
+    format::duration(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
 /// `3 s`, while something runs.
 pub(super) fn ticking(since: std::time::Instant, now: std::time::Instant) -> String {
-    let whole = now.saturating_duration_since(since).as_secs();
-    match whole {
-        0..60 => format!("{whole} s"),
-        _ => seconds(u128::from(whole) * 1000),
-    }
+    format::elapsed(now.saturating_duration_since(since).as_secs())
 }

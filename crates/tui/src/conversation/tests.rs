@@ -1,3 +1,5 @@
+mod folds;
+
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -216,7 +218,7 @@ fn the_end_of_a_turn_is_said_in_a_line() {
     shown.tell([prompt("go"), requested("1", "bash", json!({"command": "make"}))]);
     assert_eq!(shown.live(), ["", "• Run make · waiting"]);
     shown.tell([Event::Interrupted, ended(Outcome::Interrupted, 1)]);
-    assert_eq!(shown.settled[2..], ["✗ Run make · interrupted", "⚠ interrupted · 2.0s"]);
+    assert_eq!(shown.settled[2..], ["✗ Run make · interrupted", "⚠ interrupted · 2.0 s"]);
 
     let mut stopped = Shown::new(60);
     stopped.tell([prompt("go"), requested("1", "bash", json!({"command": "make"})), started("1", "bash")]);
@@ -229,7 +231,7 @@ fn the_end_of_a_turn_is_said_in_a_line() {
     let kind = zdx_protocol::ErrorKind::Provider;
     let error = Event::Error { command: None, kind, message, details: None };
     failed.tell([prompt("go"), error, ended(Outcome::Error, 0)]);
-    assert_eq!(failed.settled[2..], ["✗ the server answered 500", "took 2.0s · /retry asks the same again"],);
+    assert_eq!(failed.settled[2..], ["✗ the server answered 500", "took 2.0 s · /retry asks the same again"],);
 }
 
 #[test]
@@ -288,6 +290,12 @@ fn todos_are_pinned_until_they_are_done() {
     shown.tell([list(TodoStatus::Completed), over(Outcome::Completed)]);
     assert_eq!(pinned(&shown), Vec::<String>::new());
     assert_eq!(shown.settled, ["› go", "", "[x] build", "[x] build"]);
+    shown.tell([prompt("more"), list(TodoStatus::Pending), over(Outcome::Completed)]);
+    assert_eq!(pinned(&shown).len(), 3, "it waits for the next turn");
+    shown.tell([prompt("and on")]);
+    assert_eq!(pinned(&shown).len(), 3);
+    shown.tell([over(Outcome::Completed)]);
+    assert_eq!(pinned(&shown), Vec::<String>::new(), "which did not touch it");
 }
 
 #[test]
@@ -304,6 +312,21 @@ fn thinking_is_a_line_when_it_is_over() {
     ]);
     assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER"]);
     assert_eq!(shown.whole()[2..5], ["∴ thought for 4.0 s", "  one", "  two"]);
+}
+
+#[test]
+fn thoughts_in_a_row_are_one_line() {
+    let mut shown = Shown::new(60);
+    shown.tell([prompt("go")]);
+    for text in ["one", "two"] {
+        shown.tell([Event::ReasoningDelta { text: text.into() }]);
+        shown.now += Duration::from_secs(2);
+        let (text, wire, model, opaque) = (text.into(), String::new(), String::new(), None);
+        shown.tell([Event::ReasoningFinal(Reasoning { text, wire, model, opaque })]);
+    }
+    shown.tell([delta("So."), said("So."), over(Outcome::Completed)]);
+    assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER"]);
+    assert_eq!(shown.whole()[3..6], ["  one", "", "  two"]);
 }
 
 #[test]
@@ -331,24 +354,6 @@ fn a_thought_is_told_once_and_a_short_one_not_at_all() {
 }
 
 #[test]
-fn sixty_calls_fit_a_screenful() {
-    let mut shown = Shown::new(80);
-    shown.tell([prompt("go")]);
-    let many: String = (1..=30).map(|n| format!("line {n}\n")).collect();
-    for n in 0..60 {
-        let id = n.to_string();
-        shown.tell(match n % 10 {
-            4 => ran(&id, "cargo check", &many, 0),
-            8 if n < 30 => ran(&id, "git status", "clean\n", 0),
-            9 => call(&id, "grep", json!({"pattern": "x"}), json!({"matches": 1, "files": 1})),
-            _ => read(&id, &format!("src/{n}.rs")),
-        });
-    }
-    shown.tell([over(Outcome::Completed)]);
-    assert!(shown.settled.len() <= 34, "{}\n{}", shown.settled.len(), shown.settled.join("\n"));
-}
-
-#[test]
 fn memory_stays_bounded_and_the_lines_of_calls_stay() {
     let mut shown = Shown::new(80);
     shown.tell([prompt("go")]);
@@ -358,10 +363,31 @@ fn memory_stays_bounded_and_the_lines_of_calls_stay() {
     }
     let bytes: usize = shown.conversation.cells.iter().map(Cell::bytes).sum();
     assert!(bytes <= MOST_BYTES + (1 << 20), "{bytes}");
-    assert_eq!(shown.conversation.cells.len(), 301);
+    let calls = shown.conversation.cells.iter().flat_map(Cell::calls).count();
+    assert_eq!(calls, 300);
     let first = text(&shown.conversation.whole_part(1, Look { width: 80, theme: &shown.theme }));
     assert_eq!(first[0], "• Ran seq · 2.1 s · exit 0");
     assert!(first[1].contains("no longer kept"), "{first:?}");
+}
+
+#[test]
+fn what_was_left_out_of_an_output_is_not_counted_as_a_line() {
+    let head: String = (1..=40).map(|n| format!("line {n}\n")).collect();
+    let text = format!("{head}\n[zdx: 1234567 of 1300000 bytes left out here; the whole is in /x]\n{head}");
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go")]).tell(ran("1", "yes", &text, 0)).tell([delta("So.")]);
+    let note = "    +75 lines and 1.2 MB that were left out, Ctrl-O to expand";
+    assert_eq!(shown.settled[3], note, "{:?}", shown.settled);
+}
+
+#[test]
+fn a_remark_before_a_call_needs_no_mark() {
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go"), delta("Let me look."), said("Let me look.")]).tell(read("1", "a"));
+    shown.tell([delta("First this.\n\nThen that."), said("First this.\n\nThen that.")]).tell(read("2", "b"));
+    let wanted =
+        ["› go", "", "Let me look.", "", "• Read a · 2 lines", "", "First this.", "", "Then that.", "— PLAN"];
+    assert_eq!(shown.settled, wanted);
 }
 
 #[test]

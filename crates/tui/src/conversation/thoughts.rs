@@ -39,6 +39,11 @@ impl Conversation {
     fn tell_thought(&mut self, thought: Thought) {
         let open = self.given < self.cells.len();
         match self.cells.last_mut() {
+            Some(Cell::Thought(before)) if open && before.text.len() < MOST => {
+                before.took = before.took.into_iter().chain(thought.took).reduce(|a, b| a + b);
+                before.text.push_str(&format!("\n\n{}", thought.text));
+                self.grew(thought.text.len());
+            }
             Some(Cell::Fold(items)) if open => {
                 let bytes = thought.text.len();
                 items.push(Item::Thought(thought));

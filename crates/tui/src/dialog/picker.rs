@@ -43,6 +43,12 @@ impl<T: Clone> Picker<T> {
         Self { title: title.into(), items, filter: Field::default(), found, focus: 0, window: 1 }
     }
 
+    /// Opens on what holds now.
+    pub(crate) fn at(mut self, focus: Option<usize>) -> Self {
+        self.focus = focus.unwrap_or_default().min(self.items.len().saturating_sub(1));
+        self
+    }
+
     /// What a paste puts into the filter; it picks nothing.
     pub(crate) fn paste(&mut self, text: &str) {
         self.filter.insert(text);

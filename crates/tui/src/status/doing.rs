@@ -2,12 +2,15 @@
 
 use std::time::Instant;
 
+use zdx_protocol::display::format;
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::{CallKind, CallOrigin, Event, Location, Preview, TurnState, Usage};
 
 #[derive(Debug)]
 pub(super) struct Doing {
     since: Instant,
+    /// Since when it is at what it is at.
+    step: Instant,
     state: TurnState,
     /// The answer streams.
     writing: bool,
@@ -22,7 +25,8 @@ const SHORT_LABEL: usize = 20;
 
 impl Doing {
     fn new(state: TurnState, since: Instant) -> Self {
-        Self { since, state, writing: false, retrying: None, calls: Vec::new(), usage: Usage::default() }
+        let (calls, usage) = (Vec::new(), Usage::default());
+        Self { since, step: since, state, writing: false, retrying: None, calls, usage }
     }
 
     /// A turn, or a command of the user's, begins with its first state; both end idle.
@@ -33,13 +37,27 @@ impl Doing {
             Event::StateChanged { state: TurnState::Done | TurnState::Error } => {}
             Event::StateChanged { state } => {
                 let doing = doing.get_or_insert_with(|| Self::new(*state, now));
+                let before = doing.at();
                 (doing.state, doing.writing, doing.retrying) = (*state, false, None);
+                doing.steps(before, now);
             }
             event => {
                 if let Some(doing) = doing {
+                    let before = doing.at();
                     doing.fold(event);
+                    doing.steps(before, now);
                 }
             }
+        }
+    }
+
+    fn at(&self) -> (&'static str, usize) {
+        (self.word(), self.calls.len())
+    }
+
+    fn steps(&mut self, before: (&'static str, usize), now: Instant) {
+        if before != self.at() {
+            self.step = now;
         }
     }
 
@@ -61,17 +79,18 @@ impl Doing {
         }
     }
 
-    /// With the seconds it takes, in ever fewer words.
+    /// With the seconds it takes, and those of the turn where that is longer under way, in ever fewer words.
     pub(super) fn words(&self, now: Instant) -> [String; 3] {
-        let seconds = now.saturating_duration_since(self.since).as_secs();
-        let elapsed = match seconds {
-            0..60 => format!("{seconds}s"),
-            60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-            _ => format!("{}h {:02}m", seconds / 3_600, seconds % 3_600 / 60),
-        };
+        let elapsed = |since: Instant| format::elapsed(now.saturating_duration_since(since).as_secs());
         let what = self.what();
         let short = one_line(&what, SHORT_LABEL);
-        [what, short, self.word().to_owned()].map(|words| format!("{words} {elapsed}"))
+        let step = elapsed(self.step);
+        let [what, short, word] =
+            [what, short, self.word().to_owned()].map(|words| format!("{words} {step}"));
+        match elapsed(self.since) {
+            turn if turn == step => [what, short, word],
+            turn => [format!("{what} · turn {turn}"), format!("{short} · turn {turn}"), word],
+        }
     }
 
     fn what(&self) -> String {

@@ -37,6 +37,8 @@ pub(crate) struct Status {
     open: Vec<RequestId>,
     queued: usize,
     warnings: Vec<String>,
+    /// So many of them are no news: they were read, or are another session's.
+    read: usize,
 }
 
 impl Status {
@@ -48,7 +50,9 @@ impl Status {
         match event {
             // A session that works for this one has its own.
             Event::SessionStarted(info) if info.task.is_none() => {
-                self.session = Some(info.clone());
+                if self.session.replace(info.clone()).is_some() {
+                    self.read();
+                }
                 (self.context, self.doing) = (None, None);
                 self.open.clear();
             }
@@ -79,8 +83,14 @@ impl Status {
     fn warn(&mut self, message: &str) {
         if self.warnings.len() == KEPT_WARNINGS {
             self.warnings.remove(0);
+            self.read = self.read.saturating_sub(1);
         }
         self.warnings.push(message.to_owned());
+    }
+
+    /// Somebody looked at the warnings.
+    pub(crate) fn read(&mut self) {
+        self.read = self.warnings.len();
     }
 
     /// How many messages wait for the turn to end.
@@ -140,8 +150,8 @@ impl Status {
             let forms = vec![format!("{} queued", self.queued), format!("+{}", self.queued), String::new()];
             push(What::Queue, false, theme.accent, forms);
         }
-        if !self.warnings.is_empty() {
-            let count = self.warnings.len();
+        let count = self.warnings.len() - self.read;
+        if count > 0 {
             push(
                 What::Warnings,
                 true,

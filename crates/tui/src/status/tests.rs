@@ -100,16 +100,16 @@ fn states_are_told_in_words() {
     let retry =
         Event::Retrying { attempt: 2, of: 5, delay_ms: 1, reason: "busy".to_owned(), continues: false };
     let table: [(&[Event], &str, &str); 9] = [
-        (&[begun()], "thinking 3s", "thinking"),
-        (&[begun(), state(TurnState::ModelGenerating), text("hi")], "writing 3s", "writing"),
-        (&[begun(), retry], "retrying, 2 of 5 3s", "retrying"),
-        (&[begun(), state(TurnState::ToolRunning)], "working 3s", "working"),
-        (&[begun(), running("1", "cargo  test\n-q")], "running cargo test -q 3s", "running"),
-        (&[begun(), running("1", "a"), running("2", "b")], "running 2 calls 3s", "running"),
-        (&[begun(), running("1", "a"), running("2", "b"), finished("1")], "running b 3s", "running"),
+        (&[begun()], "thinking 3 s", "thinking"),
+        (&[begun(), state(TurnState::ModelGenerating), text("hi")], "writing 3 s", "writing"),
+        (&[begun(), retry], "retrying, 2 of 5 3 s", "retrying"),
+        (&[begun(), state(TurnState::ToolRunning)], "working 3 s", "working"),
+        (&[begun(), running("1", "cargo  test\n-q")], "running cargo test -q 3 s", "running"),
+        (&[begun(), running("1", "a"), running("2", "b")], "running 2 calls 3 s", "running"),
+        (&[begun(), running("1", "a"), running("2", "b"), finished("1")], "running b 3 s", "running"),
         (&[begun(), asked(1)], "waiting for you", "waiting for you"),
         // A command of the user's begins without a turn.
-        (&[state(TurnState::ToolRunning), running("1", "ls")], "running ls 3s", "running"),
+        (&[state(TurnState::ToolRunning), running("1", "ls")], "running ls 3 s", "running"),
     ];
     for (events, expected, title) in table {
         let status = after(events, start);
@@ -122,8 +122,47 @@ fn states_are_told_in_words() {
         assert_eq!((status.state(start), status.needs_tick()), (None, false));
         assert_eq!(status.title(), "zdx · 项目 · idle");
     }
-    assert_eq!(after(&[begun()], start).state(seconds(65)).unwrap()[0], "thinking 1m 05s");
-    assert_eq!(after(&[begun()], start).state(seconds(3_725)).unwrap()[0], "thinking 1h 02m");
+    assert_eq!(after(&[begun()], start).state(seconds(65)).unwrap()[0], "thinking 1 min 05 s");
+    assert_eq!(after(&[begun()], start).state(seconds(3_725)).unwrap()[0], "thinking 1 h 02 min");
+}
+
+#[test]
+fn a_step_has_its_own_clock_beside_the_turns() {
+    let start = Instant::now();
+    let seconds = |count| start + Duration::from_secs(count);
+    let mut status = after(&[begun()], start);
+    status.apply(&running("1", "cargo test"), seconds(62));
+    let words = status.state(seconds(65)).unwrap();
+    assert_eq!(
+        words,
+        [
+            "running cargo test 3 s · turn 1 min 05 s",
+            "running cargo test 3 s · turn 1 min 05 s",
+            "running 3 s"
+        ]
+    );
+    status.apply(&finished("1"), seconds(66));
+    assert_eq!(status.state(seconds(67)).unwrap()[0], "thinking 1 s · turn 1 min 07 s");
+}
+
+#[test]
+fn what_was_read_is_warned_of_no_longer() {
+    let start = Instant::now();
+    let theme = crate::theme::Theme::new(crate::theme::Depth::None, false);
+    let warn = |message: &str| Event::Notice { level: NoticeLevel::Warning, message: message.to_owned() };
+    let badge = |status: &Status| {
+        let row = status.row(Look { width: 120, theme: &theme }, start).to_string();
+        row.contains("⚠ ").then(|| row.contains("⚠ 1 · F2"))
+    };
+    let mut status = after(&[warn("one"), warn("two")], start);
+    assert_eq!(badge(&status), Some(false));
+    status.read();
+    assert_eq!(badge(&status), None);
+    status.apply(&warn("three"), start);
+    assert_eq!(badge(&status), Some(true), "only what is new counts");
+    assert_eq!(status.warning_lines(Look { width: 120, theme: &theme }).len(), 4, "all can be read again");
+    status.apply(&Event::SessionStarted(info()), start);
+    assert_eq!(badge(&status), None, "another session begins without");
 }
 
 #[test]

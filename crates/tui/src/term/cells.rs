@@ -20,6 +20,16 @@ impl Row {
         let mut cells: Vec<Cell> = Vec::new();
         'line: for span in &line.spans {
             let style = Style::new().patch(line.style).patch(span.style);
+            if span.content.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+                // What most of it is: a byte, a character, a column.
+                let room = columns - cells.len();
+                let (full, end) = (span.content.len() > room, span.content.len().min(room));
+                cells.extend(span.content[..end].chars().map(|c| plain(c, style)));
+                if full {
+                    break 'line;
+                }
+                continue;
+            }
             for cluster in span.content.graphemes(true) {
                 let width = cluster.width();
                 if cells.len() + width > columns {
@@ -49,6 +59,12 @@ impl Row {
     pub(super) fn width_at(&self, at: usize) -> usize {
         1 + self.cells[at + 1..].iter().take_while(|cell| cell.symbol().is_empty()).count()
     }
+}
+
+fn plain(c: char, style: Style) -> Cell {
+    let mut cell = Cell::EMPTY;
+    cell.set_char(c).set_style(style);
+    if is_blank(&cell) { Cell::EMPTY } else { cell }
 }
 
 /// A mark without room of its own belongs to what stands before it.

@@ -3,6 +3,8 @@
 //! where on the screen the region lies; history leaves the screen by line feeds alone, for that is what every terminal keeps
 //! in its scrollback.
 
+use std::sync::Arc;
+
 use ratatui_core::text::Line;
 
 use super::cells::{Row, RowShape, Shape};
@@ -11,13 +13,15 @@ use crate::theme::Depth;
 
 /// Unchanged cells between two changed ones that are written again rather than jumped over.
 const NEAR: usize = 4;
+/// Rows that a region moves up by at once; more are rare.
+const FURTHEST: usize = 3;
 /// From so many bytes on a terminal could show half a frame.
 const LARGE: usize = 512;
 
 /// A row of the screen, as far as it is known.
 #[derive(Clone, Default)]
 struct Shown {
-    row: Row,
+    row: Arc<Row>,
     /// How far to the right it was written to since it was cleared as a whole.
     written: usize,
     /// Something of others may stand there.
@@ -31,6 +35,8 @@ pub(super) struct Painter {
     pub(super) insert_lines: bool,
     pub(super) synchronised: bool,
     live: Vec<Shown>,
+    /// The live region as it was asked for, and for how many columns: few rows of it change from frame to frame.
+    made: (usize, Vec<(Line<'static>, Arc<Row>)>),
     caret: (usize, usize),
     visible: bool,
     /// Rows of history so far: what counts how far the region moved.
@@ -47,8 +53,8 @@ struct Shift {
 
 /// What the screen shall show.
 struct Wanted {
-    history: Vec<Row>,
-    live: Vec<Row>,
+    history: Vec<Arc<Row>>,
+    live: Vec<Arc<Row>>,
     caret: (usize, usize),
     visible: bool,
 }
@@ -63,6 +69,7 @@ impl Painter {
             insert_lines,
             synchronised: false,
             live: vec![Shown { foreign: true, ..Shown::default() }],
+            made: (0, Vec::new()),
             caret: (0, 0),
             visible: true,
             printed: 0,
@@ -72,8 +79,8 @@ impl Painter {
     /// The bytes for a frame, in one piece; none if nothing changes.
     pub(super) fn frame(
         &mut self,
-        history: &[Line<'_>],
-        live: &[Line<'_>],
+        history: &[Line<'static>],
+        live: &[Line<'static>],
         cursor: Option<(u16, u16)>,
     ) -> Vec<u8> {
         let wanted = self.wanted(history, live, cursor);
@@ -100,13 +107,18 @@ impl Painter {
         bytes
     }
 
-    fn wanted(&self, history: &[Line<'_>], live: &[Line<'_>], cursor: Option<(u16, u16)>) -> Wanted {
+    fn wanted(
+        &mut self,
+        history: &[Line<'static>],
+        live: &[Line<'static>],
+        cursor: Option<(u16, u16)>,
+    ) -> Wanted {
         let columns = usize::from(self.columns);
         // The end is what a person works at.
         let cut = live.len().saturating_sub(usize::from(self.rows));
-        let mut live: Vec<Row> = live[cut..].iter().map(|line| Row::new(line, columns)).collect();
+        let mut live = self.made(&live[cut..]);
         if live.is_empty() {
-            live.push(Row::default());
+            live.push(Arc::default());
         }
         let last = live.len() - 1;
         let caret = cursor.map_or((last, live[last].cells.len().min(columns - 1)), |(column, row)| {
@@ -114,11 +126,28 @@ impl Painter {
         });
         Wanted {
             // Whole, even where they no longer fit: a terminal that breaks them loses nothing.
-            history: history.iter().map(|line| Row::new(line, usize::MAX)).collect(),
+            history: history.iter().map(|line| Arc::new(Row::new(line, usize::MAX))).collect(),
             live,
             caret,
             visible: cursor.is_some(),
         }
+    }
+
+    /// Rows of cells. One that stood in its place before, or a little further down, is taken as it was.
+    fn made(&mut self, live: &[Line<'static>]) -> Vec<Arc<Row>> {
+        let columns = usize::from(self.columns);
+        let (of_columns, before) = std::mem::take(&mut self.made);
+        let before = if of_columns == columns { before } else { Vec::new() };
+        let one = |(at, line): (usize, &Line<'static>)| {
+            let near = before.iter().skip(at).take(1 + FURTHEST);
+            let known = near.clone().find(|(known, _)| known == line);
+            let row = known.map_or_else(|| Arc::new(Row::new(line, columns)), |(_, row)| Arc::clone(row));
+            (line.clone(), row)
+        };
+        let made: Vec<(Line<'static>, Arc<Row>)> = live.iter().enumerate().map(one).collect();
+        let rows = made.iter().map(|(_, row)| Arc::clone(row)).collect();
+        self.made = (columns, made);
+        rows
     }
 
     fn out(&self) -> Out {
@@ -147,16 +176,14 @@ impl Painter {
     fn shift(&self, wanted: &Wanted) -> Option<Shift> {
         /// Fewer rows are written as quickly as they are moved.
         const LEAST: usize = 3;
-        /// More lines at once are rare.
-        const FURTHEST: usize = 3;
         if !wanted.history.is_empty() || wanted.live.len() != self.live.len() {
             return None;
         }
         let moved = |at: usize, by: usize| {
             let before = self.live.get(at + by);
-            before.is_some_and(|shown| !shown.foreign && shown.row.cells == wanted.live[at].cells)
+            before.is_some_and(|shown| !shown.foreign && is_same(&shown.row, &wanted.live[at]))
         };
-        let stays = |at: usize| self.live[at].row.cells == wanted.live[at].cells;
+        let stays = |at: usize| is_same(&self.live[at].row, &wanted.live[at]);
         let found = (1..=FURTHEST).filter_map(|by| {
             let top = (0..wanted.live.len()).find(|at| !stays(*at) && moved(*at, by))?;
             let rows = (top..wanted.live.len()).take_while(|at| moved(*at, by)).count();
@@ -195,7 +222,7 @@ impl Painter {
             write(&mut out, at, &mut shown[at], row);
         }
         for (at, left) in shown.iter_mut().enumerate().skip(total) {
-            write(&mut out, at, left, &Row::default());
+            write(&mut out, at, left, &Arc::default());
         }
         shown.truncate(total);
         (self.finished(out, wanted, true), shown.split_off(wanted.history.len()))
@@ -226,7 +253,7 @@ impl Painter {
             }
             out.cells(row, 0, row.cells.len());
             if at >= wanted.history.len() {
-                shown.push(Shown { row: row.clone(), written: row.cells.len(), foreign: false });
+                shown.push(Shown { row: Arc::clone(row), written: row.cells.len(), foreign: false });
             }
         }
         for at in wanted.history.len() + wanted.live.len()..self.live.len() {
@@ -301,8 +328,15 @@ impl Painter {
     }
 }
 
+fn is_same(one: &Arc<Row>, other: &Arc<Row>) -> bool {
+    Arc::ptr_eq(one, other) || one.cells == other.cells
+}
+
 /// Makes a row what it should be, by as few cells as possible.
-fn write(out: &mut Out, at: usize, shown: &mut Shown, wanted: &Row) {
+fn write(out: &mut Out, at: usize, shown: &mut Shown, wanted: &Arc<Row>) {
+    if !shown.foreign && Arc::ptr_eq(&shown.row, wanted) {
+        return;
+    }
     if shown.foreign {
         out.go(at, 0);
         out.erase_rest();
@@ -343,5 +377,5 @@ fn write(out: &mut Out, at: usize, shown: &mut Shown, wanted: &Row) {
         }
     }
     shown.written = shown.written.max(new.len());
-    shown.row = wanted.clone();
+    shown.row = Arc::clone(wanted);
 }

@@ -18,7 +18,7 @@ pub fn choice(request: &ApprovalRequest, answer: Answer) -> String {
             }
             None => "always, and more than this".to_owned(),
         },
-        Answer::AllEdits => "all edits this session, but of protected files".to_owned(),
+        Answer::AllEdits => "every edit this session, except of protected files".to_owned(),
         Answer::Preset => match request.approval {
             Some(now) => format!("change the preset (now {})", now.name()),
             None => "change the preset".to_owned(),

@@ -31,7 +31,12 @@ impl Both {
         self.lines(&lines(history), &lines(live), cursor)
     }
 
-    fn lines(&mut self, history: &[Line<'_>], live: &[Line<'_>], cursor: Option<(u16, u16)>) -> String {
+    fn lines(
+        &mut self,
+        history: &[Line<'static>],
+        live: &[Line<'static>],
+        cursor: Option<(u16, u16)>,
+    ) -> String {
         let bytes = self.painter.frame(history, live, cursor);
         self.screen.process(&bytes);
         assert!(!String::from_utf8_lossy(&bytes).contains("2J"));
@@ -215,4 +220,32 @@ fn a_long_answer_costs_little_more_than_its_text() {
     }
     println!("{deltas} deltas of {} bytes: {} bytes each", text / deltas, total / deltas);
     assert!(total / deltas <= 50, "{}", total / deltas);
+}
+
+/// `cargo test -p zdx-tui --lib what_a_slow_stream_costs -- --ignored --nocapture`
+#[test]
+#[ignore = "prints how long things take"]
+fn what_a_slow_stream_costs() {
+    use crate::look::Look;
+    use crate::write::markdown::Stream;
+    use std::time::{Duration, Instant};
+
+    let (theme, mut stream) = (crate::theme::Theme::new(Depth::True, false), Stream::default());
+    let look = Look { width: 100, theme: &theme };
+    let mut painter = Painter::new(100, 30, Depth::True, true);
+    let below = lines(&["", "› describe a task", "writing 3 s · 120 out        fake/scripted · build"]);
+    let (mut set, mut drawn, mut bytes) = (Duration::ZERO, Duration::ZERO, 0);
+    for n in 0..200 {
+        stream.push(&format!("word{n} "));
+        let begun = Instant::now();
+        let history = stream.settled(look);
+        let mut live = stream.tail(look);
+        live.drain(..live.len().saturating_sub(12));
+        set += begun.elapsed();
+        live.extend_from_slice(&below);
+        let begun = Instant::now();
+        bytes += painter.frame(&history, &live, Some((2, 0))).len();
+        drawn += begun.elapsed();
+    }
+    eprintln!("set {set:?}, drawn {drawn:?}, {bytes} bytes");
 }

@@ -1,0 +1,137 @@
+//! What events of calls do to the conversation: where a call is put, what is learned of it later, and how it ended.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use zdx_protocol::display::plain;
+use zdx_protocol::display::titles::{self, Title};
+use zdx_protocol::record::Shell;
+use zdx_protocol::{CallOrigin, ToolOutput, facts};
+
+use super::Conversation;
+use super::call::{Call, Last};
+use super::cell::{Cell, Item, Known};
+use super::folds;
+
+impl Conversation {
+    pub(super) fn requested(
+        &mut self,
+        id: &str,
+        name: &str,
+        input: &Value,
+        origin: CallOrigin,
+        parent: Option<&str>,
+        now: Instant,
+    ) {
+        self.retry = None;
+        self.announced.retain(|(announced, _)| announced != id);
+        let mut title = titles::title(name, input, self.root.as_deref());
+        if origin == CallOrigin::Remote {
+            // By the agent's own program, not by us.
+            title.subject.push_str(" (remote)");
+        }
+        if origin == CallOrigin::Subagent {
+            self.in_task(id, parent, &title);
+            return;
+        }
+        self.thought_over(now);
+        if matches!(origin, CallOrigin::Model | CallOrigin::Remote) {
+            self.known(Known::Plan);
+        }
+        // Line mode shows what these print as it comes.
+        if self.place.in_lines && matches!(origin, CallOrigin::User | CallOrigin::Command | CallOrigin::Check)
+        {
+            return;
+        }
+        let mut call = Call::new(id, title, origin);
+        call.elsewhere = facts::TODOWRITE.is(name);
+        call.files = facts::PATCH.is(name);
+        call.runs = match facts::called(name, input.as_object()) {
+            _ if self.place.in_lines => None,
+            Some(known) => (known.name == facts::BASH.name).then_some("command"),
+            None => Some("tool"),
+        };
+        self.place(call);
+    }
+
+    fn place(&mut self, call: Call) {
+        let open = self.given < self.cells.len();
+        let in_run = call.folds().is_some() || call.is_run();
+        match self.cells.last_mut() {
+            // A list that is pinned interrupts nothing.
+            Some(Cell::Fold(items)) if open && (in_run || call.elsewhere) && folds::goes_on(items) => {
+                let bytes = call.bytes();
+                items.push(Item::Call(Box::new(call)));
+                self.grew(bytes);
+            }
+            _ if in_run => self.push(Cell::Fold(vec![Item::Call(Box::new(call))])),
+            _ => self.push(Cell::Call(Box::new(call))),
+        }
+    }
+
+    fn in_task(&mut self, id: &str, parent: Option<&str>, title: &Title) {
+        let Some(parent) = parent else { return };
+        self.on_call(parent, |call| {
+            call.task.calls += 1;
+            let (subject, doing) = (title.subject.clone(), format!("{} {}", title.doing, title.subject));
+            call.task.last = Some(Last { id: id.to_owned(), subject, doing });
+        });
+    }
+
+    /// The call of this id, or the task that it belongs to: calls of a task are named `TASK/ID`.
+    pub(super) fn on_call(&mut self, id: &str, change: impl FnOnce(&mut Call)) {
+        let known = |id: &str| {
+            let has = |cell: &Cell| cell.calls().any(|call| call.id == id);
+            self.cells[self.given..].iter().position(has).map(|at| self.given + at)
+        };
+        let parent = id.split_once('/').map(|(parent, _)| parent);
+        let Some((at, id)) =
+            known(id).map(|at| (at, id)).or_else(|| parent.and_then(|id| Some((known(id)?, id))))
+        else {
+            return;
+        };
+        if let Some(call) = self.cells[at].call_mut(id) {
+            change(call);
+        }
+    }
+
+    pub(super) fn finished(
+        &mut self,
+        id: &str,
+        name: &str,
+        result: &ToolOutput,
+        diff: Option<&str>,
+        took_ms: u64,
+    ) {
+        // Of what happened long ago it may be unknown.
+        let took = (!self.past || took_ms > 0).then(|| Duration::from_millis(took_ms));
+        let mut bytes = 0;
+        self.on_call(id, |call| {
+            if call.id != id {
+                call.task.failed += usize::from(!titles::ended(name, result).well);
+                return;
+            }
+            let before = call.bytes();
+            let output = titles::brought(name, result);
+            call.finish(titles::ended(name, result), took, output, diff.map(str::to_owned));
+            bytes = call.bytes().saturating_sub(before);
+        });
+        self.grew(bytes);
+    }
+
+    /// A command that a person typed has ended. Where its call was told there is nothing to add.
+    pub(super) fn ran(&mut self, text: &str, shell: &Shell) {
+        const HEAD_LINES: usize = 2;
+        if !self.past {
+            return;
+        }
+        let title = Title {
+            subject: plain(&shell.command).into_owned(),
+            ..titles::title(facts::BASH.name, &Value::Null, None)
+        };
+        let mut call = Call::new("", title, CallOrigin::User);
+        let output = text.splitn(HEAD_LINES + 1, '\n').nth(HEAD_LINES).unwrap_or_default();
+        call.finish(titles::shell_ended(&shell.end), None, output.to_owned(), None);
+        self.push(Cell::Call(Box::new(call)));
+    }
+}
