@@ -157,7 +157,8 @@ impl State {
 
     /// Asks what could stand where the caret is.
     fn offer(&mut self) -> Vec<Effect> {
-        if self.composer.is_searching() {
+        // What was recalled is walked on from by Up and Down: nothing may take those.
+        if self.composer.is_searching() || self.composer.is_recalled() {
             self.popup.clear();
             return Vec::new();
         }

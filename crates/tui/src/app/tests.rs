@@ -1,3 +1,5 @@
+mod typing;
+
 use std::path::PathBuf;
 
 use zdx_protocol::display::text::width;

@@ -72,6 +72,8 @@ pub(crate) struct Composer {
     goal: Option<usize>,
     history: History,
     walk: Option<Walk>,
+    /// The text was typed some time ago, and nothing was changed in it since.
+    recalled: bool,
     search: Option<Search>,
     stash: Option<Draft>,
     pastes: usize,
@@ -105,6 +107,7 @@ impl Composer {
             goal: None,
             history,
             walk: None,
+            recalled: false,
             search: None,
             stash: None,
             pastes: 0,
@@ -130,6 +133,11 @@ impl Composer {
         self.search.is_some()
     }
 
+    /// What stands there was taken from the history as it is: there is nothing to complete in it.
+    pub(crate) fn is_recalled(&self) -> bool {
+        self.recalled
+    }
+
     /// The shown text, and the caret as a byte of it: what completions are asked for.
     pub(crate) fn line_and_cursor(&self) -> (String, usize) {
         (self.text.shown().to_owned(), self.caret)
@@ -144,7 +152,7 @@ impl Composer {
     pub(crate) fn take_draft(&mut self) -> Draft {
         let draft = Draft { text: std::mem::take(&mut self.text), caret: self.caret };
         (self.caret, self.undo, self.walk, self.search) = (0, Undo::default(), None, None);
-        (self.goal, self.killing) = (None, false);
+        (self.goal, self.killing, self.recalled) = (None, false, false);
         draft
     }
 
@@ -267,7 +275,7 @@ impl Composer {
         let (at, removed) = self.text.splice(range, &new);
         self.caret = self.text.snap(at + end);
         self.undo.done(at, removed, new, (before, self.caret), kind);
-        self.goal = None;
+        (self.goal, self.recalled) = (None, false);
         if kind != Kind::Whole {
             self.walk = None;
         }
@@ -305,7 +313,7 @@ impl Composer {
     fn walked(&mut self, at: usize, draft: Draft) {
         let found = Text::from(self.history.get(at).unwrap_or_default());
         self.edit(0..self.text.len(), found, Kind::Whole);
-        self.walk = Some(Walk { at, draft });
+        (self.walk, self.recalled) = (Some(Walk { at, draft }), true);
     }
 }
 

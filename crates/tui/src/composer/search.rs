@@ -71,7 +71,7 @@ impl Composer {
         };
         let entry = Text::from(entry);
         self.edit(0..self.text.len(), entry, Kind::Alone);
-        self.caret = self.text.snap(place.end);
+        (self.caret, self.recalled) = (self.text.snap(place.end), true);
         Typed::Edited
     }
 
