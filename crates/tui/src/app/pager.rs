@@ -1,12 +1,16 @@
 //! A text on a screen of its own, to read up and down in: the whole conversation, help, warnings.
 
+mod search;
+
 use std::time::{Duration, Instant};
 
 use ratatui_core::text::{Line, Span};
 use zdx_protocol::display::text::truncate_width;
+use zdx_protocol::display::visible_line;
 
 use crate::key::{Key, KeyCode};
 use crate::look::{Drawn, Look};
+use search::{Search, Way, holds, marked};
 
 /// A long conversation takes a while to lay out: not oftener than this while it grows.
 const REFRESHED: Duration = Duration::from_secs(1);
@@ -33,12 +37,6 @@ pub(crate) struct Pager {
     made: Option<(u16, Instant)>,
 }
 
-#[derive(Debug, Default)]
-struct Search {
-    typing: bool,
-    words: String,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turned {
     Stay,
@@ -61,11 +59,16 @@ impl Pager {
 
     /// The same text, grown or wrapped anew.
     pub fn refresh(&mut self, lines: Vec<Line<'static>>, width: u16, now: Instant) {
+        if self.made.is_some_and(|(made, _)| made != width) {
+            // The rows are others now.
+            self.search.found = None;
+        }
         self.lines = lines;
         self.made = Some((width, now));
     }
 
     pub fn key(&mut self, key: Key) -> Turned {
+        self.search.note = None;
         if self.search.typing {
             self.search_key(key);
             return Turned::Stay;
@@ -81,7 +84,7 @@ impl Pager {
             Key { code: KeyCode::Home | KeyCode::Char('g'), .. } => self.up(usize::MAX),
             Key { code: KeyCode::End | KeyCode::Char('G'), .. } => self.down(usize::MAX),
             Key { code: KeyCode::Char('/'), .. } => {
-                self.search = Search { typing: true, words: String::new() }
+                self.search = Search { typing: true, ..Search::default() }
             }
             Key { code: KeyCode::Char('n'), .. } => self.find(Way::Down),
             Key { code: KeyCode::Char('N'), .. } => self.find(Way::Up),
@@ -98,31 +101,42 @@ impl Pager {
             }
             KeyCode::Enter => {
                 self.search.typing = false;
-                self.find(Way::Up);
+                self.find(Way::Down);
             }
             _ => self.search = Search::default(),
         }
     }
 
-    /// The next row that holds the words, whatever their case; round the end and on.
+    /// The next row that holds the words, whatever their case: from the one that was found last if it is still in view, else
+    /// from the edge of what is. Round the end and on.
     fn find(&mut self, way: Way) {
-        let words = self.search.words.to_lowercase();
-        if words.is_empty() || self.lines.is_empty() {
+        let count = self.lines.len();
+        if self.search.words.is_empty() || count == 0 {
             return;
         }
-        let count = self.lines.len();
-        let steps = 1..=count;
-        let at = |step: usize| match way {
-            Way::Down => (self.top + step) % count,
-            Way::Up => (self.top + count - step % count) % count,
+        let (top, below) = (self.top, (self.top + self.height).min(count));
+        let last = self.search.found.filter(|row| (top..below).contains(row));
+        let from = match way {
+            Way::Down => last.map_or(top, |row| row + 1),
+            Way::Up => last.unwrap_or(below),
         };
-        let found = steps.map(at).find(|row| {
-            self.lines.get(*row).is_some_and(|line| line.to_string().to_lowercase().contains(&words))
-        });
-        if let Some(row) = found {
-            self.top = row;
-            self.follows = false;
+        let is_there = |row: &usize| self.lines.get(*row).is_some_and(|line| holds(line, &self.search.words));
+        let (ahead, around) = match way {
+            Way::Down => ((from..count).find(is_there), (0..from.min(count)).find(is_there)),
+            Way::Up => ((0..from).rev().find(is_there), (from..count).rev().find(is_there)),
+        };
+        self.search.note = match (ahead, around, way) {
+            (Some(_), ..) => None,
+            (None, None, _) => Some(format!("not found: {}", self.search.words)),
+            (None, Some(_), Way::Down) => Some("from the top again".to_owned()),
+            (None, Some(_), Way::Up) => Some("from the end again".to_owned()),
+        };
+        let Some(row) = ahead.or(around) else { return };
+        self.search.found = Some(row);
+        if !(top..below).contains(&row) {
+            self.top = row.min(self.last_top());
         }
+        self.follows = false;
     }
 
     fn last_top(&self) -> usize {
@@ -147,8 +161,13 @@ impl Pager {
             self.top = self.last_top();
         }
         self.top = self.top.min(self.last_top());
-        let mut lines: Vec<Line<'static>> =
-            self.lines.iter().skip(self.top).take(self.height).cloned().collect();
+        let shown = self.lines.iter().enumerate().skip(self.top).take(self.height);
+        let mut lines: Vec<Line<'static>> = match self.search.words.is_empty() || self.search.typing {
+            true => shown.map(|(_, line)| line.clone()).collect(),
+            false => shown
+                .map(|(at, line)| marked(line, &self.search.words, self.search.found == Some(at)))
+                .collect(),
+        };
         lines.resize(self.height, Line::default());
         let (foot, cursor) = self.foot(look);
         lines.push(foot);
@@ -162,20 +181,20 @@ impl Pager {
             let column = Span::raw(text.clone()).width();
             return (Line::from(text), u16::try_from(column).ok());
         }
+        if let Some(note) = &self.search.note {
+            let note = truncate_width(&visible_line(note), width);
+            return (Line::from(Span::styled(note, look.theme.warning)), None);
+        }
         let end = (self.top + self.height).min(self.lines.len());
         let text = format!("{end} of {} · q leaves · ↑↓ PgUp PgDn g G · / searches, n N", self.lines.len());
         (Line::from(Span::styled(truncate_width(&text, width), look.theme.dim)), None)
     }
 }
 
-#[derive(Clone, Copy)]
-enum Way {
-    Up,
-    Down,
-}
-
 #[cfg(test)]
 mod tests {
+    use ratatui_core::style::Modifier;
+
     use super::*;
     use crate::theme::{Depth, Theme};
 
@@ -207,20 +226,64 @@ mod tests {
         assert_eq!(pager.key(Key::ctrl('o')), Turned::Leave);
     }
 
+    fn search(pager: &mut Pager, words: &str) {
+        pager.key(Key::char('/'));
+        words.chars().for_each(|c| assert_eq!(pager.key(Key::char(c)), Turned::Stay));
+        pager.key(Key::plain(KeyCode::Enter));
+    }
+
+    fn foot(pager: &mut Pager) -> String {
+        let theme = Theme::new(Depth::None, false);
+        let drawn = pager.draw(Look { width: 60, theme: &theme }, 4);
+        drawn.lines.last().map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// What is marked in the rows in view.
+    fn found(pager: &mut Pager) -> Vec<String> {
+        let theme = Theme::new(Depth::None, false);
+        let drawn = pager.draw(Look { width: 60, theme: &theme }, 4);
+        let spans = drawn.lines.iter().take(3).flat_map(|line| line.spans.clone());
+        let spans = spans.filter(|span| span.style.add_modifier.contains(Modifier::REVERSED));
+        spans.map(|span| span.content.into_owned()).collect()
+    }
+
     #[test]
-    fn words_are_found_backwards_and_again() {
+    fn words_are_found_from_here_on_one_after_the_other() {
+        let mut pager = Pager::new(Paged::Conversation);
+        pager.refresh(numbered(40), 60, Instant::now());
+        shown(&mut pager);
+        pager.key(Key::char('g'));
+        search(&mut pager, "LINE 1");
+        assert_eq!(shown(&mut pager)[0], "line 1");
+        assert_eq!(found(&mut pager), ["line 1"], "marked as it is written");
+        for row in 10..=14 {
+            pager.key(Key::char('n'));
+            let row = format!("line {row}");
+            assert!(shown(&mut pager).contains(&row), "{row}: {:?}", shown(&mut pager));
+        }
+        pager.key(Key::char('N'));
+        pager.key(Key::char('N'));
+        assert_eq!((shown(&mut pager)[0].as_str(), pager.search.found), ("line 12", Some(11)));
+        // The end of the text is in view: there is still a next one in it.
+        search(&mut pager, "line 4");
+        assert_eq!(shown(&mut pager), ["line 38", "line 39", "line 40"]);
+        assert_eq!(found(&mut pager), ["line 4"]);
+        pager.key(Key::char('n'));
+        assert_eq!(shown(&mut pager)[0], "line 4");
+        assert_eq!(foot(&mut pager), "from the top again");
+        pager.key(Key::char('N'));
+        assert_eq!(foot(&mut pager), "from the end again");
+        assert_eq!(shown(&mut pager)[2], "line 40");
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_and_moves_nothing() {
         let mut pager = Pager::new(Paged::Conversation);
         pager.refresh(numbered(20), 60, Instant::now());
-        shown(&mut pager);
-        for key in [Key::char('/'), Key::char('1'), Key::char('2'), Key::plain(KeyCode::Enter)] {
-            assert_eq!(pager.key(key), Turned::Stay);
-        }
-        assert_eq!(shown(&mut pager)[0], "line 12");
-        pager.key(Key::char('/'));
-        "LINE 3".chars().for_each(|c| assert_eq!(pager.key(Key::char(c)), Turned::Stay));
-        pager.key(Key::plain(KeyCode::Enter));
-        assert_eq!(shown(&mut pager)[0], "line 3");
-        pager.key(Key::char('n'));
-        assert_eq!(shown(&mut pager)[0], "line 3", "it is the only one");
+        let before = shown(&mut pager);
+        search(&mut pager, "nowhere");
+        assert_eq!((shown(&mut pager), foot(&mut pager).as_str()), (before, "not found: nowhere"));
+        pager.key(Key::plain(KeyCode::Up));
+        assert!(foot(&mut pager).contains("of 20"), "{}", foot(&mut pager));
     }
 }
