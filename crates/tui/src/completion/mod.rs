@@ -52,8 +52,22 @@ pub(crate) struct Popup {
     selected: usize,
     /// Somebody chose a row, not just saw the first.
     moved: bool,
+    /// A folder was put in: what is in it is offered, and Enter does not mean it.
+    folder: Folder,
     /// The word that was left with Esc.
     closed: Option<Word>,
+}
+
+/// How a folder came to stand before the caret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Folder {
+    /// It was typed, or there is none.
+    #[default]
+    Typed,
+    /// It is being put in.
+    Chosen,
+    /// It was put in, and nothing was typed since.
+    Stands,
 }
 
 #[derive(Debug)]
@@ -88,6 +102,7 @@ impl Popup {
         {
             return None;
         }
+        self.folder = if self.folder == Folder::Chosen { Folder::Stands } else { Folder::Typed };
         self.asked = Some(Asked { line: line.to_owned(), cursor, tab: false, again: 0 });
         // What was found stays in sight until there is something better, but is not taken any more.
         (self.fresh, self.moved) = (false, false);
@@ -133,6 +148,7 @@ impl Popup {
         self.generation.0 += 1;
         (self.asked, self.found) = (None, Completions::default());
         (self.fresh, self.moved, self.selected) = (false, false, 0);
+        self.folder = Folder::Typed;
     }
 
     /// Nothing when the key is not for the popup.
@@ -196,6 +212,8 @@ impl Popup {
         let common = alike.iter().copied().reduce(common).unwrap_or_default();
         let text = common.to_owned();
         if !self.moved && alike.len() > 1 && text.len() > typed.len() {
+            let folder = self.found.candidates.iter().any(|one| one.then == Then::Part && one.text == text);
+            self.folder = if folder { Folder::Chosen } else { Folder::Typed };
             return Some(Chosen::Text { replace: self.found.replace.clone(), text });
         }
         self.take(false)
@@ -207,7 +225,7 @@ impl Popup {
         let typed = self.typed()?;
         let whole = typed == chosen.text && chosen.then != Then::Line;
         // Nothing typed and no row chosen: `/model ` and Enter ask for the list.
-        if whole || typed.is_empty() && !self.moved {
+        if whole || !self.moved && (typed.is_empty() || self.folder == Folder::Stands) {
             return None;
         }
         self.take(true)
@@ -225,7 +243,11 @@ impl Popup {
             Then::Line if !sent && !spaced => chosen.text + " ",
             Then::Part | Then::Word | Then::Line => chosen.text,
         };
+        let folder = chosen.then == Then::Part;
         self.clear();
+        if folder {
+            self.folder = Folder::Chosen;
+        }
         Some(if sent { Chosen::Send { replace, text } } else { Chosen::Text { replace, text } })
     }
 

@@ -212,3 +212,26 @@ fn the_chosen_row_stays_in_sight_and_long_paths_keep_their_end() {
         drawn(&listed(), width, 3);
     }
 }
+
+#[test]
+fn behind_a_folder_that_was_put_in_enter_sends() {
+    let inside = || found(4..10, &[("@shop/a.py", Then::Word), ("@shop/b.py", Then::Word)]);
+    for key in [ENTER, TAB] {
+        let mut open = popup("see @sh", found(4..7, &[("@shop/", Then::Part)]));
+        assert_eq!(open.key(key), text(4..7, "@shop/"));
+        let (generation, _) = open.ask("see @shop/", 10).unwrap();
+        open.answer(generation, inside());
+        assert!(open.is_open());
+        assert_eq!(open.key(ENTER), None, "nobody chose one of its files");
+        assert_eq!(open.key(DOWN), Some(Chosen::Nothing));
+        assert_eq!(open.key(ENTER), text(4..10, "@shop/b.py "));
+    }
+    // Typed on or typed by hand, the first is meant as ever.
+    let mut open = popup("see @sh", found(4..7, &[("@shop/", Then::Part)]));
+    open.key(ENTER);
+    open.ask("see @shop/", 10);
+    let (generation, _) = open.ask("see @shop/a", 11).unwrap();
+    open.answer(generation, found(4..11, &[("@shop/a.py", Then::Word)]));
+    assert_eq!(open.key(ENTER), text(4..11, "@shop/a.py "));
+    assert_eq!(popup("see @shop/", inside()).key(ENTER), text(4..10, "@shop/a.py "));
+}
