@@ -119,7 +119,7 @@ const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand
 /// In the order help shows them.
 pub static COMMANDS: [SlashCommand; 27] = [
     row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
-    row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))),
+    or(row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))), &["clear"]),
     row(
         "resume",
         Argument::Session,
@@ -309,6 +309,7 @@ mod tests {
         assert_eq!(parse("/nwe x"), Line::Custom { name: "nwe".into(), text: "/nwe x".into() });
         assert_eq!(parse("/revert"), Line::Slash(Slash::Revert(None)));
         assert_eq!(parse("/resume"), Line::Slash(Slash::Resume));
+        assert_eq!(parse("/clear"), Line::Slash(Slash::Open(Open::New)));
         assert_eq!(parse("/copy"), Line::Slash(Slash::Copy(Clip::Answer)));
         assert_eq!(parse("/copy code 2"), Line::Slash(Slash::Copy(Clip::Code(2))));
         assert!(matches!(parse("/copy code 0"), Line::Misused(_)));

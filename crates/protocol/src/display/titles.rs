@@ -193,6 +193,12 @@ mod tests {
         for (name, input, data, line) in [
             ("bash", json!({"cmd": "cargo test"}), json!({"exit_code": 101}), "Ran cargo test · exit 101"),
             (
+                "bash",
+                json!({"command": "cd web\nmake\n"}),
+                json!({"exit_code": 0}),
+                "Ran cd web ⏎ make · exit 0",
+            ),
+            (
                 "read_file",
                 json!({"path": "/w/src/a.rs"}),
                 json!({"content": "a\nb\n"}),

@@ -45,7 +45,9 @@ fn outcome(data: &Value) -> Option<String> {
 }
 
 fn subject(given: &Given<'_>) -> Option<String> {
-    Some(truncate_width(&visible_line(given.text("command")?.trim()), COMMAND_COLUMNS))
+    let command = given.text("command")?;
+    let lines: Vec<String> = command.trim().lines().map(visible_line).collect();
+    Some(truncate_width(&lines.join(" ⏎ "), COMMAND_COLUMNS))
 }
 
 fn ended(data: &Value) -> Option<String> {
