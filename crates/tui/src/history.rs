@@ -12,11 +12,17 @@ use serde::{Deserialize, Serialize};
 
 /// Entries that are kept.
 pub const MOST: usize = 1_000;
-/// Longer texts are pasted, not typed: nobody looks for them in a history.
-pub const LONGEST: usize = 16 << 10;
+/// What is longer holds a paste. It is kept too, but only a few of its kind, which take the place of no other.
+pub const LONG: usize = 16 << 10;
+/// Of those, in all.
+pub const MOST_LONG: usize = 2 << 20;
+/// Longer ones are a file, not a prompt.
+pub const LONGEST: usize = 1 << 20;
 /// The file is made small again when it holds so many lines more than are kept, or so much.
 const SLACK: usize = 200;
-const MOST_BYTES: u64 = 4 << 20;
+const MOST_BYTES: u64 = 8 << 20;
+/// Of what is not long.
+const MOST_SHORT: usize = 2 << 20;
 /// How a file begins that rustyline wrote, as zdx once did.
 const OLD: &str = "#V2";
 
@@ -41,7 +47,7 @@ impl HistoryFile {
     /// Oldest first, at most [`MOST`]. Blocks on the disk; without a file there is nothing.
     pub fn load(&self) -> Vec<String> {
         let entries = File::open(&self.path).and_then(|file| read(&file)).unwrap_or_default();
-        newest(&entries).iter().map(|entry| entry.text.clone()).collect()
+        newest(entries).into_iter().map(|entry| entry.text).collect()
     }
 
     /// Keeps a line, unless it is empty, too long, begins with a blank or is the last one again.
@@ -58,7 +64,7 @@ impl HistoryFile {
         let size = file.metadata()?.len();
         if entries.len() >= MOST + SLACK || size > MOST_BYTES || is_old(&mut file)? {
             let entries: Vec<Entry> = entries.into_iter().chain([entry]).collect();
-            return self.rewrite(newest(&entries));
+            return self.rewrite(&newest(entries));
         }
         let mut line = line(&entry)?;
         // A line that was broken off must not swallow this one.
@@ -101,13 +107,17 @@ fn line(entry: &Entry) -> io::Result<String> {
 }
 
 /// Those that are kept, by number and by size.
-fn newest(entries: &[Entry]) -> &[Entry] {
-    let mut bytes = 0;
-    let fits = entries.iter().rev().take(MOST).take_while(|entry| {
-        bytes += entry.text.len();
-        bytes <= usize::try_from(MOST_BYTES / 2).unwrap_or(usize::MAX)
-    });
-    &entries[entries.len() - fits.count()..]
+fn newest(entries: Vec<Entry>) -> Vec<Entry> {
+    let (mut short, mut long) = (0, 0);
+    let fits = |entry: &Entry| {
+        let (bytes, most) =
+            if entry.text.len() > LONG { (&mut long, MOST_LONG) } else { (&mut short, MOST_SHORT) };
+        *bytes += entry.text.len();
+        *bytes <= most
+    };
+    let mut kept: Vec<Entry> = entries.into_iter().rev().filter(fits).take(MOST).collect();
+    kept.reverse();
+    kept
 }
 
 /// What can be read of it; of a file that is far too large, the end.
@@ -213,10 +223,18 @@ mod tests {
         let written = std::fs::read_to_string(&file.path).unwrap();
         assert_eq!((written.lines().count(), file.load().last().unwrap().as_str()), (MOST, "last"));
         // By size, too.
-        let line = format!("{{\"text\":\"{}\"}}\n", "y".repeat(LONGEST));
+        let line = format!("{{\"text\":\"{}\"}}\n", "y".repeat(LONG));
         std::fs::write(&file.path, line.repeat(600)).unwrap();
         file.append("small", at(1)).unwrap();
-        assert!(std::fs::metadata(&file.path).unwrap().len() < MOST_BYTES);
+        assert!(std::fs::metadata(&file.path).unwrap().len() < MOST_BYTES / 2);
+        // Long ones push out each other, never the rest.
+        for n in 0..9 {
+            file.append(&format!("{n}{}", "y".repeat(LONGEST - 1)), at(1)).unwrap();
+        }
+        assert!(std::fs::metadata(&file.path).unwrap().len() <= MOST_BYTES + (LONGEST as u64) + 100);
+        let kept = file.load();
+        let long: Vec<&str> = kept.iter().filter(|text| text.len() > LONG).map(|text| &text[..1]).collect();
+        assert_eq!((long, kept.contains(&"small".to_owned())), (vec!["7", "8"], true));
         assert_eq!(std::fs::metadata(&file.path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 

@@ -12,7 +12,7 @@ use rustyline::{
     KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 use tokio::sync::mpsc;
-use zdx_tui::history::{HistoryFile, MOST};
+use zdx_tui::history::{HistoryFile, LONG, MOST};
 
 use super::input::Typed;
 use super::tab::{Asked, Tab};
@@ -126,7 +126,9 @@ impl LineEditor {
     }
 
     fn load(&mut self) {
-        for line in self.history.iter().flat_map(HistoryFile::load) {
+        let lines = self.history.iter().flat_map(HistoryFile::load);
+        // A paste has no chip here: it would fill the screen.
+        for line in lines.filter(|line| line.len() <= LONG) {
             let _ = self.editor.history_mut().add_owned(line);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::history::{LONGEST, MOST};
+use crate::history::{LONG, LONGEST, MOST, MOST_LONG};
 
 /// Oldest first.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +28,18 @@ impl History {
             self.entries.remove(0);
         }
         self.entries.push(entry);
+        self.forget_long();
+    }
+
+    /// Of pastes only the last ones stay.
+    fn forget_long(&mut self) {
+        let is_long = |entry: &&String| entry.len() > LONG;
+        let mut bytes: usize = self.entries.iter().filter(is_long).map(String::len).sum();
+        while bytes > MOST_LONG
+            && let Some(at) = self.entries.iter().position(|entry| is_long(&entry))
+        {
+            bytes -= self.entries.remove(at).len();
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -97,6 +109,17 @@ mod tests {
         assert_eq!(history.entries, ["old", "typed meanwhile"]);
         (0..2 * MOST).for_each(|n| history.push(n.to_string()));
         assert_eq!((history.len(), history.get(0)), (MOST, Some("1000")));
+    }
+
+    #[test]
+    fn long_ones_push_out_each_other_only() {
+        let mut history = History::default();
+        for n in 0..5 {
+            history.push(format!("{n}"));
+            history.push(format!("{n}{}", "x".repeat(LONGEST - 1)));
+        }
+        let begins: Vec<&str> = history.entries.iter().map(|entry| &entry[..1]).collect();
+        assert_eq!(begins, ["0", "1", "2", "3", "3", "4", "4"]);
     }
 
     #[test]

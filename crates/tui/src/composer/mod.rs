@@ -15,6 +15,7 @@ mod tests;
 use std::cell::Cell;
 use std::ops::Range;
 
+use crate::history::LONG;
 pub(crate) use history::History;
 use search::Search;
 use text::Text;
@@ -25,6 +26,9 @@ const MOST_PASTED_LINES: usize = 10;
 const MOST_PASTED_CHARS: usize = 1_000;
 /// A text from elsewhere that is longer is a chip as a whole: what is drawn with every key stays small.
 const MOST_SHOWN: usize = 32 << 10;
+/// An entry of the history with more lines, or bytes, is shown by its first line and a chip.
+const MOST_RECALLED_LINES: usize = 100;
+const MOST_FIRST: usize = 200;
 /// More is no message.
 const MOST: usize = 16 << 20;
 const PLACEHOLDER: &str = "describe a task · @ files · / commands · ! shell";
@@ -269,6 +273,18 @@ impl Composer {
         Text::chip(&format!("[pasted {size} #{}]", self.pastes), content)
     }
 
+    /// An earlier prompt as it is shown: of one that holds a paste, its first line and a chip.
+    fn as_recalled(&mut self, entry: String) -> Text {
+        if entry.len() <= LONG && entry.lines().nth(MOST_RECALLED_LINES).is_none() {
+            return Text::from(entry.as_str());
+        }
+        let first = entry.find('\n').map_or(0, |at| at + 1);
+        let first = if first > MOST_FIRST { 0 } else { first };
+        let mut text = Text::from(&entry[..first]);
+        text.splice(first..first, &self.chip(&entry[first..]));
+        text
+    }
+
     /// The one way in which the text changes.
     fn edit(&mut self, range: Range<usize>, new: Text, kind: Kind) {
         let (before, end) = (self.caret, new.len());
@@ -311,7 +327,7 @@ impl Composer {
     }
 
     fn walked(&mut self, at: usize, draft: Draft) {
-        let found = Text::from(self.history.get(at).unwrap_or_default());
+        let found = self.as_recalled(self.history.get(at).unwrap_or_default().to_owned());
         self.edit(0..self.text.len(), found, Kind::Whole);
         (self.walk, self.recalled) = (Some(Walk { at, draft }), true);
     }

@@ -5,10 +5,13 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{Composer, Kind, Text, Typed};
+use crate::history::LONG;
 use crate::key::{Key, KeyCode};
 
 /// More is not looked for.
 const LONGEST: usize = 200;
+/// Bytes of a long entry that are shown on both sides of what was found.
+const AROUND: usize = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct Search {
@@ -69,7 +72,7 @@ impl Composer {
         let Some((entry, place)) = found.and_then(|(at, place)| Some((self.history.get(at)?, place))) else {
             return Typed::Nothing;
         };
-        let entry = Text::from(entry);
+        let entry = self.as_recalled(entry.to_owned());
         self.edit(0..self.text.len(), entry, Kind::Alone);
         (self.caret, self.recalled) = (self.text.snap(place.end), true);
         Typed::Edited
@@ -78,6 +81,15 @@ impl Composer {
     /// What is looked at: the entry that was found, and where the letters stand in it.
     pub(super) fn looked_at(&self) -> Option<(Text, Range<usize>)> {
         let (at, place) = self.search.as_ref()?.found.clone()?;
-        Some((Text::from(self.history.get(at)?), place))
+        let entry = self.history.get(at)?;
+        if entry.len() <= LONG {
+            return Some((Text::from(entry), place));
+        }
+        // Of a paste the line is enough, and quickly drawn.
+        let start = entry[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let start = start.max(entry.ceil_char_boundary(place.start.saturating_sub(AROUND)));
+        let end = entry[place.end..].find('\n').map_or(entry.len(), |newline| place.end + newline);
+        let end = end.min(entry.floor_char_boundary(place.end.saturating_add(AROUND)));
+        Some((Text::from(&entry[start..end]), place.start - start..place.end - start))
     }
 }

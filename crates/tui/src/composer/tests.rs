@@ -230,3 +230,27 @@ fn a_candidate_takes_the_place_of_what_was_typed() {
     composer.replace(6..9, "@src/main.rs");
     assert_eq!(with_caret(&composer), "看看@src/main.rs| 再");
 }
+
+#[test]
+fn an_earlier_prompt_with_a_paste_in_it_is_a_chip() {
+    let pasted: String = (1..=2000).map(|n| format!("line {n}\n")).collect();
+    let whole = format!("what is this?\n{pasted}");
+    let mut history = History::default();
+    history.push("before".into());
+    history.push(whole.clone());
+    let mut composer = Composer::new(history);
+    composer.key(Key::plain(KeyCode::Up));
+    assert_eq!(composer.text.shown(), "what is this?\n[pasted 2000 lines #1]");
+    assert_eq!(composer.text(), whole);
+    composer.key(Key::plain(KeyCode::Up));
+    assert_eq!(composer.text(), "before");
+    // Found by its letters, of a long one the line is shown.
+    composer.key(Key::ctrl('r'));
+    for c in "line 1234".chars() {
+        composer.key(Key::char(c));
+    }
+    let (looked_at, place) = composer.looked_at().unwrap();
+    assert_eq!((looked_at.shown(), place), ("line 1234", 0..9));
+    composer.key(Key::plain(KeyCode::Enter));
+    assert_eq!(composer.text(), whole);
+}
