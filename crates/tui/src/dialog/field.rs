@@ -23,10 +23,6 @@ impl Field {
         &self.text
     }
 
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     /// What was pasted, on one line.
     pub(crate) fn insert(&mut self, text: &str) {
         let clean: String =

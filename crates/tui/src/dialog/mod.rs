@@ -346,10 +346,8 @@ impl Front {
 
     fn type_word(&mut self, key: Key, asked: &Asked) -> Step {
         match (key.code, asked) {
-            (KeyCode::Esc, _) => {
-                self.word.clear();
-                Step::To(Page::First)
-            }
+            // What is typed stays, should it be wanted all the same.
+            (KeyCode::Esc, _) => Step::To(Page::First),
             (KeyCode::Enter, Asked::Approval(request)) => {
                 let word = Some(self.word.text().trim().to_owned()).filter(|word| !word.is_empty());
                 let decision = Decision::Deny { word };
