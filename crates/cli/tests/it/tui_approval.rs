@@ -66,7 +66,11 @@ fn a_command_is_shown_exactly_and_no_is_what_enter_says() {
     }
     pty.send("\r");
     assert_eq!(code(&told(&server, call, &pty)), "rejected");
-    assert!(!made(&zdx) && pty.contents().contains("✗ denied: touch made"), "{}", pty.contents());
+    assert!(
+        !made(&zdx) && pty.contents().contains("✗ Run touch made; printf '\\x1b[2J\\u{202e}' · denied"),
+        "{}",
+        pty.contents()
+    );
     let call = begin(&server, &pty, bash("touch made"));
     pty.send("y");
     assert_eq!(told(&server, call, &pty)["data"]["exit_code"], 0);

@@ -61,7 +61,7 @@ fn nobody_is_told_what_is_for_the_model() {
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
     let screen = pty.contents();
-    assert!(screen.contains("\n✗ denied: touch made\n"), "{screen}");
+    assert!(screen.contains("\n✗ Run touch made · denied\n"), "{screen}");
     assert!(!screen.contains("go on without it"), "{screen}");
 
     // Typed by a person, a command that needs a yes is not answered with advice about tools.

@@ -10,6 +10,8 @@ use super::tail::Tail;
 
 /// Of what one call brought; the end of it is kept.
 const MOST_BYTES: usize = 200_000;
+/// How a call ends that was broken off.
+pub(super) const INTERRUPTED: &str = "interrupted";
 /// Whoever waited so long for a command wants to see what it said.
 const WAITED: Duration = Duration::from_secs(5);
 /// Of the answers to questions in a task.
@@ -28,6 +30,11 @@ pub(super) struct Call {
     pub(super) runs: Option<&'static str>,
     pub(super) stage: Stage,
     pub(super) tail: Tail,
+    /// Somebody was asked about it; what it wanted to change, as it was shown then.
+    pub(super) asked: bool,
+    pub(super) proposed: Option<String>,
+    /// How a person refused it.
+    pub(super) denied: Option<String>,
     /// A person let it happen this once.
     pub(super) allowed: bool,
     /// Other questions about it that were answered: allowed or not, and in which words.
@@ -122,6 +129,9 @@ impl Call {
             runs: None,
             stage: Stage::Requested,
             tail: Tail::default(),
+            asked: false,
+            proposed: None,
+            denied: None,
             allowed: false,
             answers: Vec::new(),
             task: Task::default(),
@@ -190,17 +200,31 @@ impl Call {
 
     pub(super) fn finish(
         &mut self,
-        ended: Ended,
+        mut ended: Ended,
         took: Option<Duration>,
         output: String,
         diff: Option<String>,
     ) {
+        let not_begun = (self.asked || self.denied.is_some()) && !self.is_running();
+        match self.denied.take() {
+            // Whoever said no knows why.
+            Some(words) if ended.undone => (ended.words, ended.message) = (words, None),
+            None if ended.undone && not_begun && ended.words == INTERRUPTED => {
+                ended.words = format!("not run: {INTERRUPTED}");
+            }
+            Some(_) | None => {}
+        }
+        if !ended.undone {
+            self.proposed = None;
+        }
+        // How long somebody thought about it is no news.
+        let took = took.filter(|_| !not_begun || !ended.undone);
         // Of a command that was stopped, what it had printed is all that is known.
         let printed = std::mem::take(&mut self.tail).whole();
         let stopped = !ended.well && output.is_empty() && self.task.calls == 0;
-        let output = if stopped { printed } else { output };
+        let output = if stopped { printed } else { Kept::of(output) };
         let diff = diff.map(|diff| Kept::of(diff).text).filter(|diff| !diff.is_empty());
-        self.stage = Stage::Ended(Box::new(End { ended, took, output: Kept::of(output), diff }));
+        self.stage = Stage::Ended(Box::new(End { ended, took, output, diff }));
     }
 
     pub(super) fn answer(&mut self, allowed: bool, words: String) {
@@ -212,13 +236,15 @@ impl Call {
     pub(super) fn bytes(&self) -> usize {
         let end =
             self.end().map_or(0, |end| end.output.text.len() + end.diff.as_ref().map_or(0, String::len));
-        end + self.title.subject.len() + std::mem::size_of::<Self>()
+        end + self.proposed.as_ref().map_or(0, String::len)
+            + self.title.subject.len()
+            + std::mem::size_of::<Self>()
     }
 
     pub(super) fn forget(&mut self) {
         if let Stage::Ended(end) = &mut self.stage {
             end.output.forget();
-            if end.diff.take().is_some() {
+            if end.diff.take().is_some() || self.proposed.take().is_some() {
                 end.output.cut = true;
             }
         }

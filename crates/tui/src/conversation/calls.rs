@@ -31,13 +31,9 @@ pub(super) fn rows(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
     let quiet = Manner { output: 0, ..*manner };
     let manner = if manner.followed && call.gives_way() { &quiet } else { manner };
     let mut rows = answers(call, look, manner);
-    // Whoever said no knows what was not done.
-    let told = rows.len() == 1 && call.answers.len() == 1 && !call.answers[0].0 && end.ended.undone;
-    if !told {
-        rows.extend(head(call, end, look, manner));
-        if let Some(message) = &end.ended.message {
-            rows.extend(block(INDENT, message, (look.theme.dim, look.theme.dim), look, manner.message));
-        }
+    rows.extend(head(call, end, look, manner));
+    if let Some(message) = &end.ended.message {
+        rows.extend(block(INDENT, message, (look.theme.dim, look.theme.dim), look, manner.message));
     }
     rows.extend(below(call, end, look, manner));
     rows
@@ -124,7 +120,9 @@ pub(super) fn line(
 }
 
 fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
-    if let Some(text) = &end.diff {
+    // What somebody refused is no news to him, but can be read again.
+    let refused = call.proposed.as_ref().filter(|_| manner.whole);
+    if let Some(text) = end.diff.as_ref().or(refused) {
         let inner = Look { width: look.width.saturating_sub(INDENT.len() as u16).max(1), ..look };
         let indented = |mut row: Line<'static>| {
             row.spans.insert(0, Span::raw(INDENT));

@@ -89,7 +89,8 @@ pub(super) fn thinking(thought: &Thought, look: Look<'_>, now: Instant, most: us
     let dim = look.theme.dim;
     let since = thought.since.map(|since| format!(" {}", ticking(since, now))).unwrap_or_default();
     let mut rows = vec![row("", &format!("∴ thinking{since}"), dim, look)];
-    let start = thought.text.ceil_char_boundary(thought.text.len().saturating_sub(END));
+    let end = if most == usize::MAX { usize::MAX } else { END };
+    let start = thought.text.ceil_char_boundary(thought.text.len().saturating_sub(end));
     let tail = block("  ", thought.text[start..].trim_start(), (dim, dim), look, usize::MAX);
     let skip = tail.len().saturating_sub(most);
     rows.extend(tail.into_iter().skip(skip));

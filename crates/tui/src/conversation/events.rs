@@ -4,19 +4,18 @@ use std::time::Instant;
 
 use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::titles;
-use zdx_protocol::display::{context, labels, plain, turns};
+use zdx_protocol::display::{context, labels, plain, turns, visible_line};
 use zdx_protocol::{
     CheckResult, Checked, Decision, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus, TurnSummary,
     Usage,
 };
 
 use super::Conversation;
-use super::call::{Call, Stage};
+use super::call::{Call, INTERRUPTED, Kept, Stage};
 use super::cell::{Cell, Item, Known, NoteKind, Text};
 
 /// Names of calls that are announced, and of tools in general.
 const NAME_COLUMNS: usize = 40;
-const INTERRUPTED: &str = "interrupted";
 /// Below an error that ended a turn, where a person sits.
 const TRY_AGAIN: &str = "/retry asks the same again";
 
@@ -50,6 +49,11 @@ impl Conversation {
             }
             Event::ApprovalRequested(request) => self.on_call(&request.id, |call| {
                 call.stage = Stage::Asked;
+                if call.id == request.id {
+                    call.asked = true;
+                    let diff = request.action.diff(&request.preview);
+                    call.proposed = diff.map(|diff| Kept::of(diff.to_owned()).text);
+                }
             }),
             Event::ApprovalWithdrawn { id, .. } => self.on_call(id, |call| {
                 if matches!(call.stage, Stage::Asked) {
@@ -65,6 +69,10 @@ impl Conversation {
                 match decision {
                     // The line of the call says what was allowed.
                     Decision::AllowOnce if by.is_none() && what == call.title.subject => call.allowed = true,
+                    Decision::Deny { word } if call.id == *id => {
+                        let why = word.as_deref().map(|word| format!(": {}", visible_line(word)));
+                        call.denied = Some(format!("denied{}", why.unwrap_or_default()));
+                    }
                     Decision::AllowOnce | Decision::AllowAlways { .. } | Decision::Deny { .. } => {
                         call.answer(allowed, words);
                     }
@@ -335,7 +343,7 @@ fn finish(text: &mut Text) {
 /// A call that nobody will hear of any more.
 fn broken_off(call: &mut Call) {
     if !call.is_over() {
-        let words = "interrupted".to_owned();
+        let words = INTERRUPTED.to_owned();
         let ended = titles::Ended { well: false, undone: true, words, message: None };
         call.finish(ended, None, String::new(), None);
     }

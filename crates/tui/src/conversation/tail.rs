@@ -1,9 +1,12 @@
-//! The end of what a running command prints, line by line as a terminal would show it. Bounded, whatever is printed.
+//! What a running command prints, line by line as a terminal would show it. Bounded, whatever is printed: the end is kept.
 
 use std::collections::VecDeque;
 
-/// Lines that are kept.
-const LINES: usize = 20;
+use super::call::Kept;
+
+/// Of all lines together, with what it takes to keep each.
+const MOST: usize = 64 << 10;
+const LINE: usize = std::mem::size_of::<String>();
 /// Of one line.
 const BYTES: usize = 2_000;
 
@@ -11,6 +14,8 @@ const BYTES: usize = 2_000;
 pub(super) struct Tail {
     /// The last one may still be written to.
     lines: VecDeque<String>,
+    /// What they take.
+    bytes: usize,
     /// Lines that were begun, those that are gone included.
     begun: usize,
     /// The last line has ended.
@@ -41,10 +46,9 @@ impl Tail {
         if self.lines.is_empty() || self.ended {
             self.ended = false;
             self.begun += 1;
-            if self.lines.len() == LINES {
-                self.lines.pop_front();
-            }
             self.lines.push_back(String::new());
+            self.bytes += LINE;
+            self.drop_oldest();
         }
     }
 
@@ -56,15 +60,27 @@ impl Tail {
         let returned = std::mem::take(&mut self.returned);
         let Some(line) = self.lines.back_mut() else { return };
         if returned {
+            self.bytes -= line.len();
             line.clear();
         }
         let room = text.floor_char_boundary(BYTES.saturating_sub(line.len()));
         line.push_str(&text[..room]);
+        self.bytes += room;
+        self.drop_oldest();
     }
 
-    /// All that is kept of it.
-    pub(super) fn whole(self) -> String {
-        Vec::from(self.lines).join("\n")
+    fn drop_oldest(&mut self) {
+        while self.bytes > MOST
+            && let Some(gone) = self.lines.pop_front()
+        {
+            self.bytes -= LINE + gone.len();
+        }
+    }
+
+    /// All that is kept of it, and how much there was.
+    pub(super) fn whole(self) -> Kept {
+        let (lines, cut) = (self.begun, self.begun > self.lines.len());
+        Kept { text: Vec::from(self.lines).join("\n"), lines, left_out: 0, cut }
     }
 
     /// The last so many lines, as they came.
@@ -99,6 +115,12 @@ mod tests {
         }
         (0..100_000).for_each(|_| tail.push("x"));
         assert_eq!(tail.begun, 100_001);
-        assert!(tail.lines.iter().map(String::len).sum::<usize>() < LINES * BYTES);
+        let mut blank = Tail::default();
+        (0..100_000).for_each(|_| blank.push("\n"));
+        assert!(blank.bytes <= MOST && blank.lines.len() * LINE <= MOST);
+        let kept: usize = tail.lines.iter().map(|line| LINE + line.len()).sum();
+        assert!(kept == tail.bytes && kept <= MOST && kept > MOST / 2, "{kept}");
+        let whole = tail.whole();
+        assert!(whole.cut && whole.lines == 100_001 && whole.text.starts_with("line 9"));
     }
 }

@@ -1,4 +1,5 @@
 mod folds;
+mod stopped;
 
 use std::time::{Duration, Instant};
 
@@ -253,7 +254,7 @@ fn an_answered_question_is_a_line() {
     shown.tell([finished("2", "bash", rejected, None), over(Outcome::Completed)]);
     assert_eq!(
         shown.settled[2..],
-        ["• Ran make · 2.1 s · exit 0 · allowed", "✗ denied: rm -rf build (use git clean)"]
+        ["• Ran make · 2.1 s · exit 0 · allowed", "✗ Run rm -rf build · denied: use git clean"]
     );
 }
 
