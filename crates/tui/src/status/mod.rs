@@ -150,6 +150,10 @@ impl Status {
             let forms = vec![format!("{} queued", self.queued), format!("+{}", self.queued), String::new()];
             push(What::Queue, false, theme.accent, forms);
         }
+        // Where there is room: who knows it needs no word about it.
+        if self.doing.is_some() && self.open.is_empty() {
+            push(What::Stops, false, theme.dim, vec!["esc stops".to_owned(), String::new()]);
+        }
         let count = self.warnings.len() - self.read;
         if count > 0 {
             push(

@@ -10,6 +10,7 @@ use crate::look::Look;
 pub(super) enum What {
     State,
     Hints,
+    Stops,
     Tokens,
     Queue,
     Warnings,
@@ -22,13 +23,14 @@ pub(super) enum What {
 }
 
 /// Who gives way, in this order; each time to its next shorter form.
-const STEPS: [What; 26] = [
+const STEPS: [What; 27] = [
     What::Hints,
     What::Model,
     What::Branch,
     What::Saved,
     What::Tokens,
     What::Agent,
+    What::Stops,
     What::Branch,
     What::Hints,
     What::Model,
