@@ -40,7 +40,7 @@ static BINDINGS: Bindings<Act> = Bindings(&[
     bind(&[Key::ctrl('j'), ALT_ENTER], "a new line; so does \\ before Enter", Act::Compose),
     bind(&[Key::plain(KeyCode::Esc)], "stop the turn; close what is open", Act::Stop),
     bind(&[Key::ctrl('c')], "stop the turn, or clear what is typed; twice: leave", Act::Interrupt),
-    bind(&[Key::ctrl('d')], "leave, when nothing is typed", Act::Leave),
+    bind(&[Key::ctrl('d')], "leave, when nothing is typed; while a turn runs, twice", Act::Leave),
     bind(&[Key::shift(KeyCode::Tab)], "how much may happen without asking: the next preset", Act::Preset),
     bind(&[Key::plain(KeyCode::Tab)], "complete a file, an agent, a command", Act::Compose),
     bind(
@@ -123,9 +123,9 @@ impl State {
     fn act(&mut self, act: Act, now: Instant) -> Vec<Effect> {
         match act {
             Act::Compose => {}
-            Act::Stop => return self.stop(),
+            Act::Stop => return self.stop_early(),
             Act::Interrupt => return self.interrupt(now),
-            Act::Leave => return vec![Effect::Leave(Left::Meant)],
+            Act::Leave => return self.leave(now),
             Act::Preset => return self.next_preset(),
             Act::TakeBack => self.take_back(),
             Act::Conversation => self.show_conversation(),

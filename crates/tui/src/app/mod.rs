@@ -165,7 +165,7 @@ pub(crate) struct State {
     width: u16,
     /// What was asked, by turn: whoever takes one back may want to word it anew.
     prompts: BTreeMap<u32, String>,
-    /// When Ctrl-C was pressed once, and a second time would leave.
+    /// When Ctrl-C, or Ctrl-D in a turn, was pressed once, and a second time would leave.
     warned: Option<Instant>,
     /// A word that stands in the status row for a moment.
     hint: Option<(Instant, String)>,
@@ -256,6 +256,7 @@ impl State {
         let mut effects = Vec::new();
         self.status.apply(event, now);
         self.dialogs.apply(event);
+        self.heard(event);
         self.grown = true;
         match event {
             Event::SessionStarted(info) if info.task.is_none() => {

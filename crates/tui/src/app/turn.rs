@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use zdx_protocol::slash::{Line, parse};
-use zdx_protocol::{Command, Query};
+use zdx_protocol::{Command, Event, Query};
 
 use super::{Effect, Left, Purpose, State, TWICE_WITHIN, ask};
 use crate::composer::Draft;
@@ -12,6 +12,10 @@ use crate::composer::Draft;
 pub(super) struct Turn {
     /// It was told to stop.
     pub stopping: bool,
+    /// What it began with, as long as nothing came of it.
+    prompt: Option<Draft>,
+    /// It was stopped before anything came of it: what it began with is wanted back.
+    wanted_back: bool,
 }
 
 impl State {
@@ -25,8 +29,9 @@ impl State {
         self.turn.as_ref().map_or(self.asking == 0, |turn| turn.stopping)
     }
 
-    pub(super) fn start(&mut self, command: Command) -> Vec<Effect> {
-        self.turn = Some(Turn { stopping: false });
+    pub(super) fn start(&mut self, draft: Draft, command: Command) -> Vec<Effect> {
+        let prompt = matches!(command, Command::Prompt(_)).then_some(draft);
+        self.turn = Some(Turn { stopping: false, prompt, wanted_back: false });
         vec![Effect::Send(Purpose::Turn, command)]
     }
 
@@ -37,6 +42,22 @@ impl State {
         }
     }
 
+    /// From the first thing that comes of it on, a turn is worth more than its prompt.
+    pub(super) fn heard(&mut self, event: &Event) {
+        let came = matches!(
+            event,
+            Event::ReasoningDelta { .. }
+                | Event::ReasoningFinal(_)
+                | Event::AssistantDelta { .. }
+                | Event::AssistantFinal { .. }
+                | Event::ToolAnnounced { .. }
+                | Event::ToolRequested { .. }
+        );
+        if let Some(turn) = self.turn.as_mut().filter(|_| came) {
+            turn.prompt = None;
+        }
+    }
+
     pub(super) fn queue_up(&mut self, draft: Draft) {
         self.queue.push(draft);
         self.status.queued(self.queue.len());
@@ -44,9 +65,15 @@ impl State {
 
     /// The turn is over: what waits comes next, unless it was stopped. Then it is the user's again.
     pub(super) fn turn_over(&mut self) -> Vec<Effect> {
-        let stopped = self.turn.take().is_some_and(|turn| turn.stopping);
-        if stopped {
+        let turn = self.turn.take();
+        if turn.as_ref().is_some_and(|turn| turn.stopping) {
             self.give_back_queued();
+        }
+        if let Some(prompt) = turn.filter(|turn| turn.wanted_back).and_then(|turn| turn.prompt)
+            && self.composer.is_empty()
+        {
+            self.composer.set_draft(prompt);
+            self.popup.clear();
         }
         // A command may have switched to another branch.
         let mut effects = ask(Purpose::Status, Query::GitBranch);
@@ -61,7 +88,7 @@ impl State {
         {
             effects.extend(match parse(&draft.text()) {
                 // Looked up before it was queued; to ask again would let what comes behind it overtake.
-                Line::Custom { text, .. } => self.start(Command::Prompt(text.into())),
+                Line::Custom { text, .. } => self.start(draft, Command::Prompt(text.into())),
                 Line::Empty
                 | Line::Prompt(_)
                 | Line::Shell(_)
@@ -124,13 +151,35 @@ impl State {
         vec![Effect::Send(Purpose::Do, Command::Interrupt)]
     }
 
+    /// Esc: the same; of a turn that brought nothing yet the prompt comes back, to be sent in better words.
+    pub(super) fn stop_early(&mut self) -> Vec<Effect> {
+        if let Some(turn) = &mut self.turn {
+            turn.wanted_back = true;
+        }
+        self.stop()
+    }
+
+    /// Ctrl-D: leaves, but work that goes on or waits is not thrown away by one key.
+    pub(super) fn leave(&mut self, now: Instant) -> Vec<Effect> {
+        let works = self.turn.is_some() || self.asking > 0 || !self.queue.is_empty();
+        if works && !self.warned_lately(now) {
+            self.warned = Some(now);
+            return Vec::new();
+        }
+        vec![Effect::Leave(Left::Meant)]
+    }
+
+    fn warned_lately(&self, now: Instant) -> bool {
+        self.warned.is_some_and(|since| now.duration_since(since) < TWICE_WITHIN)
+    }
+
     /// Ctrl-C: stops what runs, else takes back what is typed, else leaves when pressed twice.
     pub(super) fn interrupt(&mut self, now: Instant) -> Vec<Effect> {
         if !self.is_stopped() {
             self.warned = Some(now);
             return self.stop();
         }
-        let twice = self.warned.is_some_and(|since| now.duration_since(since) < TWICE_WITHIN);
+        let twice = self.warned_lately(now);
         if !self.composer.is_empty() {
             // Kept, should it have been one key too many.
             self.composer.stash();

@@ -56,7 +56,7 @@ impl State {
             self.queue_up(draft);
             return Vec::new();
         }
-        self.start(command)
+        self.start(draft, command)
     }
 
     /// Takes no turn, but must not be done in the middle of one.

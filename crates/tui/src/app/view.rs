@@ -59,7 +59,7 @@ impl State {
 
     fn live(&mut self, look: Look<'_>, size: Size, now: Instant) -> Frame {
         let rows = usize::from(size.rows);
-        let asked = self.dialogs.is_open() || self.picker.is_some();
+        let asked = self.dialogs.is_open();
         // A question may take what it needs; else half of the screen stays for what is settled.
         let most = if asked { rows.saturating_sub(1) } else { rows / 2 }.max(LEAST);
         let foot = self.foot(look, now);
@@ -94,13 +94,10 @@ impl State {
         Frame { history: Vec::new(), live: lines, cursor }
     }
 
-    /// Where the user's answer goes: a question, a list, or the composer with what is offered for a word.
+    /// Where the user's answer goes: a question, or the composer with what is offered for a word.
     fn input(&mut self, look: Look<'_>, most: usize, now: Instant) -> Drawn {
         if self.dialogs.is_open() {
             return self.dialogs.draw(look, most, now);
-        }
-        if let Some((_, picker)) = &mut self.picker {
-            return picker.draw(look, most);
         }
         let offered = self.popup.draw(look, most.saturating_sub(1).min(MOST_ROWS));
         let mut drawn = self.composer.draw(look, most.saturating_sub(offered.len()).max(1));
@@ -112,6 +109,10 @@ impl State {
         if self.warned.is_some() && self.is_stopped() {
             return Line::styled("Ctrl-C again leaves", look.theme.warning);
         }
+        if self.warned.is_some() {
+            let words = Line::styled("a turn runs · Ctrl-D again stops it and leaves", look.theme.warning);
+            return cut(words, look.width);
+        }
         match &self.hint {
             Some((_, hint)) => cut(Line::styled(hint.clone(), look.theme.dim), look.width),
             None => self.status.row(look, now),
@@ -122,10 +123,15 @@ impl State {
     pub fn page(&mut self, size: Size, now: Instant) -> Option<Drawn> {
         let theme = self.theme.clone();
         let look = Look { width: size.columns.max(1), theme: &theme };
-        let what = self.pager.as_ref().map(|pager| pager.what)?;
+        if self.pager.is_none() && (self.picker.is_none() || self.dialogs.is_open()) {
+            return None;
+        }
         // What is final meanwhile is kept as rows, to be printed when the page is left.
         let settled = self.conversation.settled(look);
         self.before.extend(settled);
+        let Some(what) = self.pager.as_ref().map(|pager| pager.what) else {
+            return self.picker.as_mut().map(|(_, picker)| picker.draw(look, usize::from(size.rows)));
+        };
         if self.pager.as_ref()?.is_stale(look.width, self.grown, now) {
             self.grown = false;
             let lines = self.paged(what, look, now);
