@@ -34,6 +34,8 @@ pub(super) struct Painter {
     pub(super) depth: Depth,
     pub(super) insert_lines: bool,
     pub(super) synchronised: bool,
+    /// Blanks stay behind the end of a row that once reached further (tmux): they are broken anew like words, and copied.
+    pub(super) keeps_blanks: bool,
     live: Vec<Shown>,
     /// The live region as it was asked for, and for how many columns: few rows of it change from frame to frame.
     made: (usize, Vec<(Line<'static>, Arc<Row>)>),
@@ -68,6 +70,7 @@ impl Painter {
             depth,
             insert_lines,
             synchronised: false,
+            keeps_blanks: false,
             live: vec![Shown { foreign: true, ..Shown::default() }],
             made: (0, Vec::new()),
             caret: (0, 0),
@@ -219,7 +222,10 @@ impl Painter {
         }
         let rows = wanted.history.iter().chain(&wanted.live);
         for (at, row) in rows.enumerate() {
-            write(&mut out, at, &mut shown[at], row);
+            let (is_history, shown) = (at < wanted.history.len(), &mut shown[at]);
+            // Only a row that is cleared from its beginning is rid of them, and this one is printed for good.
+            shown.foreign |= self.keeps_blanks && is_history && shown.written > row.cells.len();
+            write(&mut out, at, shown, row);
         }
         for (at, left) in shown.iter_mut().enumerate().skip(total) {
             write(&mut out, at, left, &Arc::default());

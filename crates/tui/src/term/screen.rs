@@ -9,6 +9,7 @@ use std::time::Instant;
 use ratatui_core::text::Line;
 use rustix::termios::tcgetwinsize;
 
+use super::capabilities::Reflow;
 use super::clipboard::{self, Copied};
 use super::input::Input;
 use super::modes::Modes;
@@ -70,7 +71,8 @@ impl Screen {
         let modes = Modes::find(capabilities.tmux)?;
         let first = modes.take()?.into_bytes();
         let (columns, rows) = size(modes.tty());
-        let painter = Painter::new(columns, rows, capabilities.depth, capabilities.insert_lines);
+        let mut painter = Painter::new(columns, rows, capabilities.depth, capabilities.insert_lines);
+        painter.keeps_blanks = capabilities.reflow == Reflow::Written;
         Ok(Self {
             modes,
             capabilities,
@@ -197,6 +199,7 @@ impl Screen {
         }
         let learned = self.capabilities.learn(report);
         self.painter.synchronised = self.capabilities.synchronised;
+        self.painter.keeps_blanks = self.capabilities.reflow == Reflow::Written;
         Ok(learned)
     }
 

@@ -249,3 +249,16 @@ fn what_a_slow_stream_costs() {
     }
     eprintln!("set {set:?}, drawn {drawn:?}, {bytes} bytes");
 }
+
+#[test]
+fn what_is_printed_for_good_leaves_no_blanks_behind_it() {
+    let mut both = Both::new(40, 10);
+    both.painter.keeps_blanks = true;
+    let wide = "x".repeat(40);
+    both.frame(&[], &["one", &wide, "> ", "status"], Some((2, 2)));
+    both.frame(&[], &["one", "two", "> ", "status"], Some((2, 2)));
+    // It stands there already, but the row was written to its end once.
+    let bytes = both.frame(&["one", "two"], &["> ", "status"], Some((2, 0)));
+    assert!(bytes.contains("\r\x1b[Ktwo") && !bytes.contains("one"), "{bytes:?}");
+    assert_eq!(both.shown(), ["one", "two", ">", "status"]);
+}
