@@ -287,6 +287,12 @@ pub(super) fn before(page: Page) -> Page {
     }
 }
 
+/// Where the focus of a page is. Whoever said always, and reads for how long, means the shorter time.
+pub(super) fn focus(page: Page, choices: &[Choice]) -> usize {
+    let session = |choice: &Choice| page == Page::Scope && choice.act == Act::Answer(Answer::Session);
+    choices.iter().position(session).unwrap_or_else(|| safe(choices))
+}
+
 /// The choice that does least, if somebody presses Enter without looking.
 pub(super) fn safe(choices: &[Choice]) -> usize {
     choices.iter().position(|choice| choice.act.is_safe()).unwrap_or_default()

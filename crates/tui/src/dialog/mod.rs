@@ -83,6 +83,8 @@ struct Front {
     word: Field,
     hint: Option<Hint>,
     first_drawn: Option<Instant>,
+    /// The same of its present page.
+    page_drawn: Option<Instant>,
     swallowed: Option<Instant>,
 }
 
@@ -99,6 +101,7 @@ impl Front {
             word: Field::default(),
             hint: None,
             first_drawn: None,
+            page_drawn: None,
             swallowed: None,
         }
     }
@@ -110,11 +113,18 @@ impl Front {
         stood >= ARMED_AFTER && (paused || stood >= ARMED_AT_LAST)
     }
 
+    /// Where Enter says yes, what it says yes to must have been in sight for as long as a question has to be.
+    fn can_be_confirmed(&self, now: Instant) -> bool {
+        let stood = self.page_drawn.is_some_and(|first| now.saturating_duration_since(first) >= ARMED_AFTER);
+        let allows = self.choices.get(self.focus).is_some_and(|choice| choice.act.allows());
+        stood || self.page != Page::Scope || !allows
+    }
+
     fn turn_to(&mut self, page: Page, asked: &Asked, scene: Scene<'_>) {
         self.page = page;
         self.choices = asked.choices(page, scene);
-        self.focus = asked::safe(&self.choices);
-        (self.scroll, self.sheet) = (0, None);
+        self.focus = asked::focus(page, &self.choices);
+        (self.scroll, self.sheet, self.page_drawn) = (0, None, None);
     }
 }
 
@@ -170,7 +180,7 @@ impl Dialogs {
     /// Something else was drawn in its place: it has to be read anew.
     pub(crate) fn covered(&mut self) {
         if let Some(front) = &mut self.front {
-            (front.first_drawn, front.swallowed) = (None, None);
+            (front.first_drawn, front.page_drawn, front.swallowed) = (None, None, None);
         }
     }
 
@@ -180,6 +190,7 @@ impl Dialogs {
             && let Some(sheet) = &front.sheet
         {
             front.first_drawn.get_or_insert(now);
+            front.page_drawn.get_or_insert(now);
             front.read |= sheet.ended;
         }
     }
@@ -212,6 +223,10 @@ impl Dialogs {
             return None;
         };
         front.hint = None;
+        if key.code == KeyCode::Enter && !front.can_be_confirmed(now) {
+            front.hint = Some(Hint::TooSoon);
+            return None;
+        }
         let step = front.step(key, asked);
         self.take(step)
     }
@@ -264,7 +279,7 @@ impl Dialogs {
         let scene = Scene { home: self.home.as_deref(), root: self.root.as_deref(), approval: self.approval };
         let Some(asked) = self.waiting.front() else { return Drawn::default() };
         let front = self.front.get_or_insert_with(|| Front::new(asked, scene));
-        if front.hint == Some(Hint::TooSoon) && front.is_armed(now) {
+        if front.hint == Some(Hint::TooSoon) && front.is_armed(now) && front.can_be_confirmed(now) {
             front.hint = None;
         }
         let sheet = match front.sheet.take().filter(|sheet| sheet.fits(look)) {

@@ -1,3 +1,5 @@
+mod scope;
+
 use std::path::PathBuf;
 
 use proptest::prelude::*;
