@@ -1,7 +1,6 @@
 //! The folder of session files: which there are, which one is meant, and how one is removed.
 //! Reads no more of a file than `head` does; what a whole session holds is `load`'s business.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -19,6 +18,8 @@ use super::log::SessionLog;
 use super::{SessionId, load, reason};
 use crate::files::Blobs;
 
+/// Among so many of the newest sessions those of a folder are looked for, or among as many as are wanted.
+const LOOKED_AT: usize = 500;
 /// How many sessions an ambiguous prefix names.
 const NAMED: usize = 5;
 
@@ -120,6 +121,15 @@ impl SessionStore {
         Ok(own.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
+    /// The same for who wants to go on with one in `root`: those that were had there come first.
+    pub fn list_for(&self, root: &Path, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
+        let mut found = self.list(limit.map(|limit| limit.max(LOOKED_AT)))?;
+        let here = |summary: &SessionSummary| summary.root.as_deref().is_some_and(|r| is_same_root(r, root));
+        found.sort_by_key(|summary| !here(summary));
+        found.truncate(limit.unwrap_or(usize::MAX));
+        Ok(found)
+    }
+
     /// The same with those of tasks, each below the session that it works for.
     pub fn list_all(&self, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
         let all: Vec<_> = self.newest_first()?.into_iter().map(|entry| self.summary(entry)).collect();
@@ -167,8 +177,6 @@ impl SessionStore {
 
     /// The session last written to, of those started in `root` if one is given; never one of a task.
     pub fn latest(&self, root: Option<&Path>) -> Result<Latest, FindError> {
-        // Records hold text, so a folder whose name is none is compared as the text it was saved as.
-        let wanted = root.map(Path::to_string_lossy);
         let mut passed_over = Vec::new();
         for SessionFile { id, .. } in self.newest_first()? {
             let head = self.head(id);
@@ -177,8 +185,8 @@ impl SessionStore {
                 continue;
             }
             let began_in = head.meta.as_ref().and_then(|meta| meta.root.as_deref());
-            let here = |root: &Cow<'_, str>| began_in.is_some_and(|began| began.to_string_lossy() == *root);
-            if head.works_for().is_none() && wanted.as_ref().is_none_or(here) {
+            let here = |root| began_in.is_some_and(|began| is_same_root(began, root));
+            if head.works_for().is_none() && root.is_none_or(here) {
                 return Ok(Latest { id, notices: passed_over.into_iter().map(passed).collect() });
             }
         }
@@ -248,6 +256,11 @@ impl SessionStore {
             model: head.model,
         }
     }
+}
+
+/// Records hold text, so a folder whose name is none is compared as the text it was saved as.
+pub(crate) fn is_same_root(recorded: &Path, root: &Path) -> bool {
+    recorded.to_string_lossy() == root.to_string_lossy()
 }
 
 fn session_id(entry: &std::fs::DirEntry) -> Option<SessionId> {

@@ -18,7 +18,7 @@ use std::str::FromStr;
 
 pub use file::ignore_sigxfsz;
 pub(crate) use fork::ForkError;
-pub(crate) use list::FindError;
+pub(crate) use list::{FindError, is_same_root};
 pub use list::SessionStore;
 pub(crate) use load::OpenError;
 pub use load::Opened;
