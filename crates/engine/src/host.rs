@@ -16,7 +16,7 @@ use crate::config::ConfigError;
 use crate::configured::Configured;
 use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::mcp::Servers;
-use crate::session::{FindError, ForkError, SessionStore};
+use crate::session::{FindError, ForkError, SessionKind, SessionStore};
 use crate::setup::Setup;
 use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
 use crate::trust::{ContentHash, TrustError, TrustStore};
@@ -286,7 +286,8 @@ impl Host {
     fn target(&self, open: Open) -> Result<Target, OpenError> {
         let store = self.store();
         let root = self.root.clone();
-        let latest = |root: Option<&Path>| store.latest(root).map(|latest| (latest.id, latest.notices));
+        let kind = if self.setup.one_prompt { SessionKind::Any } else { SessionKind::Chat };
+        let latest = |root: Option<&Path>| store.latest(root, kind).map(|latest| (latest.id, latest.notices));
         let choice = match open {
             Open::New => {
                 let carried = self.session.as_ref().map(Engine::carried);

@@ -134,6 +134,7 @@ impl Subagents {
             persona: Arc::new(persona),
             info,
             workspace: Arc::new(workspace),
+            one_prompt: false,
             registry,
             log: self.store.as_ref().map_or_else(|| SessionLog::disabled(id), |store| store.create(id)),
         })

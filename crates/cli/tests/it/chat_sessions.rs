@@ -219,3 +219,33 @@ fn sessions_of_this_folder_are_offered_first() {
     assert!(at("near") < at("far"), "{}", out.stderr);
     assert!(out.stderr.contains("~/other place"), "{}", out.stderr);
 }
+
+#[test]
+fn a_person_goes_on_with_a_conversation_not_with_a_run_of_one_prompt() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().text("ok"));
+    let zdx = with_model(&server);
+    chat(&zdx, "talked\n").success();
+    zdx.command().args(["exec", "-p", "sum"]).stdin("piped data\n").run().success();
+    let listed = zdx.run(["sessions", "list"]).success().stdout;
+    assert!(listed.contains("(exec) sum\n") && !listed.contains("piped data"), "{listed}");
+    let offered = chat(&zdx, "/resume\n").success().stderr;
+    assert!(offered.find("talked").unwrap() < offered.find("(exec) sum").unwrap(), "{offered}");
+
+    zdx.command().arg("-c").stdin("more\n").run().success();
+    assert_eq!(shown(&server), ["talked", "ok", "more"]);
+    zdx.run(["exec", "-p", "once"]).success();
+    zdx.run(["exec", "-c", "-p", "twice"]).success();
+    assert_eq!(shown(&server), ["once", "ok", "twice"]);
+
+    // Taken up in a conversation it is one.
+    let json = zdx.run(["sessions", "list", "--format", "json"]).success().stdout;
+    let newest: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!(newest["one_prompt"], true, "{json}");
+    zdx.command().args(["--session", newest["id"].as_str().unwrap()]).stdin("talk\n").run().success();
+    zdx.run(["exec", "-p", "another"]).success();
+    zdx.command().arg("-c").stdin("on\n").run().success();
+    assert_eq!(shown(&server).last().unwrap(), "on");
+    assert_eq!(shown(&server)[0], "once");
+    assert!(!zdx.run(["sessions", "list"]).success().stdout.contains("(exec) once"));
+}

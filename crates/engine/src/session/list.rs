@@ -60,6 +60,14 @@ pub struct Latest {
     pub notices: Vec<String>,
 }
 
+/// Which session is meant by the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One that somebody talked in.
+    Chat,
+    Any,
+}
+
 struct SessionFile {
     id: SessionId,
     when: Timestamp,
@@ -121,11 +129,12 @@ impl SessionStore {
         Ok(own.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
-    /// The same for who wants to go on with one in `root`: those that were had there come first.
+    /// The same for who wants to go on with one in `root`: those that were had there come first, and conversations
+    /// before runs of one prompt.
     pub fn list_for(&self, root: &Path, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
         let mut found = self.list(limit.map(|limit| limit.max(LOOKED_AT)))?;
         let here = |summary: &SessionSummary| summary.root.as_deref().is_some_and(|r| is_same_root(r, root));
-        found.sort_by_key(|summary| !here(summary));
+        found.sort_by_key(|summary| (!here(summary), summary.one_prompt));
         found.truncate(limit.unwrap_or(usize::MAX));
         Ok(found)
     }
@@ -175,9 +184,11 @@ impl SessionStore {
         }
     }
 
-    /// The session last written to, of those started in `root` if one is given; never one of a task.
-    pub fn latest(&self, root: Option<&Path>) -> Result<Latest, FindError> {
+    /// The session last written to, of those started in `root` if one is given; never one of a task. Who wants to talk gets
+    /// a conversation, and a run of one prompt only where there is none.
+    pub fn latest(&self, root: Option<&Path>, kind: Kind) -> Result<Latest, FindError> {
         let mut passed_over = Vec::new();
+        let mut second_best = None;
         for SessionFile { id, .. } in self.newest_first()? {
             let head = self.head(id);
             if let Some(fault) = head.fault {
@@ -186,9 +197,17 @@ impl SessionStore {
             }
             let began_in = head.meta.as_ref().and_then(|meta| meta.root.as_deref());
             let here = |root| began_in.is_some_and(|began| is_same_root(began, root));
-            if head.works_for().is_none() && root.is_none_or(here) {
-                return Ok(Latest { id, notices: passed_over.into_iter().map(passed).collect() });
+            if head.works_for().is_some() || !root.is_none_or(here) {
+                continue;
             }
+            let notices = || passed_over.iter().copied().map(passed).collect();
+            match kind == Kind::Chat && head.meta.as_ref().is_some_and(|meta| meta.one_prompt) {
+                false => return Ok(Latest { id, notices: notices() }),
+                true => second_best = second_best.or_else(|| Some(Latest { id, notices: notices() })),
+            }
+        }
+        if let Some(latest) = second_best {
+            return Ok(latest);
         }
         Err(root
             .map_or_else(|| FindError::Empty(self.dir.clone()), |root| FindError::NoneIn(root.to_owned())))
@@ -250,6 +269,7 @@ impl SessionStore {
             when,
             bytes,
             works_for: head.works_for().map(str::to_owned),
+            one_prompt: head.meta.as_ref().is_some_and(|meta| meta.one_prompt),
             fault: head.fault.map(|fault| fault.words().to_owned()),
             first_prompt: head.first_prompt.as_deref().map(one_line),
             root: head.meta.and_then(|meta| meta.root),
@@ -280,8 +300,10 @@ fn list_ids(ids: &[SessionId], total: usize) -> String {
     text
 }
 
+/// The first line: what follows is data or detail, and tells sessions apart less well.
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().take(PROMPT_CHARS).collect();
+    let first = text.trim_start().lines().next().unwrap_or_default();
+    let words: Vec<&str> = first.split_whitespace().take(PROMPT_CHARS).collect();
     let mut line = words.join(" ");
     if let Some((end, _)) = line.char_indices().nth(PROMPT_CHARS) {
         line.truncate(end);

@@ -20,6 +20,7 @@ pub(crate) struct OpenedSession {
     pub spill_dir: Option<PathBuf>,
     pub journal: Journal,
     pub resumed: bool,
+    pub one_prompt: bool,
     /// What is told again of a resumed session.
     pub past: Vec<Event>,
 }
@@ -35,6 +36,7 @@ impl OpenedSession {
             transcript: Transcript::default(),
             notices: Vec::new(),
             resumed: false,
+            one_prompt: setup.one_prompt,
             past: Vec::new(),
         };
         match choice {
@@ -47,6 +49,9 @@ impl OpenedSession {
             SessionChoice::Existing(id) => {
                 let mut opened = store.open_retelling(id, setup.replay)?;
                 opened.give_header(root);
+                if !setup.one_prompt {
+                    opened.become_chat();
+                }
                 let elsewhere = elsewhere(&opened.transcript, root, id);
                 let notices = opened.notices.into_iter().chain(elsewhere);
                 Ok(Self {
@@ -56,6 +61,7 @@ impl OpenedSession {
                     transcript: opened.transcript,
                     notices: notices.map(|text| (NoticeLevel::Warning, text)).collect(),
                     resumed: true,
+                    one_prompt: setup.one_prompt,
                     past: opened.past,
                 })
             }
