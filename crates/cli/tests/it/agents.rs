@@ -117,6 +117,11 @@ fn tasks_run_in_sessions_of_their_own_under_their_parents_rules() {
 
     let parent = result["session"].as_str().unwrap();
     let files = zdx.session_files();
+    // Two requests of its own and two of each task.
+    assert_eq!(
+        (&result["usage"]["input_tokens"], &result["usage"]["output_tokens"]),
+        (&json!(60), &json!(30))
+    );
     assert_eq!(files.len(), 3);
     let metas: Vec<Value> = files
         .iter()
