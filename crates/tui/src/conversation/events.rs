@@ -102,11 +102,10 @@ impl Conversation {
             Event::Error { kind, message, details, .. } => {
                 self.told = true;
                 self.thought_over(now);
-                match kind {
-                    ErrorKind::Check => self.known(Known::Answer),
-                    _ => self.known(Known::Neither),
-                }
-                let details = details.as_deref().unwrap_or_default();
+                let checked = *kind == ErrorKind::Check;
+                self.known(if checked { Known::Answer } else { Known::Neither });
+                // What a check said stands below its call.
+                let details = details.as_deref().filter(|_| !checked).unwrap_or_default();
                 self.push(Cell::Note(NoteKind::Failed, format!("{}\n{details}", message.replace('\n', " "))));
             }
             Event::Interrupted => {
