@@ -18,7 +18,7 @@ use super::cell::{Cell, Item, Known, NoteKind, Text};
 const NAME_COLUMNS: usize = 40;
 const INTERRUPTED: &str = "interrupted";
 /// Below an error that ended a turn, where a person sits.
-const TRY_AGAIN: &str = "/retry asks the same again";
+const TRY_AGAIN: &str = "`go on` continues from here; /retry takes this turn back, files too, and asks again";
 
 impl Conversation {
     pub(crate) fn apply(&mut self, event: &Event, now: Instant) {
