@@ -2,7 +2,7 @@
 //! Text is never held back; foreign text is cleaned before it meets a terminal, and left alone in a pipe. On a terminal
 //! a person reads the lines of `zdx_tui::plain` (`person`); a program reads the ones that are a contract (here).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -35,6 +35,8 @@ pub struct Plain {
     lines: Option<Lines>,
     /// Where the words of an answer stand on a terminal.
     words: Option<Words>,
+    /// Calls that were asked about: what they change stood in the question.
+    asked: HashSet<String>,
     /// Commands that no model called for, by call: their output is shown as it comes.
     commands: HashMap<String, String>,
 }
@@ -58,6 +60,7 @@ impl Plain {
             told: false,
             lines: terminal.stderr.then(|| Lines::new(terminal.style.colour, terminal.shared)),
             words: (terminal.stdout && terminal.smart).then(Words::default),
+            asked: HashSet::new(),
             commands: HashMap::new(),
         }
     }
