@@ -440,6 +440,29 @@ fn whoever_leaves_at_the_question_about_trust_leaves() {
     assert_eq!(server.calls().len(), 0);
 }
 
+#[test]
+fn a_question_about_trust_is_answered_where_there_is_none_and_left_in_plain_words() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let config = zdx.root().join(".zdx/config.toml");
+    talk(&zdx, |mut talk| async move {
+        talk.open(Open::New).await;
+        let end = talk.carry_out(Command::Trust).await;
+        assert!(matches!(end, Event::Done { .. }), "{end:?}");
+        let said = |event: &Event| matches!(event, Event::Notice { message, .. } if message.contains("asks for trust"));
+        assert!(talk.told.iter().any(said), "{:?}", talk.told);
+
+        std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+        std::fs::write(config, "[env]\npass = [\"SECRET\"]\n").unwrap();
+        let deciding = talk.engine.send(Command::Trust).await;
+        talk.until(|event| matches!(event, Event::TrustRequested(_))).await;
+        let told = talk.leave().await;
+        let end = told.iter().find(|event| event.ends() == Some(deciding)).expect("an end");
+        let Event::Error { message, .. } = end else { panic!("{end:?}") };
+        assert!(message.contains("the session is as it was"), "{message}");
+    });
+}
+
 /// Whoever thinks about an answer does not make the command slow.
 #[test]
 fn the_time_of_a_check_is_not_that_of_the_question_about_it() {
