@@ -257,6 +257,7 @@ impl Engine {
             self.calls.tools.shell.stop_background(&earlier).await;
         }
         summary.denied += self.subagents.take_denied();
+        summary.usage.add(self.subagents.take_used());
         self.tell_background().await;
         self.emit.emit(Event::TurnFinished(summary)).await;
         self.emit.emit(Event::StateChanged { state: TurnState::Idle }).await;

@@ -2,13 +2,13 @@
 //! until the other is there, so that a wish that cannot be met loses nothing.
 //! (The field says session manager, thread manager.)
 
+mod trust;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use zdx_protocol::{
-    Command, CommandId, EngineHandle, ErrorKind, Event, Open, RequestId, Sent, SessionPick, TrustRequest,
-};
+use zdx_protocol::{Command, CommandId, EngineHandle, ErrorKind, Event, Open, Sent, SessionPick};
 
 use crate::backend::Backend;
 use crate::call::Approvals;
@@ -16,10 +16,10 @@ use crate::config::ConfigError;
 use crate::configured::Configured;
 use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::mcp::Servers;
-use crate::session::{FindError, ForkError, SessionStore};
+use crate::session::{FindError, ForkError, SessionKind, SessionStore};
 use crate::setup::Setup;
 use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
-use crate::trust::{ContentHash, TrustError, TrustStore};
+use crate::trust::{ContentHash, TrustError};
 
 /// Starts an engine. It has no session before one is opened.
 pub fn spawn(setup: Setup) -> EngineHandle {
@@ -31,6 +31,9 @@ pub fn spawn(setup: Setup) -> EngineHandle {
 pub fn spawn_scripted(setup: Setup, factory: crate::backend::scripted::Factory) -> EngineHandle {
     launch(setup, Box::new(move || Some(Backend::Test(factory()))))
 }
+
+/// What was wanted of an open session was left undone.
+const STOPPED: &str = "stopped before it was decided; the session is as it was";
 
 /// Who answers instead of a model, if somebody does.
 type Instance = Box<dyn Fn() -> Option<Backend> + Send + Sync>;
@@ -198,7 +201,11 @@ impl Host {
         let (end, instead) = match result {
             Ok(()) => (Event::Done { id }, None),
             Err(error) => {
-                let end = failed(id, error.kind(), error.to_string());
+                let words = match (&error, &self.session) {
+                    (OpenError::Abandoned(_), Some(_)) => STOPPED.to_owned(),
+                    (error, _) => error.to_string(),
+                };
+                let end = failed(id, error.kind(), words);
                 let instead = match error {
                     OpenError::Abandoned(instead) => Some(instead),
                     _ => None,
@@ -227,23 +234,6 @@ impl Host {
         let target = self.target(open)?;
         let configured = self.configured(&target.root).await?;
         self.begin(target, configured).await
-    }
-
-    /// Asks about the folder's own files again, and goes on with the session by what holds then.
-    async fn decide_trust(&mut self) -> Result<(), OpenError> {
-        self.declined = None;
-        let before = Configured::read(self.setup.place(&self.root))?.standing;
-        let configured = self.configured(&self.root.clone()).await?;
-        if configured.standing == before {
-            return Ok(());
-        }
-        match &self.session {
-            Some(_) => self.go_on(configured, Vec::new()).await,
-            None => {
-                let target = Target::of(self.root.clone(), self.new_session());
-                self.begin(target, configured).await
-            }
-        }
     }
 
     /// The open session under another configuration: nothing of the conversation is lost, whether it is saved or not, and
@@ -286,7 +276,8 @@ impl Host {
     fn target(&self, open: Open) -> Result<Target, OpenError> {
         let store = self.store();
         let root = self.root.clone();
-        let latest = |root: Option<&Path>| store.latest(root).map(|latest| (latest.id, latest.notices));
+        let kind = if self.setup.one_prompt { SessionKind::Any } else { SessionKind::Chat };
+        let latest = |root: Option<&Path>| store.latest(root, kind).map(|latest| (latest.id, latest.notices));
         let choice = match open {
             Open::New => {
                 let carried = self.session.as_ref().map(Engine::carried);
@@ -313,51 +304,6 @@ impl Host {
             }
         };
         Ok(Target::of(root, choice))
-    }
-
-    /// What holds in a folder, after a person was asked about files that want more than they get.
-    async fn configured(&mut self, root: &Path) -> Result<Configured, OpenError> {
-        let setup = Arc::clone(&self.setup);
-        let place = setup.place(root);
-        let configured = Configured::read(place)?;
-        let digest = configured.files.digest();
-        if !setup.person || configured.wants.is_empty() || self.declined == Some(digest) {
-            return Ok(configured);
-        }
-        let request = self.approvals.number();
-        let question = TrustRequest { request, state: configured.state(place) };
-        let _ = self.events.send(Event::TrustRequested(question)).await;
-        let trusted = self.trust_answer(request).await?;
-        if trusted {
-            TrustStore::new(setup.paths.trust_file()).trust(root, &configured.files)?;
-        } else {
-            self.declined = Some(digest);
-        }
-        let _ = self.events.send(Event::TrustResolved { request, trusted }).await;
-        if !trusted {
-            return Ok(configured);
-        }
-        // By the store again: files that changed while the question stood are not those that were shown.
-        Ok(Configured::read(place)?)
-    }
-
-    async fn trust_answer(&mut self, asked: RequestId) -> Result<bool, OpenError> {
-        loop {
-            match self.inbox.fresh().await {
-                Some(Sent { id, command: Command::AnswerTrust { request, trust } }) => {
-                    let mine = request == asked;
-                    let end = match mine {
-                        true => Event::Done { id },
-                        false => failed(id, ErrorKind::Session, "that question is no longer open"),
-                    };
-                    let _ = self.events.send(end).await;
-                    if mine {
-                        return Ok(trust);
-                    }
-                }
-                sent => self.meanwhile(sent)?,
-            }
-        }
     }
 
     /// What comes while a session is being opened: a way out, or something for that session.

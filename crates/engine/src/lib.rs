@@ -64,7 +64,7 @@ pub use models::ModelPicker;
 pub use paths::{Env, Paths, ensure_dir};
 pub use project::Project;
 pub use secrets::redactor;
-pub use session::{Opened, SessionId, SessionStore, ignore_sigxfsz};
+pub use session::{Opened, SessionId, SessionKind, SessionStore, ignore_sigxfsz};
 pub use setup::Setup;
 pub use trust::{TrustEntry, TrustStore};
 pub use validate::validate;

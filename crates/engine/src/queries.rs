@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use zdx_protocol::display::approval::names_grant;
-use zdx_protocol::display::format::ago;
+use zdx_protocol::display::format::{ago, path};
 use zdx_protocol::query::{
     AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
 };
@@ -28,7 +28,7 @@ use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::mcp::Servers;
 use crate::persona::Personas;
-use crate::session::{FindError, SessionId, SessionStore};
+use crate::session::{FindError, SessionId, SessionStore, is_same_root};
 use crate::setup::Setup;
 use crate::tools::Todos;
 
@@ -203,7 +203,7 @@ impl Queries {
             sessions: &|| {
                 let sessions = self.sessions(MOST_SESSIONS).unwrap_or_default();
                 let now = Timestamp::now();
-                sessions.into_iter().map(|session| told(session, now)).collect()
+                sessions.into_iter().map(|session| self.told(session, now)).collect()
             },
         };
         self.completer.complete(line, cursor, &names)
@@ -215,7 +215,15 @@ impl Queries {
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {
         let failed = |error| NoAnswer::new(ErrorKind::Session, error);
-        self.store().list((limit > 0).then_some(limit)).map_err(failed)
+        self.store().list_for(&self.root, (limit > 0).then_some(limit)).map_err(failed)
+    }
+
+    /// A session by when it was, where if that is elsewhere, and how it began.
+    fn told(&self, session: SessionSummary, now: Timestamp) -> Name {
+        let elsewhere = session.root.as_deref().filter(|root| !is_same_root(root, &self.root));
+        let folder = elsewhere.map(|root| path(root, self.setup.paths.home()));
+        let known = [Some(ago(session.when, now)), folder, session.first_prompt];
+        Name::new(session.id, known.into_iter().flatten().collect::<Vec<_>>().join(" · "))
     }
 
     fn trust(&self) -> Result<Reply, NoAnswer> {
@@ -346,12 +354,6 @@ fn built_in(command: &SlashCommand) -> Name {
         then: if command.argument.is_needed() { Then::Word } else { Then::Line },
         ..Name::new(command.name, command.help)
     }
-}
-
-/// A session by when it was and how it began.
-fn told(session: SessionSummary, now: Timestamp) -> Name {
-    let began = session.first_prompt.unwrap_or_default();
-    Name::new(session.id, format!("{} · {began}", ago(session.when, now)))
 }
 
 fn not_ours(what: &str) -> NoAnswer {

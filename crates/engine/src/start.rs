@@ -199,6 +199,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         parent: opened.log.id(),
         now: Mutex::default(),
         denied: AtomicU32::default(),
+        used: Mutex::default(),
     });
     let calls = CallContext { registry: subagents.offered(&persona), ..calls };
     let (backend, loan) = match answers {

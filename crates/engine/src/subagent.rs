@@ -12,7 +12,7 @@ use zdx_protocol::display::labels;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
     ApprovalRequest, CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolCode, ToolError,
-    ToolOutput, Transcript, TurnSummary,
+    ToolOutput, Transcript, TurnSummary, Usage,
 };
 
 use crate::backend::{Backend, Seed};
@@ -46,6 +46,8 @@ pub(crate) struct Subagents {
     pub now: Mutex<Option<ParentState>>,
     /// Calls that children were denied in the parent's turn.
     pub denied: AtomicU32,
+    /// What children used in the parent's turn.
+    pub used: Mutex<Usage>,
 }
 
 /// The parent as it is at this moment.
@@ -83,6 +85,11 @@ impl Subagents {
         self.denied.swap(0, Ordering::Relaxed)
     }
 
+    /// What children used since this was last asked: a turn costs what they cost, too.
+    pub(crate) fn take_used(&self) -> Usage {
+        std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// `call` is the parent's call that this is done for.
     async fn run(&self, agent: &str, prompt: String, call: RunContext) -> ToolOutput {
         let child = match self.make(agent, &call.id) {
@@ -97,6 +104,7 @@ impl Subagents {
             self.forward(&name, inbox, &call.id, call.progress)
         );
         self.denied.fetch_add(summary.denied, Ordering::Relaxed);
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).add(summary.usage);
         report(&name, &session, &summary, error)
     }
 
@@ -126,6 +134,7 @@ impl Subagents {
             saved: self.store.is_some(),
             parent: Some(self.parent.to_string()),
             task: Some(call.to_owned()),
+            one_prompt: false,
             last: None,
         };
         Ok(Child {

@@ -280,6 +280,7 @@ impl Event {
                 model: Some(info.model.clone()),
                 parent: info.parent.clone(),
                 task: info.task.clone(),
+                one_prompt: info.one_prompt,
                 ts,
             }),
             Self::TurnStarted { prompt, .. } => {

@@ -37,6 +37,7 @@ pub use skill::SKILL;
 pub use task::TASK;
 pub use todo::{TODOREAD, TODOWRITE};
 pub use tool_search::TOOL_SEARCH;
+pub use words::quote;
 pub use write::WRITE;
 
 /// Of two that go by the same name the likelier comes first.

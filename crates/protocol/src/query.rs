@@ -152,6 +152,8 @@ pub struct SessionSummary {
     pub bytes: u64,
     /// The session that this one works for, by a task.
     pub works_for: Option<String>,
+    /// A run of one prompt, not a conversation.
+    pub one_prompt: bool,
     /// Why it cannot be gone on with as it is.
     pub fault: Option<String>,
     /// On one line and bounded; not yet cleaned for a terminal.

@@ -83,6 +83,9 @@ pub struct Meta {
     /// The call of the parent that this session works for: it is the parent's child, not a session of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// Begun by a run of one prompt (`exec`), not in a conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_prompt: bool,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }

@@ -197,7 +197,7 @@ pub static COMMANDS: [SlashCommand; 27] = [
             .ok_or_else(|| "say behind /handoff what the next session is to achieve".to_owned())
     }),
     row("context", Argument::None, "how full the model's context is", |_| Ok(Slash::Context)),
-    row("compact", Argument::None, "replace the conversation so far by a summary", |_| Ok(Slash::Compact)),
+    row("compact", Argument::None, "replace the conversation so far by a summary", compact),
     or(row("exit", Argument::None, "leave (Ctrl-D does too)", |_| Ok(Slash::Exit)), &["quit"]),
 ];
 
@@ -220,6 +220,16 @@ fn copy(rest: &str) -> Result<Slash, String> {
     };
     clip.map(Slash::Copy)
         .ok_or_else(|| "/copy takes the last answer, /copy code [N] a block of code".to_owned())
+}
+
+fn compact(rest: &str) -> Result<Slash, String> {
+    match given(rest) {
+        None => Ok(Slash::Compact),
+        Some(_) => {
+            Err("/compact takes no words; what you say in a prompt before it is kept word for word"
+                .to_owned())
+        }
+    }
 }
 
 fn approval(rest: &str) -> Result<Slash, String> {
@@ -314,6 +324,8 @@ mod tests {
         assert_eq!(parse("/copy code 2"), Line::Slash(Slash::Copy(Clip::Code(2))));
         assert!(matches!(parse("/copy code 0"), Line::Misused(_)));
         assert_eq!(parse("/retry"), Line::Slash(Slash::Retry));
+        assert_eq!(parse("/compact "), Line::Slash(Slash::Compact));
+        assert!(matches!(parse("/compact the tests"), Line::Misused(_)), "no word is passed over");
         assert_eq!(parse("/fork 3"), Line::Slash(Slash::Open(Open::Fork { turn: Some(3) })));
         assert_eq!(parse("/revert x"), Line::Misused("x is no number of a turn".into()));
         assert_eq!(parse("/approval yolo"), Line::Slash(Slash::Approval(Some(Approval::Yolo))));

@@ -39,6 +39,8 @@ pub struct Transcript {
     pub parent: Option<String>,
     /// The call of that one which this works for.
     pub task: Option<String>,
+    /// Begun by a run of one prompt, and never gone on with in a conversation.
+    pub one_prompt: bool,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
     pub agent: Option<String>,
@@ -86,6 +88,7 @@ impl Transcript {
                 self.id = meta.id;
                 self.parent = meta.parent;
                 self.task = meta.task;
+                self.one_prompt = meta.one_prompt;
                 self.root = meta.root;
                 self.model = meta.model;
             }

@@ -80,6 +80,7 @@ mod tests {
             model: None,
             bytes: 1,
             works_for: None,
+            one_prompt: false,
             fault: None,
             first_prompt: Some(format!("prompt {n}")),
         }

@@ -24,6 +24,9 @@ const PREVIEW_LINES: usize = 40;
 /// Of what is dangerous more is shown at once.
 const DANGEROUS_LINES: usize = 400;
 
+/// How a question is answered, where a line is not what is waited for.
+const ONE_KEY: &str = "one key, no Enter:";
+
 pub enum Person<'a> {
     Nobody,
     Typing(Typing<'a>),
@@ -116,33 +119,38 @@ impl Typing<'_> {
     /// been thrown away: from then on everything counts.
     async fn put(&mut self, question: &Question, columns: usize, stage: &mut Stage) -> Answer {
         stage.ask(&dressed(question, self.style));
-        let keys = offered(question, columns);
         match &mut *self.input {
-            Input::Editor(editor) => by_key(editor, question, &keys, stage).await,
-            Input::Lines(lines) => by_line(lines, question, &keys, stage).await,
+            Input::Editor(editor) => {
+                by_key(editor, question, &offered(question, ONE_KEY, columns), stage).await
+            }
+            Input::Lines(lines) => by_line(lines, question, &offered(question, "", columns), stage).await,
         }
     }
 
     /// A no with a reason; nothing when the person would rather stop the turn.
     async fn word(&mut self, stage: &mut Stage) -> Option<Decision> {
         stage.ask("what the model should know:\n");
-        stage.settle().await;
-        let entry = loop {
+        let mut empty = false;
+        loop {
+            stage.settle().await;
             let entry = match &mut *self.input {
                 Input::Editor(editor) => editor.line().await,
                 Input::Lines(lines) => lines.answer().await,
             };
-            // There is nothing to complete in it: dropped, the question is answered with nothing.
-            if !matches!(entry, Typed::Complete(_)) {
-                break entry;
+            match entry {
+                // An Enter that belongs to the key before it is no answer; two of them are.
+                Typed::Line(word) if word.trim().is_empty() && !empty => {
+                    empty = true;
+                    stage.ask("what the model should know? Enter once more denies without a word:\n");
+                }
+                Typed::Line(word) => {
+                    return Some(Decision::Deny { word: Some(word).filter(|word| !word.trim().is_empty()) });
+                }
+                // There is nothing to complete in it: dropped, the question is answered with nothing.
+                Typed::Complete(_) => {}
+                Typed::End | Typed::Failed(_) => return Some(Decision::Deny { word: None }),
+                Typed::Interrupt => return None,
             }
-        };
-        match entry {
-            Typed::Line(word) => {
-                Some(Decision::Deny { word: Some(word).filter(|word| !word.trim().is_empty()) })
-            }
-            Typed::End | Typed::Failed(_) | Typed::Complete(_) => Some(Decision::Deny { word: None }),
-            Typed::Interrupt => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use zdx_engine::Handoff;
+use zdx_engine::{Handoff, SessionKind};
 use zdx_protocol::display::plain;
 use zdx_protocol::{Open, SessionPick};
 
@@ -23,7 +23,7 @@ pub async fn run(
     }
     let store = settings.sessions();
     let named = |id: &str| store.find(id).map(|id| (id, Vec::new()));
-    let latest = |root| store.latest(root).map(|latest| (latest.id, latest.notices));
+    let latest = |root| store.latest(root, SessionKind::Any).map(|latest| (latest.id, latest.notices));
     let found = match (from, &settings.open) {
         (Some(id), _) => named(id),
         (None, Open::Resume(SessionPick::Id(id))) => named(id),

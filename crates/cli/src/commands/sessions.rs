@@ -75,6 +75,7 @@ fn as_json(session: &SessionSummary) -> String {
         "model": session.model,
         "bytes": session.bytes,
         "works_for": session.works_for,
+        "one_prompt": session.one_prompt,
         "fault": session.fault,
         "first_prompt": session.first_prompt,
     });

@@ -160,6 +160,7 @@ mod tests {
                 saved: true,
                 parent: None,
                 task: None,
+                one_prompt: false,
                 last: None,
             }),
             &mut page,

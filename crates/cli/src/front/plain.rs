@@ -2,12 +2,13 @@
 //! Text is never held back; foreign text is cleaned before it meets a terminal, and left alone in a pipe. On a terminal
 //! a person reads the lines of `zdx_tui::plain` (`person`); a program reads the ones that are a contract (here).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::{Colours, Sanitizer, context, labels, plain, typed_command};
+use zdx_protocol::facts::BASH;
 use zdx_protocol::{CallOrigin, CheckResult, Event, NoticeLevel, ToolCode, ToolOutput, TurnSummary};
 use zdx_tui::plain::{Lines, Words};
 
@@ -35,6 +36,10 @@ pub struct Plain {
     lines: Option<Lines>,
     /// Where the words of an answer stand on a terminal.
     words: Option<Words>,
+    /// Calls of a model that are not over: what was called, and whether others ran beside it.
+    open: HashMap<String, (String, bool)>,
+    /// Calls that were asked about: what they change stood in the question.
+    asked: HashSet<String>,
     /// Commands that no model called for, by call: their output is shown as it comes.
     commands: HashMap<String, String>,
 }
@@ -58,6 +63,8 @@ impl Plain {
             told: false,
             lines: terminal.stderr.then(|| Lines::new(terminal.style.colour, terminal.shared)),
             words: (terminal.stdout && terminal.smart).then(Words::default),
+            open: HashMap::new(),
+            asked: HashSet::new(),
             commands: HashMap::new(),
         }
     }
@@ -72,7 +79,10 @@ impl Plain {
     /// Lines that scripts read: a contract.
     fn tell_program(&mut self, event: &Event, page: &mut Page) {
         match event {
-            Event::TurnStarted { .. } => self.told = false,
+            Event::TurnStarted { .. } => {
+                self.told = false;
+                self.open.clear();
+            }
             Event::AssistantDelta { text } => self.text(text, page),
             Event::AssistantFinal { text, partial, .. } => self.message_done(text, *partial, page),
             Event::ToolRequested { id, name, input, origin, .. } => {
@@ -173,7 +183,12 @@ impl Plain {
     ) {
         let command = || input["command"].as_str().unwrap_or_default().to_owned();
         match origin {
-            CallOrigin::Model => self.status(&labels::tool_requested(name, input), page),
+            CallOrigin::Model => {
+                self.status(&labels::tool_requested(name, input), page);
+                let beside = !self.open.is_empty();
+                self.open.values_mut().for_each(|(_, others)| *others = true);
+                self.open.insert(id.to_owned(), (labels::call(name, input), beside));
+            }
             // By the agent's own program, not by us.
             CallOrigin::Remote => {
                 self.status(&format!("{} (remote)", labels::tool_requested(name, input)), page);
@@ -193,7 +208,14 @@ impl Plain {
         let command = self.commands.remove(id).unwrap_or_default();
         match (origin, result) {
             (CallOrigin::Model | CallOrigin::Remote, result) => {
-                self.status(&labels::tool_finished(name, result), page);
+                let told = match (self.open.remove(id), result) {
+                    // Of several that ran at once it says which one it was.
+                    (Some((call, true)), ToolOutput::Ok(_)) if !BASH.is(name) => {
+                        format!("Tool finished: {call} {}", labels::outcome_detail(name, result))
+                    }
+                    (Some(_) | None, _) => labels::tool_finished(name, result),
+                };
+                self.status(&told, page);
             }
             // Whoever said no himself, or stopped it, knows.
             (CallOrigin::User | CallOrigin::Command, ToolOutput::Err(error))

@@ -29,6 +29,11 @@ fn a_planner_is_told_of_no_tool_it_may_not_use_and_is_held_to_it() {
     assert!(system(&server.calls()[0]).contains("planning"), "{}", system(&server.calls()[0]));
     let codes: Vec<_> = results(&server.calls()[1]).iter().map(|r| r["error"]["code"].clone()).collect();
     assert_eq!(codes, [json!("denied"), json!("denied"), Value::Null]);
+    let why = results(&server.calls()[1])[0]["error"]["message"].to_string();
+    assert!(
+        why.contains("a rule of the agent plan; another one may be allowed to (`/agent build`)"),
+        "{why}"
+    );
     assert!(!zdx.root().join("a.txt").exists() && !zdx.root().join("b.txt").exists());
     assert_eq!(out.records_of("agent")[0]["agent"], "plan");
     assert!(out.stderr.contains("denied"), "{}", out.stderr);
@@ -112,6 +117,11 @@ fn tasks_run_in_sessions_of_their_own_under_their_parents_rules() {
     let out = zdx.run(["exec", "--allow-dangerous", "-p", "delegate", "--format", "json"]).success();
     let result = out.json_lines().pop().unwrap();
     assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!("both reported")));
+    // Two requests of its own and two of each task.
+    assert_eq!(
+        (&result["usage"]["input_tokens"], &result["usage"]["output_tokens"]),
+        (&json!(60), &json!(30))
+    );
     assert!(!zdx.root().join("no.txt").exists(), "explore only reads");
     assert!(!zdx.root().join("old.txt").exists(), "general was allowed");
 

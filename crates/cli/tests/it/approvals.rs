@@ -210,6 +210,59 @@ fn a_denial_reaches_the_model_with_the_users_word() {
 }
 
 #[test]
+fn an_enter_behind_the_key_is_no_answer_to_what_it_asks() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let pty = open(&zdx, 100, &[]);
+    let call = begin(&server, &pty, bash("touch made"));
+    wait_for_question(&pty);
+    assert!(pty.contents().contains("one key, no Enter: [y] once"), "{}", pty.contents());
+    pty.send("m");
+    pty.wait_for_text("what the model should know:", SOON);
+    wait_for_prompt(&pty);
+    pty.send("\r");
+    pty.wait_for_text("Enter once more denies without a word", SOON);
+    wait_for_prompt(&pty);
+    pty.send("make a note\r");
+    assert_eq!(told(&server, call, &pty)["error"]["message"], "the user said no: make a note");
+
+    let call = begin(&server, &pty, bash("touch made"));
+    wait_for_question(&pty);
+    pty.send("m");
+    pty.wait_for(|screen| screen.contents().matches("what the model should know:").count() == 2, SOON);
+    wait_for_prompt(&pty);
+    pty.send("\r");
+    pty.wait_for(|screen| screen.contents().matches("Enter once more").count() == 2, SOON);
+    wait_for_prompt(&pty);
+    pty.send("\r");
+    assert_eq!(code(&told(&server, call, &pty)), "rejected");
+    leave(pty);
+}
+
+#[test]
+fn a_change_that_was_asked_about_is_shown_once() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let pty = open(&zdx, 100, &[]);
+    let write = json!({"path": "a.txt", "content": "a line of its own\n"});
+    let call = begin(&server, &pty, Reply::chat().tool_call("c1", "write", write));
+    wait_for_question(&pty);
+    pty.send("y");
+    told(&server, call, &pty);
+    let shown = pty.contents();
+    assert_eq!(shown.matches("a line of its own").count(), 1, "{shown}");
+    assert!(shown.contains("Wrote a.txt · new, +1"), "{shown}");
+    // Nobody was asked: it is shown where it is told.
+    pty.send("/approval yolo\r");
+    wait_for_prompt(&pty);
+    let write = json!({"path": "b.txt", "content": "another line\n"});
+    let call = begin(&server, &pty, Reply::chat().tool_call("c2", "write", write));
+    told(&server, call, &pty);
+    assert_eq!(pty.contents().matches("another line").count(), 1, "{}", pty.contents());
+    leave(pty);
+}
+
+#[test]
 fn always_covers_the_command_shown_and_nothing_longer() {
     let server = ModelServer::start();
     let zdx = with_model(&server);

@@ -159,3 +159,93 @@ fn what_an_option_let_through_is_on_record() {
     let id = out.records[0]["id"].as_str().unwrap();
     assert!(zdx.run(["sessions", "show", id]).stdout.contains("\nallowed by --allow-dangerous\n"));
 }
+
+/// Another folder, beside the one that the place works in.
+fn other_folder(zdx: &Zdx) -> std::path::PathBuf {
+    let other = zdx.home().join("other place");
+    std::fs::create_dir_all(&other).unwrap();
+    other.canonicalize().unwrap()
+}
+
+#[test]
+fn a_session_of_another_folder_says_so_and_leaves_that_folder_alone() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let other = other_folder(&zdx);
+    let root = other.to_str().unwrap();
+    server.push(Reply::chat().tool_call("c1", "write", json!({"path": "a.txt", "content": "kept"})));
+    server.push(Reply::chat().text("written"));
+    zdx.run(["exec", "--root", root, "-p", "write it"]).success();
+    let id = zdx.session_files()[0].file_stem().unwrap().to_str().unwrap().to_owned();
+    let back = format!("cd '{root}' && zdx --session {id}");
+
+    let out = zdx.command().args(["--session", &id]).stdin("/revert\n/retry\n").run();
+    let here = zdx.root().canonicalize().unwrap();
+    let warning = format!("this session was had in {root}; it goes on here, in {}", here.display());
+    assert!(out.stderr.contains(&warning) && out.stderr.contains(&back), "{}", out.stderr);
+    assert_eq!(
+        out.stderr.matches("nothing was touched: this session was had in").count(),
+        2,
+        "{}",
+        out.stderr
+    );
+    assert_eq!(std::fs::read_to_string(other.join("a.txt")).unwrap(), "kept");
+    assert_eq!(server.calls().len(), 2, "nothing was asked again");
+
+    // What it does from here on can be taken back here.
+    server.push(Reply::chat().tool_call("c2", "write", json!({"path": "b.txt", "content": "new"})));
+    server.push(Reply::chat().text("written"));
+    let out = zdx.command().args(["--session", &id, "--yolo"]).stdin("here too\n/revert\n").run().success();
+    assert!(out.stdout.contains("written") && !zdx.root().join("b.txt").exists(), "{}", out.stderr);
+
+    // Where it was had, nothing is said and all of it can be taken back; forth again only there, too.
+    let out = zdx.command().args(["--session", &id, "--root", root]).stdin("/revert\n").run().success();
+    assert!(!out.stderr.contains("was had in") && !other.join("a.txt").exists(), "{}", out.stderr);
+    let out = zdx.command().args(["--session", &id]).stdin("/redo\n").run();
+    assert!(out.stderr.contains("nothing was touched: this session was had in"), "{}", out.stderr);
+    assert!(!other.join("a.txt").exists());
+}
+
+#[test]
+fn sessions_of_this_folder_are_offered_first() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().text("ok"));
+    let zdx = with_model(&server);
+    let other = other_folder(&zdx);
+    chat(&zdx, "near\n").success();
+    zdx.command().args(["--root", other.to_str().unwrap()]).stdin("far\n").run().success();
+    let out = chat(&zdx, "/resume\n").success();
+    let at = |text: &str| out.stderr.find(text).unwrap_or_else(|| panic!("{text}: {}", out.stderr));
+    assert!(at("near") < at("far"), "{}", out.stderr);
+    assert!(out.stderr.contains("~/other place"), "{}", out.stderr);
+}
+
+#[test]
+fn a_person_goes_on_with_a_conversation_not_with_a_run_of_one_prompt() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().text("ok"));
+    let zdx = with_model(&server);
+    chat(&zdx, "talked\n").success();
+    zdx.command().args(["exec", "-p", "sum"]).stdin("piped data\n").run().success();
+    let listed = zdx.run(["sessions", "list"]).success().stdout;
+    assert!(listed.contains("(exec) sum\n") && !listed.contains("piped data"), "{listed}");
+    let offered = chat(&zdx, "/resume\n").success().stderr;
+    assert!(offered.find("talked").unwrap() < offered.find("(exec) sum").unwrap(), "{offered}");
+
+    zdx.command().arg("-c").stdin("more\n").run().success();
+    assert_eq!(shown(&server), ["talked", "ok", "more"]);
+    zdx.run(["exec", "-p", "once"]).success();
+    zdx.run(["exec", "-c", "-p", "twice"]).success();
+    assert_eq!(shown(&server), ["once", "ok", "twice"]);
+
+    // Taken up in a conversation it is one.
+    let json = zdx.run(["sessions", "list", "--format", "json"]).success().stdout;
+    let newest: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!(newest["one_prompt"], true, "{json}");
+    zdx.command().args(["--session", newest["id"].as_str().unwrap()]).stdin("talk\n").run().success();
+    zdx.run(["exec", "-p", "another"]).success();
+    zdx.command().arg("-c").stdin("on\n").run().success();
+    assert_eq!(shown(&server).last().unwrap(), "on");
+    assert_eq!(shown(&server)[0], "once");
+    assert!(!zdx.run(["sessions", "list"]).success().stdout.contains("(exec) once"));
+}

@@ -85,6 +85,21 @@ fn an_answer_without_another_edit_ends_as_red_as_the_last_check() {
 }
 
 #[test]
+fn what_a_check_said_is_shown_once() {
+    let server = repairs(&["bad"]);
+    server.push(Reply::chat().text("it is fine as it is").done());
+    let zdx = place().chat(&server).config_more("[validation]\ncommand = \"sh check.sh\"");
+    zdx.write("check.sh", "echo 'line 7 is wrong' >&2; exit 3\n");
+    let mut pty = zdx.command().args(["--yolo"]).line_mode(40, 100);
+    pty.wait_for_text("> ", SOON);
+    pty.send("go\r");
+    pty.wait_for_text("check still fails after 1 attempt: sh check.sh (exit code 3)", SOON);
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(SOON), 0);
+    assert_eq!(pty.contents().matches("line 7 is wrong").count(), 1, "{}", pty.contents());
+}
+
+#[test]
 fn make_test_is_found_on_the_first_line_of_a_makefile() {
     let server = repairs(&["x"]);
     let zdx = place().chat(&server);

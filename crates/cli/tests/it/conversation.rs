@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::time::timeout;
 use zdx_engine::{Env, Flags, Paths, Setup, spawn};
 use zdx_protocol::{
-    Approval, Command, CommandId, Decision, EngineHandle, ErrorKind, Event, Open, Outcome, Query,
+    Approval, CallOrigin, Command, CommandId, Decision, EngineHandle, ErrorKind, Event, Open, Outcome, Query,
     Reply as Told, RequestId, SessionInfo, SessionPick, Standing, TurnSummary,
 };
 use zdx_testkit::{Gate, ModelServer, Reply, Zdx};
@@ -437,6 +438,57 @@ fn whoever_leaves_at_the_question_about_trust_leaves() {
         assert!(started(&told).is_none());
     });
     assert_eq!(server.calls().len(), 0);
+}
+
+#[test]
+fn a_question_about_trust_is_answered_where_there_is_none_and_left_in_plain_words() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let config = zdx.root().join(".zdx/config.toml");
+    talk(&zdx, |mut talk| async move {
+        talk.open(Open::New).await;
+        let end = talk.carry_out(Command::Trust).await;
+        assert!(matches!(end, Event::Done { .. }), "{end:?}");
+        let said = |event: &Event| matches!(event, Event::Notice { message, .. } if message.contains("asks for trust"));
+        assert!(talk.told.iter().any(said), "{:?}", talk.told);
+
+        std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+        std::fs::write(config, "[env]\npass = [\"SECRET\"]\n").unwrap();
+        let deciding = talk.engine.send(Command::Trust).await;
+        talk.until(|event| matches!(event, Event::TrustRequested(_))).await;
+        let told = talk.leave().await;
+        let end = told.iter().find(|event| event.ends() == Some(deciding)).expect("an end");
+        let Event::Error { message, .. } = end else { panic!("{end:?}") };
+        assert!(message.contains("the session is as it was"), "{message}");
+    });
+}
+
+/// Whoever thinks about an answer does not make the command slow.
+#[test]
+fn the_time_of_a_check_is_not_that_of_the_question_about_it() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().tool_call("c1", "write", json!({"path": "a.rs", "content": "x"})));
+    server.push(Reply::chat().text("done"));
+    let zdx = with_model(&server);
+    zdx.write("Makefile", "test:\n\ttrue\n");
+    talk(&zdx, |mut talk| async move {
+        talk.open(Open::New).await;
+        talk.engine.send(Command::Prompt("go".into())).await;
+        let mut answered = Instant::now();
+        for thinks in [Duration::ZERO, Duration::from_millis(500)] {
+            let asked = talk.until(|event| matches!(event, Event::ApprovalRequested(_))).await;
+            let Event::ApprovalRequested(question) = asked else { unreachable!() };
+            tokio::time::sleep(thinks).await;
+            answered = Instant::now();
+            let (request, decision) = (question.request, Decision::AllowOnce);
+            talk.engine.send(Command::Answer { request, decision }).await;
+        }
+        let is_check = |event: &Event| matches!(event, Event::ToolFinished { origin: CallOrigin::Check, .. });
+        let Event::ToolFinished { duration_ms, .. } = talk.until(is_check).await else { unreachable!() };
+        let since = answered.elapsed();
+        assert!(u128::from(duration_ms) <= since.as_millis(), "{duration_ms} ms, of {since:?}");
+        talk.leave().await;
+    });
 }
 
 #[test]

@@ -257,7 +257,7 @@ fn the_preset_is_changed_at_a_question_which_is_judged_anew() {
     let call = begin(&server, &pty, bash("rm bin/cargo"));
     wait_for_question(&pty);
     let shown = pty.contents();
-    assert!(shown.trim_end().ends_with("\n[y] once  [n] deny  [m] deny and say why:"), "{shown}");
+    assert!(shown.trim_end().ends_with("[y] once  [n] deny  [m] deny and say why:"), "{shown}");
     pty.send("n");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     leave(pty);

@@ -57,12 +57,12 @@ fn that_no_file_was_touched_is_said_only_when_it_is_known() {
     };
     assert_eq!(
         revert(&["--dry-run"]),
-        "would be: back to before turn 2; no file was put back\n\
+        "would be: back to before turn 2: the conversation only, no file was put back\n\
          commands ran: what they removed or did elsewhere is not undone; no changed file was found here\n"
     );
     zdx.write("mine.txt", "by the user's own hand");
     assert!(revert(&["--turn", "2"]).ends_with("left so:\n  mine.txt\n"));
-    assert_eq!(revert(&[]), "back to before turn 1; no file was touched\n");
+    assert_eq!(revert(&[]), "back to before turn 1: the conversation only, for no file was changed since\n");
 }
 
 fn worked(server: &ModelServer, zdx: &Zdx) {

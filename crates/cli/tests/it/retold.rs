@@ -44,7 +44,7 @@ fn a_session_is_known_by_what_was_asked_not_by_a_reminder() {
     assert_eq!(hidden(&zdx), 1, "the model was reminded of its list");
 
     let listed = zdx.run(["sessions", "list", "--format", "json"]).success().json_lines();
-    assert_eq!(listed[0]["first_prompt"], STEPS_IN_A_LINE);
+    assert_eq!(listed[0]["first_prompt"], "1. read it");
     let id = ids(&zdx).remove(0);
     server.push(Reply::status(503));
     let summary = zdx.run(["sessions", "summarize", &id]).success().stdout;

@@ -26,7 +26,7 @@ fn a_model_finds_and_patches_under_the_names_it_knows() {
     assert_eq!(seen[2]["data"]["paths"], json!(["src/a.rs"]));
     assert_eq!(seen[3]["data"]["files"][1]["operation"], "created");
     assert_eq!((zdx.read("src/a.rs"), zdx.read("b.txt")), ("fn new() {}\n".to_owned(), "b\n".to_owned()));
-    assert!(out.stderr.contains("Tool finished: glob 1 path\n"), "{}", out.stderr);
+    assert!(out.stderr.contains("Tool finished: glob pattern=\"*.rs\" 1 path\n"), "{}", out.stderr);
 }
 
 #[test]

@@ -113,7 +113,6 @@ pub(crate) async fn output_of(id: String, command: &str, io: &TurnIo) -> Result<
 
 /// Judged, asked about where needed, run with its output told as it comes.
 pub(crate) async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<CommandOutput, NotRun> {
-    let begun = Instant::now();
     let by = wanted.by;
     let command = Value::String(wanted.command.to_owned());
     let call = ToolCall {
@@ -124,15 +123,20 @@ pub(crate) async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<Command
     };
     life::requested(&call, by, io).await;
     let result = admitted(wanted, &call, io).await;
-    let output = match &result {
-        Ok(output) => command_result(Ok(output.clone())),
-        Err(not_run) => ToolOutput::Err(not_run.error()),
+    let (output, took) = match &result {
+        Ok((output, took)) => (command_result(Ok(output.clone())), *took),
+        Err(not_run) => (ToolOutput::Err(not_run.error()), Duration::ZERO),
     };
-    life::finished(&call, by, Finish { output, diff: None, took: begun.elapsed() }, io).await;
-    result
+    life::finished(&call, by, Finish { output, diff: None, took }, io).await;
+    result.map(|(output, _)| output)
 }
 
-async fn admitted(wanted: Wanted<'_>, call: &ToolCall, io: &TurnIo) -> Result<CommandOutput, NotRun> {
+/// What came of it, and how long it ran: the time that somebody took to answer is not the command's.
+async fn admitted(
+    wanted: Wanted<'_>,
+    call: &ToolCall,
+    io: &TurnIo,
+) -> Result<(CommandOutput, Duration), NotRun> {
     let Wanted { id, command, by, word, timeout } = wanted;
     let cwd = io.tools.workspace.root().to_owned();
     let action = Action::Command { command: command.to_owned(), cwd: cwd.clone(), origin: word };
@@ -150,6 +154,7 @@ async fn admitted(wanted: Wanted<'_>, call: &ToolCall, io: &TurnIo) -> Result<Co
     }
     io.emit.sync().await;
     life::started(call, by, Start { action: &action, preview: &preview, line: None }, io).await;
+    let begun = Instant::now();
     let (progress, mut chunks) = mpsc::channel(PROGRESS_QUEUE);
     let shell = std::sync::Arc::clone(&io.tools.shell);
     let options =
@@ -168,7 +173,7 @@ async fn admitted(wanted: Wanted<'_>, call: &ToolCall, io: &TurnIo) -> Result<Co
     while let Ok(chunk) = chunks.try_recv() {
         tell(chunk).await;
     }
-    output.map_err(failed)
+    output.map(|output| (output, begun.elapsed())).map_err(failed)
 }
 
 /// Command, exit code and output as one text, for a model to read.

@@ -6,10 +6,12 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use zdx_protocol::facts::quote;
 use zdx_protocol::{Event, FileChange, FileState, LeftBehind, Target, Transcript};
 
 use crate::files::Blobs;
 use crate::files::workspace::{FileError, Permissions, Workspace};
+use crate::session::is_same_root;
 
 /// A file longer than this was not written by a tool of ours.
 const MOST: u64 = 64 << 20;
@@ -28,6 +30,11 @@ pub enum RevertError {
     NothingToRedo,
     #[error("this session is not saved, so nothing was kept to go back to")]
     NotSaved,
+    #[error(
+        "nothing was touched: this session was had in {}, and what it changed there is left alone from {}; \
+         `{}` takes it back", began.display(), root.display(), go_there(.began, .session)
+    )]
+    Elsewhere { began: PathBuf, root: PathBuf, session: String },
     #[error("nothing was touched, because what is there now would be lost:{}", lines(.0))]
     Conflicts(Vec<Conflict>),
     #[error("{} could not be put back: {why}; all other files are as they were", path.display())]
@@ -60,6 +67,11 @@ impl Why {
     }
 }
 
+/// How one goes on with a session in the folder that it was had in.
+pub(crate) fn go_there(root: &Path, session: &str) -> String {
+    format!("cd {} && zdx --session {session}", quote(&root.to_string_lossy()))
+}
+
 fn lines(conflicts: &[Conflict]) -> String {
     conflicts
         .iter()
@@ -79,9 +91,38 @@ pub enum Way {
 #[derive(Clone, Debug)]
 pub struct RevertPlan {
     way: Planned,
+    home: Home,
     files: Vec<FileChange>,
     interleaved: Vec<PathBuf>,
     left: Option<LeftBehind>,
+}
+
+/// The session, and the folder that it was had in.
+#[derive(Clone, Debug)]
+struct Home {
+    began: Option<PathBuf>,
+    session: String,
+}
+
+impl Home {
+    fn of(transcript: &Transcript) -> Self {
+        Self { began: transcript.root.clone(), session: transcript.id.clone().unwrap_or_default() }
+    }
+
+    /// A session that was taken to another folder changes nothing any more outside of that one.
+    fn allow(&self, file: &FileChange, workspace: &Workspace) -> Result<(), RevertError> {
+        let root = workspace.root();
+        match &self.began {
+            Some(began) if !is_same_root(began, root) && !file.path.starts_with(root) => {
+                Err(RevertError::Elsewhere {
+                    began: began.clone(),
+                    root: root.to_owned(),
+                    session: self.session.clone(),
+                })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +137,14 @@ impl RevertPlan {
             Way::Back(turn) => Self::back(transcript, turn),
             Way::Forth => match (transcript.redo_turns(), transcript.redo_files()) {
                 (Some(turns), Some(files)) => {
-                    Ok(Self { way: Planned::Redo { turns }, files, interleaved: Vec::new(), left: None })
+                    let home = Home::of(transcript);
+                    Ok(Self {
+                        way: Planned::Redo { turns },
+                        home,
+                        files,
+                        interleaved: Vec::new(),
+                        left: None,
+                    })
                 }
                 (None, _) | (_, None) => Err(RevertError::NothingToRedo),
             },
@@ -121,7 +169,8 @@ impl RevertPlan {
             }
             files.push(undo.change);
         }
-        Ok(Self { way: Planned::Revert { turn }, files, interleaved, left: None })
+        let home = Home::of(transcript);
+        Ok(Self { way: Planned::Revert { turn }, home, files, interleaved, left: None })
     }
 
     /// The first turn that is taken back; none when it goes forth.
@@ -153,6 +202,7 @@ impl RevertPlan {
         let mut steps = Vec::new();
         let mut conflicts = Vec::new();
         for file in &self.files {
+            self.home.allow(file, workspace)?;
             match self.check_file(file, workspace, blobs) {
                 Ok(step) => steps.extend(step),
                 Err(why) => conflicts.push(Conflict { path: file.path.clone(), why }),

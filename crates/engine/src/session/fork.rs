@@ -51,6 +51,7 @@ impl SessionStore {
             model: outline.model,
             parent: Some(id.to_string()),
             task: None,
+            one_prompt: false,
             ts: record::now(),
         };
         let moved = Moved::new(&self.companion_dir(id), &self.companion_dir(fork));

@@ -78,8 +78,8 @@ impl Head {
             true => Ok(tail::last_in(&bytes, bytes.len(), start)),
             false => tail::last_of(&file, start, TAIL),
         };
-        // A header that was lost is put behind what is there.
-        if head.meta.is_none()
+        // A header that was lost is put behind what is there; so is one that makes a conversation of a run of one prompt.
+        if head.meta.as_ref().is_none_or(|meta| meta.one_prompt)
             && let Some(Record::Meta(meta)) = last(tail::META)?
         {
             head.meta = Some(meta);

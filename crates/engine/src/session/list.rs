@@ -1,7 +1,6 @@
 //! The folder of session files: which there are, which one is meant, and how one is removed.
 //! Reads no more of a file than `head` does; what a whole session holds is `load`'s business.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -19,6 +18,8 @@ use super::log::SessionLog;
 use super::{SessionId, load, reason};
 use crate::files::Blobs;
 
+/// Among so many of the newest sessions those of a folder are looked for, or among as many as are wanted.
+const LOOKED_AT: usize = 500;
 /// How many sessions an ambiguous prefix names.
 const NAMED: usize = 5;
 
@@ -57,6 +58,14 @@ pub struct Latest {
     pub id: SessionId,
     /// What the user should know of newer files.
     pub notices: Vec<String>,
+}
+
+/// Which session is meant by the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One that somebody talked in.
+    Chat,
+    Any,
 }
 
 struct SessionFile {
@@ -120,6 +129,16 @@ impl SessionStore {
         Ok(own.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
+    /// The same for who wants to go on with one in `root`: those that were had there come first, and conversations
+    /// before runs of one prompt.
+    pub fn list_for(&self, root: &Path, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
+        let mut found = self.list(limit.map(|limit| limit.max(LOOKED_AT)))?;
+        let here = |summary: &SessionSummary| summary.root.as_deref().is_some_and(|r| is_same_root(r, root));
+        found.sort_by_key(|summary| (!here(summary), summary.one_prompt));
+        found.truncate(limit.unwrap_or(usize::MAX));
+        Ok(found)
+    }
+
     /// The same with those of tasks, each below the session that it works for.
     pub fn list_all(&self, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
         let all: Vec<_> = self.newest_first()?.into_iter().map(|entry| self.summary(entry)).collect();
@@ -165,11 +184,11 @@ impl SessionStore {
         }
     }
 
-    /// The session last written to, of those started in `root` if one is given; never one of a task.
-    pub fn latest(&self, root: Option<&Path>) -> Result<Latest, FindError> {
-        // Records hold text, so a folder whose name is none is compared as the text it was saved as.
-        let wanted = root.map(Path::to_string_lossy);
+    /// The session last written to, of those started in `root` if one is given; never one of a task. Who wants to talk gets
+    /// a conversation, and a run of one prompt only where there is none.
+    pub fn latest(&self, root: Option<&Path>, kind: Kind) -> Result<Latest, FindError> {
         let mut passed_over = Vec::new();
+        let mut second_best = None;
         for SessionFile { id, .. } in self.newest_first()? {
             let head = self.head(id);
             if let Some(fault) = head.fault {
@@ -177,10 +196,18 @@ impl SessionStore {
                 continue;
             }
             let began_in = head.meta.as_ref().and_then(|meta| meta.root.as_deref());
-            let here = |root: &Cow<'_, str>| began_in.is_some_and(|began| began.to_string_lossy() == *root);
-            if head.works_for().is_none() && wanted.as_ref().is_none_or(here) {
-                return Ok(Latest { id, notices: passed_over.into_iter().map(passed).collect() });
+            let here = |root| began_in.is_some_and(|began| is_same_root(began, root));
+            if head.works_for().is_some() || !root.is_none_or(here) {
+                continue;
             }
+            let notices = || passed_over.iter().copied().map(passed).collect();
+            match kind == Kind::Chat && head.meta.as_ref().is_some_and(|meta| meta.one_prompt) {
+                false => return Ok(Latest { id, notices: notices() }),
+                true => second_best = second_best.or_else(|| Some(Latest { id, notices: notices() })),
+            }
+        }
+        if let Some(latest) = second_best {
+            return Ok(latest);
         }
         Err(root
             .map_or_else(|| FindError::Empty(self.dir.clone()), |root| FindError::NoneIn(root.to_owned())))
@@ -242,12 +269,18 @@ impl SessionStore {
             when,
             bytes,
             works_for: head.works_for().map(str::to_owned),
+            one_prompt: head.meta.as_ref().is_some_and(|meta| meta.one_prompt),
             fault: head.fault.map(|fault| fault.words().to_owned()),
             first_prompt: head.first_prompt.as_deref().map(one_line),
             root: head.meta.and_then(|meta| meta.root),
             model: head.model,
         }
     }
+}
+
+/// Records hold text, so a folder whose name is none is compared as the text it was saved as.
+pub(crate) fn is_same_root(recorded: &Path, root: &Path) -> bool {
+    recorded.to_string_lossy() == root.to_string_lossy()
 }
 
 fn session_id(entry: &std::fs::DirEntry) -> Option<SessionId> {
@@ -267,8 +300,10 @@ fn list_ids(ids: &[SessionId], total: usize) -> String {
     text
 }
 
+/// The first line: what follows is data or detail, and tells sessions apart less well.
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().take(PROMPT_CHARS).collect();
+    let first = text.trim_start().lines().next().unwrap_or_default();
+    let words: Vec<&str> = first.split_whitespace().take(PROMPT_CHARS).collect();
     let mut line = words.join(" ");
     if let Some((end, _)) = line.char_indices().nth(PROMPT_CHARS) {
         line.truncate(end);

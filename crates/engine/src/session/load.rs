@@ -58,16 +58,34 @@ impl Opened {
         if !std::mem::take(&mut self.headless) {
             return;
         }
-        let meta = Record::Meta(Meta {
+        self.notices.push("the file of this session had no header; it has one now".to_owned());
+        let root = Some(root.to_owned());
+        self.append_header(Meta { root, parent: None, task: None, ..self.header() });
+    }
+
+    /// From here on it is a conversation, whatever it was begun as.
+    pub fn become_chat(&mut self) {
+        if self.transcript.one_prompt {
+            self.append_header(self.header());
+        }
+    }
+
+    fn header(&self) -> Meta {
+        let Transcript { root, model, parent, task, .. } = &self.transcript;
+        Meta {
             schema_version: SCHEMA_VERSION,
             id: Some(self.log.id().to_string()),
-            root: Some(root.to_owned()),
-            model: self.transcript.model.clone(),
-            parent: None,
-            task: None,
+            root: root.clone(),
+            model: model.clone(),
+            parent: parent.clone(),
+            task: task.clone(),
+            one_prompt: false,
             ts: record::now(),
-        });
-        self.notices.push("the file of this session had no header; it has one now".to_owned());
+        }
+    }
+
+    fn append_header(&mut self, meta: Meta) {
+        let meta = Record::Meta(meta);
         self.notices.extend(self.log.append(&meta).notice());
         self.transcript.absorb(meta);
     }

@@ -242,6 +242,7 @@ impl SessionLog {
             model: None,
             parent: None,
             task: None,
+            one_prompt: false,
             ts: record::now(),
         });
         if let Ok(line) = meta.to_line() {

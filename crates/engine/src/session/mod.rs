@@ -18,8 +18,8 @@ use std::str::FromStr;
 
 pub use file::ignore_sigxfsz;
 pub(crate) use fork::ForkError;
-pub(crate) use list::FindError;
-pub use list::SessionStore;
+pub(crate) use list::{FindError, is_same_root};
+pub use list::{Kind as SessionKind, SessionStore};
 pub(crate) use load::OpenError;
 pub use load::Opened;
 pub(crate) use log::SessionLog;

@@ -41,6 +41,7 @@ impl Announcement {
             saved: opened.log.path().is_some(),
             parent: opened.transcript.parent.clone(),
             task: opened.transcript.task.clone(),
+            one_prompt: opened.one_prompt,
             last: opened.resumed.then(|| opened.transcript.last_turn()).flatten(),
         };
         Self {

@@ -7,9 +7,10 @@ use zdx_protocol::{Event, NoticeLevel, Part, Transcript};
 
 use super::{Handed, SessionChoice, StartError};
 use crate::files::Journal;
+use crate::history::revert::go_there;
 use crate::in_force::Lent;
 use crate::library::Skills;
-use crate::session::{SessionId, SessionLog, SessionStore};
+use crate::session::{SessionId, SessionLog, SessionStore, is_same_root};
 use crate::setup::Setup;
 
 pub(crate) struct OpenedSession {
@@ -19,6 +20,7 @@ pub(crate) struct OpenedSession {
     pub spill_dir: Option<PathBuf>,
     pub journal: Journal,
     pub resumed: bool,
+    pub one_prompt: bool,
     /// What is told again of a resumed session.
     pub past: Vec<Event>,
 }
@@ -34,6 +36,7 @@ impl OpenedSession {
             transcript: Transcript::default(),
             notices: Vec::new(),
             resumed: false,
+            one_prompt: setup.one_prompt,
             past: Vec::new(),
         };
         match choice {
@@ -46,13 +49,19 @@ impl OpenedSession {
             SessionChoice::Existing(id) => {
                 let mut opened = store.open_retelling(id, setup.replay)?;
                 opened.give_header(root);
+                if !setup.one_prompt {
+                    opened.become_chat();
+                }
+                let elsewhere = elsewhere(&opened.transcript, root, id);
+                let notices = opened.notices.into_iter().chain(elsewhere);
                 Ok(Self {
                     spill_dir: Some(store.companion_dir(id)),
                     journal: Journal::new(store.blobs(id)),
                     log: opened.log,
                     transcript: opened.transcript,
-                    notices: opened.notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect(),
+                    notices: notices.map(|text| (NoticeLevel::Warning, text)).collect(),
                     resumed: true,
+                    one_prompt: setup.one_prompt,
                     past: opened.past,
                 })
             }
@@ -87,4 +96,15 @@ impl OpenedSession {
         }
         lent
     }
+}
+
+/// What is to be known of a session that was had in another folder than the one it goes on in.
+fn elsewhere(before: &Transcript, root: &Path, id: SessionId) -> Option<String> {
+    let began = before.root.as_deref().filter(|began| !is_same_root(began, root))?;
+    let back = go_there(began, &id.to_string());
+    Some(format!(
+        "this session was had in {}; it goes on here, in {}, and the files there are not touched: `{back}`",
+        began.display(),
+        root.display()
+    ))
 }

@@ -107,11 +107,16 @@ fn nobody_to_ask_means_a_denial_that_names_the_way_out() {
 fn every_reason_for_a_verdict_is_named_once_and_not_too_many() {
     let cx = cx(Approval::Balanced);
     for (command, message) in [
-        ("rm -rf build && mv a b; rm -rf build", "rm removes build; mv moves or replaces 2 files"),
+        ("rm -rf build && mv a b; rm -rf build", "rm removes build; mv moves or replaces a and b"),
         (
             "echo x > existing.txt; find . -exec rm {} +; cargo test",
             "it overwrites existing.txt; rm removes files that are not known before it runs; what it finds may be a \
              protected path",
+        ),
+        ("rm -rf build dist target", "rm removes build, dist and target"),
+        (
+            "git commit --allow-empty --no-verify -m x",
+            "the options --allow-empty, --no-verify are not known; the rules ask first",
         ),
         (
             "rm a; rm b; rm c; rm d; rm e; rm f",

@@ -82,7 +82,15 @@ pub(crate) fn denied(reason: Reason, instead: Option<String>, cx: &PolicyContext
         (ReasonCode::Forbidden, _) => {
             "; no setting lifts this for a model; only a person may run it".to_owned()
         }
-        (ReasonCode::Denied, Some(_)) => "; only a change of the configuration lifts this".to_owned(),
+        (ReasonCode::Denied, Some(rule)) => match agent_of(rule) {
+            Some("build") => {
+                "; this is a rule of the agent build; another one may be allowed to (`/agent`)".to_owned()
+            }
+            Some(agent) => format!(
+                "; this is a rule of the agent {agent}; another one may be allowed to (`/agent build`)"
+            ),
+            None => "; only a change of the configuration lifts this".to_owned(),
+        },
         (ReasonCode::Denied, None)
         | (
             ReasonCode::Allowed
@@ -103,6 +111,11 @@ pub(crate) fn denied(reason: Reason, instead: Option<String>, cx: &PolicyContext
         ) => String::new(),
     };
     Reason { message: reason.message + &way_out, ..reason }
+}
+
+/// The agent whose rule it is, as rules are described.
+fn agent_of(rule: &str) -> Option<&str> {
+    rule.rsplit_once(" (agent ")?.1.strip_suffix(')')
 }
 
 /// A question that nobody is there to answer. Who typed the command himself is not told what a model should do instead.

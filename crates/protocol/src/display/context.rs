@@ -17,11 +17,15 @@ pub fn compacted(compaction: &Compaction) -> String {
         Author::Session => " made without the model",
     };
     let dropped = usize::try_from(compaction.dropped.messages).unwrap_or(usize::MAX);
+    let kept = match compaction.kept.len() {
+        0 => String::new(),
+        1 => ", the last one stays as it was".to_owned(),
+        kept => format!(", the last {kept} stay as they were"),
+    };
     format!(
-        "context compacted ({why}): {} ({}) became a summary{by}, the last {} stay as they were",
+        "context compacted ({why}): {} ({}) became a summary{by}{kept}",
         count(dropped, "message"),
         size(compaction.dropped.bytes),
-        compaction.kept.len(),
     )
 }
 

@@ -167,8 +167,12 @@ fn spelled_start(text: &str) -> String {
 /// What going back to before a turn did, a line for each file.
 pub fn reverted(turn: u32, files: &[FileChange], left: Option<&LeftBehind>) -> String {
     let put_back = match (files, left) {
-        ([], Some(LeftBehind { commands: false, .. })) => "; no file was touched".to_owned(),
-        ([], Some(LeftBehind { commands: true, .. }) | None) => "; no file was put back".to_owned(),
+        ([], Some(LeftBehind { commands: false, .. })) => {
+            ": the conversation only, for no file was changed since".to_owned()
+        }
+        ([], Some(LeftBehind { commands: true, .. }) | None) => {
+            ": the conversation only, no file was put back".to_owned()
+        }
         ([_, ..], _) => files_put_back(files),
     };
     format!("back to before turn {turn}{put_back}{}", left.map(left_behind).unwrap_or_default())

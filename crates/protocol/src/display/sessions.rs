@@ -30,7 +30,7 @@ pub fn table(
             format!("{}{}", if session.works_for.is_some() { "  " } else { "" }, id(session)),
             format::ago(session.when, now),
             format::size(session.bytes),
-            session.root.as_deref().map_or("-".to_owned(), |root| format::path(root, home)),
+            session.root.as_deref().map_or("-".to_owned(), |root| folder(&format::path(root, home), width)),
             session.model.as_deref().map_or("-".to_owned(), clean),
             told(session),
         ]
@@ -56,11 +56,24 @@ pub fn table(
     text
 }
 
-/// What it began with, and what is wrong with it.
+/// On a screen no more than a quarter of it: the end of a path tells folders apart, and what was said needs the room.
+fn folder(path: &str, width: Option<usize>) -> String {
+    let most = width.map_or(usize::MAX, |width| (width / 4).max(12));
+    let mut kept = path;
+    while columns(kept) >= most
+        && let Some(first) = kept.chars().next()
+    {
+        kept = &kept[first.len_utf8()..];
+    }
+    if columns(path) <= most { path.to_owned() } else { format!("…{kept}") }
+}
+
+/// What it began with, behind what is wrong with it and what kind it is.
 pub fn told(session: &SessionSummary) -> String {
     let prompt = session.first_prompt.as_deref().map(|prompt| one_line(prompt, usize::MAX));
     let fault = session.fault.as_ref().map(|fault| format!("({fault})"));
-    fault.into_iter().chain(prompt).collect::<Vec<_>>().join(" ")
+    let kind = session.one_prompt.then(|| "(exec)".to_owned());
+    fault.into_iter().chain(kind).chain(prompt).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -77,6 +90,7 @@ mod tests {
             root: Some("/home/me/项目".into()),
             model: None,
             works_for: None,
+            one_prompt: false,
             fault: None,
             first_prompt: Some(prompt.into()),
         }
@@ -91,6 +105,8 @@ mod tests {
             table(&sessions[..1], now, home, Some(42)),
             "550e8400  2 h ago  2.0 kB  ~/项目  -  hel…\n"
         );
+        let far = SessionSummary { root: Some("/srv/a/very/long/way/项目/app".into()), ..session("x") };
+        assert_eq!(table(&[far], now, home, Some(60)), "550e8400  2 h ago  2.0 kB  …g/way/项目/app  -  x\n");
         let piped = table(&sessions, now, home, None);
         assert!(piped.starts_with("550e8400-e29b-41d4-a716-446655440000  2 h ago  2.0 kB  ~/项目  -  hello"));
         assert!(!piped.contains('\x1b'));

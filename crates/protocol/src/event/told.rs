@@ -31,6 +31,9 @@ pub struct SessionInfo {
     /// The parent's call that it works for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// For one prompt and no more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub one_prompt: bool,
     /// Where a resumed session was left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<LastTurn>,

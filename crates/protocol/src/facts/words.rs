@@ -75,7 +75,7 @@ pub(super) fn command_line(words: &Value) -> Option<String> {
 }
 
 /// One word that a shell reads back as itself.
-fn quote(word: &str) -> String {
+pub fn quote(word: &str) -> String {
     let plain =
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c));
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }

@@ -20,7 +20,16 @@ fn ran(end: ShellEnd) -> Record {
 }
 
 fn meta() -> Meta {
-    Meta { schema_version: 1, id: None, root: None, model: None, parent: None, task: None, ts: ts() }
+    Meta {
+        schema_version: 1,
+        id: None,
+        root: None,
+        model: None,
+        parent: None,
+        task: None,
+        one_prompt: false,
+        ts: ts(),
+    }
 }
 
 fn tool_use(input: Value, raw: Option<&str>) -> Record {

@@ -214,6 +214,7 @@ fn the_header_and_later_model_are_remembered() {
         model: Some("one".to_owned()),
         parent: None,
         task: None,
+        one_prompt: false,
         ts: ts(),
     };
     let model = Record::Model(record::Model { model: "two".to_owned(), ts: ts() });

@@ -37,6 +37,7 @@ fn info() -> SessionInfo {
         saved: true,
         parent: None,
         task: None,
+        one_prompt: false,
         last: None,
     }
 }

@@ -17,7 +17,7 @@ use super::cell::{Cell, Item, Known, NoteKind, Text};
 /// Names of calls that are announced, and of tools in general.
 const NAME_COLUMNS: usize = 40;
 /// Below an error that ended a turn, where a person sits.
-const TRY_AGAIN: &str = "/retry asks the same again";
+const TRY_AGAIN: &str = "`go on` continues from here; /retry takes this turn back, files too, and asks again";
 
 impl Conversation {
     pub(crate) fn apply(&mut self, event: &Event, now: Instant) {
@@ -110,11 +110,10 @@ impl Conversation {
             Event::Error { kind, message, details, .. } => {
                 self.told = true;
                 self.thought_over(now);
-                match kind {
-                    ErrorKind::Check => self.known(Known::Answer),
-                    _ => self.known(Known::Neither),
-                }
-                let details = details.as_deref().unwrap_or_default();
+                let checked = *kind == ErrorKind::Check;
+                self.known(if checked { Known::Answer } else { Known::Neither });
+                // What a check said stands below its call.
+                let details = details.as_deref().filter(|_| !checked).unwrap_or_default();
                 self.push(Cell::Note(NoteKind::Failed, format!("{}\n{details}", message.replace('\n', " "))));
             }
             Event::Interrupted => {

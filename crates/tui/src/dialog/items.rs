@@ -74,6 +74,7 @@ mod tests {
             model: None,
             bytes: 1,
             works_for: None,
+            one_prompt: false,
             fault: fault.map(str::to_owned),
             first_prompt: prompt.map(str::to_owned),
         };

@@ -20,6 +20,7 @@ fn info() -> SessionInfo {
         saved: true,
         parent: None,
         task: None,
+        one_prompt: false,
         last: None,
     }
 }

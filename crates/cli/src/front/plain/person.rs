@@ -20,8 +20,9 @@ impl Plain {
             Event::TurnFinished(_) => self.rest(page),
             _ => {}
         }
+        let shown = self.shown_before(event);
         if let Some(lines) = &mut self.lines {
-            lines.apply(event, Instant::now());
+            lines.apply(shown.as_ref().unwrap_or(event), Instant::now());
         }
         self.follow(event);
         self.settle(page);
@@ -48,6 +49,31 @@ impl Plain {
             }
             Event::Retrying { .. } => self.retrying(event, page),
             _ => {}
+        }
+    }
+
+    /// The end of a call whose change stood in the question about it, without the diff: once is enough.
+    fn shown_before(&mut self, event: &Event) -> Option<Event> {
+        match event {
+            Event::ApprovalRequested(request) => {
+                self.asked.insert(request.id.clone());
+                None
+            }
+            Event::ToolFinished { id, name, origin, result, diff: Some(_), duration_ms } => {
+                self.asked.remove(id).then(|| Event::ToolFinished {
+                    id: id.clone(),
+                    name: name.clone(),
+                    origin: *origin,
+                    result: result.clone(),
+                    diff: None,
+                    duration_ms: *duration_ms,
+                })
+            }
+            Event::TurnFinished(_) => {
+                self.asked.clear();
+                None
+            }
+            _ => None,
         }
     }
 

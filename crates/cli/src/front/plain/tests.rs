@@ -144,7 +144,7 @@ fn an_answer_that_fails_its_check_is_no_answer_until_the_last() {
     assert_eq!(
         show(DUMB, &events.concat()).screen(),
         "done 0\n— PLAN\n⚠ check failed: make test\ndone 1\n— ANSWER\n\
-         ✗ check still fails after 1 attempt: make test (exit code 2)\n  no rule\n"
+         ✗ check still fails after 1 attempt: make test (exit code 2)\n"
     );
 }
 

@@ -20,7 +20,8 @@ fn started_in(store: &SessionStore, root: &str, age: u64) -> SessionId {
 #[test]
 fn newest_first_with_what_a_user_knows_it_by() {
     let (_base, store) = store();
-    let old = saved(&store, &[user("  first\n\tprompt "), assistant("x"), user("second")]);
+    let old =
+        saved(&store, &[user(" \n first\tline \n\nwhat came on stdin"), assistant("x"), user("second")]);
     let new = saved(&store, &[user("newer")]);
     set_age(&store, old, 100);
     set_age(&store, new, 50);
@@ -36,8 +37,9 @@ fn newest_first_with_what_a_user_knows_it_by() {
         root: Some("/project".into()),
         model: Some("lab/qwen".to_owned()),
         works_for: None,
+        one_prompt: false,
         fault: None,
-        first_prompt: Some("first prompt".to_owned()),
+        first_prompt: Some("first line".to_owned()),
     };
     assert_eq!(list[1], expected);
     assert_eq!(store.list(Some(1)).unwrap().len(), 1);
@@ -59,7 +61,7 @@ fn only_sessions_are_listed() {
 #[test]
 fn long_and_damaged_beginnings_are_listed_too() {
     let (_base, store) = store();
-    let long = saved(&store, &[user(&"你好 \u{1F600}\"\n".repeat(20_000))]);
+    let long = saved(&store, &[user(&"你好 \u{1F600}\" ".repeat(20_000))]);
     let shown = store.list(None).unwrap().remove(0).first_prompt.unwrap();
     assert!(shown.starts_with("你好 😀\" 你好 😀\""), "{shown}");
     assert_eq!(shown.chars().count(), 201, "200 and a mark that there is more");
@@ -138,7 +140,7 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
 }
 
 fn latest(store: &SessionStore, root: Option<&Path>) -> Result<SessionId, FindError> {
-    store.latest(root).map(|latest| latest.id)
+    store.latest(root, SessionKind::Any).map(|latest| latest.id)
 }
 
 #[test]
@@ -197,7 +199,7 @@ fn what_is_no_whole_session_is_never_the_latest() {
     std::fs::write(path_of(&store, torn), lines).unwrap();
     set_age(&store, empty, 11);
     set_age(&store, torn, 10);
-    let found = store.latest(Some(Path::new("/here"))).unwrap();
+    let found = store.latest(Some(Path::new("/here")), SessionKind::Any).unwrap();
     assert_eq!((found.id, found.notices.len()), (fork, 2));
     let listed = store.list(None).unwrap();
     let of = |id: SessionId| listed.iter().find(|summary| summary.id == id.to_string()).unwrap();

@@ -38,6 +38,7 @@ fn meta(id: SessionId, root: &str) -> Record {
         model: Some("lab/qwen".to_owned()),
         parent: None,
         task: None,
+        one_prompt: false,
         ts: ts(),
     })
 }

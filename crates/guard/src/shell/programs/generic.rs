@@ -1,6 +1,8 @@
 //! From the row and the words of a call to its effects, for every program alike.
 //! Pure: knows no file, no folder and nothing of the script around the call.
 
+mod words;
+
 use zdx_protocol::ReasonCode;
 
 use crate::shell::programs::effects::{Effect, Effects, Inner, Input};
@@ -10,6 +12,7 @@ use crate::shell::programs::special::{git, runners};
 use crate::shell::programs::table::{self, Files, Floor, OptionEffect, Row};
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::files::FileEffect;
+use words::{listed_words, not_known, spelled};
 
 /// What a call of this program does. `argv[0]` is the program, or its subcommand.
 pub(crate) fn effects_of(row: &'static Row, name: &str, argv: &[Arg]) -> Effects {
@@ -94,21 +97,6 @@ fn is_spared(call: &Call<'_>) -> bool {
         && !call.has_effect(OptionEffect::Insists)
         && !call.doubtful
         && (call.row.is("open") || call.unknown.is_empty())
-}
-
-/// What a listed command does to what, in words.
-fn listed_words(call: &Call<'_>) -> String {
-    let skip = usize::from(call.row.files == Files::Mode);
-    let files: Vec<&Arg> = call.operands.iter().skip(skip).filter(|_| call.row.special.is_none()).collect();
-    let (name, why) = (call.name, call.row.why);
-    match files.as_slice() {
-        _ if files.iter().any(|file| file.has_unknown()) => {
-            format!("{name} {why} files that are not known before it runs")
-        }
-        [] => format!("{name} {why} files"),
-        [one] if one.text.len() <= 60 => format!("{name} {why} {}", one.text),
-        _ => format!("{name} {why} {} files", files.len()),
-    }
 }
 
 fn options(call: &Call<'_>, out: &mut Effects) {
@@ -200,29 +188,19 @@ fn option(call: &Call<'_>, found: &Found, out: &mut Effects) {
     }
 }
 
-fn spelled(found: &Found) -> String {
-    match (found.option.long, found.option.short) {
-        (Some(long), _) => format!("--{long}"),
-        (None, short) => format!("-{}", short.unwrap_or('?')),
-    }
-}
-
 /// Options that nobody knows, and words that may be options: judged by the worst that any option of the program does.
 fn doubts(call: &Call<'_>, out: &mut Effects) {
     let row = call.row;
     let worst = row.worst();
-    if let Some(unknown) = call.unknown.first().filter(|_| !row.is("words")) {
-        let option = &unknown.text;
+    if !call.unknown.is_empty() && !row.is("words") {
+        let not_known = not_known(&call.unknown);
         if row.is("open") {
-            out.ask(format!("the option {option} is not known"));
+            out.ask(not_known);
         } else if row.stops_at_operand() && !row.is("subs") {
-            out.confirm(
-                ReasonCode::Opaque,
-                format!("the option {option} is not known, so neither is what runs"),
-            );
+            out.confirm(ReasonCode::Opaque, format!("{not_known}, so neither is what runs"));
         } else if worst >= OptionEffect::Alter || !row.is("reads") {
             out.push(Effect::NotPlain);
-            out.ask(format!("the option {option} is not known"));
+            out.ask(not_known);
         }
         out.push(Effect::Unproven);
     }

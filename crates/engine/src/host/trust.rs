@@ -1,0 +1,89 @@
+//! What holds in a folder whose own files want more than they get: a person is asked, and the answer is kept.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use zdx_protocol::{Command, ErrorKind, Event, NoticeLevel, RequestId, Sent, Standing, TrustRequest};
+
+use super::{Host, OpenError, Target};
+use crate::configured::Configured;
+use crate::engine::failed;
+use crate::trust::TrustStore;
+
+impl Host {
+    /// Asks about the folder's own files again, and goes on with the session by what holds then.
+    pub(super) async fn decide_trust(&mut self) -> Result<(), OpenError> {
+        self.declined = None;
+        let before = Configured::read(self.setup.place(&self.root))?.standing;
+        let configured = self.configured(&self.root.clone()).await?;
+        if configured.standing == before {
+            if configured.wants.is_empty() {
+                let message = nothing_to_trust(before).to_owned();
+                let _ = self.events.send(Event::Notice { level: NoticeLevel::Info, message }).await;
+            }
+            return Ok(());
+        }
+        match &self.session {
+            Some(_) => self.go_on(configured, Vec::new()).await,
+            None => {
+                let target = Target::of(self.root.clone(), self.new_session());
+                self.begin(target, configured).await
+            }
+        }
+    }
+
+    /// What holds in a folder, after a person was asked about files that want more than they get.
+    pub(super) async fn configured(&mut self, root: &Path) -> Result<Configured, OpenError> {
+        let setup = Arc::clone(&self.setup);
+        let place = setup.place(root);
+        let configured = Configured::read(place)?;
+        let digest = configured.files.digest();
+        if !setup.person || configured.wants.is_empty() || self.declined == Some(digest) {
+            return Ok(configured);
+        }
+        let request = self.approvals.number();
+        let question = TrustRequest { request, state: configured.state(place) };
+        let _ = self.events.send(Event::TrustRequested(question)).await;
+        let trusted = self.trust_answer(request).await?;
+        if trusted {
+            TrustStore::new(setup.paths.trust_file()).trust(root, &configured.files)?;
+        } else {
+            self.declined = Some(digest);
+        }
+        let _ = self.events.send(Event::TrustResolved { request, trusted }).await;
+        if !trusted {
+            return Ok(configured);
+        }
+        // By the store again: files that changed while the question stood are not those that were shown.
+        Ok(Configured::read(place)?)
+    }
+
+    async fn trust_answer(&mut self, asked: RequestId) -> Result<bool, OpenError> {
+        loop {
+            match self.inbox.fresh().await {
+                Some(Sent { id, command: Command::AnswerTrust { request, trust } }) => {
+                    let mine = request == asked;
+                    let end = match mine {
+                        true => Event::Done { id },
+                        false => failed(id, ErrorKind::Session, "that question is no longer open"),
+                    };
+                    let _ = self.events.send(end).await;
+                    if mine {
+                        return Ok(trust);
+                    }
+                }
+                sent => self.meanwhile(sent)?,
+            }
+        }
+    }
+}
+
+/// Why nobody was asked.
+fn nothing_to_trust(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Trusted => {
+            "this folder's files are trusted as they are; `zdx trust --revoke` takes that back"
+        }
+        Standing::Unknown | Standing::Changed => "nothing in this folder asks for trust",
+    }
+}
