@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use zdx_protocol::display::approval::names_grant;
+use zdx_protocol::display::approval::{grant_words, names_grant};
 use zdx_protocol::display::format::{ago, path};
 use zdx_protocol::query::{
     AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
@@ -317,7 +317,11 @@ impl Queries {
     /// Takes back all that is named so; what that was.
     pub(crate) async fn revoke(self: Arc<Self>, named: String) -> Result<Vec<String>, NoAnswer> {
         off_thread(move || {
-            let revoked = self.grants.revoke(&self.root, |grant| names_grant(&named, grant));
+            let failed = |error| NoAnswer::new(ErrorKind::Session, error);
+            let (session, project) = self.grants.by_scope(&self.root);
+            let all: Vec<String> = session.into_iter().chain(project).collect();
+            let meant = meant_grants(&named, &all).map_err(failed)?;
+            let revoked = self.grants.revoke(&self.root, |grant| meant.iter().any(|meant| meant == grant));
             match revoked {
                 Ok(none) if none.is_empty() => {
                     let why = format!("nothing like {named:?} was allowed; /policy lists what was");
@@ -353,6 +357,26 @@ fn built_in(command: &SlashCommand) -> Name {
         hint: command.argument.shown().to_owned(),
         then: if command.argument.is_needed() { Then::Word } else { Then::Line },
         ..Name::new(command.name, command.help)
+    }
+}
+
+/// Those that are named so, else the one whose words hold what was typed.
+fn meant_grants(named: &str, all: &[String]) -> Result<Vec<String>, String> {
+    let exact: Vec<String> = all.iter().filter(|grant| names_grant(named, grant)).cloned().collect();
+    if !exact.is_empty() || named.trim().is_empty() {
+        return Ok(exact);
+    }
+    let typed = named.to_lowercase();
+    let mut like: Vec<String> =
+        all.iter().filter(|grant| grant_words(grant).to_lowercase().contains(&typed)).cloned().collect();
+    like.sort_unstable();
+    like.dedup();
+    match like.as_slice() {
+        [] | [_] => Ok(like),
+        several => {
+            let words: Vec<String> = several.iter().map(|grant| grant_words(grant)).collect();
+            Err(format!("{named:?} may mean: {}; say more of it", words.join("; ")))
+        }
     }
 }
 

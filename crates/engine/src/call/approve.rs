@@ -214,6 +214,10 @@ pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decisi
             Level::Allow | Level::Ask => Danger::Ask,
             Level::Confirm | Level::Deny => Danger::Confirm,
         };
+        // What a tool of ours would do unasked.
+        if explanation.verdict == Verdict::Allow {
+            return Some(Decision::AllowOnce);
+        }
         match (context.approval, danger) {
             (Approval::Yolo, Danger::Ask) => return Some(Decision::AllowOnce),
             (Approval::Yolo | Approval::Balanced | Approval::Paranoid, _) if !context.person => {

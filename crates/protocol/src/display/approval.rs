@@ -327,6 +327,10 @@ fn title(request: &ApprovalRequest, view: View<'_>) -> String {
         (_, Action::Command { origin: Origin::Model, .. }) => "run this command?".to_owned(),
         (_, Action::Read { targets, .. }) => format!("read {}?", paths(targets, view)),
         (_, Action::Write { targets, .. }) => format!("change {}?", paths(targets, view)),
+        // Of another agent that says no more about it.
+        (_, Action::Mcp { server, tool, .. }) if server.is_empty() => {
+            format!("let the agent do this: {}?", visible_line(tool))
+        }
         (_, Action::Mcp { server, tool, .. }) => {
             format!("call {} of the MCP server {}?", visible_line(tool), visible_line(server))
         }
@@ -363,7 +367,8 @@ fn effects(request: &ApprovalRequest, view: View<'_>) -> Vec<String> {
         Action::Read { targets, .. } => targets.iter().map(|target| reach("read", target)).collect(),
         Action::Write { targets, .. } => targets.iter().map(|target| reach("change", target)).collect(),
         Action::Mcp { server, .. } => {
-            vec![format!("do whatever the program behind {} does; zdx cannot check it", visible_line(server))]
+            let whose = if server.is_empty() { "the agent".to_owned() } else { visible_line(server) };
+            vec![format!("do whatever the program behind {whose} does; zdx cannot check it")]
         }
         Action::Skill { .. } => vec!["give the model further instructions".to_owned()],
         Action::Task { .. } => vec!["use tools of its own, each judged like this one".to_owned()],

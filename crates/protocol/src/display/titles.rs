@@ -19,6 +19,8 @@ use crate::typeset::{plain, visible_line};
 /// Why a call failed is told whole; only an absurd message loses its middle.
 const MESSAGE_COLUMNS: usize = 2_000;
 
+const REMOTE: &str = "Remote:";
+
 /// A call as a sentence without an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Title {
@@ -56,6 +58,20 @@ pub fn title(name: &str, input: &Value, root: Option<&Path>) -> Title {
         None => {
             let subject = labels::call(name, input);
             Title { doing: "Calling", done: "Called", plain: "Call", subject, folds: None }
+        }
+    }
+}
+
+/// Of a call that another agent makes with a tool of its own: in our words where it is one of ours by name and says what it is
+/// about, else in its own.
+pub fn remote(name: &str, input: &Value, root: Option<&Path>) -> Title {
+    let ours = facts::called(name, input.as_object()).map(|_| title(name, input, root));
+    match ours.filter(|title| !title.subject.is_empty()) {
+        // By the agent's own program, not by us.
+        Some(title) => Title { subject: format!("{} (remote)", title.subject), ..title },
+        None => {
+            let subject = from_root(visible_line(name), root);
+            Title { doing: REMOTE, done: REMOTE, plain: REMOTE, subject, folds: None }
         }
     }
 }
@@ -183,6 +199,17 @@ pub fn answered(decision: &Decision, grant: Option<&str>, by: Option<&str>, what
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_another_agent_does_is_told_in_its_own_words_unless_they_are_ours() {
+        let told = |name: &str, input: serde_json::Value| {
+            let title = super::remote(name, &input, Some(std::path::Path::new("/w")));
+            format!("{} {}", title.done, title.subject)
+        };
+        assert_eq!(told("bash", serde_json::json!({"command": "make"})), "Ran make (remote)");
+        assert_eq!(told("Read a.txt", serde_json::json!({"path": "a.txt"})), "Remote: Read a.txt");
+        assert_eq!(told("sh", serde_json::json!({})), "Remote: sh");
+    }
+
     use serde_json::json;
 
     use super::*;

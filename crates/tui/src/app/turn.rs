@@ -161,7 +161,8 @@ impl State {
 
     /// Ctrl-D: leaves, but work that goes on or waits is not thrown away by one key.
     pub(super) fn leave(&mut self, now: Instant) -> Vec<Effect> {
-        let works = self.turn.is_some() || self.asking > 0 || !self.queue.is_empty();
+        // A turn that is told to be over is, although its command has yet to be ticked off.
+        let works = self.turn.is_some() && self.status.is_working() || !self.queue.is_empty();
         if works && !self.warned_lately(now) {
             self.warned = Some(now);
             return Vec::new();

@@ -25,11 +25,14 @@ impl Conversation {
     ) {
         self.retry = None;
         self.announced.retain(|(announced, _)| announced != id);
-        let mut title = titles::title(name, input, self.root.as_deref());
-        if origin == CallOrigin::Remote {
-            // By the agent's own program, not by us.
-            title.subject.push_str(" (remote)");
-        }
+        let title = match origin {
+            CallOrigin::Remote => titles::remote(name, input, self.root.as_deref()),
+            CallOrigin::Model
+            | CallOrigin::User
+            | CallOrigin::Command
+            | CallOrigin::Check
+            | CallOrigin::Subagent => titles::title(name, input, self.root.as_deref()),
+        };
         if origin == CallOrigin::Subagent {
             self.in_task(id, parent, &title);
             return;

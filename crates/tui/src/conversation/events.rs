@@ -128,7 +128,8 @@ impl Conversation {
             }
             Event::Redone { turn, files } => self.quiet(labels::redone(*turn, files)),
             Event::ModelChanged { model } => self.quiet(format!("model: {model}")),
-            Event::RemoteSession { agent, .. } => self.quiet(format!("answered by {agent}")),
+            // The first row of the conversation has said who answers.
+            Event::RemoteSession { .. } => {}
             Event::AgentChanged { agent } => self.quiet(format!("agent: {agent}")),
             // The status row says it where there is one.
             Event::ApprovalChanged { .. } if !self.place.in_lines => {}

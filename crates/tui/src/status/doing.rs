@@ -21,7 +21,7 @@ pub(super) struct Doing {
 }
 
 const LABEL: usize = 48;
-const SHORT_LABEL: usize = 20;
+const SHORT_LABEL: usize = 28;
 
 impl Doing {
     fn new(state: TurnState, since: Instant) -> Self {
@@ -82,14 +82,13 @@ impl Doing {
     /// With the seconds it takes, and those of the turn where that is longer under way, in ever fewer words.
     pub(super) fn words(&self, now: Instant) -> [String; 3] {
         let elapsed = |since: Instant| format::elapsed(now.saturating_duration_since(since).as_secs());
-        let what = self.what();
-        let short = one_line(&what, SHORT_LABEL);
+        // The whole of it stands two rows above, and the rest of the row is not to move with every step.
+        let what = one_line(&self.what(), SHORT_LABEL);
         let step = elapsed(self.step);
-        let [what, short, word] =
-            [what, short, self.word().to_owned()].map(|words| format!("{words} {step}"));
+        let [what, word] = [what, self.word().to_owned()].map(|words| format!("{words} {step}"));
         match elapsed(self.since) {
-            turn if turn == step => [what, short, word],
-            turn => [format!("{what} · turn {turn}"), format!("{short} · turn {turn}"), word],
+            turn if turn == step => [what.clone(), what, word],
+            turn => [format!("{what} · turn {turn}"), format!("{word} · turn {turn}"), word],
         }
     }
 

@@ -218,6 +218,11 @@ impl Status {
         self.doing.as_ref().map(|doing| doing.words(now))
     }
 
+    /// A turn goes on.
+    pub(crate) fn is_working(&self) -> bool {
+        self.doing.is_some()
+    }
+
     /// Who answers, where and how freely; and how to get help.
     pub(crate) fn welcome(&self, look: Look<'_>) -> Vec<Line<'static>> {
         let name = format!("zdx {}", env!("CARGO_PKG_VERSION"));

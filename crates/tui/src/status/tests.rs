@@ -138,7 +138,7 @@ fn a_step_has_its_own_clock_beside_the_turns() {
         words,
         [
             "running cargo test 3 s · turn 1 min 05 s",
-            "running cargo test 3 s · turn 1 min 05 s",
+            "running 3 s · turn 1 min 05 s",
             "running 3 s"
         ]
     );

@@ -75,7 +75,7 @@ fn what_was_shown_and_allowed_is_written_unasked_and_nothing_else_is() {
         "content": [{"type": "diff", "path": "$cwd/a.txt", "oldText": null, "newText": "made\n"}]}}});
     let write =
         |text: &str| json!({"ask": "fs/write_text_file", "params": {"path": "$cwd/a.txt", "content": text}});
-    let zdx = playing(json!([ask, write("made\n"), {"say": "one"}, write("other\n"), {"say": "two"}]));
+    let zdx = playing(json!([ask, write("made\n"), {"say": "first done"}, write("other\n"), {"say": "two"}]));
     let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
     wait_for_prompt(&pty);
     pty.send("go\r");
@@ -83,7 +83,7 @@ fn what_was_shown_and_allowed_is_written_unasked_and_nothing_else_is() {
     wait_for_question(&pty);
     assert!(!pty.contents().contains("dangerous"), "{}", pty.contents());
     pty.send("y");
-    pty.wait_for_text("one", SOON);
+    pty.wait_for_text("first done", SOON);
     assert_eq!(zdx.read("a.txt"), "made\n");
     pty.wait_for_text("-made", SOON);
     wait_for_question(&pty);
@@ -111,4 +111,21 @@ fn what_has_to_be_confirmed_is_asked_about_in_every_preset() {
     pty.wait_for_text("asked", SOON);
     leave(pty);
     assert_eq!(chosen(&zdx), ["n", "y"]);
+}
+
+#[test]
+fn what_a_tool_of_ours_would_do_unasked_is_not_asked_about() {
+    let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}]);
+    let ask = |call: Value| json!({"ask": "session/request_permission", "params": {"options": options, "toolCall": call}});
+    let zdx = playing(json!([
+        ask(json!({"toolCallId": "1", "title": "Read a.txt", "kind": "read", "locations": [{"path": "$cwd/a.txt"}]})),
+        ask(json!({"toolCallId": "2", "title": "ls", "kind": "execute", "rawInput": {"command": "ls"}})),
+        ask(json!({"toolCallId": "3", "title": "Read", "kind": "read"})),
+        ask(json!({"toolCallId": "4", "title": "Read", "kind": "read", "locations": [{"path": "/etc/shadow"}]})),
+        {"say": "asked"}
+    ]));
+    zdx.write("a.txt", "x");
+    let output =
+        zdx.command().args(["exec", "--approval", "balanced", "--backend", "acp:fake", "-p", "go"]).run();
+    assert_eq!(chosen(&zdx), ["y", "y", "n", "n"], "{}", output.stderr);
 }

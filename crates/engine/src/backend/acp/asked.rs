@@ -115,6 +115,12 @@ async fn permission(
         io.emit.notice(NoticeLevel::Warning, format!("{title}: not allowed: {}", error.message)).await;
         return (Ok(outcome(pick(&options, Answer::Reject))), true);
     }
+    // Nobody says for good what a person says once.
+    let Some(once) = options.iter().find(|option| option.kind == "allow_once") else {
+        let message = format!("{title}: the agent offers no way to allow it once, so it was not allowed");
+        io.emit.notice(NoticeLevel::Warning, message).await;
+        return (Ok(outcome(pick(&options, Answer::Reject))), true);
+    };
     let permission = Permission {
         id: told::id(seat.turn, call["toolCallId"].as_str().unwrap_or_default()),
         tool: told::name(call).0,
@@ -122,52 +128,45 @@ async fn permission(
         preview: told::preview(call),
         reason: format!("the agent asks: {title}"),
     };
-    let chosen = match io.ask(permission).await {
-        None => return (Ok(outcome(None)), false),
-        // Nobody said for good, so nothing is allowed for good.
+    match io.ask(permission).await {
+        None => (Ok(outcome(None)), false),
         Some(Decision::AllowOnce | Decision::AllowAlways { .. }) => {
-            options.iter().find(|option| option.kind == "allow_once")
+            allowed.note(call, io);
+            (Ok(outcome(Some(once))), false)
         }
-        Some(Decision::Deny { .. }) => {
-            return (Ok(outcome(pick(&options, Answer::Reject))), true);
-        }
-    };
-    if chosen.is_none() {
-        let message = format!("{title}: the agent offers no way to allow it once, so it was not allowed");
-        io.emit.notice(NoticeLevel::Warning, message).await;
-        return (Ok(outcome(pick(&options, Answer::Reject))), true);
+        Some(Decision::Deny { .. }) => (Ok(outcome(pick(&options, Answer::Reject))), true),
     }
-    allowed.note(call, io);
-    (Ok(outcome(chosen)), false)
 }
 
-/// What it will do itself, as far as it says.
+/// What it will do itself, as far as it says. Of one that does not say on what, or names what cannot be found, there is nothing
+/// to judge.
 fn action(call: &Value, title: &str, io: &TurnIo) -> Action {
     let workspace = &io.tools.workspace;
-    let targets = |named: Vec<String>| -> Vec<Target> {
-        named.iter().filter_map(|named| workspace.resolve(named).ok()).collect()
+    let targets = |named: Vec<String>| -> Option<Vec<Target>> {
+        let all: Result<Vec<Target>, _> = named.iter().map(|named| workspace.resolve(named)).collect();
+        all.ok().filter(|all| !all.is_empty())
     };
     let command = |command, folder: Option<String>| {
         let folder = folder.and_then(|folder| workspace.resolve(&folder).ok());
         let cwd = folder.map_or_else(|| workspace.root().to_owned(), |folder| folder.path);
         Action::Command { command, cwd, origin: Origin::Model }
     };
-    match Proposal::of(call) {
+    let known = match Proposal::of(call) {
         Proposal::Read(named) => {
-            Action::Read { tool: READ.permission.key.to_owned(), targets: targets(named) }
+            targets(named).map(|targets| Action::Read { tool: READ.permission.key.to_owned(), targets })
         }
         Proposal::Write(named) => {
-            Action::Write { tool: WRITE.permission.key.to_owned(), targets: targets(named) }
+            targets(named).map(|targets| Action::Write { tool: WRITE.permission.key.to_owned(), targets })
         }
-        Proposal::Run { command: Some(line), folder } => command(line, folder),
+        Proposal::Run { command: Some(line), folder } => Some(command(line, folder)),
         // Whether it is one or words about it, it is judged as one.
         Proposal::Titled { readings, folder } => {
-            command(readings.into_iter().next().unwrap_or_default(), folder)
+            readings.into_iter().next().map(|line| command(line, folder))
         }
-        Proposal::Run { command: None, .. } | Proposal::Other => {
-            Action::Mcp { server: "agent".to_owned(), tool: title.to_owned(), digest: String::new() }
-        }
-    }
+        Proposal::Run { command: None, .. } | Proposal::Other => None,
+    };
+    let unknown = || Action::Mcp { server: String::new(), tool: title.to_owned(), digest: String::new() };
+    known.unwrap_or_else(unknown)
 }
 
 async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcError> {

@@ -234,7 +234,11 @@ impl Teller {
         for call in self.calls.open().collect::<Vec<_>>() {
             let id = self.id(&call.id);
             let Some(told) = self.told.get(&call.id).filter(|told| !told.over) else { continue };
-            let result = ToolOutput::error(ToolCode::Interrupted, "the agent did not say how it ended");
+            // One that says nothing of how a call ended, in a turn that ended well, has done it.
+            let result = match whole {
+                true => ToolOutput::Ok(json!({})),
+                false => ToolOutput::error(ToolCode::Interrupted, "the agent did not say how it ended"),
+            };
             let (name, duration_ms) = (told.name.clone(), millis(told.began.elapsed()));
             let event = Event::ToolFinished { id, name, origin: ORIGIN, result, diff: None, duration_ms };
             self.io.emit.emit(event).await;
