@@ -283,7 +283,11 @@ impl Engine {
 async fn answer(backend: &mut Backend, work: Work, io: &TurnIo) -> TurnSummary {
     match work {
         Work::Prompt(prompt) => backend.run_turn(prompt, io).await,
-        Work::Shell { typed, command } => command::run_for_user(&typed, &command, io).await,
+        Work::Shell { typed, command } => {
+            let summary = command::run_for_user(&typed, &command, io).await;
+            backend.read_along(&summary.text);
+            summary
+        }
         Work::Slash { expanded, data } => {
             let (text, denied) = fill(&expanded, io).await;
             let mut summary = backend.run_turn(Prompt::with_data(&text, &data), io).await;

@@ -65,6 +65,16 @@ impl Backend {
         }
     }
 
+    /// What a person ran meanwhile, and what came of it. A model reads it in the history.
+    pub(crate) fn read_along(&mut self, output: &str) {
+        match self {
+            Self::Acp(acp) => acp.read_along(output),
+            Self::Native(_) => {}
+            #[cfg(feature = "testing")]
+            Self::Test(_) => {}
+        }
+    }
+
     /// What it is to be told between turns, where there is something to tell; can be left at any time.
     pub(crate) async fn attend(&mut self) -> Event {
         match self {

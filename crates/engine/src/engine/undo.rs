@@ -12,6 +12,10 @@ impl Engine {
         let event = self.go(way).await?;
         self.emit.emit(event).await;
         self.emit.sync().await;
+        if let Some(agent) = self.backend.view().agent() {
+            let message = format!("{agent} still knows what was taken back: only zdx forgets it");
+            self.emit.notice(NoticeLevel::Warning, message).await;
+        }
         let todos = self.emit.transcript().todos.clone();
         if self.calls.tools.todos.items() != todos {
             self.calls.tools.todos.reset(todos.clone());

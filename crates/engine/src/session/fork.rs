@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
+use zdx_protocol::record::{self, Meta, Record, Remote, SCHEMA_VERSION};
 use zdx_protocol::transcript::{Entry, Turns};
 
 use super::file::file_path;
@@ -105,6 +105,10 @@ impl Source<'_> {
         copy.write_all(&meta.to_line()?)?;
         self.each_line(end, |_, line| match Record::parse(line) {
             Ok(Record::Meta(_)) | Err(_) => Ok(()),
+            // Two conversations in one session of another agent would each know what only the other was told.
+            Ok(Record::Remote(remote)) => {
+                copy.write_all(&Record::Remote(Remote { session: String::new(), ..remote }).to_line()?)
+            }
             Ok(_) => {
                 copy.write_all(&moved.apply(line.trim_ascii_end()))?;
                 copy.write_all(b"\n")

@@ -51,6 +51,8 @@ impl Conversation {
         call.files = facts::PATCH.is(name);
         call.runs = match facts::called(name, input.as_object()) {
             _ if self.place.in_lines => None,
+            // What another agent does with tools of its own may be anything: each has its row.
+            None if origin == CallOrigin::Remote => None,
             Some(known) => (known.name == facts::BASH.name).then_some("command"),
             None => Some("tool"),
         };

@@ -162,7 +162,7 @@ fn summary(calls: &[&Call]) -> String {
         // The same command is run again for a reason; the same file read twice is one file.
         let many = match kind.1 {
             "command" => of_kind.count(),
-            _ => of_kind.map(|call| name(call)).collect::<BTreeSet<&str>>().len(),
+            _ => of_kind.map(|call| name(call)).collect::<BTreeSet<String>>().len(),
         };
         let verb = if at == 0 { kind.0.to_owned() } else { kind.0.to_lowercase() };
         format!("{verb} {}", count(many, kind.1))
@@ -171,20 +171,49 @@ fn summary(calls: &[&Call]) -> String {
 }
 
 /// What it is called where there is little room.
-fn name(call: &Call) -> &str {
-    if call.is_run() { program(&call.title.subject) } else { place(&call.title.subject) }
+fn name(call: &Call) -> String {
+    if call.is_run() { program(&call.title.subject) } else { place(&call.title.subject).to_owned() }
 }
 
-/// `cargo` of `cd web && RUST_LOG=debug /usr/bin/cargo test`.
-fn program(command: &str) -> &str {
+/// What they do is said by their second word.
+const WITH_VERBS: [&str; 16] = [
+    "apt",
+    "brew",
+    "bundle",
+    "cargo",
+    "docker",
+    "gh",
+    "git",
+    "go",
+    "kubectl",
+    "npm",
+    "pip",
+    "pip3",
+    "pnpm",
+    "systemctl",
+    "uv",
+    "yarn",
+];
+
+/// `cargo test` of `cd web && RUST_LOG=debug /usr/bin/cargo test -q`, `ls` of `time ls -l`.
+fn program(command: &str) -> String {
     let body = match command.split_once("&&") {
         Some((first, rest)) if first.trim_start().starts_with("cd ") => rest,
         Some(_) | None => command,
     };
     let is_set = |word: &&str| word.split_once('=').is_some_and(|(name, _)| !name.contains(['/', '"', '\'']));
-    let word = body.split_whitespace().find(|word| !is_set(word)).unwrap_or(command);
-    let word = word.trim_start_matches('(').trim_end_matches([';', ')']);
-    word.rsplit('/').find(|part| !part.is_empty()).unwrap_or(word)
+    let leads = |word: &&str| is_set(word) || matches!(*word, "!" | "time" | "if" | "while" | "until");
+    let mut words = body.split_whitespace().skip_while(leads);
+    let word = words.next().unwrap_or(command);
+    let bare = word.trim_start_matches('(').trim_end_matches([';', ')']);
+    let name = bare.rsplit('/').find(|part| !part.is_empty()).unwrap_or(bare);
+    let verb = words.find(|word| !word.starts_with('-')).map(|verb| verb.trim_end_matches([';', ')']));
+    match verb.filter(|verb| {
+        WITH_VERBS.contains(&name) && verb.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+    }) {
+        Some(verb) => format!("{name} {verb}"),
+        None => name.to_owned(),
+    }
 }
 
 /// Two parts of one file are one file.
@@ -199,7 +228,7 @@ fn place(subject: &str) -> &str {
 fn subjects(calls: &[&Call]) -> String {
     let mut seen = BTreeSet::new();
     let names = calls.iter().filter(|call| call.is_over()).map(|call| name(call));
-    let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
+    let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
     format!("· {}", names.join(", "))
 }
 

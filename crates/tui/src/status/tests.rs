@@ -136,11 +136,7 @@ fn a_step_has_its_own_clock_beside_the_turns() {
     let words = status.state(seconds(65)).unwrap();
     assert_eq!(
         words,
-        [
-            "running cargo test 3 s · turn 1 min 05 s",
-            "running 3 s · turn 1 min 05 s",
-            "running 3 s"
-        ]
+        ["running cargo test 3 s · turn 1 min 05 s", "running 3 s · turn 1 min 05 s", "running 3 s"]
     );
     status.apply(&finished("1"), seconds(66));
     assert_eq!(status.state(seconds(67)).unwrap()[0], "thinking 1 s · turn 1 min 07 s");

@@ -129,3 +129,38 @@ fn what_a_tool_of_ours_would_do_unasked_is_not_asked_about() {
         zdx.command().args(["exec", "--approval", "balanced", "--backend", "acp:fake", "-p", "go"]).run();
     assert_eq!(chosen(&zdx), ["y", "y", "n", "n"], "{}", output.stderr);
 }
+
+#[test]
+fn a_call_that_was_refused_is_never_told_as_done() {
+    let ask = permission();
+    let done =
+        json!({"update": {"sessionUpdate": "tool_call_update", "toolCallId": "x", "status": "completed"}});
+    let zdx = playing(json!([ask, done, {"say": "all right"}]));
+    let output = zdx
+        .command()
+        .args(["exec", "--approval", "balanced", "--format", "json", "--backend", "acp:fake", "-p", "go"])
+        .run()
+        .success();
+    let lines = output.json_lines();
+    let ended = of_type(&lines, "tool_finished");
+    assert_eq!((ended.len(), &ended[0]["result"]["error"]["code"]), (1, &json!("rejected")), "{ended:?}");
+}
+
+#[test]
+fn a_question_shows_what_the_agent_says_about_it() {
+    let ask = json!({"ask": "session/request_permission", "params": {
+        "toolCall": {"toolCallId": "x", "title": "Ready to code?", "kind": "switch_mode",
+            "content": [{"type": "content", "content": {"type": "text", "text": "1. read\n2. write"}}]},
+        "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}]}});
+    let zdx = playing(json!([ask, {"say": "so be it"}]));
+    let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
+    wait_for_prompt(&pty);
+    pty.send("go\r");
+    pty.wait_for_text("let the agent do this: Ready to code?", SOON);
+    wait_for_question(&pty);
+    assert!(pty.contents().contains("2. write"), "{}", pty.contents());
+    pty.send("y");
+    pty.wait_for_text("so be it", SOON);
+    leave(pty);
+    assert_eq!(chosen(&zdx), ["y"]);
+}

@@ -188,3 +188,37 @@ fn an_interrupt_while_it_starts_leaves_nothing() {
     running.finish(SOON).expect_code(130);
     wait_until("no agent is left", || processes_with(&log_of(&zdx).display().to_string()) == 0);
 }
+
+#[test]
+fn what_a_person_runs_takes_back_and_copies_is_told_to_who_needs_it() {
+    let zdx = with_backend(&json!({}));
+    let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
+    wait_for_prompt(&pty);
+    pty.send("!echo from the shell\r");
+    pty.wait_for_text("\nfrom the shell", SOON);
+    pty.send("first\r");
+    pty.wait_for_text("echo: ", SOON);
+    let prompt = &sent_of(&zdx, "session/prompt")[0]["prompt"];
+    assert!(
+        prompt[0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("$ echo from the shell\nexit code 0\nstdout:\nfrom the shell"),
+        "{prompt}"
+    );
+    assert_eq!((&prompt[1]["text"], &prompt[2]), (&json!("first"), &Value::Null));
+    pty.send("/revert\r");
+    pty.wait_for_text("fake still knows what was taken back", SOON);
+    pty.send("second\r");
+    pty.wait_for_text("echo: second", SOON);
+    // A copy begins a session of the agent's own.
+    pty.send("/fork\r");
+    wait_for_prompt(&pty);
+    pty.send("third\r");
+    pty.wait_for_text("echo: third", SOON);
+    leave(pty);
+    let sessions: Vec<Value> =
+        sent_of(&zdx, "session/prompt").into_iter().map(|mut prompt| prompt["sessionId"].take()).collect();
+    assert!(sessions[0] == sessions[1] && sessions[1] != sessions[2], "{sessions:?}");
+    assert_eq!(sent_of(&zdx, "session/resume").len(), 0);
+}

@@ -77,8 +77,15 @@ impl Allowed {
     }
 }
 
-/// Answers, and says whether something was denied.
-pub(super) async fn answer(mut asked: Asked, seat: Seat, io: TurnIo, room: Room) -> (Id, bool) {
+/// What became of a request.
+pub(super) struct Answered {
+    pub(super) request: Id,
+    pub(super) denied: bool,
+    /// The agent's own call that may not be.
+    pub(super) refused: Option<String>,
+}
+
+pub(super) async fn answer(mut asked: Asked, seat: Seat, io: TurnIo, room: Room) -> Answered {
     let (request, params) = (asked.id.clone(), Params(asked.params.take()));
     let terminals = &room.terminals;
     let (answer, denied) = match asked.method.as_str() {
@@ -93,7 +100,8 @@ pub(super) async fn answer(mut asked: Asked, seat: Seat, io: TurnIo, room: Room)
         unknown => (Err(RpcError::method_not_found(unknown)), false),
     };
     asked.answer(answer).await;
-    (request, denied)
+    let call = params.0["toolCall"]["toolCallId"].as_str().map(str::to_owned);
+    Answered { request, denied, refused: call.filter(|_| denied) }
 }
 
 fn refusable(answer: Result<Value, RpcError>) -> (Result<Value, RpcError>, bool) {
@@ -125,7 +133,7 @@ async fn permission(
         id: told::id(seat.turn, call["toolCallId"].as_str().unwrap_or_default()),
         tool: told::name(call).0,
         action,
-        preview: told::preview(call),
+        preview: told::question(call),
         reason: format!("the agent asks: {title}"),
     };
     match io.ask(permission).await {

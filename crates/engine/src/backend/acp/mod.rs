@@ -39,10 +39,16 @@ pub(crate) struct Acp {
     /// The model that it is to answer with, if somebody chose one.
     model: Option<String>,
     mode: Option<String>,
+    /// What a person ran since the last prompt, for the next.
+    meanwhile: Vec<String>,
     /// The mode that was told last.
     told_mode: Option<String>,
     watched: Watched,
 }
+
+/// Of what a person ran, an agent gets this much of each, and of so many.
+const READ_ALONG: usize = 32 << 10;
+const MOST_READ_ALONG: usize = 20;
 
 /// `acp:NAME`: what a backend is chosen by, and what answers is called.
 pub(crate) fn label(agent: &str) -> String {
@@ -62,6 +68,8 @@ impl Acp {
         let chosen = model.or(before.model.as_deref().filter(|model| model.starts_with(&label)));
         let model = chosen.and_then(|model| own_name(&label, model)).map(str::to_owned);
         let remote = before.remote.as_ref().filter(|remote| remote.agent == command.name);
+        // A copy of a session has no part in the agent's own.
+        let remote = remote.filter(|remote| !remote.session.is_empty());
         let told_mode = before.agent.clone().filter(|_| remote.is_some());
         let mode = mode.map(str::to_owned).or_else(|| told_mode.clone());
         let remote = remote.map(|remote| remote.session.clone());
@@ -75,8 +83,20 @@ impl Acp {
             remote,
             model,
             mode,
+            meanwhile: Vec::new(),
             told_mode,
             watched,
+        }
+    }
+
+    /// A command with what it printed.
+    pub(crate) fn read_along(&mut self, output: &str) {
+        let kept = output.floor_char_boundary(output.len().min(READ_ALONG));
+        let cut = if kept < output.len() { "\n[the rest is left out]" } else { "" };
+        self.meanwhile.push(format!("I ran this myself:\n{}{cut}", &output[..kept]));
+        // Nobody runs so many without a word about them.
+        if self.meanwhile.len() > MOST_READ_ALONG {
+            self.meanwhile.remove(0);
         }
     }
 
@@ -130,7 +150,8 @@ impl Acp {
         let ended = match unless_interrupted(io, set).await {
             Ok(()) => {
                 self.tell_mode(&link, io).await;
-                let blocks = prompt::blocks(text, attached, &link.welcome, &self.launch.root);
+                let meanwhile = std::mem::take(&mut self.meanwhile);
+                let blocks = prompt::blocks(text, &meanwhile, attached, &link.welcome, &self.launch.root);
                 turn::run(&mut link, blocks, teller, io).await
             }
             Err(trouble) => Err(trouble),

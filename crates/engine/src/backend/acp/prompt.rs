@@ -18,7 +18,14 @@ pub(super) fn attached(transcript: &Transcript) -> Vec<String> {
     last.into_iter().flat_map(|last| &last.parts).filter_map(text).collect()
 }
 
-pub(super) fn blocks(text: &str, attached: &[String], welcome: &Welcome, root: &Path) -> Vec<Value> {
+/// `before` is what a person has done since the last one.
+pub(super) fn blocks(
+    text: &str,
+    before: &[String],
+    attached: &[String],
+    welcome: &Welcome,
+    root: &Path,
+) -> Vec<Value> {
     let embeds = welcome.capabilities["promptCapabilities"]["embeddedContext"] == Value::Bool(true);
     let block = |attached: &String| match (embeds, attached.split_once('\n')) {
         (true, Some((label, text))) => {
@@ -27,8 +34,9 @@ pub(super) fn blocks(text: &str, attached: &[String], welcome: &Welcome, root: &
         }
         (true, None) | (false, _) => json!({"type": "text", "text": attached}),
     };
-    let said = json!({"type": "text", "text": text});
-    attached.iter().map(block).chain([said]).collect()
+    let words = |text: &str| json!({"type": "text", "text": text});
+    let before = before.iter().map(|text| words(text));
+    before.chain(attached.iter().map(block)).chain([words(text)]).collect()
 }
 
 /// Of a file that was mentioned; anything else is named as it was.

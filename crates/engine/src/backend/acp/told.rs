@@ -1,7 +1,7 @@
 //! What another agent tells of its turn, as our events: what it says and thinks, the calls it makes with tools of its own, its
 //! plan. Keeps no more of it than is needed to tell the rest.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,8 @@ pub(super) struct Teller {
     told: HashMap<String, Told>,
     used: Option<Used>,
     pub(super) denied: u32,
+    /// Calls of its own that it may not make.
+    pub(super) refused: HashSet<String>,
 }
 
 /// How far a call has been told.
@@ -64,6 +66,7 @@ impl Teller {
             told: HashMap::new(),
             used: None,
             denied: 0,
+            refused: HashSet::new(),
         }
     }
 
@@ -194,6 +197,11 @@ impl Teller {
         let Some(told) = self.told.get_mut(&call.id).filter(|told| !told.over) else { return };
         told.over = true;
         let result = match call.status.as_deref() {
+            // Whatever it says of one that it was told not to make.
+            Some("completed") if self.refused.contains(&call.id) => {
+                let why = "it was not allowed, and the agent says that it is done all the same";
+                ToolOutput::error(ToolCode::Rejected, why)
+            }
             Some("failed") => ToolOutput::error(ToolCode::ExecError, failure(call)),
             Some("cancelled") => ToolOutput::error(ToolCode::Interrupted, "the agent stopped it"),
             Some(_) | None => ToolOutput::Ok(output(&told.name, call)),
@@ -314,6 +322,17 @@ pub(super) fn preview(call: &Value) -> Preview {
                 .chain([last.as_str()])
                 .collect::<String>()),
         },
+    }
+}
+
+/// The same for a question about it: with what it says, where it shows no change.
+pub(super) fn question(call: &Value) -> Preview {
+    match preview(call) {
+        Preview::None => {
+            let text = cut(&texts(&Call::read(call)));
+            if text.trim().is_empty() { Preview::None } else { Preview::Text { text } }
+        }
+        shown => shown,
     }
 }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use zdx_acp::shapes::{SessionUpdate, StopReason};
 use zdx_acp::{CallError, Heard, Id, RpcError, code};
 
-use super::asked::{self, Room, Seat};
+use super::asked::{self, Answered, Room, Seat};
 use super::link::{Link, Trouble};
 use super::told::Teller;
 use crate::call::TurnIo;
@@ -88,7 +88,7 @@ struct Desk {
     room: Room,
     io: TurnIo,
     asked: HashMap<Id, CancellationToken>,
-    answers: JoinSet<(Id, bool)>,
+    answers: JoinSet<Answered>,
 }
 
 impl Desk {
@@ -132,10 +132,11 @@ impl Desk {
         }
     }
 
-    fn answered(&mut self, done: Option<(Id, bool)>, teller: &mut Teller) {
-        if let Some((id, denied)) = done {
-            self.asked.remove(&id);
+    fn answered(&mut self, done: Option<Answered>, teller: &mut Teller) {
+        if let Some(Answered { request, denied, refused }) = done {
+            self.asked.remove(&request);
             teller.denied += u32::from(denied);
+            teller.refused.extend(refused);
         }
     }
 
@@ -144,7 +145,7 @@ impl Desk {
         self.room.over.cancel();
         let all = async {
             while let Some(done) = self.answers.join_next().await {
-                teller.denied += u32::from(done.is_ok_and(|(_, denied)| denied));
+                teller.denied += u32::from(done.is_ok_and(|done| done.denied));
             }
         };
         let _ = tokio::time::timeout(CLEARING, all).await;

@@ -36,14 +36,17 @@ fn many_commands_in_a_row_are_one_line_and_the_last_shows_what_it_said() {
     assert_eq!(shown.live()[1..], few);
     shown.tell(ran("3", "cd web && RUST_LOG=debug /bin/ls", "a\nb\n", 0));
     let many = [
-        "• Ran 3 commands · cargo, git · 6.3 s",
+        "• Ran 3 commands · cargo check, git status, cargo test · 6.3 s",
         "• Ran cd web && RUST_LOG=debug /bin/ls · 2.1 s · exit 0",
         "    a",
         "    b",
     ];
     assert_eq!(shown.live()[1..], many);
     shown.tell(read("4", "src/a.rs"));
-    assert_eq!(shown.live()[1..], ["• Ran 4 commands, read 1 file · cargo, git, ls, src/a.rs · 8.4 s"]);
+    assert_eq!(
+        shown.live()[1..],
+        ["• Ran 4 commands, read 1 file · cargo check, git status, cargo test, ls… · 8.4 s"]
+    );
     shown.tell([requested("5", "bash", json!({"command": "make"})), started("5", "bash")]);
     shown.tell([Event::ToolProgress { id: "5".into(), chunk: "half\n".into() }]);
     assert_eq!(shown.live()[2..], ["• Running make · 0 s", "    half"]);
