@@ -62,10 +62,15 @@ impl Stream {
         out
     }
 
-    /// The lines behind the settled ones, as if the text ended here. Costs what is open, not what was written.
+    /// The lines behind the settled ones, as if the text ended here, but for a mark whose line has yet to come: by itself it
+    /// would make something else of what stands above it, for a moment. Costs what is open, not what was written.
     pub(crate) fn tail(&self, look: Look<'_>) -> Vec<Line<'static>> {
         let mut blocks = self.closed.clone();
-        self.reader.clone().finish(&mut blocks);
+        let mut reader = self.reader.clone();
+        if !reader.within && is_mark(&reader.pending) {
+            reader.pending.clear();
+        }
+        reader.finish(&mut blocks);
         let mut setter = self.setter.clone();
         let mut out = Vec::new();
         blocks.into_iter().for_each(|block| setter.set(block, look, &mut out));
@@ -118,6 +123,12 @@ impl Reader {
         (self.within, self.searched) = (false, 0);
         self.blocks.finish(out);
     }
+}
+
+/// The beginning of a row, of an item, or of what underlines: nobody can say yet.
+fn is_mark(line: &str) -> bool {
+    let line = line.trim();
+    line.len() < 3 && line.chars().all(|c| matches!(c, '|' | '-' | '='))
 }
 
 fn feed(blocks: &mut Blocks, line: &str, within: bool, out: &mut Vec<Block>) {

@@ -106,6 +106,11 @@ impl Setter {
         out: &mut Vec<Line<'static>>,
     ) {
         let room = usize::from(look.width).saturating_sub(width_of(&margin.first)).max(8);
+        // A row that was not even begun is none.
+        let text = match text.trim_end().rsplit_once('\n') {
+            Some((rows, "|")) => rows,
+            Some(_) | None => text,
+        };
         let Some(table) = table::read(text, look.theme) else {
             return push_all(
                 inline::literal(text.trim_end_matches('\n'), look.theme.text),
