@@ -226,8 +226,8 @@ fn passed_on(event: Event, agent: &str, task: &str) -> Option<Event> {
             Event::ToolStarted { id: own(id), name, origin, kind, locations, preview }
         }
         Event::ToolProgress { id, chunk } => Event::ToolProgress { id: own(id), chunk },
-        Event::ToolFinished { id, name, result, diff, duration_ms, .. } => {
-            Event::ToolFinished { id: own(id), name, origin, result, diff, duration_ms }
+        Event::ToolFinished { id, name, result, diff, duration_ms, reads, .. } => {
+            Event::ToolFinished { id: own(id), name, origin, result, diff, duration_ms, reads }
         }
         Event::Notice { level: NoticeLevel::Warning, message } => {
             Event::Notice { level: NoticeLevel::Warning, message: format!("{agent}: {message}") }

@@ -302,6 +302,7 @@ fn finished(call: Option<ToolUse>, result: ToolResult, origin: CallOrigin) -> (E
         result: result.output,
         diff: result.diff,
         duration_ms: result.duration_ms.unwrap_or_default(),
+        reads: result.reads,
     };
     (event, bytes)
 }
@@ -335,6 +336,7 @@ mod tests {
             ok: true,
             diff: Some("@@".into()),
             duration_ms: Some(7),
+            reads: None,
             ts: now(),
         };
         vec![

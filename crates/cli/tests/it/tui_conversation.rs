@@ -124,13 +124,13 @@ fn timeless(lines: &[String]) -> Vec<String> {
 #[test]
 fn sixty_calls_take_thirty_rows() {
     let (shown, again) = sixty_calls(|n| match n % 4 {
-        0 => ("bash", json!({"command": format!("true {n}")})),
+        0 => ("bash", json!({"command": format!("seq {n} {n}")})),
         1 => ("read", json!({"path": format!("file_{n}.txt")})),
         2 => ("grep", json!({"pattern": format!("word{n}")})),
         _ => ("read", json!({"path": format!("other_{n}.txt")})),
     });
     assert!(shown.len() <= 30, "{} rows: {shown:#?}", shown.len());
-    let line = "• Ran 15 commands, read 30 files, searched 15 patterns · true, file_1.txt,";
+    let line = "• Ran 15 commands, read 30 files, searched 15 patterns · seq, file_1.txt,";
     assert!(shown.iter().any(|row| row.starts_with(line)), "{shown:#?}");
     assert_eq!(timeless(&again), timeless(&shown));
 
@@ -140,6 +140,37 @@ fn sixty_calls_take_thirty_rows() {
     assert!(shown.iter().any(|row| row.starts_with("• Ran seq 59 99 ·")), "{shown:#?}");
     assert!(shown.iter().any(|row| row == "    99"), "{shown:#?}");
     assert_eq!(timeless(&again), timeless(&shown));
+}
+
+/// What changes something is never behind a count, nor when somebody comes back to it.
+#[test]
+fn commands_that_change_something_keep_their_rows() {
+    let server = ModelServer::start();
+    let commands =
+        ["touch c", "mkdir d", "cat c", "ls", "wc -l c", "ls d", "sh -c true", "mkdir e", "mkdir f"];
+    for (n, command) in commands.iter().enumerate() {
+        server.push(bash(&format!("c{n}"), command));
+    }
+    server.push(Reply::chat().text("done"));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &["--yolo"]);
+    ask(&pty, "go", "done");
+    let shown = said(&pty, "› go");
+    leave(&mut pty);
+    let calls: Vec<String> = timeless(&shown).into_iter().filter(|row| row.starts_with('•')).collect();
+    let wanted = [
+        "• Ran touch c · exit 0",
+        "• Ran mkdir d · exit 0",
+        "• Ran 4 commands · cat, ls, wc",
+        "• Ran sh -c true · exit 0",
+        "• Ran mkdir e · exit 0",
+        "• Ran mkdir f · exit 0",
+    ];
+    assert_eq!(calls, wanted, "{shown:#?}");
+    let mut pty = open(&zdx, &["sessions", "resume"]);
+    pty.wait_for_text("ctx ", SOON);
+    assert_eq!(timeless(&said(&pty, "› go")), timeless(&shown));
+    leave(&mut pty);
 }
 
 #[test]

@@ -94,6 +94,7 @@ mod tests {
             ok: true,
             diff: None,
             duration_ms: None,
+            reads: None,
             ts,
         };
         let hidden = Message { hidden: true, ..Message::new(Role::User, "keep a list", ts) };

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use zdx_protocol::CallOrigin;
-use zdx_protocol::NoticeLevel;
 use zdx_protocol::display::titles::{Ended, Title};
+use zdx_protocol::{CallKind, CallOrigin, NoticeLevel};
 
 use super::tail::Tail;
 
@@ -26,8 +25,8 @@ pub(super) struct Call {
     pub(super) elsewhere: bool,
     /// Its diff names its files, of which there may be several.
     pub(super) files: bool,
-    /// It ran something: many of it in a row are told in one line, counted in these.
-    pub(super) runs: Option<&'static str>,
+    /// It may have done anything: a command, another program's tool, what another agent did itself.
+    pub(super) runs: bool,
     pub(super) stage: Stage,
     pub(super) tail: Tail,
     /// Somebody was asked about it; what it wanted to change, as it was shown then.
@@ -58,6 +57,10 @@ pub(super) struct End {
     pub(super) ended: Ended,
     /// Unknown of what happened before a session was resumed.
     pub(super) took: Option<Duration>,
+    /// Unknown as well.
+    pub(super) at: Option<Instant>,
+    /// What kind of call it was, where it is known to change nothing.
+    pub(super) reads: Option<CallKind>,
     pub(super) output: Kept,
     pub(super) diff: Option<String>,
 }
@@ -118,6 +121,18 @@ fn left_out(line: &str) -> Option<u64> {
     rest.contains(" bytes left out here").then(|| number.parse().ok())?
 }
 
+/// What calls of a kind did, and what they are counted in.
+fn counted(kind: CallKind) -> Option<(&'static str, &'static str)> {
+    match kind {
+        CallKind::Read => Some(("Read", "file")),
+        CallKind::Search => Some(("Searched", "pattern")),
+        CallKind::Execute => Some(("Ran", "command")),
+        CallKind::Fetch => Some(("Fetched", "page")),
+        CallKind::Think => Some(("Noted", "thought")),
+        CallKind::Edit | CallKind::Delete | CallKind::Move | CallKind::Other => None,
+    }
+}
+
 impl Call {
     pub(super) fn new(id: &str, title: Title, origin: CallOrigin) -> Self {
         Self {
@@ -126,7 +141,7 @@ impl Call {
             origin,
             elsewhere: false,
             files: false,
-            runs: None,
+            runs: false,
             stage: Stage::Requested,
             tail: Tail::default(),
             asked: false,
@@ -163,7 +178,7 @@ impl Call {
         self.end().is_some_and(|end| end.diff.is_some())
     }
 
-    /// Neighbours like it are told in one line with it.
+    /// One of our own reads, lists and searches.
     pub(super) fn folds(&self) -> Option<&'static str> {
         self.title.folds.filter(|_| self.is_of_model())
     }
@@ -172,9 +187,25 @@ impl Call {
         matches!(self.origin, CallOrigin::Model | CallOrigin::Remote)
     }
 
-    /// A command, or another program's tool.
+    /// See [`Self::runs`].
     pub(super) fn is_run(&self) -> bool {
-        self.runs.is_some() && self.is_of_model()
+        self.runs && self.is_of_model()
+    }
+
+    /// It went well and is known to change nothing, so that it is told in one line with its neighbours: as what, and
+    /// counted in these.
+    pub(super) fn only_read(&self) -> Option<(&'static str, &'static str)> {
+        let end = self.end().filter(|end| end.ended.well && !self.stands_out())?;
+        match (self.folds(), end.reads.filter(|_| self.is_run())) {
+            (Some(counted), _) if self.origin == CallOrigin::Model => Some((self.title.done, counted)),
+            (_, Some(kind)) => counted(kind),
+            (_, None) => None,
+        }
+    }
+
+    /// Nothing will tell it in one line with others.
+    pub(super) fn stands_alone(&self) -> bool {
+        self.is_run() && self.is_over() && self.only_read().is_none()
     }
 
     /// Whatever comes next, it keeps its line: it went wrong, or somebody was asked about it.
@@ -224,7 +255,7 @@ impl Call {
         let stopped = !ended.well && output.is_empty() && self.task.calls == 0;
         let output = if stopped { printed } else { Kept::of(output) };
         let diff = diff.map(|diff| Kept::of(diff).text).filter(|diff| !diff.is_empty());
-        self.stage = Stage::Ended(Box::new(End { ended, took, output, diff }));
+        self.stage = Stage::Ended(Box::new(End { ended, took, output, diff, ..End::default() }));
     }
 
     pub(super) fn answer(&mut self, allowed: bool, words: String) {

@@ -6,10 +6,10 @@ use serde_json::Value;
 use zdx_protocol::display::plain;
 use zdx_protocol::display::titles::{self, Title};
 use zdx_protocol::record::Shell;
-use zdx_protocol::{CallOrigin, ToolOutput, facts};
+use zdx_protocol::{CallKind, CallOrigin, ToolOutput, facts};
 
 use super::Conversation;
-use super::call::{Call, Last};
+use super::call::{Call, Last, Stage};
 use super::cell::{Cell, Item, Known};
 use super::folds;
 
@@ -49,13 +49,18 @@ impl Conversation {
         let mut call = Call::new(id, title, origin);
         call.elsewhere = facts::TODOWRITE.is(name);
         call.files = facts::PATCH.is(name);
-        call.runs = match facts::called(name, input.as_object()) {
-            _ if self.place.in_lines => None,
-            // What another agent does with tools of its own may be anything: each has its row.
-            None if origin == CallOrigin::Remote => None,
-            Some(known) => (known.name == facts::BASH.name).then_some("command"),
-            None => Some("tool"),
+        let known = facts::called(name, input.as_object());
+        let is_known = |facts: &facts::ToolFacts| match origin {
+            // What another agent's own tools are called proves nothing.
+            CallOrigin::Remote => facts.title.folds.is_none(),
+            CallOrigin::Model
+            | CallOrigin::User
+            | CallOrigin::Command
+            | CallOrigin::Check
+            | CallOrigin::Subagent => true,
         };
+        call.runs = !self.place.in_lines
+            && !known.is_some_and(|facts| facts.name != facts::BASH.name && is_known(facts));
         self.place(call);
     }
 
@@ -107,9 +112,12 @@ impl Conversation {
         result: &ToolOutput,
         diff: Option<&str>,
         took_ms: u64,
+        reads: Option<CallKind>,
+        now: Instant,
     ) {
         // Of what happened long ago it may be unknown.
         let took = (!self.past || took_ms > 0).then(|| Duration::from_millis(took_ms));
+        let at = (!self.past).then_some(now);
         let mut bytes = 0;
         self.on_call(id, |call| {
             if call.id != id {
@@ -119,6 +127,9 @@ impl Conversation {
             let before = call.bytes();
             let output = titles::brought(name, result);
             call.finish(titles::ended(name, result), took, output, diff.map(str::to_owned));
+            if let Stage::Ended(end) = &mut call.stage {
+                (end.at, end.reads) = (at, reads);
+            }
             bytes = call.bytes().saturating_sub(before);
         });
         self.grew(bytes);

@@ -19,6 +19,8 @@ const BELOW: &str = "    ";
 const LIVE: usize = 3;
 /// With less room than this for what a call is about, its end goes first.
 const LEAST_SUBJECT: usize = 12;
+/// What stands between two words about a call, at most.
+const BETWEEN: usize = 3;
 /// How a task's report begins.
 const REPORT: usize = 3;
 
@@ -69,14 +71,17 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
     if call.allowed {
         ends.push("allowed".to_owned());
     }
+    let verb = if *undone { call.title.plain } else { call.title.done };
     if manner.output == 0 && end.output.lines > 0 && call.folds().is_none() {
-        ends.push(more(end.output.lines, &end.output));
+        let words = [verb, &call.title.subject].into_iter().chain(ends.iter().map(String::as_str));
+        let taken: usize = words.map(|word| width(word) + BETWEEN).sum();
+        let only = only_line(&end.output).filter(|line| taken + width(line) <= usize::from(look.width));
+        ends.push(only.unwrap_or_else(|| more(end.output.lines, &end.output)));
     }
     if let Some((_, words)) = &call.check {
         let words = words.split_once(": ").map_or(words.as_str(), |(what, _)| what);
         return line(look, manner, *well, (&capital(words), &call.title.subject), &ends);
     }
-    let verb = if *undone { call.title.plain } else { call.title.done };
     line(look, manner, *well, (verb, &call.title.subject), &ends)
 }
 
@@ -141,6 +146,12 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
         CallOrigin::Model | CallOrigin::Remote | CallOrigin::Check | CallOrigin::Subagent => manner.output,
     };
     if most == 0 { Vec::new() } else { output(&end.output, look, manner, most) }
+}
+
+/// All that was printed, where that is a line.
+fn only_line(kept: &Kept) -> Option<String> {
+    let line = printed(kept.text.trim());
+    (kept.lines == 1 && kept.left_out == 0 && !kept.cut && !line.is_empty()).then_some(line)
 }
 
 /// `+53 lines`, `+53 lines and 1.2 MB that were left out`.

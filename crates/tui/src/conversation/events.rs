@@ -95,8 +95,8 @@ impl Conversation {
                     call.tail.push(chunk);
                 }
             }),
-            Event::ToolFinished { id, name, result, diff, duration_ms, .. } => {
-                self.finished(id, name, result, diff.as_deref(), *duration_ms);
+            Event::ToolFinished { id, name, result, diff, duration_ms, reads, .. } => {
+                self.finished(id, name, result, diff.as_deref(), *duration_ms, *reads, now);
             }
             Event::TodosChanged { items, draft } => self.todos_changed(items, *draft),
             Event::ShellFinished { text, shell } => self.ran(text, shell),

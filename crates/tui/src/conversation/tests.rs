@@ -39,6 +39,10 @@ impl Shown {
 
     fn tell(&mut self, events: impl IntoIterator<Item = Event>) -> &mut Self {
         for event in events {
+            // What took its time took it.
+            if let Event::ToolFinished { duration_ms, .. } = &event {
+                self.now += Duration::from_millis(*duration_ms);
+            }
             self.conversation.apply(&event, self.now);
             let rows = self.conversation.settled(Look { width: self.width, theme: &self.theme });
             self.settled.extend(text(&rows));
@@ -91,7 +95,15 @@ fn started(id: &str, name: &str) -> Event {
 
 fn finished(id: &str, name: &str, result: ToolOutput, diff: Option<&str>) -> Event {
     let (id, name, origin) = (id.to_owned(), name.to_owned(), CallOrigin::Model);
-    Event::ToolFinished { id, name, origin, result, diff: diff.map(str::to_owned), duration_ms: 2_100 }
+    Event::ToolFinished {
+        id,
+        name,
+        origin,
+        result,
+        diff: diff.map(str::to_owned),
+        duration_ms: 2_100,
+        reads: None,
+    }
 }
 
 fn call(id: &str, name: &str, input: Value, data: Value) -> Vec<Event> {
@@ -104,6 +116,15 @@ fn printed(stdout: &str, code: i64) -> Value {
 
 fn ran(id: &str, command: &str, stdout: &str, code: i64) -> Vec<Event> {
     call(id, "bash", json!({"command": command}), printed(stdout, code))
+}
+
+/// A command that is known to only read.
+fn looked(id: &str, command: &str, stdout: &str) -> Vec<Event> {
+    let mut events = ran(id, command, stdout, 0);
+    if let Some(Event::ToolFinished { reads, .. }) = events.last_mut() {
+        *reads = Some(CallKind::Execute);
+    }
+    events
 }
 
 fn read(id: &str, path: &str) -> Vec<Event> {
@@ -204,7 +225,7 @@ fn calls_side_by_side_are_committed_in_order() {
     shown.tell([prompt("go")]).tell(bash("1")).tell(bash("2"));
     shown.tell([finished("2", "bash", ToolOutput::Ok(printed("", 0)), None)]);
     assert_eq!(shown.settled, ["› go"]);
-    assert_eq!(shown.live(), ["", "• Running job 1 · 0 s", "• Ran job 2 · 2.1 s · exit 0"]);
+    assert_eq!(shown.live(), ["", "• Running job 1 · 2 s", "• Ran job 2 · 2.1 s · exit 0"]);
     shown.tell([finished("1", "bash", ToolOutput::Ok(printed("", 1)), None), delta("x")]);
     assert_eq!(shown.settled[2..], ["✗ Ran job 1 · 2.1 s · exit 1", "• Ran job 2 · 2.1 s · exit 0"]);
 }
