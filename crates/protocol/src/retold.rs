@@ -15,7 +15,7 @@ use crate::transcript::{Entries, Entry, Place, Turns, of_output, of_value};
 const MOST_BYTES: usize = 8 << 20;
 
 /// The last turns of a session that is being read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Retold {
     entries: Entries,
     turns: Turns<Told>,
@@ -26,7 +26,7 @@ pub struct Retold {
     most: usize,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Told {
     events: Vec<Event>,
     bytes: usize,
@@ -111,6 +111,12 @@ impl Retold {
         }
     }
 
+    /// What was read so far began in the middle of a session: only whole turns of it are told, and whether there are any.
+    pub fn whole_turns_only(&mut self) -> bool {
+        (self.before, self.lead_in) = (Told::default(), Told::default());
+        self.turns.iter().len() > 0
+    }
+
     fn take(&mut self) {
         while let Some(entry) = self.entries.next() {
             self.tell(entry);
@@ -165,9 +171,17 @@ impl Retold {
         self.take();
         let known = self.turns.iter().len();
         let before = if known < self.most { self.before.events } else { Vec::new() };
-        let turns = self.turns.iter().skip(known.saturating_sub(self.most));
-        let whole = |turn: &Told| -> Vec<Event> {
+        let turns = self.turns.iter().enumerate().skip(known.saturating_sub(self.most));
+        // How many came before them may have been learnt from a compaction behind them.
+        let first = self.turns.count().saturating_sub(u32::try_from(known).unwrap_or(u32::MAX));
+        let whole = |(at, turn): (usize, &Told)| -> Vec<Event> {
             let mut events = turn.events.clone();
+            let number = first.saturating_add(u32::try_from(at).unwrap_or(u32::MAX)).saturating_add(1);
+            if let Some(Event::TurnStarted { turn, .. }) =
+                events.iter_mut().find(|event| matches!(event, Event::TurnStarted { .. }))
+            {
+                *turn = number;
+            }
             if !events.is_empty() {
                 let summary = turn.summary();
                 // Killed in the middle of it, nobody was left to record that.
