@@ -263,6 +263,7 @@ async fn ask(
     let asked = ApprovalRequest {
         request,
         agent: None,
+        task: None,
         id: call.id.clone(),
         tool: call.name.clone(),
         action: plan.action.clone(),

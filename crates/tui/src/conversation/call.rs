@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use zdx_protocol::display::Gap;
 use zdx_protocol::display::titles::{Ended, Title};
 use zdx_protocol::{CallKind, CallOrigin, NoticeLevel};
 
 use super::tail::Tail;
+use super::task::Task;
 
 /// Of what one call brought; the end of it is kept.
 const MOST_BYTES: usize = 200_000;
@@ -40,6 +42,8 @@ pub(super) struct Call {
     pub(super) answers: Vec<(bool, String)>,
     /// Of an agent that works for it.
     pub(super) task: Task,
+    /// It was given to an agent, whose report is a text to be read.
+    pub(super) reports: bool,
     /// What it proved, when it was a check.
     pub(super) check: Option<(NoticeLevel, String)>,
 }
@@ -65,24 +69,6 @@ pub(super) struct End {
     pub(super) diff: Option<String>,
 }
 
-/// What an agent did for a task.
-#[derive(Debug, Default)]
-pub(super) struct Task {
-    pub(super) calls: usize,
-    pub(super) failed: usize,
-    pub(super) last: Option<Last>,
-}
-
-/// The last call of an agent.
-#[derive(Debug)]
-pub(super) struct Last {
-    pub(super) id: String,
-    /// What it is about.
-    pub(super) subject: String,
-    /// The same while it goes on.
-    pub(super) doing: String,
-}
-
 /// A text of which the beginning may be gone.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
@@ -96,8 +82,10 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn of(mut text: String) -> Self {
-        let gaps: Vec<u64> = text.lines().filter_map(left_out).collect();
-        let (lines, left_out) = (text.lines().count() - gaps.len(), gaps.iter().sum());
+        let gaps: Vec<Gap> = text.lines().filter_map(Gap::read).collect();
+        let known: usize = gaps.iter().filter_map(|gap| gap.lines).sum();
+        let lines = text.lines().count() - gaps.len() + known;
+        let left_out = gaps.iter().filter(|gap| gap.lines.is_none()).map(|gap| gap.bytes).sum();
         let cut = text.len() > MOST_BYTES;
         if cut {
             let at = text.ceil_char_boundary(text.len() - MOST_BYTES);
@@ -113,12 +101,6 @@ impl Kept {
         self.text = String::new();
         self.cut = self.lines > 0;
     }
-}
-
-/// `[zdx: 12345 of 99999 bytes left out here; the whole is in …]`: how many.
-fn left_out(line: &str) -> Option<u64> {
-    let (number, rest) = line.strip_prefix("[zdx: ")?.split_once(' ')?;
-    rest.contains(" bytes left out here").then(|| number.parse().ok())?
 }
 
 /// What calls of a kind did, and what they are counted in.
@@ -150,6 +132,7 @@ impl Call {
             allowed: false,
             answers: Vec::new(),
             task: Task::default(),
+            reports: false,
             check: None,
         }
     }
@@ -213,6 +196,12 @@ impl Call {
         self.is_run() && (self.failed() || self.allowed || !self.answers.is_empty())
     }
 
+    /// A person said yes to it.
+    pub(super) fn is_allowed(&self) -> bool {
+        let allowed = |(allowed, _): &(bool, String)| *allowed;
+        self.task.calls == 0 && (self.allowed || self.answers.iter().any(allowed))
+    }
+
     /// Once something follows, what it printed is no news any more.
     pub(super) fn gives_way(&self) -> bool {
         let waited = self.end().and_then(|end| end.took).is_some_and(|took| took >= WAITED);
@@ -269,10 +258,12 @@ impl Call {
             self.end().map_or(0, |end| end.output.text.len() + end.diff.as_ref().map_or(0, String::len));
         end + self.proposed.as_ref().map_or(0, String::len)
             + self.title.subject.len()
+            + self.task.bytes()
             + std::mem::size_of::<Self>()
     }
 
     pub(super) fn forget(&mut self) {
+        self.task.steps = Vec::new();
         if let Stage::Ended(end) = &mut self.stage {
             end.output.forget();
             if end.diff.take().is_some() || self.proposed.take().is_some() {

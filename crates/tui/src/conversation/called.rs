@@ -9,7 +9,7 @@ use zdx_protocol::record::Shell;
 use zdx_protocol::{CallKind, CallOrigin, ToolOutput, facts};
 
 use super::Conversation;
-use super::call::{Call, Last, Stage};
+use super::call::{Call, Stage};
 use super::cell::{Cell, Item, Known};
 use super::folds;
 
@@ -49,6 +49,7 @@ impl Conversation {
         let mut call = Call::new(id, title, origin);
         call.elsewhere = facts::TODOWRITE.is(name);
         call.files = facts::PATCH.is(name);
+        call.reports = facts::TASK.is(name) && origin == CallOrigin::Model;
         let known = facts::called(name, input.as_object());
         let is_known = |facts: &facts::ToolFacts| match origin {
             // What another agent's own tools are called proves nothing.
@@ -81,11 +82,13 @@ impl Conversation {
 
     fn in_task(&mut self, id: &str, parent: Option<&str>, title: &Title) {
         let Some(parent) = parent else { return };
+        let mut bytes = 0;
         self.on_call(parent, |call| {
-            call.task.calls += 1;
-            let (subject, doing) = (title.subject.clone(), format!("{} {}", title.doing, title.subject));
-            call.task.last = Some(Last { id: id.to_owned(), subject, doing });
+            let before = call.bytes();
+            call.task.begin(id, title);
+            bytes = call.bytes().saturating_sub(before);
         });
+        self.grew(bytes);
     }
 
     /// The call of this id, or the task that it belongs to: calls of a task are named `TASK/ID`.
@@ -120,11 +123,12 @@ impl Conversation {
         let at = (!self.past).then_some(now);
         let mut bytes = 0;
         self.on_call(id, |call| {
+            let before = call.bytes();
             if call.id != id {
-                call.task.failed += usize::from(!titles::ended(name, result).well);
+                call.task.end(id, titles::ended(name, result));
+                bytes = call.bytes().saturating_sub(before);
                 return;
             }
-            let before = call.bytes();
             let output = titles::brought(name, result);
             call.finish(titles::ended(name, result), took, output, diff.map(str::to_owned));
             if let Stage::Ended(end) = &mut call.stage {

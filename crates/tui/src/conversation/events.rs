@@ -13,6 +13,7 @@ use zdx_protocol::{
 use super::Conversation;
 use super::call::{Call, INTERRUPTED, Kept, Stage};
 use super::cell::{Cell, Item, Known, NoteKind, Text};
+use super::task;
 
 /// Names of calls that are announced, and of tools in general.
 const NAME_COLUMNS: usize = 40;
@@ -49,6 +50,7 @@ impl Conversation {
             }
             Event::ApprovalRequested(request) => self.on_call(&request.id, |call| {
                 call.stage = Stage::Asked;
+                call.task.set(&request.id, task::Stage::Asked);
                 if call.id == request.id {
                     call.asked = true;
                     let diff = request.action.diff(&request.preview);
@@ -56,15 +58,14 @@ impl Conversation {
                 }
             }),
             Event::ApprovalWithdrawn { id, .. } => self.on_call(id, |call| {
+                call.task.set(id, task::Stage::Requested);
                 if matches!(call.stage, Stage::Asked) {
                     call.stage = Stage::Requested;
                 }
             }),
             Event::ApprovalResolved { id, decision, grant, by, .. } => self.on_call(id, |call| {
-                let what = match &call.task.last {
-                    Some(last) if last.id == *id => last.subject.clone(),
-                    Some(_) | None => call.title.subject.clone(),
-                };
+                let what = call.task.subject(id).unwrap_or(&call.title.subject).to_owned();
+                call.task.set(id, task::Stage::Requested);
                 let (allowed, words) = titles::answered(decision, grant.as_deref(), by.as_deref(), &what);
                 match decision {
                     // The line of the call says what was allowed.
@@ -84,6 +85,7 @@ impl Conversation {
             Event::ToolStarted { id, .. } => {
                 self.retry = None;
                 self.on_call(id, |call| {
+                    call.task.set(id, task::Stage::Running);
                     if call.id == *id || !call.is_running() {
                         call.stage = Stage::Running { since: now };
                     }

@@ -13,6 +13,7 @@ mod folds;
 mod names;
 mod rows;
 mod tail;
+mod task;
 #[cfg(test)]
 mod tests;
 mod thoughts;
@@ -304,11 +305,11 @@ impl Conversation {
         // What is done goes first where there is no room for all.
         let over = (self.todos.len() + 1).saturating_sub(most);
         let skipped = self.todos.iter().take_while(done).count().min(over);
-        let head = format!("todo · {finished} of {} done", self.todos.len());
+        let head = format!("todo · {}", draw::progress(&self.todos));
         let rest = &self.todos[skipped..];
         let shown = if rest.len() >= most { &rest[..most.saturating_sub(2).max(1)] } else { rest };
         let mut rows = vec![row("", &head, look.theme.dim, look)];
-        rows.extend(shown.iter().map(|item| draw::todo(item, look)));
+        rows.extend(shown.iter().map(|item| draw::todo(item, "", look)));
         if shown.len() < rest.len() && rows.len() < most {
             rows.push(row("", &format!("    {} more", rest.len() - shown.len()), look.theme.dim, look));
         }

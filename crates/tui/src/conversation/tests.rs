@@ -295,12 +295,44 @@ fn a_task_counts_what_its_agent_does() {
             ("read".to_owned(), json!({"path": format!("{n}.rs")}), Some("t".to_owned()));
         shown.tell([Event::ToolRequested { id, name, input, raw: None, signature: None, origin, parent }]);
     }
+    assert_eq!(shown.live()[2], "    Read 3.rs", "it has not begun");
+    shown.tell([started("t/3", "read")]);
     let chunk = "explore: read path=\"3.rs\"\n".to_owned();
     shown.tell([Event::ToolProgress { id: "t".into(), chunk }]);
     assert_eq!(shown.live()[1..], ["• Task explore: find it · 0 s · 3 calls", "    Reading 3.rs"]);
-    let report = json!({"agent": "explore", "report": "It is in 2.rs."});
+    let missing = ToolOutput::error(ToolCode::Enoent, "no such file: 1.rs");
+    shown.tell([finished("t/1", "read", missing, None)]);
+    shown.tell(
+        (2..=3).map(|n| finished(&format!("t/{n}"), "read", ToolOutput::Ok(json!({"content": "a\n"})), None)),
+    );
+    let report = json!({"agent": "explore", "report": "It is in **2.rs**."});
     shown.tell([finished("t", "task", ToolOutput::Ok(report), None), over(Outcome::Completed)]);
-    assert_eq!(shown.settled[2..], ["• Task explore: find it · 2.1 s · 3 calls", "    It is in 2.rs."]);
+    assert_eq!(
+        shown.settled[2..],
+        ["• Task explore: find it · 2.1 s · 3 calls · 1 failed", "    It is in **2.rs**."]
+    );
+    let whole = [
+        "  ✗ Read 1.rs · failed",
+        "    no such file: 1.rs",
+        "  • Read 2.rs · 1 line",
+        "  • Read 3.rs · 1 line",
+        "",
+        "    It is in 2.rs.",
+    ];
+    assert_eq!(shown.whole()[3..], whole);
+}
+
+#[test]
+fn what_was_answered_says_so_while_others_wait_for_theirs() {
+    let answer = |id: &str, decision: Decision| {
+        let (request, id) = (RequestId(1), id.to_owned());
+        Event::ApprovalResolved { request, id, decision, grant: None, by: None }
+    };
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go")]);
+    shown.tell(["1", "2", "3"].map(|id| requested(id, "read", json!({"path": id}))));
+    shown.tell([answer("1", Decision::AllowOnce), answer("2", Decision::Deny { word: None })]);
+    assert_eq!(shown.live()[1..], ["• Read 1 · allowed", "• Read 2 · denied", "• Read 3 · waiting"]);
 }
 
 #[test]
@@ -316,7 +348,7 @@ fn todos_are_pinned_until_they_are_done() {
     assert_eq!(pinned(&shown), ["todo · 1 of 2 done", "[x] build", "[~] build"]);
     shown.tell([list(TodoStatus::Completed), over(Outcome::Completed)]);
     assert_eq!(pinned(&shown), Vec::<String>::new());
-    assert_eq!(shown.settled, ["› go", "", "[x] build", "[x] build"]);
+    assert_eq!(shown.settled, ["› go", "", "• Todo · 2 of 2 done", "  [x] build", "  [x] build"]);
     shown.tell([prompt("more"), list(TodoStatus::Pending), over(Outcome::Completed)]);
     assert_eq!(pinned(&shown).len(), 3, "it waits for the next turn");
     shown.tell([prompt("and on")]);
@@ -405,6 +437,19 @@ fn what_was_left_out_of_an_output_is_not_counted_as_a_line() {
     shown.tell([prompt("go")]).tell(ran("1", "yes", &text, 0)).tell([delta("So.")]);
     let note = "    +75 lines and 1.2 MB that were left out, Ctrl-O to expand";
     assert_eq!(shown.settled[3], note, "{:?}", shown.settled);
+}
+
+#[test]
+fn the_lines_of_a_gap_are_counted_where_somebody_counted_them() {
+    let head: String = (1..=40).map(|n| format!("line {n}\n")).collect();
+    let cut = "[... 9000 bytes (100 lines) left out to fit the context; run it again ...]";
+    let text = format!(
+        "{head}[zdx: 50000 of 70000 bytes (1000 lines) left out here; the whole is in /x]\n{cut}\nend\n"
+    );
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go")]).tell(ran("1", "seq 1 1141", &text, 0)).tell([delta("So.")]);
+    assert_eq!(shown.settled[3], "    +1136 lines, Ctrl-O to expand", "{:?}", shown.settled);
+    assert_eq!(shown.settled.last().unwrap(), "    end");
 }
 
 #[test]
