@@ -198,7 +198,8 @@ impl Capture {
         };
         let (head, tail) = (decode(before_cut(head)), decode(after_cut(tail)));
         let shown = head.matches('\n').count() + tail.matches('\n').count();
-        // In a flood nobody counts.
+        // A line of which the beginning is shown is not left out. In a flood nobody counts.
+        let shown = shown + usize::from(!head.ends_with('\n'));
         let lines = (self.total <= SPILL_LIMIT).then(|| self.newlines.saturating_sub(shown));
         let lines = lines.map(|lines| format!(" ({lines} lines)")).unwrap_or_default();
         format!(
