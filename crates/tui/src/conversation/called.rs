@@ -13,6 +13,13 @@ use super::call::{Call, Stage};
 use super::cell::{Cell, Item, Known};
 use super::folds;
 
+/// What is told of a call's end besides its result.
+pub(super) struct Told<'a> {
+    pub(super) diff: Option<&'a str>,
+    pub(super) took_ms: u64,
+    pub(super) reads: Option<CallKind>,
+}
+
 impl Conversation {
     pub(super) fn requested(
         &mut self,
@@ -113,11 +120,10 @@ impl Conversation {
         id: &str,
         name: &str,
         result: &ToolOutput,
-        diff: Option<&str>,
-        took_ms: u64,
-        reads: Option<CallKind>,
+        told: Told<'_>,
         now: Instant,
     ) {
+        let Told { diff, took_ms, reads } = told;
         // Of what happened long ago it may be unknown.
         let took = (!self.past || took_ms > 0).then(|| Duration::from_millis(took_ms));
         let at = (!self.past).then_some(now);

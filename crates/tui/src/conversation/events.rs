@@ -12,6 +12,7 @@ use zdx_protocol::{
 
 use super::Conversation;
 use super::call::{Call, INTERRUPTED, Kept, Stage};
+use super::called::Told;
 use super::cell::{Cell, Item, Known, NoteKind, Text};
 use super::task;
 
@@ -98,7 +99,8 @@ impl Conversation {
                 }
             }),
             Event::ToolFinished { id, name, result, diff, duration_ms, reads, .. } => {
-                self.finished(id, name, result, diff.as_deref(), *duration_ms, *reads, now);
+                let told = Told { diff: diff.as_deref(), took_ms: *duration_ms, reads: *reads };
+                self.finished(id, name, result, told, now);
             }
             Event::TodosChanged { items, draft } => self.todos_changed(items, *draft),
             Event::ShellFinished { text, shell } => self.ran(text, shell),

@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(call("echo `date`", done), "- Ran `` echo `date` `` · exit 0\n");
         let no = ToolOutput::error(ToolCode::Rejected, "the user said no");
         assert_eq!(call("rm x", no), "- Run `rm x` · denied · the user said no\n");
-        let said = Entry::Said { text: "# Fine\n\x1b[2J".into(), partial: false, continues: false };
+        let said = Entry::Said { text: "# Fi\x1b[2Jne\n".into(), partial: false, continues: false };
         assert_eq!(markdown(&said, &TimeZone::UTC), "\n# Fine\n\n");
     }
 }
