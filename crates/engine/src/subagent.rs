@@ -23,7 +23,7 @@ use crate::in_force::InForce;
 use crate::persona::{Offer, Persona, Personas};
 use crate::session::{SessionId, SessionLog, SessionStore};
 use crate::tools::registry::Registry;
-use crate::tools::task::Launcher;
+use crate::tools::task::{Launcher, Work};
 use crate::tools::todo::Todos;
 use crate::tools::{RunContext, ToolContext};
 
@@ -55,6 +55,14 @@ pub(crate) struct Subagents {
 pub(crate) struct ParentState {
     pub seed: Seed,
     pub policy: InForce,
+}
+
+/// Who tells something to the parent's front end.
+struct Who<'a> {
+    agent: &'a str,
+    /// The call of the parent that it works for, and on what.
+    task: &'a str,
+    about: &'a str,
 }
 
 /// One child at work.
@@ -91,17 +99,19 @@ impl Subagents {
     }
 
     /// `call` is the parent's call that this is done for.
-    async fn run(&self, agent: &str, prompt: String, call: RunContext) -> ToolOutput {
-        let child = match self.make(agent, &call.id) {
+    async fn run(&self, work: Work, call: RunContext) -> ToolOutput {
+        let Work { agent, prompt, about } = work;
+        let child = match self.make(&agent, &call.id) {
             Ok(child) => child,
             Err(error) => return ToolOutput::Err(error),
         };
         let session = child.info.session.clone();
         let name = child.persona.name.clone();
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
+        let who = Who { agent: &name, task: &call.id, about: &about };
         let (summary, error) = tokio::join!(
             self.turn(child, prompt, call.cancel, events),
-            self.forward(&name, inbox, &call.id, call.progress)
+            self.forward(&who, inbox, call.progress)
         );
         self.denied.fetch_add(summary.denied, Ordering::Relaxed);
         self.used.lock().unwrap_or_else(PoisonError::into_inner).add(summary.usage);
@@ -170,9 +180,8 @@ impl Subagents {
     /// Gives back the last error.
     async fn forward(
         &self,
-        agent: &str,
+        who: &Who<'_>,
         mut inbox: mpsc::Receiver<Event>,
-        task: &str,
         progress: mpsc::Sender<String>,
     ) -> Option<String> {
         let mut last_error = None;
@@ -181,11 +190,11 @@ impl Subagents {
                 Event::Error { message, .. } => last_error = Some(message.clone()),
                 Event::ToolRequested { name, input, .. } => {
                     // A full queue drops the line: progress is never waited for.
-                    let _ = progress.try_send(format!("{agent}: {}\n", labels::call(name, input)));
+                    let _ = progress.try_send(format!("{}: {}\n", who.agent, labels::call(name, input)));
                 }
                 _ => {}
             }
-            if let Some(event) = passed_on(event, agent, task) {
+            if let Some(event) = passed_on(event, who) {
                 let _ = self.events.send(event).await;
             }
         }
@@ -199,18 +208,20 @@ impl Launcher for Subagents {
         known.map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
     }
 
-    fn launch(&self, agent: String, prompt: String, call: RunContext) -> BoxFuture<'_, ToolOutput> {
-        async move { self.run(&agent, prompt, call).await }.boxed()
+    fn launch(&self, work: Work, call: RunContext) -> BoxFuture<'_, ToolOutput> {
+        async move { self.run(work, call).await }.boxed()
     }
 }
 
 /// A child's event as its parent's front end hears it: in the child's name, and under ids of its own.
-fn passed_on(event: Event, agent: &str, task: &str) -> Option<Event> {
+fn passed_on(event: Event, who: &Who<'_>) -> Option<Event> {
+    let Who { agent, task, about } = *who;
     let own = |id: String| format!("{task}/{id}");
     let origin = CallOrigin::Subagent;
     Some(match event {
         Event::ApprovalRequested(question) => Event::ApprovalRequested(ApprovalRequest {
             agent: Some(agent.to_owned()),
+            task: Some(about.to_owned()),
             id: own(question.id),
             ..question
         }),
@@ -226,8 +237,8 @@ fn passed_on(event: Event, agent: &str, task: &str) -> Option<Event> {
             Event::ToolStarted { id: own(id), name, origin, kind, locations, preview }
         }
         Event::ToolProgress { id, chunk } => Event::ToolProgress { id: own(id), chunk },
-        Event::ToolFinished { id, name, result, diff, duration_ms, .. } => {
-            Event::ToolFinished { id: own(id), name, origin, result, diff, duration_ms }
+        Event::ToolFinished { id, name, result, diff, duration_ms, reads, .. } => {
+            Event::ToolFinished { id: own(id), name, origin, result, diff, duration_ms, reads }
         }
         Event::Notice { level: NoticeLevel::Warning, message } => {
             Event::Notice { level: NoticeLevel::Warning, message: format!("{agent}: {message}") }

@@ -40,6 +40,8 @@ pub struct PartFinding {
 pub struct Explanation {
     pub verdict: Verdict,
     pub parts: Vec<PartFinding>,
+    /// It is proven to change nothing, whatever was decided about it.
+    pub reads: bool,
 }
 
 impl Explanation {
@@ -63,8 +65,8 @@ pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
 /// The same decision, part by part.
 pub fn weigh(action: &Action, cx: &PolicyContext) -> Explanation {
     let weigher = Weigher { cx, lenient: is_lenient(action, cx) };
-    let parts = weigher.findings(action);
-    Explanation { verdict: weigher.conclude(action, &parts), parts }
+    let (parts, reads) = weigher.findings(action);
+    Explanation { verdict: weigher.conclude(action, &parts), parts, reads }
 }
 
 /// The same decision about a command line in the root.
@@ -133,12 +135,16 @@ impl Weigher<'_> {
         }
     }
 
-    fn findings(&self, action: &Action) -> Vec<PartFinding> {
+    /// What was found, and whether all of it is known to only read.
+    fn findings(&self, action: &Action) -> (Vec<PartFinding>, bool) {
         let key = action.key();
-        match action {
+        let findings = match action {
             Action::Read { targets, .. } => self.files(key, targets, false),
             Action::Write { targets, .. } => self.files(key, targets, true),
-            Action::Command { command, cwd, origin } => self.command(command, cwd, *origin),
+            Action::Command { command, cwd, origin } => {
+                let inspection = self.inspect(command, cwd);
+                return (self.command(command, cwd, *origin, &inspection), inspection.only_reads());
+            }
             Action::Mcp { server, tool, .. } => {
                 let name = format!("{server}__{tool}");
                 let by_server = format!("{server}/{tool}");
@@ -157,7 +163,8 @@ impl Weigher<'_> {
                     if self.lenient && ruling.level == Level::Ask { Level::Allow } else { ruling.level };
                 vec![finding(key, level, code(level), "it changes the todo list", ruling.rule)]
             }
-        }
+        };
+        (findings, action.is_read_only())
     }
 
     /// An MCP tool may also be named as a tool of its own (`server__tool = "deny"`): the stricter word holds.
@@ -268,10 +275,15 @@ impl Weigher<'_> {
         finding(text, level, code, &reason, ruling.rule)
     }
 
-    fn command(&self, command: &str, cwd: &Path, origin: Origin) -> Vec<PartFinding> {
+    fn command(
+        &self,
+        command: &str,
+        cwd: &Path,
+        origin: Origin,
+        inspection: &Inspection,
+    ) -> Vec<PartFinding> {
         let mut findings = Vec::new();
         self.patterns(command, command, &mut findings);
-        let inspection = self.inspect(command, cwd);
         findings.extend(inspection.raw.map(|raw| unread(command, raw)));
         for part in &inspection.parts {
             let by_rule = self.part(part, origin, &mut findings);

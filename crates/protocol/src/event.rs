@@ -114,6 +114,9 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
         duration_ms: u64,
+        /// What kind of call it was, where that is known to change nothing: what may be told in a line with its neighbours.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reads: Option<CallKind>,
     },
     /// The whole list as it is now.
     TodosChanged {
@@ -333,6 +336,7 @@ impl Event {
                 result,
                 diff,
                 duration_ms,
+                reads,
                 origin: origin @ (CallOrigin::Model | CallOrigin::Remote),
                 ..
             } => {
@@ -342,6 +346,7 @@ impl Event {
                     ok: result.is_ok(),
                     diff: diff.clone(),
                     duration_ms: Some(*duration_ms),
+                    reads: *reads,
                     ts,
                 };
                 let is_remote = *origin == CallOrigin::Remote;

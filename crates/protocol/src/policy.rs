@@ -224,6 +224,9 @@ pub struct ApprovalRequest {
     /// The subagent that asks; none: the session's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What that one works on, in a few words: two of the same agent may ask at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// The tool call it is about.
     pub id: String,
     pub tool: String,

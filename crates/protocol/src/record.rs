@@ -17,7 +17,7 @@ use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::Decision;
 pub use crate::time::{now, stamp, written};
 use crate::todo::Todo;
-use crate::tool::{Signature, ToolOutput};
+use crate::tool::{CallKind, Signature, ToolOutput};
 
 /// A file with a higher number was written by a newer zdx: it may be read, not appended to.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -174,6 +174,9 @@ pub struct ToolResult {
     /// How long it ran; what was waited for an answer aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// What kind of call it was, where that is known to change nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<CallKind>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }

@@ -70,6 +70,7 @@ pub enum CallKind {
     Execute,
     Fetch,
     Think,
+    #[serde(other)]
     Other,
 }
 

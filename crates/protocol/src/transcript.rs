@@ -161,6 +161,7 @@ impl Transcript {
                 ok: false,
                 diff: None,
                 duration_ms: None,
+                reads: None,
                 ts,
             })
         };

@@ -3,9 +3,11 @@
 
 pub mod diff;
 pub mod format;
+mod gap;
 mod sanitize;
 pub mod text;
 
+pub use gap::Gap;
 pub use sanitize::{
     Colours, Sanitizer, is_invisible, is_obeyed, json_safe, plain, sanitize, visible, visible_line,
 };

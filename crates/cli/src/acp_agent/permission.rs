@@ -74,6 +74,7 @@ mod tests {
         ApprovalRequest {
             request: RequestId(1),
             agent: None,
+            task: None,
             id: "c".into(),
             tool: "bash".into(),
             action: Action::Command { command: "ls".into(), cwd: "/w".into(), origin: Origin::Model },

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use jiff::tz::TimeZone;
 use zdx_protocol::Record;
 use zdx_protocol::display::{history, json_safe};
 use zdx_protocol::transcript::Entries;
@@ -18,12 +19,14 @@ pub struct Replay<'a> {
     format: Format,
     buffer: Vec<u8>,
     entries: Entries,
+    zone: TimeZone,
     failed: Option<io::Error>,
 }
 
 impl<'a> Replay<'a> {
     pub fn new(format: Format, out: BorrowedFd<'a>) -> Self {
-        Self { out, format, buffer: Vec::new(), entries: Entries::default(), failed: None }
+        let (entries, zone) = (Entries::default(), TimeZone::system());
+        Self { out, format, buffer: Vec::new(), entries, zone, failed: None }
     }
 
     pub fn record(&mut self, record: Record) {
@@ -55,7 +58,7 @@ impl<'a> Replay<'a> {
 
     fn tell(&mut self) {
         while let Some(entry) = self.entries.next() {
-            self.buffer.extend(history::text(&entry).as_bytes());
+            self.buffer.extend(history::text(&entry, &self.zone).as_bytes());
         }
     }
 

@@ -82,6 +82,7 @@ fn what_a_task_was_allowed_for_the_session_holds_in_the_session() {
     server.push(Reply::chat().text("heard of the task"));
     pty.send("go\r");
     wait_for_question(&pty);
+    assert!(pty.contents().contains("the agent general, which works on make it"), "{}", pty.contents());
     pty.send("a");
     wait_for_keys(&pty, "[b] back");
     pty.send("s");

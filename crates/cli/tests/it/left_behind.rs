@@ -85,7 +85,7 @@ fn a_session_is_shown_with_what_commands_printed_and_edits_changed() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     worked(&server, &zdx);
-    let out = zdx.command().stdin("go\n/export told.txt\n").run().success();
+    let out = zdx.command().stdin("go\n/export told.txt\n/export told.md\n").run().success();
     assert!(
         !out.stderr.contains("line 30"),
         "in a pipe the lines of stderr are as they were: {}",
@@ -97,6 +97,20 @@ fn a_session_is_shown_with_what_commands_printed_and_edits_changed() {
         assert!(shown.lines().any(|shown| shown == line), "{line:?} in {shown}");
     }
     assert!(!shown.contains("line 22\n"), "{shown}");
+    let head = shown.lines().next().unwrap();
+    let when = head.split(" · ").nth(1).unwrap();
+    assert_eq!((when.len(), when.contains(['T', 'Z', '.'])), ("2026-01-01 00:00".len(), false), "{head}");
+    let document = zdx.read("told.md");
+    for line in [
+        "## Prompt",
+        "> go",
+        "- Ran `seq -f 'line %g' 1 30; echo oh no >&2` · exit 0",
+        "- Edited `a.txt` · +1 −1",
+        "- [x] plan",
+    ] {
+        assert!(document.lines().any(|told| told == line), "{line:?} in {document}");
+    }
+    assert!(!document.contains("Tool ") && !document.contains("line 30"), "{document}");
 }
 
 /// The same for a person.

@@ -124,13 +124,13 @@ fn timeless(lines: &[String]) -> Vec<String> {
 #[test]
 fn sixty_calls_take_thirty_rows() {
     let (shown, again) = sixty_calls(|n| match n % 4 {
-        0 => ("bash", json!({"command": format!("true {n}")})),
+        0 => ("bash", json!({"command": format!("seq {n} {n}")})),
         1 => ("read", json!({"path": format!("file_{n}.txt")})),
         2 => ("grep", json!({"pattern": format!("word{n}")})),
         _ => ("read", json!({"path": format!("other_{n}.txt")})),
     });
     assert!(shown.len() <= 30, "{} rows: {shown:#?}", shown.len());
-    let line = "• Ran 15 commands, read 30 files, searched 15 patterns · true, file_1.txt,";
+    let line = "• Ran 15 commands, read 30 files, searched 15 patterns · seq, file_1.txt,";
     assert!(shown.iter().any(|row| row.starts_with(line)), "{shown:#?}");
     assert_eq!(timeless(&again), timeless(&shown));
 
@@ -140,6 +140,37 @@ fn sixty_calls_take_thirty_rows() {
     assert!(shown.iter().any(|row| row.starts_with("• Ran seq 59 99 ·")), "{shown:#?}");
     assert!(shown.iter().any(|row| row == "    99"), "{shown:#?}");
     assert_eq!(timeless(&again), timeless(&shown));
+}
+
+/// What changes something is never behind a count, nor when somebody comes back to it.
+#[test]
+fn commands_that_change_something_keep_their_rows() {
+    let server = ModelServer::start();
+    let commands =
+        ["touch c", "mkdir d", "cat c", "ls", "wc -l c", "ls d", "sh -c true", "mkdir e", "mkdir f"];
+    for (n, command) in commands.iter().enumerate() {
+        server.push(bash(&format!("c{n}"), command));
+    }
+    server.push(Reply::chat().text("done"));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &["--yolo"]);
+    ask(&pty, "go", "done");
+    let shown = said(&pty, "› go");
+    leave(&mut pty);
+    let calls: Vec<String> = timeless(&shown).into_iter().filter(|row| row.starts_with('•')).collect();
+    let wanted = [
+        "• Ran touch c · exit 0",
+        "• Ran mkdir d · exit 0",
+        "• Ran 4 commands · cat, ls, wc",
+        "• Ran sh -c true · exit 0",
+        "• Ran mkdir e · exit 0",
+        "• Ran mkdir f · exit 0",
+    ];
+    assert_eq!(calls, wanted, "{shown:#?}");
+    let mut pty = open(&zdx, &["sessions", "resume"]);
+    pty.wait_for_text("ctx ", SOON);
+    assert_eq!(timeless(&said(&pty, "› go")), timeless(&shown));
+    leave(&mut pty);
 }
 
 #[test]
@@ -344,5 +375,52 @@ fn how_full_the_context_is_can_be_seen_while_a_turn_goes_on() {
     gate.open();
     pty.wait_for_text("ANSWER", SOON);
     wait_idle(&pty);
+    leave(&mut pty);
+}
+
+/// What became a summary is still there to be read by who comes back.
+#[test]
+fn turns_before_a_compaction_are_shown_again() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    for (n, answer) in ["the first answer", "the second answer"].iter().enumerate() {
+        server.push(Reply::chat().text(&format!("{}\n\n{answer}", "word ".repeat(3_000))));
+        let go_on: &[&str] = if n == 0 { &[] } else { &["-c"] };
+        zdx.command().args(go_on).args(["exec", "-p", &format!("question {n}")]).run().success();
+    }
+    server.push(Reply::chat().text("A summary that is long enough to be of some use to a reader."));
+    zdx.command().arg("-c").stdin("/compact\n").run().success();
+    assert!(zdx.records().iter().any(|record| record["type"] == "compaction"));
+    server.push(Reply::chat().text("the third answer"));
+    zdx.command().args(["-c", "exec", "-p", "question 2"]).run().success();
+    let mut pty = open(&zdx, &["sessions", "resume"]);
+    pty.wait_for_text("ctx ", SOON);
+    let shown = said(&pty, "› question 0").join("\n");
+    let parts = [
+        "the first answer",
+        "› question 1",
+        "the second answer",
+        "context compacted",
+        "› question 2",
+        "the third",
+    ];
+    let places: Vec<Option<usize>> = parts.iter().map(|part| shown.find(part)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {shown}");
+    assert_eq!(shown.matches("the second answer").count(), 1, "{shown}");
+    leave(&mut pty);
+}
+
+/// The end of what was printed, and how much there was, although its middle was left out.
+#[test]
+fn a_long_output_is_counted_whole_and_shows_its_end() {
+    let server = ModelServer::start();
+    server.push(bash("c1", "seq 1 20000"));
+    server.push(Reply::chat().text("done"));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &["--yolo"]);
+    ask(&pty, "go", "done");
+    let shown = said(&pty, "› go");
+    assert!(shown.iter().any(|row| row.trim() == "+19995 lines, Ctrl-O to expand"), "{shown:#?}");
+    assert!(shown.iter().any(|row| row == "    20000"), "{shown:#?}");
     leave(&mut pty);
 }

@@ -22,7 +22,10 @@ pub(crate) struct Proposed<'a> {
 }
 
 pub(crate) enum Gate {
-    Run,
+    /// It is proven to only read, or it is not.
+    Run {
+        reads: bool,
+    },
     /// By the guard. The model hears why, and the turn goes on.
     Denied(ToolError),
     /// By a person. The model hears it, and the turn goes on.
@@ -48,14 +51,14 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
         let context = policy.seen();
         let Judged { explanation: judged, wider, granted } = judge(io, plan.action, context.clone()).await;
         if answered.is_some_and(|answered| answered.covers(&judged)) {
-            return Gate::Run;
+            return Gate::Run { reads: judged.reads };
         }
         let (danger, reason) = match judged.verdict.clone() {
             Verdict::Allow => {
                 if passes_by_option(&judged, &context, granted) {
                     note_option(io, call).await;
                 }
-                return Gate::Run;
+                return Gate::Run { reads: judged.reads };
             }
             Verdict::Deny(reason) => return Gate::Denied(refusal(reason)),
             Verdict::Ask(reason) => (Danger::Ask, reason),
@@ -124,7 +127,7 @@ async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Judged {
             message: "the guard broke down; this is a defect of zdx, and nothing was run".to_owned(),
             rule: None,
         };
-        Explanation { verdict: Verdict::Deny(reason), parts: Vec::new() }.into()
+        Explanation { verdict: Verdict::Deny(reason), parts: Vec::new(), reads: false }.into()
     };
     let granted = io.grants.clone();
     let weighing = move || {
@@ -185,6 +188,11 @@ pub struct Permission {
     pub preview: Preview,
     /// Why it is asked about, in that agent's words.
     pub reason: String,
+}
+
+/// Whether what another agent does itself is proven to only read.
+pub(crate) async fn only_reads(io: &TurnIo, action: &Action) -> bool {
+    judge(io, action, io.policy.now()).await.explanation.reads
 }
 
 /// Why nobody may do it, if so: who asks for such a thing need not be asked about.
@@ -255,6 +263,7 @@ async fn ask(
     let asked = ApprovalRequest {
         request,
         agent: None,
+        task: None,
         id: call.id.clone(),
         tool: call.name.clone(),
         action: plan.action.clone(),

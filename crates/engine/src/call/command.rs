@@ -127,7 +127,7 @@ pub(crate) async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<Command
         Ok((output, took)) => (command_result(Ok(output.clone())), *took),
         Err(not_run) => (ToolOutput::Err(not_run.error()), Duration::ZERO),
     };
-    life::finished(&call, by, Finish { output, diff: None, took }, io).await;
+    life::finished(&call, by, Finish { output, diff: None, took, reads: None }, io).await;
     result.map(|(output, _)| output)
 }
 
@@ -142,7 +142,7 @@ async fn admitted(
     let action = Action::Command { command: command.to_owned(), cwd: cwd.clone(), origin: word };
     let preview = Preview::Command { command: command.to_owned() };
     match gate(io, call, Proposed { action: &action, preview: &preview, doomed: None }).await {
-        Gate::Run => {}
+        Gate::Run { .. } => {}
         Gate::Denied(error) => return Err(NotRun::Denied(error)),
         Gate::Rejected(error) => return Err(NotRun::Rejected(error)),
         Gate::Failed(error) => return Err(NotRun::Failed(error)),

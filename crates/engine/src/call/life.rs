@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use zdx_protocol::display::diff::{CUT, first_changed_line};
-use zdx_protocol::{Action, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolOutput};
+use zdx_protocol::{Action, CallKind, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolOutput};
 
 use crate::call::TurnIo;
 
@@ -16,6 +16,8 @@ pub(crate) struct Finish {
     /// What it changed in files.
     pub diff: Option<String>,
     pub took: Duration,
+    /// What kind of call it was, where it is proven to only read.
+    pub reads: Option<CallKind>,
 }
 
 pub(crate) async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo) {
@@ -59,7 +61,7 @@ pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish
     if let Some(trouble) = trouble {
         io.emit.notice(NoticeLevel::Warning, trouble).await;
     }
-    let Finish { output, diff, took } = finish;
+    let Finish { output, diff, took, reads } = finish;
     let diff = diff.map(bounded);
     let event = Event::ToolFinished {
         id: call.id.clone(),
@@ -68,6 +70,7 @@ pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish
         result: output,
         diff,
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        reads,
     };
     io.emit.emit(event).await;
 }

@@ -9,7 +9,7 @@ use serde_json::Map;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::redact::MASK;
-use zdx_protocol::{Arguments, CallOrigin, Event, ToolCall, ToolCode, ToolError, ToolOutput};
+use zdx_protocol::{Arguments, CallKind, CallOrigin, Event, ToolCall, ToolCode, ToolError, ToolOutput};
 
 use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Proposed, gate};
@@ -25,6 +25,8 @@ const CANCEL_GRACE: Duration = Duration::from_secs(2);
 pub(crate) struct Ready {
     pub call: ToolCall,
     pub prepared: Prepared,
+    /// What kind of call it is, where it is proven to only read.
+    pub reads: Option<CallKind>,
 }
 
 /// A call that is not run.
@@ -55,12 +57,13 @@ pub(crate) async fn single(
 ) -> ToolOutput {
     call.name = io.called_name(&call);
     life::requested(&call, CallOrigin::Model, io).await;
-    let (output, diff, took) = match admit(call.clone(), io).await {
+    let (output, diff, took, reads) = match admit(call.clone(), io).await {
         Ok(ready) => {
             if !ready.prepared.action.is_read_only() {
                 io.emit.sync().await;
             }
             let diff = ready.prepared.action.diff(&ready.prepared.preview).map(str::to_owned);
+            let reads = ready.reads;
             let (running, mut progress) = run(ready, io).await;
             watch(Moment::Started);
             tokio::pin!(running);
@@ -74,12 +77,13 @@ pub(crate) async fn single(
                     ended = &mut running => break ended,
                 }
             };
-            (output, diff, took)
+            (output, diff, took, reads)
         }
-        Err(refused) => (ToolOutput::Err(refused.error), None, Duration::ZERO),
+        Err(refused) => (ToolOutput::Err(refused.error), None, Duration::ZERO, None),
     };
     let diff = diff.filter(|_| output.is_ok());
-    life::finished(&call, CallOrigin::Model, Finish { output: output.clone(), diff, took }, io).await;
+    let finish = Finish { output: output.clone(), diff, took, reads };
+    life::finished(&call, CallOrigin::Model, finish, io).await;
     output
 }
 
@@ -93,7 +97,10 @@ pub(crate) async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused>
     let masked = *adds_mask && secrets::showed_mask(io.emit.transcript().messages());
     let masked = masked.then(masked_text);
     match gate(io, &call, Proposed { action, preview, doomed: masked.as_ref().or(doomed.as_ref()) }).await {
-        Gate::Run => masked.map_or(Ok(Ready { call, prepared }), |error| Err(error.into())),
+        Gate::Run { reads } => {
+            let reads = reads.then(|| action.kind(preview));
+            masked.map_or(Ok(Ready { call, prepared, reads }), |error| Err(error.into()))
+        }
         Gate::Denied(error) | Gate::Rejected(error) => Err(Refused { error, denied: true }),
         Gate::Failed(error) => Err(error.into()),
         Gate::Interrupted => Err(interrupted().into()),
@@ -105,7 +112,7 @@ pub(crate) async fn run(
     ready: Ready,
     io: &TurnIo,
 ) -> (impl Future<Output = (ToolOutput, Duration)> + use<>, BoxStream<'static, (String, String)>) {
-    let Ready { call, prepared } = ready;
+    let Ready { call, prepared, .. } = ready;
     let Prepared { action, preview, line, .. } = &prepared;
     life::started(&call, CallOrigin::Model, Start { action, preview, line: *line }, io).await;
     let (chunks_in, chunks) = mpsc::channel(PROGRESS_QUEUE);

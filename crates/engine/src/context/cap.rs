@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use zdx_protocol::ToolOutput;
+use zdx_protocol::display::Gap;
 use zdx_protocol::facts;
 use zdx_protocol::transcript::{of_output, of_value};
 
@@ -155,7 +156,11 @@ pub(crate) fn shorten(text: &str, bytes: usize, hint: &str) -> String {
     let head = head.rfind('\n').filter(|at| at * 2 > head.len()).map_or(head, |at| &head[..=at]);
     let tail = tail.find('\n').filter(|at| at * 2 < tail.len()).map_or(tail, |at| &tail[at + 1..]);
     let gone = &text[head.len()..text.len() - tail.len()];
-    let (bytes, lines) = (gone.len(), gone.matches('\n').count());
+    // What was cut there before is missing, too.
+    let before: Vec<Gap> = gone.lines().filter_map(Gap::read).collect();
+    let bytes = gone.len() as u64 + before.iter().map(|gap| gap.bytes).sum::<u64>();
+    let counted: usize = before.iter().filter_map(|gap| gap.lines).sum();
+    let lines = gone.matches('\n').count().saturating_sub(before.len()) + counted;
     let gap = if head.ends_with('\n') || head.is_empty() { "" } else { "\n" };
     format!("{head}{gap}[... {bytes} bytes ({lines} lines) left out to fit the context{hint} ...]\n{tail}")
 }
@@ -191,6 +196,15 @@ mod tests {
             "{content}"
         );
         assert_eq!((&data["truncated"], &data["path"]), (&json!(true), &json!("a")));
+    }
+
+    #[test]
+    fn what_was_cut_before_is_counted_again() {
+        let line = "a line of some length\n".repeat(40);
+        let text = format!("{line}[zdx: 5000 of 9000 bytes (300 lines) left out here]\n{line}");
+        let short = shorten(&text, 600, "");
+        let gap = short.lines().find_map(Gap::read).unwrap();
+        assert_eq!(gap.lines.unwrap() + short.lines().count() - 1, 380, "{short}");
     }
 
     #[test]

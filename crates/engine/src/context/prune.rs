@@ -72,6 +72,7 @@ mod tests {
             ok: true,
             diff: None,
             duration_ms: None,
+            reads: None,
             ts,
         }));
     }

@@ -95,6 +95,7 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
         result,
         diff: Some(text()),
         duration_ms: 1,
+        reads: None,
     };
     for event in [
         Event::AssistantFinal { text: text(), partial: true, continues: false },
@@ -184,6 +185,7 @@ fn each_call_and_each_kind_of_text_streams_for_itself() {
         result: ToolOutput::Ok(json!({})),
         diff: None,
         duration_ms: 0,
+        reads: None,
     };
     let mut told = Vec::new();
     for mut event in [

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
 use zdx_protocol::display::history;
-use zdx_protocol::transcript::Entries;
+use zdx_protocol::transcript::{Entries, Entry};
 
 use super::{OpenError, SessionId, SessionStore, reason};
 
@@ -19,20 +20,24 @@ pub enum ExportError {
 }
 
 impl SessionStore {
-    /// Writes a session down as text, as `sessions show` prints it, into a file that must not be there yet.
+    /// Writes a session down, into a file that must not be there yet: as `sessions show` prints it, or as a document where
+    /// the file's name says that it is markdown.
     pub fn export(&self, id: SessionId, path: &Path) -> Result<(), ExportError> {
         let cannot =
             |error: io::Error| ExportError::Unwritable { path: path.to_owned(), why: reason(&error) };
         let file = File::options().write(true).create_new(true).mode(0o600).open(path).map_err(cannot)?;
         let (mut out, mut entries, mut failed) = (io::BufWriter::new(file), Entries::default(), None);
+        let is_document = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"));
+        let (words, zone): (Words, _) =
+            (if is_document { history::markdown } else { history::text }, TimeZone::system());
         self.scan(id, |record| {
             if failed.is_none() {
                 entries.read(record);
-                failed = write(&mut entries, &mut out).err();
+                failed = write(&mut entries, &mut out, words, &zone).err();
             }
         })?;
         entries.end();
-        failed = failed.or(write(&mut entries, &mut out).err());
+        failed = failed.or(write(&mut entries, &mut out, words, &zone).err());
         match failed {
             Some(error) => Err(cannot(error)),
             None => out.flush().map_err(cannot),
@@ -40,9 +45,12 @@ impl SessionStore {
     }
 }
 
-fn write(entries: &mut Entries, out: &mut impl Write) -> io::Result<()> {
+/// How an entry is written.
+type Words = fn(&Entry, &TimeZone) -> String;
+
+fn write(entries: &mut Entries, out: &mut impl Write, words: Words, zone: &TimeZone) -> io::Result<()> {
     while let Some(entry) = entries.next() {
-        out.write_all(history::text(&entry).as_bytes())?;
+        out.write_all(words(&entry, zone).as_bytes())?;
     }
     Ok(())
 }

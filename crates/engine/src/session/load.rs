@@ -20,6 +20,8 @@ pub(super) const LINE_CAP: usize = 64 << 20;
 const READ_BUFFER: usize = 256 << 10;
 /// The header is looked for in this much of a file whose beginning is not read otherwise.
 const HEAD: u64 = 64 << 10;
+/// What is read before a compaction for the turns that stand there.
+const LOOK_BACK: u64 = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -220,13 +222,51 @@ fn fold_tail(file: &File, id: SessionId, retold: &mut Option<Retold>) -> Result<
         }
     });
     let head = head.map_err(failed)?;
+    let told = match retold.take() {
+        Some(turns) => {
+            let (turns, any) = retell_before(file, start, turns).map_err(failed)?;
+            *retold = Some(turns);
+            any
+        }
+        None => true,
+    };
     let mut at_tail = file;
     at_tail.seek(SeekFrom::Start(start)).map_err(failed)?;
     let reader = BufReader::with_capacity(READ_BUFFER, file);
     let mut scan = scan_lines(reader, |record| fold_one(&mut transcript, retold, record)).map_err(failed)?;
     scan.schema_version = scan.schema_version.max(head.schema_version);
-    let notices = scan.notices();
+    let mut notices = scan.notices();
+    if !told {
+        notices.push(format!(
+            "what was said before the compaction is not shown; `zdx sessions show {id}` has it"
+        ));
+    }
     Ok(Loaded { transcript, scan, notices })
+}
+
+/// The turns before a compaction, for who looks back: the context begins behind it. So much of the file is read for
+/// that, and whether any whole turn was found.
+fn retell_before(file: &File, start: u64, retold: Retold) -> io::Result<(Retold, bool)> {
+    let from = start.saturating_sub(LOOK_BACK);
+    let mut at = file;
+    at.seek(SeekFrom::Start(from))?;
+    let mut reader = BufReader::with_capacity(READ_BUFFER, at.take(start - from));
+    if from > 0 {
+        reader.skip_until(b'\n')?;
+    }
+    let (unread, mut turns) = (retold.clone(), retold);
+    // Turns are taken back by their numbers, which are unknown in the middle of a file until a compaction says them.
+    let (mut numbered, mut doubtful) = (from == 0, false);
+    scan_lines(reader, |record| {
+        numbered |= matches!(record, Record::Compaction(_));
+        doubtful |= !numbered && matches!(record, Record::Revert(_) | Record::Redo(_));
+        turns.note(record);
+    })?;
+    if doubtful {
+        return Ok((unread, false));
+    }
+    let any = turns.whole_turns_only();
+    Ok(if any { (turns, true) } else { (unread, false) })
 }
 
 pub(super) fn open_to_read(dir: &Path, id: SessionId) -> Result<File, OpenError> {

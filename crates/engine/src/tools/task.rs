@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Map, Value, json};
+use zdx_protocol::display::text::one_line;
 use zdx_protocol::facts::TASK;
 use zdx_protocol::{Action, Preview, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
 use super::{Prepared, RunContext, Tool, ToolContext};
+
+/// Of what a piece of work is about.
+const ABOUT_COLUMNS: usize = 60;
 
 /// Who launches agents: the tool knows neither what they are made of nor where they work.
 pub(crate) trait Launcher: Send + Sync {
@@ -17,7 +21,15 @@ pub(crate) trait Launcher: Send + Sync {
     fn launchable(&self) -> Vec<(String, String)>;
 
     /// Has an agent do a piece of work for this call; what comes of it is the call's result.
-    fn launch(&self, agent: String, prompt: String, call: RunContext) -> BoxFuture<'_, ToolOutput>;
+    fn launch(&self, work: Work, call: RunContext) -> BoxFuture<'_, ToolOutput>;
+}
+
+/// Who is to work, and on what.
+pub(crate) struct Work {
+    pub agent: String,
+    pub prompt: String,
+    /// The same in a few words, for people.
+    pub about: String,
 }
 
 pub(crate) struct Task {
@@ -57,17 +69,19 @@ impl Task {
 
 /// What a call of this tool is, whoever can be launched.
 pub(crate) fn action(input: Map<String, Value>) -> Result<Action, ToolError> {
-    asked(input).map(|(agent, _)| Action::Task { agent })
+    asked(input).map(|work| Action::Task { agent: work.agent })
 }
 
-/// Who is to work, and on what.
-fn asked(input: Map<String, Value>) -> Result<(String, String), ToolError> {
+fn asked(input: Map<String, Value>) -> Result<Work, ToolError> {
     let mut input = Input::new(&TASK, input);
     let (agent, prompt) = (input.text("agent")?, input.text("prompt")?);
     if prompt.trim().is_empty() {
         return Err(invalid("`prompt` is empty"));
     }
-    Ok((agent, prompt))
+    let described = input.any("description");
+    let described = described.as_ref().and_then(Value::as_str).filter(|about| !about.trim().is_empty());
+    let about = one_line(described.unwrap_or(&prompt), ABOUT_COLUMNS);
+    Ok(Work { agent, prompt, about })
 }
 
 impl Tool for Task {
@@ -76,11 +90,11 @@ impl Tool for Task {
     }
 
     fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<Prepared, ToolError> {
-        let (agent, prompt) = asked(input)?;
-        let action = Action::Task { agent: agent.clone() };
-        let preview = Preview::Text { text: prompt.clone() };
+        let work = asked(input)?;
+        let action = Action::Task { agent: work.agent.clone() };
+        let preview = Preview::Text { text: work.prompt.clone() };
         let launcher = Arc::clone(&self.launcher);
-        let run = move |run: RunContext| async move { launcher.launch(agent, prompt, run).await }.boxed();
+        let run = move |run: RunContext| async move { launcher.launch(work, run).await }.boxed();
         Ok(Prepared { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
     }
 }

@@ -432,3 +432,36 @@ fn what_was_kept_whole_beside_the_session_may_be_read() {
         assert_eq!(read(path), Level::Deny, "{path}");
     }
 }
+
+/// Whatever a preset lets pass, only this is told in a line with others.
+#[test]
+fn what_only_reads_is_known_in_every_preset() {
+    for approval in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
+        let reads = |command: &str| explain(command, Origin::Model, &cx(approval)).reads;
+        for command in
+            ["ls", "cat existing.txt | head -3", "true 7", "cat existing.txt && ls sub", "git log -3"]
+        {
+            assert!(reads(command), "{approval:?} {command}");
+        }
+        for command in [
+            "touch c",
+            "sed -i s/a/b/ existing.txt",
+            "git add -A",
+            "git commit -m hi",
+            "python3 -c 1",
+            "cargo test",
+            "ls > out.txt",
+            "ls; touch c",
+            "cat $(make)",
+            "",
+        ] {
+            assert!(!reads(command), "{approval:?} {command}");
+        }
+        let target = Target { path: "/w/a".into(), inside: true, exists: true, led_out: false };
+        let action = |write: bool| match write {
+            true => Action::Write { tool: "write".to_owned(), targets: vec![target.clone()] },
+            false => Action::Read { tool: "read".to_owned(), targets: vec![target.clone()] },
+        };
+        assert!(weigh(&action(false), &cx(approval)).reads && !weigh(&action(true), &cx(approval)).reads);
+    }
+}

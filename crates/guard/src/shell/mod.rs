@@ -113,6 +113,19 @@ pub(crate) struct Inspection {
     pub parts: Vec<Part>,
 }
 
+impl Inspection {
+    /// Each part of it is proven to only read; nothing is proven of a text that could not be read.
+    pub(crate) fn only_reads(&self) -> bool {
+        let reads = |concern: &Concern| match concern {
+            Concern::Outside { write, .. } => !write,
+            Concern::Ask { .. } => true,
+            Concern::Forbidden { .. } | Concern::Confirm { .. } | Concern::Instructions => false,
+        };
+        let proven = |part: &Part| part.proof == Proof::Reads && part.concerns.iter().all(reads);
+        self.raw.is_none() && !self.parts.is_empty() && self.parts.iter().all(proven)
+    }
+}
+
 /// Reads a command line. Text that is too long or no text at all has no parts; anything else has all of them,
 /// hidden characters or not: they must not hide what is worse.
 pub(crate) fn inspect(command: &str, around: &Surroundings<'_>) -> Inspection {

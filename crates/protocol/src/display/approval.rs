@@ -126,7 +126,8 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
     page.wrapped(Part::Title, "", &title(request, view));
     page.preview(request);
     if let Some(agent) = &request.agent {
-        page.labelled(Part::Why, "for", &format!("the agent {agent}, which works on a task"));
+        let task = request.task.as_ref().map_or_else(|| "a task".to_owned(), |task| visible_line(task));
+        page.labelled(Part::Why, "for", &format!("the agent {agent}, which works on {task}"));
     }
     for effect in effects(request, view) {
         page.labelled(Part::Effect, "may", &effect);

@@ -1,23 +1,30 @@
 //! A past session as text (`sessions show`, an export): what was said and done, in the order it happened.
 //! Takes one entry at a time, so that a session of any length needs no memory.
 
+mod markdown;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::{context, details, labels, plain};
 use crate::record::{ApprovalRecord, Meta};
 use crate::transcript::Entry;
 
+pub use markdown::markdown;
+
 /// Only an absurd line is cut: whoever reads this may search it.
 const COLUMNS: usize = 1_000;
 
 /// The lines of one entry, newlines included and safe to print; nothing for what a reader need not see.
-pub fn text(entry: &Entry) -> String {
-    plain(&words(entry)).into_owned()
+/// When it began is told by the clock of whoever reads it.
+pub fn text(entry: &Entry, zone: &TimeZone) -> String {
+    plain(&words(entry, zone)).into_owned()
 }
 
-fn words(entry: &Entry) -> String {
+fn words(entry: &Entry, zone: &TimeZone) -> String {
     match entry {
-        Entry::Meta(meta) => header(meta),
+        Entry::Meta(meta) => header(meta, zone),
         Entry::Prompt { text } => format!("\n> {}\n\n", text.trim_end().replace('\n', "\n> ")),
         Entry::Attached { text } | Entry::Said { text, .. } | Entry::Ran { text, .. } if text.is_empty() => {
             String::new()
@@ -59,11 +66,15 @@ fn words(entry: &Entry) -> String {
     }
 }
 
-/// `session 550e… · 2026-01-01T00:00:00Z · /home/u/p · lab/m`.
-fn header(meta: &Meta) -> String {
+/// `session 550e… · 2026-01-01 00:00 · /home/u/p · lab/m`.
+fn header(meta: &Meta, zone: &TimeZone) -> String {
     let root = meta.root.as_deref().map(|root| format!(" · {}", root.display())).unwrap_or_default();
     let model = meta.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
-    format!("session {} · {}{root}{model}\n", meta.id.as_deref().unwrap_or("?"), meta.ts)
+    format!("session {} · {}{root}{model}\n", meta.id.as_deref().unwrap_or("?"), when(meta.ts, zone))
+}
+
+fn when(ts: Timestamp, zone: &TimeZone) -> String {
+    ts.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 #[cfg(test)]
@@ -75,6 +86,13 @@ mod tests {
     use crate::record::{self, Message, Record, ToolResult, ToolUse, now};
     use crate::tool::ToolOutput;
     use crate::transcript::Entries;
+
+    #[test]
+    fn when_it_began_is_told_by_the_readers_clock() {
+        let ts = "2026-01-01T22:04:05.120Z".parse().unwrap();
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        assert_eq!(when(ts, &zone), "2026-01-02 00:04");
+    }
 
     #[test]
     fn a_session_reads_as_it_went_without_what_was_for_the_model_alone() {
@@ -94,6 +112,7 @@ mod tests {
             ok: true,
             diff: None,
             duration_ms: None,
+            reads: None,
             ts,
         };
         let hidden = Message { hidden: true, ..Message::new(Role::User, "keep a list", ts) };
@@ -111,7 +130,8 @@ mod tests {
         let mut entries = Entries::default();
         records.into_iter().for_each(|record| entries.read(record));
         entries.end();
-        let told: String = std::iter::from_fn(|| entries.next()).map(|entry| text(&entry)).collect();
+        let told: String =
+            std::iter::from_fn(|| entries.next()).map(|entry| text(&entry, &TimeZone::UTC)).collect();
         assert_eq!(
             told,
             "a file\n\n> one\n> two\n\nTool requested: bash command=\"ls\"\nTool finished: bash exit=0\n  \

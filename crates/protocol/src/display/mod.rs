@@ -15,7 +15,7 @@ pub mod trust;
 pub mod turns;
 
 pub use crate::typeset::{
-    Colours, Sanitizer, diff, format, is_invisible, is_obeyed, json_safe, plain, sanitize, text, visible,
-    visible_line,
+    Colours, Gap, Sanitizer, diff, format, is_invisible, is_obeyed, json_safe, plain, sanitize, text,
+    visible, visible_line,
 };
 pub use details::{details, typed_command};

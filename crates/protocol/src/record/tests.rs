@@ -45,6 +45,7 @@ fn tool_result(output: ToolOutput) -> Record {
         ok,
         diff: None,
         duration_ms: None,
+        reads: None,
         ts: ts(),
     })
 }

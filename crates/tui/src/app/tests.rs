@@ -299,6 +299,7 @@ fn question() -> ApprovalRequest {
     ApprovalRequest {
         request: RequestId(7),
         agent: None,
+        task: None,
         id: "call_1".into(),
         tool: "bash".into(),
         action: Action::Command { command: command.clone(), cwd: "/work/app".into(), origin: Origin::Model },

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use zdx_protocol::CallOrigin;
-use zdx_protocol::NoticeLevel;
+use zdx_protocol::display::Gap;
 use zdx_protocol::display::titles::{Ended, Title};
+use zdx_protocol::{CallKind, CallOrigin, NoticeLevel};
 
 use super::tail::Tail;
+use super::task::Task;
 
 /// Of what one call brought; the end of it is kept.
 const MOST_BYTES: usize = 200_000;
@@ -26,8 +27,8 @@ pub(super) struct Call {
     pub(super) elsewhere: bool,
     /// Its diff names its files, of which there may be several.
     pub(super) files: bool,
-    /// It ran something: many of it in a row are told in one line, counted in these.
-    pub(super) runs: Option<&'static str>,
+    /// It may have done anything: a command, another program's tool, what another agent did itself.
+    pub(super) runs: bool,
     pub(super) stage: Stage,
     pub(super) tail: Tail,
     /// Somebody was asked about it; what it wanted to change, as it was shown then.
@@ -41,6 +42,8 @@ pub(super) struct Call {
     pub(super) answers: Vec<(bool, String)>,
     /// Of an agent that works for it.
     pub(super) task: Task,
+    /// It was given to an agent, whose report is a text to be read.
+    pub(super) reports: bool,
     /// What it proved, when it was a check.
     pub(super) check: Option<(NoticeLevel, String)>,
 }
@@ -58,26 +61,12 @@ pub(super) struct End {
     pub(super) ended: Ended,
     /// Unknown of what happened before a session was resumed.
     pub(super) took: Option<Duration>,
+    /// Unknown as well.
+    pub(super) at: Option<Instant>,
+    /// What kind of call it was, where it is known to change nothing.
+    pub(super) reads: Option<CallKind>,
     pub(super) output: Kept,
     pub(super) diff: Option<String>,
-}
-
-/// What an agent did for a task.
-#[derive(Debug, Default)]
-pub(super) struct Task {
-    pub(super) calls: usize,
-    pub(super) failed: usize,
-    pub(super) last: Option<Last>,
-}
-
-/// The last call of an agent.
-#[derive(Debug)]
-pub(super) struct Last {
-    pub(super) id: String,
-    /// What it is about.
-    pub(super) subject: String,
-    /// The same while it goes on.
-    pub(super) doing: String,
 }
 
 /// A text of which the beginning may be gone.
@@ -93,8 +82,10 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn of(mut text: String) -> Self {
-        let gaps: Vec<u64> = text.lines().filter_map(left_out).collect();
-        let (lines, left_out) = (text.lines().count() - gaps.len(), gaps.iter().sum());
+        let gaps: Vec<Gap> = text.lines().filter_map(Gap::read).collect();
+        let known: usize = gaps.iter().filter_map(|gap| gap.lines).sum();
+        let lines = text.lines().count() - gaps.len() + known;
+        let left_out = gaps.iter().filter(|gap| gap.lines.is_none()).map(|gap| gap.bytes).sum();
         let cut = text.len() > MOST_BYTES;
         if cut {
             let at = text.ceil_char_boundary(text.len() - MOST_BYTES);
@@ -112,10 +103,16 @@ impl Kept {
     }
 }
 
-/// `[zdx: 12345 of 99999 bytes left out here; the whole is in …]`: how many.
-fn left_out(line: &str) -> Option<u64> {
-    let (number, rest) = line.strip_prefix("[zdx: ")?.split_once(' ')?;
-    rest.contains(" bytes left out here").then(|| number.parse().ok())?
+/// What calls of a kind did, and what they are counted in.
+fn counted(kind: CallKind) -> Option<(&'static str, &'static str)> {
+    match kind {
+        CallKind::Read => Some(("Read", "file")),
+        CallKind::Search => Some(("Searched", "pattern")),
+        CallKind::Execute => Some(("Ran", "command")),
+        CallKind::Fetch => Some(("Fetched", "page")),
+        CallKind::Think => Some(("Noted", "thought")),
+        CallKind::Edit | CallKind::Delete | CallKind::Move | CallKind::Other => None,
+    }
 }
 
 impl Call {
@@ -126,7 +123,7 @@ impl Call {
             origin,
             elsewhere: false,
             files: false,
-            runs: None,
+            runs: false,
             stage: Stage::Requested,
             tail: Tail::default(),
             asked: false,
@@ -135,6 +132,7 @@ impl Call {
             allowed: false,
             answers: Vec::new(),
             task: Task::default(),
+            reports: false,
             check: None,
         }
     }
@@ -163,7 +161,7 @@ impl Call {
         self.end().is_some_and(|end| end.diff.is_some())
     }
 
-    /// Neighbours like it are told in one line with it.
+    /// One of our own reads, lists and searches.
     pub(super) fn folds(&self) -> Option<&'static str> {
         self.title.folds.filter(|_| self.is_of_model())
     }
@@ -172,14 +170,36 @@ impl Call {
         matches!(self.origin, CallOrigin::Model | CallOrigin::Remote)
     }
 
-    /// A command, or another program's tool.
+    /// See [`Self::runs`].
     pub(super) fn is_run(&self) -> bool {
-        self.runs.is_some() && self.is_of_model()
+        self.runs && self.is_of_model()
+    }
+
+    /// It went well and is known to change nothing, so that it is told in one line with its neighbours: as what, and
+    /// counted in these.
+    pub(super) fn only_read(&self) -> Option<(&'static str, &'static str)> {
+        let end = self.end().filter(|end| end.ended.well && !self.stands_out())?;
+        match (self.folds(), end.reads.filter(|_| self.is_run())) {
+            (Some(counted), _) if self.origin == CallOrigin::Model => Some((self.title.done, counted)),
+            (_, Some(kind)) => counted(kind),
+            (_, None) => None,
+        }
+    }
+
+    /// Nothing will tell it in one line with others.
+    pub(super) fn stands_alone(&self) -> bool {
+        self.is_run() && self.is_over() && self.only_read().is_none()
     }
 
     /// Whatever comes next, it keeps its line: it went wrong, or somebody was asked about it.
     pub(super) fn stands_out(&self) -> bool {
         self.is_run() && (self.failed() || self.allowed || !self.answers.is_empty())
+    }
+
+    /// A person said yes to it.
+    pub(super) fn is_allowed(&self) -> bool {
+        let allowed = |(allowed, _): &(bool, String)| *allowed;
+        self.task.calls == 0 && (self.allowed || self.answers.iter().any(allowed))
     }
 
     /// Once something follows, what it printed is no news any more.
@@ -224,7 +244,7 @@ impl Call {
         let stopped = !ended.well && output.is_empty() && self.task.calls == 0;
         let output = if stopped { printed } else { Kept::of(output) };
         let diff = diff.map(|diff| Kept::of(diff).text).filter(|diff| !diff.is_empty());
-        self.stage = Stage::Ended(Box::new(End { ended, took, output, diff }));
+        self.stage = Stage::Ended(Box::new(End { ended, took, output, diff, ..End::default() }));
     }
 
     pub(super) fn answer(&mut self, allowed: bool, words: String) {
@@ -238,10 +258,12 @@ impl Call {
             self.end().map_or(0, |end| end.output.text.len() + end.diff.as_ref().map_or(0, String::len));
         end + self.proposed.as_ref().map_or(0, String::len)
             + self.title.subject.len()
+            + self.task.bytes()
             + std::mem::size_of::<Self>()
     }
 
     pub(super) fn forget(&mut self) {
+        self.task.steps = Vec::new();
         if let Stage::Ended(end) = &mut self.stage {
             end.output.forget();
             if end.diff.take().is_some() || self.proposed.take().is_some() {

@@ -6,12 +6,19 @@ use serde_json::Value;
 use zdx_protocol::display::plain;
 use zdx_protocol::display::titles::{self, Title};
 use zdx_protocol::record::Shell;
-use zdx_protocol::{CallOrigin, ToolOutput, facts};
+use zdx_protocol::{CallKind, CallOrigin, ToolOutput, facts};
 
 use super::Conversation;
-use super::call::{Call, Last};
+use super::call::{Call, Stage};
 use super::cell::{Cell, Item, Known};
 use super::folds;
+
+/// What is told of a call's end besides its result.
+pub(super) struct Told<'a> {
+    pub(super) diff: Option<&'a str>,
+    pub(super) took_ms: u64,
+    pub(super) reads: Option<CallKind>,
+}
 
 impl Conversation {
     pub(super) fn requested(
@@ -49,13 +56,19 @@ impl Conversation {
         let mut call = Call::new(id, title, origin);
         call.elsewhere = facts::TODOWRITE.is(name);
         call.files = facts::PATCH.is(name);
-        call.runs = match facts::called(name, input.as_object()) {
-            _ if self.place.in_lines => None,
-            // What another agent does with tools of its own may be anything: each has its row.
-            None if origin == CallOrigin::Remote => None,
-            Some(known) => (known.name == facts::BASH.name).then_some("command"),
-            None => Some("tool"),
+        call.reports = facts::TASK.is(name) && origin == CallOrigin::Model;
+        let known = facts::called(name, input.as_object());
+        let is_known = |facts: &facts::ToolFacts| match origin {
+            // What another agent's own tools are called proves nothing.
+            CallOrigin::Remote => facts.title.folds.is_none(),
+            CallOrigin::Model
+            | CallOrigin::User
+            | CallOrigin::Command
+            | CallOrigin::Check
+            | CallOrigin::Subagent => true,
         };
+        call.runs = !self.place.in_lines
+            && !known.is_some_and(|facts| facts.name != facts::BASH.name && is_known(facts));
         self.place(call);
     }
 
@@ -76,11 +89,13 @@ impl Conversation {
 
     fn in_task(&mut self, id: &str, parent: Option<&str>, title: &Title) {
         let Some(parent) = parent else { return };
+        let mut bytes = 0;
         self.on_call(parent, |call| {
-            call.task.calls += 1;
-            let (subject, doing) = (title.subject.clone(), format!("{} {}", title.doing, title.subject));
-            call.task.last = Some(Last { id: id.to_owned(), subject, doing });
+            let before = call.bytes();
+            call.task.begin(id, title);
+            bytes = call.bytes().saturating_sub(before);
         });
+        self.grew(bytes);
     }
 
     /// The call of this id, or the task that it belongs to: calls of a task are named `TASK/ID`.
@@ -105,20 +120,26 @@ impl Conversation {
         id: &str,
         name: &str,
         result: &ToolOutput,
-        diff: Option<&str>,
-        took_ms: u64,
+        told: Told<'_>,
+        now: Instant,
     ) {
+        let Told { diff, took_ms, reads } = told;
         // Of what happened long ago it may be unknown.
         let took = (!self.past || took_ms > 0).then(|| Duration::from_millis(took_ms));
+        let at = (!self.past).then_some(now);
         let mut bytes = 0;
         self.on_call(id, |call| {
+            let before = call.bytes();
             if call.id != id {
-                call.task.failed += usize::from(!titles::ended(name, result).well);
+                call.task.end(id, titles::ended(name, result));
+                bytes = call.bytes().saturating_sub(before);
                 return;
             }
-            let before = call.bytes();
             let output = titles::brought(name, result);
             call.finish(titles::ended(name, result), took, output, diff.map(str::to_owned));
+            if let Stage::Ended(end) = &mut call.stage {
+                (end.at, end.reads) = (at, reads);
+            }
             bytes = call.bytes().saturating_sub(before);
         });
         self.grew(bytes);

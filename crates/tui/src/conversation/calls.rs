@@ -10,15 +10,18 @@ use zdx_protocol::display::titles::Ended;
 
 use super::call::{Call, End, Kept, Stage};
 use super::rows::{INDENT, Manner, block, printed, row, seconds, span, ticking};
+use super::task::Task;
 use crate::look::Look;
-use crate::write::diff;
 use crate::write::wrap::{Margin, wrap_in};
+use crate::write::{diff, markdown};
 
 const BELOW: &str = "    ";
 /// Of a running command.
 const LIVE: usize = 3;
 /// With less room than this for what a call is about, its end goes first.
 const LEAST_SUBJECT: usize = 12;
+/// What stands between two words about a call, at most.
+const BETWEEN: usize = 3;
 /// How a task's report begins.
 const REPORT: usize = 3;
 
@@ -69,14 +72,17 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
     if call.allowed {
         ends.push("allowed".to_owned());
     }
+    let verb = if *undone { call.title.plain } else { call.title.done };
     if manner.output == 0 && end.output.lines > 0 && call.folds().is_none() {
-        ends.push(more(end.output.lines, &end.output));
+        let words = [verb, &call.title.subject].into_iter().chain(ends.iter().map(String::as_str));
+        let taken: usize = words.map(|word| width(word) + BETWEEN).sum();
+        let only = only_line(&end.output).filter(|line| taken + width(line) <= usize::from(look.width));
+        ends.push(only.unwrap_or_else(|| more(end.output.lines, &end.output)));
     }
     if let Some((_, words)) = &call.check {
         let words = words.split_once(": ").map_or(words.as_str(), |(what, _)| what);
         return line(look, manner, *well, (&capital(words), &call.title.subject), &ends);
     }
-    let verb = if *undone { call.title.plain } else { call.title.done };
     line(look, manner, *well, (verb, &call.title.subject), &ends)
 }
 
@@ -124,13 +130,9 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
     let refused = call.proposed.as_ref().filter(|_| manner.whole);
     if let Some(text) = end.diff.as_ref().or(refused) {
         let inner = Look { width: look.width.saturating_sub(INDENT.len() as u16).max(1), ..look };
-        let indented = |mut row: Line<'static>| {
-            row.spans.insert(0, Span::raw(INDENT));
-            row
-        };
         let draw = if call.files { diff::draw_files } else { diff::draw };
         let cut = manner.diff.map(|rows| diff::Cut { rows, rest: manner.rest });
-        return draw(text, inner, cut).into_iter().map(indented).collect();
+        return draw(text, inner, cut).into_iter().map(|row| indented(row, INDENT)).collect();
     }
     if call.folds().is_some() && !manner.whole {
         return Vec::new();
@@ -140,7 +142,58 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
         _ if call.title.done == call.title.plain && !manner.whole => manner.output.min(REPORT),
         CallOrigin::Model | CallOrigin::Remote | CallOrigin::Check | CallOrigin::Subagent => manner.output,
     };
-    if most == 0 { Vec::new() } else { output(&end.output, look, manner, most) }
+    match manner.whole && call.reports {
+        true => reported(call, &end.output, look, manner),
+        false if most == 0 => Vec::new(),
+        false => output(&end.output, look, manner, most),
+    }
+}
+
+/// The calls of an agent, and what it says at last.
+fn reported(call: &Call, report: &Kept, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+    let mut rows = steps(&call.task, look, manner);
+    if report.cut {
+        rows.extend(output(report, look, manner, usize::MAX));
+        return rows;
+    }
+    let inner = Look { width: look.width.saturating_sub(BELOW.len() as u16).max(1), ..look };
+    let text = markdown::render(&report.text, inner);
+    if !rows.is_empty() && !text.is_empty() {
+        rows.push(Line::default());
+    }
+    rows.extend(text.into_iter().map(|row| indented(row, BELOW)));
+    rows
+}
+
+fn steps(task: &Task, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
+    let dim = (look.theme.dim, look.theme.dim);
+    let inner = Look { width: look.width.saturating_sub(INDENT.len() as u16).max(1), ..look };
+    let mut rows = Vec::new();
+    if task.gone() > 0 {
+        let note = format!("({} before these are no longer kept in memory)", count(task.gone(), "call"));
+        rows.push(row(BELOW, &note, look.theme.dim, look));
+    }
+    for step in &task.steps {
+        let (verb, subject, state) = step.words();
+        let well = step.ended().is_none_or(|ended| ended.well);
+        let mut of_step = line(inner, manner, well, (verb, subject), &[state.to_owned()]);
+        if let Some(message) = step.ended().and_then(|ended| ended.message.as_ref()) {
+            of_step.extend(block(INDENT, message, dim, inner, usize::MAX));
+        }
+        rows.extend(of_step.into_iter().map(|row| indented(row, INDENT)));
+    }
+    rows
+}
+
+fn indented(mut row: Line<'static>, by: &'static str) -> Line<'static> {
+    row.spans.insert(0, Span::raw(by));
+    row
+}
+
+/// All that was printed, where that is a line.
+fn only_line(kept: &Kept) -> Option<String> {
+    let line = printed(kept.text.trim());
+    (kept.lines == 1 && kept.left_out == 0 && !kept.cut && !line.is_empty()).then_some(line)
 }
 
 /// `+53 lines`, `+53 lines and 1.2 MB that were left out`.
@@ -187,7 +240,9 @@ pub(super) fn live(call: &Call, look: Look<'_>, manner: &Manner, now: Instant) -
     let verb = if checking { "Checking" } else { title.doing };
     let (verb, state) = match &call.stage {
         Stage::Ended(_) => return rows(call, look, manner),
-        Stage::Requested => (title.plain, "waiting".to_owned()),
+        // Those that were asked for with it may have to be answered first.
+        Stage::Requested if call.is_allowed() => (title.plain, "allowed".to_owned()),
+        Stage::Requested => (title.plain, call.denied.clone().unwrap_or_else(|| "waiting".to_owned())),
         Stage::Asked => (title.plain, "your answer is wanted".to_owned()),
         Stage::Running { since } => (verb, ticking(*since, now)),
     };
@@ -197,9 +252,14 @@ pub(super) fn live(call: &Call, look: Look<'_>, manner: &Manner, now: Instant) -
     }
     let mut rows = answers(call, look, manner);
     rows.extend(line(look, manner, true, (verb, &title.subject), &ends));
-    match &call.task.last {
+    match call.task.steps.last() {
+        _ if manner.whole && call.task.calls > 0 => rows.extend(steps(&call.task, look, manner)),
         // What its agent reports while it works says the same in a program's words.
-        Some(last) => rows.push(row(BELOW, &last.doing, theme.dim, look)),
+        Some(last) => {
+            let (verb, subject, state) = last.words();
+            let gap = if state.is_empty() { "" } else { " · " };
+            rows.push(row(BELOW, &format!("{verb} {subject}{gap}{state}"), theme.dim, look));
+        }
         None => {
             let most = if manner.whole { usize::MAX } else { LIVE };
             rows.extend(call.tail.last(most).map(|line| row(BELOW, &printed(line), theme.dim, look)));

@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use ratatui_core::text::Line;
-use zdx_protocol::Todo;
 use zdx_protocol::display::format::count;
+use zdx_protocol::display::text::truncate_width;
+use zdx_protocol::{Todo, TodoStatus};
 
 use super::cell::{Cell, Known, NoteKind, Text, Thought};
-use super::rows::{Manner, block, row, seconds, span, ticking};
+use super::rows::{INDENT, Manner, block, row, seconds, span, ticking};
 use super::{calls, folds};
 use crate::look::Look;
 use crate::write::markdown;
@@ -38,7 +39,7 @@ pub(super) fn cell(cell: &Cell, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
         Cell::Thought(thought) => thoughts(&[thought], look, manner),
         Cell::Call(call) => calls::rows(call, look, manner),
         Cell::Fold(items) => folds::rows(items, look, manner),
-        Cell::Todos(items) => items.iter().map(|item| todo(item, look)).collect(),
+        Cell::Todos(items) => todos(items, look),
         Cell::Note(kind, text) => note(*kind, text, look, manner),
         Cell::Forgotten => vec![row("", FORGOTTEN, theme.dim, look)],
     }
@@ -97,13 +98,34 @@ pub(super) fn thinking(thought: &Thought, look: Look<'_>, now: Instant, most: us
     rows
 }
 
-pub(super) fn todo(item: &Todo, look: Look<'_>) -> Line<'static> {
+/// Below a head: right under a command's row the list would read as its output.
+fn todos(items: &[Todo], look: Look<'_>) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    let head = format!(" · {}", progress(items));
+    let room = usize::from(look.width).saturating_sub("• Todo".len());
+    let head = vec![
+        span("• ", theme.good),
+        span("Todo", theme.strong),
+        span(truncate_width(&head, room), theme.dim),
+    ];
+    let mut rows = vec![Line::from(head)];
+    rows.extend(items.iter().map(|item| todo(item, INDENT, look)));
+    rows
+}
+
+/// `2 of 5 done`.
+pub(super) fn progress(items: &[Todo]) -> String {
+    let done = items.iter().filter(|item| item.status == TodoStatus::Completed).count();
+    format!("{done} of {} done", items.len())
+}
+
+pub(super) fn todo(item: &Todo, indent: &str, look: Look<'_>) -> Line<'static> {
     let style = match item.status {
-        zdx_protocol::TodoStatus::Completed => look.theme.dim,
-        zdx_protocol::TodoStatus::InProgress => look.theme.strong,
-        zdx_protocol::TodoStatus::Pending => look.theme.text,
+        TodoStatus::Completed => look.theme.dim,
+        TodoStatus::InProgress => look.theme.strong,
+        TodoStatus::Pending => look.theme.text,
     };
-    row("", &item.to_string(), style, look)
+    row(indent, &item.to_string(), style, look)
 }
 
 fn note(kind: NoteKind, text: &str, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {

@@ -12,7 +12,9 @@ use zdx_protocol::{
 
 use super::Conversation;
 use super::call::{Call, INTERRUPTED, Kept, Stage};
+use super::called::Told;
 use super::cell::{Cell, Item, Known, NoteKind, Text};
+use super::task;
 
 /// Names of calls that are announced, and of tools in general.
 const NAME_COLUMNS: usize = 40;
@@ -49,6 +51,7 @@ impl Conversation {
             }
             Event::ApprovalRequested(request) => self.on_call(&request.id, |call| {
                 call.stage = Stage::Asked;
+                call.task.set(&request.id, task::Stage::Asked);
                 if call.id == request.id {
                     call.asked = true;
                     let diff = request.action.diff(&request.preview);
@@ -56,15 +59,14 @@ impl Conversation {
                 }
             }),
             Event::ApprovalWithdrawn { id, .. } => self.on_call(id, |call| {
+                call.task.set(id, task::Stage::Requested);
                 if matches!(call.stage, Stage::Asked) {
                     call.stage = Stage::Requested;
                 }
             }),
             Event::ApprovalResolved { id, decision, grant, by, .. } => self.on_call(id, |call| {
-                let what = match &call.task.last {
-                    Some(last) if last.id == *id => last.subject.clone(),
-                    Some(_) | None => call.title.subject.clone(),
-                };
+                let what = call.task.subject(id).unwrap_or(&call.title.subject).to_owned();
+                call.task.set(id, task::Stage::Requested);
                 let (allowed, words) = titles::answered(decision, grant.as_deref(), by.as_deref(), &what);
                 match decision {
                     // The line of the call says what was allowed.
@@ -84,6 +86,7 @@ impl Conversation {
             Event::ToolStarted { id, .. } => {
                 self.retry = None;
                 self.on_call(id, |call| {
+                    call.task.set(id, task::Stage::Running);
                     if call.id == *id || !call.is_running() {
                         call.stage = Stage::Running { since: now };
                     }
@@ -95,8 +98,9 @@ impl Conversation {
                     call.tail.push(chunk);
                 }
             }),
-            Event::ToolFinished { id, name, result, diff, duration_ms, .. } => {
-                self.finished(id, name, result, diff.as_deref(), *duration_ms);
+            Event::ToolFinished { id, name, result, diff, duration_ms, reads, .. } => {
+                let told = Told { diff: diff.as_deref(), took_ms: *duration_ms, reads: *reads };
+                self.finished(id, name, result, told, now);
             }
             Event::TodosChanged { items, draft } => self.todos_changed(items, *draft),
             Event::ShellFinished { text, shell } => self.ran(text, shell),

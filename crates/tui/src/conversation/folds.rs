@@ -1,26 +1,28 @@
-//! Calls that came one after the other without a word between them. Reads, lists and searches are one line; so are commands,
-//! once there are many of them, all but the last. What failed, and what somebody was asked about, stays visible.
+//! Calls that came one after the other without a word between them. Neighbours that are known to change nothing are one
+//! line: reads, lists and searches, and commands, once there are many of them. What may have changed something, what failed,
+//! and what somebody was asked about has a row of its own, in its place.
 
-use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui_core::text::Line;
+use zdx_protocol::CallOrigin;
 use zdx_protocol::display::format::count;
 
 use super::call::Call;
 use super::cell::{Item, Thought};
+use super::names::COMMAND;
 use super::rows::{INDENT, Manner, block, seconds};
-use super::{calls, draw};
+use super::{calls, draw, names};
 use crate::look::Look;
 
-/// From so many commands on that went well, they are one line.
+/// From so many commands on that only read, they are one line.
 const MANY: usize = 4;
 /// Then another run begins: what is not settled is drawn again and again.
 const LONGEST: usize = 200;
 
 /// Whether the next call belongs to it.
 pub(super) fn goes_on(items: &[Item]) -> bool {
-    items.len() < LONGEST && !items.iter().filter_map(Item::call).any(Call::stands_out)
+    items.len() < LONGEST && !items.iter().filter_map(Item::call).any(Call::stands_alone)
 }
 
 /// When all of it is over.
@@ -42,14 +44,22 @@ fn drawn(items: &[Item], look: Look<'_>, manner: &Manner, now: Option<Instant>) 
         return items.iter().flat_map(whole).collect();
     }
     let shown: Vec<&Item> = items.iter().filter(|item| !item.call().is_some_and(Call::is_silent)).collect();
-    let run = Run { look, manner, now, last: shown.iter().rev().find_map(|item| item.call()) };
-    let commands =
-        shown.iter().filter_map(|item| item.call()).filter(|call| call.is_run() && went_well(call));
-    if commands.count() < MANY { run.one_by_one(&shown) } else { run.folded(&shown) }
-}
-
-fn went_well(call: &Call) -> bool {
-    call.is_over() && !call.failed() && !call.stands_out()
+    let calls: Vec<&Call> = shown.iter().filter_map(|item| item.call()).collect();
+    let last = calls.last().copied().filter(|_| !manner.followed);
+    let run = Run { look, manner, now, last, alone: calls.len() == 1 };
+    let mut rows = Vec::new();
+    let mut readers: Vec<&Item> = Vec::new();
+    for item in shown {
+        match item.call().filter(|call| call.only_read().is_none()) {
+            Some(call) => {
+                rows.extend(run.readers(&std::mem::take(&mut readers)));
+                rows.extend(run.other(call));
+            }
+            None => readers.push(item),
+        }
+    }
+    rows.extend(run.readers(&readers));
+    rows
 }
 
 struct Run<'a> {
@@ -59,9 +69,23 @@ struct Run<'a> {
     now: Option<Instant>,
     /// Nothing but this one shows what it brought, if nothing follows at all.
     last: Option<&'a Call>,
+    /// There is but one call.
+    alone: bool,
 }
 
 impl Run<'_> {
+    /// Neighbours that only read, and what was thought between them.
+    fn readers(&self, items: &[&Item]) -> Vec<Line<'static>> {
+        let commands = items.iter().filter_map(|item| item.call()).filter(|call| call.is_run());
+        if commands.count() < MANY { self.one_by_one(items) } else { self.folded(items) }
+    }
+
+    /// What may have changed something, what failed, and what is not over.
+    fn other(&self, call: &Call) -> Vec<Line<'static>> {
+        let short = call.is_over() && call.failed() && !call.stands_out() && !self.alone;
+        if short { failure(call, self.look, self.manner) } else { self.single(call) }
+    }
+
     /// Commands in lines of their own, what was read between them in one.
     fn one_by_one(&self, items: &[&Item]) -> Vec<Line<'static>> {
         let mut rows = Vec::new();
@@ -79,48 +103,39 @@ impl Run<'_> {
         rows
     }
 
-    /// All that went well in one line, the last command aside.
+    /// All in one line, the last of the whole run aside.
     fn folded(&self, items: &[&Item]) -> Vec<Line<'static>> {
-        let last = self.last.filter(|call| call.is_run() && call.is_over());
+        let last = self.last.filter(|call| call.is_run());
         let is_last = |call: &Call| last.is_some_and(|last| std::ptr::eq(last, call));
-        let before: Vec<&Item> =
-            items.iter().copied().filter(|item| !item.call().is_some_and(is_last)).collect();
+        let (last, before): (Vec<&Item>, Vec<&Item>) =
+            items.iter().partition(|item| item.call().is_some_and(is_last));
         let mut rows = self.gathered(&before);
-        rows.extend(last.into_iter().flat_map(|call| self.single(call)));
+        rows.extend(last.iter().filter_map(|item| item.call()).flat_map(|call| self.single(call)));
         rows
     }
 
-    /// What went well in one line, below it what did not, and what is not over.
     fn gathered(&self, items: &[&Item]) -> Vec<Line<'static>> {
         let (look, manner) = (self.look, self.manner);
         let calls: Vec<&Call> = items.iter().filter_map(|item| item.call()).collect();
-        let well: Vec<&Call> = calls.iter().copied().filter(|call| went_well(call)).collect();
-        let mut rows = match (well.as_slice(), calls.as_slice()) {
-            ([], []) => thoughts(items, look, manner),
-            ([], _) => Vec::new(),
-            ([one], _) => {
+        match calls.as_slice() {
+            [] => thoughts(items, look, manner),
+            [one] => {
                 let mut rows = self.single(one);
                 let at =
                     if items.first().is_some_and(|first| first.thought().is_some()) { 0 } else { rows.len() };
                 rows.splice(at..at, thoughts(items, look, manner));
                 rows
             }
-            (many, _) => {
+            many => {
                 let ends: Vec<String> = took(many).into_iter().chain(thought(items)).collect();
-                calls::line(look, manner, true, (&summary(many), &subjects(many)), &ends)
+                calls::line(look, manner, true, (&summary(many), &names::of(many)), &ends)
             }
-        };
-        for call in calls.iter().filter(|call| call.is_over() && !went_well(call)) {
-            let alone = call.stands_out() || calls.len() == 1;
-            rows.extend(if alone { self.single(call) } else { failure(call, look, manner) });
         }
-        rows.extend(calls.iter().filter(|call| !call.is_over()).flat_map(|call| self.single(call)));
-        rows
     }
 
     fn single(&self, call: &Call) -> Vec<Line<'static>> {
         let last = self.last.is_some_and(|last| std::ptr::eq(last, call));
-        let manner = Manner { followed: self.manner.followed || !last, ..*self.manner };
+        let manner = Manner { followed: !last, ..*self.manner };
         match self.now {
             Some(now) => calls::live(call, self.look, &manner, now),
             None => calls::rows(call, self.look, &manner),
@@ -148,95 +163,52 @@ fn failure(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
     rows
 }
 
-/// `Read 4 files, searched 2 patterns`; what is still open does not count.
+/// `Read 4 files, searched 2 patterns`.
 fn summary(calls: &[&Call]) -> String {
     let mut kinds: Vec<(&str, &str)> = Vec::new();
-    let key = |call: &Call| (call.title.done, call.folds().or(call.runs).unwrap_or("file"));
-    for call in calls.iter().filter(|call| call.is_over()) {
-        if !kinds.contains(&key(call)) {
-            kinds.push(key(call));
+    for kind in calls.iter().filter_map(|call| call.only_read()) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
         }
     }
+    let mixed = kinds.len() > 1;
     let counted = |(at, kind): (usize, &(&str, &str))| {
-        let of_kind = calls.iter().filter(|call| call.is_over() && key(call) == *kind);
-        // The same command is run again for a reason; the same file read twice is one file.
-        let many = match kind.1 {
-            "command" => of_kind.count(),
-            _ => of_kind.map(|call| name(call)).collect::<BTreeSet<String>>().len(),
-        };
+        let of_kind: Vec<&Call> =
+            calls.iter().copied().filter(|call| call.only_read() == Some(*kind)).collect();
+        // The same command is run again for a reason; where nothing but files is told, one read twice is one.
+        let many = if mixed || kind.1 == COMMAND { of_kind.len() } else { names::distinct(&of_kind).len() };
         let verb = if at == 0 { kind.0.to_owned() } else { kind.0.to_lowercase() };
         format!("{verb} {}", count(many, kind.1))
     };
     kinds.iter().enumerate().map(counted).collect::<Vec<_>>().join(", ")
 }
 
-/// What it is called where there is little room.
-fn name(call: &Call) -> String {
-    if call.is_run() { program(&call.title.subject) } else { place(&call.title.subject).to_owned() }
-}
-
-/// What they do is said by their second word.
-const WITH_VERBS: [&str; 16] = [
-    "apt",
-    "brew",
-    "bundle",
-    "cargo",
-    "docker",
-    "gh",
-    "git",
-    "go",
-    "kubectl",
-    "npm",
-    "pip",
-    "pip3",
-    "pnpm",
-    "systemctl",
-    "uv",
-    "yarn",
-];
-
-/// `cargo test` of `cd web && RUST_LOG=debug /usr/bin/cargo test -q`, `ls` of `time ls -l`.
-fn program(command: &str) -> String {
-    let body = match command.split_once("&&") {
-        Some((first, rest)) if first.trim_start().starts_with("cd ") => rest,
-        Some(_) | None => command,
-    };
-    let is_set = |word: &&str| word.split_once('=').is_some_and(|(name, _)| !name.contains(['/', '"', '\'']));
-    let leads = |word: &&str| is_set(word) || matches!(*word, "!" | "time" | "if" | "while" | "until");
-    let mut words = body.split_whitespace().skip_while(leads);
-    let word = words.next().unwrap_or(command);
-    let bare = word.trim_start_matches('(').trim_end_matches([';', ')']);
-    let name = bare.rsplit('/').find(|part| !part.is_empty()).unwrap_or(bare);
-    let verb = words.find(|word| !word.starts_with('-')).map(|verb| verb.trim_end_matches([';', ')']));
-    match verb.filter(|verb| {
-        WITH_VERBS.contains(&name) && verb.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
-    }) {
-        Some(verb) => format!("{name} {verb}"),
-        None => name.to_owned(),
-    }
-}
-
-/// Two parts of one file are one file.
-fn place(subject: &str) -> &str {
-    match subject.rsplit_once(':') {
-        Some((path, line)) if line.bytes().all(|byte| byte.is_ascii_digit()) => path,
-        Some(_) | None => subject,
-    }
-}
-
-/// Which ones, as far as there is room.
-fn subjects(calls: &[&Call]) -> String {
-    let mut seen = BTreeSet::new();
-    let names = calls.iter().filter(|call| call.is_over()).map(|call| name(call));
-    let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
-    format!("· {}", names.join(", "))
-}
-
-/// All of them together, where something was run.
+/// How long something of it ran, where something was run: what ran side by side took that time once.
 fn took(calls: &[&Call]) -> Option<String> {
-    let ends = calls.iter().filter(|call| call.is_run()).filter_map(|call| call.end()?.took);
-    let total: u128 = ends.map(|took| took.as_millis()).sum();
-    (total >= 100).then(|| seconds(total))
+    let ends: Vec<_> = calls.iter().filter(|call| call.is_run()).filter_map(|call| call.end()).collect();
+    let spans: Vec<(Instant, Instant)> =
+        ends.iter().filter_map(|end| Some((end.at?.checked_sub(end.took?)?, end.at?))).collect();
+    let total = if spans.len() == ends.len() {
+        covered(spans)
+    } else if calls.iter().all(|call| call.origin == CallOrigin::Model) {
+        // Told again: our own commands ran one after the other.
+        ends.iter().filter_map(|end| end.took).sum()
+    } else {
+        return None;
+    };
+    (total >= Duration::from_millis(100)).then(|| seconds(total.as_millis()))
+}
+
+fn covered(mut spans: Vec<(Instant, Instant)>) -> Duration {
+    spans.sort();
+    let mut until: Option<Instant> = None;
+    let mut total = Duration::ZERO;
+    for (from, to) in spans {
+        let from = until.map_or(from, |until| from.max(until));
+        total += to.saturating_duration_since(from);
+        until = Some(until.map_or(to, |until| to.max(until)));
+    }
+    total
 }
 
 fn thought(items: &[&Item]) -> Option<String> {

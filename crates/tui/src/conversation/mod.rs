@@ -10,8 +10,10 @@ mod draw;
 mod events;
 mod find;
 mod folds;
+mod names;
 mod rows;
 mod tail;
+mod task;
 #[cfg(test)]
 mod tests;
 mod thoughts;
@@ -22,6 +24,7 @@ use std::time::Instant;
 use ratatui_core::text::Line;
 use zdx_protocol::{Todo, TodoStatus};
 
+use self::call::Call;
 use self::cell::{Cell, Group, Item, Known, Text, Thought};
 use self::rows::{Manner, PLAIN, SCREEN, WHOLE, row};
 use crate::look::Look;
@@ -162,9 +165,6 @@ impl Conversation {
                 }
             }
             Cell::Prompt(_) => self.below = 0,
-            Cell::Call(call) if manner.followed && !call.failed() && self.below >= MOST_BELOW => {
-                manner.diff = manner.diff.map(|lines| lines.min(LITTLE));
-            }
             Cell::Thought(_)
             | Cell::Call(_)
             | Cell::Fold(_)
@@ -172,11 +172,13 @@ impl Conversation {
             | Cell::Note(..)
             | Cell::Forgotten => {}
         }
+        let cell = &self.cells[at];
+        if manner.followed && self.below >= MOST_BELOW && !cell.calls().any(Call::failed) {
+            manner.diff = manner.diff.map(|lines| lines.min(LITTLE));
+        }
         if over {
-            let drawn = draw::cell(&self.cells[at], look, &manner);
-            if let Cell::Call(call) = &self.cells[at]
-                && call.end().is_some_and(|end| end.diff.is_some())
-            {
+            let drawn = draw::cell(cell, look, &manner);
+            if cell.calls().any(Call::changed) {
                 self.below += drawn.len().saturating_sub(1);
             }
             rows.extend(drawn);
@@ -204,7 +206,10 @@ impl Conversation {
                 let waits = self.in_turn && !self.place.in_lines && !call.changed();
                 call.is_over() && (!waits || self.after(at).is_some())
             }
-            Cell::Fold(_) => followed && self.cells[at].calls().all(|call| call.is_over()),
+            Cell::Fold(_) => {
+                let seen = followed || self.cells[at].calls().any(Call::changed);
+                seen && self.cells[at].calls().all(Call::is_over)
+            }
             // What the turn took stands behind the word about its end.
             Cell::Note(NoteKind::Warning, _) => followed || self.place.in_lines,
             // Another one may follow, and be told with it.
@@ -300,11 +305,11 @@ impl Conversation {
         // What is done goes first where there is no room for all.
         let over = (self.todos.len() + 1).saturating_sub(most);
         let skipped = self.todos.iter().take_while(done).count().min(over);
-        let head = format!("todo · {finished} of {} done", self.todos.len());
+        let head = format!("todo · {}", draw::progress(&self.todos));
         let rest = &self.todos[skipped..];
         let shown = if rest.len() >= most { &rest[..most.saturating_sub(2).max(1)] } else { rest };
         let mut rows = vec![row("", &head, look.theme.dim, look)];
-        rows.extend(shown.iter().map(|item| draw::todo(item, look)));
+        rows.extend(shown.iter().map(|item| draw::todo(item, "", look)));
         if shown.len() < rest.len() && rows.len() < most {
             rows.push(row("", &format!("    {} more", rest.len() - shown.len()), look.theme.dim, look));
         }

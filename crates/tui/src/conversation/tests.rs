@@ -39,6 +39,10 @@ impl Shown {
 
     fn tell(&mut self, events: impl IntoIterator<Item = Event>) -> &mut Self {
         for event in events {
+            // What took its time took it.
+            if let Event::ToolFinished { duration_ms, .. } = &event {
+                self.now += Duration::from_millis(*duration_ms);
+            }
             self.conversation.apply(&event, self.now);
             let rows = self.conversation.settled(Look { width: self.width, theme: &self.theme });
             self.settled.extend(text(&rows));
@@ -91,7 +95,15 @@ fn started(id: &str, name: &str) -> Event {
 
 fn finished(id: &str, name: &str, result: ToolOutput, diff: Option<&str>) -> Event {
     let (id, name, origin) = (id.to_owned(), name.to_owned(), CallOrigin::Model);
-    Event::ToolFinished { id, name, origin, result, diff: diff.map(str::to_owned), duration_ms: 2_100 }
+    Event::ToolFinished {
+        id,
+        name,
+        origin,
+        result,
+        diff: diff.map(str::to_owned),
+        duration_ms: 2_100,
+        reads: None,
+    }
 }
 
 fn call(id: &str, name: &str, input: Value, data: Value) -> Vec<Event> {
@@ -104,6 +116,15 @@ fn printed(stdout: &str, code: i64) -> Value {
 
 fn ran(id: &str, command: &str, stdout: &str, code: i64) -> Vec<Event> {
     call(id, "bash", json!({"command": command}), printed(stdout, code))
+}
+
+/// A command that is known to only read.
+fn looked(id: &str, command: &str, stdout: &str) -> Vec<Event> {
+    let mut events = ran(id, command, stdout, 0);
+    if let Some(Event::ToolFinished { reads, .. }) = events.last_mut() {
+        *reads = Some(CallKind::Execute);
+    }
+    events
 }
 
 fn read(id: &str, path: &str) -> Vec<Event> {
@@ -204,7 +225,7 @@ fn calls_side_by_side_are_committed_in_order() {
     shown.tell([prompt("go")]).tell(bash("1")).tell(bash("2"));
     shown.tell([finished("2", "bash", ToolOutput::Ok(printed("", 0)), None)]);
     assert_eq!(shown.settled, ["› go"]);
-    assert_eq!(shown.live(), ["", "• Running job 1 · 0 s", "• Ran job 2 · 2.1 s · exit 0"]);
+    assert_eq!(shown.live(), ["", "• Running job 1 · 2 s", "• Ran job 2 · 2.1 s · exit 0"]);
     shown.tell([finished("1", "bash", ToolOutput::Ok(printed("", 1)), None), delta("x")]);
     assert_eq!(shown.settled[2..], ["✗ Ran job 1 · 2.1 s · exit 1", "• Ran job 2 · 2.1 s · exit 0"]);
 }
@@ -274,12 +295,44 @@ fn a_task_counts_what_its_agent_does() {
             ("read".to_owned(), json!({"path": format!("{n}.rs")}), Some("t".to_owned()));
         shown.tell([Event::ToolRequested { id, name, input, raw: None, signature: None, origin, parent }]);
     }
+    assert_eq!(shown.live()[2], "    Read 3.rs", "it has not begun");
+    shown.tell([started("t/3", "read")]);
     let chunk = "explore: read path=\"3.rs\"\n".to_owned();
     shown.tell([Event::ToolProgress { id: "t".into(), chunk }]);
     assert_eq!(shown.live()[1..], ["• Task explore: find it · 0 s · 3 calls", "    Reading 3.rs"]);
-    let report = json!({"agent": "explore", "report": "It is in 2.rs."});
+    let missing = ToolOutput::error(ToolCode::Enoent, "no such file: 1.rs");
+    shown.tell([finished("t/1", "read", missing, None)]);
+    shown.tell(
+        (2..=3).map(|n| finished(&format!("t/{n}"), "read", ToolOutput::Ok(json!({"content": "a\n"})), None)),
+    );
+    let report = json!({"agent": "explore", "report": "It is in **2.rs**."});
     shown.tell([finished("t", "task", ToolOutput::Ok(report), None), over(Outcome::Completed)]);
-    assert_eq!(shown.settled[2..], ["• Task explore: find it · 2.1 s · 3 calls", "    It is in 2.rs."]);
+    assert_eq!(
+        shown.settled[2..],
+        ["• Task explore: find it · 2.1 s · 3 calls · 1 failed", "    It is in **2.rs**."]
+    );
+    let whole = [
+        "  ✗ Read 1.rs · failed",
+        "    no such file: 1.rs",
+        "  • Read 2.rs · 1 line",
+        "  • Read 3.rs · 1 line",
+        "",
+        "    It is in 2.rs.",
+    ];
+    assert_eq!(shown.whole()[3..], whole);
+}
+
+#[test]
+fn what_was_answered_says_so_while_others_wait_for_theirs() {
+    let answer = |id: &str, decision: Decision| {
+        let (request, id) = (RequestId(1), id.to_owned());
+        Event::ApprovalResolved { request, id, decision, grant: None, by: None }
+    };
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go")]);
+    shown.tell(["1", "2", "3"].map(|id| requested(id, "read", json!({"path": id}))));
+    shown.tell([answer("1", Decision::AllowOnce), answer("2", Decision::Deny { word: None })]);
+    assert_eq!(shown.live()[1..], ["• Read 1 · allowed", "• Read 2 · denied", "• Read 3 · waiting"]);
 }
 
 #[test]
@@ -295,7 +348,7 @@ fn todos_are_pinned_until_they_are_done() {
     assert_eq!(pinned(&shown), ["todo · 1 of 2 done", "[x] build", "[~] build"]);
     shown.tell([list(TodoStatus::Completed), over(Outcome::Completed)]);
     assert_eq!(pinned(&shown), Vec::<String>::new());
-    assert_eq!(shown.settled, ["› go", "", "[x] build", "[x] build"]);
+    assert_eq!(shown.settled, ["› go", "", "• Todo · 2 of 2 done", "  [x] build", "  [x] build"]);
     shown.tell([prompt("more"), list(TodoStatus::Pending), over(Outcome::Completed)]);
     assert_eq!(pinned(&shown).len(), 3, "it waits for the next turn");
     shown.tell([prompt("and on")]);
@@ -384,6 +437,19 @@ fn what_was_left_out_of_an_output_is_not_counted_as_a_line() {
     shown.tell([prompt("go")]).tell(ran("1", "yes", &text, 0)).tell([delta("So.")]);
     let note = "    +75 lines and 1.2 MB that were left out, Ctrl-O to expand";
     assert_eq!(shown.settled[3], note, "{:?}", shown.settled);
+}
+
+#[test]
+fn the_lines_of_a_gap_are_counted_where_somebody_counted_them() {
+    let head: String = (1..=40).map(|n| format!("line {n}\n")).collect();
+    let cut = "[... 9000 bytes (100 lines) left out to fit the context; run it again ...]";
+    let text = format!(
+        "{head}[zdx: 50000 of 70000 bytes (1000 lines) left out here; the whole is in /x]\n{cut}\nend\n"
+    );
+    let mut shown = Shown::new(80);
+    shown.tell([prompt("go")]).tell(ran("1", "seq 1 1141", &text, 0)).tell([delta("So.")]);
+    assert_eq!(shown.settled[3], "    +1136 lines, Ctrl-O to expand", "{:?}", shown.settled);
+    assert_eq!(shown.settled.last().unwrap(), "    end");
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn command(number: u64, text: &str) -> ApprovalRequest {
     ApprovalRequest {
         request: RequestId(number),
         agent: None,
+        task: None,
         id: format!("call_{number}"),
         tool: "bash".to_owned(),
         action: Action::Command {

@@ -53,6 +53,7 @@ fn finished(id: &str) -> Event {
         result: ToolOutput::Ok(serde_json::Value::Null),
         diff: None,
         duration_ms: 1,
+        reads: None,
     }
 }
 

@@ -5,6 +5,8 @@
 mod tests;
 mod words;
 
+use std::ops::Range;
+
 use ratatui_core::text::{Line, Span};
 use zdx_protocol::display::diff::{self, Bounds, CUT, LineKind, WHOLE};
 use zdx_protocol::display::format::count;
@@ -59,11 +61,18 @@ struct Numbered<'a> {
 
 fn set(lines: &[diff::Line], source: &str, look: Look<'_>, cut: Option<Cut>) -> Vec<Line<'static>> {
     let most_lines = cut.map(|cut| cut.rows);
+    let gap = most_lines.map_or(0..0, |most| gap(lines, most));
+    let in_gap = format!("… {}", count(gap.len(), "removed line"));
     // What will not be shown needs no work, but for the count.
-    let enough =
-        most_lines.map_or(lines.len(), |most| most.saturating_mul(2).saturating_add(64)).min(lines.len());
+    let enough = most_lines
+        .map_or(lines.len(), |most| most.saturating_mul(2).saturating_add(64 + gap.end))
+        .min(lines.len());
     let mut numbered = numbered(&lines[..enough]);
     words::mark(&mut numbered);
+    if !gap.is_empty() {
+        let left_out = Numbered { kind: LineKind::LeftOut, text: &in_gap, old: None, new: None, words: None };
+        numbered.splice(gap.clone(), [left_out]);
+    }
     let gutter = Gutter::of(&numbered, look.width);
     let mut out = Vec::new();
     let mut starts = Vec::with_capacity(enough);
@@ -82,10 +91,28 @@ fn set(lines: &[diff::Line], source: &str, look: Look<'_>, cut: Option<Cut>) -> 
     let rows = starts.get(whole).copied().unwrap_or(0);
     let torn = rows == 0 && room > 0;
     out.truncate(if torn { room } else { rows });
+    let below = if whole > gap.start { gap.len().saturating_sub(1) } else { 0 };
     let missing =
-        lines[whole + usize::from(torn)..].iter().filter(|line| line.kind != LineKind::Hunk).count();
+        lines[whole + below + usize::from(torn)..].iter().filter(|line| line.kind != LineKind::Hunk).count();
     out.push(note(missing, torn, source, look, cut.map_or("", |cut| cut.rest)));
     out
+}
+
+/// Of a change that begins with more removed lines than there is room for, those in the middle: some of what came in
+/// their place must be seen, too.
+fn gap(lines: &[diff::Line], most: usize) -> Range<usize> {
+    let run = |from: usize, kind: LineKind| lines[from..].iter().take_while(|line| line.kind == kind).count();
+    let changed = |line: &diff::Line| matches!(line.kind, LineKind::Add | LineKind::Remove);
+    let first = lines.iter().position(changed).unwrap_or(lines.len());
+    let removed = run(first, LineKind::Remove);
+    let added = run(first + removed, LineKind::Add);
+    // A row for what is left out here, and one for the rest.
+    let room = most.saturating_sub(first + 2);
+    let kept = room / 2;
+    if kept == 0 || removed < kept + 2 || removed + added.min(kept) <= room || added == 0 {
+        return 0..0;
+    }
+    first + (room - added.min(kept)).min(removed - 2)..first + removed
 }
 
 fn note(missing: usize, torn: bool, source: &str, look: Look<'_>, rest: &str) -> Line<'static> {

@@ -4,6 +4,7 @@
 mod block;
 mod blocks;
 mod inline;
+mod open;
 mod setter;
 mod starts;
 mod table;
@@ -16,7 +17,7 @@ use zdx_protocol::display::{Colours, Sanitizer};
 
 use super::code::expand_tabs;
 use crate::Look;
-use block::Block;
+use block::{Block, What};
 use blocks::Blocks;
 use setter::Setter;
 
@@ -65,12 +66,24 @@ impl Stream {
     /// The lines behind the settled ones, as if the text ended here, but for a mark whose line has yet to come: by itself it
     /// would make something else of what stands above it, for a moment. Costs what is open, not what was written.
     pub(crate) fn tail(&self, look: Look<'_>) -> Vec<Line<'static>> {
+        self.tail_with(look, open::closed)
+    }
+
+    /// `end` is what is made of the last text, which may go on.
+    fn tail_with(&self, look: Look<'_>, end: impl Fn(&str) -> String) -> Vec<Line<'static>> {
         let mut blocks = self.closed.clone();
         let mut reader = self.reader.clone();
         if !reader.within && is_mark(&reader.pending) {
             reader.pending.clear();
         }
+        let closed = blocks.len();
         reader.finish(&mut blocks);
+        if let Some(Block {
+            what: What::Text(text) | What::MoreText(text) | What::Heading(_, text), ..
+        }) = blocks[closed..].last_mut()
+        {
+            *text = end(text);
+        }
         let mut setter = self.setter.clone();
         let mut out = Vec::new();
         blocks.into_iter().for_each(|block| setter.set(block, look, &mut out));

@@ -59,7 +59,7 @@ impl Plain {
                 self.asked.insert(request.id.clone());
                 None
             }
-            Event::ToolFinished { id, name, origin, result, diff: Some(_), duration_ms } => {
+            Event::ToolFinished { id, name, origin, result, diff: Some(_), duration_ms, reads } => {
                 self.asked.remove(id).then(|| Event::ToolFinished {
                     id: id.clone(),
                     name: name.clone(),
@@ -67,6 +67,7 @@ impl Plain {
                     result: result.clone(),
                     diff: None,
                     duration_ms: *duration_ms,
+                    reads: *reads,
                 })
             }
             Event::TurnFinished(_) => {

@@ -43,6 +43,7 @@ fn call(command: &str) -> [Event; 2] {
             result,
             diff: None,
             duration_ms: 20,
+            reads: None,
         },
     ]
 }

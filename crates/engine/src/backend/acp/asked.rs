@@ -186,7 +186,7 @@ async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcErro
     let action = Action::Read { tool: READ.permission.key.to_owned(), targets: vec![target.clone()] };
     let call = call(id, READ.name, json!({"path": named}));
     match gate(io, &call, Proposed { action: &action, preview: &Preview::None, doomed: None }).await {
-        Gate::Run => {}
+        Gate::Run { .. } => {}
         Gate::Denied(error) | Gate::Rejected(error) | Gate::Failed(error) => return Err(refused(&error)),
         Gate::Interrupted => return Err(RpcError::new(code::CANCELLED, "the turn was cancelled")),
     }

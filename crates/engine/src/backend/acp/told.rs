@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use zdx_acp::shapes::{Block, Call, Calls, ToolContent, Update};
 use zdx_protocol::facts::BASH;
 use zdx_protocol::{
-    CallKind, CallOrigin, Event, Location, NoticeLevel, Operation, Preview, Reasoning, Todo, TodoStatus,
-    ToolCode, ToolOutput,
+    Action, CallKind, CallOrigin, Event, Location, NoticeLevel, Operation, Origin, Preview, Reasoning, Todo,
+    TodoStatus, ToolCode, ToolOutput,
 };
 
 use super::view::Used;
 use crate::acp::Proposal;
-use crate::call::TurnIo;
+use crate::call::{TurnIo, approve};
 
 /// What is kept of an answer before it is saved as a part of it.
 const LONGEST: usize = 1 << 20;
@@ -47,6 +47,8 @@ pub(super) struct Teller {
 struct Told {
     name: String,
     began: Instant,
+    /// A command that is proven to only read.
+    only_reads: bool,
     started: bool,
     over: bool,
 }
@@ -159,7 +161,9 @@ impl Teller {
         self.end_text(false).await;
         if !self.told.contains_key(&call.id) {
             let (name, input) = name(&whole);
-            let told = Told { name: name.clone(), began: Instant::now(), started: false, over: false };
+            let only_reads = self.only_reads(&whole).await;
+            let (name_told, began) = (name.clone(), Instant::now());
+            let told = Told { name: name_told, began, only_reads, started: false, over: false };
             self.told.insert(call.id.clone(), told);
             let (id, raw, signature, parent) = (self.id(&call.id), None, None, None);
             let event = Event::ToolRequested { id, name, input, raw, signature, origin: ORIGIN, parent };
@@ -211,7 +215,21 @@ impl Teller {
             Some(diffs.concat()).filter(|diff| !diff.is_empty() && result.is_ok()).map(|diff| cut(&diff));
         let duration_ms = millis(told.began.elapsed());
         let name = told.name.clone();
-        self.io.emit.emit(Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms }).await;
+        let reads = reads(kind(call.kind.as_deref()), told.only_reads).filter(|_| diff.is_none());
+        let event = Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms, reads };
+        self.io.emit.emit(event).await;
+    }
+
+    /// Of a command, by our own guard: what an agent says of it proves nothing.
+    async fn only_reads(&self, call: &Value) -> bool {
+        match (call["kind"].as_str(), Proposal::of(call)) {
+            (Some("execute"), Proposal::Run { command: Some(command), folder }) => {
+                let cwd = folder.map_or_else(|| self.root.clone(), |folder| self.root.join(folder));
+                let origin = Origin::Model;
+                approve::only_reads(&self.io, &Action::Command { command, cwd, origin }).await
+            }
+            _ => false,
+        }
     }
 
     fn id(&self, call: &str) -> String {
@@ -248,7 +266,9 @@ impl Teller {
                 false => ToolOutput::error(ToolCode::Interrupted, "the agent did not say how it ended"),
             };
             let (name, duration_ms) = (told.name.clone(), millis(told.began.elapsed()));
-            let event = Event::ToolFinished { id, name, origin: ORIGIN, result, diff: None, duration_ms };
+            let reads = reads(kind(call.kind.as_deref()), told.only_reads);
+            let event =
+                Event::ToolFinished { id, name, origin: ORIGIN, result, diff: None, duration_ms, reads };
             self.io.emit.emit(event).await;
         }
         (self.used, self.denied, self.said)
@@ -356,6 +376,15 @@ fn kind(kind: Option<&str>) -> CallKind {
         Some("fetch") => CallKind::Fetch,
         Some("think") => CallKind::Think,
         Some(_) | None => CallKind::Other,
+    }
+}
+
+/// The kind of a call that changes nothing: what an agent calls so, and commands that are proven to.
+fn reads(kind: CallKind, only_reads: bool) -> Option<CallKind> {
+    match kind {
+        CallKind::Read | CallKind::Search | CallKind::Fetch | CallKind::Think => Some(kind),
+        CallKind::Execute => only_reads.then_some(kind),
+        CallKind::Edit | CallKind::Delete | CallKind::Move | CallKind::Other => None,
     }
 }
 

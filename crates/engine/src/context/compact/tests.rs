@@ -23,6 +23,7 @@ fn result(transcript: &mut Transcript, id: &str, output: ToolOutput) {
         ok,
         diff: None,
         duration_ms: None,
+        reads: None,
         ts: record::now(),
     };
     transcript.absorb(Record::ToolResult(result));

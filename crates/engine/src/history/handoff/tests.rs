@@ -40,6 +40,7 @@ fn called(id: &str, name: &str, input: serde_json::Value, data: serde_json::Valu
             ok: true,
             diff: None,
             duration_ms: None,
+            reads: None,
             ts,
         }),
     ]

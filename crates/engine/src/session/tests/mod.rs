@@ -71,6 +71,7 @@ fn done(id: &str) -> Record {
         ok: true,
         diff: None,
         duration_ms: None,
+        reads: None,
         ts: ts(),
     })
 }

@@ -73,6 +73,8 @@ pub(super) struct Capture {
     /// The end, once there is more than the limit.
     tail: Vec<u8>,
     total: u64,
+    /// Newlines, as far as anybody looked.
+    newlines: usize,
     nul: bool,
     spill: Spill,
     mask: RedactStream,
@@ -111,7 +113,7 @@ impl Capture {
 
     fn new(spill: Spill, mask: RedactStream, progress: Option<mpsc::Sender<String>>) -> Self {
         let progress = progress.map(|to| Progress::new(to, mask.redactor()));
-        Self { head: Vec::new(), tail: Vec::new(), total: 0, nul: false, spill, mask, progress }
+        Self { head: Vec::new(), tail: Vec::new(), total: 0, newlines: 0, nul: false, spill, mask, progress }
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -143,6 +145,7 @@ impl Capture {
             self.spill.open(&self.head);
         }
         self.total += bytes.len() as u64;
+        self.newlines += bytes.iter().filter(|byte| **byte == b'\n').count();
         self.spill.write(bytes);
         if !over {
             self.head.extend_from_slice(bytes);
@@ -194,8 +197,13 @@ impl Capture {
             Spill::None | Spill::Waiting { .. } => String::new(),
         };
         let (head, tail) = (decode(before_cut(head)), decode(after_cut(tail)));
+        let shown = head.matches('\n').count() + tail.matches('\n').count();
+        // A line of which the beginning is shown is not left out. In a flood nobody counts.
+        let shown = shown + usize::from(!head.ends_with('\n'));
+        let lines = (self.total <= SPILL_LIMIT).then(|| self.newlines.saturating_sub(shown));
+        let lines = lines.map(|lines| format!(" ({lines} lines)")).unwrap_or_default();
         format!(
-            "{}\n[zdx: {missing} of {} bytes left out here{whole}]\n{}",
+            "{}\n[zdx: {missing} of {} bytes{lines} left out here{whole}]\n{}",
             first(&head, HEAD),
             self.total,
             last(&tail, TAIL)

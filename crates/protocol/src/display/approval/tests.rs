@@ -11,6 +11,7 @@ const VIEW: View<'static> = View { columns: 80, lines: 12, home: None, root: Non
 fn command(text: &str) -> ApprovalRequest {
     ApprovalRequest {
         agent: None,
+        task: None,
         request: RequestId(1),
         id: "call_1".to_owned(),
         tool: "bash".to_owned(),

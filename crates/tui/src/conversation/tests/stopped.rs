@@ -12,6 +12,7 @@ fn asked(id: &str) -> Event {
     Event::ApprovalRequested(ApprovalRequest {
         request: RequestId(1),
         agent: None,
+        task: None,
         id: id.to_owned(),
         tool: "edit".into(),
         action: Action::Write { tool: "edit".into(), targets: Vec::new() },

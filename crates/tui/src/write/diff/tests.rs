@@ -95,3 +95,20 @@ fn files_of_the_engine_keep_their_names() {
     let shown = text(&lines);
     assert_eq!(shown, "index a (created, +1 -0)\n    1 + x\n--- b (deleted, +0 -1)\n 1    - y\n");
 }
+
+#[test]
+fn of_a_rewrite_some_of_both_sides_is_shown() {
+    let old: String = (1..=300).map(|n| format!("-old {n}\n")).collect();
+    let new: String = (1..=200).map(|n| format!("+new {n}\n")).collect();
+    let diff = format!("--- a/x\n+++ b/x\n@@ -1,301 +1,201 @@\n{old}{new} end\n");
+    let lines: Vec<String> = drawn(&diff, 80, Some(24)).iter().map(Line::to_string).collect();
+    assert_eq!(lines.len(), 24, "{lines:#?}");
+    assert_eq!((lines[0].as_str(), lines[10].as_str()), ("  1     - old 1", " 11     - old 11"));
+    assert_eq!(lines[11], "… 289 removed lines");
+    assert_eq!((lines[12].as_str(), lines[22].as_str()), ("      1 + new 1", "     11 + new 11"));
+    assert_eq!(lines[23], "+190 lines");
+    // A few lines for many: all of the few are there.
+    let few = format!("@@ -1,300 +1,2 @@\n{old}+a\n+b\n");
+    let lines: Vec<String> = drawn(&few, 80, Some(24)).iter().map(Line::to_string).collect();
+    assert!(lines.len() <= 24 && lines.last().unwrap().ends_with("+ b"), "{lines:#?}");
+}

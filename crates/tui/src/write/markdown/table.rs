@@ -32,8 +32,13 @@ pub(super) struct Columns {
 
 /// A table alone, as text; none if it is something else.
 pub(super) fn read(text: &str, theme: &Theme) -> Option<Table> {
-    let mut events = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
-    let Some(Event::Start(Tag::Table(alignments))) = events.next() else { return None };
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
+    let Some(Event::Start(Tag::Table(alignments))) = Parser::new_ext(text, options).next() else {
+        return None;
+    };
+    let text = with_all_cells(text, alignments.len());
+    let mut events = Parser::new_ext(&text, options);
+    events.next();
     let mut table = Table { alignments, head: Vec::new(), rows: Vec::new() };
     let mut cell: Option<Setter<'_>> = None;
     let (mut row, mut in_head) = (Vec::new(), false);
@@ -61,6 +66,36 @@ pub(super) fn read(text: &str, theme: &Theme) -> Option<Table> {
         }
     }
     events.next().is_none().then_some(table)
+}
+
+/// What stands behind the last column is a part of it: markdown itself drops such cells.
+fn with_all_cells(text: &str, columns: usize) -> String {
+    let row = |(at, line): (usize, &str)| match at {
+        // The head and the rule say how many there are.
+        0 | 1 => line.to_owned(),
+        _ => within(line, columns),
+    };
+    text.split_inclusive('\n').enumerate().map(row).collect()
+}
+
+fn within(line: &str, columns: usize) -> String {
+    let body = line.trim();
+    let start = line.len() - line.trim_start().len();
+    let mut escaped = false;
+    let is_bar = |(at, c): (usize, char)| {
+        let bar = c == '|' && !escaped;
+        escaped = c == '\\' && !escaped;
+        bar.then_some(at)
+    };
+    let bars: Vec<usize> = body.char_indices().filter_map(is_bar).collect();
+    let between = bars.iter().copied().filter(|at| *at > 0 && at + 1 < body.len());
+    let more: Vec<usize> = between.skip(columns.saturating_sub(1)).collect();
+    let has_text = |at: &usize| body[*at..].chars().any(|c| c != '|' && !c.is_whitespace());
+    let mut out = line.to_owned();
+    for at in more.into_iter().filter(has_text).rev() {
+        out.insert(start + at, '\\');
+    }
+    out
 }
 
 impl Columns {

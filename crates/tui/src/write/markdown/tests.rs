@@ -51,6 +51,36 @@ fn styles_say_what_things_are() {
 }
 
 #[test]
+fn cells_behind_the_last_column_are_shown_in_it() {
+    let table = "| a | b |\n|---|---|\n| 1 | 2 | three | `x\\|y` |\n| 1 | 2 |\n| 1 | 2 | |\n";
+    let rows = shown(table, 80);
+    assert_eq!(rows[2].trim_end(), "1  2 | three | x|y", "{rows:#?}");
+    assert_eq!((rows[3].trim_end(), rows[4].trim_end()), ("1  2", "1  2"));
+}
+
+#[test]
+fn bold_and_code_are_set_before_their_end_has_come() {
+    let theme = dark();
+    let look = Look { width: 80, theme: &theme };
+    let mut stream = Stream::default();
+    let mut seen = Vec::new();
+    for piece in ["see **", "bo", "ld", "** and `", "co", "de", "` so"] {
+        stream.push(piece);
+        seen.push(stream.tail(look).iter().map(Line::to_string).collect::<String>());
+    }
+    let wanted = [
+        "see",
+        "see bo",
+        "see bold",
+        "see bold and",
+        "see bold and co",
+        "see bold and code",
+        "see bold and code so",
+    ];
+    assert_eq!(seen, wanted);
+}
+
+#[test]
 fn without_colours_signs_stay() {
     let theme = Theme::new(Depth::None, false);
     let lines = render("a `b` ~~c~~ **d**", Look { width: 80, theme: &theme });
@@ -148,8 +178,8 @@ fn streamed(deltas: &[&str], look: Look<'_>) -> Vec<Line<'static>> {
         lines.extend(stream.settled(look));
         let _ = stream.tail(look);
     }
-    // What is shown before the end is the same, but for a mark that waits for its line.
-    let tail = (!is_mark(&stream.reader.pending)).then(|| stream.tail(look));
+    // What is shown before the end is the same, but for a mark that waits for its line, and one that waits for its other half.
+    let tail = (!is_mark(&stream.reader.pending)).then(|| stream.tail_with(look, str::to_owned));
     stream.finish();
     let rest = stream.settled(look);
     assert!(tail.is_none_or(|tail| tail == rest), "the tail is not what it ends as");

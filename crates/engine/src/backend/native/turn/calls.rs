@@ -67,7 +67,8 @@ impl Calls {
     /// A call that is not run is answered all the same.
     async fn refuse(&mut self, call: ToolCall, error: ToolError, io: &TurnIo) {
         let mut wave = Wave::new(std::slice::from_ref(&call), &self.guard, self.room);
-        let ended = Ended { at: 0, output: ToolOutput::Err(error), took: Duration::ZERO, diff: None };
+        let ended =
+            Ended { at: 0, output: ToolOutput::Err(error), took: Duration::ZERO, diff: None, reads: None };
         self.tell(ended, &mut wave, io).await;
         self.close(wave);
     }
@@ -81,9 +82,10 @@ impl Calls {
         let (mut running, mut progress) = (FuturesUnordered::new(), Vec::new());
         for (at, ready) in ready.into_iter().enumerate() {
             let action = &ready.prepared.action;
+            let reads = ready.reads;
             let (edits, diff) = (edits_code(action), action.diff(&ready.prepared.preview).map(str::to_owned));
             let (run, chunks) = call::run(ready, io).await;
-            running.push(run.map(move |(output, took)| (Ended { at, output, took, diff }, edits)));
+            running.push(run.map(move |(output, took)| (Ended { at, output, took, diff, reads }, edits)));
             progress.push(chunks);
         }
         let mut progress = stream::select_all(progress);
@@ -106,10 +108,10 @@ impl Calls {
     /// Tells of a call that ended, and of those that waited for it.
     async fn tell(&mut self, ended: Ended, wave: &mut Wave<'_>, io: &TurnIo) {
         wave.end(ended);
-        while let Some((call, Ended { output, took, diff, .. }, stop)) = wave.next() {
+        while let Some((call, Ended { output, took, diff, reads, .. }, stop)) = wave.next() {
             self.repeated |= stop;
             let diff = diff.filter(|_| output.is_ok());
-            life::finished(call, CallOrigin::Model, Finish { output, diff, took }, io).await;
+            life::finished(call, CallOrigin::Model, Finish { output, diff, took, reads }, io).await;
         }
     }
 

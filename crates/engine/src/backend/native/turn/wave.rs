@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use zdx_protocol::facts::{MCP_CALL, facts};
-use zdx_protocol::{ToolCall, ToolOutput};
+use zdx_protocol::{CallKind, ToolCall, ToolOutput};
 
 use super::repeat::{Repeat, RepeatGuard, Streak};
 use crate::context::cap::{ResultRoom, Shares};
@@ -23,6 +23,7 @@ pub(super) struct Ended {
     pub output: ToolOutput,
     pub took: Duration,
     pub diff: Option<String>,
+    pub reads: Option<CallKind>,
 }
 
 pub(super) struct Wave<'a> {
@@ -59,7 +60,7 @@ impl<'a> Wave<'a> {
     /// The next one that may be told, fitted into the room, and whether the turn has gone in circles with it.
     pub(super) fn next(&mut self) -> Option<(&'a ToolCall, Ended, bool)> {
         let ready = self.waiting.iter().position(|ended| self.may_tell(ended))?;
-        let Ended { at, output, took, diff } = self.waiting.swap_remove(ready);
+        let Ended { at, output, took, diff, reads } = self.waiting.swap_remove(ready);
         let call = &self.calls[at];
         let output = match self.shares.cuts(&output) {
             true => kept_whole(output, call, self.spill),
@@ -76,7 +77,7 @@ impl<'a> Wave<'a> {
             Repeat::Tell | Repeat::Stop => streak.annotate(output),
         };
         self.streaks[at] = Some(streak);
-        Some((call, Ended { at, output, took, diff }, repeat == Repeat::Stop))
+        Some((call, Ended { at, output, took, diff, reads }, repeat == Repeat::Stop))
     }
 
     fn may_tell(&self, ended: &Ended) -> bool {
@@ -141,7 +142,7 @@ mod tests {
 
     fn ended(at: usize, bytes: usize) -> Ended {
         let output = ToolOutput::Ok(json!({ "content": "x".repeat(bytes) }));
-        Ended { at, output, took: Duration::ZERO, diff: None }
+        Ended { at, output, took: Duration::ZERO, diff: None, reads: None }
     }
 
     /// The calls in the order in which they are told, and what the model reads, by call.

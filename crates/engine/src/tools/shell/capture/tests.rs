@@ -44,8 +44,10 @@ fn long_output_keeps_head_and_tail_and_the_whole_on_disk() {
         assert!(captured.text.ends_with("\n199998\n199999\n"));
         let missing = whole.len() - HEAD - TAIL;
         let path = captured.file.unwrap();
+        // All that are shown, but for the marker itself; of the last one before it and the first behind it only a part is.
+        let lines = 200_000 - (captured.text.lines().count() - 1);
         let marker = format!(
-            "[zdx: {missing} of {} bytes left out here; the whole is in {}]",
+            "[zdx: {missing} of {} bytes ({lines} lines) left out here; the whole is in {}]",
             whole.len(),
             path.display()
         );
