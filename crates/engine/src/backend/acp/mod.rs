@@ -3,6 +3,7 @@
 //! model request.
 
 mod asked;
+mod change;
 mod link;
 mod prompt;
 mod terminals;
@@ -12,6 +13,7 @@ mod view;
 
 use std::time::Instant;
 
+use serde_json::Value;
 use tokio::task::JoinSet;
 use zdx_acp::shapes::StopReason;
 use zdx_models::ModelError;
@@ -152,7 +154,7 @@ impl Acp {
                 self.tell_mode(&link, io).await;
                 let meanwhile = std::mem::take(&mut self.meanwhile);
                 let blocks = prompt::blocks(text, &meanwhile, attached, &link.welcome, &self.launch.root);
-                turn::run(&mut link, blocks, teller, io).await
+                self.with_words(&mut link, blocks, teller, io).await
             }
             Err(trouble) => Err(trouble),
         };
@@ -164,6 +166,27 @@ impl Acp {
             Err(Trouble::Interrupted | Trouble::Failed(..)) => link.stop().await,
         }
         ended
+    }
+
+    /// The protocol has no place for why something was not allowed, so it is said when the agent has ended its turn, as the
+    /// person's next words.
+    async fn with_words(
+        &self,
+        link: &mut Link,
+        mut blocks: Vec<Value>,
+        teller: &mut Teller,
+        io: &TurnIo,
+    ) -> Result<StopReason, Trouble> {
+        loop {
+            let ended = turn::run(link, blocks, teller, io).await?;
+            let words = teller.take_words().join("\n");
+            let goes_on = matches!(ended, StopReason::EndTurn | StopReason::Cancelled);
+            if words.is_empty() || !goes_on || io.cancel.is_cancelled() {
+                return Ok(ended);
+            }
+            teller.pause().await;
+            blocks = prompt::blocks(&words, &[], &[], &link.welcome, &self.launch.root);
+        }
     }
 
     async fn connected(&mut self, io: &TurnIo) -> Result<Link, Trouble> {

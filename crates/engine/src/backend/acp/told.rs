@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use zdx_acp::shapes::{Block, Call, Calls, ToolContent, Update};
 use zdx_protocol::facts::BASH;
 use zdx_protocol::{
-    CallKind, CallOrigin, Event, Location, NoticeLevel, Operation, Preview, Reasoning, Todo, TodoStatus,
-    ToolCode, ToolOutput,
+    CallKind, CallOrigin, Event, Location, NoticeLevel, Preview, Reasoning, Todo, TodoStatus, ToolCode,
+    ToolOutput,
 };
 
+use super::change::{self, Change, Ledger};
 use super::view::Used;
 use crate::acp::Proposal;
 use crate::call::TurnIo;
@@ -40,7 +41,10 @@ pub(super) struct Teller {
     used: Option<Used>,
     pub(super) denied: u32,
     /// Calls of its own that it may not make.
-    pub(super) refused: HashSet<String>,
+    refused: HashSet<String>,
+    pub(super) ledger: Ledger,
+    /// What a person said with a no, which the protocol has no place for.
+    words: Vec<String>,
 }
 
 /// How far a call has been told.
@@ -49,6 +53,8 @@ struct Told {
     began: Instant,
     started: bool,
     over: bool,
+    /// What it has shown so far of what it prints.
+    shown: String,
 }
 
 impl Teller {
@@ -67,6 +73,8 @@ impl Teller {
             used: None,
             denied: 0,
             refused: HashSet::new(),
+            ledger: Ledger::default(),
+            words: Vec::new(),
         }
     }
 
@@ -121,6 +129,12 @@ impl Teller {
         }
     }
 
+    /// What comes next is another message.
+    pub(super) async fn pause(&mut self) {
+        self.end_thought().await;
+        self.end_text(false).await;
+    }
+
     async fn end_text(&mut self, partial: bool) {
         let text = std::mem::take(&mut self.text);
         let continues = std::mem::take(&mut self.continues);
@@ -155,11 +169,16 @@ impl Teller {
         if call.id.is_empty() || !(call.is_over() || named && (runs || asked || about)) {
             return whole;
         }
-        self.end_thought().await;
-        self.end_text(false).await;
+        self.pause().await;
         if !self.told.contains_key(&call.id) {
             let (name, input) = name(&whole);
-            let told = Told { name: name.clone(), began: Instant::now(), started: false, over: false };
+            let told = Told {
+                name: name.clone(),
+                began: Instant::now(),
+                started: false,
+                over: false,
+                shown: String::new(),
+            };
             self.told.insert(call.id.clone(), told);
             let (id, raw, signature, parent) = (self.id(&call.id), None, None, None);
             let event = Event::ToolRequested { id, name, input, raw, signature, origin: ORIGIN, parent };
@@ -169,14 +188,50 @@ impl Teller {
             self.start(&call, &whole).await;
         }
         if call.is_over() {
-            self.end_call(&call).await;
+            self.end_call(&call, &whole).await;
+        } else if runs {
+            self.progress(&call).await;
         }
         whole
     }
 
+    /// What it shows while it runs is all that it showed so far, again and again.
+    async fn progress(&mut self, call: &Call) {
+        let id = self.id(&call.id);
+        let Some(told) = self.told.get_mut(&call.id) else { return };
+        let shown = cut(&texts(call));
+        let chunk = match shown.strip_prefix(told.shown.as_str()) {
+            Some(more) => more.to_owned(),
+            None => format!("\n{shown}"),
+        };
+        told.shown = shown;
+        if !chunk.is_empty() {
+            self.io.emit.emit(Event::ToolProgress { id, chunk }).await;
+        }
+    }
+
+    /// A question about one of its calls was answered. The time that took is nobody's.
+    pub(super) fn answered(&mut self, call: String, denied: bool, word: Option<String>) {
+        if let Some(told) = self.told.get_mut(&call) {
+            told.began = Instant::now();
+        }
+        if denied {
+            self.refused.insert(call);
+        }
+        self.words.extend(word);
+    }
+
+    pub(super) fn take_words(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.words)
+    }
+
     async fn start(&mut self, call: &Call, whole: &Value) {
         let id = self.id(&call.id);
-        let Some(told) = self.told.get_mut(&call.id).filter(|told| !told.started) else { return };
+        if self.told.get(&call.id).is_none_or(|told| told.started) {
+            return;
+        }
+        let preview = preview(whole, &change::shown(whole, call.is_over(), &self.io).await);
+        let Some(told) = self.told.get_mut(&call.id) else { return };
         told.started = true;
         let locations = call.locations.iter();
         let event = Event::ToolStarted {
@@ -187,14 +242,18 @@ impl Teller {
             locations: locations
                 .map(|at| Location { path: self.root.join(&at.path), line: at.line })
                 .collect(),
-            preview: preview(whole),
+            preview,
         };
         self.io.emit.emit(event).await;
     }
 
-    async fn end_call(&mut self, call: &Call) {
+    async fn end_call(&mut self, call: &Call, whole: &Value) {
         let id = self.id(&call.id);
-        let Some(told) = self.told.get_mut(&call.id).filter(|told| !told.over) else { return };
+        if self.told.get(&call.id).is_none_or(|told| told.over) {
+            return;
+        }
+        let changes = change::shown(whole, true, &self.io).await;
+        let Some(told) = self.told.get_mut(&call.id) else { return };
         told.over = true;
         let result = match call.status.as_deref() {
             // Whatever it says of one that it was told not to make.
@@ -206,9 +265,9 @@ impl Teller {
             Some("cancelled") => ToolOutput::error(ToolCode::Interrupted, "the agent stopped it"),
             Some(_) | None => ToolOutput::Ok(output(&told.name, call)),
         };
-        let diffs: Vec<String> = call.content.iter().filter_map(diff).map(|(_, diff)| diff).collect();
-        let diff =
-            Some(diffs.concat()).filter(|diff| !diff.is_empty() && result.is_ok()).map(|diff| cut(&diff));
+        // What we wrote for it was told where we did.
+        let tells = result.is_ok() && !self.ledger.has_written(&changes);
+        let diff = tells.then(|| cut(&change::diffs(&changes))).filter(|diff| !diff.is_empty());
         let duration_ms = millis(told.began.elapsed());
         let name = told.name.clone();
         self.io.emit.emit(Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms }).await;
@@ -291,58 +350,22 @@ pub(super) fn name(call: &Value) -> (String, Value) {
 }
 
 /// What a person is shown of what it will do.
-pub(super) fn preview(call: &Value) -> Preview {
-    if let (Some("execute"), Proposal::Run { command: Some(command), .. }) =
-        (call["kind"].as_str(), Proposal::of(call))
-    {
-        return Preview::Command { command };
-    }
-    let content = Call::read(call).content;
-    let mut diffs: Vec<(Value, String)> = content.iter().filter_map(diff).collect();
-    match (diffs.len(), diffs.pop()) {
-        (1, Some((change, diff))) => {
-            let count = |sign: char| diff.lines().filter(|line| line.starts_with(sign)).count();
-            let operation = match change["oldText"].is_string() {
-                true => Operation::Updated,
-                false => Operation::Created,
-            };
-            Preview::Change {
-                path: change["path"].as_str().unwrap_or_default().into(),
-                operation,
-                additions: count('+'),
-                deletions: count('-'),
-                diff: cut(&diff),
-            }
-        }
-        (0, _) | (_, None) => Preview::None,
-        (_, Some((_, last))) => Preview::Text {
-            text: cut(&diffs
-                .iter()
-                .map(|(_, diff)| diff.as_str())
-                .chain([last.as_str()])
-                .collect::<String>()),
-        },
+fn preview(call: &Value, changes: &[Change]) -> Preview {
+    match (call["kind"].as_str(), Proposal::of(call)) {
+        (Some("execute"), Proposal::Run { command: Some(command), .. }) => Preview::Command { command },
+        _ => change::preview(changes),
     }
 }
 
 /// The same for a question about it: with what it says, where it shows no change.
-pub(super) fn question(call: &Value) -> Preview {
-    match preview(call) {
+pub(super) fn question(call: &Value, changes: &[Change]) -> Preview {
+    match preview(call, changes) {
         Preview::None => {
             let text = cut(&texts(&Call::read(call)));
             if text.trim().is_empty() { Preview::None } else { Preview::Text { text } }
         }
         shown => shown,
     }
-}
-
-/// A change with what is different, line by line.
-fn diff(content: &ToolContent) -> Option<(Value, String)> {
-    let ToolContent::Diff(change) = content else { return None };
-    let text = |key: &str| change[key].as_str().unwrap_or_default();
-    let deadline = Some(Instant::now() + Duration::from_millis(200));
-    let diff = zdx_protocol::compare::LineDiff::new(text("oldText"), text("newText"), deadline).unified(3);
-    Some((change.clone(), diff))
 }
 
 fn kind(kind: Option<&str>) -> CallKind {
@@ -361,7 +384,7 @@ fn kind(kind: Option<&str>) -> CallKind {
 
 fn texts(call: &Call) -> String {
     let texts = call.content.iter().filter_map(|content| match content {
-        ToolContent::Content(Block::Text(text)) => Some(text.as_str()),
+        ToolContent::Content(Block::Text(text)) => Some(unfenced(text)),
         ToolContent::Content(_)
         | ToolContent::Diff(_)
         | ToolContent::Terminal(_)
@@ -370,10 +393,24 @@ fn texts(call: &Call) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// Without the fence that some put around all that a call printed.
+fn unfenced(text: &str) -> &str {
+    let inner = || {
+        let (mark, rest) = text.trim().split_once('\n')?;
+        let mark = mark.trim_end_matches(|c: char| c.is_alphanumeric());
+        let fence = mark.len() >= 3 && mark.bytes().all(|byte| byte == b'`');
+        let inner = rest.strip_suffix(mark).filter(|_| fence)?;
+        Some(inner.strip_suffix('\n').unwrap_or(inner)).filter(|inner| !inner.contains(mark))
+    };
+    inner().unwrap_or(text)
+}
+
 /// What came out of it: as the agent has it, else what it shows.
 fn output(name: &str, call: &Call) -> Value {
     let shown = texts(call);
     let raw = call.raw_output.as_ref().filter(|raw| raw.to_string().len() <= OUTPUT);
+    // One of ours behind another wraps it.
+    let raw = raw.map(|raw| if raw["ok"] == true && raw["data"].is_object() { &raw["data"] } else { raw });
     match (raw, name == BASH.name) {
         (Some(raw @ Value::Object(_)), _) if raw["stdout"].is_string() => raw.clone(),
         (Some(raw), false) => raw.clone(),
@@ -393,6 +430,6 @@ fn failure(call: &Call) -> String {
     }
 }
 
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     text[..text.floor_char_boundary(OUTPUT)].to_owned()
 }
