@@ -103,3 +103,24 @@ fn what_a_call_prints_is_told_as_it_comes_and_without_its_fence() {
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
 }
+
+#[test]
+fn its_own_compact_is_what_compacts() {
+    let commands = json!([{"name": "compact", "description": "Makes room"}]);
+    let zdx = playing(json!([
+        {"update": {"sessionUpdate": "available_commands_update", "availableCommands": commands}},
+        {"say": "done."}
+    ]));
+    let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
+    wait_for_prompt(&pty);
+    // Nothing is known of it before.
+    pty.send("/compact\r");
+    pty.wait_for_text("nothing to compact", SOON);
+    pty.send("go\r");
+    pty.wait_for_text("done.", SOON);
+    wait_for_prompt(&pty);
+    pty.send("/compact\r");
+    crate::mcp::wait_until("it is told", || sent_of(&zdx, "session/prompt").len() == 2);
+    leave(pty);
+    assert_eq!(sent_of(&zdx, "session/prompt")[1]["prompt"], json!([{"type": "text", "text": "/compact"}]));
+}

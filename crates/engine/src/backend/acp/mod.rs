@@ -48,6 +48,9 @@ pub(crate) struct Acp {
     watched: Watched,
 }
 
+/// What agents that can call it.
+const COMPACT: &str = "compact";
+
 /// Of what a person ran, an agent gets this much of each, and of so many.
 const READ_ALONG: usize = 32 << 10;
 const MOST_READ_ALONG: usize = 20;
@@ -127,6 +130,15 @@ impl Acp {
         io.emit.sync().await;
         let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
         TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None }
+    }
+
+    /// By the agent's own command, where it has one.
+    pub(crate) async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
+        let offered = self.view().commands().iter().any(|command| command.name == COMPACT);
+        match offered {
+            true => Some(self.run_turn(Prompt::with_data(&format!("/{COMPACT}"), ""), io).await),
+            false => None,
+        }
     }
 
     async fn answer(
