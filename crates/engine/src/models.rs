@@ -41,6 +41,8 @@ pub struct Chosen {
     pub endpoint: Endpoint,
     /// Tokens it can hold, when the server or the catalogue says.
     pub context_limit: Option<u64>,
+    /// Only its name says so, and who serves it may know better.
+    pub by_name: bool,
 }
 
 impl ModelPicker {
@@ -67,7 +69,7 @@ impl ModelPicker {
             resolved => resolved,
         };
         let endpoint = self.redirected(resolved?);
-        Ok(Chosen { context_limit: self.catalogue.context_limit(&endpoint.model), endpoint })
+        Ok(self.known_by_name(endpoint))
     }
 
     /// Whether whoever is configured to serve can be asked at all; his key is not looked for.
@@ -137,7 +139,7 @@ impl ModelPicker {
         match discover(client, &LOCAL_SERVERS).await {
             Discovery::Found(found) => {
                 let endpoint = Endpoint { model: model.trim().to_owned(), ..found.endpoint };
-                Ok(Chosen { context_limit: self.catalogue.context_limit(model), endpoint })
+                Ok(self.known_by_name(endpoint))
             }
             locked @ Discovery::WantsKey { .. } => discovered(locked),
             Discovery::Nobody => resolved,
@@ -163,7 +165,13 @@ impl ModelPicker {
             return Err(ModelError::Setup(format!("{provider} offers no model; load one there")));
         };
         endpoint.model = first.id;
-        Ok(Chosen { endpoint, context_limit: first.context_limit })
+        Ok(Chosen { endpoint, context_limit: first.context_limit, by_name: false })
+    }
+
+    fn known_by_name(&self, endpoint: Endpoint) -> Chosen {
+        let context_limit = self.catalogue.context_limit(&endpoint.model);
+        let by_name = context_limit.is_some() && !self.catalogue.is_vendor(&endpoint);
+        Chosen { endpoint, context_limit, by_name }
     }
 
     fn lookup(&self) -> impl Fn(&str) -> Option<String> {
@@ -175,14 +183,14 @@ impl ModelPicker {
 fn discovered(discovery: Discovery) -> Result<Chosen, ModelError> {
     match discovery {
         Discovery::Found(found) => {
-            Ok(Chosen { endpoint: found.endpoint, context_limit: found.context_limit })
+            Ok(Chosen { endpoint: found.endpoint, context_limit: found.context_limit, by_name: false })
         }
         Discovery::WantsKey { provider, port } => Err(ModelError::Setup(format!(
             "the server on 127.0.0.1:{port} wants a key: name the variable that holds it as api_key_env under \
              [providers.{provider}] and choose a model with --model {provider}/NAME; --model {} works without any",
             zdx_models::DEMO
         ))),
-        Discovery::Nobody => Ok(Chosen { endpoint: Endpoint::demo(), context_limit: None }),
+        Discovery::Nobody => Ok(Chosen { endpoint: Endpoint::demo(), context_limit: None, by_name: false }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Vendors as data: where they are, which wire they speak, which variable holds the key.
 //! Turns a model's name into an endpoint; reads no environment of its own and connects to nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -100,12 +100,16 @@ struct KnownModel {
 pub struct Catalogue {
     providers: BTreeMap<String, ProviderEntry>,
     models: BTreeMap<String, KnownModel>,
+    /// Where vendors are who want a key, as they are built in.
+    vendors: BTreeSet<String>,
 }
 
 impl Catalogue {
     pub fn with(configured: &BTreeMap<String, ProviderEntry>) -> Result<Self, ModelError> {
         let BuiltIn { mut providers, models } = toml::from_str(BUILT_IN)
             .map_err(|e| ModelError::Setup(format!("the built-in provider list is damaged: {e}")))?;
+        let wants_key = providers.values().filter(|entry| !entry.api_key_env.is_empty());
+        let vendors = wants_key.filter_map(|entry| entry.base_url.clone()).collect();
         for (name, entry) in configured {
             if name == DEMO {
                 return Err(ModelError::Setup(format!(
@@ -115,7 +119,7 @@ impl Catalogue {
             let base = providers.remove(name).unwrap_or_default();
             providers.insert(name.clone(), base.overlaid(entry));
         }
-        Ok(Self { providers, models })
+        Ok(Self { providers, models, vendors })
     }
 
     pub fn providers(&self) -> impl Iterator<Item = (&str, &ProviderEntry)> {
@@ -144,6 +148,12 @@ impl Catalogue {
     /// What is known of a model's context window by its name alone.
     pub fn context_limit(&self, model: &str) -> Option<u64> {
         self.known(model)?.context
+    }
+
+    /// Whether that is so of who serves it here: a vendor's models hold what their names say, one's own server what it was
+    /// started with.
+    pub fn is_vendor(&self, endpoint: &Endpoint) -> bool {
+        self.vendors.contains(&endpoint.base_url)
     }
 
     /// `model` is `name` or `provider/name`. A first segment that is no known provider belongs to the name, and so

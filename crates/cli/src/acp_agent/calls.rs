@@ -111,7 +111,7 @@ impl Calls {
             (false, _) => changes,
             (true, true) => brought(&call.name, result),
             (true, false) => {
-                let why = ended.message.unwrap_or_default();
+                let why = ended.message.unwrap_or_else(|| titles::brought(&call.name, result));
                 vec![text(format!("{} {why}", ended.words).trim_end())]
             }
         };

@@ -312,3 +312,21 @@ fn what_cannot_be_made_to_fit_says_what_takes_the_room() {
     let values: Vec<Value> = out.records_of("error").into_iter().cloned().collect();
     assert_eq!(values.len(), 1, "{values:?}");
 }
+
+#[test]
+fn the_server_knows_better_than_a_models_name_what_it_holds() {
+    let read = || Reply::chat().tool_call("c1", "read", json!({"path": "a.txt"})).done();
+    let server = ModelServer::start_with([read(), Reply::chat().text("Done.").done()]);
+    let list = json!({"data": [{"id": "qwen3-coder", "max_model_len": 16_384}]});
+    server.models(Reply::status(200).json(list));
+    let zdx = place().chat(&server);
+    zdx.write("a.txt", "here\n");
+    let out = zdx.run(["exec", "--model", "test/qwen3-coder", "-p", "go", "--format", "json"]).success();
+    let limits: Vec<u64> = out
+        .json_lines()
+        .iter()
+        .filter(|line| line["type"] == "context_usage")
+        .filter_map(|line| line["limit"].as_u64())
+        .collect();
+    assert_eq!(limits.last(), Some(&16_384), "{limits:?}");
+}

@@ -38,7 +38,7 @@ impl Backend {
     pub(crate) async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
         match self {
             Self::Native(native) => Some(native.compact(io).await),
-            Self::Acp(_) => None,
+            Self::Acp(acp) => acp.compact(io).await,
             #[cfg(feature = "testing")]
             Self::Test(_) => None,
         }

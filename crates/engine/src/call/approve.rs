@@ -38,7 +38,8 @@ pub(crate) enum Gate {
 /// What came of a question.
 enum Asked {
     Allowed,
-    Rejected(ToolError),
+    /// With what the person said about it.
+    Rejected(Option<String>),
     /// Other rules hold since it was asked.
     Overtaken,
     Interrupted,
@@ -78,7 +79,7 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
             // what runs; anything else is a new question.
             Asked::Allowed => answered = Some(judged),
             Asked::Overtaken => answered = None,
-            Asked::Rejected(error) => return Gate::Rejected(error),
+            Asked::Rejected(word) => return Gate::Rejected(rejection(word)),
             Asked::Interrupted => return Gate::Interrupted,
         }
     }
@@ -229,8 +230,7 @@ pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decisi
         match (context.approval, danger) {
             (Approval::Yolo, Danger::Ask) => return Some(Decision::AllowOnce),
             (Approval::Yolo | Approval::Balanced | Approval::Paranoid, _) if !context.person => {
-                let word = "nobody is there to be asked".to_owned();
-                return Some(Decision::Deny { word: Some(word) });
+                return Some(Decision::Deny { word: None });
             }
             (Approval::Yolo | Approval::Balanced | Approval::Paranoid, _) => {}
         }
@@ -243,7 +243,7 @@ pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decisi
         let question = Question { danger, reason, context, offered: Offered::default() };
         match ask(io, &call, plan, question, &mut policy).await {
             Asked::Allowed => return Some(Decision::AllowOnce),
-            Asked::Rejected(error) => return Some(Decision::Deny { word: Some(error.message) }),
+            Asked::Rejected(word) => return Some(Decision::Deny { word }),
             Asked::Interrupted => return None,
             Asked::Overtaken => {}
         }
@@ -324,12 +324,14 @@ async fn settle(
     io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     match decision {
         Decision::AllowOnce | Decision::AllowAlways { .. } => Asked::Allowed,
-        Decision::Deny { word } => {
-            let said = word
-                .map_or_else(|| "the user said no".to_owned(), |word| format!("the user said no: {word}"));
-            Asked::Rejected(ToolError::new(ToolCode::Rejected, said))
-        }
+        Decision::Deny { word } => Asked::Rejected(word),
     }
+}
+
+/// As a model is told.
+fn rejection(word: Option<String>) -> ToolError {
+    let said = word.map_or_else(|| "the user said no".to_owned(), |word| format!("the user said no: {word}"));
+    ToolError::new(ToolCode::Rejected, said)
 }
 
 fn refusal(reason: Reason) -> ToolError {

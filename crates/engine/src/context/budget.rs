@@ -34,6 +34,8 @@ const COMPACT_PERCENT: u64 = 85;
 pub(crate) struct Budget {
     /// Tokens the model can hold, when somebody knows.
     limit: Option<u64>,
+    /// Nobody said so who should know.
+    guessed: bool,
     /// Never more than this, whatever a server says: the user's own word.
     configured: Option<u64>,
     /// The most an answer may use.
@@ -57,6 +59,7 @@ impl Budget {
         let entry = config.model_entry(&endpoint.provider, &endpoint.model);
         Self {
             limit: entry.context_limit.or(chosen.context_limit),
+            guessed: entry.context_limit.is_none() && chosen.by_name,
             configured: entry.context_limit,
             max_tokens: entry.max_tokens.unwrap_or(config.max_tokens),
             dense: None,
@@ -64,11 +67,12 @@ impl Budget {
     }
 
     pub(crate) fn knows_limit(&self) -> bool {
-        self.limit.is_some()
+        self.limit.is_some() && !self.guessed
     }
 
     pub(crate) fn set_limit(&mut self, limit: u64) {
         self.limit = Some(self.configured.map_or(limit, |most| most.min(limit)));
+        self.guessed = false;
     }
 
     /// An answer stopped for want of room, before it had the tokens that it was given: the context it was written into
@@ -304,7 +308,7 @@ impl Gauge {
 
 #[cfg(test)]
 pub(super) fn limited(limit: u64) -> Budget {
-    Budget { limit: Some(limit), configured: None, max_tokens: 8192, dense: None }
+    Budget { limit: Some(limit), guessed: false, configured: None, max_tokens: 8192, dense: None }
 }
 
 #[cfg(test)]
@@ -335,7 +339,8 @@ mod tests {
 
     #[test]
     fn a_refusal_teaches_what_is_left() {
-        let mut budget = Budget { limit: None, configured: None, max_tokens: 8192, dense: None };
+        let mut budget =
+            Budget { limit: None, guessed: false, configured: None, max_tokens: 8192, dense: None };
         let message = "This model's maximum context length is 4096 tokens. However, you requested 8292 tokens \
                        (100 in the messages, 8192 in the completion).";
         let empty = gauge(&budget, &Transcript::default());
@@ -355,7 +360,8 @@ mod tests {
     #[test]
     fn a_refusal_teaches_what_a_token_weighs() {
         let digits = fold(&[said(Role::User, 42_000)]);
-        let mut budget = Budget { limit: None, configured: None, max_tokens: 8192, dense: None };
+        let mut budget =
+            Budget { limit: None, guessed: false, configured: None, max_tokens: 8192, dense: None };
         let thought = gauge(&budget, &digits);
         assert!(thought.used < 15_000);
         let message =
@@ -405,7 +411,8 @@ mod tests {
     #[test]
     fn a_context_that_was_filled_shows_its_size() {
         let filled = |limit: Option<u64>, read: u64, written: u64| {
-            let mut budget = Budget { limit, configured: None, max_tokens: 8192, dense: None };
+            let mut budget =
+                Budget { limit, guessed: false, configured: None, max_tokens: 8192, dense: None };
             let usage = Usage { input_tokens: read, output_tokens: written, ..Usage::default() };
             (budget.learn_full(usage, 8192), budget.limit)
         };

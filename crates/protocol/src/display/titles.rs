@@ -70,10 +70,22 @@ pub fn remote(name: &str, input: &Value, root: Option<&Path>) -> Title {
         // By the agent's own program, not by us.
         Some(title) => Title { subject: format!("{} (remote)", title.subject), ..title },
         None => {
-            let subject = from_root(visible_line(name), root);
+            let subject = own_words(&visible_line(name), root);
             Title { doing: REMOTE, done: REMOTE, plain: REMOTE, subject, folds: None }
         }
     }
+}
+
+/// How another agent calls what it does, without the marks of markdown and with paths from the root: `Edit src/a.rs` of
+/// ``Edit `/w/src/a.rs` ``.
+pub fn own_words(title: &str, root: Option<&Path>) -> String {
+    let words = title.replace('`', "");
+    let Some(root) = root.and_then(Path::to_str).filter(|root| root.len() > 1) else { return words };
+    let below = |word: &str| match word.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) {
+        Some(below) if !below.is_empty() => below.to_owned(),
+        Some(_) | None => word.to_owned(),
+    };
+    words.split(' ').map(below).collect::<Vec<_>>().join(" ")
 }
 
 fn without(call: &str, name: &str) -> String {
@@ -110,10 +122,12 @@ fn failed(error: &ToolError) -> Ended {
         ToolCode::PathEscape | ToolCode::SymlinkEscape => (true, "outside the workspace".to_owned()),
         ToolCode::Interrupted => (true, "interrupted".to_owned()),
         ToolCode::Timeout => (false, "timed out".to_owned()),
+        // It printed something, so it ran.
+        ToolCode::ExecError if !printed(error).is_empty() => (false, "failed".to_owned()),
         _ => (true, "failed".to_owned()),
     };
     let message = one_line_ends(&error.message, MESSAGE_COLUMNS);
-    let said = error.code == ToolCode::Interrupted || message.is_empty();
+    let said = !printed(error).is_empty() || error.code == ToolCode::Interrupted || message.is_empty();
     Ended { well: false, undone, words, message: (!said).then_some(message) }
 }
 
@@ -138,7 +152,7 @@ pub fn shell_ended(end: &ShellEnd) -> Ended {
 pub fn brought(name: &str, result: &ToolOutput) -> String {
     let data = match result {
         ToolOutput::Ok(data) => data,
-        ToolOutput::Err(error) => return so_far(error),
+        ToolOutput::Err(error) => return printed(error),
     };
     let text = |key: &str| data.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let Some(facts) = facts::facts(name) else { return pretty(data) };
@@ -154,11 +168,17 @@ pub fn brought(name: &str, result: &ToolOutput) -> String {
     shown.unwrap_or_default().to_owned()
 }
 
+/// What something that failed or was stopped had printed: lines, and not a sentence.
+fn printed(error: &ToolError) -> String {
+    match error.code {
+        ToolCode::Interrupted => so_far(error),
+        ToolCode::ExecError if error.message.trim().contains('\n') => error.message.clone(),
+        _ => String::new(),
+    }
+}
+
 /// What a command had printed when it was stopped.
 fn so_far(error: &ToolError) -> String {
-    if error.code != ToolCode::Interrupted {
-        return String::new();
-    }
     let line = |line: &str| {
         let begins = ["stdout", "stderr"]
             .into_iter()
@@ -172,6 +192,8 @@ fn pretty(data: &Value) -> String {
     match data {
         Value::String(text) => text.clone(),
         Value::Object(map) if map.len() == 1 => map.values().next().map(pretty).unwrap_or_default(),
+        // What stands beside it is about it.
+        Value::Object(map) if map.get("text").is_some_and(Value::is_string) => pretty(&map["text"]),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
             serde_json::to_string_pretty(data).unwrap_or_default()
         }
@@ -208,6 +230,10 @@ mod tests {
         assert_eq!(told("bash", serde_json::json!({"command": "make"})), "Ran make (remote)");
         assert_eq!(told("Read a.txt", serde_json::json!({"path": "a.txt"})), "Remote: Read a.txt");
         assert_eq!(told("sh", serde_json::json!({})), "Remote: sh");
+        assert_eq!(
+            told("Edit `/w/src/a.rs` and /wide", serde_json::json!({})),
+            "Remote: Edit src/a.rs and /wide"
+        );
     }
 
     use serde_json::json;
@@ -290,7 +316,12 @@ mod tests {
             "it was stopped\nstdout so far: one\ntwo\nstderr so far: three",
         );
         assert_eq!(brought("bash", &stopped), "one\ntwo\nthree");
-        assert_eq!(brought("bash", &ToolOutput::error(ToolCode::ExecError, "no\nway")), "");
+        // A sentence is said, lines are shown.
+        let failed = ToolOutput::error(ToolCode::ExecError, "no\nway");
+        assert_eq!((brought("bash", &failed).as_str(), ended("bash", &failed).message), ("no\nway", None));
+        let failed = ToolOutput::error(ToolCode::ExecError, "no way");
+        assert_eq!(brought("bash", &failed), "");
+        assert_eq!(ended("bash", &failed).message.as_deref(), Some("no way"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod backend;
 mod contract;
+mod face;
 mod faults;
 mod host;
 mod lists;

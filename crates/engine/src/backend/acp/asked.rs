@@ -1,19 +1,20 @@
 //! What another agent asks of its client: permissions are questions to the person, files are read and written here, under our
 //! rules. What is not served is refused as unknown.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use zdx_acp::shapes::{Answer, PermissionOption, outcome, pick};
 use zdx_acp::{Asked, Id, Params, RpcError, code};
+use zdx_protocol::display::titles;
 use zdx_protocol::facts::{READ, WRITE};
 use zdx_protocol::{
     Action, Arguments, Decision, NoticeLevel, Origin, Preview, Target, ToolCall, ToolCode, ToolError,
     ToolOutput,
 };
 
+use super::change::{self, Ledger};
 use super::terminals::Terminals;
 use super::told;
 use crate::acp::{Lines, Proposal, file_fault, short, text_of};
@@ -40,40 +41,12 @@ pub(super) struct Room {
     pub(super) terminals: Terminals,
     /// Ends with the turn.
     pub(super) over: CancellationToken,
-    allowed: Allowed,
+    ledger: Ledger,
 }
 
 impl Room {
-    pub(super) fn new(over: CancellationToken) -> Self {
-        Self { terminals: Terminals::default(), over, allowed: Allowed::default() }
-    }
-}
-
-/// What files may become that a person was shown in a permission and said yes to: the agent that then has us write them need not
-/// be asked about again, once, if it is that text.
-#[derive(Clone, Default)]
-struct Allowed(Arc<Mutex<Vec<(PathBuf, String)>>>);
-
-impl Allowed {
-    fn lock(&self) -> MutexGuard<'_, Vec<(PathBuf, String)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note(&self, call: &Value, io: &TurnIo) {
-        let content = call["content"].as_array().into_iter().flatten();
-        let change = |diff: &Value| {
-            let target = io.tools.workspace.resolve(diff["path"].as_str()?).ok()?;
-            Some((target.path, diff["newText"].as_str()?.to_owned()))
-        };
-        let changes = content.filter(|content| content["type"] == "diff").filter_map(change);
-        self.lock().extend(changes);
-    }
-
-    fn take(&self, named: &str, text: &str, io: &TurnIo) -> bool {
-        let Ok(target) = io.tools.workspace.resolve(named) else { return false };
-        let mut all = self.lock();
-        let found = all.iter().position(|(path, new)| *path == target.path && new == text);
-        found.map(|at| all.swap_remove(at)).is_some()
+    pub(super) fn new(over: CancellationToken, ledger: Ledger) -> Self {
+        Self { terminals: Terminals::default(), over, ledger }
     }
 }
 
@@ -81,68 +54,81 @@ impl Allowed {
 pub(super) struct Answered {
     pub(super) request: Id,
     pub(super) denied: bool,
-    /// The agent's own call that may not be.
-    pub(super) refused: Option<String>,
+    /// The agent's own call that was asked about.
+    pub(super) call: Option<String>,
+    /// What the person said with a no, and the agent was not told.
+    pub(super) word: Option<String>,
+}
+
+/// What the agent is answered.
+struct Said {
+    answer: Result<Value, RpcError>,
+    denied: bool,
+    word: Option<String>,
+}
+
+impl From<Result<Value, RpcError>> for Said {
+    fn from(answer: Result<Value, RpcError>) -> Self {
+        let denied = matches!(&answer, Err(error) if error.code == code::INVALID_REQUEST);
+        Self { answer, denied, word: None }
+    }
 }
 
 pub(super) async fn answer(mut asked: Asked, seat: Seat, io: TurnIo, room: Room) -> Answered {
     let (request, params) = (asked.id.clone(), Params(asked.params.take()));
     let terminals = &room.terminals;
-    let (answer, denied) = match asked.method.as_str() {
-        "session/request_permission" => permission(seat, &params.0, &io, &room.allowed).await,
-        "fs/read_text_file" => refusable(read(seat.id(), &params, &io).await),
-        "fs/write_text_file" => refusable(write(seat.id(), &params, &io, &room.allowed).await),
-        "terminal/create" => refusable(terminals.create(seat.id(), &params, &io, &room.over).await),
-        "terminal/output" => (terminals.output(&params), false),
-        "terminal/wait_for_exit" => (terminals.wait(&params, &io).await, false),
-        "terminal/kill" => (terminals.kill(&params).await, false),
-        "terminal/release" => (terminals.release(&params).await, false),
-        unknown => (Err(RpcError::method_not_found(unknown)), false),
+    let said = match asked.method.as_str() {
+        "session/request_permission" => permission(seat, &params.0, &io, &room.ledger).await,
+        "fs/read_text_file" => read(seat.id(), &params, &io).await.into(),
+        "fs/write_text_file" => write(seat.id(), &params, &io, &room.ledger).await.into(),
+        "terminal/create" => terminals.create(seat.id(), &params, &io, &room.over).await.into(),
+        "terminal/output" => not_a_no(terminals.output(&params)),
+        "terminal/wait_for_exit" => not_a_no(terminals.wait(&params, &io).await),
+        "terminal/kill" => not_a_no(terminals.kill(&params).await),
+        "terminal/release" => not_a_no(terminals.release(&params).await),
+        unknown => not_a_no(Err(RpcError::method_not_found(unknown))),
     };
-    asked.answer(answer).await;
+    asked.answer(said.answer).await;
     let call = params.0["toolCall"]["toolCallId"].as_str().map(str::to_owned);
-    Answered { request, denied, refused: call.filter(|_| denied) }
+    Answered { request, denied: said.denied, call, word: said.word }
 }
 
-fn refusable(answer: Result<Value, RpcError>) -> (Result<Value, RpcError>, bool) {
-    let denied = matches!(&answer, Err(error) if error.code == code::INVALID_REQUEST);
-    (answer, denied)
+fn not_a_no(answer: Result<Value, RpcError>) -> Said {
+    Said { answer, denied: false, word: None }
 }
 
-async fn permission(
-    seat: Seat,
-    params: &Value,
-    io: &TurnIo,
-    allowed: &Allowed,
-) -> (Result<Value, RpcError>, bool) {
+async fn permission(seat: Seat, params: &Value, io: &TurnIo, ledger: &Ledger) -> Said {
     let options = PermissionOption::of(params);
+    let no = |word| Said { answer: Ok(outcome(pick(&options, Answer::Reject))), denied: true, word };
     let call = &params["toolCall"];
     let title = short(call["title"].as_str().or(call["kind"].as_str()).unwrap_or("something"));
+    let title = titles::own_words(&title, Some(io.tools.workspace.root()));
     let action = action(call, &title, io);
     if let Some(error) = denied(io, &action).await {
         io.emit.notice(NoticeLevel::Warning, format!("{title}: not allowed: {}", error.message)).await;
-        return (Ok(outcome(pick(&options, Answer::Reject))), true);
+        return no(None);
     }
     // Nobody says for good what a person says once.
     let Some(once) = options.iter().find(|option| option.kind == "allow_once") else {
         let message = format!("{title}: the agent offers no way to allow it once, so it was not allowed");
         io.emit.notice(NoticeLevel::Warning, message).await;
-        return (Ok(outcome(pick(&options, Answer::Reject))), true);
+        return no(None);
     };
+    let changes = change::shown(call, false, io).await;
     let permission = Permission {
         id: told::id(seat.turn, call["toolCallId"].as_str().unwrap_or_default()),
         tool: told::name(call).0,
         action,
-        preview: told::question(call),
+        preview: told::question(call, &changes),
         reason: format!("the agent asks: {title}"),
     };
     match io.ask(permission).await {
-        None => (Ok(outcome(None)), false),
+        None => not_a_no(Ok(outcome(None))),
         Some(Decision::AllowOnce | Decision::AllowAlways { .. }) => {
-            allowed.note(call, io);
-            (Ok(outcome(Some(once))), false)
+            ledger.allow(&changes);
+            not_a_no(Ok(outcome(Some(once))))
         }
-        Some(Decision::Deny { .. }) => (Ok(outcome(pick(&options, Answer::Reject))), true),
+        Some(Decision::Deny { word }) => no(word),
     }
 }
 
@@ -152,7 +138,11 @@ fn action(call: &Value, title: &str, io: &TurnIo) -> Action {
     let workspace = &io.tools.workspace;
     let targets = |named: Vec<String>| -> Option<Vec<Target>> {
         let all: Result<Vec<Target>, _> = named.iter().map(|named| workspace.resolve(named)).collect();
-        all.ok().filter(|all| !all.is_empty())
+        let mut all = all.ok()?;
+        // Many name a file twice, from the root and from the folder.
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        all.dedup_by(|one, other| one.path == other.path);
+        Some(all).filter(|all| !all.is_empty())
     };
     let command = |command, folder: Option<String>| {
         let folder = folder.and_then(|folder| workspace.resolve(&folder).ok());
@@ -197,15 +187,19 @@ async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcErro
 }
 
 /// By our own tool: judged, asked about with what will be different, kept to be taken back.
-async fn write(id: String, params: &Params, io: &TurnIo, allowed: &Allowed) -> Result<Value, RpcError> {
+async fn write(id: String, params: &Params, io: &TurnIo, ledger: &Ledger) -> Result<Value, RpcError> {
     let (path, content) = (params.text("path")?, params.text("content")?);
     let mut io = io.clone();
-    if allowed.take(path, content, &io) {
+    let target = io.tools.workspace.resolve(path).ok().map(|target| target.path);
+    if target.as_ref().is_some_and(|target| ledger.take(target, content)) {
         io.policy = io.policy.answered();
     }
     let input = json!({"path": path, "content": content});
     match io.call(call(id, WRITE.name, input)).await {
-        ToolOutput::Ok(_) => Ok(json!({})),
+        ToolOutput::Ok(_) => {
+            target.into_iter().for_each(|target| ledger.wrote(target, content));
+            Ok(json!({}))
+        }
         ToolOutput::Err(error) => Err(refused(&error)),
     }
 }

@@ -3,7 +3,9 @@
 //! model request.
 
 mod asked;
+mod change;
 mod link;
+mod output;
 mod prompt;
 mod terminals;
 mod told;
@@ -12,6 +14,7 @@ mod view;
 
 use std::time::Instant;
 
+use serde_json::Value;
 use tokio::task::JoinSet;
 use zdx_acp::shapes::StopReason;
 use zdx_models::ModelError;
@@ -45,6 +48,9 @@ pub(crate) struct Acp {
     told_mode: Option<String>,
     watched: Watched,
 }
+
+/// What agents that can call it.
+const COMPACT: &str = "compact";
 
 /// Of what a person ran, an agent gets this much of each, and of so many.
 const READ_ALONG: usize = 32 << 10;
@@ -127,6 +133,15 @@ impl Acp {
         TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None }
     }
 
+    /// By the agent's own command, where it has one.
+    pub(crate) async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
+        let offered = self.view().commands().iter().any(|command| command.name == COMPACT);
+        match offered {
+            true => Some(self.run_turn(Prompt::with_data(&format!("/{COMPACT}"), ""), io).await),
+            false => None,
+        }
+    }
+
     async fn answer(
         &mut self,
         text: &str,
@@ -152,7 +167,7 @@ impl Acp {
                 self.tell_mode(&link, io).await;
                 let meanwhile = std::mem::take(&mut self.meanwhile);
                 let blocks = prompt::blocks(text, &meanwhile, attached, &link.welcome, &self.launch.root);
-                turn::run(&mut link, blocks, teller, io).await
+                self.with_words(&mut link, blocks, teller, io).await
             }
             Err(trouble) => Err(trouble),
         };
@@ -164,6 +179,27 @@ impl Acp {
             Err(Trouble::Interrupted | Trouble::Failed(..)) => link.stop().await,
         }
         ended
+    }
+
+    /// The protocol has no place for why something was not allowed, so it is said when the agent has ended its turn, as the
+    /// person's next words.
+    async fn with_words(
+        &self,
+        link: &mut Link,
+        mut blocks: Vec<Value>,
+        teller: &mut Teller,
+        io: &TurnIo,
+    ) -> Result<StopReason, Trouble> {
+        loop {
+            let ended = turn::run(link, blocks, teller, io).await?;
+            let words = teller.take_words().join("\n");
+            let goes_on = matches!(ended, StopReason::EndTurn | StopReason::Cancelled);
+            if words.is_empty() || !goes_on || io.cancel.is_cancelled() {
+                return Ok(ended);
+            }
+            teller.pause().await;
+            blocks = prompt::blocks(&words, &[], &[], &link.welcome, &self.launch.root);
+        }
     }
 
     async fn connected(&mut self, io: &TurnIo) -> Result<Link, Trouble> {

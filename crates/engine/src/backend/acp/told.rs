@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use zdx_acp::shapes::{Block, Call, Calls, ToolContent, Update};
+use zdx_acp::shapes::{Block, Call, Calls, Update};
 use zdx_protocol::facts::BASH;
 use zdx_protocol::{
-    Action, CallKind, CallOrigin, Event, Location, NoticeLevel, Operation, Origin, Preview, Reasoning, Todo,
-    TodoStatus, ToolCode, ToolOutput,
+    Action, CallKind, CallOrigin, Event, Location, NoticeLevel, Origin, Preview, Reasoning, Todo, TodoStatus,
+    ToolCode, ToolOutput,
 };
 
+use super::change::{self, Change, Ledger};
+use super::output::{cut, failure, output, texts};
 use super::view::Used;
 use crate::acp::Proposal;
 use crate::call::{TurnIo, approve};
 
 /// What is kept of an answer before it is saved as a part of it.
 const LONGEST: usize = 1 << 20;
-/// Of what a call brought.
-const OUTPUT: usize = 32 << 10;
 const MOST_TODOS: usize = 200;
 const ORIGIN: CallOrigin = CallOrigin::Remote;
 
@@ -40,7 +40,10 @@ pub(super) struct Teller {
     used: Option<Used>,
     pub(super) denied: u32,
     /// Calls of its own that it may not make.
-    pub(super) refused: HashSet<String>,
+    refused: HashSet<String>,
+    pub(super) ledger: Ledger,
+    /// What a person said with a no, which the protocol has no place for.
+    words: Vec<String>,
 }
 
 /// How far a call has been told.
@@ -51,6 +54,8 @@ struct Told {
     only_reads: bool,
     started: bool,
     over: bool,
+    /// What it has shown so far of what it prints.
+    shown: String,
 }
 
 impl Teller {
@@ -69,6 +74,8 @@ impl Teller {
             used: None,
             denied: 0,
             refused: HashSet::new(),
+            ledger: Ledger::default(),
+            words: Vec::new(),
         }
     }
 
@@ -123,6 +130,12 @@ impl Teller {
         }
     }
 
+    /// What comes next is another message.
+    pub(super) async fn pause(&mut self) {
+        self.end_thought().await;
+        self.end_text(false).await;
+    }
+
     async fn end_text(&mut self, partial: bool) {
         let text = std::mem::take(&mut self.text);
         let continues = std::mem::take(&mut self.continues);
@@ -157,13 +170,17 @@ impl Teller {
         if call.id.is_empty() || !(call.is_over() || named && (runs || asked || about)) {
             return whole;
         }
-        self.end_thought().await;
-        self.end_text(false).await;
+        self.pause().await;
         if !self.told.contains_key(&call.id) {
             let (name, input) = name(&whole);
-            let only_reads = self.only_reads(&whole).await;
-            let (name_told, began) = (name.clone(), Instant::now());
-            let told = Told { name: name_told, began, only_reads, started: false, over: false };
+            let told = Told {
+                name: name.clone(),
+                began: Instant::now(),
+                only_reads: self.only_reads(&whole).await,
+                started: false,
+                over: false,
+                shown: String::new(),
+            };
             self.told.insert(call.id.clone(), told);
             let (id, raw, signature, parent) = (self.id(&call.id), None, None, None);
             let event = Event::ToolRequested { id, name, input, raw, signature, origin: ORIGIN, parent };
@@ -173,14 +190,50 @@ impl Teller {
             self.start(&call, &whole).await;
         }
         if call.is_over() {
-            self.end_call(&call).await;
+            self.end_call(&call, &whole).await;
+        } else if runs {
+            self.progress(&call).await;
         }
         whole
     }
 
+    /// What it shows while it runs is all that it showed so far, again and again.
+    async fn progress(&mut self, call: &Call) {
+        let id = self.id(&call.id);
+        let Some(told) = self.told.get_mut(&call.id) else { return };
+        let shown = cut(&texts(call));
+        let chunk = match shown.strip_prefix(told.shown.as_str()) {
+            Some(more) => more.to_owned(),
+            None => format!("\n{shown}"),
+        };
+        told.shown = shown;
+        if !chunk.is_empty() {
+            self.io.emit.emit(Event::ToolProgress { id, chunk }).await;
+        }
+    }
+
+    /// A question about one of its calls was answered. The time that took is nobody's.
+    pub(super) fn answered(&mut self, call: String, denied: bool, word: Option<String>) {
+        if let Some(told) = self.told.get_mut(&call) {
+            told.began = Instant::now();
+        }
+        if denied {
+            self.refused.insert(call);
+        }
+        self.words.extend(word);
+    }
+
+    pub(super) fn take_words(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.words)
+    }
+
     async fn start(&mut self, call: &Call, whole: &Value) {
         let id = self.id(&call.id);
-        let Some(told) = self.told.get_mut(&call.id).filter(|told| !told.started) else { return };
+        if self.told.get(&call.id).is_none_or(|told| told.started) {
+            return;
+        }
+        let preview = preview(whole, &change::shown(whole, call.is_over(), &self.io).await);
+        let Some(told) = self.told.get_mut(&call.id) else { return };
         told.started = true;
         let locations = call.locations.iter();
         let event = Event::ToolStarted {
@@ -191,14 +244,18 @@ impl Teller {
             locations: locations
                 .map(|at| Location { path: self.root.join(&at.path), line: at.line })
                 .collect(),
-            preview: preview(whole),
+            preview,
         };
         self.io.emit.emit(event).await;
     }
 
-    async fn end_call(&mut self, call: &Call) {
+    async fn end_call(&mut self, call: &Call, whole: &Value) {
         let id = self.id(&call.id);
-        let Some(told) = self.told.get_mut(&call.id).filter(|told| !told.over) else { return };
+        if self.told.get(&call.id).is_none_or(|told| told.over) {
+            return;
+        }
+        let changes = change::shown(whole, true, &self.io).await;
+        let Some(told) = self.told.get_mut(&call.id) else { return };
         told.over = true;
         let result = match call.status.as_deref() {
             // Whatever it says of one that it was told not to make.
@@ -210,12 +267,12 @@ impl Teller {
             Some("cancelled") => ToolOutput::error(ToolCode::Interrupted, "the agent stopped it"),
             Some(_) | None => ToolOutput::Ok(output(&told.name, call)),
         };
-        let diffs: Vec<String> = call.content.iter().filter_map(diff).map(|(_, diff)| diff).collect();
-        let diff =
-            Some(diffs.concat()).filter(|diff| !diff.is_empty() && result.is_ok()).map(|diff| cut(&diff));
+        // What we wrote for it was told where we did.
+        let tells = result.is_ok() && !self.ledger.has_written(&changes);
+        let diff = tells.then(|| cut(&change::diffs(&changes))).filter(|diff| !diff.is_empty());
         let duration_ms = millis(told.began.elapsed());
         let name = told.name.clone();
-        let reads = reads(kind(call.kind.as_deref()), told.only_reads).filter(|_| diff.is_none());
+        let reads = reads(kind(call.kind.as_deref()), told.only_reads).filter(|_| changes.is_empty());
         let event = Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms, reads };
         self.io.emit.emit(event).await;
     }
@@ -311,58 +368,22 @@ pub(super) fn name(call: &Value) -> (String, Value) {
 }
 
 /// What a person is shown of what it will do.
-pub(super) fn preview(call: &Value) -> Preview {
-    if let (Some("execute"), Proposal::Run { command: Some(command), .. }) =
-        (call["kind"].as_str(), Proposal::of(call))
-    {
-        return Preview::Command { command };
-    }
-    let content = Call::read(call).content;
-    let mut diffs: Vec<(Value, String)> = content.iter().filter_map(diff).collect();
-    match (diffs.len(), diffs.pop()) {
-        (1, Some((change, diff))) => {
-            let count = |sign: char| diff.lines().filter(|line| line.starts_with(sign)).count();
-            let operation = match change["oldText"].is_string() {
-                true => Operation::Updated,
-                false => Operation::Created,
-            };
-            Preview::Change {
-                path: change["path"].as_str().unwrap_or_default().into(),
-                operation,
-                additions: count('+'),
-                deletions: count('-'),
-                diff: cut(&diff),
-            }
-        }
-        (0, _) | (_, None) => Preview::None,
-        (_, Some((_, last))) => Preview::Text {
-            text: cut(&diffs
-                .iter()
-                .map(|(_, diff)| diff.as_str())
-                .chain([last.as_str()])
-                .collect::<String>()),
-        },
+fn preview(call: &Value, changes: &[Change]) -> Preview {
+    match (call["kind"].as_str(), Proposal::of(call)) {
+        (Some("execute"), Proposal::Run { command: Some(command), .. }) => Preview::Command { command },
+        _ => change::preview(changes),
     }
 }
 
 /// The same for a question about it: with what it says, where it shows no change.
-pub(super) fn question(call: &Value) -> Preview {
-    match preview(call) {
+pub(super) fn question(call: &Value, changes: &[Change]) -> Preview {
+    match preview(call, changes) {
         Preview::None => {
             let text = cut(&texts(&Call::read(call)));
             if text.trim().is_empty() { Preview::None } else { Preview::Text { text } }
         }
         shown => shown,
     }
-}
-
-/// A change with what is different, line by line.
-fn diff(content: &ToolContent) -> Option<(Value, String)> {
-    let ToolContent::Diff(change) = content else { return None };
-    let text = |key: &str| change[key].as_str().unwrap_or_default();
-    let deadline = Some(Instant::now() + Duration::from_millis(200));
-    let diff = zdx_protocol::compare::LineDiff::new(text("oldText"), text("newText"), deadline).unified(3);
-    Some((change.clone(), diff))
 }
 
 fn kind(kind: Option<&str>) -> CallKind {
@@ -386,42 +407,4 @@ fn reads(kind: CallKind, only_reads: bool) -> Option<CallKind> {
         CallKind::Execute => only_reads.then_some(kind),
         CallKind::Edit | CallKind::Delete | CallKind::Move | CallKind::Other => None,
     }
-}
-
-fn texts(call: &Call) -> String {
-    let texts = call.content.iter().filter_map(|content| match content {
-        ToolContent::Content(Block::Text(text)) => Some(text.as_str()),
-        ToolContent::Content(_)
-        | ToolContent::Diff(_)
-        | ToolContent::Terminal(_)
-        | ToolContent::Unknown(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
-/// What came out of it: as the agent has it, else what it shows.
-fn output(name: &str, call: &Call) -> Value {
-    let shown = texts(call);
-    let raw = call.raw_output.as_ref().filter(|raw| raw.to_string().len() <= OUTPUT);
-    match (raw, name == BASH.name) {
-        (Some(raw @ Value::Object(_)), _) if raw["stdout"].is_string() => raw.clone(),
-        (Some(raw), false) => raw.clone(),
-        (Some(Value::String(raw)), true) if shown.is_empty() => json!({"stdout": cut(raw)}),
-        (_, true) => json!({"stdout": cut(&shown)}),
-        (None, false) => json!({"text": cut(&shown)}),
-    }
-}
-
-fn failure(call: &Call) -> String {
-    let shown = texts(call);
-    match &call.raw_output {
-        _ if !shown.is_empty() => cut(&shown),
-        Some(Value::String(raw)) => cut(raw),
-        Some(raw) => cut(&raw.to_string()),
-        None => "the agent says that it failed".to_owned(),
-    }
-}
-
-fn cut(text: &str) -> String {
-    text[..text.floor_char_boundary(OUTPUT)].to_owned()
 }

@@ -31,7 +31,7 @@ pub(super) async fn run(
     teller: &mut Teller,
     io: &TurnIo,
 ) -> Result<StopReason, Trouble> {
-    let mut desk = Desk::new(io, teller.turn);
+    let mut desk = Desk::new(io, teller);
     let answer = wait(link, blocks, teller, &mut desk, io).await;
     while let Ok(heard) = link.inbox.try_recv() {
         desk.hear(heard, link, teller).await;
@@ -92,9 +92,9 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(io: &TurnIo, turn: u32) -> Self {
-        let seat = Seat { turn, number: 0 };
-        let room = Room::new(io.cancel.child_token());
+    fn new(io: &TurnIo, teller: &Teller) -> Self {
+        let seat = Seat { turn: teller.turn, number: 0 };
+        let room = Room::new(io.cancel.child_token(), teller.ledger.clone());
         Self { seat, room, io: io.clone(), asked: HashMap::new(), answers: JoinSet::new() }
     }
 
@@ -133,10 +133,12 @@ impl Desk {
     }
 
     fn answered(&mut self, done: Option<Answered>, teller: &mut Teller) {
-        if let Some(Answered { request, denied, refused }) = done {
+        if let Some(Answered { request, denied, call, word }) = done {
             self.asked.remove(&request);
             teller.denied += u32::from(denied);
-            teller.refused.extend(refused);
+            if let Some(call) = call {
+                teller.answered(call, denied, word);
+            }
         }
     }
 

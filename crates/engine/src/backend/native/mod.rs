@@ -188,6 +188,7 @@ impl Native {
     fn set_limit(&mut self, limit: u64) {
         self.budget.set_limit(limit);
         self.seed.chosen.context_limit = Some(limit);
+        self.seed.chosen.by_name = false;
     }
 
     /// Whoever asks beside a turn hears of what was learnt in it.
