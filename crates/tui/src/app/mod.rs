@@ -167,6 +167,8 @@ pub(crate) struct State {
     prompts: BTreeMap<u32, String>,
     /// When Ctrl-C, or Ctrl-D in a turn, was pressed once, and a second time would leave.
     warned: Option<Instant>,
+    /// What was sent once, and sent again stops the turn.
+    stops_for: Option<String>,
     /// A word that stands in the status row for a moment.
     hint: Option<(Instant, String)>,
 }
@@ -194,6 +196,7 @@ impl State {
             width: 80,
             prompts: BTreeMap::new(),
             warned: None,
+            stops_for: None,
             hint: None,
         }
     }

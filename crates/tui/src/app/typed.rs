@@ -85,8 +85,8 @@ impl State {
             Slash::Retry => self.work(draft, Command::Retry),
             Slash::Revert(turn) => self.between_turns(draft, Command::Revert { turn }),
             Slash::Redo => self.between_turns(draft, Command::Redo),
-            Slash::Open(open) => vec![Effect::Send(Purpose::Open, Command::Open(open))],
-            Slash::Trust => vec![Effect::Send(Purpose::Open, Command::Trust)],
+            Slash::Open(open) => self.leave_session(draft.text(), Command::Open(open)),
+            Slash::Trust => self.leave_session(draft.text(), Command::Trust),
             Slash::Model(Some(name)) => vec![Effect::Send(Purpose::Switch, Command::SetModel(name))],
             Slash::Agent(Some(name)) => done(Command::SetAgent(name)),
             Slash::Approval(Some(Approval::Yolo)) => self.wish_for(Approval::Yolo),
@@ -108,6 +108,17 @@ impl State {
             Slash::Summarize => self.ask_model(Query::Summary),
             Slash::Handoff(goal) => self.ask_model(Query::Handoff { goal }),
         }
+    }
+
+    /// What stops a turn is done when it is sent twice: it stands in the composer, and Enter is enough.
+    pub(super) fn leave_session(&mut self, line: String, command: Command) -> Vec<Effect> {
+        if self.is_working() && self.stops_for.as_deref() != Some(line.as_str()) {
+            self.composer.set(&line);
+            self.stops_for = Some(line);
+            return Vec::new();
+        }
+        self.stops_for = None;
+        vec![Effect::Send(Purpose::Open, command)]
     }
 
     /// A question that a model answers: it takes its time, and can be stopped.
