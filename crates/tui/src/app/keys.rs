@@ -77,7 +77,7 @@ impl State {
     pub(super) fn key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
         if let Some(pager) = &mut self.pager {
             if pager.key(key) == Turned::Leave {
-                self.pager = None;
+                (self.pager, self.answer) = (None, None);
                 self.dialogs.covered();
             }
             return Vec::new();

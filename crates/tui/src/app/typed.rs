@@ -2,12 +2,16 @@
 
 use std::time::Instant;
 
+use zdx_protocol::display::format::count;
+use zdx_protocol::display::text::hang;
+use zdx_protocol::display::visible_line;
 use zdx_protocol::slash::{Clip, Line, Slash, parse};
-use zdx_protocol::{Approval, Command, Query};
+use zdx_protocol::{Approval, Command, Query, Reply};
 
 use super::pager::{Paged, Pager};
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::composer::Draft;
+use crate::conversation::NoteKind;
 use crate::history;
 use crate::look::Look;
 
@@ -156,6 +160,28 @@ impl State {
         self.pager = Some(Pager::new(Paged::Conversation));
     }
 
+    /// What a command brought, where it can be read. A page must not cover a question, nor take the keys of somebody who types.
+    pub(super) fn show_answer(&mut self, reply: &Reply) {
+        let lines = self.listed(reply);
+        // The composer and what stands around it take some rows.
+        const AROUND: usize = 4;
+        let long = lines.len() + AROUND > usize::from(self.height);
+        if !long || self.dialogs.is_open() || !self.composer.is_empty() {
+            return self.conversation.note(lines, NoteKind::Said);
+        }
+        if !matches!(reply, Reply::Config(_)) {
+            self.say(&format!("{}, on a page of their own", count(lines.len(), "line")));
+        }
+        self.answer = Some(reply.clone());
+        self.pager = Some(Pager::new(Paged::Answer));
+    }
+
+    fn answer_lines(&self, look: Look<'_>) -> Vec<ratatui_core::text::Line<'static>> {
+        let lines = self.answer.as_ref().map(|reply| self.listed(reply)).unwrap_or_default();
+        let rows = lines.iter().flat_map(|line| hang(&visible_line(line), usize::from(look.width)));
+        rows.map(|row| ratatui_core::text::Line::styled(row, look.theme.text)).collect()
+    }
+
     pub(super) fn show_warnings(&mut self) {
         self.pager = Some(Pager::new(Paged::Warnings));
         self.status.read();
@@ -172,6 +198,7 @@ impl State {
             Paged::Conversation => self.conversation.whole(look, now),
             Paged::Help => super::keys::help(look),
             Paged::Warnings => self.status.warning_lines(look),
+            Paged::Answer => self.answer_lines(look),
         }
     }
 }
@@ -187,7 +214,6 @@ fn answers_below(slash: &Slash) -> bool {
         | Slash::Mcp
         | Slash::Sessions
         | Slash::Files
-        | Slash::Config
         | Slash::Context
         | Slash::Summarize
         | Slash::Handoff(_)
@@ -197,6 +223,7 @@ fn answers_below(slash: &Slash) -> bool {
         | Slash::Revoke(_) => true,
         Slash::Help
         | Slash::Exit
+        | Slash::Config
         | Slash::Copy(_)
         | Slash::Compact
         | Slash::Retry

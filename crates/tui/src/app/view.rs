@@ -33,7 +33,7 @@ impl State {
     /// The next frame of the main screen. What is settled is handed out once.
     pub fn frame(&mut self, size: Size, now: Instant) -> Frame {
         let theme = self.theme.clone();
-        self.width = size.columns.max(1);
+        (self.width, self.height) = (size.columns.max(1), size.rows);
         let look = Look { width: self.width, theme: &theme };
         let history = self.settled(look);
         let mut frame = self.live(look, size, now);

@@ -145,7 +145,9 @@ impl Status {
             }
             None => push(Slot::Hints, theme.dim, hints()),
         }
-        if let Some(doing) = &self.doing {
+        if let Some(doing) = &self.doing
+            && doing.usage.input_tokens + doing.usage.output_tokens > 0
+        {
             push(Slot::Tokens, theme.dim, spent(doing.usage));
         }
         if self.queued > 0 {
@@ -275,9 +277,6 @@ fn hints() -> Vec<String> {
 
 /// What a turn used until now. What goes in is what it costs: that half is the last to go.
 fn spent(usage: Usage) -> Vec<String> {
-    if usage.input_tokens + usage.output_tokens == 0 {
-        return Vec::new();
-    }
     let (input, output) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
     vec![format!("{input} in, {output} out"), format!("{input} in"), String::new()]
 }

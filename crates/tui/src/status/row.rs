@@ -60,7 +60,7 @@ pub(super) enum Slot {
 }
 
 /// The room on the left is dealt out in this order, by so many columns in all; whoever cannot have that much keeps what he has.
-const DEALT: [(Slot, usize); 15] = [
+const DEALT: [(Slot, usize); 16] = [
     (Slot::State, 14),
     (Slot::Hints, 5),
     (Slot::Hints, 20),
@@ -69,8 +69,9 @@ const DEALT: [(Slot, usize); 15] = [
     (Slot::Tokens, 9),
     (Slot::State, 20),
     (Slot::State, 24),
-    (Slot::State, 28),
+    (Slot::State, 26),
     (Slot::Tokens, 18),
+    (Slot::State, 28),
     (Slot::Queue, 9),
     (Slot::Stops, 9),
     (Slot::State, 32),
@@ -89,14 +90,14 @@ pub(super) struct Part {
 const GAP: usize = 2;
 /// Below this the parts stand closer.
 const NARROW: u16 = 60;
-/// More than this is not kept for the left.
-const LEFT: usize = 61;
+/// So many columns are kept for the left at least where it is not, and at most.
+const LEFT: (usize, usize) = (38, 61);
 
 pub(super) fn fitted(left: Vec<Part>, right: Vec<Piece>, look: Look<'_>) -> Line<'static> {
     let columns = usize::from(look.width);
     let narrow = look.width < NARROW;
     let between = if narrow { "  " } else { " · " };
-    let kept = if narrow { columns / 3 + 1 } else { (columns / 2 + 1).min(LEFT) };
+    let kept = if narrow { columns / 3 + 1 } else { (columns / 4 + 14).clamp(LEFT.0, LEFT.1) };
     let right = right_half(right, between, columns.saturating_sub(kept + GAP));
     let needs = half_width(right.iter().map(|(text, _)| text.as_str()), between);
     let room = columns.saturating_sub(needs + if needs > 0 { GAP } else { 0 });

@@ -1,4 +1,4 @@
-//! What waits behind a turn that is stopped, and what would stop one.
+//! What waits behind a turn that is stopped, what would stop one, and where a long answer is read.
 
 use super::*;
 
@@ -80,4 +80,32 @@ fn the_hint_says_what_the_next_ctrl_c_does() {
     assert!(state.composer.is_empty());
     assert_eq!(rows(&mut state).pop().as_deref(), Some("Ctrl-C again leaves"));
     assert_eq!(press(&mut state, Key::ctrl('c')), [Effect::Leave(Left::Interrupted)]);
+}
+
+fn settings(count: usize) -> Event {
+    let setting = |n| zdx_protocol::query::Setting {
+        key: format!("key.number{n}"),
+        value: "1".to_owned(),
+        source: "default".to_owned(),
+    };
+    reply(Reply::Config((0..count).map(setting).collect()))
+}
+
+#[test]
+fn what_is_longer_than_the_screen_is_read_on_a_page() {
+    let mut state = state();
+    rows(&mut state);
+    state.update(Input::Ended(Purpose::Tell, settings(100)), Instant::now());
+    let page = state.page(SIZE, Instant::now()).map(|drawn| drawn.lines[0].to_string());
+    assert!(page.is_some_and(|first| first.contains("key.number0")));
+    press(&mut state, Key::char('q'));
+    assert!(state.page(SIZE, Instant::now()).is_none());
+    let printed = state.frame(SIZE, Instant::now());
+    assert!(!printed.history.iter().any(|line| line.to_string().contains("key.number")));
+    // What fits stands where it was asked for, and so does what comes while somebody types.
+    for (count, typed) in [(3, ""), (100, "dra")] {
+        type_in(&mut state, typed);
+        state.update(Input::Ended(Purpose::Tell, settings(count)), Instant::now());
+        assert!(state.page(SIZE, Instant::now()).is_none(), "{count}");
+    }
 }
