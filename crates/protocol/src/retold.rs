@@ -1,6 +1,8 @@
 //! What happened in a session, told again to a front end: the events of its last turns, as far as they still count.
 //! The way back from `Event::record`; what was never saved (deltas, progress, questions) is not told again.
 
+mod waited;
+
 use jiff::Timestamp;
 
 use crate::compaction::Compaction;
@@ -76,6 +78,7 @@ impl Retold {
     }
 
     pub fn note(&mut self, record: Record) {
+        let answered = waited::answered(&record);
         let (ts, usage) = match &record {
             Record::Usage(UsageRecord { usage, ts }) => (Some(*ts), *usage),
             Record::Message(_)
@@ -106,6 +109,7 @@ impl Retold {
         self.take();
         if let Some(turn) = self.turns.last_mut().filter(|_| self.lead_in.events.is_empty()) {
             turn.began = turn.began.or(ts);
+            turn.waited(answered);
             turn.last = ts.or(turn.last);
             turn.usage.add(usage);
         }
@@ -415,9 +419,8 @@ mod tests {
             Event::TurnFinished(end) => Some((end.outcome, end.duration_ms, end.usage.input_tokens)),
             _ => None,
         });
-        let ends: Vec<_> = ends.collect();
         let (answered, stopped) = ((Outcome::Completed, 1_500, 30), (Outcome::Interrupted, 2_000, 0));
-        assert_eq!(ends, [answered, stopped, (Outcome::Interrupted, 1_000, 30)]);
+        assert_eq!(ends.collect::<Vec<_>>(), [answered, stopped, (Outcome::Interrupted, 1_000, 30)]);
     }
 
     #[test]
