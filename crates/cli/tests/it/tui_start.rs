@@ -26,7 +26,7 @@ pub fn wait_idle(pty: &Pty) {
             let (row, _) = screen.cursor_position();
             let status = shown.lines().rev().find(|line| !line.is_empty()).unwrap_or_default();
             status.contains(IDLE)
-                && status.contains("saved")
+                && ["yolo", "balanced", "paranoid"].iter().any(|preset| status.contains(preset))
                 && screen.contents_between(row, 0, row, 2).starts_with('›')
         },
         SOON,
