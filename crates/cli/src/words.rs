@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use zdx_protocol::SessionInfo;
-use zdx_protocol::display::format;
 use zdx_protocol::display::sessions::short_id;
 pub use zdx_protocol::display::turns::{denials, failed};
+use zdx_protocol::display::{format, visible_line};
 
 pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
     let session = match (info.saved, info.resumed) {
@@ -14,10 +14,14 @@ pub fn start_line(info: &SessionInfo, home: Option<&Path>) -> String {
         (true, true) => format!("session {} resumed", short_id(&info.session)),
         (false, _) => "session not saved".to_owned(),
     };
+    // Another agent may have no modes, or not have told them yet.
+    let agent = Some(visible_line(&info.agent)).filter(|agent| !agent.is_empty());
     format!(
-        "zdx {} · {} · {} · {session}",
+        "zdx {} · {} · {}{} · approval {} · {session}",
         env!("CARGO_PKG_VERSION"),
         info.model,
-        format::path(&info.root, home)
+        format::path(&info.root, home),
+        agent.map(|agent| format!(" · agent {agent}")).unwrap_or_default(),
+        info.approval.name(),
     )
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use zdx_protocol::display::approval::{grant_words, names_grant};
 use zdx_protocol::display::format::{ago, path};
+use zdx_protocol::display::text::one_line;
 use zdx_protocol::query::{
     AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
 };
@@ -205,6 +206,7 @@ impl Queries {
                 let now = Timestamp::now();
                 sessions.into_iter().map(|session| self.told(session, now)).collect()
             },
+            turns: &|| turns(&self.emit.transcript()),
         };
         self.completer.complete(line, cursor, &names)
     }
@@ -404,4 +406,13 @@ async fn off_thread<T: Send + 'static>(
 fn named_after(root: &Path, id: SessionId) -> PathBuf {
     let id = id.to_string();
     root.join(format!("zdx-{}.txt", id.get(..8).unwrap_or(&id)))
+}
+
+/// Those that can be gone back to, the last first, by what was asked.
+fn turns(transcript: &Transcript) -> Vec<Name> {
+    const COLUMNS: usize = 60;
+    let prompts = transcript.prompts_since_compaction();
+    let numbers = (1..=transcript.turns).rev();
+    let told = |(number, prompt): (u32, &&str)| Name::new(number.to_string(), one_line(prompt, COLUMNS));
+    numbers.zip(prompts.iter().rev()).map(told).collect()
 }

@@ -200,13 +200,17 @@ impl Weigher<'_> {
     fn files(&self, key: &str, targets: &[Target], write: bool) -> Vec<PartFinding> {
         let ruling = self.cx.rules.tool(key);
         let mut findings = Vec::new();
-        let what = if write { "it changes a file" } else { "it looks at files" };
+        let what = |exists: bool| match (write, exists) {
+            (true, true) => "it changes a file",
+            (true, false) => "it creates a file",
+            (false, _) => "it looks at files",
+        };
         if targets.is_empty() {
-            findings.push(self.by_rule(key, &ruling, what));
+            findings.push(self.by_rule(key, &ruling, what(true)));
         }
         for target in targets {
             let shown = target.path.display().to_string();
-            let by_rule = self.by_rule(&shown, &ruling, what);
+            let by_rule = self.by_rule(&shown, &ruling, what(target.exists));
             let granted = write && by_rule.verdict == Level::Ask && self.edit_granted(target);
             findings.push(if granted { granted_as(&shown, Granting::Edits) } else { by_rule });
             if write && is_instruction(&target.path) {

@@ -1,6 +1,8 @@
 //! What happened in a session, told again to a front end: the events of its last turns, as far as they still count.
 //! The way back from `Event::record`; what was never saved (deltas, progress, questions) is not told again.
 
+mod waited;
+
 use jiff::Timestamp;
 
 use crate::compaction::Compaction;
@@ -76,6 +78,7 @@ impl Retold {
     }
 
     pub fn note(&mut self, record: Record) {
+        let answered = waited::answered(&record);
         let (ts, usage) = match &record {
             Record::Usage(UsageRecord { usage, ts }) => (Some(*ts), *usage),
             Record::Message(_)
@@ -106,6 +109,7 @@ impl Retold {
         self.take();
         if let Some(turn) = self.turns.last_mut().filter(|_| self.lead_in.events.is_empty()) {
             turn.began = turn.began.or(ts);
+            turn.waited(answered);
             turn.last = ts.or(turn.last);
             turn.usage.add(usage);
         }

@@ -130,12 +130,7 @@ pub static COMMANDS: [SlashCommand; 27] = [
         },
     ),
     row("sessions", Argument::None, "list the saved sessions", |_| Ok(Slash::Sessions)),
-    or(
-        row("model", Argument::Model, "list the models, or switch to one", |rest| {
-            Ok(Slash::Model(given(rest)))
-        }),
-        &["models"],
-    ),
+    or(row("model", Argument::Model, "list the models, or switch to one", model), &["models"]),
     or(
         row("agent", Argument::Agent, "list the agents, or work as one", |rest| {
             Ok(Slash::Agent(given(rest)))
@@ -203,6 +198,16 @@ pub static COMMANDS: [SlashCommand; 27] = [
 
 fn given(rest: &str) -> Option<String> {
     Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty())
+}
+
+/// Who answers in place of a model is chosen before there is a session.
+fn model(rest: &str) -> Result<Slash, String> {
+    match given(rest) {
+        Some(name) if name.starts_with("acp:") => {
+            Err(format!("an agent is no model of this chat: leave, and start `zdx --backend {name}`"))
+        }
+        name => Ok(Slash::Model(name)),
+    }
 }
 
 fn turn(rest: &str) -> Result<Option<u32>, String> {
@@ -328,6 +333,10 @@ mod tests {
         assert!(matches!(parse("/compact the tests"), Line::Misused(_)), "no word is passed over");
         assert_eq!(parse("/fork 3"), Line::Slash(Slash::Open(Open::Fork { turn: Some(3) })));
         assert_eq!(parse("/revert x"), Line::Misused("x is no number of a turn".into()));
+        assert!(
+            matches!(parse("/model acp:fake"), Line::Misused(why) if why.contains("zdx --backend acp:fake"))
+        );
+        assert_eq!(parse("/model lab/acp:7b"), Line::Slash(Slash::Model(Some("lab/acp:7b".into()))));
         assert_eq!(parse("/approval yolo"), Line::Slash(Slash::Approval(Some(Approval::Yolo))));
         assert!(matches!(parse("/approval all"), Line::Misused(_)));
         assert!(matches!(parse("/handoff"), Line::Misused(_)));

@@ -46,11 +46,11 @@ mod tests {
         let line = |part, text: &str| QuestionLine { part, text: text.to_owned() };
         let question = Question {
             lines: vec![line(Part::Diff(LineKind::Add), "+new"), line(Part::Command, "make")],
-            keys: vec![Key { key: 'y', label: "once", answer: Answer::AllowOnce }],
+            keys: vec![Key { key: 'y', label: "yes, once", answer: Answer::AllowOnce }],
         };
         assert_eq!(dressed(&question, Style { colour: true }), "\x1b[32m+new\x1b[0m\nmake\n");
-        assert_eq!(offered(&question, "", 80), "[y] once: ");
-        assert_eq!(offered(&question, "one key:", 80), "one key: [y] once: ");
-        assert_eq!(offered(&question, "one key:", 20), "one key:\n[y] once: ");
+        assert_eq!(offered(&question, "", 80), "[y] yes, once: ");
+        assert_eq!(offered(&question, "one key:", 80), "one key: [y] yes, once: ");
+        assert_eq!(offered(&question, "one key:", 20), "one key:\n[y] yes, once: ");
     }
 }

@@ -28,7 +28,7 @@ pub fn wait_for_keys(pty: &Pty, last: &str) {
 }
 
 pub fn wait_for_question(pty: &Pty) {
-    wait_for_keys(pty, "[m] deny and say why");
+    wait_for_keys(pty, "[m] no, and why");
 }
 
 pub fn bash(command: &str) -> ChatReply {
@@ -87,7 +87,7 @@ fn an_edit_is_shown_as_a_diff_and_made_when_allowed() {
         let shown = pty.contents();
         let joined = shown.replace('\n', "").replace("  ", "");
         assert!(joined.contains("notes.txt? (+2 -1)"), "{shown}");
-        for part in ["change ", "\n  -two\n  +2\n  +and a half\n", "[y] once", "[a] always", "[n] deny"] {
+        for part in ["change ", "\n  -two\n  +2\n  +and a half\n", "[y] yes, once", "[a] always", "[n] no"] {
             assert!(shown.contains(part), "{part:?} in\n{shown}");
         }
         assert!(!shown.contains("\"old\"") && !shown.contains('{'), "raw JSON in\n{shown}");
@@ -216,7 +216,7 @@ fn an_enter_behind_the_key_is_no_answer_to_what_it_asks() {
     let pty = open(&zdx, 100, &[]);
     let call = begin(&server, &pty, bash("touch made"));
     wait_for_question(&pty);
-    assert!(pty.contents().contains("one key, no Enter: [y] once"), "{}", pty.contents());
+    assert!(pty.contents().contains("one key, no Enter: [y] yes, once"), "{}", pty.contents());
     pty.send("m");
     pty.wait_for_text("what the model should know:", SOON);
     wait_for_prompt(&pty);
@@ -368,7 +368,7 @@ pub fn a_users_own_command_passes_the_same_gate() {
         wait_for_prompt(&pty);
     }
     pty.send("! rm -rf build\r");
-    wait_for_keys(&pty, "[n] deny");
+    wait_for_keys(&pty, "[n] no");
     let shown = pty.contents();
     assert!(shown.contains("dangerous: run your command?\n$ rm -rf build\n"), "{shown}");
     pty.send("n");
@@ -376,11 +376,11 @@ pub fn a_users_own_command_passes_the_same_gate() {
     assert!(zdx.root().join("build/kept").exists());
     // Forbidden to a model; a person may insist.
     pty.send("@!sudo -n true\r");
-    wait_for_keys(&pty, "[n] deny");
+    wait_for_keys(&pty, "[n] no");
     pty.send("n");
     wait_for_prompt(&pty);
     pty.send("!rm -rf build\r");
-    wait_for_keys(&pty, "[n] deny");
+    wait_for_keys(&pty, "[n] no");
     pty.send("y");
     wait_for_prompt(&pty);
     assert!(!zdx.root().join("build").exists());
@@ -409,7 +409,7 @@ fn a_terminal_that_knows_only_lines_can_be_asked_too() {
     gate.open();
     wait_for_question(&pty);
     pty.send("nonsense\r");
-    pty.wait_for(|screen| screen.contents().matches("[y] once").count() == 2, SOON);
+    pty.wait_for(|screen| screen.contents().matches("[y] yes, once").count() == 2, SOON);
     pty.send("n\r");
     pty.wait_for_text("heard it", SOON);
     assert_eq!(code(&chat_results(&server.calls()[1])[0].1), "rejected");

@@ -53,6 +53,8 @@ fn a_conversation_with_a_resumable_end() {
     let server = ModelServer::start_with([Reply::chat().text("one"), Reply::chat().text("two")]);
     let zdx = with_model(&server);
     let mut pty = open(&zdx);
+    let head = pty.contents().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(head.contains("· agent build · approval balanced · session "), "{head}");
     ask(&pty, "first", "one");
     ask(&pty, "second", "two");
     end(&mut pty);

@@ -314,7 +314,7 @@ fn a_command_does_not_run_in_a_folder_that_was_swapped() {
             }
             false => begin(&server, &pty, bash("touch made")),
         };
-        wait_for_keys(&pty, if typed { "[n] deny" } else { "[m] deny and say why" });
+        wait_for_keys(&pty, if typed { "[n] no" } else { "[m] no, and why" });
         std::fs::rename(&work, &away).unwrap();
         std::fs::create_dir(&work).unwrap();
         std::fs::write(work.join("made"), "precious").unwrap();

@@ -209,7 +209,7 @@ fn all_edits_of_a_session_are_granted_but_those_that_steer_something() {
     let pty = open(&zdx, 80, &[]);
     let call = begin(&server, &pty, write("a.txt"));
     wait_for_question(&pty);
-    assert!(pty.contents().contains("[e] all edits"), "{}", pty.contents());
+    assert!(pty.contents().contains("[e] every edit"), "{}", pty.contents());
     pty.send("e");
     assert_eq!(told(&server, call, &pty)["ok"], true);
     for path in ["b.txt", "new/c.txt"] {
@@ -258,7 +258,7 @@ fn the_preset_is_changed_at_a_question_which_is_judged_anew() {
     let call = begin(&server, &pty, bash("rm bin/cargo"));
     wait_for_question(&pty);
     let shown = pty.contents();
-    assert!(shown.trim_end().ends_with("[y] once  [n] deny  [m] deny and say why:"), "{shown}");
+    assert!(shown.trim_end().ends_with("[y] yes, once  [n] no  [m] no, and why:"), "{shown}");
     pty.send("n");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     leave(pty);

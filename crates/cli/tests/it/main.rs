@@ -50,6 +50,7 @@ mod tui_enemy;
 mod tui_modes;
 mod tui_resize;
 mod tui_start;
+mod tui_status;
 mod turns;
 mod usage;
 mod walls;

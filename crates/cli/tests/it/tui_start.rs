@@ -26,7 +26,7 @@ pub fn wait_idle(pty: &Pty) {
             let (row, _) = screen.cursor_position();
             let status = shown.lines().rev().find(|line| !line.is_empty()).unwrap_or_default();
             status.contains(IDLE)
-                && status.contains("saved")
+                && ["yolo", "balanced", "paranoid"].iter().any(|preset| status.contains(preset))
                 && screen.contents_between(row, 0, row, 2).starts_with('›')
         },
         SOON,
@@ -161,7 +161,7 @@ fn a_very_small_window_holds_what_matters() {
     let server = ModelServer::start_with([Reply::chat().text(answer)]);
     let zdx = with_model(&server);
     let mut pty = zdx.command().pty(10, 40);
-    pty.wait_for_text("scripted  balanced", SOON);
+    pty.wait_for_text("balanced", SOON);
     pty.send("words which do not fit into one of its rows");
     pty.wait_for_text("its rows", SOON);
     pty.send("\r");

@@ -58,7 +58,7 @@ impl NotRun {
 
 /// `!command`: one user message with what was typed, one assistant message with what came of it.
 pub(crate) async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> TurnSummary {
-    let start = Instant::now();
+    let clock = io.approvals.clock();
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
@@ -85,7 +85,7 @@ pub(crate) async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> Tur
     }
     io.emit.emit(Event::StateChanged { state: TurnState::Done }).await;
     io.emit.sync().await;
-    let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let duration_ms = clock.ms();
     TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None }
 }
 

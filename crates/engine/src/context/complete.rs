@@ -145,7 +145,8 @@ impl Completer {
             Argument::Preset => Approval::NAMES.iter().rev().filter_map(preset).collect(),
             Argument::Session => (names.sessions)(),
             Argument::File => return Some(self.files(typed, replace)),
-            Argument::None | Argument::Turn | Argument::Text(_) => Vec::new(),
+            Argument::Turn => (names.turns)(),
+            Argument::None | Argument::Text(_) => Vec::new(),
         };
         let mut candidates = named("", &known, typed);
         candidates.iter_mut().for_each(|candidate| candidate.then = Then::Line);

@@ -28,6 +28,18 @@ fn write(path: &str, cx: &PolicyContext) -> Verdict {
     judge(&Action::Write { tool: "write".to_owned(), targets: vec![target] }, cx)
 }
 
+#[test]
+fn a_file_that_is_not_there_is_created() {
+    let balanced = cx(Approval::Balanced);
+    let why = |exists| {
+        let target = Target { path: "/w/a".into(), inside: true, exists, led_out: false };
+        let verdict = judge(&Action::Write { tool: "write".to_owned(), targets: vec![target] }, &balanced);
+        verdict.reason().map(|reason| reason.message.clone()).unwrap_or_default()
+    };
+    assert_eq!(why(false), "it creates a file; the rules ask first");
+    assert_eq!(why(true), "it changes a file; the rules ask first");
+}
+
 fn code(verdict: &Verdict) -> Option<ReasonCode> {
     verdict.reason().map(|reason| reason.code)
 }

@@ -102,10 +102,10 @@ impl View<'_> {
     }
 }
 
-const ONCE: Key = Key { key: 'y', label: "once", answer: Answer::AllowOnce };
+const ONCE: Key = Key { key: 'y', label: "yes, once", answer: Answer::AllowOnce };
 const ALWAYS: Key = Key { key: 'a', label: "always", answer: Answer::Always };
 const EVERY: Key = Key { key: 'w', label: "every such", answer: Answer::Wider };
-const EDITS: Key = Key { key: 'e', label: "all edits", answer: Answer::AllEdits };
+const EDITS: Key = Key { key: 'e', label: "every edit", answer: Answer::AllEdits };
 const PRESET: Key = Key { key: 'p', label: "preset", answer: Answer::Preset };
 // Digits: a `y` that was meant for the question must not choose one.
 const PRESETS: [Key; 3] = [
@@ -113,8 +113,8 @@ const PRESETS: [Key; 3] = [
     Key { key: '2', label: "balanced", answer: Answer::Switch(Approval::Balanced) },
     Key { key: '3', label: "paranoid", answer: Answer::Switch(Approval::Paranoid) },
 ];
-const DENY: Key = Key { key: 'n', label: "deny", answer: Answer::Deny };
-const WORD: Key = Key { key: 'm', label: "deny and say why", answer: Answer::DenyWithWord };
+const DENY: Key = Key { key: 'n', label: "no", answer: Answer::Deny };
+const WORD: Key = Key { key: 'm', label: "no, and why", answer: Answer::DenyWithWord };
 const SESSION: Key = Key { key: 's', label: "this session", answer: Answer::Session };
 const PROJECT: Key = Key { key: 'p', label: "this project", answer: Answer::Project };
 const WHOLE: Key = Key { key: 'v', label: "view all", answer: Answer::Whole };
@@ -292,7 +292,7 @@ impl Question {
         self.keys.iter().find(said).map(|key| key.answer)
     }
 
-    /// `[y] once  [a] always  [n] deny`, on as many lines as it takes.
+    /// `[y] yes, once  [a] always  [n] no`, on as many lines as it takes.
     pub fn key_lines(&self, columns: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for key in &self.keys {
@@ -362,9 +362,12 @@ fn effects(request: &ApprovalRequest, view: View<'_>) -> Vec<String> {
     match &request.action {
         // The title said so already.
         Action::Write { targets, .. } if is_whole_change(request, targets) => Vec::new(),
-        Action::Command { cwd, .. } => {
+        Action::Command { cwd, .. } if request.danger == Danger::Confirm => {
             vec![format!("do anything you can do, starting in {}", view.path(cwd))]
         }
+        // Of any other it would say the same: only where it starts is worth a word, if that is not the workspace.
+        Action::Command { cwd, .. } if view.root == Some(cwd.as_path()) => Vec::new(),
+        Action::Command { cwd, .. } => vec![format!("start in {}", view.path(cwd))],
         Action::Read { targets, .. } => targets.iter().map(|target| reach("read", target)).collect(),
         Action::Write { targets, .. } => targets.iter().map(|target| reach("change", target)).collect(),
         Action::Mcp { server, .. } => {

@@ -20,12 +20,18 @@ pub fn failed(outcome: Outcome) -> Option<&'static str> {
     }
 }
 
-/// What a turn took, if it is worth a line: time and tokens, those the cache served told apart.
+/// Not worth a line of its own.
+pub fn is_short(summary: &TurnSummary) -> bool {
+    summary.usage.input_tokens + summary.usage.output_tokens == 0 && summary.duration_ms < 1_000
+}
+
+/// What a turn took: time and tokens, those the cache served told apart.
 pub fn cost(summary: &TurnSummary) -> Option<String> {
     let usage = summary.usage;
     let time = format::duration(summary.duration_ms);
     if usage.input_tokens == 0 && usage.output_tokens == 0 {
-        return (summary.duration_ms >= 1_000).then_some(time);
+        // Of a turn that was told again nobody may know it.
+        return (summary.duration_ms > 0).then_some(time);
     }
     let cached = match usage.cache_read_tokens {
         0 => String::new(),
@@ -51,6 +57,9 @@ mod tests {
             cut_short: None,
         };
         assert_eq!(cost(&summary).as_deref(), Some("1.2 s"));
+        summary.duration_ms = 20;
+        assert_eq!(cost(&summary).as_deref(), Some("0.02 s"), "of a short one too");
+        summary.duration_ms = 1_234;
         summary.usage =
             Usage { input_tokens: 12_345, output_tokens: 20, cache_read_tokens: 999, ..Usage::default() };
         assert_eq!(cost(&summary).as_deref(), Some("1.2 s · 12.3k in (999 cached) · 20 out"));

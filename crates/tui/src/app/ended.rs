@@ -66,10 +66,11 @@ impl State {
                 self.status.apply(&event, now);
                 Vec::new()
             }
-            (Purpose::Tell | Purpose::Draft, event @ Event::Reply { .. }) => {
+            (purpose @ (Purpose::Tell | Purpose::Draft), event @ Event::Reply { .. }) => {
                 self.status.apply(&event, now);
                 if let Event::Reply { answer, .. } = &event {
-                    self.tell(answer);
+                    // What a model wrote is part of the conversation, however long it is.
+                    if purpose == Purpose::Draft { self.tell(answer) } else { self.show_answer(answer) }
                 }
                 Vec::new()
             }
@@ -160,9 +161,14 @@ impl State {
     }
 
     fn tell(&mut self, reply: &Reply) {
+        let lines = self.listed(reply);
+        self.conversation.note(lines, NoteKind::Said);
+    }
+
+    pub(super) fn listed(&self, reply: &Reply) -> Vec<String> {
         let place =
             Place { columns: usize::from(self.width), home: self.home.as_deref(), now: Timestamp::now() };
-        self.conversation.note(listing::lines(reply, place), NoteKind::Said);
+        listing::lines(reply, place)
     }
 
     /// One of the user's own or of this project, if there is one of that name.

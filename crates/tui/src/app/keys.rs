@@ -77,7 +77,7 @@ impl State {
     pub(super) fn key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
         if let Some(pager) = &mut self.pager {
             if pager.key(key) == Turned::Leave {
-                self.pager = None;
+                (self.pager, self.answer) = (None, None);
                 self.dialogs.covered();
             }
             return Vec::new();
@@ -94,10 +94,14 @@ impl State {
         if let Some(act) = BINDINGS.find(key).filter(|act| self.may(*act)) {
             return self.act(act, now);
         }
+        if key.code == KeyCode::Enter && self.composer.is_empty() && self.queue.is_paused() && !self.is_busy()
+        {
+            return self.send_queued();
+        }
         match self.composer.key(key) {
             Typed::Submit => self.submit(),
             Typed::Edited => {
-                self.warned = None;
+                (self.warned, self.stops_for) = (None, None);
                 self.offer()
             }
             Typed::Nothing => self.offer(),
@@ -113,7 +117,7 @@ impl State {
             Act::Stop | Act::Interrupt | Act::Editor => !searching,
             Act::Leave => self.composer.is_empty() && !searching,
             Act::TakeBack => {
-                let queued = !self.queue.is_empty() && self.composer.is_at_top();
+                let queued = self.can_take_back() && self.composer.is_at_top();
                 queued || self.composer.is_empty() && self.composer.has_stash()
             }
             Act::Preset | Act::Conversation | Act::Suspend | Act::Redraw | Act::Help | Act::Warnings => true,
@@ -194,8 +198,8 @@ impl State {
         match (picked, choice) {
             (None | Some(Picked::Cancelled), _) => Vec::new(),
             (Some(Picked::Chosen(id)), Choice::Session) => {
-                let open = Open::Resume(SessionPick::Id(id));
-                vec![Effect::Send(Purpose::Open, Command::Open(open))]
+                let line = format!("/resume {id}");
+                self.leave_session(line, Command::Open(Open::Resume(SessionPick::Id(id))))
             }
             (Some(Picked::Chosen(name)), Choice::Model) => {
                 vec![Effect::Send(Purpose::Do, Command::SetModel(name))]

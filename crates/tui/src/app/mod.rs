@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ratatui_core::text::Line;
-use zdx_protocol::{Command, ErrorKind, Event, Outcome, Query, SessionInfo};
+use zdx_protocol::{Command, ErrorKind, Event, Outcome, Query, Reply, SessionInfo};
 
 use crate::completion::{Generation, Popup};
 use crate::composer::{Composer, Draft};
@@ -161,12 +161,17 @@ pub(crate) struct State {
     first: Option<String>,
     /// What was said before this session, and its welcome: still to be printed.
     before: Vec<Line<'static>>,
-    /// As wide as the last frame was.
+    /// As large as the last frame was.
     width: u16,
+    height: u16,
+    /// What a command brought, as long as it is read on a page.
+    answer: Option<Reply>,
     /// What was asked, by turn: whoever takes one back may want to word it anew.
     prompts: BTreeMap<u32, String>,
     /// When Ctrl-C, or Ctrl-D in a turn, was pressed once, and a second time would leave.
     warned: Option<Instant>,
+    /// What was sent once, and sent again stops the turn.
+    stops_for: Option<String>,
     /// A word that stands in the status row for a moment.
     hint: Option<(Instant, String)>,
 }
@@ -192,8 +197,11 @@ impl State {
             first,
             before: Vec::new(),
             width: 80,
+            height: 24,
+            answer: None,
             prompts: BTreeMap::new(),
             warned: None,
+            stops_for: None,
             hint: None,
         }
     }

@@ -1,4 +1,4 @@
-//! A text on a screen of its own, to read up and down in: the whole conversation, help, warnings.
+//! A text on a screen of its own, to read up and down in: the whole conversation, help, warnings, a long answer to a command.
 
 mod search;
 
@@ -20,6 +20,8 @@ pub(crate) enum Paged {
     Conversation,
     Help,
     Warnings,
+    /// What a command brought that is longer than the screen.
+    Answer,
 }
 
 #[derive(Debug)]

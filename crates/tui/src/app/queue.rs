@@ -1,4 +1,5 @@
-//! What was sent while a turn runs: it waits, is shown, and can be taken back.
+//! What was sent while a turn runs: it waits, is shown, and can be taken back. Behind a turn that was stopped it waits until
+//! somebody wants it sent.
 
 use std::collections::VecDeque;
 
@@ -15,26 +16,40 @@ const SHOWN: usize = 3;
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     waiting: VecDeque<Draft>,
+    /// The turn that it waited for was stopped: perhaps it is not wanted any more.
+    paused: bool,
 }
 
 impl Queue {
+    /// Whoever sends more wants it all, in this order.
     pub fn push(&mut self, draft: Draft) {
         self.waiting.push_back(draft);
+        self.paused = false;
     }
 
     pub fn next(&mut self) -> Option<Draft> {
-        self.waiting.pop_front()
+        if self.paused { None } else { self.waiting.pop_front() }
+    }
+
+    pub fn pause(&mut self) {
+        self.paused = !self.waiting.is_empty();
+    }
+
+    pub fn go_on(&mut self) {
+        self.paused = false;
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.paused && !self.waiting.is_empty()
+    }
+
+    pub fn last(&self) -> Option<&Draft> {
+        self.waiting.back()
     }
 
     /// The one that was sent last, to be edited.
     pub fn take_back(&mut self) -> Option<Draft> {
         self.waiting.pop_back()
-    }
-
-    /// All of them as one text: nothing that was typed is lost when a turn is stopped.
-    pub fn take_all(&mut self) -> Option<String> {
-        let texts: Vec<String> = self.waiting.drain(..).map(|draft| draft.text()).collect();
-        (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
     pub fn len(&self) -> usize {
@@ -51,13 +66,18 @@ impl Queue {
         let row = |text: &str| Line::from(Span::styled(truncate_width(text, width), look.theme.dim));
         let mut rows: Vec<Line<'static>> = Vec::new();
         for (at, draft) in self.waiting.iter().enumerate().take(SHOWN) {
-            let how = if within && at + 1 == self.waiting.len() { " · Up takes it back" } else { "" };
+            let last = within && !self.paused && at + 1 == self.waiting.len();
+            let how = if last { " · Up takes it back" } else { "" };
             let room = width.saturating_sub(how.chars().count() + "queued: ".len());
             rows.push(row(&format!("queued: {}{how}", truncate_width(&first_line(draft.shown()), room))));
         }
         if self.waiting.len() > SHOWN {
-            let how = if within { " · Up takes the last one back" } else { "" };
+            let how = if within && !self.paused { " · Up takes the last one back" } else { "" };
             rows.push(row(&format!("and {} more{how}", self.waiting.len() - SHOWN)));
+        }
+        if within && self.is_paused() {
+            let what = if self.waiting.len() == 1 { "it" } else { "the next" };
+            rows.push(row(&format!("{} queued · Enter sends {what} · Up takes it back", self.waiting.len())));
         }
         rows
     }
@@ -99,7 +119,14 @@ mod tests {
         );
         assert_eq!(queue.take_back().map(|draft| draft.text()).as_deref(), Some("four"));
         assert_eq!(queue.next().map(|draft| draft.text()).as_deref(), Some("one"));
-        assert_eq!(queue.take_all().as_deref(), Some("two\nlines\n\nthree"));
-        assert_eq!((queue.take_all(), queue.len()), (None, 0));
+        queue.pause();
+        assert_eq!((queue.next().map(|draft| draft.text()), queue.len()), (None, 2));
+        let rows = queue.draw(Look { width: 60, theme: &theme }, true);
+        assert_eq!(
+            rows.last().map(ToString::to_string).as_deref(),
+            Some("2 queued · Enter sends the next · Up takes it back")
+        );
+        queue.go_on();
+        assert_eq!(queue.next().map(|draft| draft.text()).as_deref(), Some("two\nlines"));
     }
 }

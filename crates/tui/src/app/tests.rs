@@ -1,4 +1,5 @@
 mod typing;
+mod waiting;
 
 use std::path::PathBuf;
 
@@ -119,19 +120,6 @@ fn each_up_takes_back_one_more_and_loses_nothing() {
     press(&mut state, Key::plain(KeyCode::Up));
     assert_eq!(state.composer.text(), "one\n\ntwo\n\nthree");
     assert!(state.queue.is_empty());
-}
-
-#[test]
-fn a_turn_that_is_stopped_gives_back_what_waited() {
-    let mut state = state();
-    send(&mut state, "first");
-    send(&mut state, "second");
-    type_in(&mut state, "draft");
-    let effects = press(&mut state, Key::plain(KeyCode::Esc));
-    assert_eq!(commands(&effects), [&Command::Interrupt]);
-    let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
-    assert!(commands(&effects).is_empty(), "{effects:?}");
-    assert_eq!(state.composer.text(), "second\n\ndraft");
 }
 
 #[test]
@@ -326,26 +314,6 @@ fn a_question_is_answered_by_what_was_decided() {
     let effects = state.update(Input::Key(Key::char('y')), later);
     let answer = Command::Answer { request: id, decision: Decision::AllowOnce };
     assert_eq!(commands(&effects), [&answer]);
-}
-
-#[test]
-fn what_waits_does_not_go_to_another_session() {
-    let mut state = state();
-    send(&mut state, "first");
-    send(&mut state, "second");
-    assert_eq!(commands(&send(&mut state, "/new")), [&Command::Open(zdx_protocol::Open::New)]);
-    let stopped = TurnSummary {
-        outcome: Outcome::Interrupted,
-        text: String::new(),
-        usage: Usage::default(),
-        denied: 0,
-        duration_ms: 1,
-        cut_short: None,
-    };
-    state.update(Input::Event(Event::TurnFinished(stopped)), Instant::now());
-    let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
-    assert!(commands(&effects).is_empty(), "{effects:?}");
-    assert_eq!(state.composer.text(), "second");
 }
 
 #[test]

@@ -29,6 +29,12 @@ impl State {
         self.turn.as_ref().map_or(self.asking == 0, |turn| turn.stopping)
     }
 
+    /// Whether a turn runs that somebody may want to see to its end.
+    pub(super) fn is_working(&self) -> bool {
+        let runs = |turn: &Turn| !turn.stopping && (turn.prompt.is_some() || self.status.is_working());
+        self.turn.as_ref().is_some_and(runs)
+    }
+
     pub(super) fn start(&mut self, draft: Draft, command: Command) -> Vec<Effect> {
         let prompt = matches!(command, Command::Prompt(_)).then_some(draft);
         self.turn = Some(Turn { stopping: false, prompt, wanted_back: false });
@@ -63,12 +69,13 @@ impl State {
         self.status.queued(self.queue.len());
     }
 
-    /// The turn is over: what waits comes next, unless it was stopped. Then it is the user's again.
+    /// The turn is over: what waits comes next, unless it was stopped. Then it waits for the user.
     pub(super) fn turn_over(&mut self) -> Vec<Effect> {
         let turn = self.turn.take();
         if turn.as_ref().is_some_and(|turn| turn.stopping) {
-            self.give_back_queued();
+            self.queue.pause();
         }
+        self.stops_for = None;
         if let Some(prompt) = turn.filter(|turn| turn.wanted_back).and_then(|turn| turn.prompt)
             && self.composer.is_empty()
         {
@@ -123,12 +130,18 @@ impl State {
         }
     }
 
-    fn give_back_queued(&mut self) {
-        let Some(queued) = self.queue.take_all() else { return };
-        let draft = self.composer.text();
-        let text = if draft.trim().is_empty() { queued } else { format!("{queued}\n\n{draft}") };
-        self.composer.set(&text);
-        self.popup.clear();
+    /// Enter, where nothing is typed and messages wait behind a turn that was stopped.
+    pub(super) fn send_queued(&mut self) -> Vec<Effect> {
+        self.queue.go_on();
+        self.next_queued()
+    }
+
+    /// Whether what was queued last can stand before what is typed: a command is no paragraph of a message.
+    pub(super) fn can_take_back(&self) -> bool {
+        let said = |text: &str| matches!(parse(text), Line::Prompt(_));
+        let fits =
+            |last: &Draft| self.composer.is_empty() || said(&last.text()) && said(&self.composer.text());
+        self.queue.last().is_some_and(fits)
     }
 
     /// Takes back what was sent last and still waits, before what is typed; else what was cleared.

@@ -2,12 +2,16 @@
 
 use std::time::Instant;
 
+use zdx_protocol::display::format::count;
+use zdx_protocol::display::text::hang;
+use zdx_protocol::display::visible_line;
 use zdx_protocol::slash::{Clip, Line, Slash, parse};
-use zdx_protocol::{Approval, Command, Query};
+use zdx_protocol::{Approval, Command, Query, Reply};
 
 use super::pager::{Paged, Pager};
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::composer::Draft;
+use crate::conversation::NoteKind;
 use crate::history;
 use crate::look::Look;
 
@@ -85,8 +89,8 @@ impl State {
             Slash::Retry => self.work(draft, Command::Retry),
             Slash::Revert(turn) => self.between_turns(draft, Command::Revert { turn }),
             Slash::Redo => self.between_turns(draft, Command::Redo),
-            Slash::Open(open) => vec![Effect::Send(Purpose::Open, Command::Open(open))],
-            Slash::Trust => vec![Effect::Send(Purpose::Open, Command::Trust)],
+            Slash::Open(open) => self.leave_session(draft.text(), Command::Open(open)),
+            Slash::Trust => self.leave_session(draft.text(), Command::Trust),
             Slash::Model(Some(name)) => vec![Effect::Send(Purpose::Switch, Command::SetModel(name))],
             Slash::Agent(Some(name)) => done(Command::SetAgent(name)),
             Slash::Approval(Some(Approval::Yolo)) => self.wish_for(Approval::Yolo),
@@ -108,6 +112,17 @@ impl State {
             Slash::Summarize => self.ask_model(Query::Summary),
             Slash::Handoff(goal) => self.ask_model(Query::Handoff { goal }),
         }
+    }
+
+    /// What stops a turn is done when it is sent twice: it stands in the composer, and Enter is enough.
+    pub(super) fn leave_session(&mut self, line: String, command: Command) -> Vec<Effect> {
+        if self.is_working() && self.stops_for.as_deref() != Some(line.as_str()) {
+            self.composer.set(&line);
+            self.stops_for = Some(line);
+            return Vec::new();
+        }
+        self.stops_for = None;
+        vec![Effect::Send(Purpose::Open, command)]
     }
 
     /// A question that a model answers: it takes its time, and can be stopped.
@@ -145,6 +160,28 @@ impl State {
         self.pager = Some(Pager::new(Paged::Conversation));
     }
 
+    /// What a command brought, where it can be read. A page must not cover a question, nor take the keys of somebody who types.
+    pub(super) fn show_answer(&mut self, reply: &Reply) {
+        let lines = self.listed(reply);
+        // The composer and what stands around it take some rows.
+        const AROUND: usize = 4;
+        let long = lines.len() + AROUND > usize::from(self.height);
+        if !long || self.dialogs.is_open() || !self.composer.is_empty() {
+            return self.conversation.note(lines, NoteKind::Said);
+        }
+        if !matches!(reply, Reply::Config(_)) {
+            self.say(&format!("{}, on a page of their own", count(lines.len(), "line")));
+        }
+        self.answer = Some(reply.clone());
+        self.pager = Some(Pager::new(Paged::Answer));
+    }
+
+    fn answer_lines(&self, look: Look<'_>) -> Vec<ratatui_core::text::Line<'static>> {
+        let lines = self.answer.as_ref().map(|reply| self.listed(reply)).unwrap_or_default();
+        let rows = lines.iter().flat_map(|line| hang(&visible_line(line), usize::from(look.width)));
+        rows.map(|row| ratatui_core::text::Line::styled(row, look.theme.text)).collect()
+    }
+
     pub(super) fn show_warnings(&mut self) {
         self.pager = Some(Pager::new(Paged::Warnings));
         self.status.read();
@@ -161,6 +198,7 @@ impl State {
             Paged::Conversation => self.conversation.whole(look, now),
             Paged::Help => super::keys::help(look),
             Paged::Warnings => self.status.warning_lines(look),
+            Paged::Answer => self.answer_lines(look),
         }
     }
 }
@@ -176,7 +214,6 @@ fn answers_below(slash: &Slash) -> bool {
         | Slash::Mcp
         | Slash::Sessions
         | Slash::Files
-        | Slash::Config
         | Slash::Context
         | Slash::Summarize
         | Slash::Handoff(_)
@@ -186,6 +223,7 @@ fn answers_below(slash: &Slash) -> bool {
         | Slash::Revoke(_) => true,
         Slash::Help
         | Slash::Exit
+        | Slash::Config
         | Slash::Copy(_)
         | Slash::Compact
         | Slash::Retry

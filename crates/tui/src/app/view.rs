@@ -33,7 +33,7 @@ impl State {
     /// The next frame of the main screen. What is settled is handed out once.
     pub fn frame(&mut self, size: Size, now: Instant) -> Frame {
         let theme = self.theme.clone();
-        self.width = size.columns.max(1);
+        (self.width, self.height) = (size.columns.max(1), size.rows);
         let look = Look { width: self.width, theme: &theme };
         let history = self.settled(look);
         let mut frame = self.live(look, size, now);
@@ -106,17 +106,29 @@ impl State {
     }
 
     fn foot(&self, look: Look<'_>, now: Instant) -> Line<'static> {
-        if self.warned.is_some() && self.is_stopped() {
-            return Line::styled("Ctrl-C again leaves", look.theme.warning);
-        }
-        if self.warned.is_some() {
-            let words = Line::styled("a turn runs · Ctrl-D again stops it and leaves", look.theme.warning);
-            return cut(words, look.width);
+        if let Some(words) = self.warning() {
+            return cut(Line::styled(words, look.theme.warning), look.width);
         }
         match &self.hint {
             Some((_, hint)) => cut(Line::styled(hint.clone(), look.theme.dim), look.width),
             None => self.status.row(look, now),
         }
+    }
+
+    /// What the same key does when it is pressed once more.
+    fn warning(&self) -> Option<String> {
+        if let Some(line) = &self.stops_for {
+            let name = line.split_whitespace().next().unwrap_or_default();
+            return Some(format!("a turn runs · Enter again stops it for {name}"));
+        }
+        self.warned?;
+        let words = match (self.is_stopped(), self.composer.is_empty()) {
+            (true, true) if !self.queue.is_empty() => "messages wait · once more leaves without them",
+            (true, true) => "Ctrl-C again leaves",
+            (true, false) => "Ctrl-C again clears what is typed",
+            (false, _) => "a turn runs · Ctrl-D again stops it and leaves",
+        };
+        Some(words.to_owned())
     }
 
     /// The text on a screen of its own, when there is one.

@@ -194,7 +194,8 @@ impl Conversation {
         };
         // A command that a person typed says itself how long it took.
         let told = summary.usage == Usage::default() && matches!(self.cells.last(), Some(Cell::Call(_)));
-        let cost = turns::cost(summary).filter(|_| !told);
+        let cost = turns::cost(summary)
+            .filter(|_| !told && (self.ends_in_a_row(known) || !turns::is_short(summary)));
         let again = summary.outcome == Outcome::Error && !self.place.in_lines && !self.past;
         let words = cost.into_iter().chain(again.then(|| TRY_AGAIN.to_owned())).collect::<Vec<_>>();
         self.close_turn(known, (!words.is_empty()).then(|| words.join(" · ")));
@@ -205,6 +206,15 @@ impl Conversation {
         if let Some(why) = turns::failed(summary.outcome).filter(|_| !self.told) {
             self.push(Cell::Note(NoteKind::Failed, why.to_owned()));
         }
+    }
+
+    /// A row that says how the turn ended stands there anyway: its time can be told beside it.
+    fn ends_in_a_row(&mut self, known: Known) -> bool {
+        let marks = self.place.marks && known == Known::Answer;
+        let answered = self.open_text().is_some_and(|text| !text.source.trim().is_empty());
+        let stopped =
+            |cell: &Cell| matches!(cell, Cell::Note(NoteKind::Warning, note) if note == INTERRUPTED);
+        marks && answered || self.cells.last().is_some_and(stopped)
     }
 
     /// Nothing of the turn goes on.

@@ -187,8 +187,9 @@ fn told_again_it_looks_as_it_looked() {
     let events = a_turn().into_iter().filter(saved).map(text);
     again.tell(events.map(|event| Event::Replayed { event: Box::new(event) }));
     again.tell([Event::StateChanged { state: zdx_protocol::TurnState::Idle }]);
-    let without_time =
-        |rows: &[String]| -> Vec<String> { rows.iter().map(|row| row.replace(" · 2.1 s", "")).collect() };
+    let without_time = |rows: &[String]| -> Vec<String> {
+        rows.iter().map(|row| row.replace(" · 2.1 s", "").replace(" · 0.01 s", "")).collect()
+    };
     let (first, again) = (without_time(&first.settled), without_time(&again.settled));
     // Without its time a long command has more room.
     let short = |rows: Vec<String>| -> Vec<String> {
@@ -369,7 +370,7 @@ fn thinking_is_a_line_when_it_is_over() {
         delta("So."),
         over(Outcome::Completed),
     ]);
-    assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER"]);
+    assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER · 0.01 s"]);
     assert_eq!(shown.whole()[2..5], ["∴ thought for 4.0 s", "  one", "  two"]);
 }
 
@@ -384,7 +385,7 @@ fn thoughts_in_a_row_are_one_line() {
         shown.tell([Event::ReasoningFinal(Reasoning { text, wire, model, opaque })]);
     }
     shown.tell([delta("So."), said("So."), over(Outcome::Completed)]);
-    assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER"]);
+    assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER · 0.01 s"]);
     assert_eq!(shown.whole()[3..6], ["  one", "", "  two"]);
 }
 
@@ -401,7 +402,7 @@ fn a_thought_is_told_once_and_a_short_one_not_at_all() {
     shown.tell(ran("1", "make", "", 0));
     shown.tell([Event::ReasoningDelta { text: "so".into() }, delta("Done."), whole("so"), said("Done.")]);
     shown.tell([over(Outcome::Completed)]);
-    assert_eq!(shown.settled, ["› go", "", "• Ran make · 2.1 s · exit 0", "", "Done.", "— ANSWER"]);
+    assert_eq!(shown.settled, ["› go", "", "• Ran make · 2.1 s · exit 0", "", "Done.", "— ANSWER · 0.01 s"]);
     assert_eq!(shown.whole().iter().filter(|row| row.starts_with("∴")).count(), 2, "{:?}", shown.whole());
 
     let mut resumed = Shown::new(60);

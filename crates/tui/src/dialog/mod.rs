@@ -76,7 +76,8 @@ struct Front {
     page: Page,
     choices: Vec<Choice>,
     focus: usize,
-    scroll: usize,
+    /// Nothing as long as nobody scrolled.
+    scroll: Option<usize>,
     sheet: Option<Sheet>,
     /// The last row was on the screen once.
     read: bool,
@@ -95,7 +96,7 @@ impl Front {
             page: Page::First,
             focus: asked::safe(&choices),
             choices,
-            scroll: 0,
+            scroll: None,
             sheet: None,
             read: false,
             word: Field::default(),
@@ -124,7 +125,7 @@ impl Front {
         self.page = page;
         self.choices = asked.choices(page, scene);
         self.focus = asked::focus(page, &self.choices);
-        (self.scroll, self.sheet, self.page_drawn) = (0, None, None);
+        (self.scroll, self.sheet, self.page_drawn) = (None, None, None);
     }
 }
 
@@ -291,7 +292,8 @@ impl Dialogs {
             (number, of) => format!(" {number} of {of}"),
         };
         let (sheet, drawn) = sheet.draw(asked, front, &number, look, most_rows);
-        front.scroll = sheet.scroll;
+        // No further than there are rows.
+        front.scroll = front.scroll.map(|_| sheet.scroll);
         front.sheet = Some(sheet);
         drawn
     }
@@ -309,17 +311,18 @@ impl Front {
             return self.type_word(key, asked);
         }
         let page = self.sheet.as_ref().map_or(1, |sheet| sheet.window.saturating_sub(1).max(1));
+        let at = self.sheet.as_ref().map_or(0, |sheet| sheet.scroll);
         let last = self.choices.len().saturating_sub(1);
         match key.code {
             // At the ends of the choices the arrows move what is read.
-            KeyCode::Up if self.focus == 0 => self.scroll = self.scroll.saturating_sub(1),
+            KeyCode::Up if self.focus == 0 => self.scroll = Some(at.saturating_sub(1)),
             KeyCode::Up => self.focus -= 1,
-            KeyCode::Down if self.focus >= last => self.scroll += 1,
+            KeyCode::Down if self.focus >= last => self.scroll = Some(at + 1),
             KeyCode::Down => self.focus += 1,
-            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(page),
-            KeyCode::PageDown | KeyCode::Char(' ') => self.scroll += page,
-            KeyCode::Home => self.scroll = 0,
-            KeyCode::End => self.scroll = usize::MAX / 2,
+            KeyCode::PageUp => self.scroll = Some(at.saturating_sub(page)),
+            KeyCode::PageDown | KeyCode::Char(' ') => self.scroll = Some(at + page),
+            KeyCode::Home => self.scroll = Some(0),
+            KeyCode::End => self.scroll = Some(usize::MAX / 2),
             KeyCode::Esc if self.page != Page::First => return Step::To(asked::before(self.page)),
             KeyCode::Esc => return asked.escape(),
             KeyCode::Enter => return self.choose(self.focus, asked),

@@ -13,6 +13,7 @@ use super::asked::{Asked, Choice, Page, Scene};
 use super::{Front, Hint};
 use crate::look::{Drawn, Look};
 use crate::theme::{Depth, Theme};
+use crate::write::diff::first_change;
 
 /// With fewer rows left for what is asked about, the choices share rows.
 const ROOMY: usize = 4;
@@ -28,6 +29,8 @@ pub(super) struct Sheet {
     about: Vec<Line<'static>>,
     /// Why it is asked, by which rule.
     facts: Vec<Line<'static>>,
+    /// The first row of a change that is no context.
+    changed: Option<usize>,
     /// As it was last drawn: how many rows scroll, from where, and whether the last one was among them.
     pub(super) window: usize,
     pub(super) scroll: usize,
@@ -55,6 +58,7 @@ impl Sheet {
             title: Vec::new(),
             about: Vec::new(),
             facts: Vec::new(),
+            changed: None,
             window: 0,
             scroll: 0,
             ended: false,
@@ -70,7 +74,10 @@ impl Sheet {
         for (part, row) in rows {
             // The same lines, with numbers and colours.
             if changes && matches!(part, Part::Diff(_)) {
-                sheet.about.extend(change.take().unwrap_or_default());
+                if let Some(rows) = change.take() {
+                    sheet.changed = first_change(&rows).map(|at| sheet.about.len() + at);
+                    sheet.about.extend(rows);
+                }
                 continue;
             }
             let row = truncate_width(&row, columns);
@@ -164,6 +171,14 @@ impl Sheet {
         Layout { head: false, compact: true, hint: false, gap: false, window: 1, pinned: false }
     }
 
+    /// Where it is read from, as long as nobody scrolled: nobody is to judge a change by the rows above it. What must be
+    /// read whole begins with its first row.
+    fn start(&self, must_be_read: bool) -> usize {
+        const SEEN: usize = 2;
+        let changed = self.changed.filter(|at| !must_be_read && at + SEEN > self.window);
+        changed.map_or(0, |at| at.saturating_sub(usize::from(self.window > 2 * SEEN)))
+    }
+
     /// The rows that scroll, how many do not show, and what is pinned below.
     fn scrolled(
         &mut self,
@@ -176,7 +191,8 @@ impl Sheet {
         let below: &[Line<'static>] = if layout.pinned { &[] } else { &self.facts };
         let all = self.about.len() + below.len();
         self.window = layout.window.min(all);
-        self.scroll = front.scroll.min(all - self.window);
+        let start = front.scroll.unwrap_or_else(|| self.start(must_be_read));
+        self.scroll = start.min(all - self.window);
         let end = self.scroll + self.window;
         lines.extend(self.about.iter().chain(below).skip(self.scroll).take(self.window).cloned());
         self.ended = end == all;
@@ -199,7 +215,7 @@ fn mark(start: usize, end: usize, all: usize, must_be_read: bool) -> String {
             format!("… {}: read to the end (PgDn)", count(below, "more line"))
         }
         (below, 0) => format!("… {} below · PgDn", count(below, "more line")),
-        (below, above) => format!("… {} below, {above} above · PgDn PgUp", count(below, "more line")),
+        (below, above) => format!("… {} below, {above} above · PgDn PgUp", count(below, "line")),
     }
 }
 
@@ -252,13 +268,13 @@ fn chosen(theme: &Theme) -> Style {
     theme.accent.add_modifier(Modifier::BOLD)
 }
 
-/// The same on as few rows as it takes: `y once  n deny`.
+/// The same on as few rows as it takes: `y yes, once ▸n no`.
 fn flow_rows(front: &Front, look: Look<'_>) -> Vec<Line<'static>> {
     let mut rows: Vec<(usize, Vec<Span<'static>>)> = Vec::new();
     for (at, choice) in front.choices.iter().enumerate() {
         let Choice { key, short, .. } = choice;
         let focused = at == front.focus;
-        let text = if focused { format!("›{key} {short}") } else { format!(" {key} {short}") };
+        let text = if focused { format!("▸{key} {short}") } else { format!(" {key} {short}") };
         let text = truncate_width(&text, usize::from(look.width));
         let columns = width(&text);
         let span = Span::styled(text, if focused { chosen(look.theme) } else { look.theme.text });

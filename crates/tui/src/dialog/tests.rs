@@ -1,3 +1,4 @@
+mod change;
 mod scope;
 
 use std::path::PathBuf;

@@ -1,10 +1,13 @@
-//! What a turn is at, folded from its events and put into words.
+//! What a turn is at, folded from its events and put into words. What a call does stands in its own row: here it is told
+//! that one runs, and for how long.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use zdx_protocol::display::format;
-use zdx_protocol::display::text::one_line;
-use zdx_protocol::{CallKind, CallOrigin, Event, Location, Preview, TurnState, Usage};
+use zdx_protocol::{CallOrigin, Event, TurnState, Usage};
+
+/// An answer that stops coming for so long is told to.
+const SILENT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Doing {
@@ -12,21 +15,42 @@ pub(super) struct Doing {
     /// Since when it is at what it is at.
     step: Instant,
     state: TurnState,
-    /// The answer streams.
-    writing: bool,
+    said: Said,
+    /// Since when the model thinks: the clock of the block that shows it.
+    thought: Option<Instant>,
     retrying: Option<(u32, u32)>,
     /// Calls that run, by id.
-    calls: Vec<(String, String)>,
+    calls: Vec<String>,
+    /// Since when a person is asked: that time is not the turn's.
+    asked: Option<Instant>,
     pub(super) usage: Usage,
 }
 
-const LABEL: usize = 48;
-const SHORT_LABEL: usize = 28;
+/// What came of the request that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Nothing,
+    Thought,
+    Text {
+        last: Instant,
+    },
+    /// A call is being written: nothing of it comes before all of it.
+    Call,
+}
 
 impl Doing {
     fn new(state: TurnState, since: Instant) -> Self {
-        let (calls, usage) = (Vec::new(), Usage::default());
-        Self { since, step: since, state, writing: false, retrying: None, calls, usage }
+        Self {
+            since,
+            step: since,
+            state,
+            said: Said::Nothing,
+            thought: None,
+            retrying: None,
+            calls: Vec::new(),
+            asked: None,
+            usage: Usage::default(),
+        }
     }
 
     /// A turn, or a command of the user's, begins with its first state; both end idle.
@@ -37,100 +61,125 @@ impl Doing {
             Event::StateChanged { state: TurnState::Done | TurnState::Error } => {}
             Event::StateChanged { state } => {
                 let doing = doing.get_or_insert_with(|| Self::new(*state, now));
-                let before = doing.at();
-                (doing.state, doing.writing, doing.retrying) = (*state, false, None);
+                let before = doing.word();
+                (doing.state, doing.said, doing.retrying) = (*state, Said::Nothing, None);
                 doing.steps(before, now);
             }
             event => {
                 if let Some(doing) = doing {
-                    let before = doing.at();
-                    doing.fold(event);
+                    let before = doing.word();
+                    doing.fold(event, now);
                     doing.steps(before, now);
                 }
             }
         }
     }
 
-    fn at(&self) -> (&'static str, usize) {
-        (self.word(), self.calls.len())
-    }
-
-    fn steps(&mut self, before: (&'static str, usize), now: Instant) {
-        if before != self.at() {
+    fn steps(&mut self, before: &str, now: Instant) {
+        if before != self.word() {
             self.step = now;
         }
     }
 
-    fn fold(&mut self, event: &Event) {
+    fn fold(&mut self, event: &Event, now: Instant) {
         match event {
-            Event::AssistantDelta { .. } | Event::ToolAnnounced { .. } => {
-                (self.writing, self.retrying) = (true, None);
+            Event::AssistantDelta { .. } => {
+                (self.said, self.retrying, self.thought) = (Said::Text { last: now }, None, None);
             }
-            Event::ReasoningDelta { .. } => (self.writing, self.retrying) = (false, None),
-            Event::ToolStarted { id, name, origin, kind, locations, preview }
-                if *origin != CallOrigin::Subagent =>
-            {
-                self.calls.push((id.clone(), label(name, *kind, locations, preview)));
+            Event::ToolAnnounced { .. } => {
+                (self.said, self.retrying, self.thought) = (Said::Call, None, None);
             }
-            Event::ToolFinished { id, .. } => self.calls.retain(|(running, _)| running != id),
+            Event::ReasoningDelta { .. } => {
+                (self.said, self.retrying) = (Said::Thought, None);
+                self.thought.get_or_insert(now);
+            }
+            Event::ReasoningFinal(_) | Event::ToolRequested { .. } | Event::Error { .. } => {
+                self.thought = None;
+            }
+            Event::ToolStarted { id, origin, .. } if *origin != CallOrigin::Subagent => {
+                self.calls.push(id.clone());
+            }
+            Event::ToolFinished { id, .. } => self.calls.retain(|running| running != id),
             Event::UsageReported(usage) => self.usage.add(*usage),
             Event::Retrying { attempt, of, .. } => self.retrying = Some((*attempt, *of)),
             _ => {}
         }
     }
 
-    /// With the seconds it takes, and those of the turn where that is longer under way, in ever fewer words.
-    pub(super) fn words(&self, now: Instant) -> [String; 3] {
-        let elapsed = |since: Instant| format::elapsed(now.saturating_duration_since(since).as_secs());
-        // The whole of it stands two rows above, and the rest of the row is not to move with every step.
-        let what = one_line(&self.what(), SHORT_LABEL);
-        let step = elapsed(self.step);
-        let [what, word] = [what, self.word().to_owned()].map(|words| format!("{words} {step}"));
-        match elapsed(self.since) {
-            turn if turn == step => [what.clone(), what, word],
-            turn => [format!("{what} · turn {turn}"), format!("{word} · turn {turn}"), word],
+    /// Whether a person is asked: the clocks stand still for so long.
+    pub(super) fn asks(&mut self, asks: bool, now: Instant) {
+        if asks {
+            self.asked.get_or_insert(now);
+        } else if let Some(asked) = self.asked.take() {
+            let waited = now.saturating_duration_since(asked);
+            self.since += waited;
+            self.step = (self.step + waited).min(now);
         }
     }
 
-    fn what(&self) -> String {
-        match (&self.retrying, self.calls.as_slice()) {
-            (Some((attempt, of)), _) => format!("retrying, {attempt} of {of}"),
-            (None, []) => self.word().to_owned(),
-            (None, [(_, label)]) => label.clone(),
-            (None, calls) => format!("running {} calls", calls.len()),
+    /// With the seconds it takes, and those of the turn where that is longer under way, in ever fewer words.
+    pub(super) fn words(&self, now: Instant) -> Vec<String> {
+        let took = |since: Instant| now.saturating_duration_since(since).as_secs();
+        let began = self.thought.filter(|_| self.word() == "thinking").unwrap_or(self.step);
+        let (step, turn) = (took(began), took(self.since));
+        let what = self.what(format::elapsed(step), now);
+        let mut forms = Vec::new();
+        if turn != step {
+            let turn = format::elapsed(turn);
+            forms.push(format!("{what} · turn {turn}"));
+            forms.push(format!("{} {} · turn {turn}", self.word(), format::elapsed(step)));
+        }
+        forms.push(what);
+        forms.push(format!("{} {}", self.word(), format::elapsed(step)));
+        forms.push(format!("{} {}", self.word(), coarse(step)));
+        forms
+    }
+
+    fn what(&self, step: String, now: Instant) -> String {
+        match (self.retrying, self.said) {
+            (Some((attempt, of)), _) => format!("retrying, {attempt} of {of} · {step}"),
+            (None, Said::Nothing) if self.is_asking() => format!("{} {step}", self.state_word()),
+            (None, Said::Text { last })
+                if self.is_asking() && now.saturating_duration_since(last) >= SILENT =>
+            {
+                let silent = now.saturating_duration_since(last).as_secs();
+                format!("writing · nothing for {}", format::elapsed(silent))
+            }
+            (None, _) => format!("{} {step}", self.word()),
+        }
+    }
+
+    /// A request is under way.
+    fn is_asking(&self) -> bool {
+        self.calls.is_empty() && matches!(self.state, TurnState::ModelGenerating | TurnState::Planning)
+    }
+
+    /// In a few words.
+    pub(super) fn state_word(&self) -> &'static str {
+        match self.word() {
+            "waiting" if self.is_asking() => "waiting for the model",
+            word => word,
         }
     }
 
     /// One word.
-    pub(super) fn word(&self) -> &'static str {
+    fn word(&self) -> &'static str {
         if self.retrying.is_some() {
             return "retrying";
         }
-        match self.state {
+        match (self.state, self.said) {
             _ if !self.calls.is_empty() => "running",
-            TurnState::ModelGenerating | TurnState::Planning if self.writing => "writing",
-            TurnState::ModelGenerating | TurnState::Planning => "thinking",
-            TurnState::AwaitingPermission => "waiting",
-            TurnState::ToolRunning | TurnState::Idle | TurnState::Done | TurnState::Error => "working",
+            (TurnState::ModelGenerating | TurnState::Planning, Said::Nothing) => "waiting",
+            (TurnState::ModelGenerating | TurnState::Planning, Said::Thought) => "thinking",
+            (TurnState::ModelGenerating | TurnState::Planning, Said::Text { .. } | Said::Call) => "writing",
+            (TurnState::AwaitingPermission, _) => "waiting",
+            (TurnState::ToolRunning | TurnState::Idle | TurnState::Done | TurnState::Error, _) => "working",
         }
     }
 }
 
-/// `running cargo test`, `reading main.rs`.
-fn label(name: &str, kind: CallKind, locations: &[Location], preview: &Preview) -> String {
-    let file = match locations {
-        [only] => only.path.file_name().map(|name| name.to_string_lossy().into_owned()),
-        _ => None,
-    };
-    let (verb, what) = match (kind, preview) {
-        (_, Preview::Command { command }) => ("running", command.clone()),
-        (CallKind::Read, _) => ("reading", file.unwrap_or_else(|| "files".to_owned())),
-        (CallKind::Edit, _) => ("changing", file.unwrap_or_else(|| "files".to_owned())),
-        (CallKind::Delete, _) => ("deleting", file.unwrap_or_else(|| "files".to_owned())),
-        (CallKind::Move, _) => ("moving", file.unwrap_or_else(|| "files".to_owned())),
-        (CallKind::Search, _) => ("searching", file.unwrap_or_default()),
-        (CallKind::Fetch, _) => ("fetching", String::new()),
-        (CallKind::Execute | CallKind::Think | CallKind::Other, _) => ("running", name.to_owned()),
-    };
-    one_line(&format!("{verb} {what}"), LABEL)
+/// In one unit: `59 s`, `3 min`.
+fn coarse(seconds: u64) -> String {
+    let words = format::elapsed(seconds);
+    words.split(' ').take(2).collect::<Vec<_>>().join(" ")
 }

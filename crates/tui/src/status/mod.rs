@@ -9,16 +9,17 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use zdx_protocol::display::format::{self, count, tokens};
 use zdx_protocol::display::sessions::short_id;
 use zdx_protocol::display::text::{hang, one_line, truncate_width, width};
 use zdx_protocol::display::{demo, visible_line};
-use zdx_protocol::{Approval, Event, NoticeLevel, Reply, RequestId, SessionInfo};
+use zdx_protocol::{Approval, Event, NoticeLevel, Reply, RequestId, SessionInfo, Usage};
 
 use crate::look::Look;
 use doing::Doing;
-use row::{Piece, What, fitted};
+use row::{Part, Piece, Slot, What, fitted};
 
 /// From here on the context is told to be nearly full.
 const NEARLY_FULL: u64 = 80;
@@ -72,6 +73,9 @@ impl Status {
             _ => {}
         }
         Doing::apply(&mut self.doing, event, now);
+        if let Some(doing) = &mut self.doing {
+            doing.asks(!self.open.is_empty(), now);
+        }
     }
 
     fn in_session(&mut self, change: impl FnOnce(&mut SessionInfo)) {
@@ -127,93 +131,91 @@ impl Status {
     }
 
     pub(crate) fn row(&self, look: Look<'_>, now: Instant) -> Line<'static> {
+        fitted(self.left(look, now), self.right(look), look)
+    }
+
+    fn left(&self, look: Look<'_>, now: Instant) -> Vec<Part> {
         let theme = look.theme;
-        let mut pieces = Vec::new();
-        let mut push = |what, right, style, forms: Vec<String>| {
-            pieces.push(Piece { what, forms, style, right });
-        };
+        let mut parts = Vec::new();
+        let mut push = |slot, style, forms| parts.push(Part { slot, forms, style });
         match self.state(now) {
             Some(forms) => {
                 let style = if self.open.is_empty() { theme.text } else { theme.warning };
-                push(What::State, false, style, forms.into());
+                push(Slot::State, style, forms);
             }
-            None => push(What::Hints, false, theme.dim, hints()),
+            None => push(Slot::Hints, theme.dim, hints()),
         }
         if let Some(doing) = &self.doing
             && doing.usage.input_tokens + doing.usage.output_tokens > 0
         {
-            let (input, output) = (tokens(doing.usage.input_tokens), tokens(doing.usage.output_tokens));
-            let forms = vec![format!("{input} in, {output} out"), format!("{output} out"), String::new()];
-            push(What::Tokens, false, theme.dim, forms);
+            push(Slot::Tokens, theme.dim, spent(doing.usage));
         }
         if self.queued > 0 {
-            let forms = vec![format!("{} queued", self.queued), format!("+{}", self.queued), String::new()];
-            push(What::Queue, false, theme.accent, forms);
+            push(
+                Slot::Queue,
+                theme.accent,
+                vec![format!("{} queued", self.queued), format!("+{}", self.queued)],
+            );
         }
         // Where there is room: who knows it needs no word about it.
         if self.doing.is_some() && self.open.is_empty() {
-            push(What::Stops, false, theme.dim, vec!["esc stops".to_owned(), String::new()]);
+            push(Slot::Stops, theme.dim, vec!["esc stops".to_owned(), String::new()]);
         }
+        parts
+    }
+
+    fn right(&self, look: Look<'_>) -> Vec<Piece> {
+        let theme = look.theme;
+        let mut pieces = Vec::new();
+        let mut push = |what, style, kept, forms: Vec<String>| {
+            pieces.push(Piece { what, forms, style, kept });
+        };
         let count = self.warnings.len() - self.read;
         if count > 0 {
-            push(
-                What::Warnings,
-                true,
-                theme.warning,
-                vec![format!("⚠ {count} · F2"), format!("⚠ {count}"), String::new()],
-            );
+            let forms = vec![format!("⚠ {count} · F2"), format!("⚠ {count}"), String::new()];
+            push(What::Warnings, theme.warning, 0, forms);
         }
         if let Some(info) = &self.session {
-            push(What::Model, true, theme.dim, models(&info.model));
+            push(What::Model, theme.dim, 0, models(&info.model));
             if !info.agent.is_empty() {
-                push(What::Agent, true, theme.dim, vec![one_line(&info.agent, 24), String::new()]);
+                push(What::Agent, theme.dim, 0, vec![one_line(&info.agent, 24), String::new()]);
             }
-            let preset = info.approval.name().to_owned();
             let style = if info.approval == Approval::Yolo { theme.warning } else { theme.dim };
-            push(What::Preset, true, style, vec![preset, String::new()]);
+            push(What::Preset, style, 0, vec![info.approval.name().to_owned(), String::new()]);
             if let Some(branch) = &self.branch {
-                push(
-                    What::Branch,
-                    true,
-                    theme.dim,
-                    vec![one_line(branch, 32), one_line(branch, 12), String::new()],
-                );
+                let forms = vec![one_line(branch, 32), one_line(branch, 12), String::new()];
+                push(What::Branch, theme.dim, 0, forms);
             }
-            match info.saved {
-                true => push(What::Saved, true, theme.dim, vec!["saved".to_owned(), String::new()]),
-                false => push(
-                    What::Saved,
-                    true,
-                    theme.warning,
-                    ["not saved", "not saved", "unsaved", ""].map(str::to_owned).into(),
-                ),
-            }
-        }
-        if let Some(percent) = self.context {
-            let plain = format!("ctx {percent} %");
-            let (style, forms) = match percent >= NEARLY_FULL {
-                true => (
-                    theme.warning,
-                    vec![format!("{plain}, nearly full: /compact"), format!("{plain} full!"), String::new()],
-                ),
-                false => (theme.dim, vec![plain.clone(), plain, String::new()]),
+            let (style, forms): (_, &[&str]) = match info.saved {
+                true => (theme.dim, &["saved", ""]),
+                false => (theme.warning, &["not saved", "not saved", "unsaved", ""]),
             };
-            push(What::Context, true, style, forms);
+            push(What::Saved, style, 0, forms.iter().map(|form| (*form).to_owned()).collect());
+            let (style, forms) = self.filled(look);
+            push(What::Context, style, "ctx 99 %".len(), forms);
         }
-        fitted(pieces, look)
+        pieces
+    }
+
+    /// How full the context is. Its place is kept for when that is known.
+    fn filled(&self, look: Look<'_>) -> (Style, Vec<String>) {
+        let plain = self.context.map(|percent| format!("ctx {percent} %")).unwrap_or_default();
+        match self.context {
+            Some(NEARLY_FULL..) => (
+                look.theme.warning,
+                vec![format!("{plain}, nearly full: /compact"), format!("{plain} full!"), String::new()],
+            ),
+            Some(_) | None => (look.theme.dim, vec![plain.clone(), plain, String::new()]),
+        }
     }
 
     /// What is going on, in ever fewer words; nothing when nothing is.
-    fn state(&self, now: Instant) -> Option<[String; 3]> {
+    fn state(&self, now: Instant) -> Option<Vec<String>> {
         if !self.open.is_empty() {
-            return Some([
-                "waiting for you".to_owned(),
-                "waiting for you".to_owned(),
-                "your turn".to_owned(),
-            ]);
+            return Some(vec!["waiting for you".to_owned(), "your turn".to_owned()]);
         }
         if self.session.is_none() {
-            return Some(["starting", "starting", "starting"].map(str::to_owned));
+            return Some(vec!["starting".to_owned()]);
         }
         self.doing.as_ref().map(|doing| doing.words(now))
     }
@@ -262,7 +264,7 @@ impl Status {
         let folder = folder.map(|name| format!(" · {}", one_line(&name.to_string_lossy(), 40)));
         let state = match (&self.doing, self.open.is_empty()) {
             (_, false) => "waiting for you",
-            (Some(doing), true) => doing.word(),
+            (Some(doing), true) => doing.state_word(),
             (None, true) => "idle",
         };
         format!("zdx{} · {state}", folder.unwrap_or_default())
@@ -271,6 +273,12 @@ impl Status {
 
 fn hints() -> Vec<String> {
     ["/help · @file · !cmd · Shift-Tab preset", "/help · @file · !cmd", "/help", ""].map(str::to_owned).into()
+}
+
+/// What a turn used until now. What goes in is what it costs: that half is the last to go.
+fn spent(usage: Usage) -> Vec<String> {
+    let (input, output) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
+    vec![format!("{input} in, {output} out"), format!("{input} in"), String::new()]
 }
 
 /// `lab/qwen3-coder`, `qwen3-coder`, as much of it as can be read.

@@ -101,17 +101,19 @@ fn states_are_told_in_words() {
     let text = |text: &str| Event::AssistantDelta { text: text.to_owned() };
     let retry =
         Event::Retrying { attempt: 2, of: 5, delay_ms: 1, reason: "busy".to_owned(), continues: false };
-    let table: [(&[Event], &str, &str); 9] = [
-        (&[begun()], "thinking 3 s", "thinking"),
+    let thought = Event::ReasoningDelta { text: "hm".to_owned() };
+    let table: [(&[Event], &str, &str); 10] = [
+        (&[begun()], "waiting for the model 3 s", "waiting for the model"),
+        (&[begun(), state(TurnState::ModelGenerating), thought], "thinking 3 s", "thinking"),
         (&[begun(), state(TurnState::ModelGenerating), text("hi")], "writing 3 s", "writing"),
-        (&[begun(), retry], "retrying, 2 of 5 3 s", "retrying"),
+        (&[begun(), retry], "retrying, 2 of 5 · 3 s", "retrying"),
         (&[begun(), state(TurnState::ToolRunning)], "working 3 s", "working"),
-        (&[begun(), running("1", "cargo  test\n-q")], "running cargo test -q 3 s", "running"),
-        (&[begun(), running("1", "a"), running("2", "b")], "running 2 calls 3 s", "running"),
-        (&[begun(), running("1", "a"), running("2", "b"), finished("1")], "running b 3 s", "running"),
+        (&[begun(), running("1", "cargo  test\n-q")], "running 3 s", "running"),
+        (&[begun(), running("1", "a"), running("2", "b")], "running 3 s", "running"),
+        (&[begun(), running("1", "a"), running("2", "b"), finished("1")], "running 3 s", "running"),
         (&[begun(), asked(1)], "waiting for you", "waiting for you"),
         // A command of the user's begins without a turn.
-        (&[state(TurnState::ToolRunning), running("1", "ls")], "running ls 3 s", "running"),
+        (&[state(TurnState::ToolRunning), running("1", "ls")], "running 3 s", "running"),
     ];
     for (events, expected, title) in table {
         let status = after(events, start);
@@ -124,8 +126,11 @@ fn states_are_told_in_words() {
         assert_eq!((status.state(start), status.needs_tick()), (None, false));
         assert_eq!(status.title(), "zdx · 项目 · idle");
     }
-    assert_eq!(after(&[begun()], start).state(seconds(65)).unwrap()[0], "thinking 1 min 05 s");
-    assert_eq!(after(&[begun()], start).state(seconds(3_725)).unwrap()[0], "thinking 1 h 02 min");
+    assert_eq!(after(&[begun()], start).state(seconds(65)).unwrap()[0], "waiting for the model 1 min 05 s");
+    assert_eq!(
+        after(&[begun()], start).state(seconds(3_725)).unwrap()[0],
+        "waiting for the model 1 h 02 min"
+    );
 }
 
 #[test]
@@ -135,12 +140,95 @@ fn a_step_has_its_own_clock_beside_the_turns() {
     let mut status = after(&[begun()], start);
     status.apply(&running("1", "cargo test"), seconds(62));
     let words = status.state(seconds(65)).unwrap();
-    assert_eq!(
-        words,
-        ["running cargo test 3 s · turn 1 min 05 s", "running 3 s · turn 1 min 05 s", "running 3 s"]
-    );
+    assert_eq!(words[0], "running 3 s · turn 1 min 05 s");
+    assert_eq!(words.last().map(String::as_str), Some("running 3 s"));
     status.apply(&finished("1"), seconds(66));
-    assert_eq!(status.state(seconds(67)).unwrap()[0], "thinking 1 s · turn 1 min 07 s");
+    assert_eq!(status.state(seconds(67)).unwrap()[0], "waiting for the model 1 s · turn 1 min 07 s");
+}
+
+#[test]
+fn a_server_that_says_nothing_is_told_from_a_model_that_thinks() {
+    let start = Instant::now();
+    let seconds = |count| start + Duration::from_secs(count);
+    let said = |status: &Status, at| status.state(seconds(at)).unwrap()[0].clone();
+    let mut status = after(&[begun(), state(TurnState::ModelGenerating)], start);
+    assert_eq!(said(&status, 9), "waiting for the model 9 s");
+    // The block that shows the thought counts from here too, also over a retry.
+    let thought = Event::ReasoningDelta { text: "hm".to_owned() };
+    status.apply(&thought, seconds(9));
+    let retry =
+        Event::Retrying { attempt: 1, of: 2, delay_ms: 1, reason: "busy".to_owned(), continues: false };
+    status.apply(&retry, seconds(11));
+    assert_eq!(said(&status, 12), "retrying, 1 of 2 · 1 s · turn 12 s");
+    status.apply(&thought, seconds(13));
+    assert_eq!(said(&status, 15), "thinking 6 s · turn 15 s");
+    status.apply(&Event::AssistantDelta { text: "So".to_owned() }, seconds(16));
+    assert_eq!(said(&status, 20), "writing 4 s · turn 20 s");
+    assert_eq!(said(&status, 46), "writing · nothing for 30 s · turn 46 s");
+    status.apply(&Event::AssistantDelta { text: "So".to_owned() }, seconds(47));
+    assert_eq!(said(&status, 48), "writing 32 s · turn 48 s");
+    // Nothing of a call comes before all of it.
+    status.apply(&Event::ToolAnnounced { id: "1".to_owned(), name: "write".to_owned() }, seconds(48));
+    assert_eq!(said(&status, 58), "writing 42 s · turn 58 s");
+}
+
+#[test]
+fn the_time_of_a_question_is_not_the_turns() {
+    let start = Instant::now();
+    let seconds = |count| start + Duration::from_secs(count);
+    let mut status = after(&[begun()], start);
+    status.apply(&state(TurnState::AwaitingPermission), seconds(4));
+    status.apply(&asked(1), seconds(4));
+    status.apply(&Event::TrustResolved { request: RequestId(1), trusted: true }, seconds(64));
+    status.apply(&running("1", "make"), seconds(64));
+    assert_eq!(status.state(seconds(66)).unwrap()[0], "running 2 s · turn 6 s");
+}
+
+/// What stands right of the gap.
+fn right_half(row: &str) -> String {
+    row.trim_start().split_once("  ").map(|(_, right)| right.trim_start().to_owned()).unwrap_or_default()
+}
+
+#[test]
+fn a_turn_has_one_layout() {
+    let start = Instant::now();
+    let theme = crate::theme::Theme::new(crate::theme::Depth::None, false);
+    let branch =
+        Event::Reply { id: zdx_protocol::CommandId(1), answer: Reply::GitBranch(Some("main".to_owned())) };
+    let spent = |input_tokens, output_tokens| {
+        Event::UsageReported(Usage { input_tokens, output_tokens, ..Usage::default() })
+    };
+    let text = Event::AssistantDelta { text: "x".to_owned() };
+    let steps = [
+        (1, begun()),
+        (3, running("1", "cargo test --workspace --all-features -- --nocapture")),
+        (70, finished("1")),
+        (71, spent(999, 9)),
+        (72, text),
+        (130, spent(12_345, 450)),
+        (131, running("2", "ls")),
+        (132, asked(1)),
+        (140, Event::TrustResolved { request: RequestId(1), trusted: true }),
+        (141, running("3", "ls")),
+        (700, spent(345_678, 4_500)),
+    ];
+    for columns in [64, 80, 100, 120, 160] {
+        let look = Look { width: columns, theme: &theme };
+        let mut status = after(&[context(9), branch.clone()], start);
+        let idle = right_half(&status.row(look, start).to_string());
+        let mut tokens = Vec::new();
+        for (at, event) in &steps {
+            let now = start + Duration::from_secs(*at);
+            status.apply(event, now);
+            for later in [0, 9, 31] {
+                let row = status.row(look, now + Duration::from_secs(later)).to_string();
+                assert_eq!(right_half(&row), idle, "{columns} at {at}: {row}");
+                assert!(!row.contains("cargo"), "{row}");
+                tokens.extend((*at > 71).then(|| (row.contains(" in"), row.contains(" out"))));
+            }
+        }
+        assert!(tokens.iter().all(|shown| *shown == tokens[0] && shown.0), "{columns}: {tokens:?}");
+    }
 }
 
 #[test]
@@ -177,7 +265,7 @@ fn a_question_that_is_answered_is_waited_for_no_longer() {
     status.apply(&Event::TrustResolved { request: RequestId(1), trusted: true }, start);
     assert_eq!(status.title(), "zdx · 项目 · waiting for you");
     status.apply(&Event::ApprovalWithdrawn { request: RequestId(2), id: "x".to_owned() }, start);
-    assert_eq!(status.title(), "zdx · 项目 · thinking");
+    assert_eq!(status.title(), "zdx · 项目 · waiting for the model");
 }
 
 #[test]

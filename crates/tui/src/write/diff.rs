@@ -42,6 +42,12 @@ pub(crate) fn draw_files(diffs: &str, look: Look<'_>, cut: Option<Cut>) -> Vec<L
     set(&diff::judged_files(diffs, ALL), diffs, look, cut)
 }
 
+/// The first row that was added or removed, of rows that were drawn here.
+pub(crate) fn first_change(rows: &[Line<'_>]) -> Option<usize> {
+    let sign = |row: &Line<'_>| row.spans.get(1).map(|span| span.content.trim_end().to_owned());
+    rows.iter().position(|row| matches!(sign(row).as_deref(), Some("+" | "-")))
+}
+
 /// `+++ b/name`, or what it was called if it is gone. Only before the first hunk these are no lines of a file.
 fn first_name(unified: &str) -> Option<String> {
     let head: Vec<&str> = unified.lines().take_while(|line| !line.starts_with("@@ ")).collect();

@@ -12,8 +12,6 @@ mod told;
 mod turn;
 mod view;
 
-use std::time::Instant;
-
 use serde_json::Value;
 use tokio::task::JoinSet;
 use zdx_acp::shapes::StopReason;
@@ -111,7 +109,7 @@ impl Acp {
     }
 
     pub(crate) async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
-        let start = Instant::now();
+        let clock = io.approvals.clock();
         let attached = prompt::attached(&io.emit.transcript());
         let turn = io.emit.transcript().turns + 1;
         io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text.clone() }).await;
@@ -129,7 +127,7 @@ impl Acp {
         let state = if outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
         io.emit.emit(Event::StateChanged { state }).await;
         io.emit.sync().await;
-        let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let duration_ms = clock.ms();
         TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None }
     }
 

@@ -1,4 +1,4 @@
-//! What can be completed besides files: commands, agents, models, sessions, by how their name begins; when none begins so, by its
+//! What can be completed besides files: commands, agents, models, sessions, turns, by how their name begins; when none begins so, by its
 //! letters, or by what is said of it.
 
 use zdx_protocol::query::{Candidate, Then};
@@ -15,6 +15,8 @@ pub(crate) struct Names<'a> {
     pub resources: Vec<Name>,
     /// Looked up only where one may stand; the newest first.
     pub sessions: &'a dyn Fn() -> Vec<Name>,
+    /// The same of turns that can be gone back to, by number.
+    pub turns: &'a dyn Fn() -> Vec<Name>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

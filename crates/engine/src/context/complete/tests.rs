@@ -32,6 +32,7 @@ fn names() -> Names<'static> {
         models: owned(&["lab/big", "lab/small"]),
         resources: owned(&["docs:x://guide", "docs:x://more"]),
         sessions: &|| vec![Name::new("550e8400-e29b-41d4-a716-446655440000", "2 h ago · mend the parser")],
+        turns: &|| vec![Name::new("12", "now test it"), Name::new("11", "mend the parser")],
     }
 }
 
@@ -76,6 +77,8 @@ fn names_are_offered_as_they_begin_or_by_their_letters() {
         ("/resume 55", &["550e8400-e29b-41d4-a716-446655440000"]),
         ("/resume parser", &["550e8400-e29b-41d4-a716-446655440000"]),
         ("/resume lexer", &[]),
+        ("/revert ", &["12", "11"]),
+        ("/fork pars", &["11"]),
         ("/export src/ma", &["src/main.rs", "src/map.rs"]),
         ("/usr/b", &[]),
         ("say /h", &[]),

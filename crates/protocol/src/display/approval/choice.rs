@@ -28,7 +28,7 @@ pub fn choice(request: &ApprovalRequest, answer: Answer) -> String {
         Answer::Project => "for this project, until it is revoked".to_owned(),
         Answer::Back => "back".to_owned(),
         Answer::Deny => "no".to_owned(),
-        Answer::DenyWithWord => "no, with a message to the model".to_owned(),
+        Answer::DenyWithWord => "no, and tell the model why".to_owned(),
         Answer::Whole => "show all of it".to_owned(),
     }
 }
@@ -38,8 +38,11 @@ fn exactly(action: &Action) -> &'static str {
         Action::Command { .. } => "exactly this command",
         Action::Read { targets, .. } if targets.len() == 1 => "exactly this file",
         Action::Read { .. } => "exactly these files",
-        Action::Write { targets, .. } if targets.len() == 1 => "every change to this file",
-        Action::Write { .. } => "every change to these files together",
+        Action::Write { targets, .. } => match targets.as_slice() {
+            [only] if !only.exists => "this file, and every later change to it",
+            [_] => "every change to this file",
+            _ => "every change to these files together",
+        },
         Action::Mcp { .. } => "every call of this tool",
         Action::Skill { .. } => "this skill",
         Action::Task { .. } => "every task for this agent",

@@ -59,7 +59,10 @@ impl Page<'_> {
                 self.labelled(Part::Grant, "always", "allows exactly this command, nothing wider");
             }
             Action::Write { targets, .. } if targets.len() == 1 => {
-                self.labelled(Part::Grant, "always", "allows every change to this file, and to no other");
+                let new = targets.iter().all(|target| !target.exists);
+                let what =
+                    if new { "this file and every later change to it" } else { "every change to this file" };
+                self.labelled(Part::Grant, "always", &format!("allows {what}, and to no other"));
             }
             Action::Task { .. } => self.labelled(Part::Grant, "always", "allows every task for this agent"),
             Action::Skill { .. } => self.labelled(Part::Grant, "always", "allows this skill, and no other"),

@@ -45,11 +45,11 @@ fn a_command_is_asked_about_in_full() {
     insta::assert_snapshot!(page(&asked, 80), @r#"
     run this command?
     $ git status && cargo test
-      may     do anything you can do, starting in ~/work
+      may     start in ~/work
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows exactly this command, nothing wider
-    [y] once  [a] always  [n] deny  [m] deny and say why
+    [y] yes, once  [a] always  [n] no  [m] no, and why
     "#);
 }
 
@@ -66,7 +66,7 @@ fn a_dangerous_one_cannot_be_remembered() {
       why     bash asks by default
       rule    bash = ask (built in)
       asked every time, never remembered
-    [y] once  [n] deny  [m] deny and say why
+    [y] yes, once  [n] no  [m] no, and why
     "#);
     assert_eq!(asked.answer("a"), None);
     assert_eq!(scope_question(&request, VIEW), None);
@@ -100,9 +100,40 @@ fn a_change_shows_its_diff() {
       may     change /etc/motd, OUTSIDE the workspace
       why     bash asks by default
       rule    bash = ask (built in)
-    [y] once  [n] deny  [m] deny and say why
+    [y] yes, once  [n] no  [m] no, and why
     "#);
     assert!(asked.lines.iter().any(|line| line.part == Part::Diff(LineKind::Remove)));
+}
+
+#[test]
+fn where_a_command_starts_is_told_if_it_is_elsewhere() {
+    let effects = |request: &ApprovalRequest, root: &'static str| {
+        let view = View { root: Some(Path::new(root)), ..VIEW };
+        let lines = question(request, view).lines.into_iter();
+        lines.filter(|line| line.part == Part::Effect).map(|line| line.text).collect::<Vec<_>>()
+    };
+    let plain = command("make");
+    assert_eq!(effects(&plain, "/home/u/work"), [""; 0], "what holds for all of them tells nothing");
+    assert_eq!(effects(&plain, "/srv"), ["  may     start in /home/u/work"]);
+    let dangerous = ApprovalRequest { danger: Danger::Confirm, ..plain };
+    let all = ["  may     do anything you can do, starting in /home/u/work"];
+    assert_eq!(effects(&dangerous, "/home/u/work"), all);
+}
+
+#[test]
+fn a_new_file_is_created_not_changed() {
+    let path = std::path::PathBuf::from("/home/u/work/new.rs");
+    let request = ApprovalRequest {
+        action: Action::Write {
+            tool: "write".to_owned(),
+            targets: vec![Target { path, inside: true, exists: false, led_out: false }],
+        },
+        grant: Some("write /home/u/work/new.rs".to_owned()),
+        ..command("")
+    };
+    assert_eq!(choice(&request, Answer::Always), "always: this file, and every later change to it");
+    let asked = page(&question(&request, VIEW), 80);
+    assert!(asked.contains("always  allows this file and every later change to it"), "{asked}");
 }
 
 #[test]
@@ -132,7 +163,7 @@ fn a_file_of_the_workspace_is_named_from_there_and_once() {
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows every change to this file, and to no other
-    [y] once  [a] always  [n] deny  [m] deny and say why
+    [y] yes, once  [a] always  [n] no  [m] no, and why
     "#);
     insta::assert_snapshot!(page(&scope_question(&request, view).unwrap(), 80), @r#"
     always allow this, for how long?
@@ -219,12 +250,12 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
     insta::assert_snapshot!(page(&question(&request, VIEW), 80), @r#"
     run this command?
     $ cargo test --lib
-      may     do anything you can do, starting in /home/u/work
+      may     start in /home/u/work
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows exactly this command, nothing wider
       every   allows every command that begins with `cargo test`
-    [y] once  [a] always  [w] every such  [p] preset  [n] deny  [m] deny and say why
+    [y] yes, once  [a] always  [w] every such  [p] preset  [n] no  [m] no, and why
     "#);
     insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
     always allow more than this, for how long?
@@ -270,7 +301,7 @@ fn all_edits_are_offered_for_the_session_alone() {
       edits   allows every change that a tool makes to a file of this workspace
               made, changed, moved or deleted by write, edit and patch; protected
               files, AGENTS.md and CLAUDE.md are still asked about
-    [y] once  [a] always  [e] all edits  [n] deny  [m] deny and say why
+    [y] yes, once  [a] always  [e] every edit  [n] no  [m] no, and why
     "#);
     assert_eq!(question(&request, VIEW).answer("e"), Some(Answer::AllEdits));
     assert_eq!(wider_question(&request, VIEW), None);

@@ -46,13 +46,37 @@ fn a_refused_change_says_what_and_keeps_its_diff_to_be_read() {
 }
 
 #[test]
+fn a_no_reads_the_same_whatever_it_was_said_to() {
+    let table = [
+        ("read", json!({"path": "src/a.rs"}), "✗ Read src/a.rs · denied"),
+        ("edit", json!({"path": "src/a.rs"}), "✗ Edit src/a.rs · denied"),
+        ("bash", json!({"command": "make"}), "✗ Run make · denied"),
+    ];
+    for (name, input, row) in table {
+        let decision = Decision::Deny { word: None };
+        let (request, id) = (RequestId(1), "1".to_owned());
+        let no = Event::ApprovalResolved { request, id, decision, grant: None, by: None };
+        let rejected = ToolOutput::error(ToolCode::Rejected, "the user said no");
+        let told =
+            [prompt("go"), requested("1", name, input), asked("1"), no, finished("1", name, rejected, None)];
+        let mut shown = Shown::new(80);
+        shown.tell(told.clone()).tell([over(Outcome::Completed)]);
+        assert_eq!(shown.settled[2..], [row]);
+        let mut again = Shown::new(80);
+        again.tell(told.map(|event| Event::Replayed { event: Box::new(event) }));
+        again.tell([Event::StateChanged { state: zdx_protocol::TurnState::Idle }]);
+        assert_eq!(again.settled[2..], [row], "told again");
+    }
+}
+
+#[test]
 fn what_was_broken_off_at_its_question_never_ran() {
     let mut shown = Shown::new(80);
     shown.tell([prompt("go"), requested("1", "bash", json!({"command": "git commit"})), asked("1")]);
     shown.tell([Event::ApprovalWithdrawn { request: RequestId(1), id: "1".into() }]);
     let stopped = ToolOutput::error(ToolCode::Interrupted, "interrupted");
     shown.tell([finished("1", "bash", stopped, None), Event::Interrupted, over(Outcome::Interrupted)]);
-    assert_eq!(shown.settled[2], "✗ Run git commit · not run: interrupted");
+    assert_eq!(shown.settled[2], "✗ Run git commit · denied, turn stopped");
 }
 
 #[test]

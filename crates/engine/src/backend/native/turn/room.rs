@@ -109,7 +109,7 @@ async fn cut_input(native: &Native, io: &TurnIo, squeeze: Squeeze) -> bool {
 
 /// `/compact`: a turn of its own, so that it can be interrupted like any other.
 pub(crate) async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSummary {
-    let start = std::time::Instant::now();
+    let clock = io.approvals.clock();
     let result = compact_as_asked(native, io).await;
     let (outcome, usage) = match result {
         Ok(usage) => (Outcome::Completed, usage),
@@ -121,7 +121,7 @@ pub(crate) async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSumm
     tell_usage(native, io).await;
     io.emit.emit(Event::StateChanged { state: TurnState::Done }).await;
     io.emit.sync().await;
-    let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let duration_ms = clock.ms();
     TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms, cut_short: None }
 }
 

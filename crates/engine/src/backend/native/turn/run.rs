@@ -1,7 +1,5 @@
 //! The loop of a turn: ask the model, run what it calls for, until it is done or something ends it.
 
-use std::time::Instant;
-
 use zdx_protocol::{CutShort, ErrorKind, Event, Outcome, Prompt, TurnState, TurnSummary, Usage};
 
 use super::super::Native;
@@ -17,7 +15,7 @@ use crate::call::TurnIo;
 use crate::context::cap::ResultRoom;
 
 pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> TurnSummary {
-    let start = Instant::now();
+    let clock = io.approvals.clock();
     remind(&prompt, io).await;
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text }).await;
@@ -47,7 +45,7 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
         text: turn.text,
         usage: turn.usage,
         denied: turn.calls.denied,
-        duration_ms: u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
+        duration_ms: clock.ms(),
         cut_short: turn.cut_short.filter(|_| outcome == Outcome::Completed),
     }
 }
