@@ -155,7 +155,7 @@ pub struct Options {
     #[arg(long, global = true, value_name = "FORMAT", help_heading = GLOBAL)]
     pub format: Option<Format>,
 
-    /// What may happen unasked: yolo all but the dangerous, balanced no changes, paranoid nothing
+    /// What may happen unasked: yolo all but the dangerous, balanced no changes, paranoid nothing but what you allowed
     #[arg(long, global = true, value_name = "PRESET", help_heading = GLOBAL)]
     pub approval: Option<ApprovalArg>,
 

@@ -138,6 +138,11 @@ impl Engine {
         self.ruler.approval()
     }
 
+    /// The preset, if it was chosen and not configured.
+    pub(crate) fn chosen_preset(&self) -> Option<Approval> {
+        self.ruler.chosen()
+    }
+
     pub(crate) fn emit(&self) -> &Emitter {
         &self.emit
     }

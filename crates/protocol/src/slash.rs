@@ -14,6 +14,8 @@ pub enum Argument {
     Model,
     Preset,
     Session,
+    /// Something that was allowed for good.
+    Grant,
     /// The number of a turn.
     Turn,
     File,
@@ -31,6 +33,7 @@ impl Argument {
             | Self::Model
             | Self::Preset
             | Self::Session
+            | Self::Grant
             | Self::Turn
             | Self::File => false,
         }
@@ -43,6 +46,7 @@ impl Argument {
             Self::Agent | Self::Model => " [NAME]",
             Self::Preset => " [PRESET]",
             Self::Session => " [ID]",
+            Self::Grant => " [GRANT]",
             Self::Turn => " [TURN]",
             Self::File => " [FILE]",
             Self::Text(shown) => shown,
@@ -98,7 +102,8 @@ pub enum Slash {
     Compact,
     Trust,
     Policy,
-    Revoke(String),
+    /// Without one: list what was allowed.
+    Revoke(Option<String>),
     Config,
     Exit,
 }
@@ -153,13 +158,9 @@ pub static COMMANDS: [SlashCommand; 27] = [
     }),
     row(
         "revoke",
-        Argument::Text(" GRANT"),
-        "take back what was allowed, named as /policy lists it",
-        |rest| {
-            given(rest)
-                .map(Slash::Revoke)
-                .ok_or_else(|| "say behind /revoke what; /policy lists it".to_owned())
-        },
+        Argument::Grant,
+        "take back what was allowed: its number or words in the list, or all; without one, the list",
+        |rest| Ok(Slash::Revoke(given(rest))),
     ),
     row("trust", Argument::None, "what this folder's own files want, and whether they get it", |_| {
         Ok(Slash::Trust)

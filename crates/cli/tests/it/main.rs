@@ -12,6 +12,7 @@ mod case_rows;
 mod chat;
 mod chat_sessions;
 mod checks;
+mod comeback;
 mod config;
 mod context;
 mod conversation;

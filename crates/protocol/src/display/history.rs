@@ -54,6 +54,7 @@ fn words(entry: &Entry) -> String {
         | Entry::Thought(_)
         | Entry::FileChanged(_)
         | Entry::Revoked(_)
+        | Entry::Preset(_)
         | Entry::Usage(_)
         | Entry::Unknown(_) => String::new(),
     }

@@ -448,24 +448,6 @@ fn whoever_takes_a_turn_back_can_word_it_anew() {
 }
 
 #[test]
-fn whoever_comes_back_is_told_what_is_still_allowed() {
-    let mut state = state();
-    let now = Instant::now();
-    state.update(Input::Event(Event::SessionStarted(SessionInfo { resumed: true, ..info() })), now);
-    let asked = state.update(Input::Ended(Purpose::Open, done()), now);
-    assert_eq!(commands(&asked), [&Command::Ask(Query::Grants)]);
-    let grants = zdx_protocol::query::Grants {
-        approval: Approval::Balanced,
-        session: vec!["edits".into(), "bash make".into()],
-        project: Vec::new(),
-    };
-    state.update(Input::Ended(Purpose::Granted, reply(Reply::Grants(grants))), now);
-    let told: Vec<String> = state.frame(SIZE, now).history.iter().map(ToString::to_string).collect();
-    let told = told.join(" ");
-    assert!(told.contains("still allowed in this session: ") && told.contains("bash make"), "{told}");
-}
-
-#[test]
 fn a_list_opens_on_what_is_in_use() {
     let mut state = state();
     let offer = |name: &str| zdx_protocol::query::ModelOffer { name: name.into(), context_limit: None };

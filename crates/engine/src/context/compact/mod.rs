@@ -150,6 +150,7 @@ impl CompactionPlan {
             turns: transcript.turns,
             usage: transcript.usage,
             grants: transcript.grants.clone(),
+            approval: transcript.approval,
             measured: transcript.size().learnt,
         };
         Compaction { author, summary, state, ..self.compaction }

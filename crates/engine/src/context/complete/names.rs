@@ -15,6 +15,8 @@ pub(crate) struct Names<'a> {
     pub resources: Vec<Name>,
     /// Looked up only where one may stand; the newest first.
     pub sessions: &'a dyn Fn() -> Vec<Name>,
+    /// What was allowed for good, in words; looked up as those.
+    pub grants: &'a dyn Fn() -> Vec<Name>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -32,6 +32,7 @@ fn names() -> Names<'static> {
         models: owned(&["lab/big", "lab/small"]),
         resources: owned(&["docs:x://guide", "docs:x://more"]),
         sessions: &|| vec![Name::new("550e8400-e29b-41d4-a716-446655440000", "2 h ago · mend the parser")],
+        grants: &|| vec![Name::new("every edit", "for this session"), Name::new("the command make", "")],
     }
 }
 
