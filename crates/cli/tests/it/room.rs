@@ -175,7 +175,7 @@ fn two_mentioned_files_share_the_room_and_both_stay() {
     let out = zdx.run(["exec", "-p", "compare @one.txt and @two.txt and @three.js"]).success();
     assert!(out.records_of("compaction").is_empty() && out.records_of("cut").is_empty());
     let sent = sent_last(&server);
-    assert!(sent.len() < 52_000, "{}", sent.len());
+    assert!((49_152..70_000).contains(&sent.len()), "{}", sent.len());
     for name in ["one.txt", "two.txt"] {
         let [first, last] = [0, 1_499].map(|n| format!("{name} line {n} of a file"));
         assert!(sent.contains(&first) && sent.contains(&last), "{name}");
@@ -185,6 +185,22 @@ fn two_mentioned_files_share_the_room_and_both_stay() {
     // One line cannot be read by lines: a copy in many stands in.
     let copy = fs::read_to_string(named_file(&sent)).unwrap();
     assert!(copy.starts_with("@file:three.js\n") && copy.lines().count() > 100);
+}
+
+/// Half of the context is not all of it: what it holds beside an answer is sent whole.
+#[test]
+fn what_the_context_has_room_for_is_sent_whole() {
+    let server = ModelServer::start();
+    server.always(|_| Reply::chat().text("ok").done());
+    let zdx = place().chat(&server);
+    let log: String = (0..1_500).map(|n| format!("{n:04} of the log, with token-{n:04}\n")).collect();
+    assert!((49_200..50_000).contains(&log.len()), "{}", log.len());
+    let out = zdx.command().args(["exec", "-p", "why?"]).stdin(&log).run().success();
+    assert!(sent_last(&server).contains(log.trim_end()));
+    assert!(!out.stderr.contains("too long"), "{}", out.stderr);
+    // What is in use and what an answer takes is counted.
+    let out = zdx.command().args(["exec", "-c", "-p", "and now?"]).stdin(&log).run().success();
+    assert!(out.stderr.contains("what came on stdin is too long for the model: 33 kB of"), "{}", out.stderr);
 }
 
 #[test]
