@@ -31,12 +31,6 @@ impl Queue {
         self.waiting.pop_back()
     }
 
-    /// All of them as one text: nothing that was typed is lost when a turn is stopped.
-    pub fn take_all(&mut self) -> Option<String> {
-        let texts: Vec<String> = self.waiting.drain(..).map(|draft| draft.text()).collect();
-        (!texts.is_empty()).then(|| texts.join("\n\n"))
-    }
-
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -99,7 +93,6 @@ mod tests {
         );
         assert_eq!(queue.take_back().map(|draft| draft.text()).as_deref(), Some("four"));
         assert_eq!(queue.next().map(|draft| draft.text()).as_deref(), Some("one"));
-        assert_eq!(queue.take_all().as_deref(), Some("two\nlines\n\nthree"));
-        assert_eq!((queue.take_all(), queue.len()), (None, 0));
+        assert_eq!(queue.len(), 2);
     }
 }

@@ -437,6 +437,11 @@ fn whoever_takes_a_turn_back_can_word_it_anew() {
     let told: Vec<String> = state.frame(SIZE, now).history.iter().map(ToString::to_string).collect();
     assert!(told.iter().any(|row| row == "› /revert"), "{told:?}");
     assert!(told.iter().any(|row| row.starts_with("back to before turn 2")), "{told:?}");
+    // Brought back and taken back once more.
+    state.composer.set("");
+    state.update(Input::Event(Event::Redone { turn: 2, files: Vec::new() }), now);
+    state.update(reverted(2), now);
+    assert_eq!(state.composer.text(), "second");
     // What is typed meanwhile is not lost, and what is asked again by itself does not come back either.
     state.update(reverted(1), now);
     assert_eq!(state.composer.text(), "second");
@@ -444,6 +449,26 @@ fn whoever_takes_a_turn_back_can_word_it_anew() {
     state.update(Input::Event(Event::TurnStarted { turn: 1, prompt: "first".into() }), now);
     send(&mut state, "/retry");
     state.update(reverted(1), now);
+    assert_eq!(state.composer.text(), "");
+}
+
+#[test]
+fn a_long_prompt_comes_back_as_a_chip() {
+    let mut state = state();
+    let now = Instant::now();
+    let long: String = (1..=2000).map(|n| format!("line {n}\n")).collect();
+    let asked = |prompt: &str| Input::Event(Event::TurnStarted { turn: 1, prompt: prompt.into() });
+    let back = || Input::Event(Event::Reverted { turn: 1, files: Vec::new(), left: None });
+    state.update(asked(&long), now);
+    state.update(back(), now);
+    assert_eq!(state.composer.text(), long);
+    let frame = state.frame(SIZE, now);
+    let live: Vec<String> = frame.live.iter().map(ToString::to_string).collect();
+    assert!(live.iter().any(|row| row.contains("[pasted 1999 lines #1]")), "{live:?}");
+    // One that is too long to be kept leaves nothing of what the turn was asked before.
+    state.composer.set("");
+    state.update(asked(&"x".repeat(300 << 10)), now);
+    state.update(back(), now);
     assert_eq!(state.composer.text(), "");
 }
 

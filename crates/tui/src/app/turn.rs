@@ -104,7 +104,9 @@ impl State {
     /// Remembers what a turn was asked, of a few turns.
     pub(super) fn asked(&mut self, turn: u32, prompt: &str) {
         const TURNS: usize = 100;
-        const LONGEST: usize = 64 << 10;
+        const LONGEST: usize = 256 << 10;
+        // A longer one is not kept, and neither is what this turn was asked before it was taken back.
+        self.prompts.remove(&turn);
         if prompt.len() <= LONGEST {
             self.prompts.insert(turn, prompt.to_owned());
         }
@@ -115,20 +117,19 @@ impl State {
 
     /// A turn was taken back: what it was asked stands in the composer, unless something is typed there or asked again.
     pub(super) fn word_anew(&mut self, turn: u32) {
-        let prompt = self.prompts.remove(&turn);
-        self.prompts.retain(|known, _| *known < turn);
-        if let Some(prompt) = prompt.filter(|_| self.composer.is_empty() && !self.is_busy()) {
-            self.composer.set(&prompt);
+        // Kept: the turn may be brought back, and taken back once more.
+        let prompt = self.prompts.get(&turn).filter(|_| self.composer.is_empty() && !self.is_busy());
+        if let Some(prompt) = prompt {
+            self.composer.recall(prompt);
             self.popup.clear();
         }
     }
 
     fn give_back_queued(&mut self) {
-        let Some(queued) = self.queue.take_all() else { return };
-        let draft = self.composer.text();
-        let text = if draft.trim().is_empty() { queued } else { format!("{queued}\n\n{draft}") };
-        self.composer.set(&text);
-        self.popup.clear();
+        while let Some(draft) = self.queue.take_back() {
+            self.composer.put_before(draft);
+            self.popup.clear();
+        }
     }
 
     /// Takes back what was sent last and still waits, before what is typed; else what was cleared.
