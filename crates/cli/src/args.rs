@@ -347,6 +347,9 @@ pub enum Sessions {
         /// Go back to before this turn, instead of the last one
         #[arg(long, value_name = "N")]
         turn: Option<u32>,
+        /// Leave files as they are: the conversation alone goes back
+        #[arg(long)]
+        keep_files: bool,
         /// Show what would be done, and do nothing
         #[arg(long)]
         dry_run: bool,

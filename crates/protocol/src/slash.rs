@@ -93,7 +93,10 @@ pub enum Slash {
     Files,
     Export(Option<PathBuf>),
     Copy(Clip),
-    Revert(Option<u32>),
+    Revert {
+        turn: Option<u32>,
+        keep_files: bool,
+    },
     Redo,
     Retry,
     Summarize,
@@ -183,8 +186,8 @@ pub static COMMANDS: [SlashCommand; 27] = [
     row(
         "revert",
         Argument::Turn,
-        "take back the last turn, or all from TURN on, with what it did to files",
-        |rest| turn(rest).map(Slash::Revert),
+        "take back the last turn, or all from TURN on, with what it did to files (not those: --keep-files)",
+        revert,
     ),
     row("retry", Argument::None, "take back the last turn and ask the same again", |_| Ok(Slash::Retry)),
     row("redo", Argument::None, "take back the last revert", |_| Ok(Slash::Redo)),
@@ -209,6 +212,12 @@ fn given(rest: &str) -> Option<String> {
 fn turn(rest: &str) -> Result<Option<u32>, String> {
     let number = |text: String| text.parse().map_err(|_| format!("{text} is no number of a turn"));
     given(rest).map(number).transpose()
+}
+
+fn revert(rest: &str) -> Result<Slash, String> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let (options, rest): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| *word == "--keep-files");
+    turn(&rest.join(" ")).map(|turn| Slash::Revert { turn, keep_files: !options.is_empty() })
 }
 
 fn copy(rest: &str) -> Result<Slash, String> {
@@ -318,7 +327,11 @@ mod tests {
         assert_eq!(parse("/model"), Line::Slash(Slash::Model(None)));
         assert_eq!(parse(" /models  lab/qwen "), Line::Slash(Slash::Model(Some("lab/qwen".into()))));
         assert_eq!(parse("/nwe x"), Line::Custom { name: "nwe".into(), text: "/nwe x".into() });
-        assert_eq!(parse("/revert"), Line::Slash(Slash::Revert(None)));
+        let revert = |turn, keep_files| Line::Slash(Slash::Revert { turn, keep_files });
+        assert_eq!(
+            [parse("/revert"), parse("/revert 3 --keep-files")],
+            [revert(None, false), revert(Some(3), true)]
+        );
         assert_eq!(parse("/resume"), Line::Slash(Slash::Resume));
         assert_eq!(parse("/clear"), Line::Slash(Slash::Open(Open::New)));
         assert_eq!(parse("/copy"), Line::Slash(Slash::Copy(Clip::Answer)));

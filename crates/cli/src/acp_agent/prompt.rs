@@ -70,7 +70,7 @@ fn own(slash: Slash) -> Meant {
         Slash::Compact => Meant::Do(Command::Compact),
         Slash::Retry => Meant::Do(Command::Retry),
         Slash::Redo => Meant::Do(Command::Redo),
-        Slash::Revert(turn) => Meant::Do(Command::Revert { turn }),
+        Slash::Revert { turn, keep_files } => Meant::Do(Command::Revert { turn, keep_files }),
         Slash::Revoke(Some(grant)) => Meant::Do(Command::Revoke { grant }),
         Slash::Export(path) => Meant::Do(Command::Export { path }),
         Slash::Model(Some(name)) => Meant::Do(Command::SetModel(name)),

@@ -37,7 +37,7 @@ impl Chat<'_> {
             Slash::Agent(Some(name)) => self.carry_out(Command::SetAgent(name)).await,
             Slash::Approval(Some(approval)) => self.carry_out(Command::SetApproval(approval)).await,
             Slash::Revoke(Some(grant)) => self.carry_out(Command::Revoke { grant }).await,
-            Slash::Revert(turn) => self.carry_out(Command::Revert { turn }).await,
+            Slash::Revert { turn, keep_files } => self.carry_out(Command::Revert { turn, keep_files }).await,
             Slash::Retry => return Ok(self.turn(Command::Retry).await),
             Slash::Resume => self.offer_sessions().await,
             Slash::Redo => self.carry_out(Command::Redo).await,

@@ -179,7 +179,7 @@ fn a_session_that_cannot_be_resumed_tells_nothing_of_another() {
     let mut second = tui_start::open(&zdx, &["-c"]);
     second.wait_for_text("still allowed in this session", SOON);
     tui_start::wait_idle(&second);
-    second.send(&format!("/resume {busy}\r"));
+    second.send(format!("/resume {busy}\r"));
     second.wait_for_text("is open in another zdx", SOON);
     tui_start::wait_idle(&second);
     tui_start::leave(&mut second);

@@ -54,6 +54,7 @@ mod tui_start;
 mod turns;
 mod usage;
 mod walls;
+mod ways_out;
 mod words;
 mod workbench;
 

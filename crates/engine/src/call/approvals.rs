@@ -15,9 +15,17 @@ pub struct Approvals {
 struct Waiting {
     last: u64,
     answers: HashMap<RequestId, oneshot::Sender<Decision>>,
+    /// A person was told what is to be done about paths outside.
+    told_outside: bool,
 }
 
 impl Approvals {
+    /// True once: what is to be done about paths outside need not be said again.
+    pub(crate) fn is_first_outside(&self) -> bool {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        !std::mem::replace(&mut waiting.told_outside, true)
+    }
+
     /// A number that no other question has.
     pub fn number(&self) -> RequestId {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

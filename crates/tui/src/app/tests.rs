@@ -431,7 +431,7 @@ fn whoever_takes_a_turn_back_can_word_it_anew() {
     for (turn, prompt) in [(1, "first"), (2, "second")] {
         state.update(Input::Event(Event::TurnStarted { turn, prompt: prompt.into() }), now);
     }
-    assert_eq!(commands(&send(&mut state, "/revert")), [&Command::Revert { turn: None }]);
+    assert_eq!(commands(&send(&mut state, "/revert")), [&Command::Revert { turn: None, keep_files: false }]);
     state.update(reverted(2), now);
     assert_eq!(state.composer.text(), "second");
     let told: Vec<String> = state.frame(SIZE, now).history.iter().map(ToString::to_string).collect();

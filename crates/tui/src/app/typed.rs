@@ -69,7 +69,7 @@ impl State {
     }
 
     fn slash(&mut self, draft: Draft, slash: Slash) -> Vec<Effect> {
-        let waits = matches!(slash, Slash::Revert(_) | Slash::Redo) && self.is_busy();
+        let waits = matches!(slash, Slash::Revert { .. } | Slash::Redo) && self.is_busy();
         if answers_below(&slash) && !waits {
             self.conversation.typed(draft.text());
         }
@@ -83,7 +83,9 @@ impl State {
             Slash::Copy(what) => self.copy(what),
             Slash::Compact => self.work(draft, Command::Compact),
             Slash::Retry => self.work(draft, Command::Retry),
-            Slash::Revert(turn) => self.between_turns(draft, Command::Revert { turn }),
+            Slash::Revert { turn, keep_files } => {
+                self.between_turns(draft, Command::Revert { turn, keep_files })
+            }
             Slash::Redo => self.between_turns(draft, Command::Redo),
             Slash::Open(open) => vec![Effect::Send(Purpose::Open, Command::Open(open))],
             Slash::Trust => vec![Effect::Send(Purpose::Open, Command::Trust)],
@@ -181,7 +183,7 @@ fn answers_below(slash: &Slash) -> bool {
         | Slash::Summarize
         | Slash::Handoff(_)
         | Slash::Export(_)
-        | Slash::Revert(_)
+        | Slash::Revert { .. }
         | Slash::Redo
         | Slash::Revoke(_) => true,
         Slash::Help
