@@ -159,12 +159,9 @@ pub static COMMANDS: [SlashCommand; 27] = [
     row("policy", Argument::None, "what may happen without asking, and what was allowed for good", |_| {
         Ok(Slash::Policy)
     }),
-    row(
-        "revoke",
-        Argument::Grant,
-        "take back what was allowed: its number or words in the list, or all; without one, the list",
-        |rest| Ok(Slash::Revoke(given(rest))),
-    ),
+    row("revoke", Argument::Grant, "take back what was allowed, by number, by words, or all", |rest| {
+        Ok(Slash::Revoke(given(rest)))
+    }),
     row("trust", Argument::None, "what this folder's own files want, and whether they get it", |_| {
         Ok(Slash::Trust)
     }),
@@ -186,7 +183,7 @@ pub static COMMANDS: [SlashCommand; 27] = [
     row(
         "revert",
         Argument::Turn,
-        "take back the last turn, or all from TURN on, with what it did to files (not those: --keep-files)",
+        "take back the last turn, or all from TURN on, with what it did to files",
         revert,
     ),
     row("retry", Argument::None, "take back the last turn and ask the same again", |_| Ok(Slash::Retry)),

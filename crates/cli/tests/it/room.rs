@@ -271,8 +271,12 @@ fn a_summary_that_is_too_large_itself_is_made_smaller() {
     let server = ModelServer::start();
     server.always(|_| Reply::chat().text("a summary of what was said so far, or an answer").done());
     let zdx = small(&server, 100_000);
-    let prompts = format!("{}\n", "remember this well. ".repeat(200)).repeat(15);
-    zdx.command().stdin(format!("{prompts}/compact\n")).run().success();
+    let prompt = "remember this well. ".repeat(200);
+    for turn in 0..15 {
+        let on = if turn == 0 { "exec" } else { "-c" };
+        zdx.run([on, "-p", &prompt]).success();
+    }
+    zdx.command().arg("-c").stdin("/compact\n").run().success();
     let config = fs::read_to_string(zdx.storage().join("config.toml")).unwrap();
     fs::write(zdx.storage().join("config.toml"), config.replace("100000", "6000")).unwrap();
     let out = zdx.command().arg("-c").stdin("/context\n/compact\n/context\n/compact\n").run().success();

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Part;
 use super::page::{INDENT, Page};
+use crate::facts::{self, ToolFacts};
 use crate::policy::{Action, ApprovalRequest, Granting};
 use crate::typeset::visible_line;
 
@@ -17,19 +18,26 @@ pub fn grant_words(grant: &str, root: Option<&Path>) -> String {
 
 fn exactly(grant: &str, root: Option<&Path>) -> String {
     let Some((key, what)) = grant.split_once(' ') else { return visible_line(grant) };
+    let is = |tools: &[&ToolFacts]| tools.iter().any(|tool| tool.permission.key == key);
     let files = || what.split('\n').map(|file| below(file, root)).collect::<Vec<_>>().join(", ");
-    match (key, what.split_once("__")) {
-        ("bash", _) => format!("the command {}", visible_line(what)),
-        ("write", _) => format!("changes to {}", files()),
-        ("patch", _) => format!("patches of {}", files()),
-        ("read" | "list" | "glob" | "grep", _) => format!("{key} of {}", files()),
-        ("skill", _) => format!("the skill {}", visible_line(what)),
-        ("task", _) => format!("tasks for the agent {}", visible_line(what)),
-        ("mcp", Some((server, tool))) => {
-            let tool = tool.split_once(" #").map_or(tool, |(tool, _)| tool);
-            format!("calls of {} of the MCP server {}", visible_line(tool), visible_line(server))
-        }
-        _ => visible_line(grant),
+    let name = visible_line(what);
+    if is(&[&facts::BASH]) {
+        format!("the command {name}")
+    } else if is(&[&facts::WRITE]) {
+        format!("changes to {}", files())
+    } else if is(&[&facts::PATCH]) {
+        format!("patches of {}", files())
+    } else if is(&[&facts::READ, &facts::LIST, &facts::GLOB, &facts::GREP]) {
+        format!("{key} of {}", files())
+    } else if is(&[&facts::SKILL]) {
+        format!("the skill {name}")
+    } else if is(&[&facts::TASK]) {
+        format!("tasks for the agent {name}")
+    } else if let Some((server, tool)) = name.split_once("__").filter(|_| key == Action::MCP_KEY) {
+        let tool = tool.split_once(" #").map_or(tool, |(tool, _)| tool);
+        format!("calls of {tool} of the MCP server {server}")
+    } else {
+        visible_line(grant)
     }
 }
 
