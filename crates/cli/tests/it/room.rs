@@ -269,7 +269,8 @@ fn a_typed_command_shows_all_it_prints_or_says_how_much_it_does_not() {
 #[test]
 fn a_summary_that_is_too_large_itself_is_made_smaller() {
     let server = ModelServer::start();
-    server.always(|_| Reply::chat().text("a summary of what was said so far, or an answer").done());
+    let answer = "a summary of what was said so far, or an answer\n".repeat(20);
+    server.always(move |_| Reply::chat().text(&answer).done());
     let zdx = small(&server, 100_000);
     let prompt = "remember this well. ".repeat(200);
     for turn in 0..15 {
@@ -287,7 +288,8 @@ fn a_summary_that_is_too_large_itself_is_made_smaller() {
     let full: Vec<u64> =
         out.stderr.lines().filter(|line| line.starts_with("context: ")).map(percent).collect();
     assert!(full[0] > 300 && full[1] < 100, "{full:?}: {}", out.stderr);
-    assert!(out.stderr.contains("nothing to compact"), "there is an end to it: {}", out.stderr);
+    let over = ["nothing to compact", "nothing is left to compact"];
+    assert!(over.iter().any(|over| out.stderr.contains(over)), "there is an end to it: {}", out.stderr);
 }
 
 #[test]
