@@ -155,7 +155,7 @@ pub struct Options {
     #[arg(long, global = true, value_name = "FORMAT", help_heading = GLOBAL)]
     pub format: Option<Format>,
 
-    /// What may happen unasked: yolo all but the dangerous, balanced no changes, paranoid nothing
+    /// What may happen unasked: yolo all but the dangerous, balanced no changes, paranoid nothing but what you allowed
     #[arg(long, global = true, value_name = "PRESET", help_heading = GLOBAL)]
     pub approval: Option<ApprovalArg>,
 
@@ -347,6 +347,9 @@ pub enum Sessions {
         /// Go back to before this turn, instead of the last one
         #[arg(long, value_name = "N")]
         turn: Option<u32>,
+        /// Leave files as they are: the conversation alone goes back
+        #[arg(long)]
+        keep_files: bool,
         /// Show what would be done, and do nothing
         #[arg(long)]
         dry_run: bool,

@@ -124,8 +124,9 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
         Some(Command::Sessions(Sessions::Compaction { id })) => commands::compaction::show(&settings, &id),
         Some(Command::Sessions(Sessions::Delete { ids })) => commands::sessions::delete(&settings, &ids),
         Some(Command::Sessions(Sessions::Fork { id, turn })) => commands::history::fork(&settings, &id, turn),
-        Some(Command::Sessions(Sessions::Revert { id, turn, dry_run })) => {
-            converse(async { commands::history::go(&settings, &id, Way::Back(turn), mode(dry_run)) })
+        Some(Command::Sessions(Sessions::Revert { id, turn, keep_files, dry_run })) => {
+            let way = if keep_files { Way::Unsay(turn) } else { Way::Back(turn) };
+            converse(async { commands::history::go(&settings, &id, way, mode(dry_run)) })
         }
         Some(Command::Sessions(Sessions::Redo { id, dry_run })) => {
             converse(async { commands::history::go(&settings, &id, Way::Forth, mode(dry_run)) })

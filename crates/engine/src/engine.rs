@@ -138,6 +138,11 @@ impl Engine {
         self.ruler.approval()
     }
 
+    /// The preset, if it was chosen and not configured.
+    pub(crate) fn chosen_preset(&self) -> Option<Approval> {
+        self.ruler.chosen()
+    }
+
     pub(crate) fn emit(&self) -> &Emitter {
         &self.emit
     }
@@ -358,7 +363,10 @@ impl Queue {
         match command {
             Command::Prompt(prompt) => self.work.push_back((id, Task::Prompt(prompt))),
             Command::Shell(typed) => self.work.push_back((id, Task::Prompt(Prompt::from(typed)))),
-            Command::Revert { turn } => self.work.push_back((id, Task::Undo(Way::Back(turn)))),
+            Command::Revert { turn, keep_files } => {
+                let way = if keep_files { Way::Unsay(turn) } else { Way::Back(turn) };
+                self.work.push_back((id, Task::Undo(way)));
+            }
             Command::Retry => self.work.push_back((id, Task::Retry)),
             Command::Redo => self.work.push_back((id, Task::Undo(Way::Forth))),
             Command::Compact => self.work.push_back((id, Task::Compact)),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use zdx_guard::{LayerSource, RuleError, Rules};
-use zdx_protocol::facts::{SKILL, TASK};
+use zdx_protocol::facts::{self, SKILL, TASK};
 use zdx_protocol::{Action, Level, ToolSpec};
 
 use crate::in_force::Lent;
@@ -142,7 +142,15 @@ impl Personas {
 impl Persona {
     /// What its model is told of, in the registry's order.
     pub fn tools(&self, registry: &Registry) -> Vec<ToolSpec> {
-        registry.specs().into_iter().filter(|spec| self.has(&spec.name)).collect()
+        let offered = |spec: &ToolSpec| self.has(&spec.name) && !self.never_may(&spec.name);
+        registry.specs().into_iter().filter(offered).collect()
+    }
+
+    /// Its rules deny the tool whatever it is asked to do: to hear of it, a model would only run into refusals.
+    fn never_may(&self, tool: &str) -> bool {
+        facts::facts(tool).map(|facts| &facts.permission).is_some_and(|permission| {
+            !permission.patterns && self.rules.tool(permission.key).level == Level::Deny
+        })
     }
 
     /// What it has of the tools that servers bring: what its rules do not deny, and its list of tools names.

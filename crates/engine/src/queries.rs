@@ -207,6 +207,7 @@ impl Queries {
                 sessions.into_iter().map(|session| self.told(session, now)).collect()
             },
             turns: &|| turns(&self.emit.transcript()),
+            grants: &|| self.grants_by_name(),
         };
         self.completer.complete(line, cursor, &names)
     }
@@ -239,7 +240,19 @@ impl Queries {
 
     fn granted(&self) -> Grants {
         let (session, project) = self.grants.by_scope(&self.root);
-        Grants { approval: self.policy.now().approval, session, project }
+        Grants { approval: self.policy.now().approval, root: self.root.clone(), session, project }
+    }
+
+    fn grants_by_name(&self) -> Vec<Name> {
+        let (session, project) = self.grants.by_scope(&self.root);
+        let name = |scope: &'static str| {
+            move |grant: String| Name::new(grant_words(&grant, Some(&self.root)), scope)
+        };
+        session
+            .into_iter()
+            .map(name("for this session"))
+            .chain(project.into_iter().map(name("for this project")))
+            .collect()
     }
 
     fn config(&self) -> Vec<Setting> {
@@ -315,14 +328,13 @@ impl Queries {
 }
 
 impl Queries {
-    /// Writes the session down as text; never over a file that is there.
     /// Takes back all that is named so; what that was.
     pub(crate) async fn revoke(self: Arc<Self>, named: String) -> Result<Vec<String>, NoAnswer> {
         off_thread(move || {
             let failed = |error| NoAnswer::new(ErrorKind::Session, error);
             let (session, project) = self.grants.by_scope(&self.root);
             let all: Vec<String> = session.into_iter().chain(project).collect();
-            let meant = meant_grants(&named, &all).map_err(failed)?;
+            let meant = meant_grants(&named, &all, &self.root).map_err(failed)?;
             let revoked = self.grants.revoke(&self.root, |grant| meant.iter().any(|meant| meant == grant));
             match revoked {
                 Ok(none) if none.is_empty() => {
@@ -336,6 +348,7 @@ impl Queries {
         .await
     }
 
+    /// Writes the session down as text; never over a file that is there.
     pub(crate) async fn export(self: Arc<Self>, path: Option<PathBuf>) -> Result<PathBuf, NoAnswer> {
         let id = self.said()?;
         let path = match path {
@@ -362,22 +375,29 @@ fn built_in(command: &SlashCommand) -> Name {
     }
 }
 
-/// Those that are named so, else the one whose words hold what was typed.
-fn meant_grants(named: &str, all: &[String]) -> Result<Vec<String>, String> {
-    let exact: Vec<String> = all.iter().filter(|grant| names_grant(named, grant)).cloned().collect();
-    if !exact.is_empty() || named.trim().is_empty() {
+/// Those that are named so, by number or all together; else the one whose words hold what was typed.
+fn meant_grants(named: &str, all: &[String], root: &Path) -> Result<Vec<String>, String> {
+    let exact: Vec<String> =
+        all.iter().filter(|grant| names_grant(named, grant, Some(root))).cloned().collect();
+    if !exact.is_empty() {
         return Ok(exact);
     }
-    let typed = named.to_lowercase();
+    if named == "all" {
+        return Ok(all.to_vec());
+    }
+    if let Ok(number) = named.parse::<usize>() {
+        return Ok(number.checked_sub(1).and_then(|at| all.get(at)).into_iter().cloned().collect());
+    }
+    let (words, typed) = (|grant: &String| grant_words(grant, Some(root)), named.to_lowercase());
     let mut like: Vec<String> =
-        all.iter().filter(|grant| grant_words(grant).to_lowercase().contains(&typed)).cloned().collect();
+        all.iter().filter(|grant| words(grant).to_lowercase().contains(&typed)).cloned().collect();
     like.sort_unstable();
     like.dedup();
     match like.as_slice() {
         [] | [_] => Ok(like),
         several => {
-            let words: Vec<String> = several.iter().map(|grant| grant_words(grant)).collect();
-            Err(format!("{named:?} may mean: {}; say more of it", words.join("; ")))
+            let words: Vec<String> = several.iter().map(words).collect();
+            Err(format!("{named:?} may mean: {}; say more of it", words.join(" · ")))
         }
     }
 }

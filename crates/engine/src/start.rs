@@ -158,6 +158,14 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let library = Library::load(&setup, &configured, &root, &mut opened);
     let tools = tool_context(&setup, &config, &redactor, workspace, &mut opened);
     let (mut policy, grants) = guarded(&setup, &config, &root, &mut opened)?;
+    let preset = match setup.flags.approval {
+        Some(_) => None,
+        None => opened.preset(policy.approval),
+    };
+    if setup.person && !opened.handed && carried.is_none() {
+        opened.warn_of_place(&root, setup.paths.home());
+        opened.tell_allowed(&policy, &grants);
+    }
     let rules = Rules::clone(&policy.rules);
     let personas = Arc::new(Personas { agents: library.agents, system, rules });
     let named = carried.as_ref().map(|carried| carried.agent.as_str()).or(setup.agent.as_deref());
@@ -217,6 +225,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
     let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);
     let ruler = Ruler::new(policy, lent);
+    preset.into_iter().for_each(|preset| ruler.set_approval(preset));
     let queries = Arc::new(Queries {
         asker: Asker { config, env: setup.env.clone(), explicit_model },
         completer: Completer::new(root.clone(), setup.paths.home().map(PathBuf::from)),

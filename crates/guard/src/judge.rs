@@ -22,7 +22,7 @@ use super::rules::{EXTERNAL, Ruling};
 use super::shell::syntax::text::Raw;
 use super::shell::{self, Concern, Inspection, Part, Proof, Surroundings};
 
-pub use grants::{grant_key, wider_grant};
+pub use grants::{grant_key, is_covered, wider_grant};
 
 /// One thing that was weighed: a part of a command line, or the action as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -428,7 +428,7 @@ fn anothers_memory(text: &str) -> PartFinding {
 }
 
 fn granted_as(text: &str, granting: Granting<'_>) -> PartFinding {
-    let reason = format!("{} was allowed", grant_words(&granting.spelled()));
+    let reason = format!("{} was allowed", grant_words(&granting.spelled(), None));
     finding(text, Level::Allow, ReasonCode::Allowed, &reason, None)
 }
 

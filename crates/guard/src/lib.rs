@@ -19,7 +19,7 @@ use std::sync::Arc;
 use zdx_protocol::Approval;
 
 pub use files::{Disk, FileEntry, FileView, Located, MapView, Step, follow, locate};
-pub use judge::{Explanation, PartFinding, explain, grant_key, judge, weigh, wider_grant};
+pub use judge::{Explanation, PartFinding, explain, grant_key, is_covered, judge, weigh, wider_grant};
 pub use rules::{LayerSource, RuleError, Rules, Ruling};
 pub use table::{Miss, Report, RowError, run_table};
 

@@ -155,6 +155,8 @@ pub enum Command {
     /// Takes back the conversation from this turn on (none: the last one) and what tools did to files since.
     Revert {
         turn: Option<u32>,
+        /// The conversation alone goes back.
+        keep_files: bool,
     },
     /// Takes back the last revert, as long as nothing was said since.
     Redo,

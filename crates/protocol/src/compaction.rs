@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::conversation::{Message, Usage};
+use crate::policy::Approval;
 use crate::time::stamp;
 use crate::todo::{Todo, checklist};
 
@@ -124,6 +125,8 @@ pub struct State {
     pub usage: Usage,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
     /// What a token weighs with this model, as far as it was learnt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,

@@ -359,6 +359,7 @@ impl Event {
                 by: by.clone(),
                 ts,
             }),
+            Self::ApprovalChanged { approval } => Record::Preset(record::Preset { approval: *approval, ts }),
             Self::GrantRevoked { grant } => Record::Revoked(record::Revoked { grant: grant.clone(), ts }),
             Self::TodosChanged { items, draft } => {
                 Record::Todos(record::Todos { items: items.clone(), draft: *draft, ts })
@@ -398,7 +399,6 @@ impl Event {
             | Self::ToolStarted { .. }
             | Self::ToolProgress { .. }
             | Self::ApprovalWithdrawn { .. }
-            | Self::ApprovalChanged { .. }
             | Self::McpChanged(_)
             | Self::ToolsChanged { .. }
             | Self::TrustRequested(_)

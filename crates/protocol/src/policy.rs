@@ -335,7 +335,7 @@ impl Approval {
         match self {
             Self::Yolo => "all runs unasked but what is dangerous",
             Self::Balanced => "what only reads runs unasked",
-            Self::Paranoid => "nothing runs unasked",
+            Self::Paranoid => "nothing runs unasked but what you allowed",
         }
     }
 

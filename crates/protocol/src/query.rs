@@ -170,6 +170,8 @@ pub struct ModelOffer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Grants {
     pub approval: Approval,
+    /// The folder that they hold in.
+    pub root: PathBuf,
     /// For this session alone.
     pub session: Vec<String>,
     /// For every session in this folder.

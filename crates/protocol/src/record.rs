@@ -14,7 +14,7 @@ use crate::change::{FileChange, LeftBehind};
 use crate::code::ErrorKind;
 use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
-use crate::policy::Decision;
+use crate::policy::{Approval, Decision};
 pub use crate::time::{now, stamp, written};
 use crate::todo::Todo;
 use crate::tool::{CallKind, Signature, ToolOutput};
@@ -38,6 +38,7 @@ pub enum Record {
     Agent(Agent),
     Approval(ApprovalRecord),
     Revoked(Revoked),
+    Preset(Preset),
     Todos(Todos),
     Change(Change),
     Revert(Revert),
@@ -311,6 +312,14 @@ pub struct Revoked {
     pub ts: Timestamp,
 }
 
+/// How much may happen without asking, from here on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Preset {
+    pub approval: Approval,
+    #[serde(serialize_with = "stamp")]
+    pub ts: Timestamp,
+}
+
 /// Old outputs that left the context to make room; the file keeps them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prune {
@@ -363,6 +372,7 @@ impl Record {
             "agent" => read(line, Self::Agent),
             "approval" => read(line, Self::Approval),
             "revoked" => read(line, Self::Revoked),
+            "preset" => read(line, Self::Preset),
             "todos" => read(line, Self::Todos),
             "change" => read(line, Self::Change),
             "revert" => read(line, Self::Revert),
@@ -392,6 +402,7 @@ impl Record {
             | Self::Agent(Agent { ts, .. })
             | Self::Approval(ApprovalRecord { ts, .. })
             | Self::Revoked(Revoked { ts, .. })
+            | Self::Preset(Preset { ts, .. })
             | Self::Todos(Todos { ts, .. })
             | Self::Change(Change { ts, .. })
             | Self::Revert(Revert { ts, .. })

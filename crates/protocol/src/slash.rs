@@ -14,6 +14,8 @@ pub enum Argument {
     Model,
     Preset,
     Session,
+    /// Something that was allowed for good.
+    Grant,
     /// The number of a turn.
     Turn,
     File,
@@ -31,6 +33,7 @@ impl Argument {
             | Self::Model
             | Self::Preset
             | Self::Session
+            | Self::Grant
             | Self::Turn
             | Self::File => false,
         }
@@ -43,6 +46,7 @@ impl Argument {
             Self::Agent | Self::Model => " [NAME]",
             Self::Preset => " [PRESET]",
             Self::Session => " [ID]",
+            Self::Grant => " [GRANT]",
             Self::Turn => " [TURN]",
             Self::File => " [FILE]",
             Self::Text(shown) => shown,
@@ -89,7 +93,10 @@ pub enum Slash {
     Files,
     Export(Option<PathBuf>),
     Copy(Clip),
-    Revert(Option<u32>),
+    Revert {
+        turn: Option<u32>,
+        keep_files: bool,
+    },
     Redo,
     Retry,
     Summarize,
@@ -98,7 +105,8 @@ pub enum Slash {
     Compact,
     Trust,
     Policy,
-    Revoke(String),
+    /// Without one: list what was allowed.
+    Revoke(Option<String>),
     Config,
     Exit,
 }
@@ -146,16 +154,9 @@ pub static COMMANDS: [SlashCommand; 27] = [
     row("policy", Argument::None, "what may happen without asking, and what was allowed for good", |_| {
         Ok(Slash::Policy)
     }),
-    row(
-        "revoke",
-        Argument::Text(" GRANT"),
-        "take back what was allowed, named as /policy lists it",
-        |rest| {
-            given(rest)
-                .map(Slash::Revoke)
-                .ok_or_else(|| "say behind /revoke what; /policy lists it".to_owned())
-        },
-    ),
+    row("revoke", Argument::Grant, "take back what was allowed, by number, by words, or all", |rest| {
+        Ok(Slash::Revoke(given(rest)))
+    }),
     row("trust", Argument::None, "what this folder's own files want, and whether they get it", |_| {
         Ok(Slash::Trust)
     }),
@@ -178,7 +179,7 @@ pub static COMMANDS: [SlashCommand; 27] = [
         "revert",
         Argument::Turn,
         "take back the last turn, or all from TURN on, with what it did to files",
-        |rest| turn(rest).map(Slash::Revert),
+        revert,
     ),
     row("retry", Argument::None, "take back the last turn and ask the same again", |_| Ok(Slash::Retry)),
     row("redo", Argument::None, "take back the last revert", |_| Ok(Slash::Redo)),
@@ -213,6 +214,12 @@ fn model(rest: &str) -> Result<Slash, String> {
 fn turn(rest: &str) -> Result<Option<u32>, String> {
     let number = |text: String| text.parse().map_err(|_| format!("{text} is no number of a turn"));
     given(rest).map(number).transpose()
+}
+
+fn revert(rest: &str) -> Result<Slash, String> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let (options, rest): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| *word == "--keep-files");
+    turn(&rest.join(" ")).map(|turn| Slash::Revert { turn, keep_files: !options.is_empty() })
 }
 
 fn copy(rest: &str) -> Result<Slash, String> {
@@ -322,7 +329,11 @@ mod tests {
         assert_eq!(parse("/model"), Line::Slash(Slash::Model(None)));
         assert_eq!(parse(" /models  lab/qwen "), Line::Slash(Slash::Model(Some("lab/qwen".into()))));
         assert_eq!(parse("/nwe x"), Line::Custom { name: "nwe".into(), text: "/nwe x".into() });
-        assert_eq!(parse("/revert"), Line::Slash(Slash::Revert(None)));
+        let revert = |turn, keep_files| Line::Slash(Slash::Revert { turn, keep_files });
+        assert_eq!(
+            [parse("/revert"), parse("/revert 3 --keep-files")],
+            [revert(None, false), revert(Some(3), true)]
+        );
         assert_eq!(parse("/resume"), Line::Slash(Slash::Resume));
         assert_eq!(parse("/clear"), Line::Slash(Slash::Open(Open::New)));
         assert_eq!(parse("/copy"), Line::Slash(Slash::Copy(Clip::Answer)));

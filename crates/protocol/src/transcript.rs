@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use crate::code::ToolCode;
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role, Usage};
-use crate::policy::{Decision, GrantScope};
+use crate::policy::{Approval, Decision, GrantScope};
 use crate::record::{self, Record};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
@@ -51,6 +51,8 @@ pub struct Transcript {
     pub todos: Vec<Todo>,
     /// What the user allowed for good in this session.
     pub grants: Vec<String>,
+    /// The preset, if one was chosen in it.
+    pub approval: Option<Approval>,
     /// Of all model calls together.
     pub usage: Usage,
     /// Of the last model call: what the server counted for the context it was sent.
@@ -135,6 +137,7 @@ impl Transcript {
                     self.grants.extend(approval.grant);
                 }
             }
+            Entry::Preset(approval) => self.approval = Some(approval),
             Entry::Revoked(grant) => self.grants.retain(|known| *known != grant),
             Entry::RemoteCall(_)
             | Entry::RemoteResult { .. }

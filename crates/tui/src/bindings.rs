@@ -127,7 +127,7 @@ mod tests {
             let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
             let whole = text.join("\n");
             assert!(text.iter().all(|line| width(line) <= usize::from(columns)), "{whole}");
-            for wanted in ["Ctrl-O", "?, F1", "@FILE", "/help", "/revoke GRANT"] {
+            for wanted in ["Ctrl-O", "?, F1", "@FILE", "/help", "/revoke [GRANT]"] {
                 assert!(whole.contains(wanted), "{wanted}: {whole}");
             }
             if columns == 80 {

@@ -36,8 +36,8 @@ impl Chat<'_> {
             Slash::Model(Some(name)) => self.carry_out(Command::SetModel(name)).await,
             Slash::Agent(Some(name)) => self.carry_out(Command::SetAgent(name)).await,
             Slash::Approval(Some(approval)) => self.carry_out(Command::SetApproval(approval)).await,
-            Slash::Revoke(grant) => self.carry_out(Command::Revoke { grant }).await,
-            Slash::Revert(turn) => self.carry_out(Command::Revert { turn }).await,
+            Slash::Revoke(Some(grant)) => self.carry_out(Command::Revoke { grant }).await,
+            Slash::Revert { turn, keep_files } => self.carry_out(Command::Revert { turn, keep_files }).await,
             Slash::Retry => return Ok(self.turn(Command::Retry).await),
             Slash::Resume => self.offer_sessions().await,
             Slash::Redo => self.carry_out(Command::Redo).await,
@@ -50,7 +50,7 @@ impl Chat<'_> {
                     self.stage.say(&format!("approval: {}", grants.approval.name()));
                 }
             }
-            Slash::Policy => self.tell(Query::Grants).await,
+            Slash::Policy | Slash::Revoke(None) => self.tell(Query::Grants).await,
             Slash::Todos => self.tell(Query::Todos).await,
             Slash::Skills => self.tell(Query::Skills).await,
             Slash::Commands => self.tell(Query::Commands).await,

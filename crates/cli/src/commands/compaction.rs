@@ -83,6 +83,7 @@ impl Account {
             | Entry::Agent(_)
             | Entry::Approval(_)
             | Entry::Revoked(_)
+            | Entry::Preset(_)
             | Entry::Todos(_)
             | Entry::FileChanged(_)
             | Entry::Reverted(_)

@@ -107,7 +107,7 @@ impl Plain {
                 self.status(&format!("approval: {}", approval.name()), page);
             }
             Event::GrantRevoked { grant } => {
-                self.status(&format!("no longer allowed: {}", grant_words(grant)), page);
+                self.status(&format!("no longer allowed: {}", grant_words(grant, None)), page);
             }
             Event::ModelChanged { model } => self.status(&format!("model: {model}"), page),
             Event::McpChanged(server) if server.error.is_some() => {

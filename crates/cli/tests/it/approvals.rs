@@ -300,12 +300,12 @@ fn what_a_project_was_granted_holds_until_it_is_revoked() {
     let pty = open(&zdx, 80, &[]);
     assert_eq!(run(&server, &pty, "touch made", &[])["data"]["exit_code"], 0);
     leave(pty);
-    assert_eq!(zdx.run(["policy", "grants"]).success().stdout, "bash touch made\n");
+    assert_eq!(zdx.run(["policy", "grants"]).success().stdout, "the command touch made\n");
     let explained = zdx.run(["policy", "explain", "touch made"]).success().stdout;
     assert!(explained.contains("verdict   allow: ") && explained.contains("allowed for good"), "{explained}");
     zdx.run(["policy", "grants", "--revoke", "bash touch"]).expect_code(1);
     let revoked = zdx.run(["policy", "grants", "--revoke", "bash touch made"]).success();
-    assert_eq!(revoked.stdout, "revoked bash touch made\n");
+    assert_eq!(revoked.stdout, "revoked the command touch made\n");
     // Not even the session in which it was given goes on with it.
     for args in [&["--session", session][..], &[]] {
         let pty = open(&zdx, 80, args);

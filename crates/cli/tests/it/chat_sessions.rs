@@ -31,7 +31,7 @@ fn a_fresh_session_keeps_model_agent_and_preset() {
     let calls = server.calls();
     assert_eq!((&calls[1].body["model"], prompt_of(&calls[1]).as_str()), (&json!("other"), "two"));
     assert_eq!(calls[0].messages()[0], calls[1].messages()[0], "the agent's prompt");
-    assert_eq!(out.stderr.matches("approval: paranoid").count(), 2, "{}", out.stderr);
+    assert_eq!(out.stderr.matches("approval: paranoid").count(), 3, "{}", out.stderr);
     assert_eq!((zdx.session_files().len(), &out.records[0]["model"]), (2, &json!("test/other")));
     assert_eq!(out.records_of("agent").len(), 1);
 }

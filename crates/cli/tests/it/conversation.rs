@@ -186,7 +186,7 @@ fn every_command_ends_once() {
             Command::Export { path: None },
             Command::Redo,
             Command::Retry,
-            Command::Revert { turn: Some(9) },
+            Command::Revert { turn: Some(9), keep_files: false },
             Command::Compact,
             Command::Ask(Query::Summary),
             Command::Ask(Query::Handoff { goal: "more".into() }),

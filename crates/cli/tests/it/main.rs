@@ -12,6 +12,7 @@ mod case_rows;
 mod chat;
 mod chat_sessions;
 mod checks;
+mod comeback;
 mod config;
 mod context;
 mod conversation;
@@ -54,6 +55,7 @@ mod tui_status;
 mod turns;
 mod usage;
 mod walls;
+mod ways_out;
 mod words;
 mod workbench;
 

@@ -249,18 +249,18 @@ fn grants_are_listed_and_taken_back_by_project() {
     std::fs::write(zdx.storage().join("grants.json"), book.to_string()).unwrap();
     let list =
         |zdx: &Zdx, args: &[&str]| zdx.command().args(["policy", "grants"]).args(args).run().success().stdout;
-    assert_eq!(list(&zdx, &[]), "bash cargo test\nbash a\\nb\nwrite /p/x\n");
-    assert!(list(&zdx, &["--everywhere"]).contains("  bash make\n"));
+    assert_eq!(list(&zdx, &[]), "the command cargo test\nthe command a\\nb\nchanges to /p/x\n");
+    assert!(list(&zdx, &["--everywhere"]).contains("  the command make\n"));
     let lines = zdx.run(["policy", "grants", "--format", "json"]).success().json_lines();
     assert_eq!(lines[1], json!({"root": zdx.root(), "grant": "bash a\nb"}));
     // A mistake in one takes none back.
     let output =
         zdx.run(["policy", "grants", "--revoke", "write /p/x", "--revoke", "bash carg"]).expect_code(1);
     assert!(output.stderr.contains("`zdx policy grants` lists"), "{}", output.stderr);
-    assert_eq!(list(&zdx, &["--revoke", "bash a\\nb"]), "revoked bash a\\nb\n");
-    assert_eq!(list(&zdx, &["--revoke-all"]), "revoked bash cargo test\nrevoked write /p/x\n");
+    assert_eq!(list(&zdx, &["--revoke", "bash a\\nb"]), "revoked the command a\\nb\n");
+    assert_eq!(list(&zdx, &["--revoke-all"]), "revoked the command cargo test\nrevoked changes to /p/x\n");
     assert_eq!(list(&zdx, &[]), "");
-    assert_eq!(list(&zdx, &["--root", &other]), "bash make\n");
+    assert_eq!(list(&zdx, &["--root", &other]), "the command make\n");
     std::fs::write(zdx.storage().join("grants.json"), "{ half").unwrap();
     let output = zdx.run(["policy", "grants"]).expect_code(1);
     assert!(output.stderr.contains("grants.json"), "{}", output.stderr);

@@ -61,7 +61,10 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
                 }
                 return Gate::Run { reads: judged.reads };
             }
-            Verdict::Deny(reason) => return Gate::Denied(refusal(reason)),
+            Verdict::Deny(reason) => {
+                tell_way_out(io, &reason, &context).await;
+                return Gate::Denied(refusal(reason));
+            }
             Verdict::Ask(reason) => (Danger::Ask, reason),
             Verdict::Confirm(reason) => (Danger::Confirm, reason),
         };
@@ -82,6 +85,17 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
             Asked::Rejected(word) => return Gate::Rejected(rejection(word)),
             Asked::Interrupted => return Gate::Interrupted,
         }
+    }
+}
+
+/// A model is told with each refusal how it could be lifted; a person, who can lift it, once.
+async fn tell_way_out(io: &TurnIo, reason: &Reason, context: &PolicyContext) {
+    let outside = matches!(reason.code, ReasonCode::PathEscape | ReasonCode::SymlinkEscape);
+    if outside && context.person && io.approvals.is_first_outside() {
+        let message = "what lies outside the workspace is refused; to be asked instead, put external_directory = \"ask\" \
+                       under [permission] in the configuration (`zdx config path`), or name folders there: \
+                       external_directory = { \"/data/**\" = \"allow\" }";
+        io.emit.notice(NoticeLevel::Info, message.to_owned()).await;
     }
 }
 

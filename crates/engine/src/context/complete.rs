@@ -144,6 +144,7 @@ impl Completer {
             // The boldest last: it is not to be chosen by a hasty key.
             Argument::Preset => Approval::NAMES.iter().rev().filter_map(preset).collect(),
             Argument::Session => (names.sessions)(),
+            Argument::Grant => (names.grants)(),
             Argument::File => return Some(self.files(typed, replace)),
             Argument::Turn => (names.turns)(),
             Argument::None | Argument::Text(_) => Vec::new(),

@@ -101,6 +101,7 @@ impl SessionDigest {
             | Entry::Agent(_)
             | Entry::Approval(_)
             | Entry::Revoked(_)
+            | Entry::Preset(_)
             | Entry::Usage(_)
             | Entry::Pruned(_)
             | Entry::Cut(_)

@@ -23,7 +23,7 @@ pub enum RevertError {
     #[error("there is no turn {turn}; this session has {turns}")]
     UnknownTurn { turn: u32, turns: u32 },
     #[error(
-        "turn {0} was folded into a summary and cannot be reverted; `zdx sessions fork ID --turn {0}` goes on from there"
+        "turn {0} was folded into a summary and cannot be reverted; /fork {0} in a chat, or `zdx sessions fork`, goes on from there"
     )]
     FoldedAway(u32),
     #[error("there is no revert to take back; a new prompt ends that")]
@@ -35,8 +35,11 @@ pub enum RevertError {
          `{}` takes it back", began.display(), root.display(), go_there(.began, .session)
     )]
     Elsewhere { began: PathBuf, root: PathBuf, session: String },
-    #[error("nothing was touched, because what is there now would be lost:{}", lines(.0))]
-    Conflicts(Vec<Conflict>),
+    #[error(
+        "nothing was touched, because what is there now would be lost: {}{}", listed(.files),
+        if *.back { "; with --keep-files the conversation alone goes back" } else { "" }
+    )]
+    Conflicts { files: Vec<Conflict>, back: bool },
     #[error("{} could not be put back: {why}; all other files are as they were", path.display())]
     Failed { path: PathBuf, why: String },
 }
@@ -61,7 +64,7 @@ impl Why {
         match self {
             Self::ChangedSince => "was changed since, and not by a tool of zdx",
             Self::ChangedBetween => "was changed between two turns, and not by a tool of zdx",
-            Self::NotKept => "its earlier content was too large to be kept, or is gone",
+            Self::NotKept => "had a content that was too large to be kept, or is gone",
             Self::Unreadable => "cannot be looked at",
         }
     }
@@ -72,11 +75,14 @@ pub(crate) fn go_there(root: &Path, session: &str) -> String {
     format!("cd {} && zdx --session {session}", quote(&root.to_string_lossy()))
 }
 
-fn lines(conflicts: &[Conflict]) -> String {
-    conflicts
-        .iter()
-        .map(|Conflict { path, why }| format!("\n  {}: {}", path.display(), why.words()))
-        .collect()
+fn listed(conflicts: &[Conflict]) -> String {
+    const SHOWN: usize = 5;
+    let words = |Conflict { path, why }: &Conflict| format!("{} {}", path.display(), why.words());
+    let mut all: Vec<String> = conflicts.iter().take(SHOWN).map(words).collect();
+    if conflicts.len() > SHOWN {
+        all.push(format!("and {} more", conflicts.len() - SHOWN));
+    }
+    all.join("; ")
 }
 
 /// Which way to go.
@@ -84,6 +90,8 @@ fn lines(conflicts: &[Conflict]) -> String {
 pub enum Way {
     /// To before this turn, or before the last one.
     Back(Option<u32>),
+    /// The same for the conversation alone: files stay as they are.
+    Unsay(Option<u32>),
     Forth,
 }
 
@@ -135,6 +143,10 @@ impl RevertPlan {
     pub fn new(transcript: &Transcript, way: Way) -> Result<Self, RevertError> {
         match way {
             Way::Back(turn) => Self::back(transcript, turn),
+            Way::Unsay(turn) => {
+                let plan = Self::back(transcript, turn)?;
+                Ok(Self { files: Vec::new(), interleaved: Vec::new(), ..plan })
+            }
             Way::Forth => match (transcript.redo_turns(), transcript.redo_files()) {
                 (Some(turns), Some(files)) => {
                     let home = Home::of(transcript);
@@ -208,7 +220,10 @@ impl RevertPlan {
                 Err(why) => conflicts.push(Conflict { path: file.path.clone(), why }),
             }
         }
-        if conflicts.is_empty() { Ok(steps) } else { Err(RevertError::Conflicts(conflicts)) }
+        match conflicts.is_empty() {
+            true => Ok(steps),
+            false => Err(RevertError::Conflicts { files: conflicts, back: self.turn().is_some() }),
+        }
     }
 
     fn check_file(

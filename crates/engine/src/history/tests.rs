@@ -77,7 +77,7 @@ impl Place {
 
 fn conflicts(result: Result<(), RevertError>) -> Vec<Conflict> {
     match result {
-        Err(RevertError::Conflicts(conflicts)) => conflicts,
+        Err(RevertError::Conflicts { files, .. }) => files,
         other => panic!("{other:?}"),
     }
 }

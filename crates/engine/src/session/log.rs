@@ -265,6 +265,11 @@ impl SessionLog {
 fn is_preamble(record: &Record) -> bool {
     matches!(
         record,
-        Record::Meta(_) | Record::Model(_) | Record::Agent(_) | Record::Remote(_) | Record::Error(_)
+        Record::Meta(_)
+            | Record::Model(_)
+            | Record::Agent(_)
+            | Record::Preset(_)
+            | Record::Remote(_)
+            | Record::Error(_)
     )
 }

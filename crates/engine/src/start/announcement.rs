@@ -1,7 +1,7 @@
 //! What a front end hears of a session before anything else.
 
 use zdx_guard::PolicyContext;
-use zdx_protocol::{ContextUsage, Event, NoticeLevel, SessionInfo};
+use zdx_protocol::{Approval, ContextUsage, Event, NoticeLevel, SessionInfo};
 
 use super::opened::OpenedSession;
 use crate::backend::View;
@@ -14,6 +14,8 @@ pub(crate) struct Announcement {
     /// Another model or agent than the session used before.
     model: Option<String>,
     agent: Option<String>,
+    /// The preset that its file knows.
+    recorded: Option<Approval>,
     /// What happened before, as far as it is told again.
     past: Vec<Event>,
     /// How full the context of what happened before is.
@@ -49,6 +51,7 @@ impl Announcement {
             notices: std::mem::take(&mut opened.notices),
             model: changed.then_some(model),
             agent: named.filter(|agent| opened.transcript.agent.as_ref() != Some(agent)),
+            recorded: opened.transcript.approval,
             past: std::mem::take(&mut opened.past),
             usage: opened.resumed.then(|| backend.usage(opened.transcript.size())).flatten(),
         }
@@ -66,6 +69,10 @@ impl Announcement {
         }
         for (level, message) in self.notices {
             engine.emit().notice(level, message).await;
+        }
+        // One that was chosen in the session before: it is this one's from here on.
+        if let Some(approval) = engine.chosen_preset().filter(|chosen| self.recorded != Some(*chosen)) {
+            engine.emit().emit(Event::ApprovalChanged { approval }).await;
         }
         if let Some(agent) = self.agent {
             engine.emit().emit(Event::AgentChanged { agent }).await;

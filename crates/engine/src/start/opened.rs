@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use zdx_guard::{PolicyContext, is_covered};
+use zdx_protocol::display::approval::allowed_rows;
 use zdx_protocol::facts::SKILL;
-use zdx_protocol::{Event, NoticeLevel, Part, Transcript};
+use zdx_protocol::{Approval, Event, NoticeLevel, Part, Transcript};
 
 use super::{Handed, SessionChoice, StartError};
 use crate::files::Journal;
+use crate::grants::Granted;
 use crate::history::revert::go_there;
 use crate::in_force::Lent;
 use crate::library::Skills;
@@ -21,6 +24,8 @@ pub(crate) struct OpenedSession {
     pub journal: Journal,
     pub resumed: bool,
     pub one_prompt: bool,
+    /// It was open until now: nothing of it is news.
+    pub handed: bool,
     /// What is told again of a resumed session.
     pub past: Vec<Event>,
 }
@@ -37,6 +42,7 @@ impl OpenedSession {
             notices: Vec::new(),
             resumed: false,
             one_prompt: setup.one_prompt,
+            handed: false,
             past: Vec::new(),
         };
         match choice {
@@ -44,7 +50,7 @@ impl OpenedSession {
             SessionChoice::Unsaved => Ok(fresh(SessionLog::disabled(SessionId::random()))),
             SessionChoice::Handed(handed) => {
                 let Handed { log, transcript, past } = *handed;
-                Ok(Self { transcript, resumed: true, past, ..fresh(log) })
+                Ok(Self { transcript, resumed: true, handed: true, past, ..fresh(log) })
             }
             SessionChoice::Existing(id) => {
                 let mut opened = store.open_retelling(id, setup.replay)?;
@@ -62,6 +68,7 @@ impl OpenedSession {
                     notices: notices.map(|text| (NoticeLevel::Warning, text)).collect(),
                     resumed: true,
                     one_prompt: setup.one_prompt,
+                    handed: false,
                     past: opened.past,
                 })
             }
@@ -79,6 +86,44 @@ impl OpenedSession {
     /// What was allowed in one folder is not allowed in another one that the session is taken to.
     pub(crate) fn grants(&self, root: &Path) -> &[String] {
         if self.transcript.root.as_deref() == Some(root) { &self.transcript.grants } else { &[] }
+    }
+
+    /// The preset it was left with, if that is the strict one: to come back loosens nothing. A bold one is chosen each time.
+    pub(crate) fn preset(&mut self, now: Approval) -> Option<Approval> {
+        let left = self.transcript.approval.filter(|left| *left != now)?;
+        let (kept, told) = match left {
+            Approval::Paranoid => (Some(left), "paranoid, as this session was left".to_owned()),
+            Approval::Yolo => (None, format!("{} again, yolo ended with the last run", now.name())),
+            Approval::Balanced => return None,
+        };
+        if !self.handed {
+            self.tell(format!("{told} · /approval or --approval changes it"));
+        }
+        kept
+    }
+
+    /// What needs no question here, for whoever could be asked. What a wider grant covers need not be named beside it.
+    pub(crate) fn tell_allowed(&mut self, policy: &PolicyContext, granted: &Granted) {
+        let (session, project) = granted.by_scope(&policy.root);
+        let all: Vec<String> = session.iter().chain(&project).cloned().collect();
+        let news = |grants: Vec<String>| -> Vec<String> {
+            grants.into_iter().filter(|grant| !is_covered(grant, &all, policy)).collect()
+        };
+        for row in allowed_rows(&news(session), &news(project), &policy.root) {
+            self.tell(row);
+        }
+    }
+
+    /// A whole disk or a whole home for a workspace is hardly meant.
+    pub(crate) fn warn_of_place(&mut self, root: &Path, home: Option<&Path>) {
+        let place = match root.parent() {
+            None => "the whole disk",
+            Some(_) if home == Some(root) => "your home folder",
+            Some(_) => return,
+        };
+        self.warn(vec![format!(
+            "the workspace is {place}: tools may read all of it unasked; start zdx in a project's folder, or with --root DIR"
+        )]);
     }
 
     /// Where the skills lie that a resumed session has in its context.

@@ -239,7 +239,7 @@ async fn a_call_from_a_second_task_is_judged_run_and_told_while_the_answer_strea
         .collect();
     assert_eq!(life, ["requested", "asked", "started", "changed", "finished"]);
     // What was done here can be taken back here, whoever asked for it.
-    let reverted = talk.carry_out(Command::Revert { turn: None }).await;
+    let reverted = talk.carry_out(Command::Revert { turn: None, keep_files: false }).await;
     assert!(matches!(reverted, Event::Done { .. }), "{reverted:?}");
     assert!(!place.root().join("a.txt").exists());
 }

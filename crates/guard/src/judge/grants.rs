@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use zdx_protocol::{Action, Granting, Level, Target};
+use zdx_protocol::{Action, Approval, Granting, Level, Origin, Target, facts};
 
 use super::{Weigher, weigh};
 use crate::PolicyContext;
@@ -48,6 +48,33 @@ pub fn wider_grant(action: &Action, cx: &PolicyContext) -> Option<String> {
             == Level::Allow
     };
     candidates(action, cx).into_iter().find(would_do)
+}
+
+/// Whether wider grants cover all that this exact one does.
+pub fn is_covered(grant: &str, grants: &[String], cx: &PolicyContext) -> bool {
+    let Some((key, what)) = grant.split_once(' ').filter(|_| is_exact(grant)) else { return false };
+    let action = if key == facts::BASH.permission.key {
+        Action::Command { command: what.to_owned(), cwd: cx.root.clone(), origin: Origin::Model }
+    } else if [facts::WRITE.permission.key, facts::PATCH.permission.key].contains(&key) {
+        let target = |path: &str| Target {
+            path: path.into(),
+            inside: Path::new(path).starts_with(&cx.root),
+            exists: true,
+            led_out: false,
+        };
+        Action::Write { tool: key.to_owned(), targets: what.split('\n').map(target).collect() }
+    } else {
+        return false;
+    };
+    let wider = grants.iter().filter(|grant| !is_exact(grant)).cloned().collect();
+    // In the strictest preset nothing else lets it pass.
+    let approval = Approval::Paranoid;
+    let cx = PolicyContext { grants: Arc::new(wider), approval, person: true, ..cx.clone() };
+    weigh(&action, &cx).verdict.level() == Level::Allow
+}
+
+fn is_exact(grant: &str) -> bool {
+    matches!(Granting::of(grant), Granting::Exactly(_))
 }
 
 /// More than one family in a script is more than one grant: the first that does is enough, or none is offered.

@@ -61,6 +61,7 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         | Entry::Thought(_)
         | Entry::FileChanged(_)
         | Entry::Revoked(_)
+        | Entry::Preset(_)
         | Entry::Usage(_)
         | Entry::Unknown(_) => String::new(),
     }

@@ -121,12 +121,15 @@ fn trust(state: &TrustState, home: Option<&Path>) -> Vec<String> {
 
 fn granted(grants: &Grants) -> Vec<String> {
     let mut lines = vec![format!("approval: {}", grants.approval.name())];
-    for (scope, granted) in [("this session", &grants.session), ("this project", &grants.project)] {
-        lines.extend(granted.iter().map(|grant| format!("allowed for {scope}: {}", grant_words(grant))));
-    }
-    if lines.len() == 1 {
-        lines.push("nothing was allowed for good here".to_owned());
-    }
+    let session = grants.session.iter().map(|grant| ("this session", grant));
+    let all = session.chain(grants.project.iter().map(|grant| ("this project", grant)));
+    lines.extend(all.enumerate().map(|(at, (scope, grant))| {
+        format!("{}  allowed for {scope}: {}", at + 1, grant_words(grant, Some(&grants.root)))
+    }));
+    lines.push(match lines.len() {
+        1 => "nothing was allowed for good here".to_owned(),
+        _ => "/revoke NUMBER takes one back, /revoke all every one".to_owned(),
+    });
     lines
 }
 

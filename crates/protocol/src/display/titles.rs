@@ -201,7 +201,13 @@ fn pretty(data: &Value) -> String {
 }
 
 /// An answered question: whether it was allowed, and in which words.
-pub fn answered(decision: &Decision, grant: Option<&str>, by: Option<&str>, what: &str) -> (bool, String) {
+pub fn answered(
+    decision: &Decision,
+    grant: Option<&str>,
+    by: Option<&str>,
+    what: &str,
+    root: Option<&Path>,
+) -> (bool, String) {
     match decision {
         Decision::AllowOnce => match by {
             Some(by) => (true, format!("allowed by {}: {what}", visible_line(by))),
@@ -212,7 +218,13 @@ pub fn answered(decision: &Decision, grant: Option<&str>, by: Option<&str>, what
                 GrantScope::Session => "this session",
                 GrantScope::Project => "this project",
             };
-            (true, format!("allowed for {long}: {}", grant.map_or_else(|| what.to_owned(), grant_words)))
+            (
+                true,
+                format!(
+                    "allowed for {long}: {}",
+                    grant.map_or_else(|| what.to_owned(), |grant| grant_words(grant, root))
+                ),
+            )
         }
         Decision::Deny { word: Some(word) } => (false, format!("denied: {what} ({})", visible_line(word))),
         Decision::Deny { word: None } => (false, format!("denied: {what}")),
@@ -328,9 +340,9 @@ mod tests {
     fn an_answer_says_what_was_granted() {
         let always = Decision::AllowAlways { scope: GrantScope::Session, wider: true };
         assert_eq!(
-            answered(&always, Some("every cargo test"), None, "cargo test --all").1,
-            "allowed for this session: every command that begins with `cargo test`"
+            answered(&always, Some("every cargo test"), None, "cargo test --all", None).1,
+            "allowed for this session: commands that begin with cargo test"
         );
-        assert_eq!(answered(&Decision::AllowOnce, None, None, "ls"), (true, "allowed: ls".to_owned()));
+        assert_eq!(answered(&Decision::AllowOnce, None, None, "ls", None), (true, "allowed: ls".to_owned()));
     }
 }

@@ -193,6 +193,10 @@ fn shapes() -> Vec<(Record, &'static str)> {
             r#"{"type":"revoked","grant":"edits","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
+            Record::Preset(Preset { approval: Approval::Paranoid, ts: ts() }),
+            r#"{"type":"preset","approval":"paranoid","ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
             Record::Todos(Todos { items: vec![todo], draft: false, ts: ts() }),
             r#"{"type":"todos","items":[{"id":"1","content":"ship","status":"in_progress"}],"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),

@@ -39,6 +39,7 @@ impl Transcript {
         self.usage = state.usage;
         self.last_usage = None;
         self.grants.clone_from(&state.grants);
+        self.approval = state.approval;
         self.todos.clone_from(&compaction.todos);
         self.compaction = Some(compaction);
         // What was before cannot be gone back to: it is not in the context any more.

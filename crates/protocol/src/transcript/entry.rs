@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
+use crate::policy::Approval;
 use crate::record::{self, Record, Shell};
 use crate::todo::Todo;
 
@@ -59,6 +60,7 @@ pub enum Entry {
     Agent(String),
     Approval(record::ApprovalRecord),
     Revoked(String),
+    Preset(Approval),
     Todos(Vec<Todo>),
     FileChanged(record::Change),
     Reverted(record::Revert),
@@ -98,6 +100,7 @@ impl From<Record> for Entry {
             Record::Agent(change) => Self::Agent(change.agent),
             Record::Approval(approval) => Self::Approval(approval),
             Record::Revoked(revoked) => Self::Revoked(revoked.grant),
+            Record::Preset(preset) => Self::Preset(preset.approval),
             // A draft that nobody took up is no list.
             Record::Todos(todos) if todos.draft => Self::Todos(Vec::new()),
             Record::Todos(todos) => Self::Todos(todos.items),
@@ -155,6 +158,7 @@ impl Entry {
             | Self::Remote(_)
             | Self::Approval(_)
             | Self::Revoked(_)
+            | Self::Preset(_)
             | Self::Todos(_)
             | Self::Unknown(_) => Place::Beside,
         }

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use zdx_protocol::compare::nearest;
-use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::listing::{self, Place};
 use zdx_protocol::{Command, ErrorKind, Event, Query, Reply};
 
@@ -24,23 +23,17 @@ impl State {
             }
             (Purpose::Begin, event) => {
                 self.conversation.apply(&event, now);
-                let mut effects = self.still_granted();
-                effects.extend(self.begun());
-                effects
+                self.begun()
             }
             // Its end is also the end of what is told again of a session.
             (Purpose::Open, event) => {
                 self.conversation.apply(&event, now);
-                self.still_granted()
+                Vec::new()
             }
             (Purpose::Switch, Event::Done { .. }) => ask(Purpose::Offered, Query::Models),
             (Purpose::Offered, Event::Reply { answer: Reply::Models(found), .. }) => {
                 let names: Vec<&str> = found.iter().map(|model| model.name.as_str()).collect();
                 self.doubt_model(&names);
-                Vec::new()
-            }
-            (Purpose::Granted, Event::Reply { answer: Reply::Grants(grants), .. }) => {
-                self.tell_granted(&grants.session);
                 Vec::new()
             }
             (Purpose::Turn, event) => {
@@ -82,14 +75,9 @@ impl State {
                 self.custom(&name, draft, known.iter().any(|command| command.name == name))
             }
             // What cannot be completed, kept or named is no news.
-            (
-                Purpose::Complete(_)
-                | Purpose::Offered
-                | Purpose::Granted
-                | Purpose::Remember
-                | Purpose::Shutdown,
-                _,
-            ) => Vec::new(),
+            (Purpose::Complete(_) | Purpose::Offered | Purpose::Remember | Purpose::Shutdown, _) => {
+                Vec::new()
+            }
             (
                 Purpose::Do
                 | Purpose::Switch
@@ -103,26 +91,6 @@ impl State {
                 Vec::new()
             }
         }
-    }
-
-    /// What was allowed before somebody left holds on: he is told when he comes back.
-    fn still_granted(&self) -> Vec<Effect> {
-        match &self.session {
-            Some(session) if session.used => ask(Purpose::Granted, Query::Grants),
-            Some(_) | None => Vec::new(),
-        }
-    }
-
-    fn tell_granted(&mut self, grants: &[String]) {
-        const SHOWN: usize = 3;
-        if grants.is_empty() {
-            return;
-        }
-        let mut words: Vec<String> = grants.iter().take(SHOWN).map(|grant| grant_words(grant)).collect();
-        if grants.len() > SHOWN {
-            words.push(format!("{} more", grants.len() - SHOWN));
-        }
-        self.say(&format!("still allowed in this session: {} · /policy, /revoke", words.join(", ")));
     }
 
     /// A name that nobody lists may still work; most likely it is a slip.

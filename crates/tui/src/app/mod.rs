@@ -95,8 +95,6 @@ pub(crate) enum Purpose {
     Switch,
     /// Whether the one in use is among those that its server lists.
     Offered,
-    /// What is still allowed in a session that is gone on with.
-    Granted,
     /// A line without its secrets, for the history.
     Remember,
     /// Something that the status row shows.

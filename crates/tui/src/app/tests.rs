@@ -400,12 +400,17 @@ fn whoever_takes_a_turn_back_can_word_it_anew() {
     for (turn, prompt) in [(1, "first"), (2, "second")] {
         state.update(Input::Event(Event::TurnStarted { turn, prompt: prompt.into() }), now);
     }
-    assert_eq!(commands(&send(&mut state, "/revert")), [&Command::Revert { turn: None }]);
+    assert_eq!(commands(&send(&mut state, "/revert")), [&Command::Revert { turn: None, keep_files: false }]);
     state.update(reverted(2), now);
     assert_eq!(state.composer.text(), "second");
     let told: Vec<String> = state.frame(SIZE, now).history.iter().map(ToString::to_string).collect();
     assert!(told.iter().any(|row| row == "› /revert"), "{told:?}");
     assert!(told.iter().any(|row| row.starts_with("back to before turn 2")), "{told:?}");
+    // Brought back and taken back once more.
+    state.composer.set("");
+    state.update(Input::Event(Event::Redone { turn: 2, files: Vec::new() }), now);
+    state.update(reverted(2), now);
+    assert_eq!(state.composer.text(), "second");
     // What is typed meanwhile is not lost, and what is asked again by itself does not come back either.
     state.update(reverted(1), now);
     assert_eq!(state.composer.text(), "second");
@@ -417,21 +422,23 @@ fn whoever_takes_a_turn_back_can_word_it_anew() {
 }
 
 #[test]
-fn whoever_comes_back_is_told_what_is_still_allowed() {
+fn a_long_prompt_comes_back_as_a_chip() {
     let mut state = state();
     let now = Instant::now();
-    state.update(Input::Event(Event::SessionStarted(SessionInfo { resumed: true, ..info() })), now);
-    let asked = state.update(Input::Ended(Purpose::Open, done()), now);
-    assert_eq!(commands(&asked), [&Command::Ask(Query::Grants)]);
-    let grants = zdx_protocol::query::Grants {
-        approval: Approval::Balanced,
-        session: vec!["edits".into(), "bash make".into()],
-        project: Vec::new(),
-    };
-    state.update(Input::Ended(Purpose::Granted, reply(Reply::Grants(grants))), now);
-    let told: Vec<String> = state.frame(SIZE, now).history.iter().map(ToString::to_string).collect();
-    let told = told.join(" ");
-    assert!(told.contains("still allowed in this session: ") && told.contains("bash make"), "{told}");
+    let long: String = (1..=2000).map(|n| format!("line {n}\n")).collect();
+    let asked = |prompt: &str| Input::Event(Event::TurnStarted { turn: 1, prompt: prompt.into() });
+    let back = || Input::Event(Event::Reverted { turn: 1, files: Vec::new(), left: None });
+    state.update(asked(&long), now);
+    state.update(back(), now);
+    assert_eq!(state.composer.text(), long);
+    let frame = state.frame(SIZE, now);
+    let live: Vec<String> = frame.live.iter().map(ToString::to_string).collect();
+    assert!(live.iter().any(|row| row.contains("[pasted 1999 lines #1]")), "{live:?}");
+    // One that is too long to be kept leaves nothing of what the turn was asked before.
+    state.composer.set("");
+    state.update(asked(&"x".repeat(300 << 10)), now);
+    state.update(back(), now);
+    assert_eq!(state.composer.text(), "");
 }
 
 #[test]

@@ -111,7 +111,9 @@ impl State {
     /// Remembers what a turn was asked, of a few turns.
     pub(super) fn asked(&mut self, turn: u32, prompt: &str) {
         const TURNS: usize = 100;
-        const LONGEST: usize = 64 << 10;
+        const LONGEST: usize = 256 << 10;
+        // A longer one is not kept, and neither is what this turn was asked before it was taken back.
+        self.prompts.remove(&turn);
         if prompt.len() <= LONGEST {
             self.prompts.insert(turn, prompt.to_owned());
         }
@@ -122,10 +124,10 @@ impl State {
 
     /// A turn was taken back: what it was asked stands in the composer, unless something is typed there or asked again.
     pub(super) fn word_anew(&mut self, turn: u32) {
-        let prompt = self.prompts.remove(&turn);
-        self.prompts.retain(|known, _| *known < turn);
-        if let Some(prompt) = prompt.filter(|_| self.composer.is_empty() && !self.is_busy()) {
-            self.composer.set(&prompt);
+        // Kept: the turn may be brought back, and taken back once more.
+        let prompt = self.prompts.get(&turn).filter(|_| self.composer.is_empty() && !self.is_busy());
+        if let Some(prompt) = prompt {
+            self.composer.recall(prompt);
             self.popup.clear();
         }
     }

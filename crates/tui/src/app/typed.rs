@@ -73,7 +73,7 @@ impl State {
     }
 
     fn slash(&mut self, draft: Draft, slash: Slash) -> Vec<Effect> {
-        let waits = matches!(slash, Slash::Revert(_) | Slash::Redo) && self.is_busy();
+        let waits = matches!(slash, Slash::Revert { .. } | Slash::Redo) && self.is_busy();
         if answers_below(&slash) && !waits {
             self.conversation.typed(draft.text());
         }
@@ -87,7 +87,9 @@ impl State {
             Slash::Copy(what) => self.copy(what),
             Slash::Compact => self.work(draft, Command::Compact),
             Slash::Retry => self.work(draft, Command::Retry),
-            Slash::Revert(turn) => self.between_turns(draft, Command::Revert { turn }),
+            Slash::Revert { turn, keep_files } => {
+                self.between_turns(draft, Command::Revert { turn, keep_files })
+            }
             Slash::Redo => self.between_turns(draft, Command::Redo),
             Slash::Open(open) => self.leave_session(draft.text(), Command::Open(open)),
             Slash::Trust => self.leave_session(draft.text(), Command::Trust),
@@ -95,12 +97,12 @@ impl State {
             Slash::Agent(Some(name)) => done(Command::SetAgent(name)),
             Slash::Approval(Some(Approval::Yolo)) => self.wish_for(Approval::Yolo),
             Slash::Approval(Some(approval)) => done(Command::SetApproval(approval)),
-            Slash::Revoke(grant) => done(Command::Revoke { grant }),
+            Slash::Revoke(Some(grant)) => done(Command::Revoke { grant }),
             Slash::Export(path) => done(Command::Export { path }),
             Slash::Resume => ask(Purpose::Choose(Choice::Session), Query::Sessions { limit: 0 }),
             Slash::Model(None) => ask(Purpose::Choose(Choice::Model), Query::Models),
             Slash::Agent(None) => ask(Purpose::Choose(Choice::Agent), Query::Agents),
-            Slash::Approval(None) | Slash::Policy => ask(Purpose::Tell, Query::Grants),
+            Slash::Approval(None) | Slash::Policy | Slash::Revoke(None) => ask(Purpose::Tell, Query::Grants),
             Slash::Todos => ask(Purpose::Tell, Query::Todos),
             Slash::Skills => ask(Purpose::Tell, Query::Skills),
             Slash::Commands => ask(Purpose::Tell, Query::Commands),
@@ -218,7 +220,7 @@ fn answers_below(slash: &Slash) -> bool {
         | Slash::Summarize
         | Slash::Handoff(_)
         | Slash::Export(_)
-        | Slash::Revert(_)
+        | Slash::Revert { .. }
         | Slash::Redo
         | Slash::Revoke(_) => true,
         Slash::Help

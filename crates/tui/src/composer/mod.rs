@@ -196,6 +196,13 @@ impl Composer {
         (self.walk, self.search) = (None, None);
     }
 
+    /// A prompt that was sent before instead: of one with a paste in it a chip.
+    pub(crate) fn recall(&mut self, sent: &str) {
+        let text = self.as_recalled(newlines(sent).into_owned());
+        self.edit(0..self.text.len(), text, Kind::Alone);
+        (self.walk, self.search) = (None, None);
+    }
+
     /// Puts the text aside, if there is any: an interrupt or a message from elsewhere takes its place.
     pub(crate) fn stash(&mut self) {
         if !self.is_empty() {

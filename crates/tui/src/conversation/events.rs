@@ -64,25 +64,31 @@ impl Conversation {
                     call.stage = Stage::Requested;
                 }
             }),
-            Event::ApprovalResolved { id, decision, grant, by, .. } => self.on_call(id, |call| {
-                let what = call.task.subject(id).unwrap_or(&call.title.subject).to_owned();
-                call.task.set(id, task::Stage::Requested);
-                let (allowed, words) = titles::answered(decision, grant.as_deref(), by.as_deref(), &what);
-                match decision {
-                    // The line of the call says what was allowed.
-                    Decision::AllowOnce if by.is_none() && what == call.title.subject => call.allowed = true,
-                    Decision::Deny { word } if call.id == *id => {
-                        let why = word.as_deref().map(|word| format!(": {}", visible_line(word)));
-                        call.denied = Some(format!("denied{}", why.unwrap_or_default()));
+            Event::ApprovalResolved { id, decision, grant, by, .. } => {
+                let root = self.root.clone();
+                self.on_call(id, |call| {
+                    let what = call.task.subject(id).unwrap_or(&call.title.subject).to_owned();
+                    call.task.set(id, task::Stage::Requested);
+                    let (allowed, words) =
+                        titles::answered(decision, grant.as_deref(), by.as_deref(), &what, root.as_deref());
+                    match decision {
+                        // The line of the call says what was allowed.
+                        Decision::AllowOnce if by.is_none() && what == call.title.subject => {
+                            call.allowed = true
+                        }
+                        Decision::Deny { word } if call.id == *id => {
+                            let why = word.as_deref().map(|word| format!(": {}", visible_line(word)));
+                            call.denied = Some(format!("denied{}", why.unwrap_or_default()));
+                        }
+                        Decision::AllowOnce | Decision::AllowAlways { .. } | Decision::Deny { .. } => {
+                            call.answer(allowed, words);
+                        }
                     }
-                    Decision::AllowOnce | Decision::AllowAlways { .. } | Decision::Deny { .. } => {
-                        call.answer(allowed, words);
+                    if matches!(call.stage, Stage::Asked) {
+                        call.stage = Stage::Requested;
                     }
-                }
-                if matches!(call.stage, Stage::Asked) {
-                    call.stage = Stage::Requested;
-                }
-            }),
+                });
+            }
             Event::ToolStarted { id, .. } => {
                 self.retry = None;
                 self.on_call(id, |call| {
@@ -141,7 +147,7 @@ impl Conversation {
                 self.quiet(format!("approval: {}, {}", approval.name(), approval.meaning()));
             }
             Event::GrantRevoked { grant } => {
-                self.quiet(format!("no longer allowed: {}", grant_words(grant)));
+                self.quiet(format!("no longer allowed: {}", grant_words(grant, self.root.as_deref())));
             }
             Event::Exported { path } => self.quiet(format!("written to {}", path.display())),
             // On a screen it stands below the prompt that wants it, which comes next.

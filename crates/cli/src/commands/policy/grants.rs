@@ -35,13 +35,13 @@ pub fn run(
     }
     // All of them are looked up first, so that a typing error takes nothing back.
     for key in revoke {
-        if !projects.iter().flat_map(|(_, grants)| grants).any(|grant| names_grant(key, grant)) {
+        if !projects.iter().flat_map(|(_, grants)| grants).any(|grant| names_grant(key, grant, None)) {
             return Err(Failure::runtime(format!(
                 "nothing like {key:?} was granted here; `zdx policy grants` lists what was"
             )));
         }
     }
-    take_back(&store, &projects, |grant| revoke.iter().any(|key| names_grant(key, grant)))
+    take_back(&store, &projects, |grant| revoke.iter().any(|key| names_grant(key, grant, None)))
 }
 
 fn take_back(
@@ -53,7 +53,7 @@ fn take_back(
     for (root, grants) in projects {
         for grant in grants.iter().filter(|grant| wanted(grant)) {
             store.revoke(Path::new(root), Some(grant)).map_err(Failure::runtime)?;
-            text.push_str(&format!("revoked {}\n", grant_words(grant)));
+            text.push_str(&format!("revoked {}\n", grant_words(grant, Some(Path::new(root)))));
         }
     }
     print(text)
@@ -78,7 +78,7 @@ fn list(settings: &Settings, projects: &[Project], everywhere: bool) -> Result<E
                 }
                 let indent = if everywhere { "  " } else { "" };
                 for grant in grants {
-                    text.push_str(&format!("{indent}{}\n", grant_words(grant)));
+                    text.push_str(&format!("{indent}{}\n", grant_words(grant, Some(Path::new(root)))));
                 }
             }
         }

@@ -51,7 +51,8 @@ impl View {
     }
 
     pub(crate) fn input_bytes(&self, size: ContextSize) -> usize {
-        self.now.borrow().1.gauge(size).input_bytes()
+        let gauge = self.now.borrow().1.gauge(size);
+        gauge.input_bytes().max(gauge.spare_bytes())
     }
 
     /// What the provider in use offers.

@@ -57,10 +57,15 @@ impl Squeeze {
 }
 
 /// A compaction that only lacks its summary.
+/// What goes on of a prompt that was answered.
+const MOST_PROMPT: usize = 4 << 10;
+
 pub(crate) struct CompactionPlan {
     compaction: Compaction,
     /// What the summary may weigh.
     pub summary_bytes: usize,
+    /// Prompts of which only beginning and end go on.
+    pub shortened: usize,
 }
 
 /// Nothing when there is nothing to drop, or when dropping it would not make the context smaller. What the user says and
@@ -82,7 +87,8 @@ pub(crate) fn plan(
     let lead_in = weigh(&attached);
     let fresh = transcript.prompts_since_compaction();
     let most = gauge.bytes(gauge.limit / squeeze.instructions());
-    let (instructions, instructions_omitted) = instructions(carried, &fresh, most);
+    let (prompts, shortened) = prompts(carried, &fresh, trigger);
+    let (instructions, instructions_omitted) = instructions(carried, &prompts, most);
     let gathered = gather::gather(messages.get(first..).unwrap_or_default(), carried);
     let room = room(gauge, &instructions, transcript, lead_in, squeeze);
     let (skills, skills_omitted) = fit_skills(gathered.skills.clone(), room * 3 / 10);
@@ -121,6 +127,7 @@ pub(crate) fn plan(
     let plan = CompactionPlan {
         compaction,
         summary_bytes: (room * 3 / 10).clamp(squeeze.least_summary(), MOST_SUMMARY),
+        shortened,
     };
     let (weight, total) = (plan.weight(), transcript.size().total());
     let worth_it = match trigger {
@@ -150,6 +157,7 @@ impl CompactionPlan {
             turns: transcript.turns,
             usage: transcript.usage,
             grants: transcript.grants.clone(),
+            approval: transcript.approval,
             measured: transcript.size().learnt,
         };
         Compaction { author, summary, state, ..self.compaction }
@@ -198,15 +206,29 @@ fn most_kept(transcript: &Transcript, gauge: &Gauge, trigger: Trigger) -> usize 
     }
 }
 
+/// What the user said so far. A long prompt is mostly something that was pasted: once it was answered, beginning and end do.
+/// The one that is worked on stays as it is; whoever asks for a compaction is between two turns. Also how many are shorter now.
+fn prompts(carried: Option<&Compaction>, fresh: &[&str], trigger: Trigger) -> (Vec<String>, usize) {
+    let earlier = carried.into_iter().flat_map(|carried| carried.instructions.iter().cloned());
+    let mut all: Vec<String> = earlier.chain(fresh.iter().map(|text| (*text).to_owned())).collect();
+    let answered = match trigger {
+        Trigger::Asked => all.len(),
+        Trigger::Auto | Trigger::Refused => all.len().saturating_sub(1),
+    };
+    let long: Vec<&mut String> = all[..answered].iter_mut().filter(|text| text.len() > MOST_PROMPT).collect();
+    let shortened = long.len();
+    long.into_iter()
+        .for_each(|text| *text = cap::shorten(text, MOST_PROMPT, "; the session file has it whole"));
+    (all, shortened)
+}
+
 /// All prompts word for word, or, where they alone would fill the context, the first and the newest.
-fn instructions(carried: Option<&Compaction>, fresh: &[&str], most: usize) -> (Vec<String>, u32) {
-    let earlier = carried.into_iter().flat_map(|carried| carried.instructions.iter().map(String::as_str));
-    let all: Vec<&str> = earlier.chain(fresh.iter().copied()).collect();
+fn instructions(carried: Option<&Compaction>, all: &[String], most: usize) -> (Vec<String>, u32) {
     let omitted = carried.map_or(0, |carried| carried.instructions_omitted);
-    if all.iter().map(|text| text.len()).sum::<usize>() <= most {
-        return (all.into_iter().map(str::to_owned).collect(), omitted);
+    if all.iter().map(String::len).sum::<usize>() <= most {
+        return (all.to_vec(), omitted);
     }
-    let [first, rest @ ..] = all.as_slice() else { return (Vec::new(), omitted) };
+    let [first, rest @ ..] = all else { return (Vec::new(), omitted) };
     let share = if rest.is_empty() { most } else { most / 2 };
     let first = cap::shorten(first, share, "");
     let mut left = most - first.len().min(most);

@@ -17,6 +17,8 @@ pub(crate) struct Names<'a> {
     pub sessions: &'a dyn Fn() -> Vec<Name>,
     /// The same of turns that can be gone back to, by number.
     pub turns: &'a dyn Fn() -> Vec<Name>,
+    /// What was allowed for good, in words; looked up as those.
+    pub grants: &'a dyn Fn() -> Vec<Name>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -33,6 +33,7 @@ fn names() -> Names<'static> {
         resources: owned(&["docs:x://guide", "docs:x://more"]),
         sessions: &|| vec![Name::new("550e8400-e29b-41d4-a716-446655440000", "2 h ago · mend the parser")],
         turns: &|| vec![Name::new("12", "now test it"), Name::new("11", "mend the parser")],
+        grants: &|| vec![Name::new("every edit", "for this session"), Name::new("the command make", "")],
     }
 }
 
@@ -79,6 +80,9 @@ fn names_are_offered_as_they_begin_or_by_their_letters() {
         ("/resume lexer", &[]),
         ("/revert ", &["12", "11"]),
         ("/fork pars", &["11"]),
+        ("/revoke ", &["every edit", "the command make"]),
+        ("/revoke the command m", &["the command make"]),
+        ("/revoke session", &["every edit"]),
         ("/export src/ma", &["src/main.rs", "src/map.rs"]),
         ("/usr/b", &[]),
         ("say /h", &[]),

@@ -30,6 +30,7 @@ fn compaction(transcript: &Transcript, kept: Vec<Message>) -> Record {
             turns: transcript.turns,
             usage: transcript.usage,
             grants: transcript.grants.clone(),
+            approval: transcript.approval,
             measured: transcript.size().learnt,
         },
         ts: ts(),

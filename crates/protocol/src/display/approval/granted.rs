@@ -1,34 +1,83 @@
 //! What a grant covers, in words: at the question before it is given, and in lists of what was given.
 
+use std::path::Path;
+
 use super::Part;
 use super::page::{INDENT, Page};
+use crate::facts::{self, ToolFacts};
 use crate::policy::{Action, ApprovalRequest, Granting};
 use crate::typeset::visible_line;
 
-/// A grant as a list names it. What it covers exactly is its own name.
-pub fn grant_words(grant: &str) -> String {
+/// A grant as lists and questions name it: files of the workspace from there, where it is known.
+pub fn grant_words(grant: &str, root: Option<&Path>) -> String {
     match Granting::of(grant) {
-        Granting::Exactly(grant) => visible_line(grant),
+        Granting::Exactly(grant) => exactly(grant, root),
         wider @ (Granting::Commands(_) | Granting::Edits) => covered(wider),
     }
 }
 
+fn exactly(grant: &str, root: Option<&Path>) -> String {
+    let Some((key, what)) = grant.split_once(' ') else { return visible_line(grant) };
+    let is = |tools: &[&ToolFacts]| tools.iter().any(|tool| tool.permission.key == key);
+    let files = || what.split('\n').map(|file| below(file, root)).collect::<Vec<_>>().join(", ");
+    let name = visible_line(what);
+    if is(&[&facts::BASH]) {
+        format!("the command {name}")
+    } else if is(&[&facts::WRITE]) {
+        format!("changes to {}", files())
+    } else if is(&[&facts::PATCH]) {
+        format!("patches of {}", files())
+    } else if is(&[&facts::READ, &facts::LIST, &facts::GLOB, &facts::GREP]) {
+        format!("{key} of {}", files())
+    } else if is(&[&facts::SKILL]) {
+        format!("the skill {name}")
+    } else if is(&[&facts::TASK]) {
+        format!("tasks for the agent {name}")
+    } else if let Some((server, tool)) = name.split_once("__").filter(|_| key == Action::MCP_KEY) {
+        let tool = tool.split_once(" #").map_or(tool, |(tool, _)| tool);
+        format!("calls of {tool} of the MCP server {server}")
+    } else {
+        visible_line(grant)
+    }
+}
+
+fn below(file: &str, root: Option<&Path>) -> String {
+    let below = root.and_then(|root| Path::new(file).strip_prefix(root).ok());
+    let below = below.and_then(Path::to_str).filter(|below| !below.is_empty());
+    visible_line(below.unwrap_or(file))
+}
+
+/// What needs no question where somebody begins or goes on, a row for what holds how long; /policy has all of it.
+pub fn allowed_rows(session: &[String], project: &[String], root: &Path) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let row = |(head, place, grants): (&str, &str, &[String])| match grants {
+        [] => None,
+        few if few.len() <= SHOWN => {
+            let words: Vec<String> = few.iter().map(|grant| grant_words(grant, Some(root))).collect();
+            Some(format!("{head} in this {place}: {} · /policy, /revoke", words.join(" · ")))
+        }
+        many => Some(format!("{} things {head} in this {place} · /policy, /revoke", many.len())),
+    };
+    let rows = [("still allowed", "session", session), ("allowed", "project", project)];
+    rows.into_iter().filter_map(row).collect()
+}
+
 /// Whether this is meant: named by itself, by what a list shows of it, or commands by their text alone.
-pub fn names_grant(typed: &str, grant: &str) -> bool {
+pub fn names_grant(typed: &str, grant: &str, root: Option<&Path>) -> bool {
     let text = match Granting::of(grant) {
         Granting::Exactly(grant) => grant.strip_prefix("bash "),
         Granting::Commands(words) => Some(words),
         Granting::Edits => None,
     };
-    typed == grant || typed == visible_line(grant) || typed == grant_words(grant) || text == Some(typed)
+    typed == grant || typed == visible_line(grant) || typed == grant_words(grant, root) || text == Some(typed)
 }
 
 /// What it covers, and what it does not although one might think so.
 pub(super) fn covered(granting: Granting<'_>) -> String {
     match granting {
         Granting::Exactly(grant) => visible_line(grant),
-        Granting::Commands(words) => format!("every command that begins with `{}`", visible_line(words)),
-        Granting::Edits => "every change that a tool makes to a file of this workspace".to_owned(),
+        Granting::Commands(words) => format!("commands that begin with {}", visible_line(words)),
+        Granting::Edits => "every edit, except of protected files".to_owned(),
     }
 }
 
@@ -41,8 +90,8 @@ pub(super) fn limits(granting: Granting<'_>) -> Option<&'static str> {
              programs, redirections, or options that zdx does not know to be harmless",
         ),
         Granting::Edits => Some(
-            "made, changed, moved or deleted by write, edit and patch; protected files, AGENTS.md and CLAUDE.md are \
-             still asked about",
+            "files of this workspace made, changed, moved or deleted by write, edit and patch; protected files, \
+             AGENTS.md and CLAUDE.md are still asked about",
         ),
     }
 }
@@ -84,24 +133,13 @@ impl Page<'_> {
     pub(super) fn granted(&mut self, request: &ApprovalRequest, grant: &str) {
         match &request.action {
             Action::Command { .. } => self.exact(Part::Grant, granted_command(grant)),
-            Action::Write { targets, .. } => {
-                for target in targets {
-                    let text = format!("every change to {}", self.view.path(&target.path));
-                    self.wrapped(Part::Grant, INDENT, &text);
-                }
-            }
-            Action::Task { agent } => {
-                self.wrapped(Part::Grant, INDENT, &format!("every task for the agent {agent}"));
-            }
-            Action::Mcp { server, tool, .. } => {
-                self.wrapped(
-                    Part::Grant,
-                    INDENT,
-                    &format!("every call of {tool} of the MCP server {server}"),
-                );
-            }
-            Action::Read { .. } | Action::Skill { .. } | Action::Todo => {
-                self.wrapped(Part::Grant, INDENT, grant);
+            Action::Read { .. }
+            | Action::Write { .. }
+            | Action::Mcp { .. }
+            | Action::Skill { .. }
+            | Action::Task { .. }
+            | Action::Todo => {
+                self.wrapped(Part::Grant, INDENT, &grant_words(grant, self.view.root));
             }
         }
     }

@@ -167,7 +167,7 @@ fn a_file_of_the_workspace_is_named_from_there_and_once() {
     "#);
     insta::assert_snapshot!(page(&scope_question(&request, view).unwrap(), 80), @r#"
     always allow this, for how long?
-      every change to src/main.rs
+      changes to src/main.rs
       `zdx policy grants` lists and revokes what a project was granted
     [s] this session  [p] this project  [b] back
     "#);
@@ -254,12 +254,12 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows exactly this command, nothing wider
-      every   allows every command that begins with `cargo test`
+      every   allows commands that begin with cargo test
     [y] yes, once  [a] always  [w] every such  [p] preset  [n] no  [m] no, and why
     "#);
     insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
     always allow more than this, for how long?
-      every command that begins with `cargo test`
+      commands that begin with cargo test
       with other arguments too, and whatever code of the workspace that runs; not
       with files outside, other programs, redirections, or options that zdx does not
       know to be harmless
@@ -270,7 +270,7 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
     which preset from now on? the question is then judged anew
       yolo: all runs unasked but what is dangerous
       balanced (now): what only reads runs unasked
-      paranoid: nothing runs unasked
+      paranoid: nothing runs unasked but what you allowed
     [1] yolo  [2] paranoid  [b] back
     "#);
     // A yes that was meant for the question chooses none, and neither does what holds already.
@@ -298,9 +298,10 @@ fn all_edits_are_offered_for_the_session_alone() {
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows every change to this file, and to no other
-      edits   allows every change that a tool makes to a file of this workspace
-              made, changed, moved or deleted by write, edit and patch; protected
-              files, AGENTS.md and CLAUDE.md are still asked about
+      edits   allows every edit, except of protected files
+              files of this workspace made, changed, moved or deleted by write, edit
+              and patch; protected files, AGENTS.md and CLAUDE.md are still asked
+              about
     [y] yes, once  [a] always  [e] every edit  [n] no  [m] no, and why
     "#);
     assert_eq!(question(&request, VIEW).answer("e"), Some(Answer::AllEdits));
@@ -325,6 +326,39 @@ fn every_grant_is_read_as_it_is_spelled() {
     for grant in ["bash cargo test", "every cargo test", "edits", "write /w/edits", "bash every x"] {
         assert_eq!(Granting::of(grant).spelled(), grant);
     }
-    assert_eq!(grant_words("every cargo test"), "every command that begins with `cargo test`");
-    assert_eq!(grant_words("bash cargo test"), "bash cargo test");
+    let words = |grant: &str| grant_words(grant, Some(Path::new("/w")));
+    for (grant, expected) in [
+        ("edits", "every edit, except of protected files"),
+        ("every cargo test", "commands that begin with cargo test"),
+        ("bash sh run.sh", "the command sh run.sh"),
+        ("write /w/shop/cart.py", "changes to shop/cart.py"),
+        ("patch /w/a\n/elsewhere/b", "patches of a, /elsewhere/b"),
+        ("read /w", "read of /w"),
+        ("mcp files__list #12ab", "calls of list of the MCP server files"),
+        ("skill pdf", "the skill pdf"),
+        ("task explore", "tasks for the agent explore"),
+    ] {
+        assert_eq!(words(grant), expected);
+        assert!(names_grant(expected, grant, Some(Path::new("/w"))) && names_grant(grant, grant, None));
+    }
+}
+
+#[test]
+fn whoever_comes_is_told_what_needs_no_question_in_a_row_each() {
+    let rows = |session: &[&str], project: &[&str]| {
+        let owned = |grants: &[&str]| grants.iter().map(ToString::to_string).collect::<Vec<_>>();
+        allowed_rows(&owned(session), &owned(project), Path::new("/w"))
+    };
+    assert_eq!(rows(&[], &[]), [""; 0]);
+    assert_eq!(
+        rows(&["edits", "bash make"], &["write /w/a"]),
+        [
+            "still allowed in this session: every edit, except of protected files · the command make · /policy, /revoke",
+            "allowed in this project: changes to a · /policy, /revoke"
+        ]
+    );
+    assert_eq!(
+        rows(&[], &["bash a", "bash b", "bash c", "bash d"]),
+        ["4 things allowed in this project · /policy, /revoke"]
+    );
 }

@@ -11,17 +11,25 @@ pub(super) fn explain(
     why_final: Option<NoRetry>,
     kept: bool,
     endpoint: &Endpoint,
+    person: bool,
 ) -> (ErrorKind, String) {
-    let (kind, message) = words(error, why_final, endpoint);
+    let (kind, message) = words(error, why_final, endpoint, person);
     let rest = if kept { "; what came of the answer is kept, ask to go on" } else { "" };
     (kind, format!("{message}{rest}"))
 }
 
-fn words(error: &ModelError, why_final: Option<NoRetry>, endpoint: &Endpoint) -> (ErrorKind, String) {
+fn words(
+    error: &ModelError,
+    why_final: Option<NoRetry>,
+    endpoint: &Endpoint,
+    person: bool,
+) -> (ErrorKind, String) {
     if let Some(why @ NoRetry::TooLong(_)) = why_final {
         return (ErrorKind::Provider, format!("{error}; {why}"));
     }
     let provider = &endpoint.provider;
+    // Whoever is in a conversation need not leave it to look.
+    let list = if person { "/model".to_owned() } else { format!("`zdx models --provider {provider}`") };
     match error {
         ModelError::Connect { .. } => {
             let (error, asked) = (error.to_string(), "; is the server running?");
@@ -39,14 +47,12 @@ fn words(error: &ModelError, why_final: Option<NoRetry>, endpoint: &Endpoint) ->
         ModelError::Status { status: 400 | 404 | 422, message, kind, .. }
             if is_about_model(message, kind.as_deref()) =>
         {
-            let hint = format!("`zdx models --provider {provider}` lists what there is");
-            (ErrorKind::Provider, format!("{error}; {hint}"))
+            (ErrorKind::Provider, format!("{error}; {list} lists what there is"))
         }
         // Whoever sent a web page was asked about the base URL already.
-        ModelError::Status { status: 404, message, .. } if !message.ends_with('?') => (
-            ErrorKind::Provider,
-            format!("{error}; check the model name with `zdx models --provider {provider}`, and base_url"),
-        ),
+        ModelError::Status { status: 404, message, .. } if !message.ends_with('?') => {
+            (ErrorKind::Provider, format!("{error}; check the model name with {list}, and base_url"))
+        }
         ModelError::Status { message, .. } if message.contains("requires --jinja") => {
             (ErrorKind::Provider, format!("{error}; start llama.cpp's server with --jinja"))
         }
@@ -100,7 +106,7 @@ mod tests {
     fn said(error: ModelError, key: bool, wire: Wire) -> String {
         let mut endpoint = Endpoint::new("lab", wire, "http://h", "m");
         endpoint.api_key = key.then(|| Secret::new("sk").unwrap());
-        explain(&error, None, false, &endpoint).1
+        explain(&error, None, false, &endpoint, false).1
     }
 
     fn status(status: u16, message: &str) -> ModelError {

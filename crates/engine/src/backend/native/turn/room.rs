@@ -5,6 +5,7 @@
 
 use zdx_models::{ModelError, ModelEvent};
 use zdx_protocol::compaction::Trigger;
+use zdx_protocol::display::format::count;
 use zdx_protocol::{
     Compacted, Event, Message, NoticeLevel, Outcome, Part, Role, TurnState, TurnSummary, Usage,
 };
@@ -251,8 +252,15 @@ async fn compact(native: &Native, io: &TurnIo, plan: CompactionPlan, gauge: &Gau
 }
 
 async fn record(plan: CompactionPlan, said: Option<String>, io: &TurnIo) {
+    let shortened = plan.shortened;
     let compaction = plan.finish(said, &io.emit.transcript());
     io.emit.emit(Event::Compacted(Compacted(Box::new(compaction)))).await;
+    if shortened > 0 {
+        let prompts = count(shortened, "long prompt");
+        let message =
+            format!("of {prompts} beginning and end stay in the context; the session has all of it");
+        io.emit.notice(NoticeLevel::Info, message).await;
+    }
     io.emit.sync().await;
 }
 

@@ -85,7 +85,8 @@ impl Turn {
                 Ok(()) => {}
                 Err(Broken::Interrupted) => return Outcome::Interrupted,
                 Err(Broken::Failed(error, why)) => {
-                    let (kind, message) = fault::explain(&error, why, answer.broken, native.endpoint());
+                    let (kind, message) =
+                        fault::explain(&error, why, answer.broken, native.endpoint(), io.policy.now().person);
                     io.emit.emit(Event::Error { command: None, kind, message, details: None }).await;
                     return Outcome::Error;
                 }

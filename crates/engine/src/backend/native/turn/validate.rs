@@ -2,6 +2,8 @@
 //! says on failure goes back to the model.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use zdx_protocol::display::format::count;
@@ -9,7 +11,7 @@ use zdx_protocol::policy::CHECK;
 use zdx_protocol::{CallOrigin, CheckResult, Checked, Event, Origin};
 
 use crate::call::TurnIo;
-use crate::call::command::{Wanted, ending, report, run_gated};
+use crate::call::command::{NotRun, Wanted, ending, report, run_gated};
 use crate::config::Config;
 use crate::tools::{CommandOutput, End};
 
@@ -18,7 +20,7 @@ const REPORT_LIMIT: usize = 8 << 10;
 /// What of it the user is told once more at the end.
 const SHOWN_LIMIT: usize = 2 << 10;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Validation {
     command: String,
     /// A configured command is the user's own word; a guessed one is asked about like a model's.
@@ -26,6 +28,8 @@ pub(crate) struct Validation {
     timeout: Option<Duration>,
     /// How many failures may go back to the model in one turn.
     attempts: u32,
+    /// Whoever was asked said no: that holds until the session ends, whichever agent works.
+    declined: Arc<AtomicBool>,
 }
 
 pub(crate) enum Check {
@@ -86,12 +90,16 @@ impl Validation {
             None if guess => (guess_command(root)?.to_owned(), Origin::Model),
             None => return None,
         };
-        Some(Self { command, origin, timeout: settings.timeout, attempts: settings.max_attempts })
+        let (timeout, attempts) = (settings.timeout, settings.max_attempts);
+        Some(Self { command, origin, timeout, attempts, declined: Arc::default() })
     }
 
     /// `failures`: how many checks of this turn went back to the model before. The last repair is checked too, so
     /// that nobody is left to guess whether it helped.
     pub(crate) async fn check(&self, failures: u32, io: &TurnIo) -> Check {
+        if self.declined.load(Ordering::Relaxed) {
+            return Check::Skipped;
+        }
         let id = format!("{CHECK}{}-{}", io.emit.transcript().turns, failures + 1);
         let wanted = Wanted {
             id: id.clone(),
@@ -108,6 +116,12 @@ impl Validation {
         let output = match run_gated(wanted, io).await {
             Ok(output) => output,
             Err(_) if io.cancel.is_cancelled() => return Check::Interrupted,
+            Err(NotRun::Rejected(_)) => {
+                self.declined.store(true, Ordering::Relaxed);
+                let why = format!("you said no, and are not asked again here; !{} runs it", self.command);
+                tell(CheckResult::NotRun { why }).await;
+                return Check::Skipped;
+            }
             Err(not_run) => {
                 tell(CheckResult::NotRun { why: not_run.message() }).await;
                 return Check::Skipped;
