@@ -86,6 +86,8 @@ pub(crate) struct Capabilities {
     /// May be asked without printing rubbish.
     pub answers: bool,
     pub reflow: Reflow,
+    /// There is an alternate screen, and what stood on the main one is there again behind it.
+    pub own_screen: bool,
 }
 
 impl Capabilities {
@@ -110,6 +112,8 @@ impl Capabilities {
             insert_lines: !matches!(term, "vt52" | "vt100" | "dumb" | "ansi"),
             answers: !old && term != "linux" && !term.is_empty(),
             reflow,
+            // GNU screen has one only if told so in its settings, and does not say; far away only its name tells.
+            own_screen: !old && term != "linux" && (tmux || env.sty.is_none() && !term.starts_with("screen")),
         }
     }
 
@@ -120,7 +124,10 @@ impl Capabilities {
             Report::Synchronised(known) => self.synchronised = *known,
             Report::Background(red, green, blue) => self.light = is_light(*red, *green, *blue),
             Report::Version(name) if name.starts_with("XTerm") => self.reflow = Reflow::Cut,
-            Report::Version(name) if name.starts_with("tmux") => self.reflow = Reflow::Written,
+            Report::Version(name) if name.starts_with("tmux") => {
+                self.reflow = Reflow::Written;
+                self.own_screen = true;
+            }
             Report::Version(name) if is_reflowing(name) => self.reflow = Reflow::Content,
             Report::Version(_)
             | Report::Attributes
