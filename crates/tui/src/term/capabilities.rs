@@ -88,6 +88,8 @@ pub(crate) struct Capabilities {
     pub reflow: Reflow,
     /// There is an alternate screen, and what stood on the main one is there again behind it.
     pub own_screen: bool,
+    /// Knows more than what every terminal does.
+    talks: bool,
 }
 
 impl Capabilities {
@@ -114,12 +116,23 @@ impl Capabilities {
             reflow,
             // GNU screen has one only if told so in its settings, and does not say; far away only its name tells.
             own_screen: !old && term != "linux" && (tmux || env.sty.is_none() && !term.starts_with("screen")),
+            talks: false,
         }
     }
 
     /// Whether the report told something new.
     pub(crate) fn learn(&mut self, report: &Report) -> bool {
         let before = self.clone();
+        match report {
+            // mosh, which has no second screen and leaves what is drawn on it.
+            Report::Attributes => self.own_screen &= self.talks,
+            Report::Synchronised(_)
+            | Report::Background(..)
+            | Report::KittyKeys(_)
+            | Report::Version(_)
+            | Report::Size(..) => self.talks = true,
+            Report::Cursor(..) => {}
+        }
         match report {
             Report::Synchronised(known) => self.synchronised = *known,
             Report::Background(red, green, blue) => self.light = is_light(*red, *green, *blue),
@@ -135,7 +148,7 @@ impl Capabilities {
             | Report::Cursor(..)
             | Report::Size(..) => {}
         }
-        *self != before
+        *self != Self { talks: self.talks, ..before }
     }
 }
 
@@ -226,5 +239,23 @@ mod tests {
             assert_eq!(far.reflow, is);
         }
         assert!(!with(&[("TERM", "linux")]).answers);
+    }
+
+    #[test]
+    fn who_has_no_second_screen_is_told_by_name_or_by_silence() {
+        let own = |set: &[(&str, &str)]| with(set).own_screen;
+        assert!(own(&[("TERM", "xterm-256color")]) && own(&[("TERM", "screen"), ("TMUX", "/tmp/x,1,0")]));
+        assert!(!own(&[("TERM", "screen"), ("STY", "1.pts")]) && !own(&[("TERM", "linux")]));
+        let after = |term, reports: &[Report]| {
+            let mut seen = with(&[("TERM", term)]);
+            for report in reports {
+                seen.learn(report);
+            }
+            seen.own_screen
+        };
+        assert!(!after("xterm-256color", &[Report::Attributes]));
+        assert!(after("xterm-256color", &[Report::Size(24, 80), Report::Attributes]));
+        assert!(after("screen-256color", &[Report::Version("tmux 3.3a".into()), Report::Attributes]));
+        assert!(!after("screen", &[Report::Size(24, 80), Report::Attributes]));
     }
 }

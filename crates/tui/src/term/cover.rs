@@ -131,9 +131,12 @@ impl Screen {
 
     /// To be asked for before it is forgotten that there is a page.
     pub(super) fn off_page(&mut self) -> Vec<u8> {
-        match self.page {
-            Some(_) if !self.capabilities.own_screen => [HOME, &self.painter.erase(0)].concat(),
-            Some(_) | None => self.modes.page(false).as_bytes().to_vec(),
+        let off = self.modes.page(false).as_bytes();
+        // It was drawn on the only screen.
+        if self.page.is_some() && off.is_empty() {
+            [HOME, &self.painter.erase(0)].concat()
+        } else {
+            off.to_vec()
         }
     }
 }
