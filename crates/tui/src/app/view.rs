@@ -48,7 +48,7 @@ impl State {
         let look = Look { width: size.columns.max(1), theme: &theme };
         let mut history = self.settled(look);
         history.extend(self.conversation.live(look, now, usize::MAX));
-        Frame { history, live: Vec::new(), cursor: None }
+        Frame { history, ..Frame::default() }
     }
 
     fn settled(&mut self, look: Look<'_>) -> Vec<Line<'static>> {
@@ -91,7 +91,7 @@ impl State {
             input.cursor.map(|(column, row)| (column, row + u16::try_from(above).unwrap_or(u16::MAX)));
         lines.extend(input.lines);
         lines.push(foot);
-        Frame { history: Vec::new(), live: lines, cursor }
+        Frame { history: Vec::new(), live: lines, cursor, modal: asked }
     }
 
     /// Where the user's answer goes: a question, or the composer with what is offered for a word.

@@ -86,6 +86,10 @@ pub(crate) struct Capabilities {
     /// May be asked without printing rubbish.
     pub answers: bool,
     pub reflow: Reflow,
+    /// There is an alternate screen, and what stood on the main one is there again behind it.
+    pub own_screen: bool,
+    /// Knows more than what every terminal does.
+    talks: bool,
 }
 
 impl Capabilities {
@@ -110,6 +114,9 @@ impl Capabilities {
             insert_lines: !matches!(term, "vt52" | "vt100" | "dumb" | "ansi"),
             answers: !old && term != "linux" && !term.is_empty(),
             reflow,
+            // GNU screen has one only if told so in its settings, and does not say; far away only its name tells.
+            own_screen: !old && term != "linux" && (tmux || env.sty.is_none() && !term.starts_with("screen")),
+            talks: false,
         }
     }
 
@@ -117,10 +124,23 @@ impl Capabilities {
     pub(crate) fn learn(&mut self, report: &Report) -> bool {
         let before = self.clone();
         match report {
+            // mosh, which has no second screen and leaves what is drawn on it.
+            Report::Attributes => self.own_screen &= self.talks,
+            Report::Synchronised(_)
+            | Report::Background(..)
+            | Report::KittyKeys(_)
+            | Report::Version(_)
+            | Report::Size(..) => self.talks = true,
+            Report::Cursor(..) => {}
+        }
+        match report {
             Report::Synchronised(known) => self.synchronised = *known,
             Report::Background(red, green, blue) => self.light = is_light(*red, *green, *blue),
             Report::Version(name) if name.starts_with("XTerm") => self.reflow = Reflow::Cut,
-            Report::Version(name) if name.starts_with("tmux") => self.reflow = Reflow::Written,
+            Report::Version(name) if name.starts_with("tmux") => {
+                self.reflow = Reflow::Written;
+                self.own_screen = true;
+            }
             Report::Version(name) if is_reflowing(name) => self.reflow = Reflow::Content,
             Report::Version(_)
             | Report::Attributes
@@ -128,7 +148,7 @@ impl Capabilities {
             | Report::Cursor(..)
             | Report::Size(..) => {}
         }
-        *self != before
+        *self != Self { talks: self.talks, ..before }
     }
 }
 
@@ -219,5 +239,23 @@ mod tests {
             assert_eq!(far.reflow, is);
         }
         assert!(!with(&[("TERM", "linux")]).answers);
+    }
+
+    #[test]
+    fn who_has_no_second_screen_is_told_by_name_or_by_silence() {
+        let own = |set: &[(&str, &str)]| with(set).own_screen;
+        assert!(own(&[("TERM", "xterm-256color")]) && own(&[("TERM", "screen"), ("TMUX", "/tmp/x,1,0")]));
+        assert!(!own(&[("TERM", "screen"), ("STY", "1.pts")]) && !own(&[("TERM", "linux")]));
+        let after = |term, reports: &[Report]| {
+            let mut seen = with(&[("TERM", term)]);
+            for report in reports {
+                seen.learn(report);
+            }
+            seen.own_screen
+        };
+        assert!(!after("xterm-256color", &[Report::Attributes]));
+        assert!(after("xterm-256color", &[Report::Size(24, 80), Report::Attributes]));
+        assert!(after("screen-256color", &[Report::Version("tmux 3.3a".into()), Report::Attributes]));
+        assert!(!after("screen", &[Report::Size(24, 80), Report::Attributes]));
     }
 }

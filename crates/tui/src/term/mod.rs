@@ -4,6 +4,7 @@
 mod capabilities;
 mod cells;
 mod clipboard;
+mod cover;
 mod decode;
 mod input;
 mod modes;

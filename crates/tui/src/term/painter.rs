@@ -124,7 +124,9 @@ impl Painter {
             live.push(Arc::default());
         }
         let last = live.len() - 1;
-        let caret = cursor.map_or((last, live[last].cells.len().min(columns - 1)), |(column, row)| {
+        // Where none is shown it stands at the top: a window that gets lower loses the rows below it, which are drawn again, and
+        // not those above it, which would be in the scrollback for ever.
+        let caret = cursor.map_or((0, 0), |(column, row)| {
             (usize::from(row).saturating_sub(cut).min(last), usize::from(column).min(columns - 1))
         });
         Wanted {

@@ -11,7 +11,7 @@ const WHERE: &str = "\x1b[6n";
 impl Screen {
     /// The terminal has, or may have, another size.
     pub(crate) fn resized(&mut self, now: Instant) {
-        if self.page.is_some() {
+        if self.is_covered() {
             self.resized_behind_page = true;
         } else {
             self.phase = Phase::unquiet(now, self.capabilities.tmux);
@@ -23,12 +23,12 @@ impl Screen {
     pub(crate) fn settles_at(&self) -> Option<Instant> {
         let behind =
             if self.waiting { self.sizes.behind_until().or_else(|| Some(Instant::now())) } else { None };
-        self.phase.ends().or(behind).filter(|_| self.page.is_none())
+        self.phase.ends().or(behind).filter(|_| !self.is_covered())
     }
 
     /// Goes on with a change of size, or draws what waited for the terminal to catch up, if it is time.
     pub(crate) fn settle(&mut self, now: Instant) -> io::Result<()> {
-        if self.page.is_some() {
+        if self.is_covered() {
             return Ok(());
         }
         match self.phase {
@@ -50,7 +50,7 @@ impl Screen {
     pub(super) fn stands_at(&mut self, row: u16, column: u16) -> io::Result<()> {
         self.asking = self.asking.saturating_sub(1);
         match self.phase {
-            Phase::Asked(_) if self.page.is_none() && self.asking == 0 => self.repaint(Some((row, column))),
+            Phase::Asked(_) if !self.is_covered() && self.asking == 0 => self.repaint(Some((row, column))),
             Phase::Asked(_) | Phase::Unquiet(_) | Phase::Steady => Ok(()),
         }
     }
@@ -67,7 +67,7 @@ impl Screen {
         }
         self.wrong.extend(wrong);
         self.told_columns = self.sizes.columns(first, second);
-        if self.page.is_some() {
+        if self.is_covered() {
             self.resized_behind_page = true;
             return Ok(());
         }

@@ -11,13 +11,13 @@ use rustix::termios::tcgetwinsize;
 
 use super::capabilities::Reflow;
 use super::clipboard::{self, Copied};
+use super::cover::Recent;
 use super::input::Input;
 use super::modes::Modes;
 use super::page::Page;
 use super::painter::Painter;
 use super::settle::{Phase, Sent, Sizes};
 use super::{Capabilities, Environment, Report, stop};
-use crate::look::Drawn;
 
 /// Mode 2026, background, kitty keys, name, size; and at last what everybody answers.
 const QUESTIONS: &str = "\x1b[?2026$p\x1b]11;?\x1b\\\x1b[?u\x1b[>q\x1b[18t\x1b[c";
@@ -33,6 +33,8 @@ pub(crate) struct Frame {
     pub live: Vec<Line<'static>>,
     /// Column and row of the caret within the live region; None: not shown.
     pub cursor: Option<(u16, u16)>,
+    /// The live region is a question: gone when it is answered. A tall one is shown on a screen of its own.
+    pub modal: bool,
 }
 
 pub(crate) struct Screen {
@@ -56,7 +58,11 @@ pub(crate) struct Screen {
     /// What the live region shows, or will.
     pub(super) live: Vec<Line<'static>>,
     pub(super) cursor: Option<(u16, u16)>,
+    pub(super) modal: bool,
     pub(super) page: Option<Page>,
+    /// The live region, while it is on a screen of its own.
+    pub(super) cover: Option<Page>,
+    pub(super) recent: Recent,
     pub(super) resized_behind_page: bool,
     pub(super) title: String,
     pub(super) asked: bool,
@@ -87,7 +93,10 @@ impl Screen {
             held: Vec::new(),
             live: Vec::new(),
             cursor: None,
+            modal: false,
             page: None,
+            cover: None,
+            recent: Recent::default(),
             resized_behind_page: false,
             title: String::new(),
             asked: false,
@@ -114,12 +123,16 @@ impl Screen {
         self.held.extend_from_slice(&frame.history);
         self.live.clone_from(&frame.live);
         self.cursor = frame.cursor;
+        self.modal = frame.modal;
         if !self.modes.is_taken() {
             // Something panicked, said so, and we live on.
             self.take()?;
         }
         if self.page.is_some() {
             return Ok(());
+        }
+        if self.cover.is_some() {
+            return if self.modal && self.held.len() <= MOST_HELD { self.cover() } else { self.uncover() };
         }
         if self.phase == Phase::Steady && self.size() != (self.painter.columns, self.painter.rows) {
             self.resized(Instant::now());
@@ -142,6 +155,15 @@ impl Screen {
     }
 
     pub(super) fn paint(&mut self) -> io::Result<()> {
+        if self.wants_cover() {
+            return self.cover();
+        }
+        let bytes = self.painted();
+        self.write(&bytes)
+    }
+
+    /// The bytes that bring the main screen up to date.
+    pub(super) fn painted(&mut self) -> Vec<u8> {
         self.waiting = false;
         let moves = self.moves();
         let history = std::mem::take(&mut self.held);
@@ -149,6 +171,7 @@ impl Screen {
         let before =
             (moves && self.sizes.are_told()).then(|| (self.painter.shape(), self.painter.caret_ever()));
         let bytes = self.painter.frame(&history, &self.live, self.cursor);
+        self.recent.add(&history);
         if let Some((before, caret_ever)) = before {
             // First: a long frame may be read in pieces, and its beginning is what moves.
             self.first.splice(0..0, *b"\x1b[18t");
@@ -156,7 +179,7 @@ impl Screen {
             self.sizes.asked(Instant::now(), Some(Sent { columns, before, caret_ever, history }));
         }
         self.modes.set_below(self.painter.rows_to_leave());
-        self.write(&bytes)
+        bytes
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -203,34 +226,6 @@ impl Screen {
         Ok(learned)
     }
 
-    /// Shows this on a screen of its own, or goes back to the conversation.
-    pub(crate) fn page(&mut self, drawn: Option<&Drawn>) -> io::Result<()> {
-        let Some(drawn) = drawn else { return self.leave_page() };
-        let size = self.size();
-        let mut bytes = self.modes.page(true).as_bytes().to_vec();
-        let page = self.page.get_or_insert_default();
-        bytes.extend_from_slice(&page.draw(drawn, size, self.capabilities.depth));
-        self.write(&bytes)
-    }
-
-    fn leave_page(&mut self) -> io::Result<()> {
-        if self.page.take().is_none() {
-            return Ok(());
-        }
-        let mut off = self.modes.page(false).as_bytes().to_vec();
-        off.extend_from_slice(self.painter.cursor_shown());
-        self.first.extend_from_slice(&off);
-        if std::mem::take(&mut self.resized_behind_page) {
-            self.write(&[])?;
-            self.phase = Phase::unquiet(Instant::now(), self.capabilities.tmux);
-            return Ok(());
-        }
-        match self.phase {
-            Phase::Steady => self.paint(),
-            Phase::Unquiet(_) | Phase::Asked(_) => self.write(&[]),
-        }
-    }
-
     /// Ctrl-Z: asks the kernel to stop the whole command, which comes back as [`super::TermInput::Stop`]. False: there is
     /// nobody to wake it up again.
     pub(crate) fn ask_to_stop(&self) -> bool {
@@ -263,7 +258,7 @@ impl Screen {
     /// Gives the terminal to another program. Nothing is read or written until [`Self::take_back`].
     pub(crate) fn hand_over(&mut self, input: &mut Input) -> io::Result<()> {
         input.pause();
-        let mut bytes = self.modes.page(false).as_bytes().to_vec();
+        let mut bytes = self.off_page();
         let above = self.painter.rows_above_caret();
         bytes.extend_from_slice(&self.painter.erase(above));
         self.modes.set_below(0);
@@ -281,6 +276,10 @@ impl Screen {
     fn take(&mut self) -> io::Result<()> {
         let on = self.modes.take()?;
         self.first.extend_from_slice(on.as_bytes());
+        if self.cover.take().is_some() {
+            let off = self.off_page();
+            self.first.extend_from_slice(&off);
+        }
         let title = std::mem::take(&mut self.title);
         self.set_title(&title);
         self.painter.forget();
@@ -297,8 +296,8 @@ impl Screen {
             // Drawn by whoever knows what is on it; until then the screen is theirs already.
             *page = Page::default();
             self.resized_behind_page = false;
-            let on = self.modes.page(true);
-            return self.write(on.as_bytes());
+            let on = self.onto_page();
+            return self.write(&on);
         }
         self.paint()
     }
@@ -342,9 +341,9 @@ impl Drop for Screen {
     fn drop(&mut self) {
         // What could not be drawn in time is drawn all the same.
         if self.modes.is_taken() {
-            self.page = None;
-            let off = self.modes.page(false);
-            self.first.extend_from_slice(off.as_bytes());
+            let off = self.off_page();
+            self.first.extend_from_slice(&off);
+            (self.page, self.cover, self.modal) = (None, None, false);
             let _ = match self.phase {
                 Phase::Steady => self.paint(),
                 Phase::Unquiet(_) | Phase::Asked(_) => self.repaint(None),

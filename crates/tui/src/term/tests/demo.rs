@@ -25,6 +25,8 @@ struct Demo {
     of: usize,
     history: Vec<Line<'static>>,
     page: bool,
+    /// A question that fills the window, whatever its height.
+    question: bool,
     rows: usize,
     focused: Option<bool>,
 }
@@ -94,9 +96,11 @@ impl Demo {
         let mut live =
             vec![Line::from(tail), Line::from("─".repeat(width)), Line::from(composer), Line::from(status)];
         live.extend(focus);
-        live.splice(0..0, (0..self.rows).map(|_| Line::from("+".repeat(width))));
-        let row = u16::try_from(self.rows + 2).unwrap();
-        Frame { history: std::mem::take(&mut self.history), live, cursor: Some((caret, row)) }
+        let more = if self.question { usize::from(rows).saturating_sub(1 + live.len()) } else { self.rows };
+        live.splice(0..0, (0..more).map(|_| Line::from("+".repeat(width))));
+        let row = u16::try_from(more + 2).unwrap();
+        let history = std::mem::take(&mut self.history);
+        Frame { history, live, cursor: Some((caret, row)), modal: self.question }
     }
 
     /// Whether to go on.
@@ -128,6 +132,8 @@ impl Demo {
         } else if key == Key::ctrl('y') {
             let copied = screen.copy("text for the clipboard").unwrap();
             self.typed.push_str(&format!("{copied:?}"));
+        } else if key == Key::ctrl('t') {
+            self.question = !self.question;
         } else if key == Key::ctrl('o') {
             self.page = !self.page;
             if !self.page {

@@ -57,6 +57,17 @@ fn nothing_new_costs_nothing() {
     assert_eq!(both.screen.screen().cursor_position(), (2, 2));
 }
 
+/// A window that gets lower cuts off what is below the cursor first: see the painter.
+#[test]
+fn a_cursor_that_is_not_shown_stands_at_the_top_of_the_region() {
+    let mut both = Both::new(40, 10);
+    both.frame(&["hello"], &["may it?", "  y  yes", "▸ n  no", "status"], None);
+    assert_eq!(both.shown(), ["hello", "may it?", "  y  yes", "▸ n  no", "status"]);
+    assert_eq!(both.screen.screen().cursor_position(), (1, 0));
+    both.frame(&["more"], &["> ", "status"], Some((2, 0)));
+    assert_eq!(both.shown(), ["hello", "more", ">", "status"]);
+}
+
 #[test]
 fn rows_that_only_move_up_are_moved_and_not_written_again() {
     let text: Vec<String> =

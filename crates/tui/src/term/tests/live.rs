@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use zdx_testkit::{Pty, Zdx};
 
-use super::demo::{ARGUMENTS, VARIABLE};
+use super::demo::{ARGUMENTS, VARIABLE, marker};
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -141,6 +141,41 @@ fn a_page_comes_and_goes() {
     is_clean(&mut pty);
 }
 
+/// A question that fills the window has a screen of its own, below what was said last; stopped and back it has it again.
+#[test]
+fn a_tall_question_comes_and_goes() {
+    let place = Zdx::new(std::env::current_exe().unwrap());
+    let command = place.command().args(ARGUMENTS).env(VARIABLE, "30").env("VTE_VERSION", "7006");
+    let mut pty = command.pty(24, 80);
+    pty.wait_for_text(&marker(30), SOON);
+    pty.send("\x14");
+    // The cursor comes last.
+    let asks = |screen: &vt100::Screen| {
+        let (shown, whole) =
+            (screen.contents(), screen.alternate_screen() && screen.cursor_position() == (22, 2));
+        whole && shown.contains("++++") && shown.contains("live region 80x24")
+    };
+    pty.wait_for(asks, SOON);
+    assert!(pty.contents().starts_with(&marker(30)), "{}", pty.contents());
+    // A page above it, and an editor.
+    pty.send("\x0f");
+    pty.wait_for_text("a page of its own", SOON);
+    pty.send("\x0f");
+    pty.wait_for(asks, SOON);
+    pty.send("\x07");
+    pty.wait_for(|screen| !screen.alternate_screen() && screen.contents().contains("editor begins"), SOON);
+    assert!(!pty.contents().contains("++++"), "{}", pty.contents());
+    pty.send("x\r");
+    pty.wait_for(asks, SOON);
+    pty.send("\x14");
+    pty.wait_for(|screen| !screen.alternate_screen() && screen.contents().contains("live region"), SOON);
+    let shown = pty.contents();
+    assert!(!shown.contains("++++") && shown.contains("editor got x"), "{shown}");
+    assert_eq!(shown.matches(&marker(30)).count(), 1);
+    pty.send("q");
+    pty.wait_exit(SOON);
+}
+
 #[test]
 fn nobody_stops_what_nobody_would_wake() {
     // The terminal's own first process: no shell is there to say `fg`.
@@ -164,17 +199,38 @@ fn history_outlives_changes_of_size() {
         let size = format!("live region {columns}x{rows}");
         pty.wait_for(|screen| screen.contents().contains(&size), SOON);
     }
-    let mut screen = pty.screen();
-    screen.set_scrollback(usize::MAX);
-    let mut found = Vec::new();
-    for above in (0..=screen.scrollback()).rev() {
-        screen.set_scrollback(above);
-        let rows: Vec<String> = screen.rows(0, 80).collect();
-        found.extend(if above == 0 { rows } else { vec![rows[0].clone()] });
-    }
+    holds_all(&pty, 60);
+    pty.send("q");
+    pty.wait_exit(SOON);
+}
+
+/// So many streamed lines, each once, and one live region.
+#[track_caller]
+fn holds_all(pty: &Pty, lines: usize) {
+    let found = pty.lines();
     let numbers: Vec<&str> = found.iter().filter_map(|row| row.strip_prefix("marker ")?.get(..5)).collect();
-    assert_eq!(numbers, (1..=60).map(|n| format!("{n:05}")).collect::<Vec<_>>());
+    assert_eq!(numbers, (1..=lines).map(|n| format!("{n:05}")).collect::<Vec<_>>(), "{}", found.join("\n"));
     assert_eq!(found.iter().filter(|row| row.contains("live region")).count(), 1);
+}
+
+/// GNU screen as it comes: what a page is drawn over must be somewhere else by then.
+#[test]
+fn a_page_on_the_only_screen_there_is_hides_nothing_for_good() {
+    let place = Zdx::new(std::env::current_exe().unwrap());
+    let command =
+        place.command().args(ARGUMENTS).env(VARIABLE, "30").env("TERM", "screen").env("STY", "1.pts");
+    let mut pty = command.pty(24, 80);
+    pty.wait_for_text(&marker(30), SOON);
+    for _ in 0..2 {
+        pty.send("\x0f");
+        pty.wait_for_text("a page of its own", SOON);
+        assert!(!pty.contents().contains("live region"), "{}", pty.contents());
+        pty.send("\x0f");
+        pty.wait_for_text("live region", SOON);
+        assert!(!pty.contents().contains("a page of its own"), "{}", pty.contents());
+        holds_all(&pty, 30);
+    }
+    assert!(!String::from_utf8_lossy(&pty.raw()).contains("1049"));
     pty.send("q");
     pty.wait_exit(SOON);
 }

@@ -179,6 +179,30 @@ fn resizes_one_by_one_while_lines_stream_lose_nothing() {
     holds(&Storm { lines: 3_000, resizes: 40, pause: (320, 520), ..STORM });
 }
 
+/// What left the screen at the top cannot be taken back, so no row of it may ever stand on the main one.
+#[test]
+fn a_tall_question_leaves_nothing_behind_in_a_window_that_shrinks() {
+    let Some(tmux) = Tmux::start(&script(100, 0), 100, 45) else { return };
+    let is_drawn = |columns: u16, rows: u16| {
+        let status = format!("live region {columns}x{rows}");
+        move |all: &[String]| all.iter().any(|line| line.contains(&status))
+    };
+    tmux.wait_for(|all| all.contains(&marker(100)) && is_drawn(100, 45)(all));
+    let screen = || tmux.run(&["capture-pane", "-p"]);
+    let before = screen();
+    tmux.run(&["send-keys", "C-t"]);
+    tmux.wait_for(|all| all.iter().filter(|line| line.contains("++++")).count() == 40);
+    for (columns, rows) in [(92, 40), (84, 33), (76, 26), (68, 20), (60, 14), (52, 10), (76, 26), (100, 45)] {
+        tmux.run(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+        tmux.wait_for(is_drawn(columns, rows));
+    }
+    tmux.run(&["send-keys", "C-t", "x"]);
+    let all = tmux.wait_for(|all| all.iter().any(|line| line == "> x"));
+    assert_eq!(figures(&all, 100), RIGHT, "{}", all.join("\n"));
+    // The conversation stands where it stood, and the region below it.
+    assert_eq!(screen(), before.replace("\n>\n", "\n> x\n"));
+}
+
 #[test]
 fn tmux_keeps_what_is_copied_and_tells_modified_keys_apart() {
     let Some(tmux) = Tmux::start(&script(0, 0), 80, 24) else { return };
