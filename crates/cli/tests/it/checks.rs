@@ -38,6 +38,29 @@ fn the_last_repair_is_checked_too() {
 }
 
 #[test]
+fn what_the_model_has_checked_itself_is_not_checked_again() {
+    let write = |id: &str| {
+        Reply::chat().tool_call(id, "write", json!({"path": "a.rs", "content": format!("good {id}")})).done()
+    };
+    let run =
+        |id: &str, command: &str| Reply::chat().tool_call(id, "bash", json!({"command": command})).done();
+    let done = || Reply::chat().text("done").done();
+    let same = format!("{COMMAND} 2>&1");
+    let other = format!("{COMMAND}; true");
+    for (replies, checks) in [
+        (vec![write("c1"), run("c2", &same), done()], 0),
+        // Changed since, another command, and none that ended well.
+        (vec![write("c1"), run("c2", &same), write("c3"), done()], 1),
+        (vec![write("c1"), run("c2", &other), done()], 1),
+        (vec![run("c1", &same), write("c2"), done()], 1),
+    ] {
+        let server = ModelServer::start_with(replies);
+        let out = checked(&server, 2).run(["exec", "-p", "go"]).success();
+        assert_eq!(told(&out).len(), checks, "{}", out.stderr);
+    }
+}
+
+#[test]
 fn a_check_that_fails_to_the_last_is_told_and_ends_the_turn() {
     for (attempts, contents) in [(2, &["bad", "worse", "worst"][..]), (1, &["bad", "worse"])] {
         let server = repairs(contents);

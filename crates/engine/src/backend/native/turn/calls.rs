@@ -27,6 +27,8 @@ pub(super) struct Calls {
     pub repeated: bool,
     /// A file that is likely code was changed since this was last looked at.
     pub edited_code: bool,
+    /// Commands that ended well since a file was changed.
+    pub green: Vec<String>,
 }
 
 impl Calls {
@@ -83,9 +85,9 @@ impl Calls {
         for (at, ready) in ready.into_iter().enumerate() {
             let action = &ready.prepared.action;
             let reads = ready.reads;
-            let (edits, diff) = (edits_code(action), action.diff(&ready.prepared.preview).map(str::to_owned));
+            let (does, diff) = (Does::of(action), action.diff(&ready.prepared.preview).map(str::to_owned));
             let (run, chunks) = call::run(ready, io).await;
-            running.push(run.map(move |(output, took)| (Ended { at, output, took, diff, reads }, edits)));
+            running.push(run.map(move |(output, took)| (Ended { at, output, took, diff, reads }, does)));
             progress.push(chunks);
         }
         let mut progress = stream::select_all(progress);
@@ -94,8 +96,8 @@ impl Calls {
                 biased;
                 Some((id, chunk)) = progress.next() => io.emit.emit(Event::ToolProgress { id, chunk }).await,
                 ended = running.next() => match ended {
-                    Some((ended, edits)) => {
-                        self.edited_code |= edits && ended.output.is_ok();
+                    Some((ended, does)) => {
+                        self.note(does, &ended.output);
                         self.tell(ended, &mut wave, io).await;
                     }
                     None => break,
@@ -103,6 +105,17 @@ impl Calls {
             }
         }
         self.close(wave);
+    }
+
+    fn note(&mut self, does: Does, output: &ToolOutput) {
+        match (does, output) {
+            (Does::Edits { code }, ToolOutput::Ok(_)) => {
+                self.edited_code |= code;
+                self.green.clear();
+            }
+            (Does::Runs(command), ToolOutput::Ok(data)) if data["exit_code"] == 0 => self.green.push(command),
+            (Does::Edits { .. } | Does::Runs(_), _) | (Does::Other, _) => {}
+        }
     }
 
     /// Tells of a call that ended, and of those that waited for it.
@@ -124,11 +137,28 @@ impl Calls {
     }
 }
 
-/// Prose and notes need no compiler.
-fn edits_code(action: &Action) -> bool {
-    let is_prose = |path: &Path| {
-        let prose = ["md", "markdown", "txt", "rst", "adoc", "log"];
-        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| prose.contains(&ending))
-    };
-    matches!(action, Action::Write { targets, .. } if targets.iter().any(|target| !is_prose(&target.path)))
+/// What a call means for whether the work is checked.
+enum Does {
+    Edits { code: bool },
+    Runs(String),
+    Other,
+}
+
+impl Does {
+    fn of(action: &Action) -> Self {
+        // Prose and notes need no compiler.
+        let is_prose = |path: &Path| {
+            let prose = ["md", "markdown", "txt", "rst", "adoc", "log"];
+            path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| prose.contains(&ending))
+        };
+        match action {
+            Action::Write { targets, .. } => {
+                Self::Edits { code: targets.iter().any(|target| !is_prose(&target.path)) }
+            }
+            Action::Command { command, .. } => Self::Runs(command.clone()),
+            // Others change what they like.
+            Action::Mcp { .. } | Action::Task { .. } => Self::Edits { code: false },
+            Action::Read { .. } | Action::Skill { .. } | Action::Todo => Self::Other,
+        }
+    }
 }

@@ -128,8 +128,13 @@ impl Turn {
     /// Skipped when nothing was edited or there is no check to make.
     async fn check(&mut self, native: &Native, io: &TurnIo) -> Check {
         let edited = std::mem::take(&mut self.calls.edited_code);
+        let green = std::mem::take(&mut self.calls.green);
         let Some(validation) = native.validation.as_ref().filter(|_| edited) else { return Check::Skipped };
-        let check = validation.check(self.failed_checks, io).await;
+        // The model has made it itself, and nothing was changed since.
+        let check = match green.iter().any(|command| validation.is(command)) {
+            true => Check::Passed,
+            false => validation.check(self.failed_checks, io).await,
+        };
         match &check {
             Check::Passed => self.red = None,
             Check::Failed(red) => {

@@ -94,6 +94,12 @@ impl Validation {
         Some(Self { command, origin, timeout, attempts, declined: Arc::default() })
     }
 
+    /// Whether a command line makes this check and no more: where its errors are printed does not matter.
+    pub(crate) fn is(&self, command: &str) -> bool {
+        let bare = |line: &str| line.trim().trim_end_matches("2>&1").trim_end().to_owned();
+        bare(command) == bare(&self.command)
+    }
+
     /// `failures`: how many checks of this turn went back to the model before. The last repair is checked too, so
     /// that nobody is left to guess whether it helped.
     pub(crate) async fn check(&self, failures: u32, io: &TurnIo) -> Check {
