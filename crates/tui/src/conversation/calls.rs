@@ -45,13 +45,9 @@ pub(super) fn rows(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
 fn answers(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
     let line = |(allowed, words): &(bool, String)| {
         let (sign, style) = if *allowed { ("✓ ", look.theme.good) } else { ("✗ ", look.theme.error) };
-        match manner.one_row {
-            true => {
-                let room = usize::from(look.width).saturating_sub(width(sign));
-                vec![Line::from(vec![span(sign, style), span(truncate_width(words, room), look.theme.dim)])]
-            }
-            false => block(sign, words, (style, look.theme.dim), look, usize::MAX),
-        }
+        // What was allowed is worth a second row.
+        let most = if manner.one_row { 2 } else { usize::MAX };
+        block(sign, words, (style, look.theme.dim), look, most)
     };
     call.answers.iter().flat_map(line).collect()
 }
@@ -140,6 +136,7 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
     let most = match call.origin {
         CallOrigin::User | CallOrigin::Command => manner.typed,
         _ if call.title.done == call.title.plain && !manner.whole => manner.output.min(REPORT),
+        _ if !end.ended.well && !end.ended.undone => manner.failed,
         CallOrigin::Model | CallOrigin::Remote | CallOrigin::Check | CallOrigin::Subagent => manner.output,
     };
     match manner.whole && call.reports {

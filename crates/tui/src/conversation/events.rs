@@ -306,7 +306,8 @@ impl Conversation {
 
     fn checked(&mut self, checked: &Checked) {
         match checked.result {
-            CheckResult::Failed => self.known(Known::Plan),
+            // It was meant to be the answer, and is not the last word.
+            CheckResult::Failed => self.known(Known::Neither),
             CheckResult::Passed | CheckResult::GivenUp | CheckResult::NotRun { .. } => {}
         }
         let (level, words) = labels::checked(checked);

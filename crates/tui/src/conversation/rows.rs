@@ -19,6 +19,8 @@ pub(super) struct Manner {
     pub(super) one_row: bool,
     /// Of what a command printed.
     pub(super) output: usize,
+    /// Of one that failed: why stands somewhere in it.
+    pub(super) failed: usize,
     /// Of what a command printed that a person typed.
     pub(super) typed: usize,
     /// Of a message, in rows.
@@ -37,6 +39,7 @@ pub(super) struct Manner {
 pub(super) const SCREEN: Manner = Manner {
     one_row: true,
     output: 5,
+    failed: 10,
     typed: 20,
     message: 4,
     diff: Some(24),
@@ -50,6 +53,7 @@ pub(super) const PLAIN: Manner =
 pub(super) const WHOLE: Manner = Manner {
     one_row: false,
     output: usize::MAX,
+    failed: usize::MAX,
     typed: usize::MAX,
     message: usize::MAX,
     diff: None,

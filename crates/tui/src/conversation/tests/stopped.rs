@@ -109,3 +109,38 @@ fn what_was_thought_behind_calls_that_were_folded_can_be_read() {
     shown.tell([think(&format!("first\n{}", "and on\n".repeat(600)))]);
     assert!(shown.whole().iter().any(|row| row.trim() == "first"));
 }
+
+#[test]
+fn what_was_allowed_is_told_whole_in_a_narrow_window() {
+    let mut shown = Shown::new(40);
+    shown.tell([prompt("go"), requested("1", "bash", json!({"command": "make test"})), asked("1")]);
+    let decision = Decision::AllowAlways { scope: zdx_protocol::GrantScope::Session, wider: false };
+    let (request, id, grant) = (RequestId(1), "1".to_owned(), Some("bash make test".to_owned()));
+    shown.tell([Event::ApprovalResolved { request, id, decision, grant, by: None }]);
+    let done = ToolOutput::Ok(json!({"stdout": "", "exit_code": 0}));
+    shown.tell([finished("1", "bash", done, None), over(Outcome::Completed)]);
+    assert_eq!(
+        shown.settled[2..4],
+        ["✓ allowed for this session: the command", "  make test"],
+        "{:?}",
+        shown.settled
+    );
+}
+
+#[test]
+fn an_answer_that_its_check_refutes_is_neither_plan_nor_answer() {
+    let mut shown = Shown::new(80);
+    let checked = zdx_protocol::Checked {
+        id: "check-1-1".into(),
+        command: "make test".into(),
+        result: zdx_protocol::CheckResult::Failed,
+        attempt: 1,
+        attempts: 2,
+    };
+    shown.tell([prompt("go"), Event::AssistantDelta { text: "All done.".into() }]);
+    shown.tell([Event::Checked(checked), Event::AssistantDelta { text: "Mended.".into() }]);
+    shown.tell([over(Outcome::Completed)]);
+    let marks: Vec<&String> = shown.settled.iter().filter(|row| row.starts_with('—')).collect();
+    assert_eq!(marks.len(), 1, "{:?}", shown.settled);
+    assert!(marks[0].starts_with("— ANSWER"));
+}
