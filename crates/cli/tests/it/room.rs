@@ -352,3 +352,22 @@ fn the_server_knows_better_than_a_models_name_what_it_holds() {
         .collect();
     assert_eq!(limits.last(), Some(&16_384), "{limits:?}");
 }
+
+#[test]
+fn a_model_chosen_from_the_list_holds_what_the_list_says() {
+    let server = ModelServer::start();
+    let list = json!({"data": [{"id": "scripted", "max_model_len": 32_768}, {"id": "other", "max_model_len": 8_192}]});
+    server.models(Reply::status(200).json(list));
+    let zdx = small(&server, 65_536);
+    let mut pty = zdx.command().pty(30, 100);
+    pty.wait_for_text("describe a task", crate::SOON);
+    pty.send("/model\r");
+    // One's own word stands above the server's.
+    pty.wait_for_text("65.5k tokens", crate::SOON);
+    pty.send("other\r");
+    pty.wait_for_text("model: test/other", crate::SOON);
+    pty.send("/context\r");
+    pty.wait_for_text("of 8,192 tokens", crate::SOON);
+    pty.send("\x04");
+    assert_eq!(pty.wait_exit(crate::SOON), 0);
+}

@@ -84,6 +84,13 @@ impl Limits {
         asked.insert(key, watch::channel(Some(known)).1);
     }
 
+    /// It stands in a list that somebody else asked for.
+    pub(super) fn hear(&self, endpoint: &Endpoint, limit: u64) {
+        if self.known(endpoint).is_none() {
+            self.learn(endpoint, limit);
+        }
+    }
+
     fn ask(&self, client: &Client, endpoint: &Endpoint, key: &str) -> watch::Receiver<LimitKnown> {
         let (tell, answer) = watch::channel(None);
         let (client, endpoint, key, limits) =

@@ -1,5 +1,7 @@
 //! What can be asked of a model's backend while it is at work: kept up by it, read by others.
 
+use std::sync::Arc;
+
 use tokio::sync::watch;
 use zdx_models::{Client, Endpoint, ModelError, ModelInfo, list_models};
 use zdx_protocol::ContextUsage;
@@ -7,6 +9,8 @@ use zdx_protocol::query::ModelOffer;
 use zdx_protocol::transcript::ContextSize;
 
 use super::Seed;
+use super::limits::Limits;
+use crate::config::Config;
 use crate::context::budget::Frame;
 
 /// The backend's side of it.
@@ -18,6 +22,8 @@ pub(super) struct Watched {
 pub(crate) struct View {
     now: watch::Receiver<(Endpoint, Frame)>,
     client: Client,
+    limits: Limits,
+    config: Arc<Config>,
 }
 
 impl Watched {
@@ -33,7 +39,9 @@ impl Watched {
     }
 
     pub(super) fn view(&self, seed: &Seed) -> View {
-        View { now: self.now.subscribe(), client: seed.client.clone() }
+        let Seed { client, limits, config, .. } = seed;
+        let (client, limits, config) = (client.clone(), limits.clone(), Arc::clone(config));
+        View { now: self.now.subscribe(), client, limits, config }
     }
 }
 
@@ -55,12 +63,16 @@ impl View {
         gauge.input_bytes().max(gauge.spare_bytes())
     }
 
-    /// What the provider in use offers.
+    /// What the provider in use offers. Who chooses of these need not ask again how much one holds.
     pub(crate) async fn models(&self) -> Result<Vec<ModelOffer>, ModelError> {
         let endpoint = self.now.borrow().0.clone();
-        let offer = |model: ModelInfo| ModelOffer {
-            name: Endpoint { model: model.id, ..endpoint.clone() }.label(),
-            context_limit: model.context_limit,
+        let offer = |model: ModelInfo| {
+            let offered = Endpoint { model: model.id, ..endpoint.clone() };
+            if let Some(limit) = model.context_limit {
+                self.limits.hear(&offered, limit);
+            }
+            let configured = self.config.model_entry(&offered.provider, &offered.model).context_limit;
+            ModelOffer { name: offered.label(), context_limit: configured.or(model.context_limit) }
         };
         Ok(list_models(&self.client, &endpoint).await?.into_iter().map(offer).collect())
     }
