@@ -1,6 +1,7 @@
 //! What the front end is at this moment, and the one place where that changes: `State::update` takes what happened and
 //! says what to do about it. Pure: no terminal, no engine, no clock.
 
+mod calm;
 mod ended;
 mod keys;
 mod pager;
@@ -144,6 +145,7 @@ pub(crate) struct State {
     dialogs: Dialogs,
     picker: Option<(Choice, Picker<String>)>,
     pager: Option<Pager>,
+    calm: calm::Calm,
     /// Something was told since the page was laid out.
     grown: bool,
     status: Status,
@@ -184,6 +186,7 @@ impl State {
             dialogs: Dialogs::new(home.clone()),
             picker: None,
             pager: None,
+            calm: calm::Calm::default(),
             grown: false,
             status: Status::new(home.clone()),
             home,

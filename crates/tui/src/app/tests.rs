@@ -1,3 +1,4 @@
+mod calm;
 mod typing;
 mod waiting;
 

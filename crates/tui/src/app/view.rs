@@ -36,8 +36,10 @@ impl State {
         (self.width, self.height) = (size.columns.max(1), size.rows);
         let look = Look { width: self.width, theme: &theme };
         let history = self.settled(look);
-        let mut frame = self.live(look, size, now);
+        let (mut frame, above) = self.live(look, size, now);
         frame.history = history;
+        let runs = self.turn.is_some() && !frame.modal;
+        self.calm.keep(&mut frame, above, size, runs);
         self.dialogs.drawn(now);
         frame
     }
@@ -57,7 +59,8 @@ impl State {
         lines
     }
 
-    fn live(&mut self, look: Look<'_>, size: Size, now: Instant) -> Frame {
+    /// With how many of its rows stand above the composer.
+    fn live(&mut self, look: Look<'_>, size: Size, now: Instant) -> (Frame, usize) {
         let rows = usize::from(size.rows);
         let asked = self.dialogs.is_open();
         // A question may take what it needs; else half of the screen stays for what is settled.
@@ -91,7 +94,7 @@ impl State {
             input.cursor.map(|(column, row)| (column, row + u16::try_from(above).unwrap_or(u16::MAX)));
         lines.extend(input.lines);
         lines.push(foot);
-        Frame { history: Vec::new(), live: lines, cursor, modal: asked }
+        (Frame { history: Vec::new(), live: lines, cursor, modal: asked }, above)
     }
 
     /// Where the user's answer goes: a question, or the composer with what is offered for a word.
