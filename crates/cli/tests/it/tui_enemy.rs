@@ -164,3 +164,31 @@ fn keys_at_random_do_no_harm() {
     assert_eq!(pty.wait_exit(SOON), 0);
     assert!(!pty.screen().alternate_screen() && !pty.screen().bracketed_paste());
 }
+
+/// As over a line that is stuck, or a terminal that somebody stopped with Ctrl-S.
+#[test]
+fn a_terminal_that_takes_nothing_stops_nothing() {
+    let server = ModelServer::start();
+    let pieces: Vec<String> = (0..4_000).map(|n| format!("line {n} of a long answer\n\n")).collect();
+    let call = json!({"command": "touch reached; sleep 600"});
+    server.push(Reply::chat().text_deltas(pieces).tool_call("c1", "bash", call));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &["--yolo"]);
+    pty.stick(true);
+    pty.send("go\r");
+    // All of the answer is far more than any buffer in between holds.
+    crate::mcp::wait_until("the answer is there", || zdx.root().join("reached").exists());
+    pty.send("\x1b");
+    let interrupted = || zdx.records().iter().any(|record| record["type"] == "interrupted");
+    crate::mcp::wait_until("the turn is stopped", interrupted);
+    pty.stick(false);
+    pty.wait_for_text("interrupted", SOON);
+    wait_idle(&pty);
+    leave(&mut pty);
+    // Nothing was lost on the way, and nothing told twice.
+    let lines = pty.lines();
+    let numbers: Vec<u32> =
+        lines.iter().filter_map(|line| line.strip_prefix("line ")?.split(' ').next()?.parse().ok()).collect();
+    assert!(numbers.len() > 500, "{}", numbers.len());
+    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
+}

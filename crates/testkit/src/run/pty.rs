@@ -74,6 +74,8 @@ struct Terminal {
     /// What stood on the screen when something was typed and since then, frame by frame.
     frames: VecDeque<String>,
     open: bool,
+    /// Nothing is taken from the program, as by a line that is stuck.
+    stuck: bool,
 }
 
 impl Terminal {
@@ -134,7 +136,8 @@ impl Pty {
             SCROLLBACK,
             Answers(Arc::clone(&keyboard)),
         );
-        let terminal = Terminal { parser, raw: Vec::new(), frames: VecDeque::new(), open: true };
+        let terminal =
+            Terminal { parser, raw: Vec::new(), frames: VecDeque::new(), open: true, stuck: false };
         let shared = Shared(Arc::new((Mutex::new(terminal), Condvar::new())));
         let mut output = pair.master.try_clone_reader().expect("a reader");
         std::thread::spawn({
@@ -144,12 +147,20 @@ impl Pty {
                 while let Ok(count @ 1..) = output.read(&mut piece) {
                     shared.lock().take(&piece[..count]);
                     shared.0.1.notify_all();
+                    let stuck = |terminal: &mut Terminal| terminal.stuck;
+                    drop(shared.0.1.wait_while(shared.lock(), stuck));
                 }
                 shared.lock().open = false;
                 shared.0.1.notify_all();
             }
         });
         Self { shared, keyboard, master: pair.master, child, exit: None }
+    }
+
+    /// From the next piece on nothing is read any more, or again.
+    pub fn stick(&self, stuck: bool) {
+        self.shared.lock().stuck = stuck;
+        self.shared.0.1.notify_all();
     }
 
     /// Types this; Enter is `\r`, Ctrl-C is `\x03`, Ctrl-D is `\x04`.

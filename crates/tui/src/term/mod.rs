@@ -9,6 +9,7 @@ mod decode;
 mod input;
 mod modes;
 mod out;
+mod outlet;
 mod page;
 mod painter;
 mod resize;

@@ -1,16 +1,19 @@
 //! The terminal's modes while we have it, and how to undo them: from the screen itself, from a panic, once.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use rustix::termios::{OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
+use super::outlet::Outlet;
 use super::stop::Unstoppable;
 
 /// Pastes are marked, and so is the focus.
@@ -30,6 +33,8 @@ const PAGE_OFF: &str = "\x1b[?1049l";
 /// Whatever a frame may have been in the middle of.
 const SAFE: &str = "\x1b[?2026l\x1b[m\x1b[?7h\x1b[?25h";
 
+/// What a slow line gets to take what is left.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long the answers to what was asked last are waited for, so that the shell does not get them.
 const LAST_ANSWERS: Duration = Duration::from_millis(100);
 
@@ -39,6 +44,7 @@ static HOOK: Once = Once::new();
 
 pub(super) struct Modes {
     tty: File,
+    outlet: Outlet,
     before: Termios,
     tmux: bool,
     taken: AtomicBool,
@@ -54,12 +60,14 @@ pub(super) struct Modes {
 impl Modes {
     /// The terminal as it is; nothing is changed yet.
     pub(super) fn find(tmux: bool) -> io::Result<Arc<Self>> {
-        let tty = open()?;
+        let tty = open(OFlags::empty())?;
+        let outlet = Outlet::new(open(OFlags::NONBLOCK)?);
         let before = tcgetattr(&tty)?;
         let off = || AtomicBool::new(false);
         let (below, asked) = (AtomicU16::new(0), AtomicU16::new(0));
         Ok(Arc::new(Self {
             tty,
+            outlet,
             before,
             tmux,
             taken: off(),
@@ -118,7 +126,8 @@ impl Modes {
         bytes.push_str(OFF);
         bytes.push_str(&"\n".repeat(usize::from(self.below.swap(0, SeqCst))));
         bytes.push('\r');
-        let _ = (&self.tty).write_all(bytes.as_bytes());
+        let _ = self.outlet.write(bytes.as_bytes());
+        self.outlet.drain(LAST_WORDS);
         self.swallow_answers();
         let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
     }
@@ -182,19 +191,24 @@ impl Modes {
     }
 
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        if bytes.is_empty() { Ok(()) } else { (&self.tty).write_all(bytes) }
+        if bytes.is_empty() { Ok(()) } else { self.outlet.write(bytes) }
+    }
+
+    pub(super) fn outlet(&self) -> &Outlet {
+        &self.outlet
     }
 }
 
 /// By the name of what stdout or stdin is: opened anew, so that no other program's flags reach us.
-fn open() -> io::Result<File> {
+fn open(flags: OFlags) -> io::Result<File> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let name = match (stdout.is_terminal(), stdin.is_terminal()) {
         (true, _) => rustix::termios::ttyname(&stdout, Vec::new()).ok(),
         (false, true) => rustix::termios::ttyname(&stdin, Vec::new()).ok(),
         (false, false) => None,
     };
-    let both = |path: &Path| File::options().read(true).write(true).open(path);
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    let both = |path: &Path| File::options().read(true).write(true).custom_flags(flags).open(path);
     let named = name.and_then(|name| both(Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()))).ok());
     named.map_or_else(|| both(Path::new("/dev/tty")), Ok)
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use super::Screen;
+use super::screen::FULL;
 use super::settle::{Phase, rows_above};
 
 const WHERE: &str = "\x1b[6n";
@@ -21,20 +22,22 @@ impl Screen {
 
     /// When [`Self::settle`] wants to be called.
     pub(crate) fn settles_at(&self) -> Option<Instant> {
-        let behind =
-            if self.waiting { self.sizes.behind_until().or_else(|| Some(Instant::now())) } else { None };
-        self.phase.ends().or(behind).filter(|_| !self.is_covered())
+        let now = Instant::now();
+        let behind = if self.waiting { self.waits_until(now).or(Some(now)) } else { None };
+        let wanted = self.phase.ends().or(behind).filter(|_| !self.is_covered());
+        wanted.or_else(|| self.modes.outlet().is_full().then(|| now + FULL))
     }
 
     /// Goes on with a change of size, or draws what waited for the terminal to catch up, if it is time.
     pub(crate) fn settle(&mut self, now: Instant) -> io::Result<()> {
+        self.modes.outlet().flush()?;
         if self.is_covered() {
             return Ok(());
         }
         match self.phase {
             Phase::Unquiet(until) if now >= until && self.capabilities.answers => self.ask_where(now),
             Phase::Unquiet(until) | Phase::Asked(until) if now >= until => self.repaint(None),
-            Phase::Steady if self.waiting && self.sizes.behind_until() <= Some(now) => self.paint(),
+            Phase::Steady if self.waiting && self.waits_until(now).is_none() => self.paint(),
             Phase::Steady | Phase::Unquiet(_) | Phase::Asked(_) => Ok(()),
         }
     }
@@ -57,7 +60,7 @@ impl Screen {
 
     /// How large the terminal was when it came to a frame.
     pub(super) fn was_so_large(&mut self, first: u16, second: u16) -> io::Result<()> {
-        let wrong = self.sizes.told(first, second, self.size());
+        let wrong = self.sizes.told(first, second, self.size(), Instant::now());
         if wrong.is_empty() {
             return if self.waiting && self.phase == Phase::Steady {
                 self.settle(Instant::now())

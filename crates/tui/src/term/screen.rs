@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui_core::text::Line;
 use rustix::termios::tcgetwinsize;
@@ -21,9 +21,14 @@ use super::{Capabilities, Environment, Report, stop};
 
 /// Mode 2026, background, kitty keys, name, size; and at last what everybody answers.
 const QUESTIONS: &str = "\x1b[?2026$p\x1b]11;?\x1b\\\x1b[?u\x1b[>q\x1b[18t\x1b[c";
+const HOW_LARGE: &[u8] = b"\x1b[18t";
 /// So many lines are not kept longer, whatever the terminal does.
 const MOST_HELD: usize = 20_000;
 const LONGEST_TITLE: usize = 200;
+/// A terminal that takes nothing is looked at again after this long.
+pub(super) const FULL: Duration = Duration::from_millis(30);
+/// Rows of history that go out in one frame to one that is behind.
+const MOST_AT_ONCE: usize = 24;
 
 /// What shall be on the screen. Lines are no wider than it, and safe to print.
 #[derive(Clone, Debug, Default)]
@@ -138,14 +143,18 @@ impl Screen {
             self.resized(Instant::now());
         }
         match self.phase {
-            Phase::Steady if self.moves() && self.sizes.behind_until() > Some(Instant::now()) => {
-                self.waiting = true;
-            }
+            Phase::Steady if self.waits_until(Instant::now()).is_some() => self.waiting = true,
             Phase::Steady => self.paint()?,
             Phase::Unquiet(_) | Phase::Asked(_) if self.held.len() > MOST_HELD => self.repaint(None)?,
             Phase::Unquiet(_) | Phase::Asked(_) => {}
         }
         self.ask()
+    }
+
+    /// The terminal is behind, and the next frame had better wait for it.
+    pub(super) fn waits_until(&self, now: Instant) -> Option<Instant> {
+        let behind = self.sizes.behind_until().filter(|until| self.moves() && *until > now);
+        self.sizes.full_until(now).or(behind).or_else(|| self.modes.outlet().is_full().then(|| now + FULL))
     }
 
     /// More than cells change.
@@ -164,9 +173,12 @@ impl Screen {
 
     /// The bytes that bring the main screen up to date.
     pub(super) fn painted(&mut self) -> Vec<u8> {
-        self.waiting = false;
         let moves = self.moves();
-        let history = std::mem::take(&mut self.held);
+        // The rest waits for its turn.
+        let most = if self.sizes.is_slow() { MOST_AT_ONCE } else { usize::MAX };
+        let rest = self.held.split_off(self.held.len().min(most));
+        let history = std::mem::replace(&mut self.held, rest);
+        self.waiting = !self.held.is_empty();
         let columns = self.painter.columns;
         let before =
             (moves && self.sizes.are_told()).then(|| (self.painter.shape(), self.painter.caret_ever()));
@@ -174,7 +186,7 @@ impl Screen {
         self.recent.add(&history);
         if let Some((before, caret_ever)) = before {
             // First: a long frame may be read in pieces, and its beginning is what moves.
-            self.first.splice(0..0, *b"\x1b[18t");
+            self.first.splice(0..0, HOW_LARGE.iter().copied());
             self.modes.asked();
             self.sizes.asked(Instant::now(), Some(Sent { columns, before, caret_ever, history }));
         }
@@ -183,11 +195,15 @@ impl Screen {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.first.is_empty() {
-            return self.modes.write(bytes);
-        }
         self.first.extend_from_slice(bytes);
-        self.modes.write(&std::mem::take(&mut self.first))
+        let mut bytes = std::mem::take(&mut self.first);
+        self.sizes.wrote(bytes.len());
+        if self.sizes.are_wanted() && self.modes.is_taken() {
+            bytes.extend_from_slice(HOW_LARGE);
+            self.modes.asked();
+            self.sizes.asked(Instant::now(), None);
+        }
+        self.modes.write(&bytes)
     }
 
     /// Once, behind the first frame.
@@ -343,6 +359,7 @@ impl Drop for Screen {
         if self.modes.is_taken() {
             let off = self.off_page();
             self.first.extend_from_slice(&off);
+            self.sizes = Sizes::default();
             (self.page, self.cover, self.modal) = (None, None, false);
             let _ = match self.phase {
                 Phase::Steady => self.paint(),

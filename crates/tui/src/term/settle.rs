@@ -2,7 +2,8 @@
 //! up to a quarter of a second late. So nothing is drawn until it has been quiet; then the live region is where its shape says,
 //! checked by asking for the cursor, and is drawn anew below a history that nobody touched.
 //! A frame that was under way at that very moment went to the wrong rows: frames that move history begin with a question
-//! for the size, and the answer tells which of them that happened to.
+//! for the size, and the answer tells which of them that happened to. The same question behind what is long tells how far a slow
+//! line has come: no more is sent than it can show, and keys are heard meanwhile.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -22,8 +23,19 @@ const SURE_ANSWER: Duration = Duration::from_secs(2);
 /// An answer that did not come until then never will.
 const LOST: Duration = Duration::from_secs(5);
 const MOST_UNDER_WAY: usize = 3;
-/// Over a slow line nobody shall wait for answers.
+/// For them; a slow line has a measure of its own.
 const CATCH_UP: Duration = Duration::from_millis(50);
+/// Who takes longer to answer is far away or slow.
+const SLOW: Duration = Duration::from_millis(100);
+/// Bytes that may be under way to such a one: what it shows in a second, but no less than this and no more than that.
+const LEAST_BYTES: usize = 2 << 10;
+const MOST_BYTES: usize = 64 << 10;
+/// Shorter than this says nothing of how fast it is.
+const MEASURABLE: Duration = Duration::from_millis(20);
+/// So many are worth a question how far they came.
+const WORTH_ASKING: usize = 512;
+/// For one that has so much to show.
+const PATIENCE: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -62,10 +74,24 @@ pub(super) struct Sent {
     pub(super) history: Vec<Line<'static>>,
 }
 
+struct Asked {
+    at: Instant,
+    about: Option<Sent>,
+    /// Bytes before it that an answer is about.
+    covers: usize,
+}
+
 /// Questions for the size that are not answered yet, in the order of asking.
 #[derive(Default)]
 pub(super) struct Sizes {
-    open: VecDeque<(Instant, Option<Sent>)>,
+    open: VecDeque<Asked>,
+    /// Bytes written since the last question.
+    since: usize,
+    /// The last answer took its time.
+    slow: bool,
+    answered: Option<Instant>,
+    /// What it shows in a second, as far as that is known.
+    a_second: usize,
     /// None until the terminal has answered once. Some tell columns first.
     columns_first: Option<bool>,
 }
@@ -83,10 +109,28 @@ impl Sizes {
 
     pub(super) fn asked(&mut self, now: Instant, about: Option<Sent>) {
         // Whoever had the terminal in between may have taken the answer.
-        while self.open.front().is_some_and(|(asked, _)| now.saturating_duration_since(*asked) > LOST) {
+        while self.open.front().is_some_and(|asked| now.saturating_duration_since(asked.at) > LOST) {
             self.open.pop_front();
         }
-        self.open.push_back((now, about));
+        self.open.push_back(Asked { at: now, about, covers: std::mem::take(&mut self.since) });
+    }
+
+    pub(super) fn wrote(&mut self, bytes: usize) {
+        self.since += bytes;
+    }
+
+    /// So much was written that it is worth knowing how far it came.
+    pub(super) fn are_wanted(&self) -> bool {
+        self.are_told() && self.since > WORTH_ASKING
+    }
+
+    /// A slow line still has enough to show; until then it may be waited for.
+    pub(super) fn full_until(&self, now: Instant) -> Option<Instant> {
+        let oldest = self.open.front()?;
+        let under_way = self.since + self.open.iter().map(|asked| asked.covers).sum::<usize>();
+        let slow = now.saturating_duration_since(oldest.at) > SLOW;
+        let most = self.a_second.clamp(LEAST_BYTES, MOST_BYTES);
+        (slow && under_way > most).then(|| oldest.at + PATIENCE).filter(|until| *until > now)
     }
 
     /// Another program had the terminal: what is open stays so.
@@ -97,29 +141,45 @@ impl Sizes {
     /// The terminal has not come to the last frames yet; until then it may be waited for, so that not many of them can meet
     /// another size.
     pub(super) fn behind_until(&self) -> Option<Instant> {
-        match self.open.front() {
-            Some((asked, _)) if self.open.len() >= MOST_UNDER_WAY => Some(*asked + CATCH_UP),
-            Some(_) | None => None,
-        }
+        let mut moving = self.open.iter().filter(|asked| asked.about.is_some());
+        let oldest = moving.next()?;
+        (moving.count() + 1 >= MOST_UNDER_WAY).then(|| oldest.at + CATCH_UP)
     }
 
-    /// Frames that went wrong, oldest first; none if all is well. `now` is the size as the kernel has it.
-    pub(super) fn told(&mut self, first: u16, second: u16, now: (u16, u16)) -> Vec<Sent> {
-        self.columns_first.get_or_insert((first, second) == now && now.0 != now.1);
+    /// What is behind such a line gets history bit by bit.
+    pub(super) fn is_slow(&self) -> bool {
+        self.slow
+    }
+
+    /// Frames that went wrong, oldest first; none if all is well. `size` is what the kernel has.
+    pub(super) fn told(&mut self, first: u16, second: u16, size: (u16, u16), now: Instant) -> Vec<Sent> {
+        self.columns_first.get_or_insert((first, second) == size && size.0 != size.1);
+        self.measure(now);
         let columns = self.columns(first, second).unwrap_or(u16::MAX);
         // In a wider one all rows are where they were.
         match self.open.pop_front() {
-            Some((_, Some(sent))) if columns < sent.columns => {
-                let rest = self.open.iter_mut().filter_map(|(_, sent)| sent.take());
+            Some(Asked { about: Some(sent), .. }) if columns < sent.columns => {
+                let rest = self.open.iter_mut().filter_map(|asked| asked.about.take());
                 std::iter::once(sent).chain(rest).collect()
             }
             Some(_) | None => Vec::new(),
         }
     }
 
+    /// By an answer that comes now: how long it took, and how much was shown in that time.
+    fn measure(&mut self, now: Instant) {
+        let Some(asked) = self.open.front() else { return };
+        self.slow = now.saturating_duration_since(asked.at) > SLOW;
+        let before = self.answered.replace(now).map_or(asked.at, |answered| answered.max(asked.at));
+        let took = now.saturating_duration_since(before);
+        if took > MEASURABLE && asked.covers > 0 {
+            self.a_second = (asked.covers as f64 / took.as_secs_f64()) as usize;
+        }
+    }
+
     /// The screen is drawn anew: what happened before is of no interest.
     pub(super) fn forget(&mut self) {
-        self.open.iter_mut().for_each(|(_, sent)| *sent = None);
+        self.open.iter_mut().for_each(|asked| asked.about = None);
     }
 }
 
@@ -177,14 +237,14 @@ mod tests {
         let (mut sizes, now) = (Sizes::default(), Instant::now());
         sizes.asked(now, None);
         assert!(!sizes.are_told());
-        assert!(sizes.told(80, 24, (80, 24)).is_empty() && sizes.are_told());
+        assert!(sizes.told(80, 24, (80, 24), now).is_empty() && sizes.are_told());
         for _ in 0..4 {
             sizes.asked(now, sent(80));
         }
         assert!(sizes.behind_until() > Some(now));
-        assert!(sizes.told(80, 24, (80, 24)).is_empty());
-        assert_eq!(sizes.told(60, 24, (80, 24)).len(), 3);
-        assert!(sizes.told(60, 24, (60, 24)).is_empty() && sizes.told(60, 24, (60, 24)).is_empty());
+        assert!(sizes.told(80, 24, (80, 24), now).is_empty());
+        assert_eq!(sizes.told(60, 24, (80, 24), now).len(), 3);
+        assert!(sizes.told(60, 24, (60, 24), now).is_empty() && sizes.told(60, 24, (60, 24), now).is_empty());
         assert_eq!(sizes.behind_until(), None);
         // An answer that got lost does not make later ones mean another frame, nor anybody wait.
         for later in [0, 1, 6] {
@@ -194,6 +254,34 @@ mod tests {
         sizes.give_up();
         // Wider does no harm.
         sizes.asked(now, sent(60));
-        assert!(sizes.told(90, 24, (90, 24)).is_empty());
+        assert!(sizes.told(90, 24, (90, 24), now).is_empty());
+    }
+
+    #[test]
+    fn a_slow_line_gets_no_more_than_it_can_show() {
+        let (mut sizes, start) = (Sizes::default(), Instant::now());
+        let after = |ms: u64| start + Duration::from_millis(ms);
+        sizes.asked(start, None);
+        sizes.told(80, 24, (80, 24), after(1));
+        assert!(!sizes.is_slow());
+        sizes.wrote(500);
+        assert!(!sizes.are_wanted(), "a letter is not worth a question");
+        sizes.wrote(2_000);
+        assert!(sizes.are_wanted());
+        sizes.asked(after(10), None);
+        // It may be quick, and then nobody waits.
+        assert_eq!(sizes.full_until(after(60)), None);
+        assert_eq!(sizes.full_until(after(200)), Some(after(10) + PATIENCE));
+        sizes.told(80, 24, (80, 24), after(2_000));
+        assert!(sizes.is_slow() && sizes.full_until(after(2_001)).is_none());
+        assert_eq!(sizes.a_second, 1_256);
+        // Far away, but with little under way: letters are shown as they are typed.
+        sizes.wrote(100);
+        sizes.asked(after(3_000), None);
+        assert_eq!(sizes.full_until(after(3_500)), None);
+        // An answer that never comes is not waited for.
+        sizes.wrote(9_000);
+        assert!(sizes.full_until(after(3_500)).is_some());
+        assert_eq!(sizes.full_until(after(7_001)), None);
     }
 }
