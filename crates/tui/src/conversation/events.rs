@@ -134,9 +134,11 @@ impl Conversation {
             Event::TurnFinished(summary) => self.turn_finished(summary, now),
             Event::Notice { level, message } => self.notice(*level, message),
             Event::Reverted { turn, files, left } => {
-                self.quiet(labels::reverted(*turn, files, left.as_ref()));
+                self.quiet(labels::reverted(*turn, files, left.as_ref(), self.root.as_deref()));
             }
-            Event::Redone { turn, files } => self.quiet(labels::redone(*turn, files)),
+            Event::Redone { turn, files } => {
+                self.quiet(labels::redone(*turn, files, self.root.as_deref()));
+            }
             Event::ModelChanged { model } => self.quiet(format!("model: {model}")),
             // The first row of the conversation has said who answers.
             Event::RemoteSession { .. } => {}
