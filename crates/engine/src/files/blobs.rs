@@ -52,7 +52,7 @@ impl Blobs {
 }
 
 /// The content of a file that is no pipe and no device, if it is the one that has this hash.
-pub fn read_as(path: &Path, hash: &str) -> io::Result<Vec<u8>> {
+pub(crate) fn read_as(path: &Path, hash: &str) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     if !std::fs::metadata(path)?.is_file() {
         return Err(ErrorKind::InvalidInput.into());

@@ -13,7 +13,7 @@ use crate::files::{Blobs, read_as};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// From what each file was before the session, as far back as it can be gone, to what tools left.
-pub fn changed(transcript: &Transcript, blobs: Option<&Blobs>) -> Vec<ChangedFile> {
+pub(crate) fn changed(transcript: &Transcript, blobs: Option<&Blobs>) -> Vec<ChangedFile> {
     let undo = (1..=transcript.turns).find_map(|turn| transcript.undo_since(turn)).unwrap_or_default();
     let deadline = Instant::now() + PATIENCE;
     let counted = |change: FileChange| {

@@ -13,7 +13,7 @@ mod summary;
 mod tests;
 
 pub use ask::Asker;
-pub use changed::changed;
+pub(crate) use changed::changed;
 pub use digest::SessionDigest;
 pub use handoff::Handoff;
 pub use left::left_behind;
