@@ -156,7 +156,7 @@ fn open_steps_stand_apart() {
     state.update(Input::Event(Event::TodosChanged { items, draft: false }), Instant::now());
     let rows = rows(&mut state);
     let at = rows.iter().position(|row| row.starts_with("todo")).unwrap();
-    assert_eq!(rows[at - 2..=at + 1], ["so", "", "todo · 0 of 1 done", "[ ] read"]);
+    assert_eq!(rows[at - 2..=at + 1], ["  [ ] read", "", "todo · 0 of 1 done", "[ ] read"]);
 }
 
 #[test]
