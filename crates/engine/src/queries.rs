@@ -355,13 +355,14 @@ impl Queries {
     /// Writes the session down as text; never over a file that is there.
     pub(crate) async fn export(self: Arc<Self>, path: Option<PathBuf>) -> Result<PathBuf, NoAnswer> {
         let id = self.said()?;
-        let path = match path {
-            Some(path) => self.root.join(path),
-            None => named_after(&self.root, id),
-        };
+        let named = path.map(|path| self.root.join(path));
+        let exports = self.setup.paths.exports();
         off_thread(move || {
             let failed = |error| NoAnswer::new(ErrorKind::Session, error);
-            self.store().export(id, &path).map(|()| path).map_err(failed)
+            match named {
+                Some(path) => self.store().export(id, &path).map(|()| path).map_err(failed),
+                None => self.store().export_into(id, &exports).map_err(failed),
+            }
         })
         .await
     }
@@ -419,11 +420,6 @@ async fn off_thread<T: Send + 'static>(
 ) -> Result<T, NoAnswer> {
     let broken = || NoAnswer::new(ErrorKind::Internal, "looking it up broke down; this is a defect of zdx");
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broken()))
-}
-
-fn named_after(root: &Path, id: SessionId) -> PathBuf {
-    let id = id.to_string();
-    root.join(format!("zdx-{}.txt", id.get(..8).unwrap_or(&id)))
 }
 
 /// Those that can be gone back to, the last first, by what was asked.

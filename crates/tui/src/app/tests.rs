@@ -354,6 +354,19 @@ fn what_a_model_is_asked_for_can_be_stopped() {
 }
 
 #[test]
+fn a_draft_is_markdown_and_what_copy_takes() {
+    let mut state = state();
+    state.update(Input::Event(Event::TurnStarted { turn: 1, prompt: "go".into() }), Instant::now());
+    state.update(Input::Event(Event::AssistantDelta { text: "the answer".into() }), Instant::now());
+    send(&mut state, "/handoff ship it");
+    let drafted = zdx_protocol::query::Drafted { text: "# Goal\n\n**ship** it".into(), note: None };
+    state.update(Input::Ended(Purpose::Draft, reply(Reply::Handoff(drafted))), Instant::now());
+    assert!(rows(&mut state).iter().any(|row| row == "ship it"), "{:?}", rows(&mut state));
+    let effects = send(&mut state, "/copy");
+    assert!(effects.contains(&Effect::Copy("# Goal\n\n**ship** it".into())), "{effects:?}");
+}
+
+#[test]
 fn a_list_that_comes_late_takes_no_key_of_somebody_who_types() {
     let mut state = state();
     type_in(&mut state, "next");
