@@ -143,6 +143,11 @@ impl Paths {
         self.base.join("sessions")
     }
 
+    /// What is written down of a session without a name for it.
+    pub fn exports(&self) -> PathBuf {
+        self.base.join("exports")
+    }
+
     pub fn history_file(&self) -> PathBuf {
         self.base.join("history")
     }

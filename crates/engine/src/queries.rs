@@ -9,12 +9,11 @@ use zdx_protocol::display::approval::{grant_words, names_grant};
 use zdx_protocol::display::format::{ago, path};
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::query::{
-    AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
+    AgentInfo, Completions, Drafted, FilesChanged, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
 };
 use zdx_protocol::slash::{COMMANDS, SlashCommand};
 use zdx_protocol::{
-    ErrorKind, Event, FileChange, McpServer, McpState, Open, Query, Reply, SessionPick, Todo, Transcript,
-    TrustState,
+    ErrorKind, Event, McpServer, McpState, Open, Query, Reply, SessionPick, Todo, Transcript, TrustState,
 };
 
 use crate::backend::View;
@@ -24,7 +23,7 @@ use crate::context::complete::{Completer, Name, Names};
 use crate::emit::Emitter;
 use crate::git;
 use crate::grants::Granted;
-use crate::history::{Asker, Handoff, SessionDigest, summarize};
+use crate::history::{Asker, Handoff, SessionDigest, changed, summarize};
 use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::mcp::Servers;
@@ -98,7 +97,6 @@ impl Queries {
             }
             Query::Todos => Ok(Reply::Todos { items: self.todos(), draft: self.todos.is_draft() }),
             Query::Config => Ok(Reply::Config(self.config())),
-            Query::FilesChanged => Ok(Reply::FilesChanged(files_changed(&self.emit.transcript()))),
             Query::Masked { text } => Ok(Reply::Masked(self.emit.redactor().redact(&text).into_owned())),
             Query::Summary => self.summary().await.map(Reply::Summary),
             Query::Handoff { goal } => self.handoff(&goal).await.map(Reply::Handoff),
@@ -108,6 +106,7 @@ impl Queries {
                 off_thread(complete).await
             }
             Query::Sessions { limit } => off_thread(move || self.sessions(limit).map(Reply::Sessions)).await,
+            Query::FilesChanged => off_thread(move || Ok(Reply::FilesChanged(self.files_changed()))).await,
             Query::Trust => off_thread(move || self.trust()).await,
             Query::Grants => off_thread(move || Ok(Reply::Grants(self.granted()))).await,
             Query::GitBranch => off_thread(move || Ok(Reply::GitBranch(git::branch(&self.root)))).await,
@@ -214,6 +213,11 @@ impl Queries {
 
     pub(crate) fn store(&self) -> SessionStore {
         SessionStore::new(self.setup.paths.sessions())
+    }
+
+    fn files_changed(&self) -> FilesChanged {
+        let blobs = self.saved.map(|id| self.store().blobs(id));
+        FilesChanged { root: self.root.clone(), files: changed(&self.emit.transcript(), blobs.as_ref()) }
     }
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {
@@ -351,13 +355,14 @@ impl Queries {
     /// Writes the session down as text; never over a file that is there.
     pub(crate) async fn export(self: Arc<Self>, path: Option<PathBuf>) -> Result<PathBuf, NoAnswer> {
         let id = self.said()?;
-        let path = match path {
-            Some(path) => self.root.join(path),
-            None => named_after(&self.root, id),
-        };
+        let named = path.map(|path| self.root.join(path));
+        let exports = self.setup.paths.exports();
         off_thread(move || {
             let failed = |error| NoAnswer::new(ErrorKind::Session, error);
-            self.store().export(id, &path).map(|()| path).map_err(failed)
+            match named {
+                Some(path) => self.store().export(id, &path).map(|()| path).map_err(failed),
+                None => self.store().export_into(id, &exports).map_err(failed),
+            }
         })
         .await
     }
@@ -410,22 +415,11 @@ fn named<'a>(items: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Named> {
     items.map(|(name, about)| Named { name: name.to_owned(), description: about.to_owned() }).collect()
 }
 
-/// From what each file was before the session, as far back as it can be gone, to what tools left.
-fn files_changed(transcript: &Transcript) -> Vec<FileChange> {
-    let undo = (1..=transcript.turns).find_map(|turn| transcript.undo_since(turn)).unwrap_or_default();
-    undo.into_iter().map(|undo| undo.change.inverse()).collect()
-}
-
 async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, NoAnswer> + Send + 'static,
 ) -> Result<T, NoAnswer> {
     let broken = || NoAnswer::new(ErrorKind::Internal, "looking it up broke down; this is a defect of zdx");
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broken()))
-}
-
-fn named_after(root: &Path, id: SessionId) -> PathBuf {
-    let id = id.to_string();
-    root.join(format!("zdx-{}.txt", id.get(..8).unwrap_or(&id)))
 }
 
 /// Those that can be gone back to, the last first, by what was asked.

@@ -370,18 +370,22 @@ impl Weigher<'_> {
             Concern::Instructions => Some(STEERS_AGENTS),
             Concern::Forbidden { .. } | Concern::Confirm { .. } | Concern::Outside { .. } => None,
         });
-        let why = words::several(whys, "; ");
+        let about = part.views.iter().find_map(|view| shell::says(view));
         // What only looks around in the workspace is not asked about, unless somebody wrote that it is.
         let passes = self.cx.approval == Approval::Balanced && ruling.level == Level::Ask && !ruling.written;
         if passes && part.proof == Proof::Reads {
             return finding(text, Level::Allow, ReasonCode::Allowed, ONLY_READS, None);
         }
-        let why = if why.is_empty() { self.plain_words(part, &ruling) } else { why };
+        let mut whys = whys.peekable();
+        let why = match (whys.peek(), about) {
+            (None, about) => self.plain_words(part, &ruling, about),
+            (Some(_), about) => words::several(about.into_iter().chain(whys), "; "),
+        };
         self.by_rule(text, &ruling, &why)
     }
 
     /// What a part does about which nothing else is known.
-    fn plain_words(&self, part: &Part, ruling: &Ruling) -> String {
+    fn plain_words(&self, part: &Part, ruling: &Ruling, about: Option<&str>) -> String {
         let name = part.views.first().and_then(|view| view.first());
         let name = name.filter(|name| name.chars().count() <= 40 && !name.contains(UNKNOWN));
         let Some(name) = name else { return "it runs a command".to_owned() };
@@ -393,7 +397,7 @@ impl Weigher<'_> {
                 );
             }
         }
-        format!("{}{name}", words::RUNS)
+        about.map_or_else(|| format!("{}{name}", words::RUNS), str::to_owned)
     }
 }
 

@@ -48,9 +48,39 @@ pub(crate) fn shape_of(bytes: &[u8], content_type: &str) -> Result<Shape, ModelE
     )))
 }
 
+/// Of an answer that is called a stream and brought no event: its first words, where they are none of a stream.
+pub(crate) fn words_of(start: &[u8]) -> Option<String> {
+    let text = start.trim_ascii_start();
+    if text.is_empty() || FIELDS.iter().any(|field| text.starts_with(field)) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(text);
+    let said = if looks_like_html(&text) {
+        page_summary(&text)
+    } else {
+        format!("\"{}\" and no event", brief(&text.chars().take(START).collect::<String>()))
+    };
+    Some(said)
+}
+
+/// Enough of an answer to see what it is.
+pub(crate) const START: usize = 200;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_without_events_is_told_by_its_first_words() {
+        assert_eq!(
+            words_of(b" upstream connect\nerror").as_deref(),
+            Some("\"upstream connect error\" and no event")
+        );
+        assert!(words_of(b"<html><title>Login</title>").is_some_and(|said| said.contains("Login")));
+        for of_a_stream in [&b""[..], b": ping", b"data: {", b"event: x"] {
+            assert_eq!(words_of(of_a_stream), None);
+        }
+    }
 
     #[test]
     fn first_bytes_tell_what_an_answer_is() {

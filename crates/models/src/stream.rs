@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 use zdx_net::{Bytes, NetError, Response};
 
-use crate::sniff::{Shape, shape_of};
+use crate::sniff::{START, Shape, shape_of, words_of};
 use crate::wire::problem::page_summary;
 use crate::wire::sse::{Framer, MAX_EVENT};
 use crate::wire::{Decode, Frame};
@@ -171,7 +171,10 @@ impl Incoming {
     fn feed(&mut self, chunk: &[u8]) -> Result<bool, ModelError> {
         self.begun |= !chunk.is_empty();
         match self.shape {
-            Shape::Stream => self.frames(chunk)?,
+            Shape::Stream => {
+                self.keep_start(chunk);
+                self.frames(chunk)?;
+            }
             Shape::Whole | Shape::Unknown => {
                 if self.body.len() + chunk.len() > MAX_EVENT {
                     return Err(ModelError::Protocol("the answer is larger than 64 MiB".to_owned()));
@@ -182,11 +185,20 @@ impl Incoming {
                 }
                 if self.shape == Shape::Stream {
                     let held = std::mem::take(&mut self.body);
+                    self.keep_start(&held);
                     self.frames(&held)?;
                 }
             }
         }
         Ok(true)
+    }
+
+    /// How a stream began that has brought no event yet: all that can be told of one that never does.
+    fn keep_start(&mut self, bytes: &[u8]) {
+        let room = START.saturating_sub(self.body.len()).min(bytes.len());
+        if !self.spoke {
+            self.body.extend_from_slice(&bytes[..room]);
+        }
     }
 
     fn frames(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
@@ -220,7 +232,10 @@ impl Incoming {
         let finished = self.decoder.finish(&mut self.events);
         match (end, finished) {
             (_, Ok(())) => Ok(()),
-            (End::Clean, Err(_)) if !self.spoke => Err(ModelError::Empty("the connection closed".to_owned())),
+            (End::Clean, Err(_)) if !self.spoke => {
+                let said = words_of(&self.body).unwrap_or_else(|| "the connection closed".to_owned());
+                Err(ModelError::Empty(said))
+            }
             (End::Clean, Err(error)) => Err(error),
             (End::Broken(why), Err(_)) => Err(ModelError::Cut(why)),
             (End::TimedOut(phase, after), Err(_)) => Err(ModelError::Timeout { phase, after }),

@@ -79,7 +79,7 @@ pub enum Reply {
     Config(Vec<Setting>),
     /// Nothing outside of a repository.
     GitBranch(Option<String>),
-    FilesChanged(Vec<FileChange>),
+    FilesChanged(FilesChanged),
     Summary(Drafted),
     Handoff(Drafted),
     Masked(String),
@@ -165,6 +165,23 @@ pub struct ModelOffer {
     /// `provider/name`: what a model is chosen by.
     pub name: String,
     pub context_limit: Option<u64>,
+}
+
+/// What tools changed in a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FilesChanged {
+    /// The folder that is worked in.
+    pub root: PathBuf,
+    pub files: Vec<ChangedFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedFile {
+    #[serde(flatten)]
+    pub change: FileChange,
+    /// Lines that came and lines that went, where both contents are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(usize, usize)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

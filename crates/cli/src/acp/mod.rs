@@ -31,6 +31,7 @@ use self::render::Stage;
 use self::session::{Plan, Trouble};
 use self::settings::Chosen;
 use crate::args::AcpArgs;
+use crate::commands::warn;
 use crate::exit::{Ending, Failure};
 use crate::pump::unless_signalled;
 use crate::settings::Settings;
@@ -41,7 +42,14 @@ use crate::stdin::{self, Asked, Gathered};
 const NO_PROMPT: &str =
     "there is no prompt; give one with `zdx acp \"…\"`, or pipe it in: `echo \"…\" | zdx acp`";
 
+/// Whoever types it would wait for words that only a program says.
+const FOR_PROGRAMS: &str = "this speaks ACP on stdin and stdout, for a program to run it: an editor, or zdx with `[acp.agents.NAME] \
+                            command = [\"zdx\", \"acp\", \"--replay\", \"FILE\"]`; Ctrl-C leaves";
+
 pub async fn run(args: &AcpArgs, settings: &Settings) -> Result<Ending, Failure> {
+    if settings.terminal.stdin && (args.proxy.is_some() || args.replay.is_some()) {
+        warn(settings, &[FOR_PROGRAMS.to_owned()]);
+    }
     if let Some(file) = &args.proxy {
         return proxy::run(file, &args.words, settings).await;
     }

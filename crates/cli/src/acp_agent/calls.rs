@@ -36,6 +36,10 @@ impl Calls {
         Self { root: root.to_owned(), open: HashMap::new() }
     }
 
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub fn requested(&mut self, id: &str, name: &str, input: &Value) -> Value {
         let kind = facts::called(name, input.as_object()).map_or(CallKind::Other, |facts| facts.kind);
         let path = self.path_in(name, input);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use zdx_protocol::display::diff::Head;
 
 #[derive(Debug, PartialEq)]
 struct Hunk {
@@ -27,7 +28,7 @@ fn hunks(diff: &str, path: Option<&Path>, root: &Path) -> Vec<Hunk> {
     let mut lines = diff.split_inclusive('\n').peekable();
     while let Some(line) = lines.next() {
         let Some((old_lines, new_lines)) = counts(line) else {
-            if let Some(named) = named(line) {
+            if let Some(named) = Head::read(line).map(|head| head.path) {
                 path = Some(root.join(named));
             }
             continue;
@@ -85,12 +86,6 @@ fn counts(line: &str) -> Option<(usize, usize)> {
     let old = count(words.next()?)?;
     let new = count(words.next()?.strip_prefix('+')?)?;
     Some((old, new))
-}
-
-/// Of `src/a.rs (updated, +1 -0)`: the file.
-fn named(line: &str) -> Option<&str> {
-    let (path, rest) = line.trim_end().strip_suffix(')')?.rsplit_once(" (")?;
-    rest.contains(", +").then_some(path)
 }
 
 #[cfg(test)]

@@ -78,9 +78,11 @@ impl Told {
                 vec![Said::Update(user(&format!("!{}", shell.command))), Said::Update(message(&fenced(text)))]
             }
             Event::Reverted { turn, files, left } => {
-                update(message(&labels::reverted(*turn, files, left.as_ref())))
+                update(message(&labels::reverted(*turn, files, left.as_ref(), Some(self.calls.root()))))
             }
-            Event::Redone { turn, files } => update(message(&labels::redone(*turn, files))),
+            Event::Redone { turn, files } => {
+                update(message(&labels::redone(*turn, files, Some(self.calls.root()))))
+            }
             Event::Exported { path } => update(message(&format!("written to {}", path.display()))),
             Event::GrantRevoked { grant } => update(message(&format!("no longer allowed: {grant}"))),
             Event::Compacted(compacted) => notice(NoticeLevel::Info, context::compacted(&compacted.0)),

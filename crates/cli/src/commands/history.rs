@@ -77,8 +77,8 @@ fn plan(
 
 fn told(event: &Event, mode: Mode) -> String {
     let text = match event {
-        Event::Reverted { turn, files, left } => labels::reverted(*turn, files, left.as_ref()),
-        Event::Redone { turn, files } => labels::redone(*turn, files),
+        Event::Reverted { turn, files, left } => labels::reverted(*turn, files, left.as_ref(), None),
+        Event::Redone { turn, files } => labels::redone(*turn, files, None),
         other => format!("{other:?}"),
     };
     let text = match mode {

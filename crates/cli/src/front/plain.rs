@@ -20,6 +20,8 @@ use crate::words;
 pub struct Plain {
     terminal: Terminal,
     home: Option<PathBuf>,
+    /// Where the session works.
+    root: Option<PathBuf>,
     activity: Option<Activity>,
     sanitizer: Sanitizer,
     /// Something of the current message was shown.
@@ -54,6 +56,7 @@ impl Plain {
         Self {
             terminal,
             home,
+            root: None,
             activity: (terminal.stderr && terminal.smart).then(Activity::new),
             sanitizer: Sanitizer::new(if terminal.coloured_text { Colours::Keep } else { Colours::Strip }),
             streamed: false,
@@ -130,9 +133,11 @@ impl Plain {
                 }
             }
             Event::Reverted { turn, files, left } => {
-                self.status(&labels::reverted(*turn, files, left.as_ref()), page);
+                self.status(&labels::reverted(*turn, files, left.as_ref(), self.root.as_deref()), page);
             }
-            Event::Redone { turn, files } => self.status(&labels::redone(*turn, files), page),
+            Event::Redone { turn, files } => {
+                self.status(&labels::redone(*turn, files, self.root.as_deref()), page)
+            }
             Event::Retrying { .. } => self.retrying(event, page),
             Event::Notice { level, message } => self.notice(*level, message, page),
             Event::Error { message, details, .. } => {
@@ -148,11 +153,11 @@ impl Plain {
                 self.stays_broken(page);
                 self.status("interrupted", page);
             }
+            Event::SessionStarted(info) => self.root = Some(info.root.clone()),
             // What a person decides is shown where it is asked; thinking, raw tool output and what an agent does for
             // another one are not for line mode; token counts come with the turn's end, the context's when asked for;
             // what answers a command is for whoever sent it.
-            Event::SessionStarted(_)
-            | Event::StateChanged { .. }
+            Event::StateChanged { .. }
             | Event::ReasoningDelta { .. }
             | Event::ReasoningFinal(_)
             | Event::ApprovalRequested(_)

@@ -268,12 +268,13 @@ fn a_chat_goes_back_and_forth_and_on_in_a_fork() {
     turn(&server, &[write("a.txt", "a1")], "first done");
     turn(&server, &[write("a.txt", "a2")], "second done");
     turn(&server, &[], "forked");
-    let lines = "/fork\nfirst\nsecond\n/revert\n/redo\n/redo\n/revert 2\n/revert x\n/fork\nthird\n";
+    let lines = "/fork\nfirst\nsecond\n/files\n/revert\n/redo\n/redo\n/revert 2\n/revert x\n/fork\nthird\n";
     let out = zdx.command().stdin(lines).run().success();
     assert_eq!(out.stdout, "first done\nsecond done\nforked\n");
     for words in [
         "nothing was said yet",
-        "back to before turn 2",
+        "changed a.txt (+1 -1)\n",
+        "back to before turn 2\nrestored a.txt\n",
         "forth again to the end of turn 2",
         "no revert to take back",
         "x is no number of a turn",

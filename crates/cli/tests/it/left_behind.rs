@@ -33,9 +33,9 @@ fn what_commands_changed_is_named_and_stays() {
     let command = "mkdir ignored; echo x > ignored/x; echo x > made.txt; touch -d 2001-01-01 sub/old.txt";
     turn(&server, &[bash(command), ("write", json!({"path": "ours.txt", "content": "ours"}))]);
     let out = zdx.command().stdin("go\n/revert\n").run().success();
-    let told = "back to before turn 1\nremoved ROOT/ours.txt\n\
+    let told = "back to before turn 1\nremoved ours.txt\n\
                 changed meanwhile by commands or somebody else, and left so:\n  made.txt\n  sub/old.txt\n";
-    assert!(out.stderr.contains(&told.replace("ROOT", zdx.root().to_str().unwrap())), "{}", out.stderr);
+    assert!(out.stderr.contains(told), "{}", out.stderr);
     assert_eq!((zdx.read("made.txt"), zdx.read("sub/old.txt")), ("x\n".to_owned(), "old".to_owned()));
     let left = json!({"commands": true, "files": ["made.txt", "sub/old.txt"]});
     assert_eq!(out.records_of("revert")[0]["left"], left);
@@ -85,7 +85,8 @@ fn a_session_is_shown_with_what_commands_printed_and_edits_changed() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     worked(&server, &zdx);
-    let out = zdx.command().stdin("go\n/export told.txt\n/export told.md\n").run().success();
+    let out =
+        zdx.command().stdin("go\n/export told.txt\n/export told.md\n/export\n/export\n").run().success();
     assert!(
         !out.stderr.contains("line 30"),
         "in a pipe the lines of stderr are as they were: {}",
@@ -93,6 +94,15 @@ fn a_session_is_shown_with_what_commands_printed_and_edits_changed() {
     );
     let shown = zdx.run(["sessions", "show", &only_id(&zdx)]).success().stdout;
     assert_eq!(zdx.read("told.txt"), shown);
+    // Without a name nothing is left in the project, and each time is a file of its own.
+    let in_project = std::fs::read_dir(zdx.root()).unwrap().flatten().map(|entry| entry.file_name());
+    assert!(!in_project.into_iter().any(|name| name.to_string_lossy().starts_with("zdx-")));
+    let exports: Vec<_> = std::fs::read_dir(zdx.storage().join("exports")).unwrap().flatten().collect();
+    assert_eq!(exports.len(), 2);
+    for file in exports {
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), shown);
+        assert!(out.stderr.contains(&format!("written to {}", file.path().display())), "{}", out.stderr);
+    }
     for line in TOLD {
         assert!(shown.lines().any(|shown| shown == line), "{line:?} in {shown}");
     }

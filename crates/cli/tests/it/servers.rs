@@ -55,6 +55,14 @@ fn an_empty_stream_is_asked_for_whole_and_so_gets_the_error() {
 }
 
 #[test]
+fn text_that_is_called_a_stream_is_shown_in_its_first_words() {
+    let text = Reply::status(200).body("text/event-stream", "upstream connect error, try later");
+    let server = ModelServer::start_with([text, Reply::chat().text("Here.").whole()]);
+    let out = with_model(&server).run(["exec", "-p", "go"]).success();
+    assert!(out.stderr.contains("\"upstream connect error, try later\" and no event"), "{}", out.stderr);
+}
+
+#[test]
 fn an_answer_that_comes_only_whole_is_taken_whole() {
     let server = ModelServer::start_with([quirks::empty_stream(), Reply::chat().text("Here.").whole()]);
     let out = with_model(&server).run(["exec", "-p", "go"]).success();

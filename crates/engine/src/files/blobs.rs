@@ -47,12 +47,20 @@ impl Blobs {
         if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(ErrorKind::InvalidInput.into());
         }
-        let mut content = Vec::new();
-        File::open(self.dir.join(hash))?.take(LONGEST).read_to_end(&mut content)?;
-        match Self::hash(&content) == hash {
-            true => Ok(content),
-            false => Err(ErrorKind::InvalidData.into()),
-        }
+        read_as(&self.dir.join(hash), hash)
+    }
+}
+
+/// The content of a file that is no pipe and no device, if it is the one that has this hash.
+pub(crate) fn read_as(path: &Path, hash: &str) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(ErrorKind::InvalidInput.into());
+    }
+    File::open(path)?.take(LONGEST).read_to_end(&mut content)?;
+    match Blobs::hash(&content) == hash {
+        true => Ok(content),
+        false => Err(ErrorKind::InvalidData.into()),
     }
 }
 

@@ -10,6 +10,6 @@ pub(crate) mod spill;
 pub(crate) mod text;
 pub(crate) mod workspace;
 
-pub(crate) use blobs::Blobs;
+pub(crate) use blobs::{Blobs, read_as};
 pub(crate) use journal::{Draft, Journal, KEPT};
 pub use workspace::Workspace;

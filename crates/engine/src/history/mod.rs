@@ -2,6 +2,7 @@
 //! Contents are kept while tools work (`journal`), and used when a user goes back (`revert`).
 
 mod ask;
+mod changed;
 mod digest;
 mod handoff;
 mod left;
@@ -12,6 +13,7 @@ mod summary;
 mod tests;
 
 pub use ask::Asker;
+pub(crate) use changed::changed;
 pub use digest::SessionDigest;
 pub use handoff::Handoff;
 pub use left::left_behind;

@@ -1,8 +1,8 @@
 //! A session written down as text, for somebody to keep or pass on.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
@@ -42,6 +42,25 @@ impl SessionStore {
             Some(error) => Err(cannot(error)),
             None => out.flush().map_err(cannot),
         }
+    }
+}
+
+impl SessionStore {
+    /// The same under a name of its own in this folder of ours: a project is not littered with what nobody named.
+    pub fn export_into(&self, id: SessionId, folder: &Path) -> Result<PathBuf, ExportError> {
+        const MOST: usize = 1_000;
+        let cannot =
+            |error: io::Error| ExportError::Unwritable { path: folder.to_owned(), why: reason(&error) };
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
+        let id_text = id.to_string();
+        let short = id_text.get(..8).unwrap_or(&id_text);
+        let named = |number: usize| match number {
+            1 => folder.join(format!("zdx-{short}.txt")),
+            number => folder.join(format!("zdx-{short}-{number}.txt")),
+        };
+        // Two at once: the second finds the first's file in its way and says so.
+        let path = (1..MOST).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(MOST));
+        self.export(id, &path).map(|()| path)
     }
 }
 

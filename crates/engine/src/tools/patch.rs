@@ -126,7 +126,9 @@ fn combined(workspace: &Workspace, plan: &PatchPlan) -> String {
     for file in &plan.files {
         let Some((operation, lines)) = plan.change(file) else { continue };
         let path = shown(workspace, &file.target.path);
-        let _ = writeln!(text, "{path} ({operation}, +{} -{})", lines.additions, lines.deletions);
+        let from = moved_from(workspace, plan, file, operation).map(|from| format!(" from {from}"));
+        let from = from.unwrap_or_default();
+        let _ = writeln!(text, "{path} ({operation}{from}, +{} -{})", lines.additions, lines.deletions);
         let room = PREVIEW.saturating_sub(text.len());
         text.push_str(first(&lines.diff, room));
         if lines.diff.len() > room {
@@ -134,6 +136,17 @@ fn combined(workspace: &Workspace, plan: &PatchPlan) -> String {
         }
     }
     text
+}
+
+/// What a file was called before.
+fn moved_from(
+    workspace: &Workspace,
+    plan: &PatchPlan,
+    file: &PlannedFile,
+    operation: Operation,
+) -> Option<String> {
+    let from = file.moved_from.filter(|_| operation == Operation::Renamed)?;
+    Some(shown(workspace, &plan.files[from].target.path))
 }
 
 fn result(workspace: &Workspace, plan: &PatchPlan) -> Value {
@@ -145,8 +158,8 @@ fn result(workspace: &Workspace, plan: &PatchPlan) -> Value {
             "additions": lines.additions,
             "deletions": lines.deletions,
         });
-        if let (Operation::Renamed, Some(from)) = (operation, file.moved_from) {
-            data["from"] = json!(shown(workspace, &plan.files[from].target.path));
+        if let Some(from) = moved_from(workspace, plan, file, operation) {
+            data["from"] = json!(from);
         }
         Some(data)
     };

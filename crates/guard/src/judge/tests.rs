@@ -128,13 +128,13 @@ fn every_reason_for_a_verdict_is_named_once_and_not_too_many() {
         ("rm -rf build dist target", "rm removes build, dist and target"),
         (
             "git commit --allow-empty --no-verify -m x",
-            "the options --allow-empty, --no-verify are not known; the rules ask first",
+            "it commits; the options --allow-empty, --no-verify are not known; the rules ask first",
         ),
         (
             "rm a; rm b; rm c; rm d; rm e; rm f",
             "rm removes a; rm removes b; rm removes c; rm removes d; and 2 more",
         ),
-        ("git pull && cargo test | tail; ls", "it runs git, cargo; the rules ask first"),
+        ("frob && nicate --x | tail; ls", "it runs frob, nicate; the rules ask first"),
         ("touch a b > c", "it creates c; it changes a; it changes b; the rules ask first"),
         (
             "cat 'x'{a,b}.rs",

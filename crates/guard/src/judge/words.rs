@@ -25,6 +25,8 @@ pub(crate) fn reason(findings: &[PartFinding], level: Level) -> Option<Reason> {
     let first = equals().next()?;
     let whys =
         equals().map(|finding| finding.reason.trim_end_matches(RULES_ASK).trim_end_matches(PRESET_ASKS));
+    // Two parts may have some of their reasons in common.
+    let whys = whys.flat_map(|why| why.split("; "));
     let (programs, others): (Vec<&str>, Vec<&str>) =
         distinct(whys).into_iter().partition(|why| program(why).is_some());
     let mut whys: Vec<String> = Vec::new();

@@ -16,6 +16,7 @@ use zdx_protocol::ReasonCode;
 use super::files::FileView;
 use syntax::text;
 
+pub(crate) use programs::says::says;
 pub(crate) use syntax::normal::normalise;
 
 /// Where the command would run.

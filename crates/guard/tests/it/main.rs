@@ -7,4 +7,5 @@ mod fuzz;
 mod odd;
 mod properties;
 mod reading;
+mod reasons;
 mod scripts;

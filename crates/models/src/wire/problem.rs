@@ -78,7 +78,9 @@ impl Problem {
         {
             return Self::in_json(&value).unwrap_or_else(|| Self::of_object(&value));
         }
-        let message = if looks_like_html(text) {
+        let message = if looks_like_html(text) && matches!(status, 502..=504) {
+            format!("{}: a gateway answered, not the model's server", page(text))
+        } else if looks_like_html(text) {
             page_summary(text)
         } else if text.is_empty() {
             meaning(status).to_owned()
@@ -149,6 +151,10 @@ pub(crate) fn looks_like_html(text: &str) -> bool {
 
 /// A page in one line: its title, never its text.
 pub(crate) fn page_summary(html: &str) -> String {
+    format!("{}; is the base URL right?", page(html))
+}
+
+fn page(html: &str) -> String {
     let title = || {
         // Lower-casing ASCII keeps every offset.
         let lower = html.to_ascii_lowercase();
@@ -158,8 +164,8 @@ pub(crate) fn page_summary(html: &str) -> String {
         Some(brief(&html[start..end])).filter(|title| !title.is_empty())
     };
     match title() {
-        Some(title) => format!("a web page came back (\"{title}\"); is the base URL right?"),
-        None => "a web page came back; is the base URL right?".to_owned(),
+        Some(title) => format!("a web page came back (\"{title}\")"),
+        None => "a web page came back".to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! Never cuts a command, and never offers to remember what must be asked every time.
 
 mod choice;
+mod files;
 mod granted;
 mod page;
 
@@ -319,14 +320,25 @@ fn title(request: &ApprovalRequest, view: View<'_>) -> String {
                 Operation::Deleted => "delete",
                 Operation::Renamed => "move to",
             };
-            format!("{verb} {}? (+{additions} -{deletions})", view.path(path))
+            match files::moved_from(request) {
+                Some(from) => {
+                    let (from, path) = (view.path(from), view.path(path));
+                    format!("move {from} to {path}? (+{additions} -{deletions})")
+                }
+                None => format!("{verb} {}? (+{additions} -{deletions})", view.path(path)),
+            }
         }
         (_, Action::Command { .. }) if request.id.starts_with(CHECK) => {
             "zdx checks the work: run this command?".to_owned()
         }
         (_, Action::Command { origin: Origin::User, .. }) => "run your command?".to_owned(),
         (_, Action::Command { origin: Origin::Model, .. }) => "run this command?".to_owned(),
-        (_, Action::Read { targets, .. }) => format!("read {}?", paths(targets, view)),
+        (_, Action::Read { tool, targets }) => {
+            format!("{} {}?", files::looks(tool), paths(targets, view))
+        }
+        (Preview::Text { text }, Action::Write { .. }) if files::total(text).is_some() => {
+            format!("change {}", files::total(text).unwrap_or_default())
+        }
         (_, Action::Write { targets, .. }) => format!("change {}?", paths(targets, view)),
         // Of another agent that says no more about it.
         (_, Action::Mcp { server, tool, .. }) if server.is_empty() => {
@@ -347,6 +359,7 @@ fn title(request: &ApprovalRequest, view: View<'_>) -> String {
 
 fn paths(targets: &[Target], view: View<'_>) -> String {
     match targets {
+        [one] if view.root == Some(one.path.as_path()) => ".".to_owned(),
         [one] => view.path(&one.path),
         _ => format::count(targets.len(), "file"),
     }
@@ -360,16 +373,20 @@ fn effects(request: &ApprovalRequest, view: View<'_>) -> Vec<String> {
         format!("{verb} {}{state}{place}", view.path(&target.path))
     };
     match &request.action {
-        // The title said so already.
-        Action::Write { targets, .. } if is_whole_change(request, targets) => Vec::new(),
         Action::Command { cwd, .. } if request.danger == Danger::Confirm => {
             vec![format!("do anything you can do, starting in {}", view.path(cwd))]
         }
         // Of any other it would say the same: only where it starts is worth a word, if that is not the workspace.
         Action::Command { cwd, .. } if view.root == Some(cwd.as_path()) => Vec::new(),
         Action::Command { cwd, .. } => vec![format!("start in {}", view.path(cwd))],
-        Action::Read { targets, .. } => targets.iter().map(|target| reach("read", target)).collect(),
-        Action::Write { targets, .. } => targets.iter().map(|target| reach("change", target)).collect(),
+        Action::Read { tool, targets } => {
+            let more = targets.iter().filter(|target| !files::is_said(request, targets, target, view));
+            more.map(|target| reach(files::looks(tool), target)).collect()
+        }
+        Action::Write { targets, .. } => {
+            let more = targets.iter().filter(|target| !files::is_said(request, targets, target, view));
+            more.map(|target| reach("change", target)).collect()
+        }
         Action::Mcp { server, .. } => {
             let whose = if server.is_empty() { "the agent".to_owned() } else { visible_line(server) };
             vec![format!("do whatever the program behind {whose} does; zdx cannot check it")]
@@ -377,14 +394,6 @@ fn effects(request: &ApprovalRequest, view: View<'_>) -> Vec<String> {
         Action::Skill { .. } => vec!["give the model further instructions".to_owned()],
         Action::Task { .. } => vec!["use tools of its own, each judged like this one".to_owned()],
         Action::Todo => Vec::new(),
-    }
-}
-
-/// The preview shows all there is: one file of the workspace, by the name that is written.
-fn is_whole_change(request: &ApprovalRequest, targets: &[Target]) -> bool {
-    match (&request.preview, targets) {
-        (Preview::Change { path, .. }, [only]) => only.inside && *path == only.path,
-        _ => false,
     }
 }
 

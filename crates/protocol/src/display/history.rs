@@ -44,7 +44,7 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         }
         Entry::Todos(items) => items.iter().map(|item| format!("{item}\n")).collect(),
         Entry::Reverted(revert) => {
-            format!("{}\n", labels::reverted(revert.turn, &revert.files, revert.left.as_ref()))
+            format!("{}\n", labels::reverted(revert.turn, &revert.files, revert.left.as_ref(), None))
         }
         Entry::Redone(_) => "the revert was taken back\n".to_owned(),
         Entry::Interrupted => "interrupted\n".to_owned(),

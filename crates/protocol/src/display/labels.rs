@@ -2,6 +2,8 @@
 //! tool is said by its row of [`crate::facts`].
 //! Everything returned is safe to print: what a model or a file put into it is spelled out.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::change::{FileChange, LeftBehind};
@@ -10,7 +12,7 @@ use crate::facts::{self, Given, ToolFacts};
 use crate::record::ShellEnd;
 use crate::tool::ToolOutput;
 use crate::typeset::diff::{self, Bounds, Line};
-use crate::typeset::format::count;
+use crate::typeset::format::{count, path_from};
 use crate::typeset::text::{one_line, one_line_ends, truncate_width};
 use crate::typeset::{plain, visible_line};
 
@@ -164,8 +166,8 @@ fn spelled_start(text: &str) -> String {
     visible_line(&text[..end])
 }
 
-/// What going back to before a turn did, a line for each file.
-pub fn reverted(turn: u32, files: &[FileChange], left: Option<&LeftBehind>) -> String {
+/// What going back to before a turn did, a line for each file, named from the root where it is known.
+pub fn reverted(turn: u32, files: &[FileChange], left: Option<&LeftBehind>, root: Option<&Path>) -> String {
     let put_back = match (files, left) {
         ([], Some(LeftBehind { commands: false, .. })) => {
             ": the conversation only, for no file was changed since".to_owned()
@@ -173,7 +175,7 @@ pub fn reverted(turn: u32, files: &[FileChange], left: Option<&LeftBehind>) -> S
         ([], Some(LeftBehind { commands: true, .. }) | None) => {
             ": the conversation only, no file was put back".to_owned()
         }
-        ([_, ..], _) => files_put_back(files),
+        ([_, ..], _) => files_put_back(files, root),
     };
     format!("back to before turn {turn}{put_back}{}", left.map(left_behind).unwrap_or_default())
 }
@@ -200,18 +202,18 @@ fn left_behind(left: &LeftBehind) -> String {
 }
 
 /// What taking back a revert did, a line for each file.
-pub fn redone(turn: u32, files: &[FileChange]) -> String {
-    format!("forth again to the end of turn {turn}{}", files_put_back(files))
+pub fn redone(turn: u32, files: &[FileChange], root: Option<&Path>) -> String {
+    format!("forth again to the end of turn {turn}{}", files_put_back(files, root))
 }
 
-fn files_put_back(files: &[FileChange]) -> String {
+fn files_put_back(files: &[FileChange], root: Option<&Path>) -> String {
     let line = |file: &FileChange| {
         let done = match (&file.before, &file.after) {
             (None, _) => "created",
             (Some(_), Some(_)) => "restored",
             (Some(_), None) => "removed",
         };
-        format!("\n{done} {}", file.path.display())
+        format!("\n{done} {}", path_from(&file.path, root))
     };
     match files {
         [] => "; no file was touched".to_owned(),

@@ -8,9 +8,8 @@ use jiff::Timestamp;
 use super::approval::grant_words;
 use super::sessions::table;
 use super::trust::listed;
-use super::{context, format, servers, visible_line};
-use crate::change::FileChange;
-use crate::query::{AgentInfo, Drafted, Grants, Named, Reply, Setting};
+use super::{context, format, servers};
+use crate::query::{AgentInfo, ChangedFile, Drafted, Grants, Named, Reply, Setting};
 use crate::todo::Todo;
 use crate::trust::{Standing, TrustState};
 
@@ -37,7 +36,9 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
             let text = table(sessions, place.now, home, Some(place.columns));
             text.lines().map(str::to_owned).collect()
         }
-        Reply::FilesChanged(files) => files.iter().map(|file| changed(file, home)).collect(),
+        Reply::FilesChanged(changed) => {
+            changed.files.iter().map(|file| self::changed(file, &changed.root)).collect()
+        }
         Reply::Config(settings) => config(settings),
         Reply::Context(usage) => vec![context::usage(usage)],
         Reply::Trust(state) => trust(state, home),
@@ -89,13 +90,19 @@ fn named(mark: &str, named: &Named) -> String {
     format!("{mark}{} · {}", named.name, named.description)
 }
 
-fn changed(file: &FileChange, home: Option<&Path>) -> String {
-    let what = match (&file.before, &file.after) {
+fn changed(file: &ChangedFile, root: &Path) -> String {
+    let what = match (&file.change.before, &file.change.after) {
         (None, Some(_)) => "created",
         (Some(_), None) => "deleted",
         (Some(_), Some(_)) | (None, None) => "changed",
     };
-    format!("{what} {}", visible_line(&format::path(&file.path, home)))
+    let counts = match file.lines {
+        Some((come, 0)) => format!(" (+{come})"),
+        Some((0, gone)) => format!(" (-{gone})"),
+        Some((come, gone)) => format!(" (+{come} -{gone})"),
+        None => String::new(),
+    };
+    format!("{what} {}{counts}", format::path_from(&file.change.path, Some(root)))
 }
 
 fn config(settings: &[Setting]) -> Vec<String> {
@@ -140,7 +147,26 @@ fn drafted(drafted: &Drafted) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::{FileChange, FileState};
+    use crate::query::FilesChanged;
     use crate::todo::TodoStatus;
+
+    #[test]
+    fn changed_files_are_named_from_the_root_with_their_lines() {
+        let state = || Some(FileState { sha256: None, mode: 0o644 });
+        let file = |path: &str, before, after, lines| ChangedFile {
+            change: FileChange { path: path.into(), before, after, folders: 0 },
+            lines,
+        };
+        let files = vec![
+            file("/w/src/a.rs", state(), state(), Some((3, 1))),
+            file("/w/new.md", None, state(), Some((2, 0))),
+            file("/elsewhere/b", state(), None, None),
+        ];
+        let place = Place { columns: 80, home: None, now: Timestamp::UNIX_EPOCH };
+        let told = lines(&Reply::FilesChanged(FilesChanged { root: "/w".into(), files }), place);
+        assert_eq!(told, ["changed src/a.rs (+3 -1)", "created new.md (+2)", "deleted /elsewhere/b"]);
+    }
 
     #[test]
     fn a_draft_says_that_it_is_one() {
@@ -151,6 +177,7 @@ mod tests {
         assert_eq!(told(&items, true), [head, "[~] look"]);
         assert_eq!(told(&items, false), ["[~] look"]);
         assert_eq!(told(&[], false), ["there is no list of steps yet"]);
-        assert_eq!(lines(&Reply::FilesChanged(Vec::new()), place), ["no file was changed in this session"]);
+        let changed = |files| Reply::FilesChanged(FilesChanged { root: "/w".into(), files });
+        assert_eq!(lines(&changed(Vec::new()), place), ["no file was changed in this session"]);
     }
 }

@@ -47,6 +47,13 @@ pub struct Ended {
 
 /// Paths below the root are named from there.
 pub fn title(name: &str, input: &Value, root: Option<&Path>) -> Title {
+    let title = about(name, input, root);
+    // Whose arguments cannot be read is named at least.
+    let subject = if title.subject.is_empty() { labels::call(name, &Value::Null) } else { title.subject };
+    Title { subject, ..title }
+}
+
+fn about(name: &str, input: &Value, root: Option<&Path>) -> Title {
     match facts::called(name, input.as_object()) {
         Some(facts) => {
             let subject = (facts.title.subject)(&facts.given(input));
@@ -65,7 +72,7 @@ pub fn title(name: &str, input: &Value, root: Option<&Path>) -> Title {
 /// Of a call that another agent makes with a tool of its own: in our words where it is one of ours by name and says what it is
 /// about, else in its own.
 pub fn remote(name: &str, input: &Value, root: Option<&Path>) -> Title {
-    let ours = facts::called(name, input.as_object()).map(|_| title(name, input, root));
+    let ours = facts::called(name, input.as_object()).map(|_| about(name, input, root));
     match ours.filter(|title| !title.subject.is_empty()) {
         // By the agent's own program, not by us.
         Some(title) => Title { subject: format!("{} (remote)", title.subject), ..title },

@@ -78,6 +78,37 @@ fn wrapped(diff: &str, bounds: Bounds, reader: Reader) -> Vec<Line> {
     bounded(rows.collect(), bounds, diff)
 }
 
+/// The line of ours above one of several files: `src/a.rs (updated, +1 -0)`, `b.rs (renamed from a.rs, +0 -0)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head<'a> {
+    pub path: &'a str,
+    /// What it was called before.
+    pub from: Option<&'a str>,
+    pub additions: usize,
+    pub deletions: usize,
+}
+
+impl<'a> Head<'a> {
+    pub fn read(line: &'a str) -> Option<Self> {
+        let (head, counts) = line.trim_end().strip_suffix(')')?.rsplit_once(", +")?;
+        let (additions, deletions) = counts.split_once(" -")?;
+        let renamed = head.rsplit_once(" (renamed from ").map(|(path, from)| (path, Some(from)));
+        let (path, from) = renamed.or_else(|| Some((head.rsplit_once(" (")?.0, None)))?;
+        Some(Self { path, from, additions: additions.parse().ok()?, deletions: deletions.parse().ok()? })
+    }
+}
+
+/// Which files the diffs of several are about; nothing where something was left out of one, so that what follows it cannot
+/// be told from its lines.
+pub fn heads(diffs: &str) -> Vec<Head<'_>> {
+    if diffs.lines().any(|line| line == CUT) {
+        return Vec::new();
+    }
+    let mut reader = Reader { ours: true, ..Reader::default() };
+    let notes = diffs.split('\n').filter_map(|line| reader.line(line));
+    notes.filter(|(kind, _)| *kind == LineKind::Note).filter_map(|(_, line)| Head::read(line)).collect()
+}
+
 /// The first line, from 1, that a diff changes: where somebody who follows along would look.
 pub fn first_changed_line(diff: &str) -> Option<u64> {
     let mut lines = diff.lines().skip_while(|line| !line.starts_with("@@ "));
@@ -290,6 +321,13 @@ mod tests {
         let lines = judged_files(text, WIDE);
         assert_eq!(signs(&lines), "#@+#@-");
         assert_eq!(lines[3].text, "--- b (deleted, +0 -1)");
+        let named = |text| heads(text).iter().map(|head| (head.path, head.from)).collect::<Vec<_>>();
+        assert_eq!(named(text), [("index a", None), ("--- b", None)]);
+        assert_eq!(
+            named("d (x)/b (renamed from a (y), +0 -0)\n@@ -1 +1 @@\n-c (created, +1 -0)\n+d\n"),
+            [("d (x)/b", Some("a (y)"))]
+        );
+        assert_eq!(heads(&format!("a (updated, +1 -0)\n@@ -1 +1,9 @@\n+x\n{CUT}\n")), []);
     }
 
     #[test]

@@ -69,6 +69,12 @@ pub fn path(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
+/// A path as seen from the folder that is worked in; whole where it lies elsewhere.
+pub fn path_from(path: &Path, root: Option<&Path>) -> String {
+    let below = root.filter(|root| root.parent().is_some()).and_then(|root| path.strip_prefix(root).ok());
+    visible_line(&below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path).to_string_lossy())
+}
+
 /// `999`, `12.3k`, `1.2M`.
 pub fn tokens(count: u64) -> String {
     match count {

@@ -63,7 +63,7 @@ impl State {
                 self.status.apply(&event, now);
                 if let Event::Reply { answer, .. } = &event {
                     // What a model wrote is part of the conversation, however long it is.
-                    if purpose == Purpose::Draft { self.tell(answer) } else { self.show_answer(answer) }
+                    if purpose == Purpose::Draft { self.drafted(answer) } else { self.show_answer(answer) }
                 }
                 Vec::new()
             }
@@ -126,6 +126,12 @@ impl State {
         if matches!(event, Event::Error { .. }) {
             self.conversation.apply(event, now);
         }
+    }
+
+    fn drafted(&mut self, reply: &Reply) {
+        let (Reply::Handoff(drafted) | Reply::Summary(drafted)) = reply else { return self.tell(reply) };
+        drafted.note.iter().for_each(|note| self.say(note));
+        self.conversation.note(vec![drafted.text.clone()], NoteKind::Drafted);
     }
 
     fn tell(&mut self, reply: &Reply) {

@@ -156,7 +156,7 @@ fn open_steps_stand_apart() {
     state.update(Input::Event(Event::TodosChanged { items, draft: false }), Instant::now());
     let rows = rows(&mut state);
     let at = rows.iter().position(|row| row.starts_with("todo")).unwrap();
-    assert_eq!(rows[at - 2..=at + 1], ["so", "", "todo · 0 of 1 done", "[ ] read"]);
+    assert_eq!(rows[at - 2..=at + 1], ["  [ ] read", "", "todo · 0 of 1 done", "[ ] read"]);
 }
 
 #[test]
@@ -351,6 +351,19 @@ fn what_a_model_is_asked_for_can_be_stopped() {
     assert!(effects.contains(&Effect::Send(Purpose::Draft, Command::Ask(Query::Summary))), "{effects:?}");
     assert_eq!(commands(&press(&mut state, Key::plain(KeyCode::Esc))), [&Command::Interrupt]);
     assert!(commands(&press(&mut state, Key::plain(KeyCode::Esc))).is_empty());
+}
+
+#[test]
+fn a_draft_is_markdown_and_what_copy_takes() {
+    let mut state = state();
+    state.update(Input::Event(Event::TurnStarted { turn: 1, prompt: "go".into() }), Instant::now());
+    state.update(Input::Event(Event::AssistantDelta { text: "the answer".into() }), Instant::now());
+    send(&mut state, "/handoff ship it");
+    let drafted = zdx_protocol::query::Drafted { text: "# Goal\n\n**ship** it".into(), note: None };
+    state.update(Input::Ended(Purpose::Draft, reply(Reply::Handoff(drafted))), Instant::now());
+    assert!(rows(&mut state).iter().any(|row| row == "ship it"), "{:?}", rows(&mut state));
+    let effects = send(&mut state, "/copy");
+    assert!(effects.contains(&Effect::Copy("# Goal\n\n**ship** it".into())), "{effects:?}");
 }
 
 #[test]

@@ -35,11 +35,25 @@ pub(super) fn rows(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
     let manner = if manner.followed && call.gives_way() { &quiet } else { manner };
     let mut rows = answers(call, look, manner);
     rows.extend(head(call, end, look, manner));
-    if let Some(message) = &end.ended.message {
+    let message = end.ended.message.as_deref().or_else(|| refusal_below(call, end, look, manner));
+    if let Some(message) = message {
         rows.extend(block(INDENT, message, (look.theme.dim, look.theme.dim), look, manner.message));
     }
     rows.extend(below(call, end, look, manner));
     rows
+}
+
+/// Why a person refused it, where that leaves no room for what was refused: then it stands below.
+pub(super) fn refusal_below<'a>(
+    call: &Call,
+    end: &'a End,
+    look: Look<'_>,
+    manner: &Manner,
+) -> Option<&'a str> {
+    let Ended { undone, words, .. } = &end.ended;
+    let why = words.strip_prefix("denied: ").filter(|_| *undone && manner.one_row)?;
+    let taken = [call.title.plain, &call.title.subject, words].map(|text| width(text) + BETWEEN);
+    (taken.iter().sum::<usize>() > usize::from(look.width)).then_some(why)
 }
 
 fn answers(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
@@ -64,7 +78,10 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
     if call.task.failed > 0 {
         ends.push(format!("{} failed", call.task.failed));
     }
-    ends.push(words.clone());
+    ends.push(match refusal_below(call, end, look, manner) {
+        Some(_) => "denied".to_owned(),
+        None => words.clone(),
+    });
     if call.allowed {
         ends.push("allowed".to_owned());
     }

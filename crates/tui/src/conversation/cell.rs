@@ -32,6 +32,8 @@ pub(super) enum Item {
 pub(crate) enum NoteKind {
     /// To be read: the answer to a command.
     Said,
+    /// The same, written by a model as markdown.
+    Drafted,
     Quiet,
     Warning,
     Failed,
@@ -79,7 +81,9 @@ pub(super) enum Group {
 impl Cell {
     pub(super) fn group(&self) -> Group {
         match self {
-            Self::Prompt(_) | Self::Text(_) | Self::Note(NoteKind::Said, _) => Group::Said,
+            Self::Prompt(_) | Self::Text(_) | Self::Note(NoteKind::Said | NoteKind::Drafted, _) => {
+                Group::Said
+            }
             Self::Thought(_)
             | Self::Call(_)
             | Self::Fold(_)

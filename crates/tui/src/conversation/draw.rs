@@ -132,6 +132,7 @@ fn note(kind: NoteKind, text: &str, look: Look<'_>, manner: &Manner) -> Vec<Line
     let theme = look.theme;
     match kind {
         NoteKind::Said => block("", text, (theme.text, theme.text), look, usize::MAX),
+        NoteKind::Drafted => markdown::render(text, look),
         NoteKind::Quiet => block("", text, (theme.dim, theme.dim), look, manner.message.saturating_mul(5)),
         NoteKind::Warning => block("⚠ ", text, (theme.warning, theme.warning), look, usize::MAX),
         NoteKind::Failed => {

@@ -10,16 +10,22 @@ use zdx_protocol::{
     Usage,
 };
 
-use super::Conversation;
 use super::call::{Call, INTERRUPTED, Kept, Stage};
 use super::called::Told;
 use super::cell::{Cell, Item, Known, NoteKind, Text};
 use super::task;
+use super::{Conversation, Did};
 
 /// Names of calls that are announced, and of tools in general.
 const NAME_COLUMNS: usize = 40;
-/// Below an error that ended a turn, where a person sits.
-const TRY_AGAIN: &str = "`go on` continues from here; /retry takes this turn back, files too, and asks again";
+/// Below an error that ended a turn, where a person sits: what can be done, by what the turn had done.
+fn try_again(did: Did) -> &'static str {
+    match did {
+        Did::Nothing => "/retry asks again",
+        Did::Something => "`go on` continues from here; /retry takes this turn back and asks again",
+        Did::Files => "`go on` continues from here; /retry takes this turn back, files too, and asks again",
+    }
+}
 
 impl Conversation {
     pub(crate) fn apply(&mut self, event: &Event, now: Instant) {
@@ -43,10 +49,12 @@ impl Conversation {
             Event::ReasoningFinal(reasoning) => self.thought_whole(&reasoning.text, now),
             Event::AssistantDelta { text } => self.write(text, now),
             Event::AssistantFinal { text, partial, continues } => {
+                self.did = self.did.max(Did::Something);
                 self.written(text, *partial, *continues, now);
             }
             Event::ToolAnnounced { id, name } => self.announce(id, name, now),
             Event::ToolRequested { id, name, input, origin, parent, .. } => {
+                self.did = self.did.max(Did::Something);
                 self.requested(id, name, input, *origin, parent.as_deref(), now);
             }
             Event::ApprovalRequested(request) => self.on_call(&request.id, |call| {
@@ -134,9 +142,11 @@ impl Conversation {
             Event::TurnFinished(summary) => self.turn_finished(summary, now),
             Event::Notice { level, message } => self.notice(*level, message),
             Event::Reverted { turn, files, left } => {
-                self.quiet(labels::reverted(*turn, files, left.as_ref()));
+                self.quiet(labels::reverted(*turn, files, left.as_ref(), self.root.as_deref()));
             }
-            Event::Redone { turn, files } => self.quiet(labels::redone(*turn, files)),
+            Event::Redone { turn, files } => {
+                self.quiet(labels::redone(*turn, files, self.root.as_deref()));
+            }
             Event::ModelChanged { model } => self.quiet(format!("model: {model}")),
             // The first row of the conversation has said who answers.
             Event::RemoteSession { .. } => {}
@@ -163,9 +173,9 @@ impl Conversation {
             }
             Event::ToolsChanged { added, removed } => self.quiet(context::tools_changed(added, removed)),
             Event::Replayed { event } => self.tell(event, now),
+            Event::FileChanged { .. } => self.did = Did::Files,
             // The status row, the dialogs and whoever sent a command show these.
             Event::StateChanged { .. }
-            | Event::FileChanged { .. }
             | Event::McpChanged(_)
             | Event::TrustRequested(_)
             | Event::TrustResolved { .. }
@@ -180,7 +190,7 @@ impl Conversation {
     fn turn_started(&mut self, prompt: &str) {
         self.close_turn(Known::Answer, None);
         self.in_turn = true;
-        (self.told, self.thought_told) = (false, false);
+        (self.told, self.thought_told, self.did) = (false, false, Did::Nothing);
         // In line mode it stands where it was typed.
         if self.past || !self.place.in_lines {
             self.push(Cell::Prompt(prompt.to_owned()));
@@ -203,7 +213,7 @@ impl Conversation {
         let cost = turns::cost(summary)
             .filter(|_| !told && (self.ends_in_a_row(known) || !turns::is_short(summary)));
         let again = summary.outcome == Outcome::Error && !self.place.in_lines && !self.past;
-        let words = cost.into_iter().chain(again.then(|| TRY_AGAIN.to_owned())).collect::<Vec<_>>();
+        let words = cost.into_iter().chain(again.then(|| try_again(self.did).to_owned())).collect::<Vec<_>>();
         self.close_turn(known, (!words.is_empty()).then(|| words.join(" · ")));
         // On a screen each of them stands where it was asked for.
         if summary.denied > 0 && self.place.in_lines {
@@ -335,8 +345,10 @@ impl Conversation {
         let news = self.todos.as_slice() != items;
         self.todos_untouched = 0;
         let finished = !items.is_empty() && done(items) && !done(&self.todos);
+        // Pinned, it is gone with the turns: what was planned stays where it was said.
+        let begun = self.todos.is_empty() && !items.is_empty();
         self.todos = items.to_vec();
-        if news && (finished || self.place.in_lines) {
+        if news && (begun || finished || self.place.in_lines) {
             self.push(Cell::Todos(items.to_vec()));
         }
     }

@@ -1,7 +1,7 @@
-//! What somebody may want to copy: the last answer, or a block of code.
+//! What somebody may want to copy: the last answer or draft, or a block of code.
 
 use super::Conversation;
-use super::cell::Cell;
+use super::cell::{Cell, NoteKind};
 
 impl Conversation {
     /// As the model wrote it.
@@ -18,6 +18,8 @@ impl Conversation {
     fn texts(&self) -> impl Iterator<Item = &str> {
         self.cells.iter().rev().filter_map(|cell| match cell {
             Cell::Text(text) if !text.source.trim().is_empty() => Some(text.source.as_str()),
+            // Whoever had it drafted wants that.
+            Cell::Note(NoteKind::Drafted, text) => Some(text.as_str()),
             _ => None,
         })
     }

@@ -82,7 +82,9 @@ impl Run<'_> {
 
     /// What may have changed something, what failed, and what is not over.
     fn other(&self, call: &Call) -> Vec<Line<'static>> {
-        let short = call.is_over() && call.failed() && !call.stands_out() && !self.alone;
+        let refused =
+            call.end().and_then(|end| calls::refusal_below(call, end, self.look, self.manner)).is_some();
+        let short = call.is_over() && call.failed() && !call.stands_out() && !self.alone && !refused;
         if short { failure(call, self.look, self.manner) } else { self.single(call) }
     }
 

@@ -79,11 +79,23 @@ pub(crate) struct Conversation {
     in_turn: bool,
     /// An error was told in this turn, so its outcome needs no second sentence.
     told: bool,
+    /// What came of this turn so far.
+    did: Did,
     /// What is told happened before the session was resumed.
     past: bool,
     bytes: usize,
     /// So many cells gave back what made them large.
     forgotten: usize,
+}
+
+/// What a turn has done, the most of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Did {
+    Nothing,
+    /// It said or called something.
+    Something,
+    /// A file was changed that taking it back puts back.
+    Files,
 }
 
 impl Default for Conversation {
@@ -117,6 +129,7 @@ impl Conversation {
             attached: Vec::new(),
             in_turn: false,
             told: false,
+            did: Did::Nothing,
             past: false,
             bytes: 0,
             forgotten: 0,

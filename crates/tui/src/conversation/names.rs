@@ -49,7 +49,10 @@ fn name(call: &Call) -> Option<String> {
         COMMAND => program(subject),
         _ => {
             let about = subject.strip_prefix(verb).filter(|rest| rest.starts_with(' ')).unwrap_or(subject);
-            Some(place(about.trim()).to_owned())
+            match place(about.trim()) {
+                "." | "./" => Some("the project folder".to_owned()),
+                place => Some(place.to_owned()),
+            }
         }
     }
 }

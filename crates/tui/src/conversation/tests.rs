@@ -1,5 +1,6 @@
 mod folds;
 mod stopped;
+mod words;
 
 use std::time::{Duration, Instant};
 
@@ -257,8 +258,7 @@ fn the_end_of_a_turn_is_said_in_a_line() {
     let said = failed.settled[2..].join(" ");
     assert_eq!(
         said.split_whitespace().collect::<Vec<_>>().join(" "),
-        "✗ the server answered 500 took 2.0 s · `go on` continues from here; /retry takes this turn back, files too, and \
-         asks again"
+        "✗ the server answered 500 took 2.0 s · /retry asks again"
     );
 }
 
@@ -349,7 +349,9 @@ fn todos_are_pinned_until_they_are_done() {
     assert_eq!(pinned(&shown), ["todo · 1 of 2 done", "[x] build", "[~] build"]);
     shown.tell([list(TodoStatus::Completed), over(Outcome::Completed)]);
     assert_eq!(pinned(&shown), Vec::<String>::new());
-    assert_eq!(shown.settled, ["› go", "", "• Todo · 2 of 2 done", "  [x] build", "  [x] build"]);
+    let first = ["› go", "", "• Todo · 1 of 2 done", "  [x] build", "  [~] build"];
+    assert_eq!(shown.settled[..5], first, "what was planned stays where it was said");
+    assert_eq!(shown.settled[5..], ["• Todo · 2 of 2 done", "  [x] build", "  [x] build"]);
     shown.tell([prompt("more"), list(TodoStatus::Pending), over(Outcome::Completed)]);
     assert_eq!(pinned(&shown).len(), 3, "it waits for the next turn");
     shown.tell([prompt("and on")]);

@@ -47,6 +47,17 @@ pub(super) fn lines(zdx: &Zdx) -> Vec<Value> {
 }
 
 #[test]
+fn whoever_types_it_is_told_that_it_is_for_programs() {
+    let zdx = behind_proxy(&json!({"on": {"session/prompt": "turn"}}));
+    std::fs::write(tape(&zdx), "").unwrap();
+    let file = tape(&zdx).display().to_string();
+    let mut pty = zdx.command().args(["acp", "--replay", &file]).pty(20, 80);
+    pty.wait_for_text("this speaks ACP on stdin and stdout", crate::SOON);
+    pty.send("\x03");
+    assert_ne!(pty.wait_exit(crate::SOON), 0, "it was stopped");
+}
+
+#[test]
 fn every_frame_is_written_down_and_played_again() {
     let zdx = behind_proxy(&json!({"on": {"session/prompt": "turn"}}));
     zdx.write("a.txt", "old\n");

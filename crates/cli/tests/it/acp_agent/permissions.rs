@@ -88,31 +88,26 @@ fn what_must_be_confirmed_is_never_offered_for_good() {
     client.hang_up();
 }
 
+/// Called off, it stops the turn too; a client that cannot answer has only said no.
 #[test]
-fn a_question_that_is_called_off_denies_and_stops_the_turn() {
-    let server = ModelServer::start();
-    let (zdx, mut client, session) = begun(&server);
-    asks(&server, "touch it");
-    let turn = client.begin(&session, "go");
-    let (id, _) = client.request(0);
-    client.reply(&id, json!({"outcome": {"outcome": "cancelled"}}));
-    assert_eq!(client.answer(turn).unwrap()["stopReason"], "cancelled");
-    assert!(!zdx.root().join("it").exists());
-    client.hang_up();
-}
-
-#[test]
-fn a_client_that_cannot_answer_has_said_no() {
-    let server = ModelServer::start();
-    let (zdx, mut client, session) = begun(&server);
-    asks(&server, "touch it");
-    server.push(Reply::chat().text("ok"));
-    let turn = client.begin(&session, "go");
-    let (id, _) = client.request(0);
-    client.send(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "what?"}}));
-    assert_eq!(client.answer(turn).unwrap()["stopReason"], "end_turn");
-    assert!(!zdx.root().join("it").exists());
-    client.hang_up();
+fn what_is_no_answer_is_a_no() {
+    for (answer, stop) in [
+        (json!({"result": {"outcome": {"outcome": "cancelled"}}}), "cancelled"),
+        (json!({"error": {"code": -32601, "message": "what?"}}), "end_turn"),
+    ] {
+        let server = ModelServer::start();
+        let (zdx, mut client, session) = begun(&server);
+        asks(&server, "touch it");
+        server.push(Reply::chat().text("ok"));
+        let turn = client.begin(&session, "go");
+        let (id, _) = client.request(0);
+        let mut frame = json!({"jsonrpc": "2.0", "id": id});
+        frame.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+        client.send(&frame);
+        assert_eq!(client.answer(turn).unwrap()["stopReason"], stop);
+        assert!(!zdx.root().join("it").exists());
+        client.hang_up();
+    }
 }
 
 #[test]

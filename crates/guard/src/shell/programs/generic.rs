@@ -12,7 +12,7 @@ use crate::shell::programs::special::{git, runners};
 use crate::shell::programs::table::{self, Files, Floor, OptionEffect, Row};
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::files::FileEffect;
-use words::{listed_words, not_known, spelled};
+use words::{listed_words, spelled};
 
 /// What a call of this program does. `argv[0]` is the program, or its subcommand.
 pub(crate) fn effects_of(row: &'static Row, name: &str, argv: &[Arg]) -> Effects {
@@ -193,9 +193,17 @@ fn doubts(call: &Call<'_>, out: &mut Effects) {
     let row = call.row;
     let worst = row.worst();
     if !call.unknown.is_empty() && !row.is("words") {
-        let not_known = not_known(&call.unknown);
-        if row.is("open") {
-            out.ask(not_known);
+        let not_known = words::not_known(&call.unknown);
+        if row.special == Some("interpreter") {
+            let unknown = special::code::unknown_options(call);
+            if !unknown.is_empty() {
+                out.ask(words::not_known(&unknown));
+            }
+        } else if row.is("open") {
+            // Where nothing is known of a program, neither are its options.
+            if !std::ptr::eq(row, table::any()) {
+                out.ask(not_known);
+            }
         } else if row.stops_at_operand() && !row.is("subs") {
             out.confirm(ReasonCode::Opaque, format!("{not_known}, so neither is what runs"));
         } else if worst >= OptionEffect::Alter || !row.is("reads") {

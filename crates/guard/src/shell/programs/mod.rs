@@ -7,5 +7,6 @@ pub(super) mod commands;
 pub(super) mod effects;
 pub(super) mod generic;
 pub(super) mod options;
+pub(crate) mod says;
 pub(super) mod special;
 pub(super) mod table;

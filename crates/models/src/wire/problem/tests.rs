@@ -69,6 +69,11 @@ fn a_page_is_never_dumped() {
     let page =
         format!("<!DOCTYPE html><html><head><TITLE>502 Bad\nGateway</title></head>{}", "x".repeat(100_000));
     let (_, message, _) = status(with(502, &[], &page));
+    assert_eq!(
+        message,
+        "a web page came back (\"502 Bad Gateway\"): a gateway answered, not the model's server"
+    );
+    let (_, message, _) = status(with(404, &[], &page));
     assert_eq!(message, "a web page came back (\"502 Bad Gateway\"); is the base URL right?");
     let (_, message, _) = status(with(502, &[], "<html>no title"));
     assert!(message.starts_with("a web page came back"), "{message}");

@@ -1,6 +1,6 @@
 //! Answers spelled out, for a front end that shows each on a row of its own.
 
-use super::{Answer, granted};
+use super::{Answer, files, granted};
 use crate::policy::{Action, ApprovalRequest, Granting};
 use crate::typeset::visible_line;
 
@@ -36,8 +36,7 @@ pub fn choice(request: &ApprovalRequest, answer: Answer) -> String {
 fn exactly(action: &Action) -> &'static str {
     match action {
         Action::Command { .. } => "exactly this command",
-        Action::Read { targets, .. } if targets.len() == 1 => "exactly this file",
-        Action::Read { .. } => "exactly these files",
+        Action::Read { tool, targets } => files::looked_at(tool, targets),
         Action::Write { targets, .. } => match targets.as_slice() {
             [only] if !only.exists => "this file, and every later change to it",
             [_] => "every change to this file",

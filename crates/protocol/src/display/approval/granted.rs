@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Part;
 use super::page::{INDENT, Page};
+use super::{Part, files};
 use crate::facts::{self, ToolFacts};
 use crate::policy::{Action, ApprovalRequest, Granting};
 use crate::typeset::visible_line;
@@ -112,6 +112,10 @@ impl Page<'_> {
                 let what =
                     if new { "this file and every later change to it" } else { "every change to this file" };
                 self.labelled(Part::Grant, "always", &format!("allows {what}, and to no other"));
+            }
+            Action::Read { tool, targets } if targets.len() == 1 => {
+                let what = files::looked_at(tool, targets);
+                self.labelled(Part::Grant, "always", &format!("allows {what}"));
             }
             Action::Task { .. } => self.labelled(Part::Grant, "always", "allows every task for this agent"),
             Action::Skill { .. } => self.labelled(Part::Grant, "always", "allows this skill, and no other"),

@@ -173,6 +173,78 @@ fn a_file_of_the_workspace_is_named_from_there_and_once() {
     "#);
 }
 
+fn target(path: &str, exists: bool) -> Target {
+    Target { path: path.into(), inside: true, exists, led_out: false }
+}
+
+#[test]
+fn a_patch_names_each_file_once_and_adds_up() {
+    let text = "docs/README.md (renamed from README.md, +1 -1)\n@@ -1 +1 @@\n-a\n+b\nold.txt (deleted, +0 -2)\n@@ -1,2 +0,0 \
+                @@\n-x\n-y\n";
+    let targets = [("README.md", true), ("docs/README.md", false), ("old.txt", true)];
+    let targets = targets.map(|(name, exists)| target(&format!("/w/{name}"), exists)).to_vec();
+    let request = ApprovalRequest {
+        action: Action::Write { tool: "patch".to_owned(), targets },
+        preview: Preview::Text { text: text.to_owned() },
+        grant: None,
+        ..command("")
+    };
+    let view = View { root: Some(Path::new("/w")), ..VIEW };
+    insta::assert_snapshot!(page(&question(&request, view), 80), @r"
+    change 2 files? (+1 -3)
+      docs/README.md (renamed from README.md, +1 -1)
+      @@ -1 +1 @@
+      -a
+      +b
+      old.txt (deleted, +0 -2)
+      @@ -1,2 +0,0 @@
+      -x
+      -y
+      why     bash asks by default
+      rule    bash = ask (built in)
+    [y] yes, once  [n] no  [m] no, and why
+    ");
+    // A move alone says from where in its title.
+    let preview = Preview::Change {
+        path: "/w/b".into(),
+        operation: Operation::Renamed,
+        additions: 0,
+        deletions: 0,
+        diff: String::new(),
+    };
+    let action =
+        Action::Write { tool: "patch".into(), targets: vec![target("/w/a", true), target("/w/b", false)] };
+    let moved = question(&ApprovalRequest { action, preview, ..request }, view);
+    assert_eq!(moved.lines[0].text, "move a to b? (+0 -0)");
+    assert!(moved.lines.iter().all(|line| line.part != Part::Effect), "{moved:?}");
+}
+
+#[test]
+fn what_is_looked_at_is_named_from_the_folder_with_what_a_yes_covers() {
+    let view = View { root: Some(Path::new("/w")), ..VIEW };
+    let asked = |tool: &str, path: &str| {
+        let action = Action::Read { tool: tool.to_owned(), targets: vec![target(path, true)] };
+        let grant = Some(format!("{tool} {path}"));
+        ApprovalRequest { action, preview: Preview::None, grant, ..command("") }
+    };
+    insta::assert_snapshot!(page(&question(&asked("list", "/w"), view), 80), @r"
+    list .?
+      why     bash asks by default
+      rule    bash = ask (built in)
+      always  allows listing this folder, not what lies below it
+    [y] yes, once  [a] always  [n] no  [m] no, and why
+    ");
+    for (tool, path, title, always) in [
+        ("list", "/w/src", "list src?", "always: listing this folder, not what lies below it"),
+        ("grep", "/w/src", "search src?", "always: searches here and in what lies below"),
+        ("read", "/w/a.rs", "read a.rs?", "always: exactly this file"),
+    ] {
+        let request = asked(tool, path);
+        assert_eq!(question(&request, view).lines[0].text, title);
+        assert_eq!(choice(&request, Answer::Always), always);
+    }
+}
+
 #[test]
 fn only_a_clear_answer_is_one() {
     let asked = question(&command("ls"), VIEW);

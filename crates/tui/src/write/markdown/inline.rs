@@ -1,5 +1,8 @@
-//! What stands inside a block: emphasis, code, links. A link always shows where it goes; HTML shows as it is.
+//! What stands inside a block: emphasis, code, links. A link always shows where it goes; HTML shows as it is, but for breaks
+//! and keys. A name with underscores (`__init__.py`) stays a name.
 //! Whatever `pulldown-cmark` decodes is cleaned again, for `&#27;` is an escape character by then.
+
+use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use ratatui_core::style::{Modifier, Style};
@@ -14,19 +17,20 @@ const BROKEN_TO_FIT: usize = 60;
 
 /// The lines of a paragraph, not wrapped yet.
 pub(super) fn paragraph(text: &str, base: Style, theme: &Theme) -> Vec<Line<'static>> {
+    let Some(text) = without_first_breaks(text) else { return Vec::new() };
     let parser = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH);
     if parser.reference_definitions().iter().next().is_some() {
         return literal(text, base);
     }
-    let mut events = parser;
-    if !matches!(events.next(), Some(Event::Start(Tag::Paragraph))) {
+    let mut events = parser.into_offset_iter();
+    if !matches!(events.next(), Some((Event::Start(Tag::Paragraph), _))) {
         return literal(text, base);
     }
-    let mut setter = Setter::new(base, theme);
-    for event in events.by_ref() {
+    let mut setter = Setter::new(text, base, theme);
+    for (event, at) in events.by_ref() {
         match event {
             Event::End(TagEnd::Paragraph) => break,
-            event => setter.event(event),
+            event => setter.event(event, at),
         }
     }
     // Blocks where we saw none: better all of it as it was written.
@@ -37,16 +41,31 @@ pub(super) fn paragraph(text: &str, base: Style, theme: &Theme) -> Vec<Line<'sta
 pub(super) fn title(text: &str, base: Style, theme: &Theme) -> Line<'static> {
     // As a heading, so that `1. First` is no list.
     let source = format!("# {text}");
-    let mut setter = Setter::new(base, theme);
-    for event in Parser::new_ext(&source, Options::ENABLE_STRIKETHROUGH) {
+    let mut setter = Setter::new(&source, base, theme);
+    for (event, at) in Parser::new_ext(&source, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { .. }) | Event::End(TagEnd::Heading(_)) => {}
-            event => setter.event(event),
+            event => setter.event(event, at),
         }
     }
-    let lines = setter.finish();
-    Line::from(lines.into_iter().flat_map(|line| line.spans).collect::<Vec<_>>())
+    setter.on_one_line()
 }
+
+/// A line that only breaks says nothing at the start of a block, where it would make HTML of all of it.
+fn without_first_breaks(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while is_break(rest.lines().next().unwrap_or_default().trim()) {
+        rest = rest.split_once('\n')?.1;
+    }
+    Some(rest)
+}
+
+fn is_break(tag: &str) -> bool {
+    ["<br>", "<br/>", "<br />"].iter().any(|known| tag.eq_ignore_ascii_case(known))
+}
+
+/// The tags that stand for something else than themselves.
+pub(super) const MEANT: &[&str] = &["<br>", "<br/>", "<br />", "<kbd>", "</kbd>"];
 
 /// Text as it is, line by line.
 pub(super) fn literal(text: &str, style: Style) -> Vec<Line<'static>> {
@@ -60,6 +79,8 @@ fn clean(text: &str) -> String {
 
 /// Takes events as they come and makes lines of them.
 pub(super) struct Setter<'a> {
+    /// What the events are of.
+    source: &'a str,
     theme: &'a Theme,
     styles: Vec<Style>,
     lines: Vec<Line<'static>>,
@@ -78,8 +99,9 @@ struct Target {
 }
 
 impl<'a> Setter<'a> {
-    pub(super) fn new(base: Style, theme: &'a Theme) -> Self {
+    pub(super) fn new(source: &'a str, base: Style, theme: &'a Theme) -> Self {
         Self {
+            source,
             theme,
             styles: vec![base],
             lines: Vec::new(),
@@ -91,12 +113,39 @@ impl<'a> Setter<'a> {
     }
 
     pub(super) fn finish(mut self) -> Vec<Line<'static>> {
-        self.newline();
+        // A break at the very end breaks nothing.
+        if self.lines.is_empty() || !self.spans.is_empty() {
+            self.newline();
+        }
         self.lines
     }
 
-    pub(super) fn event(&mut self, event: Event<'_>) {
+    /// A blank where a line was broken.
+    pub(super) fn on_one_line(self) -> Line<'static> {
+        let mut spans: Vec<Span<'static>> = Vec::new();
+        for line in self.finish() {
+            if !spans.is_empty() && !line.spans.is_empty() {
+                spans.push(Span::raw(" "));
+            }
+            spans.extend(line.spans);
+        }
+        Line::from(spans)
+    }
+
+    /// `at` is where it stands in the source.
+    pub(super) fn event(&mut self, event: Event<'_>, at: Range<usize>) {
         match event {
+            Event::Start(Tag::Strong | Tag::Emphasis) if is_name(self.source, &at) => {
+                self.push(underscores(&self.source[at]), self.style());
+                self.styles.push(self.style());
+            }
+            Event::End(tag @ (TagEnd::Strong | TagEnd::Emphasis)) if is_name(self.source, &at) => {
+                self.end(tag);
+                self.push(underscores(&self.source[at]), self.style());
+            }
+            Event::InlineHtml(tag) if is_break(&tag) => self.newline(),
+            Event::InlineHtml(tag) if MEANT.iter().any(|known| tag.eq_ignore_ascii_case(known)) => {}
+            Event::SoftBreak | Event::HardBreak if self.spans.is_empty() => {}
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.push(&text, self.style()),
@@ -213,4 +262,29 @@ impl<'a> Setter<'a> {
         (self.joint, self.columns) = (false, 0);
         self.lines.push(Line::from(std::mem::take(&mut self.spans)));
     }
+}
+
+/// What is set off by underscores without a blank is how a name is spelled (`__init__.py`), not emphasis: two of them always,
+/// one where the word goes on.
+fn is_name(source: &str, at: &Range<usize>) -> bool {
+    let text = &source[at.clone()];
+    let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '(' | '[');
+    let mut behind = source[at.end..].chars();
+    let joined = match behind.next() {
+        Some('.' | '-' | ':') => behind.next().is_some_and(goes_on),
+        Some(next) => goes_on(next),
+        None => false,
+    };
+    let after = source[..at.start].ends_with(['.', '/', '-', '_', ':']);
+    match underscores(text) {
+        "" => false,
+        _ if text.contains(char::is_whitespace) => false,
+        "_" => joined || after,
+        _ => true,
+    }
+}
+
+fn underscores(text: &str) -> &str {
+    let all = text.len() - text.trim_start_matches('_').len();
+    &text[..all.min(2)]
 }

@@ -1,5 +1,7 @@
 //! The end of a text that still comes: bold and code are set from their first letter on, not when the mark behind them comes.
 
+use super::inline::MEANT;
+
 /// The text as if what it opened were closed here. A mark that nothing stands behind yet is held back.
 pub(super) fn closed(text: &str) -> String {
     let body = text.trim_end();
@@ -7,6 +9,7 @@ pub(super) fn closed(text: &str) -> String {
     let blank = &text[body.len()..];
     let body = match open.bare {
         Some(at) => body[..at].trim_end(),
+        None if open.code == 0 => without_half_tag(body),
         None => body,
     };
     let code = "`".repeat(open.code);
@@ -17,6 +20,14 @@ pub(super) fn closed(text: &str) -> String {
         true => "**",
     };
     format!("{body}{code}{bold}{blank}")
+}
+
+/// A tag that will show as something else, once all of it is there.
+fn without_half_tag(text: &str) -> &str {
+    let Some(at) = text.rfind('<') else { return text };
+    let half = text[at..].to_ascii_lowercase();
+    let begins = |tag: &&str| tag.len() > half.len() && tag.starts_with(&half);
+    if half.len() > 1 && MEANT.iter().any(begins) { text[..at].trim_end() } else { text }
 }
 
 #[derive(Default)]
@@ -99,6 +110,9 @@ mod tests {
             ("2 * 3", "2 * 3"),
             ("a \\`b", "a \\`b"),
             ("`**x", "`**x`"),
+            ("press <kb", "press"),
+            ("`<kb", "`<kb`"),
+            ("a < b", "a < b"),
         ] {
             assert_eq!(closed(text), wanted, "{text:?}");
         }

@@ -146,7 +146,9 @@ pub(super) fn html(text: &str, in_paragraph: bool) -> Option<HtmlEnd> {
     if ended && BLOCK_TAGS.contains(&name.to_ascii_lowercase().as_str()) {
         return Some(HtmlEnd::Blank);
     }
-    let named = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    // A break or a key is a part of a text.
+    let inline = ["br", "kbd"].iter().any(|known| name.eq_ignore_ascii_case(known));
+    let named = !inline && name.starts_with(|c: char| c.is_ascii_alphabetic());
     let lone = named && ended && text.trim_end_matches(' ').ends_with('>') && text.matches('>').count() == 1;
     (lone && !in_paragraph).then_some(HtmlEnd::Blank)
 }

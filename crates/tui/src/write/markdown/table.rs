@@ -37,12 +37,12 @@ pub(super) fn read(text: &str, theme: &Theme) -> Option<Table> {
         return None;
     };
     let text = with_all_cells(text, alignments.len());
-    let mut events = Parser::new_ext(&text, options);
+    let mut events = Parser::new_ext(&text, options).into_offset_iter();
     events.next();
     let mut table = Table { alignments, head: Vec::new(), rows: Vec::new() };
     let mut cell: Option<Setter<'_>> = None;
     let (mut row, mut in_head) = (Vec::new(), false);
-    for event in events.by_ref() {
+    for (event, at) in events.by_ref() {
         match event {
             Event::Start(Tag::TableHead) => in_head = true,
             Event::End(TagEnd::TableHead) => {
@@ -51,16 +51,15 @@ pub(super) fn read(text: &str, theme: &Theme) -> Option<Table> {
             }
             Event::End(TagEnd::TableRow) => table.rows.push(std::mem::take(&mut row)),
             Event::Start(Tag::TableCell) => {
-                cell = Some(Setter::new(if in_head { theme.strong } else { theme.text }, theme));
+                cell = Some(Setter::new(&text, if in_head { theme.strong } else { theme.text }, theme));
             }
             Event::End(TagEnd::TableCell) => {
-                let lines = cell.take().map(Setter::finish).unwrap_or_default();
-                row.push(Line::from(lines.into_iter().flat_map(|line| line.spans).collect::<Vec<_>>()));
+                row.push(cell.take().map(Setter::on_one_line).unwrap_or_default());
             }
             Event::End(TagEnd::Table) => break,
             event => {
                 if let Some(cell) = &mut cell {
-                    cell.event(event);
+                    cell.event(event, at);
                 }
             }
         }

@@ -81,6 +81,47 @@ fn bold_and_code_are_set_before_their_end_has_come() {
 }
 
 #[test]
+fn a_name_with_underscores_stays_a_name() {
+    let is_bold = |source: &str| {
+        let bold =
+            |line: &Line<'_>| line.spans.iter().any(|span| span.style.add_modifier.contains(Modifier::BOLD));
+        drawn(source, 80).iter().any(bold)
+    };
+    for name in [
+        "see __init__.py here",
+        "__main__",
+        "a(__name__)",
+        "x.__class__.__name__",
+        "pkg/__init__.py, pkg/__main__.py",
+    ] {
+        assert_eq!(shown(name, 80), [name]);
+        assert!(!is_bold(name), "{name}");
+        assert_eq!(shown(&format!("## {name}"), 80), [name]);
+        assert_eq!(shown(&format!("| a |\n|---|\n| {name} |"), 80)[2], name);
+        let mut stream = Stream::default();
+        let theme = dark();
+        for (at, c) in name.char_indices() {
+            stream.push(&c.to_string());
+            let tail: String =
+                stream.tail(Look { width: 80, theme: &theme }).iter().map(Line::to_string).collect();
+            assert_eq!(tail.trim_end(), name[..=at].trim_end(), "at {at} of {name}");
+        }
+    }
+    assert_eq!(shown("_build_/x and a._b_ but _this_", 80), ["_build_/x and a._b_ but this"]);
+    assert_eq!(shown("__bold words__", 80), ["bold words"]);
+    assert!(is_bold("__bold words__"));
+}
+
+#[test]
+fn breaks_break_and_keys_are_their_names() {
+    assert_eq!(shown("a<br>b<BR/>\nc", 80), ["a", "b", "c"]);
+    assert_eq!(shown("<br>\n\ntext<br>", 80), ["", "text"]);
+    assert_eq!(shown("<kbd>Ctrl</kbd>+<kbd>x</kbd>", 80), ["Ctrl+x"]);
+    assert_eq!(shown("| k |\n|---|\n| one<br />two <kbd>x</kbd> |", 80)[2], "one two x");
+    assert_eq!(shown("`<br>` <b>", 80), ["<br> <b>"]);
+}
+
+#[test]
 fn without_colours_signs_stay() {
     let theme = Theme::new(Depth::None, false);
     let lines = render("a `b` ~~c~~ **d**", Look { width: 80, theme: &theme });
@@ -128,7 +169,7 @@ fn blocks_are_told_from_text() {
     assert_eq!(shown("```\na\n``\n~~~\n````\nb", 80), ["  a", "  ``", "  ~~~", "", "b"]);
     assert_eq!(shown("`` a ` b ``", 80), ["a ` b"]);
     assert_eq!(shown("<!-- a\n\nb -->\nc", 80), ["<!-- a", "", "b -->", "c"]);
-    assert_eq!(shown("a<br>b <c@d.e>", 80), ["a<br>b c@d.e"]);
+    assert_eq!(shown("a<b>b <c@d.e>", 80), ["a<b>b c@d.e"]);
     assert_eq!(shown("a | b\nc", 80), ["a | b", "c"]);
     assert_eq!(shown("    x\n\n    y\nz", 80), ["  x", "", "  y", "", "z"]);
 }

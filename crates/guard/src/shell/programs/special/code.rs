@@ -154,7 +154,7 @@ pub(crate) fn orders(text: &str, out: &mut Effects) {
 /// What code of another language hands to a shell in plain sight.
 pub(crate) fn code(code: &str) -> Effects {
     let mut out = Effects::default();
-    out.ask("it runs code of another language");
+    out.ask("it runs code given on the command line");
     let lower = code.to_lowercase();
     if lower.contains("fork") && LOOPS.split('|').any(|word| lower.contains(word)) {
         out.push(Effect::Forbid("it starts itself again and again (a fork bomb)".to_owned()));
@@ -197,6 +197,15 @@ pub(crate) fn beginning(text: &str) -> &str {
 
 /// Words that repeat something without an end in sight.
 const LOOPS: &str = "while|loop|for(;;)|for (;;)|until|iter(int";
+
+/// Options that are the interpreter's own and that no row knows: what gives it code says so itself, and behind a script they
+/// are the script's.
+pub(crate) fn unknown_options(call: &Call<'_>) -> Vec<Arg> {
+    let own = call.argv.iter().skip(1).take_while(|arg| arg.text.starts_with('-'));
+    let is_code =
+        |text: &str| among(CODE, text) || text == "-m" || text.starts_with("-c") || text.starts_with("-e");
+    own.filter(|arg| call.unknown.contains(arg) && !is_code(&arg.text)).cloned().collect()
+}
 
 /// `-i`, `-i.bak`, `-pi`: the files are changed.
 fn edits_in_place(option: &str) -> bool {
