@@ -276,6 +276,7 @@ impl State {
                 if let Some(session) = &mut self.session {
                     session.used = true;
                 }
+                self.numbered(*turn);
                 self.asked(*turn, prompt);
             }
             Event::Replayed { event } => {
@@ -283,8 +284,14 @@ impl State {
                     self.asked(*turn, prompt);
                 }
             }
-            // Also by a session that is opened in its place: what waits was not meant for that one.
-            Event::TurnFinished(summary) if summary.outcome == Outcome::Interrupted => self.was_stopped(),
+            Event::TurnFinished(summary) => match summary.outcome {
+                // Also by a session that is opened in its place: what waits was not meant for that one.
+                Outcome::Interrupted => self.was_stopped(),
+                Outcome::MaxSteps | Outcome::RepeatedCalls | Outcome::CheckFailed | Outcome::Error => {
+                    self.has_failed();
+                }
+                Outcome::Completed => {}
+            },
             // How full the context is then.
             Event::Reverted { turn, .. } => {
                 self.word_anew(*turn);

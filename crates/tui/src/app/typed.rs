@@ -64,12 +64,12 @@ impl State {
     }
 
     /// Takes no turn, but must not be done in the middle of one.
-    fn between_turns(&mut self, draft: Draft, command: Command) -> Vec<Effect> {
+    pub(super) fn between_turns(&mut self, draft: Draft, purpose: Purpose, command: Command) -> Vec<Effect> {
         if self.is_busy() {
             self.queue_up(draft);
             return Vec::new();
         }
-        vec![Effect::Send(Purpose::Do, command)]
+        vec![Effect::Send(purpose, command)]
     }
 
     fn slash(&mut self, draft: Draft, slash: Slash) -> Vec<Effect> {
@@ -88,13 +88,13 @@ impl State {
             Slash::Compact => self.work(draft, Command::Compact),
             Slash::Retry => self.work(draft, Command::Retry),
             Slash::Revert { turn, keep_files } => {
-                self.between_turns(draft, Command::Revert { turn, keep_files })
+                self.between_turns(draft, Purpose::Do, Command::Revert { turn, keep_files })
             }
-            Slash::Redo => self.between_turns(draft, Command::Redo),
+            Slash::Redo => self.between_turns(draft, Purpose::Do, Command::Redo),
             Slash::Open(open) => self.leave_session(draft.text(), Command::Open(open)),
             Slash::Trust => self.leave_session(draft.text(), Command::Trust),
-            Slash::Model(Some(name)) => vec![Effect::Send(Purpose::Switch, Command::SetModel(name))],
-            Slash::Agent(Some(name)) => done(Command::SetAgent(name)),
+            Slash::Model(Some(name)) => self.between_turns(draft, Purpose::Switch, Command::SetModel(name)),
+            Slash::Agent(Some(name)) => self.between_turns(draft, Purpose::Do, Command::SetAgent(name)),
             Slash::Approval(Some(Approval::Yolo)) => self.wish_for(Approval::Yolo),
             Slash::Approval(Some(approval)) => done(Command::SetApproval(approval)),
             Slash::Revoke(Some(grant)) => done(Command::Revoke { grant }),

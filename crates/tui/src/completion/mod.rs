@@ -219,7 +219,8 @@ impl Popup {
         self.take(false)
     }
 
-    /// A command that needs nothing more is sent; anything else is put in. What is typed out already is only sent.
+    /// A command that needs nothing more is sent when it is meant for sure; anything else is put in. What is typed out already
+    /// is only sent.
     fn enter(&mut self) -> Option<Chosen> {
         let chosen = self.found.candidates.get(self.selected)?;
         let typed = self.typed()?;
@@ -228,15 +229,28 @@ impl Popup {
         if whole || !self.moved && (typed.is_empty() || self.folder == Folder::Stands) {
             return None;
         }
-        self.take(true)
+        self.take(self.is_meant())
     }
 
-    fn take(&mut self, enter: bool) -> Option<Chosen> {
+    /// Somebody chose the row, typed it out, or began it as nothing else begins. A guess by a few letters is not run unseen.
+    fn is_meant(&self) -> bool {
+        let (Some(typed), Some(chosen)) = (self.typed(), self.found.candidates.get(self.selected)) else {
+            return false;
+        };
+        let begins = |one: &Candidate| {
+            one.text.get(..typed.len()).is_some_and(|head| head.eq_ignore_ascii_case(typed))
+        };
+        let only = begins(chosen) && self.found.candidates.iter().filter(|one| begins(one)).count() == 1;
+        self.moved || only || chosen.text.eq_ignore_ascii_case(typed)
+    }
+
+    /// `send`: where nothing has to come behind it.
+    fn take(&mut self, send: bool) -> Option<Chosen> {
         let chosen = self.found.candidates.get(self.selected)?.clone();
         let replace = self.found.replace.clone();
         let asked = self.asked.as_ref()?;
         let behind = asked.line.get(asked.cursor..).unwrap_or_default();
-        let sent = enter && chosen.then == Then::Line && behind.trim().is_empty();
+        let sent = send && chosen.then == Then::Line && behind.trim().is_empty();
         let spaced = behind.starts_with(char::is_whitespace);
         let text = match chosen.then {
             Then::Word if !spaced => chosen.text + " ",

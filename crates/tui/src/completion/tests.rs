@@ -139,6 +139,15 @@ fn enter_sends_a_command_that_needs_no_more_and_completes_anything_else() {
     // Typed out already: Enter means the text.
     assert_eq!(send("@main.rs", "@main.rs", Then::Word), None);
     assert_eq!(send("@src/", "@src/", Then::Part), None);
+    // What only might be meant is put in, to be seen before it is sent.
+    assert_eq!(send("/k", "/fork", Then::Line), text(0..2, "/fork "));
+    let both = || popup("/ex", found(0..3, &[("/exit", Then::Line), ("/export", Then::Line)]));
+    assert_eq!(both().key(ENTER), text(0..3, "/exit "));
+    let mut chosen = both();
+    chosen.key(DOWN);
+    assert_eq!(chosen.key(ENTER), Some(Chosen::Send { replace: 0..3, text: "/export".into() }));
+    let mut whole = popup("/new", found(0..4, &[("/new", Then::Line), ("/newer", Then::Line)]));
+    assert_eq!(whole.key(ENTER), Some(Chosen::Send { replace: 0..4, text: "/new".into() }));
     // Nothing is chosen that nobody looked for.
     let mut presets =
         popup("/approval ", found(10..10, &[("paranoid", Then::Line), ("balanced", Then::Line)]));

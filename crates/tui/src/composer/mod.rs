@@ -15,6 +15,8 @@ mod tests;
 use std::cell::Cell;
 use std::ops::Range;
 
+use zdx_protocol::slash::{Line, parse};
+
 use crate::history::LONG;
 pub(crate) use history::History;
 use search::Search;
@@ -50,6 +52,12 @@ pub(crate) enum Typed {
 pub(crate) struct Draft {
     text: Text,
     caret: usize,
+}
+
+impl From<&str> for Draft {
+    fn from(text: &str) -> Self {
+        Self { text: Text::from(text), caret: text.len() }
+    }
 }
 
 impl Draft {
@@ -263,7 +271,10 @@ impl Composer {
         // Counted no further than it takes to know.
         let large = pasted.len() > MOST_PASTED_CHARS && pasted.chars().nth(MOST_PASTED_CHARS).is_some()
             || pasted.lines().nth(MOST_PASTED_LINES).is_some();
-        let text = if large { self.chip(&pasted) } else { Text::from(&*pasted) };
+        let mut text = if large { self.chip(&pasted) } else { Text::from(&*pasted) };
+        if self.text.shown().trim().is_empty() && is_only_text(&pasted) {
+            text.splice(0..0, &Text::from("\\"));
+        }
         self.edit(self.caret..self.caret, text, Kind::Alone);
         true
     }
@@ -337,6 +348,16 @@ impl Composer {
         let found = self.as_recalled(self.history.get(at).unwrap_or_default().to_owned());
         self.edit(0..self.text.len(), found, Kind::Whole);
         (self.walk, self.recalled) = (Some(Walk { at, draft }), true);
+    }
+}
+
+/// Whether a paste reads like a command and cannot be meant as one: only a `!` that is typed runs something, and no command has
+/// several lines. A backslash before it makes it a prompt, wherever it is read again.
+fn is_only_text(pasted: &str) -> bool {
+    match parse(pasted) {
+        Line::Shell(_) | Line::NoCommand => true,
+        Line::Slash(_) | Line::Misused(_) | Line::Custom { .. } => pasted.trim().contains('\n'),
+        Line::Empty | Line::Prompt(_) => false,
     }
 }
 

@@ -37,6 +37,16 @@ pub(super) enum Page {
     Word,
 }
 
+impl Page {
+    /// It was allowed for always already, and for how long is left to say.
+    pub(super) fn asks_how_long(self) -> bool {
+        match self {
+            Self::Scope | Self::Wider => true,
+            Self::First | Self::Preset | Self::Yolo | Self::Word => false,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Answer(Answer),
@@ -289,7 +299,7 @@ pub(super) fn before(page: Page) -> Page {
 
 /// Where the focus of a page is. Whoever said always, and reads for how long, means the shorter time.
 pub(super) fn focus(page: Page, choices: &[Choice]) -> usize {
-    let session = |choice: &Choice| page == Page::Scope && choice.act == Act::Answer(Answer::Session);
+    let session = |choice: &Choice| page.asks_how_long() && choice.act == Act::Answer(Answer::Session);
     choices.iter().position(session).unwrap_or_else(|| safe(choices))
 }
 

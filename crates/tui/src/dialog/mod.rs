@@ -118,7 +118,7 @@ impl Front {
     fn can_be_confirmed(&self, now: Instant) -> bool {
         let stood = self.page_drawn.is_some_and(|first| now.saturating_duration_since(first) >= ARMED_AFTER);
         let allows = self.choices.get(self.focus).is_some_and(|choice| choice.act.allows());
-        stood || self.page != Page::Scope || !allows
+        stood || !self.page.asks_how_long() || !allows
     }
 
     fn turn_to(&mut self, page: Page, asked: &Asked, scene: Scene<'_>) {

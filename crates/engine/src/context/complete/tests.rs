@@ -203,6 +203,22 @@ fn what_is_ignored_is_offered_when_it_is_named() {
 }
 
 #[test]
+fn of_those_that_begin_alike_the_one_that_is_meant_most_often_comes_first() {
+    let (_dir, completer) = desk();
+    let name = |(name, often)| Name { often, ..Name::new(name, "") };
+    let commands = [("revoke", 9), ("export", 9), ("revert", 2), ("re", 9), ("exit", 0)].map(name).to_vec();
+    let names = Names { commands, ..names() };
+    let found = |line: &str| -> Vec<String> {
+        let found = completer.complete(line, line.len(), &names).candidates;
+        found.into_iter().map(|candidate| candidate.text).collect()
+    };
+    assert_eq!(found("/ex"), ["/exit", "/export"]);
+    assert_eq!(found("/re"), ["/re", "/revert", "/revoke"], "what is typed out is meant before all");
+    assert_eq!(found("/x"), ["/exit", "/export"]);
+    assert_eq!(found("/"), ["/revoke", "/export", "/revert", "/re", "/exit"], "all, as help lists them");
+}
+
+#[test]
 fn a_candidate_says_what_it_is_and_what_comes_behind_it() {
     let (_dir, completer) = desk();
     let command = Name {

@@ -74,12 +74,31 @@ fn a_turn_stopped_before_anything_came_of_it_gives_its_prompt_back() {
         }
         type_in(&mut state, typed);
         assert_eq!(commands(&press(&mut state, Key::plain(KeyCode::Esc))), [&Command::Interrupt]);
-        state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
-        state.composer.text()
+        let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+        let unsaid = Command::Revert { turn: Some(1), keep_files: true };
+        (state.composer.text(), commands(&effects) == [&unsaid])
     };
-    assert_eq!(stopped(Vec::new(), ""), "mend it");
-    assert_eq!(stopped(Vec::new(), "other"), "other");
-    assert_eq!(stopped(vec![Event::ReasoningDelta { text: "hm".into() }], ""), "");
+    // Put back is gone from the conversation; else it stays in it.
+    assert_eq!(stopped(Vec::new(), ""), ("mend it".to_owned(), true));
+    assert_eq!(stopped(Vec::new(), "other"), ("other".to_owned(), false));
+    assert_eq!(stopped(vec![Event::ReasoningDelta { text: "hm".into() }], ""), (String::new(), false));
+    // Before it began there is nothing to take back.
+    let mut early = state();
+    send(&mut early, "mend it");
+    press(&mut early, Key::plain(KeyCode::Esc));
+    let effects = early.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert_eq!((early.composer.text().as_str(), commands(&effects).len()), ("mend it", 0));
+    // Of a session that is not saved nothing can be taken back, so nothing is put back either.
+    let mut unsaved = state();
+    if let Some(session) = &mut unsaved.session {
+        session.saved = false;
+    }
+    send(&mut unsaved, "mend it");
+    unsaved
+        .update(Input::Event(Event::TurnStarted { turn: 1, prompt: "mend it".into() }), Instant::now());
+    press(&mut unsaved, Key::plain(KeyCode::Esc));
+    let effects = unsaved.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert_eq!((unsaved.composer.text().as_str(), commands(&effects).len()), ("", 0));
     // Ctrl-C is on the way out: a second one must not have to clear anything first.
     let mut state = state();
     send(&mut state, "mend it");
