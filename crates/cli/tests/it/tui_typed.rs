@@ -31,6 +31,7 @@ fn silent(pty: &Pty, server: &ModelServer, gate: &Gate, prompt: &str) {
 #[test]
 fn enter_runs_what_is_meant_and_only_completes_a_guess() {
     let (server, zdx) = echoing();
+    zdx.write("my notes.txt", "");
     let mut pty = open(&zdx, &[]);
     for (typed, listed, completed) in
         [("/ex", "▸ /exit", "› /exit"), ("/rev", "▸ /revert", "› /revert"), ("/k", "▸ /", "› /")]
@@ -54,7 +55,10 @@ fn enter_runs_what_is_meant_and_only_completes_a_guess() {
     pty.send("\r");
     pty.wait_for_text("tokens", SOON);
     // What other agents call otherwise, and how people leave other programs.
-    pty.send("/undo\r");
+    pty.send("!cat no");
+    pty.send("\t");
+    pty.wait_for_text("! cat 'my notes.txt'", SOON);
+    pty.send("\x15/undo\r");
     pty.wait_for_text("there is no command /undo; here: /revert", SOON);
     pty.send("exit\r");
     assert_eq!(pty.wait_exit(SOON), 0);
@@ -80,7 +84,7 @@ fn a_prompt_that_is_put_back_was_never_said_and_redo_says_it() {
     wait_idle(&pty);
     pty.send("\x15/redo\r");
     pty.wait_for_text("forth again to the end of turn", SOON);
-    ask(&pty, "go on", "heard: ");
+    ask(&pty, "go on", "heard: and the rest");
     let sent = server.calls().last().unwrap().body.to_string();
     assert!(sent.contains("and the rest"), "{sent}");
     leave(&mut pty);
@@ -138,4 +142,26 @@ fn what_is_pasted_runs_nothing_and_kinds_are_never_merged() {
     assert!(shown.contains("queued: !echo A") && !shown.contains("› !echo A"), "{shown}");
     gate.open();
     pty.wait_for_text("never said", SOON);
+}
+
+#[test]
+fn another_model_is_as_full_as_it_is_at_once() {
+    let (server, zdx) = echoing();
+    let models = json!({"data": [
+        {"id": "scripted", "max_model_len": 100_000},
+        {"id": "small", "max_model_len": 10_000},
+    ]});
+    server.models(Reply::status(200).json(models));
+    let mut pty = open(&zdx, &[]);
+    ask(&pty, "hello", "heard: hello");
+    let full = |shown: &str| {
+        let foot = shown.lines().last().unwrap_or_default();
+        foot.split("ctx ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok())
+    };
+    assert!(full(&pty.contents()).is_some_and(|percent| percent < 20), "{}", pty.contents());
+    pty.send("/model small\r");
+    pty.wait_for_text("model: test/small", SOON);
+    pty.wait_for(|screen| full(&screen.contents()).is_some_and(|percent| percent > 20), SOON);
+    assert_eq!(server.calls().len(), 1);
+    leave(&mut pty);
 }

@@ -172,6 +172,12 @@ impl State {
     }
 
     fn popup_key(&mut self, key: Key) -> Option<Vec<Effect>> {
+        let by_tab = self.composer.is_shell() && !self.composer.is_searching() && !self.popup.is_open();
+        if key == Key::plain(KeyCode::Tab) && by_tab {
+            let (line, cursor) = self.composer.line_and_cursor();
+            let asked = self.popup.ask_shell(&line, cursor);
+            return asked.map(|(generation, query)| ask(Purpose::Complete(generation), query));
+        }
         self.popup.key(key).map(|chosen| self.complete(chosen))
     }
 

@@ -244,3 +244,23 @@ fn behind_a_folder_that_was_put_in_enter_sends() {
     assert_eq!(open.key(ENTER), text(4..11, "@shop/a.py "));
     assert_eq!(popup("see @shop/", inside()).key(ENTER), text(4..10, "@shop/a.py "));
 }
+
+#[test]
+fn in_a_command_line_tab_completes_and_enter_runs() {
+    let asked = |line: &str, files: Completions| {
+        let mut popup = Popup::default();
+        assert!(popup.ask(line, line.len()).is_none(), "nothing is offered as one types");
+        let (generation, _) = popup.ask_shell(line, line.len()).unwrap();
+        (popup.answer(generation, files).chosen, popup)
+    };
+    let one = found(5..11, &[("lib/data.txt", Then::Word)]);
+    assert_eq!(asked("!cat lib/da", one).0, text(5..11, "lib/data.txt "));
+    let both = || found(5..10, &[("lib/data.txt", Then::Word), ("lib/date.txt", Then::Word)]);
+    assert_eq!(asked("!cat lib/d", both()).0, text(5..10, "lib/dat"));
+    let both = Completions { replace: 5..12, ..both() };
+    let (chosen, mut popup) = asked("!cat lib/dat", both);
+    assert_eq!((chosen, popup.is_open()), (None, true), "they are listed");
+    assert_eq!(popup.key(ENTER), None, "Enter runs what stands there");
+    popup.key(DOWN);
+    assert_eq!(popup.key(TAB), text(5..12, "lib/date.txt "));
+}

@@ -203,6 +203,22 @@ fn what_is_ignored_is_offered_when_it_is_named() {
 }
 
 #[test]
+fn a_word_of_a_command_line_is_completed_as_a_shell_reads_it() {
+    let (_dir, completer) = desk();
+    let found = |line: &str| {
+        let found = completer.complete(line, line.len(), &names());
+        found.candidates.first().map(|first| (found.replace.start, first.text.clone()))
+    };
+    assert_eq!(found("!cat sr"), Some((5, "src/".to_owned())));
+    assert_eq!(found("!cat my"), Some((5, "'my notes.md'".to_owned())));
+    assert_eq!(found("!cat 'my no"), Some((5, "'my notes.md'".to_owned())));
+    assert_eq!(found("!cat x | wc my\\ n"), Some((12, "'my notes.md'".to_owned())));
+    assert_eq!(found("!run --file=sr"), Some((12, "src/".to_owned())));
+    assert_eq!(shell_path("a b/"), "'a b/");
+    assert_eq!(shell_path("~/x y"), "~/'x y'");
+}
+
+#[test]
 fn of_those_that_begin_alike_the_one_that_is_meant_most_often_comes_first() {
     let (_dir, completer) = desk();
     let name = |(name, often)| Name { often, ..Name::new(name, "") };
