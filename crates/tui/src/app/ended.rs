@@ -156,7 +156,13 @@ impl State {
         let open = self.session.as_ref().map(|session| session.id.as_str());
         let (items, now) = match reply {
             Reply::Sessions(found) => {
-                (items::sessions(&found, open, self.home.as_deref(), Timestamp::now()), None)
+                let here = items::Here {
+                    open,
+                    root: self.status.root(),
+                    home: self.home.as_deref(),
+                    now: Timestamp::now(),
+                };
+                (items::sessions(&found, here), None)
             }
             Reply::Models(found) => {
                 let now = found.iter().position(|model| Some(model.name.as_str()) == self.status.model());

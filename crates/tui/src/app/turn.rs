@@ -1,5 +1,6 @@
 //! Work that takes a turn: begun, waited for, stopped; what is sent meanwhile waits for its end.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use zdx_protocol::slash::{Line, parse};
@@ -49,6 +50,19 @@ impl State {
     pub(super) fn was_stopped(&mut self) {
         if let Some(turn) = &mut self.turn {
             turn.stopping = true;
+        }
+    }
+
+    /// What one of the user's own commands stands for is the model's to read: shown is what was typed.
+    pub(super) fn as_typed<'a>(&self, event: &'a Event) -> Cow<'a, Event> {
+        let Event::TurnStarted { turn, .. } = event else { return Cow::Borrowed(event) };
+        let typed = self.turn.as_ref().and_then(|turn| turn.prompt.as_ref()).map(Draft::text);
+        let own = |typed: &String| {
+            matches!(parse(typed), Line::Custom { .. }) && self.composer.has_sent(typed.trim_end())
+        };
+        match typed.filter(own) {
+            Some(prompt) => Cow::Owned(Event::TurnStarted { turn: *turn, prompt }),
+            None => Cow::Borrowed(event),
         }
     }
 

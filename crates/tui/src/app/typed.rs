@@ -28,6 +28,7 @@ impl State {
             return Vec::new();
         }
         self.composer.file_stash();
+        self.composer.sent(&draft);
         let mut effects = Vec::new();
         if text.len() <= history::LONGEST {
             effects.extend(ask(Purpose::Remember, Query::Masked { text }));
@@ -159,7 +160,8 @@ impl State {
     }
 
     pub(super) fn show_conversation(&mut self) {
-        self.pager = Some(Pager::new(Paged::Conversation));
+        self.pager = Some(self.left.take().unwrap_or_else(|| Pager::new(Paged::Conversation)));
+        self.grown = true;
     }
 
     /// What a command brought, where it can be read. A page must not cover a question, nor take the keys of somebody who types.

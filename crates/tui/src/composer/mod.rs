@@ -13,11 +13,12 @@ mod undo;
 mod tests;
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use zdx_protocol::slash::{Line, parse};
 
-use crate::history::LONG;
+use crate::history::{LONG, LONGEST};
 pub(crate) use history::History;
 use search::Search;
 use text::Text;
@@ -33,6 +34,8 @@ const MOST_RECALLED_LINES: usize = 100;
 const MOST_FIRST: usize = 200;
 /// More is no message.
 const MOST: usize = 16 << 20;
+/// So many prompts with chips come back with them.
+const MOST_SENT: usize = 20;
 const PLACEHOLDER: &str = "describe a task · @ files · / commands · ! shell";
 
 /// What became of a key.
@@ -88,6 +91,8 @@ pub(crate) struct Composer {
     recalled: bool,
     search: Option<Search>,
     stash: Option<Draft>,
+    /// What was sent with chips in it, so that it comes back as it was: the history holds but its text.
+    sent: VecDeque<Text>,
     pastes: usize,
     /// How it was drawn last: rows depend on it.
     seen: Cell<Seen>,
@@ -122,6 +127,7 @@ impl Composer {
             recalled: false,
             search: None,
             stash: None,
+            sent: VecDeque::new(),
             pastes: 0,
             seen: Cell::new(Seen { width: 77, top: 0 }),
         }
@@ -258,6 +264,20 @@ impl Composer {
         self.history.push(line);
     }
 
+    /// This was sent: of one with chips it is remembered where they stood.
+    pub(crate) fn sent(&mut self, draft: &Draft) {
+        if draft.text.chips().next().is_none() || draft.text.expanded_len() > LONGEST {
+            return;
+        }
+        self.sent.truncate(MOST_SENT - 1);
+        self.sent.push_front(draft.text.clone());
+    }
+
+    /// Whether it was sent like this, and nothing in it had to be masked.
+    pub(crate) fn has_sent(&self, text: &str) -> bool {
+        self.history.has(text)
+    }
+
     /// False when it is too much to be a message, and nothing was taken.
     pub(crate) fn paste(&mut self, pasted: String) -> bool {
         if self.text.expanded_len() + pasted.len() > MOST {
@@ -293,6 +313,10 @@ impl Composer {
 
     /// An earlier prompt as it is shown: of one that holds a paste, its first line and a chip.
     fn as_recalled(&mut self, entry: String) -> Text {
+        let is_it = |sent: &&Text| sent.expanded_len() == entry.len() && sent.expanded() == entry;
+        if let Some(sent) = self.sent.iter().find(is_it) {
+            return sent.clone();
+        }
         if entry.len() <= LONG && entry.lines().nth(MOST_RECALLED_LINES).is_none() {
             return Text::from(entry.as_str());
         }

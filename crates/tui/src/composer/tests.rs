@@ -68,6 +68,20 @@ fn only_what_is_typed_is_a_command() {
 }
 
 #[test]
+fn what_was_sent_with_a_paste_comes_back_as_it_was() {
+    let mut composer = typed("look: ");
+    composer.paste("line of it\n".repeat(30));
+    press(&mut composer, &[Key::char('?')]);
+    let shown = composer.line_and_cursor().0;
+    assert_eq!(shown, "look: [pasted 30 lines #1]?");
+    let draft = composer.take_draft();
+    composer.sent(&draft);
+    composer.remember(draft.text());
+    press(&mut composer, &[UP]);
+    assert_eq!((composer.line_and_cursor().0, composer.text()), (shown, draft.text()));
+}
+
+#[test]
 fn enter_sends_and_other_ways_make_a_newline() {
     let mut composer = typed("one");
     for key in [Key::ctrl('j'), Key { alt: true, ..ENTER }, Key::shift(KeyCode::Enter)] {

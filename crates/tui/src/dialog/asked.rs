@@ -10,7 +10,8 @@ use zdx_protocol::display::approval::{
 use zdx_protocol::display::text::wrap;
 use zdx_protocol::display::{diff, trust};
 use zdx_protocol::{
-    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, Preview, RequestId, TrustRequest,
+    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, Preview, ReasonCode, RequestId,
+    TrustRequest,
 };
 
 use super::Answered;
@@ -139,6 +140,14 @@ impl Asked {
         }
     }
 
+    /// The call of this very session that it is about.
+    pub(super) fn call(&self) -> Option<&str> {
+        match self {
+            Self::Approval(request) => request.agent.is_none().then_some(request.id.as_str()),
+            Self::Trust(_) | Self::Yolo => None,
+        }
+    }
+
     /// The subagent that asks.
     pub(super) fn agent(&self) -> Option<&str> {
         match self {
@@ -165,6 +174,19 @@ impl Asked {
             Self::Trust(_) => true,
             Self::Yolo => false,
         }
+    }
+
+    /// A change of one file in the workspace that is asked about because edits are: the change says it all.
+    pub(super) fn is_everyday_edit(&self) -> bool {
+        let Self::Approval(request) = self else { return false };
+        let Action::Write { targets, .. } = &request.action else { return false };
+        let inside = targets.iter().all(|target| target.inside);
+        let everyday = |rule: &str| rule.ends_with("(built-in)");
+        matches!(request.preview, Preview::Change { .. })
+            && (request.danger, request.reason.code) == (Danger::Ask, ReasonCode::ApprovalRequired)
+            && request.reason.rule.as_deref().is_none_or(everyday)
+            && inside
+            && request.agent.is_none()
     }
 
     pub(super) fn is_dangerous(&self) -> bool {
