@@ -11,7 +11,7 @@ use zdx_protocol::display::text::one_line;
 use zdx_protocol::query::{
     AgentInfo, Completions, Drafted, FilesChanged, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
 };
-use zdx_protocol::slash::{COMMANDS, SlashCommand};
+use zdx_protocol::slash::{self, COMMANDS, SlashCommand};
 use zdx_protocol::{
     ErrorKind, Event, McpServer, McpState, Open, Query, Reply, SessionPick, Todo, Transcript, TrustState,
 };
@@ -376,6 +376,7 @@ fn built_in(command: &SlashCommand) -> Name {
         aliases: command.aliases,
         hint: command.argument.shown().to_owned(),
         then: if command.argument.is_needed() { Then::Word } else { Then::Line },
+        often: slash::often(command.name),
         ..Name::new(command.name, command.help)
     }
 }

@@ -197,6 +197,47 @@ pub static COMMANDS: [SlashCommand; 27] = [
     or(row("exit", Argument::None, "leave (Ctrl-D does too)", |_| Ok(Slash::Exit)), &["quit"]),
 ];
 
+/// Of those that begin alike, these are meant before others, in this order.
+const OFTEN: [&str; 10] =
+    ["exit", "resume", "revert", "new", "model", "agent", "compact", "context", "files", "approval"];
+
+/// How often a command is meant, the most often first; what is not said of stays as it is listed.
+pub fn often(name: &str) -> usize {
+    OFTEN.iter().position(|often| *often == name).unwrap_or(OFTEN.len())
+}
+
+/// What other agents call it, and how it is done here.
+const ELSEWHERE: [(&str, &str); 21] = [
+    ("status", "/context"),
+    ("cost", "/context"),
+    ("usage", "/context"),
+    ("stats", "/context"),
+    ("permissions", "/policy"),
+    ("approvals", "/approval"),
+    ("allowed-tools", "/policy"),
+    ("settings", "/config"),
+    ("diff", "/files"),
+    ("undo", "/revert"),
+    ("rewind", "/revert"),
+    ("checkpoint", "/revert"),
+    ("plan", "/agent plan"),
+    ("continue", "/resume"),
+    ("history", "/sessions"),
+    ("reset", "/new"),
+    ("q", "/exit"),
+    ("tasks", "/todo"),
+    ("init", "write AGENTS.md, or ask for it in words"),
+    ("memory", "write AGENTS.md, or ask for it in words"),
+    ("review", "ask for it in words, or write a command of your own (/commands)"),
+];
+
+/// That there is no such command, with ours for what other agents mean by it.
+pub fn unknown(name: &str) -> String {
+    let ours = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name);
+    let ours = ours.map(|(_, ours)| format!(" here: {ours} ·")).unwrap_or_default();
+    format!("there is no command /{name};{ours} /help lists those there are")
+}
+
 fn given(rest: &str) -> Option<String> {
     Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty())
 }
@@ -296,6 +337,10 @@ pub fn parse(text: &str) -> Line {
     if let Some(command) = trimmed.strip_prefix('!').or_else(|| trimmed.strip_prefix("@!")) {
         return if command.trim().is_empty() { Line::NoCommand } else { Line::Shell(trimmed.to_owned()) };
     }
+    // Typed by the habit of other programs; no model is asked to leave.
+    if matches!(trimmed, "exit" | "quit" | ":q") {
+        return Line::Slash(Slash::Exit);
+    }
     let Some(command) = trimmed.strip_prefix('/') else {
         return if trimmed.is_empty() { Line::Empty } else { Line::Prompt(text.to_owned()) };
     };
@@ -326,6 +371,8 @@ mod tests {
         assert_eq!([parse("!"), parse("@! ")], [Line::NoCommand, Line::NoCommand]);
         assert_eq!(parse("no! really"), Line::Prompt("no! really".into()));
         assert_eq!([parse("/help"), parse("/")], [Line::Slash(Slash::Help), Line::Slash(Slash::Help)]);
+        assert_eq!([parse("exit"), parse(" :q ")], [Line::Slash(Slash::Exit), Line::Slash(Slash::Exit)]);
+        assert_eq!(parse("quit smoking"), Line::Prompt("quit smoking".into()));
         assert_eq!(parse("/model"), Line::Slash(Slash::Model(None)));
         assert_eq!(parse(" /models  lab/qwen "), Line::Slash(Slash::Model(Some("lab/qwen".into()))));
         assert_eq!(parse("/nwe x"), Line::Custom { name: "nwe".into(), text: "/nwe x".into() });
@@ -361,6 +408,12 @@ mod tests {
             assert!(seen.insert(name), "{name} stands twice");
             assert!(!matches!(parse(&format!("/{name} x")), Line::Custom { .. } | Line::Prompt(_)), "{name}");
         }
+        for (theirs, ours) in ELSEWHERE {
+            assert!(find(theirs).is_none(), "{theirs} is ours");
+            let is_ours = |ours: &str| !matches!(parse(ours), Line::Custom { .. });
+            assert!(!ours.starts_with('/') || is_ours(ours), "{ours} is none of ours");
+        }
+        assert!(OFTEN.iter().all(|name| find(name).is_some()));
         let help = help(&[("!x", "run it")]);
         assert_eq!(help.lines().count(), COMMANDS.len() + 1);
         assert!(help.contains("/handoff GOAL") && help.contains("/model [NAME]"), "{help}");

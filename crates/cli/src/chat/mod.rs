@@ -13,7 +13,7 @@ mod trust;
 mod tty;
 
 use zdx_protocol::query::Completions;
-use zdx_protocol::slash::{Line, parse};
+use zdx_protocol::slash::{Line, parse, unknown};
 use zdx_protocol::{Command, EngineHandle, Event, Open, Query, Reply, SessionPick};
 
 use crate::args::Format;
@@ -244,7 +244,7 @@ impl Chat<'_> {
             Some(Reply::Commands(known)) if known.iter().any(|command| command.name == name) => {
                 return self.turn(Command::Prompt(text.into())).await;
             }
-            _ => self.stage.say(&format!("there is no command /{name}; these are there:\n{}", slash::help())),
+            _ => self.stage.say(&unknown(name)),
         }
         Step::Stay
     }

@@ -245,11 +245,11 @@ fn the_preset_is_changed_at_a_question_which_is_judged_anew() {
     let call = begin(&server, &pty, bash("cargo test --lib"));
     wait_for_question(&pty);
     pty.send("p");
-    wait_for_keys(&pty, "[1] yolo  [2] paranoid  [b] back");
+    wait_for_keys(&pty, "[1] yolo  [3] paranoid  [b] back");
     pty.send("b");
     wait_for_question(&pty);
     pty.send("p");
-    wait_for_keys(&pty, "[1] yolo  [2] paranoid  [b] back");
+    wait_for_keys(&pty, "[1] yolo  [3] paranoid  [b] back");
     pty.send("1");
     assert_eq!(stdout(&told(&server, call, &pty)), "cargo test --lib\n");
     // It holds from then on; what is dangerous is asked about as ever, and offers no preset.

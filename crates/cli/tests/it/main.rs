@@ -52,6 +52,7 @@ mod tui_modes;
 mod tui_resize;
 mod tui_start;
 mod tui_status;
+mod tui_typed;
 mod turns;
 mod usage;
 mod walls;

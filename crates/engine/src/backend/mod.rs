@@ -55,6 +55,16 @@ impl Backend {
         }
     }
 
+    /// Behind `set_model`: what the model holds, as far as that is ours to know.
+    pub(crate) async fn ask_limit(&mut self) {
+        match self {
+            Self::Native(native) => native.ask_limit().await,
+            Self::Acp(_) => {}
+            #[cfg(feature = "testing")]
+            Self::Test(_) => {}
+        }
+    }
+
     /// The model that answers where nobody chose one, or why none does. `None`: as with `set_model`.
     pub(crate) async fn usual_model(&self) -> Option<Result<String, ModelError>> {
         match self {

@@ -14,6 +14,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use zdx_protocol::Approval;
+use zdx_protocol::facts::quote;
 use zdx_protocol::query::{Candidate, Completions, Then};
 use zdx_protocol::slash::{self, Argument};
 
@@ -109,6 +110,12 @@ impl Completer {
         if let Some(completions) = self.argument(word, indent..cursor, names) {
             return completions;
         }
+        if let Some(command) = word.strip_prefix('!').or_else(|| word.strip_prefix("@!")) {
+            let (at, typed) = shell_word(command);
+            if !typed.starts_with('@') {
+                return self.shell_files(&typed, cursor - command.len() + at..cursor, question);
+            }
+        }
         let Some(start) = token(before) else { return Completions::default() };
         let typed = &before[start + 1..];
         if let Some(typed) = typed.strip_prefix("agent:") {
@@ -169,6 +176,28 @@ impl Completer {
         finished(replace, candidates.collect())
     }
 
+    /// Paths as a shell reads them.
+    fn shell_files(&self, typed: &str, replace: Range<usize>, question: u64) -> Completions {
+        let (found, timed_out) = self.found(typed, question);
+        let mut ranker = Ranker::new(typed);
+        let candidates = found.into_iter().map(|path| Candidate {
+            text: shell_path(&path),
+            then: if path.ends_with('/') { Then::Part } else { Then::Word },
+            matched: ranker.letters(&path).unwrap_or_default(),
+            shown: path,
+            detail: String::new(),
+        });
+        Completions { timed_out, ..finished(replace, candidates.collect()) }
+    }
+
+    /// The files that a path could mean, and whether there may be more.
+    fn found(&self, path: &str, question: u64) -> (Vec<String>, bool) {
+        match path.starts_with(['/', '~']) {
+            true => self.entries(path).map_or((Vec::new(), true), |found| (found, false)),
+            false => self.relative(path, question),
+        }
+    }
+
     /// `typed` is what follows the `@`.
     fn mentioned(&self, typed: &str, question: u64) -> Completions {
         let (trigger, path) = match typed.strip_prefix("file:") {
@@ -188,10 +217,7 @@ impl Completer {
             };
             return Completions { candidates: vec![home], ..Completions::default() };
         }
-        let (found, timed_out) = match path.starts_with(['/', '~']) {
-            true => self.entries(&path).map_or((Vec::new(), true), |found| (found, false)),
-            false => self.relative(&path, question),
-        };
+        let (found, timed_out) = self.found(&path, question);
         let mut ranker = Ranker::new(&path);
         let candidates = found.into_iter().map(|found| Candidate {
             text: written(trigger, &found),
@@ -327,6 +353,39 @@ fn written(trigger: &str, path: &str) -> String {
     let escaped = path.replace('\\', "\\\\").replace('"', "\\\"");
     // A folder goes on inside of its quotes.
     format!("{trigger}\"{escaped}{}", if path.ends_with('/') { "" } else { "\"" })
+}
+
+/// The word of a command line that its end stands in: where it begins, and what it says without quotes.
+fn shell_word(line: &str) -> (usize, String) {
+    let (mut start, mut word) = (0, String::new());
+    let (mut quote, mut escaped) = (None, false);
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            _ if escaped => {
+                word.push(c);
+                escaped = false;
+            }
+            (None | Some('"'), '\\') => escaped = true,
+            (Some(open), _) if open == c => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, _) if c.is_whitespace() || "|&;<>()=".contains(c) => {
+                start = at + c.len_utf8();
+                word.clear();
+            }
+            (None | Some(_), _) => word.push(c),
+        }
+    }
+    (start, word)
+}
+
+/// A path that a shell reads as itself; a folder goes on inside of its quotes.
+fn shell_path(path: &str) -> String {
+    let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
+    let quoted = if rest.is_empty() { String::new() } else { quote(rest) };
+    match quoted.strip_suffix('\'') {
+        Some(open) if path.ends_with('/') => format!("{home}{open}"),
+        Some(_) | None => format!("{home}{quoted}"),
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ impl Engine {
     pub(super) async fn set_model(&mut self, model: &str) -> Result<(), String> {
         let model = self.switch(model)?;
         self.loan = None;
+        self.backend.ask_limit().await;
         self.emit.emit(Event::ModelChanged { model }).await;
         Ok(())
     }

@@ -220,18 +220,19 @@ fn for_how_long(mut page: Page<'_>) -> Question {
     Question { lines: page.lines, keys: vec![SESSION, PROJECT, BACK] }
 }
 
-/// Which preset shall hold from now on, of those that do not already.
+/// Which preset shall hold from now on, of those that do not already. A digit means the same one wherever one stands.
 pub fn preset_question(request: &ApprovalRequest, view: View<'_>) -> Question {
     let mut page = Page::new(view);
-    page.wrapped(Part::Title, "", "which preset from now on? the question is then judged anew");
+    let now = request.approval.map(|now| format!(" now it is {};", now.name())).unwrap_or_default();
+    let title = format!("which preset from now on?{now} the question is then judged anew");
+    page.wrapped(Part::Title, "", &title);
     for preset in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
         let now = if request.approval == Some(preset) { " (now)" } else { "" };
         let text = format!("{}{now}: {}", preset.name(), preset.meaning());
         page.wrapped(Part::Text, INDENT, &text);
     }
     let other = |key: &Key| request.approval.is_none_or(|now| key.answer != Answer::Switch(now));
-    let numbered = |(key, offer): (char, Key)| Key { key, ..offer };
-    let keys = ('1'..).zip(PRESETS.into_iter().filter(other)).map(numbered).chain([BACK]).collect();
+    let keys = PRESETS.into_iter().filter(other).chain([BACK]).collect();
     Question { lines: page.lines, keys }
 }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use zdx_protocol::compare::nearest;
 use zdx_protocol::display::listing::{self, Place};
+use zdx_protocol::slash::unknown;
 use zdx_protocol::{Command, ErrorKind, Event, Query, Reply};
 
 use super::{Choice, Effect, Left, Purpose, State, ask};
@@ -37,8 +38,10 @@ impl State {
                 Vec::new()
             }
             (Purpose::Turn, event) => {
-                if matches!(&event, Event::Error { kind: ErrorKind::Interrupted, .. }) {
-                    self.was_stopped();
+                match &event {
+                    Event::Error { kind: ErrorKind::Interrupted, .. } => self.was_stopped(),
+                    Event::Error { .. } => self.has_failed(),
+                    _ => {}
                 }
                 self.shown_if_failed(&event, now);
                 self.turn_over()
@@ -151,7 +154,7 @@ impl State {
             let command = Command::Prompt(draft.text().into());
             return self.work(draft, command);
         }
-        self.complain(&format!("there is no command /{name}; /help lists those there are"));
+        self.complain(&unknown(name));
         Vec::new()
     }
 
@@ -159,7 +162,13 @@ impl State {
         let open = self.session.as_ref().map(|session| session.id.as_str());
         let (items, now) = match reply {
             Reply::Sessions(found) => {
-                (items::sessions(&found, open, self.home.as_deref(), Timestamp::now()), None)
+                let here = items::Here {
+                    open,
+                    root: self.status.root(),
+                    home: self.home.as_deref(),
+                    now: Timestamp::now(),
+                };
+                (items::sessions(&found, here), None)
             }
             Reply::Models(found) => {
                 let now = found.iter().position(|model| Some(model.name.as_str()) == self.status.model());

@@ -10,7 +10,7 @@ use super::pager::Turned;
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::bindings::{Binding, Bindings};
 use crate::completion::Chosen;
-use crate::composer::Typed;
+use crate::composer::{Draft, Typed};
 use crate::dialog::{Answered, Picked};
 use crate::key::{Key, KeyCode};
 use crate::look::Look;
@@ -172,6 +172,12 @@ impl State {
     }
 
     fn popup_key(&mut self, key: Key) -> Option<Vec<Effect>> {
+        let by_tab = self.composer.is_shell() && !self.composer.is_searching() && !self.popup.is_open();
+        if key == Key::plain(KeyCode::Tab) && by_tab {
+            let (line, cursor) = self.composer.line_and_cursor();
+            let asked = self.popup.ask_shell(&line, cursor);
+            return asked.map(|(generation, query)| ask(Purpose::Complete(generation), query));
+        }
         self.popup.key(key).map(|chosen| self.complete(chosen))
     }
 
@@ -202,10 +208,12 @@ impl State {
                 self.leave_session(line, Command::Open(Open::Resume(SessionPick::Id(id))))
             }
             (Some(Picked::Chosen(name)), Choice::Model) => {
-                vec![Effect::Send(Purpose::Do, Command::SetModel(name))]
+                let line = Draft::from(format!("/model {name}").as_str());
+                self.between_turns(line, Purpose::Do, Command::SetModel(name))
             }
             (Some(Picked::Chosen(name)), Choice::Agent) => {
-                vec![Effect::Send(Purpose::Do, Command::SetAgent(name))]
+                let line = Draft::from(format!("/agent {name}").as_str());
+                self.between_turns(line, Purpose::Do, Command::SetAgent(name))
             }
         }
     }

@@ -28,7 +28,7 @@ use crate::look::Look;
 use crate::status::Status;
 use crate::theme::Theme;
 
-use pager::Pager;
+use pager::{Paged, Pager};
 use queue::Queue;
 use turn::Turn;
 pub(crate) use view::Size;
@@ -146,6 +146,8 @@ pub(crate) struct State {
     picker: Option<(Choice, Picker<String>)>,
     pager: Option<Pager>,
     calm: calm::Calm,
+    /// The conversation, as somebody read it when a question came up.
+    left: Option<Pager>,
     /// Something was told since the page was laid out.
     grown: bool,
     status: Status,
@@ -187,6 +189,7 @@ impl State {
             picker: None,
             pager: None,
             calm: calm::Calm::default(),
+            left: None,
             grown: false,
             status: Status::new(home.clone()),
             home,
@@ -276,6 +279,7 @@ impl State {
                 if let Some(session) = &mut self.session {
                     session.used = true;
                 }
+                self.numbered(*turn);
                 self.asked(*turn, prompt);
             }
             Event::Replayed { event } => {
@@ -283,8 +287,14 @@ impl State {
                     self.asked(*turn, prompt);
                 }
             }
-            // Also by a session that is opened in its place: what waits was not meant for that one.
-            Event::TurnFinished(summary) if summary.outcome == Outcome::Interrupted => self.was_stopped(),
+            Event::TurnFinished(summary) => match summary.outcome {
+                // Also by a session that is opened in its place: what waits was not meant for that one.
+                Outcome::Interrupted => self.was_stopped(),
+                Outcome::MaxSteps | Outcome::RepeatedCalls | Outcome::CheckFailed | Outcome::Error => {
+                    self.has_failed();
+                }
+                Outcome::Completed => {}
+            },
             // How full the context is then.
             Event::Reverted { turn, .. } => {
                 self.word_anew(*turn);
@@ -295,18 +305,23 @@ impl State {
             }
             Event::ApprovalChanged { approval } => {
                 let words = format!("approval: {}, {}", approval.name(), approval.meaning());
-                self.hint = Some((now, words));
+                // What runs is not covered by it.
+                match self.status.is_working() {
+                    true => self.say(&words),
+                    false => self.hint = Some((now, words)),
+                }
             }
             Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
                 self.popup.clear();
                 // A question must be seen. Keys meant for the page do not answer it: it is not armed yet.
-                self.pager = None;
+                self.left = self.pager.take().filter(|pager| pager.what == Paged::Conversation);
                 self.dialogs.covered();
                 effects.push(Effect::Bell);
             }
             _ => {}
         }
-        self.conversation.apply(event, now);
+        let event = self.as_typed(event);
+        self.conversation.apply(&event, now);
         effects
     }
 
@@ -321,6 +336,7 @@ impl State {
             self.before.push(Line::default());
         }
         self.conversation = Conversation::default();
+        self.left = None;
         self.prompts.clear();
         self.before.extend(self.status.welcome(look));
         self.before.push(Line::default());

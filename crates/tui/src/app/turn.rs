@@ -1,5 +1,6 @@
 //! Work that takes a turn: begun, waited for, stopped; what is sent meanwhile waits for its end.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use zdx_protocol::slash::{Line, parse};
@@ -16,6 +17,10 @@ pub(super) struct Turn {
     prompt: Option<Draft>,
     /// It was stopped before anything came of it: what it began with is wanted back.
     wanted_back: bool,
+    /// Its number, once it began.
+    number: Option<u32>,
+    /// It came to no good end: what waits may not be wanted after that.
+    failed: bool,
 }
 
 impl State {
@@ -37,7 +42,7 @@ impl State {
 
     pub(super) fn start(&mut self, draft: Draft, command: Command) -> Vec<Effect> {
         let prompt = matches!(command, Command::Prompt(_)).then_some(draft);
-        self.turn = Some(Turn { stopping: false, prompt, wanted_back: false });
+        self.turn = Some(Turn { stopping: false, prompt, wanted_back: false, number: None, failed: false });
         vec![Effect::Send(Purpose::Turn, command)]
     }
 
@@ -45,6 +50,33 @@ impl State {
     pub(super) fn was_stopped(&mut self) {
         if let Some(turn) = &mut self.turn {
             turn.stopping = true;
+        }
+    }
+
+    /// What one of the user's own commands stands for is the model's to read: shown is what was typed.
+    pub(super) fn as_typed<'a>(&self, event: &'a Event) -> Cow<'a, Event> {
+        let Event::TurnStarted { turn, .. } = event else { return Cow::Borrowed(event) };
+        let typed = self.turn.as_ref().and_then(|turn| turn.prompt.as_ref()).map(Draft::text);
+        let own = |typed: &String| {
+            matches!(parse(typed), Line::Custom { .. }) && self.composer.has_sent(typed.trim_end())
+        };
+        match typed.filter(own) {
+            Some(prompt) => Cow::Owned(Event::TurnStarted { turn: *turn, prompt }),
+            None => Cow::Borrowed(event),
+        }
+    }
+
+    /// It began, and has this number.
+    pub(super) fn numbered(&mut self, number: u32) {
+        if let Some(turn) = &mut self.turn {
+            turn.number = Some(number);
+        }
+    }
+
+    /// It ended in an error, or at a limit.
+    pub(super) fn has_failed(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.failed = true;
         }
     }
 
@@ -69,23 +101,35 @@ impl State {
         self.status.queued(self.queue.len());
     }
 
-    /// The turn is over: what waits comes next, unless it was stopped. Then it waits for the user.
+    /// The turn is over: what waits comes next, unless it was stopped or failed. Then it waits for the user.
     pub(super) fn turn_over(&mut self) -> Vec<Effect> {
         let turn = self.turn.take();
-        if turn.as_ref().is_some_and(|turn| turn.stopping) {
+        if turn.as_ref().is_some_and(|turn| turn.stopping || turn.failed) {
             self.queue.pause();
         }
         self.stops_for = None;
-        if let Some(prompt) = turn.filter(|turn| turn.wanted_back).and_then(|turn| turn.prompt)
-            && self.composer.is_empty()
-        {
-            self.composer.set_draft(prompt);
-            self.popup.clear();
-        }
         // A command may have switched to another branch.
         let mut effects = ask(Purpose::Status, Query::GitBranch);
+        effects.extend(turn.and_then(|turn| self.put_back(turn)));
         effects.extend(self.next_queued());
         effects
+    }
+
+    /// The prompt of a turn that brought nothing stands in the composer again, and the model hears nothing of it.
+    fn put_back(&mut self, turn: Turn) -> Option<Effect> {
+        let prompt = turn.prompt.filter(|_| turn.wanted_back && self.composer.is_empty())?;
+        let taken_back = |turn| {
+            let command = Command::Revert { turn: Some(turn), keep_files: true };
+            Effect::Send(Purpose::Do, command)
+        };
+        // What is not kept cannot be taken back: then it has been said, and Up brings its words.
+        let saved = self.session.as_ref().is_some_and(|session| session.saved);
+        if turn.number.is_some() && !saved {
+            return None;
+        }
+        self.composer.set_draft(prompt);
+        self.popup.clear();
+        turn.number.map(taken_back)
     }
 
     pub(super) fn next_queued(&mut self) -> Vec<Effect> {

@@ -28,6 +28,7 @@ impl State {
             return Vec::new();
         }
         self.composer.file_stash();
+        self.composer.sent(&draft);
         let mut effects = Vec::new();
         if text.len() <= history::LONGEST {
             effects.extend(ask(Purpose::Remember, Query::Masked { text }));
@@ -64,12 +65,12 @@ impl State {
     }
 
     /// Takes no turn, but must not be done in the middle of one.
-    fn between_turns(&mut self, draft: Draft, command: Command) -> Vec<Effect> {
+    pub(super) fn between_turns(&mut self, draft: Draft, purpose: Purpose, command: Command) -> Vec<Effect> {
         if self.is_busy() {
             self.queue_up(draft);
             return Vec::new();
         }
-        vec![Effect::Send(Purpose::Do, command)]
+        vec![Effect::Send(purpose, command)]
     }
 
     fn slash(&mut self, draft: Draft, slash: Slash) -> Vec<Effect> {
@@ -88,13 +89,13 @@ impl State {
             Slash::Compact => self.work(draft, Command::Compact),
             Slash::Retry => self.work(draft, Command::Retry),
             Slash::Revert { turn, keep_files } => {
-                self.between_turns(draft, Command::Revert { turn, keep_files })
+                self.between_turns(draft, Purpose::Do, Command::Revert { turn, keep_files })
             }
-            Slash::Redo => self.between_turns(draft, Command::Redo),
+            Slash::Redo => self.between_turns(draft, Purpose::Do, Command::Redo),
             Slash::Open(open) => self.leave_session(draft.text(), Command::Open(open)),
             Slash::Trust => self.leave_session(draft.text(), Command::Trust),
-            Slash::Model(Some(name)) => vec![Effect::Send(Purpose::Switch, Command::SetModel(name))],
-            Slash::Agent(Some(name)) => done(Command::SetAgent(name)),
+            Slash::Model(Some(name)) => self.between_turns(draft, Purpose::Switch, Command::SetModel(name)),
+            Slash::Agent(Some(name)) => self.between_turns(draft, Purpose::Do, Command::SetAgent(name)),
             Slash::Approval(Some(Approval::Yolo)) => self.wish_for(Approval::Yolo),
             Slash::Approval(Some(approval)) => done(Command::SetApproval(approval)),
             Slash::Revoke(Some(grant)) => done(Command::Revoke { grant }),
@@ -159,7 +160,8 @@ impl State {
     }
 
     pub(super) fn show_conversation(&mut self) {
-        self.pager = Some(Pager::new(Paged::Conversation));
+        self.pager = Some(self.left.take().unwrap_or_else(|| Pager::new(Paged::Conversation)));
+        self.grown = true;
     }
 
     /// What a command brought, where it can be read. A page must not cover a question, nor take the keys of somebody who types.

@@ -56,6 +56,8 @@ pub(crate) struct Popup {
     folder: Folder,
     /// The word that was left with Esc.
     closed: Option<Word>,
+    /// A command line for the shell: Tab asked, and Enter runs what stands there.
+    shell: bool,
 }
 
 /// How a folder came to stand before the caret.
@@ -109,6 +111,14 @@ impl Popup {
         self.question()
     }
 
+    /// Tab in a command line for the shell, where nothing is offered as one types.
+    pub(crate) fn ask_shell(&mut self, line: &str, cursor: usize) -> Option<(Generation, Query)> {
+        self.clear();
+        self.asked = Some(Asked { line: line.to_owned(), cursor, tab: true, again: 0 });
+        self.shell = true;
+        self.question()
+    }
+
     fn question(&mut self) -> Option<(Generation, Query)> {
         let asked = self.asked.as_ref()?;
         self.generation.0 += 1;
@@ -134,7 +144,9 @@ impl Popup {
         let place = kept.and_then(place);
         (self.moved, self.selected) = (place.is_some(), place.unwrap_or_default());
         (self.found, self.fresh) = (found, true);
-        let chosen = if tab && self.is_open() { self.tab() } else { None };
+        // Of several files the shell's word is completed as far as they agree; then they are listed.
+        let listed = self.shell && self.found.candidates.len() > 1 && self.common().is_none();
+        let chosen = if tab && self.is_open() && !listed { self.tab() } else { None };
         Answered { again: if more && chosen.is_none() { self.question() } else { None }, chosen }
     }
 
@@ -148,7 +160,7 @@ impl Popup {
         self.generation.0 += 1;
         (self.asked, self.found) = (None, Completions::default());
         (self.fresh, self.moved, self.selected) = (false, false, 0);
-        self.folder = Folder::Typed;
+        (self.folder, self.shell) = (Folder::Typed, false);
     }
 
     /// Nothing when the key is not for the popup.
@@ -206,12 +218,9 @@ impl Popup {
 
     /// What all have in common that begin like this, and only then one of them.
     fn tab(&mut self) -> Option<Chosen> {
-        let typed = self.typed()?;
-        let all = self.found.candidates.iter().map(|candidate| candidate.text.as_str());
-        let alike: Vec<&str> = all.filter(|text| text.starts_with(typed)).collect();
-        let common = alike.iter().copied().reduce(common).unwrap_or_default();
-        let text = common.to_owned();
-        if !self.moved && alike.len() > 1 && text.len() > typed.len() {
+        if !self.moved
+            && let Some(text) = self.common()
+        {
             let folder = self.found.candidates.iter().any(|one| one.then == Then::Part && one.text == text);
             self.folder = if folder { Folder::Chosen } else { Folder::Typed };
             return Some(Chosen::Text { replace: self.found.replace.clone(), text });
@@ -219,24 +228,47 @@ impl Popup {
         self.take(false)
     }
 
-    /// A command that needs nothing more is sent; anything else is put in. What is typed out already is only sent.
+    /// What several have in common that begin as it is typed, where that is more.
+    fn common(&self) -> Option<String> {
+        let typed = self.typed()?;
+        let all = self.found.candidates.iter().map(|candidate| candidate.text.as_str());
+        let alike: Vec<&str> = all.filter(|text| text.starts_with(typed)).collect();
+        let common = alike.iter().copied().reduce(common)?;
+        (alike.len() > 1 && common.len() > typed.len()).then(|| common.to_owned())
+    }
+
+    /// A command that needs nothing more is sent when it is meant for sure; anything else is put in. What is typed out already
+    /// is only sent.
     fn enter(&mut self) -> Option<Chosen> {
         let chosen = self.found.candidates.get(self.selected)?;
         let typed = self.typed()?;
         let whole = typed == chosen.text && chosen.then != Then::Line;
         // Nothing typed and no row chosen: `/model ` and Enter ask for the list.
-        if whole || !self.moved && (typed.is_empty() || self.folder == Folder::Stands) {
+        if whole || !self.moved && (typed.is_empty() || self.shell || self.folder == Folder::Stands) {
             return None;
         }
-        self.take(true)
+        self.take(self.is_meant())
     }
 
-    fn take(&mut self, enter: bool) -> Option<Chosen> {
+    /// Somebody chose the row, typed it out, or began it as nothing else begins. A guess by a few letters is not run unseen.
+    fn is_meant(&self) -> bool {
+        let (Some(typed), Some(chosen)) = (self.typed(), self.found.candidates.get(self.selected)) else {
+            return false;
+        };
+        let begins = |one: &Candidate| {
+            one.text.get(..typed.len()).is_some_and(|head| head.eq_ignore_ascii_case(typed))
+        };
+        let only = begins(chosen) && self.found.candidates.iter().filter(|one| begins(one)).count() == 1;
+        self.moved || only || chosen.text.eq_ignore_ascii_case(typed)
+    }
+
+    /// `send`: where nothing has to come behind it.
+    fn take(&mut self, send: bool) -> Option<Chosen> {
         let chosen = self.found.candidates.get(self.selected)?.clone();
         let replace = self.found.replace.clone();
         let asked = self.asked.as_ref()?;
         let behind = asked.line.get(asked.cursor..).unwrap_or_default();
-        let sent = enter && chosen.then == Then::Line && behind.trim().is_empty();
+        let sent = send && chosen.then == Then::Line && behind.trim().is_empty();
         let spaced = behind.starts_with(char::is_whitespace);
         let text = match chosen.then {
             Then::Word if !spaced => chosen.text + " ",

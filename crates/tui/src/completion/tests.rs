@@ -139,6 +139,15 @@ fn enter_sends_a_command_that_needs_no_more_and_completes_anything_else() {
     // Typed out already: Enter means the text.
     assert_eq!(send("@main.rs", "@main.rs", Then::Word), None);
     assert_eq!(send("@src/", "@src/", Then::Part), None);
+    // What only might be meant is put in, to be seen before it is sent.
+    assert_eq!(send("/k", "/fork", Then::Line), text(0..2, "/fork "));
+    let both = || popup("/ex", found(0..3, &[("/exit", Then::Line), ("/export", Then::Line)]));
+    assert_eq!(both().key(ENTER), text(0..3, "/exit "));
+    let mut chosen = both();
+    chosen.key(DOWN);
+    assert_eq!(chosen.key(ENTER), Some(Chosen::Send { replace: 0..3, text: "/export".into() }));
+    let mut whole = popup("/new", found(0..4, &[("/new", Then::Line), ("/newer", Then::Line)]));
+    assert_eq!(whole.key(ENTER), Some(Chosen::Send { replace: 0..4, text: "/new".into() }));
     // Nothing is chosen that nobody looked for.
     let mut presets =
         popup("/approval ", found(10..10, &[("paranoid", Then::Line), ("balanced", Then::Line)]));
@@ -234,4 +243,24 @@ fn behind_a_folder_that_was_put_in_enter_sends() {
     open.answer(generation, found(4..11, &[("@shop/a.py", Then::Word)]));
     assert_eq!(open.key(ENTER), text(4..11, "@shop/a.py "));
     assert_eq!(popup("see @shop/", inside()).key(ENTER), text(4..10, "@shop/a.py "));
+}
+
+#[test]
+fn in_a_command_line_tab_completes_and_enter_runs() {
+    let asked = |line: &str, files: Completions| {
+        let mut popup = Popup::default();
+        assert!(popup.ask(line, line.len()).is_none(), "nothing is offered as one types");
+        let (generation, _) = popup.ask_shell(line, line.len()).unwrap();
+        (popup.answer(generation, files).chosen, popup)
+    };
+    let one = found(5..11, &[("lib/data.txt", Then::Word)]);
+    assert_eq!(asked("!cat lib/da", one).0, text(5..11, "lib/data.txt "));
+    let both = || found(5..10, &[("lib/data.txt", Then::Word), ("lib/date.txt", Then::Word)]);
+    assert_eq!(asked("!cat lib/d", both()).0, text(5..10, "lib/dat"));
+    let both = Completions { replace: 5..12, ..both() };
+    let (chosen, mut popup) = asked("!cat lib/dat", both);
+    assert_eq!((chosen, popup.is_open()), (None, true), "they are listed");
+    assert_eq!(popup.key(ENTER), None, "Enter runs what stands there");
+    popup.key(DOWN);
+    assert_eq!(popup.key(TAB), text(5..12, "lib/date.txt "));
 }

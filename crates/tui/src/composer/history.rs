@@ -50,6 +50,10 @@ impl History {
         self.entries.get(at).map(String::as_str)
     }
 
+    pub(crate) fn has(&self, text: &str) -> bool {
+        self.entries.iter().rev().any(|entry| entry == text)
+    }
+
     /// The next one before `before` that differs from `but`.
     pub(crate) fn older(&self, before: usize, but: &str) -> Option<usize> {
         (0..before.min(self.len())).rev().find(|at| self.entries[*at] != but)
@@ -59,18 +63,13 @@ impl History {
         (after + 1..self.len()).find(|at| self.entries[*at] != but)
     }
 
-    /// The next one before `before` with these letters in it, and where.
-    pub(crate) fn search(
-        &self,
-        letters: &str,
-        before: usize,
-        but: Option<&str>,
-    ) -> Option<(usize, Range<usize>)> {
-        let differs = |at: &usize| but != Some(self.entries[*at].as_str());
+    /// The next one before `before` with these letters in it, and where. What was sent several times is found once, the last time.
+    pub(crate) fn search(&self, letters: &str, before: usize) -> Option<(usize, Range<usize>)> {
+        let is_last = |at: &usize| !self.entries[at + 1..].contains(&self.entries[*at]);
         (0..before.min(self.len()))
             .rev()
-            .filter(differs)
-            .find_map(|at| found(&self.entries[at], letters).map(|place| (at, place)))
+            .filter_map(|at| found(&self.entries[at], letters).map(|place| (at, place)))
+            .find(|(at, _)| is_last(at))
     }
 }
 
@@ -125,10 +124,16 @@ mod tests {
     #[test]
     fn a_search_goes_from_new_to_old() {
         let history = history(&["Cargo test", "看看 cargo", "other", "看看 cargo"]);
-        assert_eq!(history.search("cargo", 4, None), Some((3, 7..12)));
-        assert_eq!(history.search("cargo", 3, history.get(3)), Some((0, 0..5)));
-        assert_eq!(history.search("Cargo", 4, None), Some((0, 0..5)));
-        assert_eq!(history.search("看", 4, None), Some((3, 3..6)));
-        assert_eq!((history.search("", 4, None), history.search("nope", 4, None)), (None, None));
+        assert_eq!(history.search("cargo", 4), Some((3, 7..12)));
+        assert_eq!(history.search("cargo", 3), Some((0, 0..5)));
+        assert_eq!(history.search("Cargo", 4), Some((0, 0..5)));
+        assert_eq!(history.search("看", 4), Some((3, 3..6)));
+        let often = super::tests::history(&["cargo a", "cargo b", "cargo a", "cargo b"]);
+        assert_eq!(
+            (often.search("cargo", 3), often.search("cargo", 2)),
+            (Some((2, 0..5)), None),
+            "once each"
+        );
+        assert_eq!((history.search("", 4), history.search("nope", 4)), (None, None));
     }
 }

@@ -13,9 +13,12 @@ mod undo;
 mod tests;
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::history::LONG;
+use zdx_protocol::slash::{Line, parse};
+
+use crate::history::{LONG, LONGEST};
 pub(crate) use history::History;
 use search::Search;
 use text::Text;
@@ -31,6 +34,8 @@ const MOST_RECALLED_LINES: usize = 100;
 const MOST_FIRST: usize = 200;
 /// More is no message.
 const MOST: usize = 16 << 20;
+/// So many prompts with chips come back with them.
+const MOST_SENT: usize = 20;
 const PLACEHOLDER: &str = "describe a task · @ files · / commands · ! shell";
 
 /// What became of a key.
@@ -50,6 +55,12 @@ pub(crate) enum Typed {
 pub(crate) struct Draft {
     text: Text,
     caret: usize,
+}
+
+impl From<&str> for Draft {
+    fn from(text: &str) -> Self {
+        Self { text: Text::from(text), caret: text.len() }
+    }
 }
 
 impl Draft {
@@ -80,6 +91,8 @@ pub(crate) struct Composer {
     recalled: bool,
     search: Option<Search>,
     stash: Option<Draft>,
+    /// What was sent with chips in it, so that it comes back as it was: the history holds but its text.
+    sent: VecDeque<Text>,
     pastes: usize,
     /// How it was drawn last: rows depend on it.
     seen: Cell<Seen>,
@@ -114,6 +127,7 @@ impl Composer {
             recalled: false,
             search: None,
             stash: None,
+            sent: VecDeque::new(),
             pastes: 0,
             seen: Cell::new(Seen { width: 77, top: 0 }),
         }
@@ -250,6 +264,20 @@ impl Composer {
         self.history.push(line);
     }
 
+    /// This was sent: of one with chips it is remembered where they stood.
+    pub(crate) fn sent(&mut self, draft: &Draft) {
+        if draft.text.chips().next().is_none() || draft.text.expanded_len() > LONGEST {
+            return;
+        }
+        self.sent.truncate(MOST_SENT - 1);
+        self.sent.push_front(draft.text.clone());
+    }
+
+    /// Whether it was sent like this, and nothing in it had to be masked.
+    pub(crate) fn has_sent(&self, text: &str) -> bool {
+        self.history.has(text)
+    }
+
     /// False when it is too much to be a message, and nothing was taken.
     pub(crate) fn paste(&mut self, pasted: String) -> bool {
         if self.text.expanded_len() + pasted.len() > MOST {
@@ -263,7 +291,10 @@ impl Composer {
         // Counted no further than it takes to know.
         let large = pasted.len() > MOST_PASTED_CHARS && pasted.chars().nth(MOST_PASTED_CHARS).is_some()
             || pasted.lines().nth(MOST_PASTED_LINES).is_some();
-        let text = if large { self.chip(&pasted) } else { Text::from(&*pasted) };
+        let mut text = if large { self.chip(&pasted) } else { Text::from(&*pasted) };
+        if self.text.shown().trim().is_empty() && is_only_text(&pasted) {
+            text.splice(0..0, &Text::from("\\"));
+        }
         self.edit(self.caret..self.caret, text, Kind::Alone);
         true
     }
@@ -282,6 +313,10 @@ impl Composer {
 
     /// An earlier prompt as it is shown: of one that holds a paste, its first line and a chip.
     fn as_recalled(&mut self, entry: String) -> Text {
+        let is_it = |sent: &&Text| sent.expanded_len() == entry.len() && sent.expanded() == entry;
+        if let Some(sent) = self.sent.iter().find(is_it) {
+            return sent.clone();
+        }
         if entry.len() <= LONG && entry.lines().nth(MOST_RECALLED_LINES).is_none() {
             return Text::from(entry.as_str());
         }
@@ -337,6 +372,16 @@ impl Composer {
         let found = self.as_recalled(self.history.get(at).unwrap_or_default().to_owned());
         self.edit(0..self.text.len(), found, Kind::Whole);
         (self.walk, self.recalled) = (Some(Walk { at, draft }), true);
+    }
+}
+
+/// Whether a paste reads like a command and cannot be meant as one: only a `!` that is typed runs something, and no command has
+/// several lines. A backslash before it makes it a prompt, wherever it is read again.
+fn is_only_text(pasted: &str) -> bool {
+    match parse(pasted) {
+        Line::Shell(_) | Line::NoCommand => true,
+        Line::Slash(_) | Line::Misused(_) | Line::Custom { .. } => pasted.trim().contains('\n'),
+        Line::Empty | Line::Prompt(_) => false,
     }
 }
 

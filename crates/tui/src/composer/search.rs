@@ -29,7 +29,7 @@ impl Composer {
     pub(super) fn search_more(&mut self, letters: &str) {
         let Some(search) = &mut self.search else { return };
         search.letters.extend(letters.chars().take(LONGEST.saturating_sub(search.letters.len())));
-        search.found = self.history.search(&search.letters, self.history.len(), None);
+        search.found = self.history.search(&search.letters, self.history.len());
     }
 
     pub(super) fn search_key(&mut self, key: Key) -> Typed {
@@ -37,7 +37,7 @@ impl Composer {
         match (key.code, key.ctrl, key.alt) {
             (KeyCode::Char('r'), true, false) => {
                 let Some((at, _)) = search.found else { return Typed::Nothing };
-                let older = self.history.search(&search.letters, at, self.history.get(at));
+                let older = self.history.search(&search.letters, at);
                 search.found = older.or(search.found.take());
                 Typed::Nothing
             }

@@ -46,6 +46,42 @@ const DOWN: Key = plain(KeyCode::Down);
 const ALT_BACKSPACE: Key = Key { alt: true, ..plain(KeyCode::Backspace) };
 
 #[test]
+fn only_what_is_typed_is_a_command() {
+    let pasted = |text: &str| {
+        let mut composer = composer();
+        composer.paste(text.to_owned());
+        (parse(&composer.text()), composer.is_shell())
+    };
+    let many = format!("!{}", "rm -rf x\n".repeat(20));
+    for text in ["![diagram](a.png)", " !important in CSS", "@!ls", "!", "/new\nx", many.as_str()] {
+        let (line, shell) = pasted(text);
+        assert!(matches!(&line, Line::Prompt(prompt) if *prompt == format!("\\{text}")), "{line:?}");
+        assert!(!shell, "{text}");
+    }
+    for text in ["/new\n", "/etc/hosts\nwhat?", "no!"] {
+        assert!(!matches!(pasted(text).0, Line::Prompt(text) if text.starts_with('\\')), "{text}");
+    }
+    // Behind what is typed it is part of that.
+    let mut composer = typed("!");
+    composer.paste("!ls".to_owned());
+    assert_eq!(composer.text(), "!!ls");
+}
+
+#[test]
+fn what_was_sent_with_a_paste_comes_back_as_it_was() {
+    let mut composer = typed("look: ");
+    composer.paste("line of it\n".repeat(30));
+    press(&mut composer, &[Key::char('?')]);
+    let shown = composer.line_and_cursor().0;
+    assert_eq!(shown, "look: [pasted 30 lines #1]?");
+    let draft = composer.take_draft();
+    composer.sent(&draft);
+    composer.remember(draft.text());
+    press(&mut composer, &[UP]);
+    assert_eq!((composer.line_and_cursor().0, composer.text()), (shown, draft.text()));
+}
+
+#[test]
 fn enter_sends_and_other_ways_make_a_newline() {
     let mut composer = typed("one");
     for key in [Key::ctrl('j'), Key { alt: true, ..ENTER }, Key::shift(KeyCode::Enter)] {

@@ -94,9 +94,9 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
     }
     if let Some((_, words)) = &call.check {
         let words = words.split_once(": ").map_or(words.as_str(), |(what, _)| what);
-        return line(look, manner, *well, (&capital(words), &call.title.subject), &ends);
+        return line(look, manner, Sign::of(*well), (&capital(words), &call.title.subject), &ends);
     }
-    line(look, manner, *well, (verb, &call.title.subject), &ends)
+    line(look, manner, Sign::of(*well), (verb, &call.title.subject), &ends)
 }
 
 fn capital(word: &str) -> String {
@@ -104,18 +104,38 @@ fn capital(word: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
+/// How a call stands, before its first word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    Well,
+    Failed,
+    /// It waits for the person.
+    Asked,
+}
+
+impl Sign {
+    fn of(well: bool) -> Self {
+        if well { Self::Well } else { Self::Failed }
+    }
+}
+
 /// `• Ran cargo test · 2.1 s · exit 0`: what it is about is cut before its end is.
 pub(super) fn line(
     look: Look<'_>,
     manner: &Manner,
-    well: bool,
+    sign: Sign,
     (verb, subject): (&str, &str),
     ends: &[String],
 ) -> Vec<Line<'static>> {
     let theme = look.theme;
-    let (sign, of_sign) = if well { ("• ", theme.good) } else { ("✗ ", theme.error) };
+    let (text, of_sign) = match sign {
+        Sign::Well => ("• ", theme.good),
+        Sign::Failed => ("✗ ", theme.error),
+        Sign::Asked => ("? ", theme.warning),
+    };
     let ends: String = ends.iter().filter(|end| !end.is_empty()).map(|end| format!(" · {end}")).collect();
-    let of_ends = if well { theme.dim } else { theme.error };
+    let of_ends = if sign == Sign::Failed { theme.error } else { theme.dim };
+    let sign = text;
     if !manner.one_row {
         let spans =
             vec![span(verb, theme.strong), span(format!(" {subject}"), theme.text), span(ends, of_ends)];
@@ -190,7 +210,7 @@ fn steps(task: &Task, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
     for step in &task.steps {
         let (verb, subject, state) = step.words();
         let well = step.ended().is_none_or(|ended| ended.well);
-        let mut of_step = line(inner, manner, well, (verb, subject), &[state.to_owned()]);
+        let mut of_step = line(inner, manner, Sign::of(well), (verb, subject), &[state.to_owned()]);
         if let Some(message) = step.ended().and_then(|ended| ended.message.as_ref()) {
             of_step.extend(block(INDENT, message, dim, inner, usize::MAX));
         }
@@ -265,7 +285,8 @@ pub(super) fn live(call: &Call, look: Look<'_>, manner: &Manner, now: Instant) -
         ends.push(count(call.task.calls, "call"));
     }
     let mut rows = answers(call, look, manner);
-    rows.extend(line(look, manner, true, (verb, &title.subject), &ends));
+    let sign = if matches!(call.stage, Stage::Asked) { Sign::Asked } else { Sign::Well };
+    rows.extend(line(look, manner, sign, (verb, &title.subject), &ends));
     match call.task.steps.last() {
         _ if manner.whole && call.task.calls > 0 => rows.extend(steps(&call.task, look, manner)),
         // What its agent reports while it works says the same in a program's words.

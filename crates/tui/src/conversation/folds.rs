@@ -130,7 +130,7 @@ impl Run<'_> {
             }
             many => {
                 let ends: Vec<String> = took(many).into_iter().chain(thought(items)).collect();
-                calls::line(look, manner, true, (&summary(many), &names::of(many)), &ends)
+                calls::line(look, manner, calls::Sign::Well, (&summary(many), &names::of(many)), &ends)
             }
         }
     }
@@ -158,7 +158,8 @@ fn failure(call: &Call, look: Look<'_>, manner: &Manner) -> Vec<Line<'static>> {
         Some(message) if manner.one_row => vec![message.clone()],
         Some(_) | None => vec![end.ended.words.clone()],
     };
-    let mut rows = calls::line(look, manner, false, (call.title.plain, &call.title.subject), &words);
+    let mut rows =
+        calls::line(look, manner, calls::Sign::Failed, (call.title.plain, &call.title.subject), &words);
     if let Some(message) = end.ended.message.as_ref().filter(|_| !manner.one_row) {
         rows.extend(block(INDENT, message, (look.theme.dim, look.theme.dim), look, manner.message));
     }

@@ -10,7 +10,8 @@ use zdx_protocol::display::approval::{
 use zdx_protocol::display::text::wrap;
 use zdx_protocol::display::{diff, trust};
 use zdx_protocol::{
-    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, Preview, RequestId, TrustRequest,
+    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Origin, Preview, ReasonCode, RequestId,
+    TrustRequest,
 };
 
 use super::Answered;
@@ -35,6 +36,16 @@ pub(super) enum Page {
     Yolo,
     /// A no, and the message with it is being typed.
     Word,
+}
+
+impl Page {
+    /// It was allowed for always already, and for how long is left to say.
+    pub(super) fn asks_how_long(self) -> bool {
+        match self {
+            Self::Scope | Self::Wider => true,
+            Self::First | Self::Preset | Self::Yolo | Self::Word => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +140,14 @@ impl Asked {
         }
     }
 
+    /// The call of this very session that it is about.
+    pub(super) fn call(&self) -> Option<&str> {
+        match self {
+            Self::Approval(request) => request.agent.is_none().then_some(request.id.as_str()),
+            Self::Trust(_) | Self::Yolo => None,
+        }
+    }
+
     /// The subagent that asks.
     pub(super) fn agent(&self) -> Option<&str> {
         match self {
@@ -155,6 +174,19 @@ impl Asked {
             Self::Trust(_) => true,
             Self::Yolo => false,
         }
+    }
+
+    /// A change of one file in the workspace that is asked about because edits are: the change says it all.
+    pub(super) fn is_everyday_edit(&self) -> bool {
+        let Self::Approval(request) = self else { return false };
+        let Action::Write { targets, .. } = &request.action else { return false };
+        let inside = targets.iter().all(|target| target.inside);
+        let everyday = |rule: &str| rule.ends_with("(built-in)");
+        matches!(request.preview, Preview::Change { .. })
+            && (request.danger, request.reason.code) == (Danger::Ask, ReasonCode::ApprovalRequired)
+            && request.reason.rule.as_deref().is_none_or(everyday)
+            && inside
+            && request.agent.is_none()
     }
 
     pub(super) fn is_dangerous(&self) -> bool {
@@ -289,7 +321,7 @@ pub(super) fn before(page: Page) -> Page {
 
 /// Where the focus of a page is. Whoever said always, and reads for how long, means the shorter time.
 pub(super) fn focus(page: Page, choices: &[Choice]) -> usize {
-    let session = |choice: &Choice| page == Page::Scope && choice.act == Act::Answer(Answer::Session);
+    let session = |choice: &Choice| page.asks_how_long() && choice.act == Act::Answer(Answer::Session);
     choices.iter().position(session).unwrap_or_else(|| safe(choices))
 }
 

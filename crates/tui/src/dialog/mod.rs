@@ -68,6 +68,10 @@ pub(crate) struct Dialogs {
     front: Option<Front>,
     /// Of those that came since nothing waited, how many are answered.
     answered: usize,
+    /// The calls that the model asked for together: one is asked about after the other.
+    batch: Vec<String>,
+    /// Of those one is over: the next that is asked for begins another batch.
+    begun: bool,
 }
 
 /// The question in view.
@@ -79,7 +83,7 @@ struct Front {
     /// Nothing as long as nobody scrolled.
     scroll: Option<usize>,
     sheet: Option<Sheet>,
-    /// The last row was on the screen once.
+    /// The last row of what is to be judged was on the screen once.
     read: bool,
     word: Field,
     hint: Option<Hint>,
@@ -118,7 +122,7 @@ impl Front {
     fn can_be_confirmed(&self, now: Instant) -> bool {
         let stood = self.page_drawn.is_some_and(|first| now.saturating_duration_since(first) >= ARMED_AFTER);
         let allows = self.choices.get(self.focus).is_some_and(|choice| choice.act.allows());
-        stood || self.page != Page::Scope || !allows
+        stood || !self.page.asks_how_long() || !allows
     }
 
     fn turn_to(&mut self, page: Page, asked: &Asked, scene: Scene<'_>) {
@@ -142,6 +146,14 @@ impl Dialogs {
                 self.approval = Some(info.approval);
             }
             Event::ApprovalChanged { approval } => self.approval = Some(*approval),
+            Event::ToolRequested { id, parent: None, .. } => {
+                if std::mem::take(&mut self.begun) {
+                    self.batch.clear();
+                }
+                self.batch.push(id.clone());
+            }
+            Event::ToolFinished { id, .. } => self.begun |= self.batch.contains(id),
+            Event::TurnFinished(_) => self.begun = true,
             Event::ApprovalRequested(request) => self.approval(request.clone()),
             Event::ApprovalWithdrawn { request, .. } | Event::ApprovalResolved { request, .. } => {
                 self.withdrawn(*request);
@@ -192,7 +204,7 @@ impl Dialogs {
         {
             front.first_drawn.get_or_insert(now);
             front.page_drawn.get_or_insert(now);
-            front.read |= sheet.ended;
+            front.read |= sheet.seen;
         }
     }
 
@@ -287,9 +299,11 @@ impl Dialogs {
             Some(sheet) => sheet,
             None => Sheet::new(asked, front.page, look, scene),
         };
-        let number = match (self.answered + 1, self.answered + self.waiting.len()) {
-            (1, 1) => String::new(),
-            (number, of) => format!(" {number} of {of}"),
+        let place = asked.call().and_then(|id| self.batch.iter().position(|call| call == id));
+        let number = match (self.answered + 1, self.answered + self.waiting.len(), place) {
+            (1, 1, Some(at)) if self.batch.len() > 1 => format!(" · call {} of {}", at + 1, self.batch.len()),
+            (1, 1, _) => String::new(),
+            (number, of, _) => format!(" {number} of {of}"),
         };
         let (sheet, drawn) = sheet.draw(asked, front, &number, look, most_rows);
         // No further than there are rows.

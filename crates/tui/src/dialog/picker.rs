@@ -15,8 +15,10 @@ use crate::look::{Drawn, Look};
 pub(crate) struct Item<T> {
     pub(crate) id: T,
     pub(crate) label: String,
-    /// More about it, dimmed; found by the filter too.
+    /// More about it, dimmed.
     pub(crate) detail: String,
+    /// What the filter looks in beside the label.
+    pub(crate) known_by: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,12 +89,22 @@ impl<T: Clone> Picker<T> {
             self.found = (0..self.items.len()).collect();
             return;
         }
+        // Words that stand there as they are typed; letters in their order only where none do.
+        let words = self.filter.text().to_lowercase();
+        let holds = |item: &Item<T>| {
+            let text = format!("{} {}", item.label, item.known_by).to_lowercase();
+            words.split_whitespace().all(|word| text.contains(word))
+        };
+        self.found = (0..self.items.len()).filter(|at| holds(&self.items[*at])).collect();
+        if !self.found.is_empty() {
+            return;
+        }
         let mut matcher = Matcher::new(Config::DEFAULT);
         let pattern = Pattern::parse(self.filter.text(), CaseMatching::Smart, Normalization::Smart);
         let mut buffer = Vec::new();
         let mut scored: Vec<(u32, usize)> = Vec::new();
         for (at, item) in self.items.iter().enumerate() {
-            let text = format!("{} {}", item.label, item.detail);
+            let text = format!("{} {}", item.label, item.known_by);
             let score = pattern.score(Utf32Str::new(&text, &mut buffer), &mut matcher);
             scored.extend(score.map(|score| (score, at)));
         }
@@ -137,16 +149,19 @@ impl<T: Clone> Picker<T> {
         Drawn { lines, cursor: Some((column, row)) }
     }
 
-    /// Details begin in one column, unless a label is very long.
+    /// Details begin in one column, and have half of the row if they need it.
     fn label_columns(&self, columns: usize) -> usize {
-        let widest = self.items.iter().map(|item| width(&item.label)).max().unwrap_or_default();
-        widest.min(columns / 2)
+        let widest = |text: fn(&Item<T>) -> &str| self.items.iter().map(|item| width(text(item))).max();
+        let (label, detail) = (widest(|item| &item.label), widest(|item| &item.detail));
+        let left = columns.saturating_sub(detail.unwrap_or_default() + 4);
+        label.unwrap_or_default().min(left.max(columns / 2))
     }
 }
 
 fn row_of<T>(item: &Item<T>, focused: bool, labels: usize, look: Look<'_>) -> Line<'static> {
     let columns = usize::from(look.width);
-    let label = one_line(&item.label, columns.saturating_sub(2));
+    let most = if item.detail.is_empty() { columns.saturating_sub(2) } else { labels };
+    let label = one_line(&item.label, most);
     let gap = labels.saturating_sub(width(&label)) + 2;
     let room = columns.saturating_sub(2 + width(&label) + gap);
     let style = match focused {
@@ -179,6 +194,7 @@ mod tests {
             id,
             label: label.to_owned(),
             detail: detail.to_owned(),
+            known_by: detail.to_owned(),
         };
         Picker::new("go on with which session?", (1..).zip(rows).map(item).collect())
     }

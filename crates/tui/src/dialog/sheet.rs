@@ -35,6 +35,10 @@ pub(super) struct Sheet {
     pub(super) window: usize,
     pub(super) scroll: usize,
     pub(super) ended: bool,
+    /// The last row of what is to be judged was in sight; what zdx says about it may come behind.
+    pub(super) seen: bool,
+    /// What is said about it is the same for every edit: where there is no room for both, the change has it.
+    everyday: bool,
 }
 
 /// How the rows are shared out.
@@ -48,6 +52,8 @@ struct Layout {
     window: usize,
     /// The facts stand below them.
     pinned: bool,
+    /// The facts are left out.
+    bare: bool,
 }
 
 impl Sheet {
@@ -62,6 +68,8 @@ impl Sheet {
             window: 0,
             scroll: 0,
             ended: false,
+            seen: false,
+            everyday: asked.is_everyday_edit(),
         };
         let columns = usize::from(look.width);
         // Questions are laid out for twenty columns at least; on fewer their rows are broken once more, not cut.
@@ -112,7 +120,11 @@ impl Sheet {
         most: usize,
     ) -> (Self, Drawn) {
         let long = choice_rows(front, look);
-        let layout = self.layout(front, long.len(), flow_rows(front, look).len(), most);
+        let choices = (long.len(), flow_rows(front, look).len());
+        let mut layout = self.layout(front, choices, self.facts.len(), most);
+        if self.everyday && layout.window < self.about.len() {
+            layout = Layout { bare: true, ..self.layout(front, choices, 0, most) };
+        }
         let mut lines = Vec::new();
         if layout.head {
             lines.push(head(asked, number, look));
@@ -141,12 +153,14 @@ impl Sheet {
         let over = u16::try_from(over).unwrap_or(u16::MAX);
         let cursor = cursor.map(|(column, row)| (column, row.saturating_sub(over)));
         self.ended &= over == 0;
+        self.seen &= over == 0;
         (self, Drawn { lines, cursor })
     }
 
-    fn layout(&self, front: &Front, long: usize, short: usize, most: usize) -> Layout {
-        let (long, short) = if front.page == Page::Word { (2, 2) } else { (long, short) };
-        let whole = self.about.len() + self.facts.len();
+    /// `facts`: how many rows of them there are; `choices`: how many rows those take, each on its own and together.
+    fn layout(&self, front: &Front, choices: (usize, usize), facts: usize, most: usize) -> Layout {
+        let (long, short) = if front.page == Page::Word { (2, 2) } else { choices };
+        let whole = self.about.len() + facts;
         let room = |head: bool, choices: usize, hint: bool| {
             most.saturating_sub(usize::from(head) + self.title.len() + choices + usize::from(hint))
         };
@@ -159,16 +173,16 @@ impl Sheet {
             let room = room(head, if compact { short } else { long }, hint);
             if whole <= room {
                 let gap = !compact && whole < room;
-                return Layout { head, compact, hint, gap, window: whole, pinned: false };
+                return Layout { head, compact, hint, gap, window: whole, pinned: false, bare: false };
             }
             // One row says how much there is.
-            let pinned = room > self.facts.len() + PINNED;
-            let window = room.saturating_sub(1 + if pinned { self.facts.len() } else { 0 });
+            let pinned = room > facts + PINNED;
+            let window = room.saturating_sub(1 + if pinned { facts } else { 0 });
             if window >= least {
-                return Layout { head, compact, hint, gap: false, window, pinned };
+                return Layout { head, compact, hint, gap: false, window, pinned, bare: false };
             }
         }
-        Layout { head: false, compact: true, hint: false, gap: false, window: 1, pinned: false }
+        Layout { head: false, compact: true, hint: false, gap: false, window: 1, pinned: false, bare: false }
     }
 
     /// Where it is read from, as long as nobody scrolled: nobody is to judge a change by the rows above it. What must be
@@ -188,7 +202,7 @@ impl Sheet {
         look: Look<'_>,
         lines: &mut Vec<Line<'static>>,
     ) {
-        let below: &[Line<'static>] = if layout.pinned { &[] } else { &self.facts };
+        let below: &[Line<'static>] = if layout.pinned || layout.bare { &[] } else { &self.facts };
         let all = self.about.len() + below.len();
         self.window = layout.window.min(all);
         let start = front.scroll.unwrap_or_else(|| self.start(must_be_read));
@@ -196,12 +210,13 @@ impl Sheet {
         let end = self.scroll + self.window;
         lines.extend(self.about.iter().chain(below).skip(self.scroll).take(self.window).cloned());
         self.ended = end == all;
+        self.seen = end >= self.about.len();
         if self.window < all {
             let style = if self.ended { look.theme.dim } else { look.theme.warning };
-            let text = mark(self.scroll, end, all, must_be_read && !front.read);
+            let text = mark(self.scroll, end, all, must_be_read && !front.read && !self.seen);
             lines.push(Line::styled(truncate_width(&text, usize::from(look.width)), style));
         }
-        if layout.pinned {
+        if layout.pinned && !layout.bare {
             lines.extend(self.facts.iter().cloned());
         }
     }

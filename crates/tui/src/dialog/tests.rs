@@ -1,3 +1,4 @@
+mod batch;
 mod change;
 mod scope;
 
@@ -223,7 +224,7 @@ fn every_key_leads_where_it_says() {
         ("ws", always(GrantScope::Session, true)),
         ("wbap", always(GrantScope::Project, false)),
         ("wp", always(GrantScope::Project, true)),
-        ("p2", Some(Answered::SetApproval(Approval::Paranoid))),
+        ("p3", Some(Answered::SetApproval(Approval::Paranoid))),
         ("p1", None),
         ("p1y", Some(Answered::SetApproval(Approval::Yolo))),
         ("p1nby", decided(1, Decision::AllowOnce)),
@@ -245,7 +246,7 @@ fn every_key_leads_where_it_says() {
 #[test]
 fn a_preset_leaves_the_question_until_the_engine_takes_it_back() {
     let (mut dialogs, armed) = shown(vec![command(1, "make")]);
-    assert!(press(&mut dialogs, "p2", armed).is_some());
+    assert!(press(&mut dialogs, "p3", armed).is_some());
     assert!(dialogs.is_open());
     assert_eq!(dialogs.key(Key::char('y'), armed + Duration::from_millis(100)), None, "it stands anew");
     dialogs.withdrawn(RequestId(1));

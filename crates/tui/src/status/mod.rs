@@ -6,7 +6,7 @@ mod row;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ratatui_core::style::Style;
@@ -104,6 +104,10 @@ impl Status {
 
     pub(crate) fn approval(&self) -> Option<Approval> {
         self.session.as_ref().map(|info| info.approval)
+    }
+
+    pub(crate) fn root(&self) -> Option<&Path> {
+        self.session.as_ref().map(|info| info.root.as_path())
     }
 
     pub(crate) fn model(&self) -> Option<&str> {
@@ -231,16 +235,18 @@ impl Status {
         let Some(info) = &self.session else { return vec![Line::styled(name, look.theme.strong)] };
         // Another agent may have no modes, or not have told them yet.
         let agent = Some(visible_line(&info.agent)).filter(|agent| !agent.is_empty());
-        let about = format!(
-            " · {} · {}{} · approval {}",
-            visible_line(&info.model),
-            format::path(&info.root, self.home.as_deref()),
-            agent.map(|agent| format!(" · agent {agent}")).unwrap_or_default(),
-            info.approval.name(),
-        );
+        let (model, root) = (visible_line(&info.model), format::path(&info.root, self.home.as_deref()));
+        let agent = agent.map(|agent| format!(" · agent {agent}")).unwrap_or_default();
+        let approval = info.approval.name();
         let columns = usize::from(look.width);
+        let fits = |about: &String| width(&name) + width(about) <= columns;
+        let whole = format!(" · {model} · {root}{agent} · approval {approval}");
+        // The status row says all but the folder, too.
+        let shorter =
+            [format!(" · {model} · {root}{agent}"), format!(" · {model} · {root}"), format!(" · {root}")];
+        let about = std::iter::once(whole.clone()).chain(shorter).find(fits).unwrap_or(whole);
         let mut lines = Vec::new();
-        if width(&name) + width(&about) <= columns {
+        if fits(&about) {
             let spans = vec![Span::styled(name, look.theme.strong), Span::styled(about, look.theme.text)];
             lines.push(Line::from(spans));
         } else {

@@ -114,6 +114,17 @@ impl Native {
         Ok(name)
     }
 
+    /// How much a model that was just chosen holds, if its server says so soon: how full it is depends on that.
+    pub(crate) async fn ask_limit(&mut self) {
+        if self.budget.knows_limit() {
+            return;
+        }
+        if let Some(limit) = self.seed.limits.soon(&self.seed.client, &self.seed.chosen.endpoint).await {
+            self.set_limit(limit);
+            self.tell_view();
+        }
+    }
+
     /// The model that answers where nobody chose one.
     pub(crate) async fn usual_model(&self) -> Result<String, ModelError> {
         let chosen = self.seed.picker.pick(&self.seed.client, None, None).await?;

@@ -30,6 +30,8 @@ pub(crate) struct Name {
     pub hint: String,
     pub detail: String,
     pub then: Then,
+    /// Of those that begin alike, the smallest comes first.
+    pub often: usize,
 }
 
 impl Names<'_> {
@@ -64,11 +66,16 @@ pub(super) fn named(mark: &str, names: &[Name], typed: &str) -> Vec<Candidate> {
     };
     let begun = names.iter().filter_map(|name| {
         let called = name.begun(typed)?;
-        Some(candidate(name, called, letters(head, head + typed.chars().count())))
+        Some((name.often, candidate(name, called, letters(head, head + typed.chars().count()))))
     });
-    let begun: Vec<Candidate> = begun.collect();
+    let mut begun: Vec<(usize, Candidate)> = begun.collect();
     if !begun.is_empty() {
-        return begun;
+        // All of them are listed as in help; of some, the one that is typed out comes first, then what is meant most often.
+        if !typed.is_empty() {
+            let whole = head + typed.len();
+            begun.sort_by_key(|(often, candidate)| (candidate.text.len() != whole, *often));
+        }
+        return begun.into_iter().map(|(_, candidate)| candidate).collect();
     }
     let mut ranker = Ranker::new(typed);
     let mut fits: Vec<(Option<Fit>, &Name)> = names

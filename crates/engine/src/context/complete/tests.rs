@@ -203,6 +203,38 @@ fn what_is_ignored_is_offered_when_it_is_named() {
 }
 
 #[test]
+fn a_word_of_a_command_line_is_completed_as_a_shell_reads_it() {
+    let (_dir, completer) = desk();
+    let found = |line: &str| {
+        let found = completer.complete(line, line.len(), &names());
+        found.candidates.first().map(|first| (found.replace.start, first.text.clone()))
+    };
+    assert_eq!(found("!cat sr"), Some((5, "src/".to_owned())));
+    assert_eq!(found("!cat my"), Some((5, "'my notes.md'".to_owned())));
+    assert_eq!(found("!cat 'my no"), Some((5, "'my notes.md'".to_owned())));
+    assert_eq!(found("!cat x | wc my\\ n"), Some((12, "'my notes.md'".to_owned())));
+    assert_eq!(found("!run --file=sr"), Some((12, "src/".to_owned())));
+    assert_eq!(shell_path("a b/"), "'a b/");
+    assert_eq!(shell_path("~/x y"), "~/'x y'");
+}
+
+#[test]
+fn of_those_that_begin_alike_the_one_that_is_meant_most_often_comes_first() {
+    let (_dir, completer) = desk();
+    let name = |(name, often)| Name { often, ..Name::new(name, "") };
+    let commands = [("revoke", 9), ("export", 9), ("revert", 2), ("re", 9), ("exit", 0)].map(name).to_vec();
+    let names = Names { commands, ..names() };
+    let found = |line: &str| -> Vec<String> {
+        let found = completer.complete(line, line.len(), &names).candidates;
+        found.into_iter().map(|candidate| candidate.text).collect()
+    };
+    assert_eq!(found("/ex"), ["/exit", "/export"]);
+    assert_eq!(found("/re"), ["/re", "/revert", "/revoke"], "what is typed out is meant before all");
+    assert_eq!(found("/x"), ["/exit", "/export"]);
+    assert_eq!(found("/"), ["/revoke", "/export", "/revert", "/re", "/exit"], "all, as help lists them");
+}
+
+#[test]
 fn a_candidate_says_what_it_is_and_what_comes_behind_it() {
     let (_dir, completer) = desk();
     let command = Name {

@@ -339,14 +339,14 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
     [s] this session  [p] this project  [b] back
     "#);
     insta::assert_snapshot!(page(&preset_question(&request, VIEW), 80), @r#"
-    which preset from now on? the question is then judged anew
+    which preset from now on? now it is balanced; the question is then judged anew
       yolo: all runs unasked but what is dangerous
       balanced (now): what only reads runs unasked
       paranoid: nothing runs unasked but what you allowed
-    [1] yolo  [2] paranoid  [b] back
+    [1] yolo  [3] paranoid  [b] back
     "#);
     // A yes that was meant for the question chooses none, and neither does what holds already.
-    for (typed, answer) in [("y", None), ("3", None), ("1", Some(Answer::Switch(Approval::Yolo)))] {
+    for (typed, answer) in [("y", None), ("2", None), ("1", Some(Answer::Switch(Approval::Yolo)))] {
         assert_eq!(preset_question(&request, VIEW).answer(typed), answer, "{typed}");
     }
     let dangerous = ApprovalRequest { danger: Danger::Confirm, ..request };

@@ -74,12 +74,30 @@ fn a_turn_stopped_before_anything_came_of_it_gives_its_prompt_back() {
         }
         type_in(&mut state, typed);
         assert_eq!(commands(&press(&mut state, Key::plain(KeyCode::Esc))), [&Command::Interrupt]);
-        state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
-        state.composer.text()
+        let effects = state.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+        let unsaid = Command::Revert { turn: Some(1), keep_files: true };
+        (state.composer.text(), commands(&effects) == [&unsaid])
     };
-    assert_eq!(stopped(Vec::new(), ""), "mend it");
-    assert_eq!(stopped(Vec::new(), "other"), "other");
-    assert_eq!(stopped(vec![Event::ReasoningDelta { text: "hm".into() }], ""), "");
+    // Put back is gone from the conversation; else it stays in it.
+    assert_eq!(stopped(Vec::new(), ""), ("mend it".to_owned(), true));
+    assert_eq!(stopped(Vec::new(), "other"), ("other".to_owned(), false));
+    assert_eq!(stopped(vec![Event::ReasoningDelta { text: "hm".into() }], ""), (String::new(), false));
+    // Before it began there is nothing to take back.
+    let mut early = state();
+    send(&mut early, "mend it");
+    press(&mut early, Key::plain(KeyCode::Esc));
+    let effects = early.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert_eq!((early.composer.text().as_str(), commands(&effects).len()), ("mend it", 0));
+    // Of a session that is not saved nothing can be taken back, so nothing is put back either.
+    let mut unsaved = state();
+    if let Some(session) = &mut unsaved.session {
+        session.saved = false;
+    }
+    send(&mut unsaved, "mend it");
+    unsaved.update(Input::Event(Event::TurnStarted { turn: 1, prompt: "mend it".into() }), Instant::now());
+    press(&mut unsaved, Key::plain(KeyCode::Esc));
+    let effects = unsaved.update(Input::Ended(Purpose::Turn, done()), Instant::now());
+    assert_eq!((unsaved.composer.text().as_str(), commands(&effects).len()), ("", 0));
     // Ctrl-C is on the way out: a second one must not have to clear anything first.
     let mut state = state();
     send(&mut state, "mend it");
@@ -118,4 +136,70 @@ fn a_list_to_choose_from_leaves_the_conversation_where_it_is() {
     press(&mut state, Key::plain(KeyCode::Esc));
     assert!(state.page(SIZE, Instant::now()).is_none());
     assert_eq!(rows(&mut state), before);
+}
+
+#[test]
+fn a_command_of_ones_own_is_shown_as_it_was_typed() {
+    let shown = |masked: &str| {
+        let mut state = state();
+        let asked = send(&mut state, "/explain x");
+        assert!(asked.iter().any(|effect| matches!(effect, Effect::Send(Purpose::Custom { .. }, _))));
+        let line = reply(Reply::Masked(masked.to_owned()));
+        state.update(Input::Ended(Purpose::Remember, line), Instant::now());
+        let known = Named { name: "explain".into(), description: String::new() };
+        let draft = Draft::from("/explain x");
+        let purpose = Purpose::Custom { name: "explain".into(), draft };
+        state.update(Input::Ended(purpose, reply(Reply::Commands(vec![known]))), Instant::now());
+        let turn = Event::TurnStarted { turn: 1, prompt: "Explain at length: x".into() };
+        state.update(Input::Event(turn), Instant::now());
+        let frame = state.frame(SIZE, Instant::now());
+        frame.history.iter().chain(&frame.live).any(|row| row.to_string() == "› /explain x")
+    };
+    assert!(shown("/explain x"));
+    assert!(!shown("/explain [redacted]"), "what had to be masked is not shown");
+}
+
+#[test]
+fn a_preset_that_changes_in_a_turn_does_not_hide_what_runs() {
+    let changed = Event::ApprovalChanged { approval: Approval::Yolo };
+    let mut state = state();
+    state.update(Input::Event(changed.clone()), Instant::now());
+    assert!(rows(&mut state).pop().unwrap().starts_with("approval: yolo"));
+    let mut state = self::state();
+    send(&mut state, "go");
+    state.update(Input::Event(Event::TurnStarted { turn: 1, prompt: "go".into() }), Instant::now());
+    state.update(Input::Event(changed), Instant::now());
+    let frame = state.frame(SIZE, Instant::now());
+    let foot = frame.live.last().unwrap().to_string();
+    assert!(foot.contains("yolo") && !foot.contains("approval"), "{foot}");
+    let told =
+        frame.history.iter().chain(&frame.live).any(|row| row.to_string().contains("approval: yolo, "));
+    assert!(told);
+}
+
+#[test]
+fn who_read_when_a_question_came_reads_on_there() {
+    let mut state = state();
+    for n in 0..100 {
+        let message = format!("note {n}");
+        state.update(Input::Event(Event::Notice { level: NoticeLevel::Info, message }), Instant::now());
+    }
+    let page = |state: &mut State| -> Vec<String> {
+        state.page(SIZE, Instant::now()).unwrap().lines.iter().take(20).map(ToString::to_string).collect()
+    };
+    press(&mut state, Key::ctrl('o'));
+    page(&mut state);
+    press(&mut state, Key::plain(KeyCode::PageUp));
+    press(&mut state, Key::plain(KeyCode::PageUp));
+    let read = page(&mut state);
+    state.update(Input::Event(Event::ApprovalRequested(question())), Instant::now());
+    assert!(state.page(SIZE, Instant::now()).is_none());
+    let gone = Event::ApprovalWithdrawn { request: RequestId(7), id: "call_1".into() };
+    state.update(Input::Event(gone), Instant::now());
+    press(&mut state, Key::ctrl('o'));
+    assert_eq!(page(&mut state), read);
+    // Who left it himself begins at its end again.
+    press(&mut state, Key::ctrl('o'));
+    press(&mut state, Key::ctrl('o'));
+    assert_ne!(page(&mut state), read);
 }

@@ -5,7 +5,10 @@ use super::*;
 const ENTER: Key = Key::plain(KeyCode::Enter);
 
 fn stopped() -> Event {
-    let outcome = Outcome::Interrupted;
+    ended(Outcome::Interrupted)
+}
+
+fn ended(outcome: Outcome) -> Event {
     let (text, usage) = (String::new(), Usage::default());
     Event::TurnFinished(TurnSummary { outcome, text, usage, denied: 0, duration_ms: 1, cut_short: None })
 }
@@ -32,6 +35,41 @@ fn what_waits_behind_a_stopped_turn_is_sent_one_by_one_when_it_is_wanted() {
     assert_eq!(commands(&press(&mut state, ENTER)), [&Command::Shell("!make".into())]);
     assert_eq!(commands(&over(&mut state)), [&prompt("second")], "from then on by itself");
     assert!(state.queue.is_empty());
+}
+
+#[test]
+fn what_waits_behind_a_turn_that_failed_waits_on() {
+    for outcome in [Outcome::Error, Outcome::MaxSteps, Outcome::RepeatedCalls, Outcome::CheckFailed] {
+        let mut state = state();
+        for text in ["first", "A", "B"] {
+            send(&mut state, text);
+        }
+        state.update(Input::Event(ended(outcome)), Instant::now());
+        assert!(commands(&over(&mut state)).is_empty(), "{outcome:?}");
+        let shown = rows(&mut state);
+        assert!(shown.iter().any(|row| row.starts_with("2 queued · Enter sends the next")), "{shown:#?}");
+        assert_eq!(commands(&press(&mut state, ENTER)), [&prompt("A")]);
+        state.update(Input::Event(ended(Outcome::Completed)), Instant::now());
+        assert_eq!(commands(&over(&mut state)), [&prompt("B")]);
+    }
+}
+
+#[test]
+fn a_switch_waits_like_a_message_and_outlives_esc() {
+    let mut state = state();
+    send(&mut state, "first");
+    assert!(commands(&send(&mut state, "/model lab/big")).is_empty());
+    assert!(commands(&send(&mut state, "/agent plan")).is_empty());
+    let shown = rows(&mut state);
+    assert!(shown.iter().any(|row| row == "queued: /model lab/big"), "{shown:#?}");
+    press(&mut state, Key::plain(KeyCode::Esc));
+    assert!(commands(&over(&mut state)).len() < 2, "{shown:#?}");
+    assert_eq!(state.queue.len(), 2);
+    state.composer.take_draft();
+    assert_eq!(
+        commands(&press(&mut state, ENTER)),
+        [&Command::SetModel("lab/big".into()), &Command::SetAgent("plan".into())]
+    );
 }
 
 #[test]

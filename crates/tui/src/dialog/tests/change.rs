@@ -31,7 +31,7 @@ fn the_first_row_that_changes_is_in_sight() {
     let mut dialogs = below_context(Danger::Ask);
     let shown = drawn(&mut dialogs, 40, 9);
     assert!(shown.iter().any(|row| row.contains("+ vier")), "{shown:#?}");
-    assert!(shown.iter().any(|row| row.contains("above · PgDn PgUp")), "{shown:#?}");
+    assert!(shown.iter().any(|row| row.contains("above · PgUp")), "{shown:#?}");
     assert_eq!(dialogs.key(Key::plain(KeyCode::Home), Instant::now() + ARMED_AFTER), None);
     let shown = drawn(&mut dialogs, 40, 9);
     assert!(shown.iter().any(|row| row.ends_with("  one")), "{shown:#?}");
@@ -53,4 +53,36 @@ fn short_choices_use_the_words_of_the_long_ones() {
         assert!(long.contains(tall) && short.contains(low), "{long}\n{short}");
     }
     assert!(!short.contains("deny") && !short.contains('›'), "{short}");
+}
+
+#[test]
+fn only_what_is_judged_must_be_read_and_not_what_is_said_about_it() {
+    let mut held = 0;
+    let mut allowed = 0;
+    for rows in 7..=16 {
+        let mut dialogs = empty();
+        dialogs.approval(dangerous(4));
+        let shown = drawn(&mut dialogs, 80, rows).join("\n");
+        let answered = dialogs.key(Key::char('y'), Instant::now() + ARMED_AFTER);
+        // The last row that belongs to the command, and the last of all.
+        let (whole, remark) = (shown.contains("spelled out above"), shown.contains("asked every time"));
+        assert_eq!(answered.is_some(), whole, "{rows}: {shown}");
+        held += usize::from(!whole);
+        allowed += usize::from(whole && !remark);
+    }
+    assert!(held > 0 && allowed > 0, "{held} {allowed}");
+}
+
+#[test]
+fn an_everyday_edit_gives_its_room_to_the_change() {
+    let shown = |request: ApprovalRequest, rows: usize| {
+        let mut dialogs = empty();
+        dialogs.approval(request);
+        drawn(&mut dialogs, 80, rows).join("\n")
+    };
+    assert!(shown(edit(), 40).contains("the rules ask first"));
+    assert!(!shown(edit(), 22).contains("the rules ask first"));
+    let mut own = edit();
+    own.reason.rule = Some("write = ask (project)".to_owned());
+    assert!(shown(own, 22).contains("(project)"), "a rule of one's own is worth a row");
 }

@@ -13,10 +13,11 @@ fn who_said_always_means_this_session_once_it_was_to_be_read() {
     assert_eq!(dialogs.key(ENTER, armed + ARMED_AFTER / 2), None, "nobody has read it by then");
     assert!(text(&show(&mut dialogs, armed + ARMED_AFTER / 2)).contains("too soon"));
     assert_eq!(dialogs.key(ENTER, armed + ARMED_AFTER), decided(1, session));
-    // Of its kind it is another matter, and the first question is still answered with no.
+    // Of its kind it is the same.
     let (mut dialogs, armed) = shown(vec![command(1, "make")]);
     press(&mut dialogs, "w", armed);
-    assert_eq!(dialogs.key(ENTER, armed + ARMED_AFTER), None, "back");
-    show(&mut dialogs, armed + ARMED_AFTER);
-    assert_eq!(dialogs.key(ENTER, armed + 2 * ARMED_AFTER), decided(1, Decision::Deny { word: None }));
+    assert!(text(&show(&mut dialogs, armed)).contains("▸ s"), "{}", text(&show(&mut dialogs, armed)));
+    assert_eq!(dialogs.key(ENTER, armed + ARMED_AFTER / 2), None, "nobody has read it by then");
+    let session = Decision::AllowAlways { scope: GrantScope::Session, wider: true };
+    assert_eq!(dialogs.key(ENTER, armed + ARMED_AFTER), decided(1, session));
 }
