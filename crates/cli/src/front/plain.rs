@@ -134,7 +134,7 @@ impl Plain {
             }
             Event::Redone { turn, files } => self.status(&labels::redone(*turn, files), page),
             Event::Retrying { .. } => self.retrying(event, page),
-            Event::Notice { level, message } => self.notice(*level, message, page),
+            Event::Notice { level, message, .. } => self.notice(*level, message, page),
             Event::Error { message, details, .. } => {
                 self.told = true;
                 self.stays_broken(page);
@@ -219,7 +219,7 @@ impl Plain {
             }
             // Whoever said no himself, or stopped it, knows.
             (CallOrigin::User | CallOrigin::Command, ToolOutput::Err(error))
-                if !matches!(error.code, ToolCode::Rejected | ToolCode::Interrupted) =>
+                if !matches!(error.code, ToolCode::Rejected | ToolCode::Interrupted | ToolCode::NotRun) =>
             {
                 let what = match origin {
                     CallOrigin::Command => format!("`{command}` was "),

@@ -64,6 +64,9 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
     if call.task.failed > 0 {
         ends.push(format!("{} failed", call.task.failed));
     }
+    if call.task.denied > 0 {
+        ends.push(format!("{} denied", call.task.denied));
+    }
     ends.push(words.clone());
     if call.allowed {
         ends.push("allowed".to_owned());

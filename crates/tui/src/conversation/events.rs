@@ -40,7 +40,7 @@ impl Conversation {
             Event::SessionStarted(info) => self.root = Some(info.root.clone()),
             Event::TurnStarted { prompt, .. } => self.turn_started(prompt),
             Event::ReasoningDelta { text } => self.think(text, now),
-            Event::ReasoningFinal(reasoning) => self.thought_whole(&reasoning.text, now),
+            Event::ReasoningFinal(reasoning) => self.thought_whole(reasoning, now),
             Event::AssistantDelta { text } => self.write(text, now),
             Event::AssistantFinal { text, partial, continues } => {
                 self.written(text, *partial, *continues, now);
@@ -104,8 +104,9 @@ impl Conversation {
                     call.tail.push(chunk);
                 }
             }),
-            Event::ToolFinished { id, name, result, diff, duration_ms, reads, .. } => {
-                let told = Told { diff: diff.as_deref(), took_ms: *duration_ms, reads: *reads };
+            Event::ToolFinished { id, name, result, diff, duration_ms, reads, beside, .. } => {
+                let (diff, beside) = (diff.as_deref(), beside.as_deref());
+                let told = Told { diff, took_ms: *duration_ms, reads: *reads, beside };
                 self.finished(id, name, result, told, now);
             }
             Event::TodosChanged { items, draft } => self.todos_changed(items, *draft),
@@ -132,7 +133,7 @@ impl Conversation {
                 self.push(Cell::Note(NoteKind::Warning, INTERRUPTED.to_owned()));
             }
             Event::TurnFinished(summary) => self.turn_finished(summary, now),
-            Event::Notice { level, message } => self.notice(*level, message),
+            Event::Notice { level, message, .. } => self.notice(*level, message),
             Event::Reverted { turn, files, left } => {
                 self.quiet(labels::reverted(*turn, files, left.as_ref()));
             }

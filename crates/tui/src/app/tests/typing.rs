@@ -92,7 +92,7 @@ fn a_turn_stopped_before_anything_came_of_it_gives_its_prompt_back() {
 fn a_list_to_choose_from_leaves_the_conversation_where_it_is() {
     let mut state = state();
     state.update(
-        Input::Event(Event::Notice { level: NoticeLevel::Info, message: "hi".into() }),
+        Input::Event(Event::Notice { level: NoticeLevel::Info, message: "hi".into(), kept: false }),
         Instant::now(),
     );
     let before = rows(&mut state);

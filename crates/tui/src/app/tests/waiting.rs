@@ -7,7 +7,15 @@ const ENTER: Key = Key::plain(KeyCode::Enter);
 fn stopped() -> Event {
     let outcome = Outcome::Interrupted;
     let (text, usage) = (String::new(), Usage::default());
-    Event::TurnFinished(TurnSummary { outcome, text, usage, denied: 0, duration_ms: 1, cut_short: None })
+    Event::TurnFinished(TurnSummary {
+        outcome,
+        text,
+        usage,
+        denied: 0,
+        duration_ms: 1,
+        cut_short: None,
+        begun: false,
+    })
 }
 
 fn over(state: &mut State) -> Vec<Effect> {

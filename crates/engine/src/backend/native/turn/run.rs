@@ -47,6 +47,7 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
         denied: turn.calls.denied,
         duration_ms: clock.ms(),
         cut_short: turn.cut_short.filter(|_| outcome == Outcome::Completed),
+        begun: false,
     }
 }
 
@@ -95,7 +96,7 @@ impl Turn {
                 stop::tell(native, &answer, io).await;
                 self.cut_short = stop::cut_short(&answer);
                 match self.check(native, io).await {
-                    Check::Failed(_) => continue,
+                    Check::Failed(_) | Check::Told => continue,
                     Check::Interrupted => return Outcome::Interrupted,
                     Check::Passed | Check::GivenUp(_) | Check::Skipped => return self.finished(io).await,
                 }
@@ -142,7 +143,7 @@ impl Turn {
                 self.red = Some(red.clone());
             }
             Check::GivenUp(red) => self.red = Some(red.clone()),
-            Check::Interrupted | Check::Skipped => {}
+            Check::Told | Check::Interrupted | Check::Skipped => {}
         }
         check
     }
