@@ -9,12 +9,11 @@ use zdx_protocol::display::approval::{grant_words, names_grant};
 use zdx_protocol::display::format::{ago, path};
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::query::{
-    AgentInfo, Completions, Drafted, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
+    AgentInfo, Completions, Drafted, FilesChanged, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
 };
 use zdx_protocol::slash::{COMMANDS, SlashCommand};
 use zdx_protocol::{
-    ErrorKind, Event, FileChange, McpServer, McpState, Open, Query, Reply, SessionPick, Todo, Transcript,
-    TrustState,
+    ErrorKind, Event, McpServer, McpState, Open, Query, Reply, SessionPick, Todo, Transcript, TrustState,
 };
 
 use crate::backend::View;
@@ -22,9 +21,10 @@ use crate::config::{Resolved, describe};
 use crate::configured::Configured;
 use crate::context::complete::{Completer, Name, Names};
 use crate::emit::Emitter;
+use crate::files::Workspace;
 use crate::git;
 use crate::grants::Granted;
-use crate::history::{Asker, Handoff, SessionDigest, summarize};
+use crate::history::{Asker, Handoff, SessionDigest, since, summarize};
 use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::mcp::Servers;
@@ -37,6 +37,7 @@ use crate::tools::Todos;
 pub(crate) struct Queries {
     pub setup: Arc<Setup>,
     pub root: PathBuf,
+    pub workspace: Arc<Workspace>,
     pub resolved: Resolved,
     pub emit: Emitter,
     pub backend: View,
@@ -73,6 +74,13 @@ impl Queries {
         *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = agent.to_owned();
     }
 
+    /// What tools did to files, and what is there now.
+    pub(crate) async fn files_changed(&self) -> FilesChanged {
+        let files = since::files_changed(&self.emit.transcript());
+        let workspace = Arc::clone(&self.workspace);
+        tokio::task::spawn_blocking(move || since::now(files, &workspace)).await.unwrap_or_default()
+    }
+
     pub(crate) async fn answer(self: Arc<Self>, query: Query) -> Result<Reply, NoAnswer> {
         match query {
             Query::Agents => self.agents().await.map(Reply::Agents),
@@ -98,7 +106,7 @@ impl Queries {
             }
             Query::Todos => Ok(Reply::Todos { items: self.todos(), draft: self.todos.is_draft() }),
             Query::Config => Ok(Reply::Config(self.config())),
-            Query::FilesChanged => Ok(Reply::FilesChanged(files_changed(&self.emit.transcript()))),
+            Query::FilesChanged => Ok(Reply::FilesChanged(self.files_changed().await)),
             Query::Masked { text } => Ok(Reply::Masked(self.emit.redactor().redact(&text).into_owned())),
             Query::Summary => self.summary().await.map(Reply::Summary),
             Query::Handoff { goal } => self.handoff(&goal).await.map(Reply::Handoff),
@@ -408,12 +416,6 @@ fn not_ours(what: &str) -> NoAnswer {
 
 fn named<'a>(items: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Named> {
     items.map(|(name, about)| Named { name: name.to_owned(), description: about.to_owned() }).collect()
-}
-
-/// From what each file was before the session, as far back as it can be gone, to what tools left.
-fn files_changed(transcript: &Transcript) -> Vec<FileChange> {
-    let undo = (1..=transcript.turns).find_map(|turn| transcript.undo_since(turn)).unwrap_or_default();
-    undo.into_iter().map(|undo| undo.change.inverse()).collect()
 }
 
 async fn off_thread<T: Send + 'static>(

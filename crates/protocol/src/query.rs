@@ -58,6 +58,25 @@ pub enum Query {
     },
 }
 
+/// What tools did to files in a session, and what is there now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FilesChanged {
+    /// Each from what it was before the session to what tools left.
+    pub files: Vec<FileChange>,
+    /// Those of them that are something else now, as far as somebody looked.
+    pub since: Vec<(PathBuf, FileNow)>,
+}
+
+/// What became of a file that tools left otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileNow {
+    /// As it was before the session.
+    AsBefore,
+    Changed,
+    Gone,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
@@ -79,7 +98,7 @@ pub enum Reply {
     Config(Vec<Setting>),
     /// Nothing outside of a repository.
     GitBranch(Option<String>),
-    FilesChanged(Vec<FileChange>),
+    FilesChanged(FilesChanged),
     Summary(Drafted),
     Handoff(Drafted),
     Masked(String),

@@ -257,7 +257,7 @@ fn what_is_asked_during_a_turn_is_answered_during_it() {
                     assert_eq!(found, []);
                 }
                 (Query::Todos, Told::Todos { items, draft }) => assert_eq!((items, draft), (vec![], false)),
-                (Query::FilesChanged, Told::FilesChanged(files)) => assert_eq!(files, []),
+                (Query::FilesChanged, Told::FilesChanged(changed)) => assert_eq!(changed.files, []),
                 (query, other) => panic!("{query:?} was answered with {other:?}"),
             }
         }

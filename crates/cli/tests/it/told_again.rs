@@ -196,3 +196,52 @@ fn who_stops_at_the_checks_question_keeps_the_answer() {
     assert_eq!(again(&zdx, &["-c"], "› write it"), shown);
     assert!(!zdx.root().join("checked").exists());
 }
+
+/// Whoever comes back to files that somebody put back, or wrote anew, hears of it, and so does the model.
+#[test]
+fn who_comes_back_hears_what_changed_since() {
+    let server = ModelServer::start();
+    let zdx = place().chat(&server);
+    zdx.write("a.txt", "old\n");
+    let mut pty = open(&zdx, &["--yolo"]);
+    let write = |id: &str, path: &str| {
+        Reply::chat().tool_call(id, "write", json!({"path": path, "content": "new\n"}))
+    };
+    for (id, path) in [("w1", "a.txt"), ("w2", "b.txt"), ("w3", "c.txt")] {
+        server.push(write(id, path));
+    }
+    server.push(Reply::chat().text("it is written"));
+    say(&pty, "write them", "it is written");
+    leave(&mut pty);
+    let mut pty = open(&zdx, &["-c"]);
+    pty.wait_for_text("ctx ", SOON);
+    assert!(!pty.contents().contains("changed since"), "nothing did: {}", pty.contents());
+    leave(&mut pty);
+
+    zdx.write("a.txt", "old\n");
+    zdx.write("b.txt", "other\n");
+    let file = &zdx.session_files()[0];
+    let saved = std::fs::read_to_string(file).unwrap();
+    let long_ago = saved.lines().map(|line| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let ts: jiff::Timestamp = record["ts"].as_str().unwrap().parse().unwrap();
+        record["ts"] = json!((ts - jiff::SignedDuration::from_hours(50)).to_string());
+        format!("{record}\n")
+    });
+    std::fs::write(file, long_ago.collect::<String>()).unwrap();
+    let mut pty = open(&zdx, &["-c"]);
+    pty.wait_for_text("resumed · 2 days ago · 2 files changed since: a.txt, b.txt", SOON);
+    say(&pty, "/files", "b.txt · changed since");
+    let shown = pty.contents();
+    for part in ["a.txt · since then as before", "b.txt · changed since"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    for (prompt, answer) in [("go on", "I see"), ("and on", "fine")] {
+        server.push(Reply::chat().text(answer));
+        say(&pty, prompt, answer);
+    }
+    leave(&mut pty);
+    let heard = server.calls().pop().unwrap().body.to_string();
+    let word = "changed files that you had changed: a.txt (as it was before your changes), b.txt. ";
+    assert_eq!(heard.matches(word).count(), 1, "{heard}");
+}

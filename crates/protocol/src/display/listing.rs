@@ -1,7 +1,7 @@
 //! Answers of the engine as lines for a person. Not wrapped, and foreign text in them is not cleaned: whoever prints does
 //! both.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use super::sessions::table;
 use super::trust::listed;
 use super::{context, format, servers, visible_line};
 use crate::change::FileChange;
-use crate::query::{AgentInfo, Drafted, Grants, Named, Reply, Setting};
+use crate::query::{AgentInfo, Drafted, FileNow, FilesChanged, Grants, Named, Reply, Setting};
 use crate::todo::Todo;
 use crate::trust::{Standing, TrustState};
 
@@ -37,7 +37,10 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
             let text = table(sessions, place.now, home, Some(place.columns));
             text.lines().map(str::to_owned).collect()
         }
-        Reply::FilesChanged(files) => files.iter().map(|file| changed(file, home)).collect(),
+        Reply::FilesChanged(FilesChanged { files, since }) => {
+            let line = |file: &FileChange| format!("{}{}", changed(file, home), now(file, since));
+            files.iter().map(line).collect()
+        }
         Reply::Config(settings) => config(settings),
         Reply::Context(usage) => vec![context::usage(usage)],
         Reply::Trust(state) => trust(state, home),
@@ -98,6 +101,16 @@ fn changed(file: &FileChange, home: Option<&Path>) -> String {
     format!("{what} {}", visible_line(&format::path(&file.path, home)))
 }
 
+/// What became of it after tools had done that.
+fn now(file: &FileChange, since: &[(PathBuf, FileNow)]) -> &'static str {
+    match since.iter().find(|(path, _)| *path == file.path) {
+        Some((_, FileNow::AsBefore)) => " · since then as before",
+        Some((_, FileNow::Changed)) => " · changed since",
+        Some((_, FileNow::Gone)) => " · gone since",
+        None => "",
+    }
+}
+
 fn config(settings: &[Setting]) -> Vec<String> {
     let widest = settings.iter().map(|setting| setting.key.chars().count()).max().unwrap_or_default();
     let line =
@@ -151,6 +164,9 @@ mod tests {
         assert_eq!(told(&items, true), [head, "[~] look"]);
         assert_eq!(told(&items, false), ["[~] look"]);
         assert_eq!(told(&[], false), ["there is no list of steps yet"]);
-        assert_eq!(lines(&Reply::FilesChanged(Vec::new()), place), ["no file was changed in this session"]);
+        assert_eq!(
+            lines(&Reply::FilesChanged(FilesChanged::default()), place),
+            ["no file was changed in this session"]
+        );
     }
 }

@@ -6,7 +6,7 @@ use super::super::Native;
 use super::call_ids::CallIds;
 use super::calls::Calls;
 use super::fault;
-use super::remind::{forget_draft, remind};
+use super::remind::{forget_draft, remind, remind_of_changes};
 use super::room::{self, NoRoom};
 use super::stop;
 use super::stream::{self, Broken};
@@ -16,6 +16,9 @@ use crate::context::cap::ResultRoom;
 
 pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> TurnSummary {
     let clock = io.approvals.clock();
+    if !std::mem::replace(&mut native.looked_at_files, true) {
+        remind_of_changes(io).await;
+    }
     remind(&prompt, io).await;
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text }).await;
