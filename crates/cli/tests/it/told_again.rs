@@ -245,3 +245,43 @@ fn who_comes_back_hears_what_changed_since() {
     let word = "changed files that you had changed: a.txt (as it was before your changes), b.txt. ";
     assert_eq!(heard.matches(word).count(), 1, "{heard}");
 }
+
+/// A no to what an agent wanted that works for this one reads like any no, and a task that was stopped had begun.
+#[test]
+fn a_no_to_a_helper_reads_like_any_no() {
+    let server = ModelServer::start();
+    let zdx = place().chat(&server);
+    let mut pty = open(&zdx, &[]);
+    let task = || Reply::chat().tool_call("t", "task", json!({"agent": "general", "prompt": "help"}));
+    server.push(task());
+    server.push(bash("c", "touch made"));
+    server.push(Reply::chat().text("I could not"));
+    server.push(Reply::chat().text("it was not done"));
+    pty.send("go\r");
+    wait_for_question(&pty);
+    pty.send("y");
+    pty.wait_for_text("$ touch made", SOON);
+    wait_for_question(&pty);
+    pty.send("n");
+    pty.wait_for_text("it was not done", SOON);
+    wait_idle(&pty);
+    let shown = rows(&pty, "› go");
+    assert!(shown.iter().any(|row| row == "✗ Run touch made · denied"), "{shown:#?}");
+    let row = shown.iter().find(|row| row.starts_with("• Task general: help")).expect("the task's row");
+    assert!(row.contains("· 1 call · 1 denied") && !row.contains("failed"), "{row}");
+    server.push(task());
+    server.push(bash("c", "touch made"));
+    pty.send("again\r");
+    wait_for_question(&pty);
+    pty.send("y");
+    pty.wait_for_text("$ touch made", SOON);
+    wait_for_question(&pty);
+    pty.send("\x1b");
+    pty.wait_for_text("⚠ interrupted", SOON);
+    wait_idle(&pty);
+    let shown = rows(&pty, "› again");
+    let row = shown.iter().find(|row| row.starts_with("✗ Task general: help")).expect("the task's row");
+    assert!(row.contains("interrupted") && !row.contains("not run"), "{row}");
+    leave(&mut pty);
+    assert!(!zdx.root().join("made").exists());
+}

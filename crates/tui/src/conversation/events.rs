@@ -76,11 +76,17 @@ impl Conversation {
                         Decision::AllowOnce if by.is_none() && what == call.title.subject => {
                             call.allowed = true
                         }
-                        Decision::Deny { word } if call.id == *id => {
+                        Decision::Deny { word } => {
                             let why = word.as_deref().map(|word| format!(": {}", visible_line(word)));
-                            call.denied = Some(format!("denied{}", why.unwrap_or_default()));
+                            let words = format!("denied{}", why.unwrap_or_default());
+                            match call.task.verb(id) {
+                                Some(verb) if call.id != *id => {
+                                    call.answer(false, format!("{verb} {what} · {words}"));
+                                }
+                                Some(_) | None => call.denied = Some(words),
+                            }
                         }
-                        Decision::AllowOnce | Decision::AllowAlways { .. } | Decision::Deny { .. } => {
+                        Decision::AllowOnce | Decision::AllowAlways { .. } => {
                             call.answer(allowed, words);
                         }
                     }

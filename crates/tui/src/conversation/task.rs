@@ -71,6 +71,11 @@ impl Task {
         self.steps.iter().rev().find(|step| step.id == id).map(|step| step.title.subject.as_str())
     }
 
+    /// What that call is called where it was not carried out.
+    pub(super) fn verb(&self, id: &str) -> Option<&'static str> {
+        self.steps.iter().rev().find(|step| step.id == id).map(|step| step.title.plain)
+    }
+
     /// How many are no longer kept.
     pub(super) fn gone(&self) -> usize {
         if self.counted { 0 } else { self.calls.saturating_sub(self.steps.len()) }
