@@ -80,7 +80,7 @@ async fn one_turn(
         None => return Err(Failure::runtime(ENGINE_GONE).into()),
     }
     for message in gathered.notices {
-        stage.show(&Event::Notice { level: NoticeLevel::Warning, message });
+        stage.show(&Event::Notice { level: NoticeLevel::Warning, message, kept: false });
     }
     let prompt = engine.send(Command::Prompt(gathered.prompt)).await;
     let end = stage.turn(prompt, &mut engine, signals, &mut Nobody).await;

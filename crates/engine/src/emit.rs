@@ -114,7 +114,7 @@ impl Emitter {
     }
 
     pub async fn notice(&self, level: NoticeLevel, message: impl Into<String>) {
-        self.emit(Event::Notice { level, message: message.into() }).await;
+        self.emit(Event::Notice { level, message: message.into(), kept: false }).await;
     }
 
     /// What was emitted so far survives a power cut. Called before side effects and at the end of a turn.
@@ -143,5 +143,5 @@ impl Emitter {
 }
 
 fn warning(message: String) -> Event {
-    Event::Notice { level: NoticeLevel::Warning, message }
+    Event::Notice { level: NoticeLevel::Warning, message, kept: false }
 }

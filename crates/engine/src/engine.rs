@@ -237,6 +237,8 @@ impl Engine {
 
     async fn turn(&mut self, work: Work, queue: &mut Queue, aside: &mut Aside, inbox: &mut Inbox) {
         let cancel = CancellationToken::new();
+        let before = self.emit.transcript().turns;
+        let typed = matches!(work, Work::Shell { .. });
         // What earlier turns left running is not this one's to stop.
         let earlier = self.calls.tools.shell.background();
         self.tell_subagents();
@@ -263,6 +265,7 @@ impl Engine {
         }
         summary.denied += self.subagents.take_denied();
         summary.usage.add(self.subagents.take_used());
+        summary.begun = !typed && self.emit.transcript().turns > before;
         self.tell_background().await;
         self.emit.emit(Event::TurnFinished(summary)).await;
         self.emit.emit(Event::StateChanged { state: TurnState::Idle }).await;

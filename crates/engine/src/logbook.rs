@@ -129,8 +129,8 @@ fn line(event: &Event) -> Option<(Level, String)> {
             let way = if *continues { "go on" } else { "retry" };
             (Level::Warn, format!("{way} {attempt}/{of} in_ms={delay_ms}: {reason}"))
         }
-        Event::Notice { level: NoticeLevel::Warning, message } => (Level::Warn, message.clone()),
-        Event::Notice { level: NoticeLevel::Info, message } => (Level::Debug, message.clone()),
+        Event::Notice { level: NoticeLevel::Warning, message, kept: false } => (Level::Warn, message.clone()),
+        Event::Notice { level: NoticeLevel::Info, message, kept: false } => (Level::Debug, message.clone()),
         Event::Error { kind, message, .. } => (Level::Error, format!("{kind:?}: {message}")),
         Event::Interrupted => (Level::Info, "interrupted".to_owned()),
         Event::TurnFinished(summary) => (
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn notice(text: &str) -> Event {
-        Event::Notice { level: NoticeLevel::Warning, message: text.to_owned() }
+        Event::Notice { level: NoticeLevel::Warning, message: text.to_owned(), kept: false }
     }
 
     #[test]

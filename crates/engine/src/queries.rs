@@ -21,9 +21,10 @@ use crate::config::{Resolved, describe};
 use crate::configured::Configured;
 use crate::context::complete::{Completer, Name, Names};
 use crate::emit::Emitter;
+use crate::files::Workspace;
 use crate::git;
 use crate::grants::Granted;
-use crate::history::{Asker, Handoff, SessionDigest, changed, summarize};
+use crate::history::{Asker, Handoff, SessionDigest, changed, since, summarize};
 use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::mcp::Servers;
@@ -36,6 +37,7 @@ use crate::tools::Todos;
 pub(crate) struct Queries {
     pub setup: Arc<Setup>,
     pub root: PathBuf,
+    pub workspace: Arc<Workspace>,
     pub resolved: Resolved,
     pub emit: Emitter,
     pub backend: View,
@@ -70,6 +72,13 @@ impl NoAnswer {
 impl Queries {
     pub(crate) fn set_agent(&self, agent: &str) {
         *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = agent.to_owned();
+    }
+
+    /// What tools did to files, and what is there now.
+    pub(crate) async fn changed_since(&self) -> since::Since {
+        let files = since::files_changed(&self.emit.transcript());
+        let workspace = Arc::clone(&self.workspace);
+        tokio::task::spawn_blocking(move || since::since(&files, &workspace)).await.unwrap_or_default()
     }
 
     pub(crate) async fn answer(self: Arc<Self>, query: Query) -> Result<Reply, NoAnswer> {
@@ -217,7 +226,13 @@ impl Queries {
 
     fn files_changed(&self) -> FilesChanged {
         let blobs = self.saved.map(|id| self.store().blobs(id));
-        FilesChanged { root: self.root.clone(), files: changed(&self.emit.transcript(), blobs.as_ref()) }
+        let mut files = changed(&self.emit.transcript(), blobs.as_ref());
+        let changes: Vec<_> = files.iter().map(|file| file.change.clone()).collect();
+        for (path, now) in since::since(&changes, &self.workspace) {
+            let file = files.iter_mut().find(|file| file.change.path == path);
+            file.into_iter().for_each(|file| file.now = Some(now));
+        }
+        FilesChanged { root: self.root.clone(), files }
     }
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {

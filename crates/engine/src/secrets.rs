@@ -149,7 +149,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         Event::ShellFinished { text: said, shell } => {
             let command = text(&mut shell.command);
             let why = match &mut shell.end {
-                ShellEnd::NotRun { why } => text(why),
+                ShellEnd::NotRun { why, .. } => text(why),
                 ShellEnd::Exited { .. }
                 | ShellEnd::Signalled { .. }
                 | ShellEnd::TimedOut { .. }

@@ -231,6 +231,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         completer: Completer::new(root.clone(), setup.paths.home().map(PathBuf::from)),
         setup,
         root,
+        workspace: Arc::clone(&calls.tools.workspace),
         resolved: configured.resolved,
         emit: emit.clone(),
         backend: backend.view(),

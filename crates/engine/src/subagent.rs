@@ -8,7 +8,8 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::display::labels;
+use zdx_protocol::display::{labels, titles};
+use zdx_protocol::record::TaskCalls;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
     ApprovalRequest, CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolCode, ToolError,
@@ -109,10 +110,11 @@ impl Subagents {
         let name = child.persona.name.clone();
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
         let who = Who { agent: &name, task: &call.id, about: &about };
-        let (summary, error) = tokio::join!(
+        let (summary, (error, calls)) = tokio::join!(
             self.turn(child, prompt, call.cancel, events),
             self.forward(&who, inbox, call.progress)
         );
+        call.beside.set(|beside| beside.task = Some(calls));
         self.denied.fetch_add(summary.denied, Ordering::Relaxed);
         self.used.lock().unwrap_or_else(PoisonError::into_inner).add(summary.usage);
         report(&name, &session, &summary, error)
@@ -177,20 +179,27 @@ impl Subagents {
     }
 
     /// Passes on what a front end must know of (questions, calls, warnings) and keeps the rest in the child's own file.
-    /// Gives back the last error.
+    /// Gives back the last error, and how many calls there were.
     async fn forward(
         &self,
         who: &Who<'_>,
         mut inbox: mpsc::Receiver<Event>,
         progress: mpsc::Sender<String>,
-    ) -> Option<String> {
-        let mut last_error = None;
+    ) -> (Option<String>, TaskCalls) {
+        let (mut last_error, mut calls) = (None, TaskCalls::default());
         while let Some(event) = inbox.recv().await {
             match &event {
                 Event::Error { message, .. } => last_error = Some(message.clone()),
                 Event::ToolRequested { name, input, .. } => {
+                    calls.calls += 1;
                     // A full queue drops the line: progress is never waited for.
                     let _ = progress.try_send(format!("{}: {}\n", who.agent, labels::call(name, input)));
+                }
+                Event::ToolFinished { name, result, .. } => {
+                    let failed = !titles::ended(name, result).well;
+                    let denied = matches!(result, ToolOutput::Err(error) if error.code.is_refusal());
+                    calls.failed += u32::from(failed && !denied);
+                    calls.denied += u32::from(denied);
                 }
                 _ => {}
             }
@@ -198,7 +207,7 @@ impl Subagents {
                 let _ = self.events.send(event).await;
             }
         }
-        last_error
+        (last_error, calls)
     }
 }
 
@@ -237,11 +246,11 @@ fn passed_on(event: Event, who: &Who<'_>) -> Option<Event> {
             Event::ToolStarted { id: own(id), name, origin, kind, locations, preview }
         }
         Event::ToolProgress { id, chunk } => Event::ToolProgress { id: own(id), chunk },
-        Event::ToolFinished { id, name, result, diff, duration_ms, reads, .. } => {
-            Event::ToolFinished { id: own(id), name, origin, result, diff, duration_ms, reads }
+        Event::ToolFinished { id, name, result, diff, duration_ms, reads, beside, .. } => {
+            Event::ToolFinished { id: own(id), name, origin, result, diff, duration_ms, reads, beside }
         }
-        Event::Notice { level: NoticeLevel::Warning, message } => {
-            Event::Notice { level: NoticeLevel::Warning, message: format!("{agent}: {message}") }
+        Event::Notice { level: NoticeLevel::Warning, message, kept: false } => {
+            Event::Notice { level: NoticeLevel::Warning, message: format!("{agent}: {message}"), kept: false }
         }
         _ => return None,
     })

@@ -65,6 +65,8 @@ spelled! {
         UnknownTool = "unknown_tool",
         DuplicateId = "duplicate_id",
         Interrupted = "interrupted",
+        /// The turn was interrupted before it began.
+        NotRun = "not_run",
         Timeout = "timeout",
         /// A defect of zdx.
         Internal = "internal",
@@ -182,6 +184,22 @@ impl<'de> Deserialize<'de> for ReasonCode {
 }
 
 /// A denial as the result of the call that was denied.
+impl ToolCode {
+    /// A rule or a person said no; nothing was tried.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Rejected
+                | Self::Denied
+                | Self::Forbidden
+                | Self::ApprovalRequired
+                | Self::PathEscape
+                | Self::SymlinkEscape
+                | Self::ProtectedPath
+        )
+    }
+}
+
 impl From<ReasonCode> for ToolCode {
     fn from(code: ReasonCode) -> Self {
         match code {

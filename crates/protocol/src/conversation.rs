@@ -84,6 +84,9 @@ pub struct Reasoning {
     /// What must go back unchanged: a signature, redacted data, `reasoning_details`. Meaning is the wire's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Value>,
+    /// How long it streamed, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
 }
 
 /// Tokens of one model call, or of several added up. Input counts include what the cache served.
@@ -124,8 +127,13 @@ mod tests {
     /// A compaction writes the messages it keeps into the session file.
     #[test]
     fn messages_are_saved_as_values_and_read_back() {
-        let thought =
-            Reasoning { text: "hm".into(), wire: "w".into(), model: "m".into(), opaque: Some(json!("s")) };
+        let thought = Reasoning {
+            text: "hm".into(),
+            wire: "w".into(),
+            model: "m".into(),
+            opaque: Some(json!("s")),
+            took_ms: None,
+        };
         let signed = || Some(Box::new(Signature { wire: "w".into(), model: "m".into(), opaque: json!("s") }));
         let call = |arguments: &str, signature: Option<Box<Signature>>| Part::ToolUse {
             id: "a".into(),

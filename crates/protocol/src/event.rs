@@ -1,29 +1,28 @@
 //! What the engine tells a front end, and (in `record`) the only place that says which of it is saved.
 
+mod saved;
 mod told;
 
 use std::path::PathBuf;
 
-use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::change::{FileChange, LeftBehind, lossy};
 use crate::code::ErrorKind;
 use crate::command::CommandId;
-use crate::compaction::{Compacted, Compaction, ContextUsage};
-use crate::conversation::{Reasoning, Role, Usage};
+use crate::compaction::{Compacted, ContextUsage};
+use crate::conversation::{Reasoning, Usage};
 use crate::mcp::McpServer;
 use crate::policy::{Approval, ApprovalRequest, Decision, Preview, RequestId};
 use crate::query::Reply;
-use crate::record::{self, InputCut, Record, Shell};
+use crate::record::{Beside, InputCut, Shell};
 use crate::todo::Todo;
 use crate::tool::{CallKind, CallOrigin, Location, Signature, ToolCall, ToolOutput};
 use crate::trust::TrustRequest;
 
-pub use told::{
-    CheckResult, Checked, CutShort, LastTurn, NoticeLevel, Outcome, SessionInfo, TurnState, TurnSummary,
-};
+pub use crate::outcome::{CheckResult, Checked, CutShort, NoticeLevel, Outcome};
+pub use told::{LastTurn, SessionInfo, TurnState, TurnSummary};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -117,6 +116,9 @@ pub enum Event {
         /// What kind of call it was, where that is known to change nothing: what may be told in a line with its neighbours.
         #[serde(skip_serializing_if = "Option::is_none")]
         reads: Option<CallKind>,
+        /// What else is known of it; no model reads it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        beside: Option<Box<Beside>>,
     },
     /// The whole list as it is now.
     TodosChanged {
@@ -225,6 +227,9 @@ pub enum Event {
     Notice {
         level: NoticeLevel,
         message: String,
+        /// It belongs to the conversation: it is recorded, and told again.
+        #[serde(skip)]
+        kept: bool,
     },
     /// The work of a turn was checked.
     Checked(Checked),
@@ -271,149 +276,5 @@ impl Event {
             Self::Error { command, .. } => *command,
             _ => None,
         }
-    }
-
-    /// What of this event is saved: the one place that decides it.
-    pub fn record(&self, ts: Timestamp) -> Option<Record> {
-        Some(match self {
-            Self::SessionStarted(info) if !info.resumed => Record::Meta(record::Meta {
-                schema_version: record::SCHEMA_VERSION,
-                id: Some(info.session.clone()),
-                root: Some(info.root.clone()),
-                model: Some(info.model.clone()),
-                parent: info.parent.clone(),
-                task: info.task.clone(),
-                one_prompt: info.one_prompt,
-                ts,
-            }),
-            Self::TurnStarted { prompt, .. } => {
-                Record::Message(record::Message::new(Role::User, prompt.as_str(), ts))
-            }
-            Self::Attached { text, .. } => {
-                Record::Message(record::Message::new(Role::System, text.as_str(), ts))
-            }
-            Self::Reminded { text } => Record::Message(record::Message {
-                hidden: true,
-                ..record::Message::new(Role::User, text.as_str(), ts)
-            }),
-            Self::ShellFinished { text, shell } => Record::Message(record::Message {
-                shell: Some(shell.clone()),
-                ..record::Message::new(Role::Assistant, text.as_str(), ts)
-            }),
-            Self::AgentChanged { agent } => Record::Agent(record::Agent { agent: agent.clone(), ts }),
-            Self::AssistantFinal { text, partial, continues } => Record::Message(record::Message {
-                partial: *partial,
-                continues: *continues,
-                ..record::Message::new(Role::Assistant, text.as_str(), ts)
-            }),
-            Self::ReasoningFinal(reasoning) => {
-                Record::Reasoning(record::ReasoningRecord { reasoning: reasoning.clone(), ts })
-            }
-            Self::RemoteSession { agent, session } => {
-                Record::Remote(record::Remote { agent: agent.clone(), session: session.clone(), ts })
-            }
-            Self::ToolRequested {
-                id,
-                name,
-                input,
-                raw,
-                signature,
-                origin: origin @ (CallOrigin::Model | CallOrigin::Remote),
-                ..
-            } => {
-                let call = record::ToolUse {
-                    id: id.clone(),
-                    name: name.clone(),
-                    input: input.clone(),
-                    raw: raw.clone(),
-                    signature: signature.clone(),
-                    ts,
-                };
-                if *origin == CallOrigin::Remote { Record::RemoteUse(call) } else { Record::ToolUse(call) }
-            }
-            Self::ToolFinished {
-                id,
-                result,
-                diff,
-                duration_ms,
-                reads,
-                origin: origin @ (CallOrigin::Model | CallOrigin::Remote),
-                ..
-            } => {
-                let result = record::ToolResult {
-                    tool_use_id: id.clone(),
-                    output: result.clone(),
-                    ok: result.is_ok(),
-                    diff: diff.clone(),
-                    duration_ms: Some(*duration_ms),
-                    reads: *reads,
-                    ts,
-                };
-                let is_remote = *origin == CallOrigin::Remote;
-                if is_remote { Record::RemoteResult(result) } else { Record::ToolResult(result) }
-            }
-            Self::ApprovalResolved { id, decision, grant, by, .. } => Record::Approval(record::ApprovalRecord {
-                tool_use_id: id.clone(),
-                decision: decision.clone(),
-                grant: grant.clone(),
-                by: by.clone(),
-                ts,
-            }),
-            Self::ApprovalChanged { approval } => Record::Preset(record::Preset { approval: *approval, ts }),
-            Self::GrantRevoked { grant } => Record::Revoked(record::Revoked { grant: grant.clone(), ts }),
-            Self::TodosChanged { items, draft } => {
-                Record::Todos(record::Todos { items: items.clone(), draft: *draft, ts })
-            }
-            Self::FileChanged { id, change } => {
-                Record::Change(record::Change { tool_use_id: id.clone(), change: change.clone(), ts })
-            }
-            Self::Reverted { turn, files, left } => {
-                Record::Revert(record::Revert { turn: *turn, files: files.clone(), left: left.clone(), ts })
-            }
-            Self::Redone { files, .. } => Record::Redo(record::Redo { files: files.clone(), ts }),
-            Self::ModelChanged { model } => Record::Model(record::Model { model: model.clone(), ts }),
-            Self::Compacted(Compacted(compaction)) => {
-                Record::Compaction(Box::new(Compaction { ts, ..Compaction::clone(compaction) }))
-            }
-            Self::InputCut { cuts } => Record::Cut(record::Cut { cuts: cuts.clone(), ts }),
-            Self::Pruned { calls, bytes } => {
-                Record::Prune(record::Prune { calls: calls.clone(), bytes: *bytes, ts })
-            }
-            Self::UsageReported(usage) => Record::Usage(record::UsageRecord { usage: *usage, ts }),
-            Self::Error { command: None, kind, message, .. } => {
-                Record::Error(record::ErrorRecord { kind: *kind, message: message.clone(), ts })
-            }
-            Self::McpChanged(server) if server.error.is_some() => {
-                Record::Error(record::ErrorRecord { kind: ErrorKind::Tool, message: server.fault(), ts })
-            }
-            Self::Interrupted => Record::Interrupted(record::Interrupted::at(ts)),
-            Self::SessionStarted(_)
-            | Self::StateChanged { .. }
-            | Self::ReasoningDelta { .. }
-            | Self::AssistantDelta { .. }
-            | Self::ApprovalRequested(_)
-            // What nobody's model called for is no part of what models read; who asked keeps his own record of it.
-            | Self::ToolRequested { .. }
-            | Self::ToolFinished { .. }
-            | Self::ToolAnnounced { .. }
-            | Self::ToolStarted { .. }
-            | Self::ToolProgress { .. }
-            | Self::ApprovalWithdrawn { .. }
-            | Self::McpChanged(_)
-            | Self::ToolsChanged { .. }
-            | Self::TrustRequested(_)
-            | Self::TrustResolved { .. }
-            | Self::Replayed { .. }
-            | Self::Exported { .. }
-            | Self::Checked(_)
-            | Self::Done { .. }
-            | Self::Reply { .. }
-            // What a front end asked for in vain is no part of the conversation.
-            | Self::Error { .. }
-            | Self::ContextUsage(_)
-            | Self::Retrying { .. }
-            | Self::Notice { .. }
-            | Self::TurnFinished(_) => return None,
-        })
     }
 }

@@ -13,6 +13,7 @@ pub mod event;
 pub mod facts;
 pub mod handle;
 pub mod mcp;
+mod outcome;
 pub mod packed;
 pub mod policy;
 pub mod query;

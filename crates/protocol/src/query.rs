@@ -58,6 +58,16 @@ pub enum Query {
     },
 }
 
+/// What became of a file that tools left otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileNow {
+    /// As it was before the session.
+    AsBefore,
+    Changed,
+    Gone,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
@@ -182,6 +192,9 @@ pub struct ChangedFile {
     /// Lines that came and lines that went, where both contents are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<(usize, usize)>,
+    /// What is there now, where that is something else and somebody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<FileNow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

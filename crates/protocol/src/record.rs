@@ -1,6 +1,8 @@
 //! One line of a session file. The shapes are a contract: see `docs/SPEC.md`.
 //! Lines of a type this build does not know are kept as they are.
 
+mod kept;
+
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -19,6 +21,8 @@ pub use crate::time::{now, stamp, written};
 use crate::todo::Todo;
 use crate::tool::{CallKind, Signature, ToolOutput};
 
+pub use kept::{Asked, Beside, Checked, Noted, Shell, ShellEnd, TaskCalls, TurnEnd};
+
 /// A file with a higher number was written by a newer zdx: it may be read, not appended to.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -32,6 +36,12 @@ pub enum Record {
     Remote(Remote),
     RemoteUse(ToolUse),
     RemoteResult(ToolResult),
+    CheckUse(ToolUse),
+    CheckResult(ToolResult),
+    Checked(Checked),
+    Asked(Asked),
+    Noted(Noted),
+    TurnEnd(TurnEnd),
     Interrupted(Interrupted),
     Reasoning(ReasoningRecord),
     Model(Model),
@@ -117,38 +127,6 @@ impl Message {
     }
 }
 
-/// A command that the user ran with `!`, and how it ended: nobody has to read that out of a sentence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shell {
-    pub command: String,
-    #[serde(flatten)]
-    pub end: ShellEnd,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "end", rename_all = "snake_case")]
-pub enum ShellEnd {
-    Exited {
-        exit_code: i32,
-    },
-    Signalled {
-        signal: i32,
-    },
-    /// Stopped when its time was up.
-    TimedOut {
-        after_ms: u64,
-    },
-    /// Stopped by the user.
-    Interrupted,
-    /// Refused, or it could not be started.
-    NotRun {
-        why: String,
-    },
-    /// An ending that this build does not know.
-    #[serde(other)]
-    Unknown,
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse {
     pub id: String,
@@ -178,6 +156,8 @@ pub struct ToolResult {
     /// What kind of call it was, where that is known to change nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<CallKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Box<Beside>>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
@@ -366,6 +346,12 @@ impl Record {
             "remote" => read(line, Self::Remote),
             "remote_use" => read(line, Self::RemoteUse),
             "remote_result" => read(line, Self::RemoteResult),
+            "check_use" => read(line, Self::CheckUse),
+            "check_result" => read(line, Self::CheckResult),
+            "checked" => read(line, Self::Checked),
+            "asked" => read(line, Self::Asked),
+            "noted" => read(line, Self::Noted),
+            "turn_end" => read(line, Self::TurnEnd),
             "interrupted" => read(line, Self::Interrupted),
             "reasoning" => read(line, Self::Reasoning),
             "model" => read(line, Self::Model),
@@ -396,6 +382,12 @@ impl Record {
             | Self::Remote(Remote { ts, .. })
             | Self::RemoteUse(ToolUse { ts, .. })
             | Self::RemoteResult(ToolResult { ts, .. })
+            | Self::CheckUse(ToolUse { ts, .. })
+            | Self::CheckResult(ToolResult { ts, .. })
+            | Self::Checked(Checked { ts, .. })
+            | Self::Asked(Asked { ts, .. })
+            | Self::Noted(Noted { ts, .. })
+            | Self::TurnEnd(TurnEnd { ts, .. })
             | Self::Interrupted(Interrupted { ts, .. })
             | Self::Reasoning(ReasoningRecord { ts, .. })
             | Self::Model(Model { ts, .. })

@@ -9,7 +9,7 @@ use crate::compaction::Compaction;
 use crate::conversation::{Part, Role, Usage};
 use crate::event::{Event, NoticeLevel, Outcome, TurnSummary};
 use crate::policy::RequestId;
-use crate::record::{Record, ToolResult, ToolUse, UsageRecord};
+use crate::record::{Record, ToolResult, ToolUse, TurnEnd, UsageRecord};
 use crate::tool::CallOrigin;
 use crate::transcript::{Entries, Entry, Place, Turns, of_output, of_value};
 
@@ -36,6 +36,8 @@ struct Told {
     began: Option<Timestamp>,
     last: Option<Timestamp>,
     usage: Usage,
+    /// What was recorded of its end.
+    end: Option<TurnEnd>,
 }
 
 impl Told {
@@ -51,6 +53,17 @@ impl Told {
 
     /// What the turn took, as it was told at its end.
     fn summary(&self) -> TurnSummary {
+        if let Some(end) = &self.end {
+            return TurnSummary {
+                outcome: end.outcome,
+                text: String::new(),
+                usage: end.usage,
+                denied: end.denied,
+                duration_ms: end.duration_ms,
+                cut_short: end.cut_short,
+                begun: true,
+            };
+        }
         let outcome = self.events.iter().rev().find_map(ends).unwrap_or(Outcome::Completed);
         let ms = |at: Option<Timestamp>| at.map_or(0, |at| at.as_millisecond());
         let duration_ms = u64::try_from(ms(self.last) - ms(self.began)).unwrap_or_default();
@@ -61,6 +74,7 @@ impl Told {
             denied: 0,
             duration_ms,
             cut_short: None,
+            begun: true,
         }
     }
 }
@@ -86,6 +100,8 @@ impl Retold {
             | Record::ToolResult(_)
             | Record::RemoteUse(_)
             | Record::RemoteResult(_)
+            | Record::CheckUse(_)
+            | Record::CheckResult(_)
             | Record::Reasoning(_)
             | Record::Interrupted(_)
             | Record::Error(_) => (record.ts(), Usage::default()),
@@ -95,6 +111,10 @@ impl Retold {
             | Record::Agent(_)
             | Record::Remote(_)
             | Record::Approval(_)
+            | Record::Asked(_)
+            | Record::Noted(_)
+            | Record::Checked(_)
+            | Record::TurnEnd(_)
             | Record::Revoked(_)
             | Record::Preset(_)
             | Record::Todos(_)
@@ -131,6 +151,12 @@ impl Retold {
     fn tell(&mut self, entry: Entry) {
         self.turns.fold(&entry, Told::default);
         let place = entry.place();
+        if let Entry::Ended(end) = entry {
+            if let Some(turn) = self.turns.last_mut() {
+                turn.end = Some(end);
+            }
+            return;
+        }
         if let Entry::Compacted(compaction) = &entry
             && self.turns.iter().len() == 0
         {
@@ -207,7 +233,11 @@ fn ends(event: &Event) -> Option<Outcome> {
     match event {
         Event::Interrupted => Some(Outcome::Interrupted),
         Event::Error { .. } => Some(Outcome::Error),
-        Event::AssistantFinal { partial: false, .. } => Some(Outcome::Completed),
+        // It says why the answer is none, or not whole.
+        Event::Notice { kept: true, .. } => Some(Outcome::Completed),
+        Event::AssistantFinal { partial: false, .. } | Event::ShellFinished { .. } => {
+            Some(Outcome::Completed)
+        }
         Event::AssistantFinal { partial: true, .. }
         | Event::TurnStarted { .. }
         | Event::ReasoningFinal(_)
@@ -250,6 +280,12 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
         Entry::Result { call, result } => Some(finished(call, result, CallOrigin::Model)),
         Entry::RemoteCall(call) => Some(requested(call, CallOrigin::Remote)),
         Entry::RemoteResult { call, result } => Some(finished(call, result, CallOrigin::Remote)),
+        Entry::CheckCall(call) => Some(requested(call, CallOrigin::Check)),
+        Entry::CheckEnded { call, result } => Some(finished(call, result, CallOrigin::Check)),
+        Entry::Checked(checked) => weighed(Event::Checked(checked), 0),
+        Entry::Noted(noted) => {
+            weighed(Event::Notice { level: noted.level, message: noted.message, kept: true }, 0)
+        }
         Entry::Interrupted => weighed(Event::Interrupted, 0),
         Entry::Error(error) => {
             let (kind, message) = (error.kind, error.message);
@@ -260,7 +296,7 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
         Entry::Todos(items) => weighed(Event::TodosChanged { items, draft: false }, 0),
         Entry::Compacted(compaction) => {
             let message = crate::display::context::compacted(&compaction);
-            weighed(Event::Notice { level: NoticeLevel::Info, message }, 0)
+            weighed(Event::Notice { level: NoticeLevel::Info, message, kept: false }, 0)
         }
         Entry::Cut(cut) => weighed(Event::InputCut { cuts: cut.cuts }, 0),
         Entry::Pruned(prune) => weighed(Event::Pruned { calls: prune.calls, bytes: prune.bytes }, 0),
@@ -277,6 +313,8 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
         ),
         Entry::Meta(_)
         | Entry::Remote(_)
+        | Entry::Asked(_)
+        | Entry::Ended(_)
         | Entry::Revoked(_)
         | Entry::Preset(_)
         | Entry::FileChanged(_)
@@ -290,7 +328,7 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
 /// What is still there of turns that became a summary.
 fn kept(compaction: &Compaction, turn: u32) -> Vec<(Event, usize)> {
     let message = crate::display::context::compacted(compaction);
-    let mut told = vec![(Event::Notice { level: NoticeLevel::Info, message }, 0)];
+    let mut told = vec![(Event::Notice { level: NoticeLevel::Info, message, kept: false }, 0)];
     for message in &compaction.kept {
         let said = message.parts.iter().filter_map(|part| match (message.role, part) {
             (Role::User, Part::Text(text)) if compaction.instructions.contains(text) => {
@@ -323,6 +361,7 @@ fn finished(call: Option<ToolUse>, result: ToolResult, origin: CallOrigin) -> (E
         diff: result.diff,
         duration_ms: result.duration_ms.unwrap_or_default(),
         reads: result.reads,
+        beside: result.beside,
     };
     (event, bytes)
 }

@@ -48,9 +48,13 @@ pub struct Transcript {
     pub remote: Option<record::Remote>,
     pub first_prompt: Option<String>,
     pub turns: u32,
+    /// When something was recorded last.
+    pub last: Option<Timestamp>,
     pub todos: Vec<Todo>,
     /// What the user allowed for good in this session.
     pub grants: Vec<String>,
+    /// A call that somebody was asked about and has not answered: it never ran, nor did those behind it.
+    asked: Option<String>,
     /// The preset, if one was chosen in it.
     pub approval: Option<Approval>,
     /// Of all model calls together.
@@ -80,6 +84,7 @@ impl Transcript {
 
     /// [`apply`](Self::apply) for a record nobody else needs: a resumed session moves its text instead of copying it.
     pub fn absorb(&mut self, record: Record) {
+        self.last = record.ts().or(self.last);
         let entry = Entry::from(record);
         if matches!(entry.place(), Place::LeadIn | Place::Prompt) {
             self.answer_open_calls();
@@ -131,7 +136,9 @@ impl Transcript {
             Entry::Compacted(compaction) => self.apply_compaction(compaction),
             Entry::Pruned(prune) => self.apply_prune(&prune.calls),
             Entry::Cut(cut) => self.apply_cut(cut.cuts),
+            Entry::Asked(asked) => self.asked = (!asked.withdrawn).then_some(asked.tool_use_id),
             Entry::Approval(approval) => {
+                self.asked = None;
                 // What a project was granted is kept outside, where it can be revoked for every session.
                 if matches!(approval.decision, Decision::AllowAlways { scope: GrantScope::Session, .. }) {
                     self.grants.extend(approval.grant);
@@ -141,6 +148,11 @@ impl Transcript {
             Entry::Revoked(grant) => self.grants.retain(|known| *known != grant),
             Entry::RemoteCall(_)
             | Entry::RemoteResult { .. }
+            | Entry::CheckCall(_)
+            | Entry::CheckEnded { .. }
+            | Entry::Checked(_)
+            | Entry::Noted(_)
+            | Entry::Ended(_)
             | Entry::Interrupted
             | Entry::Error(_)
             | Entry::Unknown(_) => {}
@@ -157,18 +169,25 @@ impl Transcript {
     /// Results for calls that were cut off: never run again, but the model must be told. The records are
     /// returned so that the caller can save them; apply them to take effect.
     pub fn interrupted_results(&self, ts: Timestamp) -> Vec<Record> {
-        let result = |id: &String| {
+        let result = |(at, id): (usize, &String)| {
             Record::ToolResult(record::ToolResult {
                 tool_use_id: id.clone(),
-                output: interrupted_output(),
+                output: cut_off(self.never_ran(at)),
                 ok: false,
                 diff: None,
                 duration_ms: None,
                 reads: None,
+                beside: None,
                 ts,
             })
         };
-        self.open_calls.iter().map(result).collect()
+        self.open_calls.iter().enumerate().map(result).collect()
+    }
+
+    /// Whether this one of the open calls is the one that somebody is asked about, or comes after it.
+    fn never_ran(&self, at: usize) -> bool {
+        let asked = self.asked.as_ref().and_then(|asked| self.open_calls.iter().position(|id| id == asked));
+        asked.is_some_and(|asked| at >= asked)
     }
 
     fn apply_prompt(&mut self, text: String) {
@@ -192,8 +211,9 @@ impl Transcript {
 
     /// A file may have been cut between a call and its result: the context must be whole all the same.
     fn answer_open_calls(&mut self) {
-        for id in std::mem::take(&mut self.open_calls) {
-            self.place_result(id, interrupted_output());
+        let never_ran: Vec<bool> = (0..self.open_calls.len()).map(|at| self.never_ran(at)).collect();
+        for (id, never_ran) in std::mem::take(&mut self.open_calls).into_iter().zip(never_ran) {
+            self.place_result(id, cut_off(never_ran));
         }
     }
 
@@ -299,11 +319,12 @@ impl Transcript {
     }
 }
 
-fn interrupted_output() -> ToolOutput {
-    ToolOutput::Err(ToolError::new(
-        ToolCode::Interrupted,
-        "the call was cut off before it finished; it was not run again",
-    ))
+fn cut_off(never_ran: bool) -> ToolOutput {
+    let (code, message) = match never_ran {
+        true => (ToolCode::NotRun, "the session was cut off before the call began: it never ran"),
+        false => (ToolCode::Interrupted, "the call was cut off before it finished; it was not run again"),
+    };
+    ToolOutput::Err(ToolError::new(code, message))
 }
 
 #[cfg(test)]

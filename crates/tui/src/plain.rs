@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn lines_are_dressed_only_where_colours_are_wanted() {
-        let notice = Event::Notice { level: NoticeLevel::Warning, message: "care\x1b[2Jful".into() };
+        let notice =
+            Event::Notice { level: NoticeLevel::Warning, message: "care\x1b[2Jful".into(), kept: false };
         for (colour, text) in [(false, "⚠ careful\n"), (true, "\x1b[33m⚠ \x1b[0m\x1b[33mcareful\x1b[0m\n")]
         {
             let mut lines = Lines::new(colour, true);

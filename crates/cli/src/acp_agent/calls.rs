@@ -115,7 +115,7 @@ impl Calls {
             (false, _) => changes,
             (true, true) => brought(&call.name, result),
             (true, false) => {
-                let why = ended.message.unwrap_or_else(|| titles::brought(&call.name, result));
+                let why = ended.message.unwrap_or_else(|| titles::brought(&call.name, result, &[]));
                 vec![text(format!("{} {why}", ended.words).trim_end())]
             }
         };
@@ -183,7 +183,7 @@ fn locations(at: &[Location]) -> Value {
 
 /// What a call of a tool that went well has to show, besides changes.
 fn brought(name: &str, result: &ToolOutput) -> Vec<Value> {
-    let brought = titles::brought(name, result);
+    let brought = titles::brought(name, result, &[]);
     let shown = plain(&brought);
     match shown.trim().is_empty() {
         true => match titles::ended(name, result).words {

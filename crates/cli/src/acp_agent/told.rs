@@ -100,7 +100,7 @@ impl Told {
             Event::McpChanged(server) if server.error.is_some() => {
                 notice(NoticeLevel::Warning, server.fault())
             }
-            Event::Notice { level, message } => notice(*level, message.clone()),
+            Event::Notice { level, message, .. } => notice(*level, message.clone()),
             Event::TrustRequested(request) => notice(NoticeLevel::Warning, untrusted(&request.state)),
             // Of a turn that is over: who reads on wants to know why nothing came of it.
             Event::Error { message: why, .. } if when == When::Before => update(message(why)),

@@ -77,6 +77,12 @@ impl Account {
             | Entry::RemoteResult { .. }
             | Entry::Remote(_)
             | Entry::Cut(_)
+            | Entry::CheckCall(_)
+            | Entry::CheckEnded { .. }
+            | Entry::Checked(_)
+            | Entry::Asked(_)
+            | Entry::Noted(_)
+            | Entry::Ended(_)
             | Entry::Interrupted
             | Entry::Error(_)
             | Entry::Model(_)

@@ -173,6 +173,7 @@ mod tests {
             denied: 2,
             duration_ms: 7,
             cut_short: None,
+            begun: false,
         };
         json.close(&Closing { summary: Some(&summary), interrupted: false, error: None }, &mut page);
         let lines: Vec<Value> = lines(&page).into_iter().map(without_ts).collect();

@@ -139,7 +139,7 @@ impl Plain {
                 self.status(&labels::redone(*turn, files, self.root.as_deref()), page)
             }
             Event::Retrying { .. } => self.retrying(event, page),
-            Event::Notice { level, message } => self.notice(*level, message, page),
+            Event::Notice { level, message, .. } => self.notice(*level, message, page),
             Event::Error { message, details, .. } => {
                 self.told = true;
                 self.stays_broken(page);
@@ -224,7 +224,7 @@ impl Plain {
             }
             // Whoever said no himself, or stopped it, knows.
             (CallOrigin::User | CallOrigin::Command, ToolOutput::Err(error))
-                if !matches!(error.code, ToolCode::Rejected | ToolCode::Interrupted) =>
+                if !matches!(error.code, ToolCode::Rejected | ToolCode::Interrupted | ToolCode::NotRun) =>
             {
                 let what = match origin {
                     CallOrigin::Command => format!("`{command}` was "),

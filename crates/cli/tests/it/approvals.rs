@@ -343,7 +343,7 @@ fn ctrl_c_stops_the_turn_and_the_end_of_input_is_a_no() {
     assert_eq!(server.calls().len(), 1, "an interrupted turn asks the model nothing more");
     let results: Vec<_> =
         zdx.records().into_iter().filter(|record| record["type"] == "tool_result").collect();
-    assert_eq!(results[0]["output"]["error"]["code"], "interrupted");
+    assert_eq!(results[0]["output"]["error"]["code"], "not_run");
     assert_eq!(code(&run(&server, &pty, "touch made", &["\x04"])), "rejected");
     assert!(!zdx.root().join("made").exists());
     leave(pty);

@@ -43,6 +43,7 @@ mod signals;
 mod spec;
 mod stdin;
 mod todos;
+mod told_again;
 mod trust;
 mod tui_approval;
 mod tui_composer;

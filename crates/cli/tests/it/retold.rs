@@ -148,13 +148,18 @@ fn how_a_typed_command_ended_is_a_field_not_a_sentence() {
     zdx.command().stdin("!true\n!false\n!kill -9 $$\n! rm -rf build\n").run().success();
     let records = zdx.records();
     let ran: Vec<&Value> = records.iter().filter(|record| record["role"] == "assistant").collect();
-    let shells: Vec<&Value> = ran.iter().map(|record| &record["shell"]).collect();
+    let timeless = |record: &&Value| {
+        let mut shell = record["shell"].clone();
+        shell.as_object_mut().unwrap().remove("duration_ms");
+        shell
+    };
+    let shells: Vec<Value> = ran.iter().map(timeless).collect();
     assert_eq!(
         shells[..3],
         [
-            &json!({"command": "true", "end": "exited", "exit_code": 0}),
-            &json!({"command": "false", "end": "exited", "exit_code": 1}),
-            &json!({"command": "kill -9 $$", "end": "signalled", "signal": 9}),
+            json!({"command": "true", "end": "exited", "exit_code": 0}),
+            json!({"command": "false", "end": "exited", "exit_code": 1}),
+            json!({"command": "kill -9 $$", "end": "signalled", "signal": 9}),
         ]
     );
     assert_eq!((&shells[3]["command"], &shells[3]["end"]), (&json!("rm -rf build"), &json!("not_run")));
@@ -172,7 +177,7 @@ fn how_a_typed_command_ended_is_a_field_not_a_sentence() {
 
     let events = zdx.run(["exec", "--format", "json", "-p", "!exit 3"]).success().json_lines();
     let finished = events.iter().find(|event| event["type"] == "shell_finished").expect("its end is told");
-    assert_eq!(finished["shell"], json!({"command": "exit 3", "end": "exited", "exit_code": 3}));
+    assert_eq!((&finished["shell"]["end"], &finished["shell"]["exit_code"]), (&json!("exited"), &json!(3)));
 }
 
 #[test]

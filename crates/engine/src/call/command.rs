@@ -16,7 +16,8 @@ use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
 use crate::call::TurnIo;
-use crate::tools::{CommandOutput, End, RunOptions, ShellError, command_result};
+use crate::tools::shell::Captured;
+use crate::tools::{BesideResult, CommandOutput, End, RunOptions, ShellError, command_result};
 
 /// A command and who wants it.
 pub(crate) struct Wanted<'a> {
@@ -33,16 +34,16 @@ pub(crate) enum NotRun {
     /// The guard, or a fault on the way: the user has to be told why.
     Denied(ToolError),
     Failed(ToolError),
-    /// Whoever said no himself, or stopped it, knows.
-    Rejected(ToolError),
+    /// Whoever said no himself, or stopped it, knows; with what he said about it.
+    Rejected(ToolError, Option<String>),
     Interrupted,
 }
 
 impl NotRun {
     fn error(&self) -> ToolError {
         match self {
-            Self::Denied(error) | Self::Failed(error) | Self::Rejected(error) => error.clone(),
-            Self::Interrupted => ToolError::new(ToolCode::Interrupted, "interrupted"),
+            Self::Denied(error) | Self::Failed(error) | Self::Rejected(error, _) => error.clone(),
+            Self::Interrupted => ToolError::new(ToolCode::NotRun, "interrupted"),
         }
     }
 
@@ -69,15 +70,16 @@ pub(crate) async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> Tur
         word: Origin::User,
         timeout: io.tools.timeout,
     };
-    let (text, end, denied) = match run_gated(wanted, io).await {
-        Ok(output) => (report(command, &output), shell_end(&output.end), 0),
+    let (text, shell, denied) = match run_gated(wanted, io).await {
+        Ok((output, took)) => (report(command, &output), ran(command, &output, took), 0),
         Err(not_run) => {
-            let why = not_run.message();
+            let ToolError { code, message: why } = not_run.error();
             let text = format!("$ {command}\nnot run: {why}");
-            (text, ShellEnd::NotRun { why }, u32::from(not_run.is_denied()))
+            let end = ShellEnd::NotRun { why, code: Some(code) };
+            let shell = Shell { command: command.to_owned(), end, duration_ms: None, order: Vec::new() };
+            (text, shell, u32::from(not_run.is_denied()))
         }
     };
-    let shell = Shell { command: command.to_owned(), end };
     io.emit.emit(Event::ShellFinished { text: text.clone(), shell }).await;
     let outcome = if io.cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Completed };
     if outcome == Outcome::Interrupted {
@@ -86,7 +88,7 @@ pub(crate) async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> Tur
     io.emit.emit(Event::StateChanged { state: TurnState::Done }).await;
     io.emit.sync().await;
     let duration_ms = clock.ms();
-    TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None }
+    TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None, begun: false }
 }
 
 /// A command that was not run.
@@ -102,8 +104,8 @@ pub(crate) async fn output_of(id: String, command: &str, io: &TurnIo) -> Result<
     let timeout = io.tools.timeout;
     let wanted = Wanted { id, command, by: CallOrigin::Command, word: Origin::Model, timeout };
     match run_gated(wanted, io).await {
-        Ok(output) if output.end == End::Exited(0) => Ok(output.stdout.text),
-        Ok(output) => Ok(report(command, &output)),
+        Ok((output, _)) if output.end == End::Exited(0) => Ok(output.stdout.text),
+        Ok((output, _)) => Ok(report(command, &output)),
         Err(not_run) => {
             let text = format!("(`{command}` was not run: {})", not_run.message());
             Err(Refused { text, denied: not_run.is_denied() })
@@ -112,7 +114,7 @@ pub(crate) async fn output_of(id: String, command: &str, io: &TurnIo) -> Result<
 }
 
 /// Judged, asked about where needed, run with its output told as it comes.
-pub(crate) async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<CommandOutput, NotRun> {
+pub(crate) async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<(CommandOutput, Duration), NotRun> {
     let by = wanted.by;
     let command = Value::String(wanted.command.to_owned());
     let call = ToolCall {
@@ -127,8 +129,13 @@ pub(crate) async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<Command
         Ok((output, took)) => (command_result(Ok(output.clone())), *took),
         Err(not_run) => (ToolOutput::Err(not_run.error()), Duration::ZERO),
     };
-    life::finished(&call, by, Finish { output, diff: None, took, reads: None }, io).await;
-    result.map(|(output, _)| output)
+    let beside = BesideResult::default();
+    if let Ok((output, _)) = &result {
+        beside.set(|beside| beside.order = output.order());
+    }
+    let finish = Finish { output, diff: None, took, reads: None, beside: beside.take() };
+    life::finished(&call, by, finish, io).await;
+    result
 }
 
 /// What came of it, and how long it ran: the time that somebody took to answer is not the command's.
@@ -144,7 +151,7 @@ async fn admitted(
     match gate(io, call, Proposed { action: &action, preview: &preview, doomed: None }).await {
         Gate::Run { .. } => {}
         Gate::Denied(error) => return Err(NotRun::Denied(error)),
-        Gate::Rejected(error) => return Err(NotRun::Rejected(error)),
+        Gate::Rejected(error, word) => return Err(NotRun::Rejected(error, word)),
         Gate::Failed(error) => return Err(NotRun::Failed(error)),
         Gate::Interrupted => return Err(NotRun::Interrupted),
     }
@@ -188,6 +195,17 @@ pub(crate) fn report(command: &str, output: &CommandOutput) -> String {
 }
 
 /// The same for readers of the session.
+fn ran(command: &str, output: &CommandOutput, took: Duration) -> Shell {
+    let lines = |captured: &Captured| u32::try_from(captured.text.lines().count()).unwrap_or(u32::MAX);
+    let mut order = output.order();
+    // Where one stream ends and the other begins must be known all the same.
+    if order.is_empty() && !output.stdout.text.is_empty() && !output.stderr.text.is_empty() {
+        order = vec![lines(&output.stdout), lines(&output.stderr)];
+    }
+    let duration_ms = Some(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    Shell { command: command.to_owned(), end: shell_end(&output.end), duration_ms, order }
+}
+
 fn shell_end(end: &End) -> ShellEnd {
     match end {
         End::Exited(code) => ShellEnd::Exited { exit_code: *code },

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use zdx_protocol::display::diff::{CUT, first_changed_line};
+use zdx_protocol::record::Beside;
 use zdx_protocol::{Action, CallKind, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolOutput};
 
 use crate::call::TurnIo;
@@ -18,6 +19,8 @@ pub(crate) struct Finish {
     pub took: Duration,
     /// What kind of call it was, where it is proven to only read.
     pub reads: Option<CallKind>,
+    /// What else is known of it.
+    pub beside: Option<Box<Beside>>,
 }
 
 pub(crate) async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo) {
@@ -61,7 +64,7 @@ pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish
     if let Some(trouble) = trouble {
         io.emit.notice(NoticeLevel::Warning, trouble).await;
     }
-    let Finish { output, diff, took, reads } = finish;
+    let Finish { output, diff, took, reads, beside } = finish;
     let diff = diff.map(bounded);
     let event = Event::ToolFinished {
         id: call.id.clone(),
@@ -71,6 +74,7 @@ pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish
         diff,
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         reads,
+        beside,
     };
     io.emit.emit(event).await;
 }

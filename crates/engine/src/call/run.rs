@@ -8,15 +8,18 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::Map;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use zdx_protocol::record::Beside;
 use zdx_protocol::redact::MASK;
-use zdx_protocol::{Arguments, CallKind, CallOrigin, Event, ToolCall, ToolCode, ToolError, ToolOutput};
+use zdx_protocol::{
+    Action, Arguments, CallKind, CallOrigin, Event, ToolCall, ToolCode, ToolError, ToolOutput,
+};
 
 use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
 use crate::call::TurnIo;
 use crate::secrets;
-use crate::tools::{Prepared, RunContext};
+use crate::tools::{BesideResult, Prepared, RunContext};
 
 /// Tools clean up on cancel by themselves; one that does not is left behind after this long.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
@@ -27,6 +30,19 @@ pub(crate) struct Ready {
     pub prepared: Prepared,
     /// What kind of call it is, where it is proven to only read.
     pub reads: Option<CallKind>,
+}
+
+/// What came of a call.
+pub(crate) struct Ran {
+    pub output: ToolOutput,
+    pub took: Duration,
+    pub beside: Option<Box<Beside>>,
+}
+
+impl Ran {
+    fn nothing(error: ToolError) -> Self {
+        Self { output: ToolOutput::Err(error), took: Duration::ZERO, beside: None }
+    }
 }
 
 /// A call that is not run.
@@ -57,7 +73,7 @@ pub(crate) async fn single(
 ) -> ToolOutput {
     call.name = io.called_name(&call);
     life::requested(&call, CallOrigin::Model, io).await;
-    let (output, diff, took, reads) = match admit(call.clone(), io).await {
+    let (ran, diff, reads) = match admit(call.clone(), io).await {
         Ok(ready) => {
             if !ready.prepared.action.is_read_only() {
                 io.emit.sync().await;
@@ -67,7 +83,7 @@ pub(crate) async fn single(
             let (running, mut progress) = run(ready, io).await;
             watch(Moment::Started);
             tokio::pin!(running);
-            let (output, took) = loop {
+            let ran = loop {
                 tokio::select! {
                     biased;
                     Some((id, chunk)) = progress.next() => {
@@ -77,12 +93,13 @@ pub(crate) async fn single(
                     ended = &mut running => break ended,
                 }
             };
-            (output, diff, took, reads)
+            (ran, diff, reads)
         }
-        Err(refused) => (ToolOutput::Err(refused.error), None, Duration::ZERO, None),
+        Err(refused) => (Ran::nothing(refused.error), None, None),
     };
+    let Ran { output, took, beside } = ran;
     let diff = diff.filter(|_| output.is_ok());
-    let finish = Finish { output: output.clone(), diff, took, reads };
+    let finish = Finish { output: output.clone(), diff, took, reads, beside };
     life::finished(&call, CallOrigin::Model, finish, io).await;
     output
 }
@@ -90,7 +107,7 @@ pub(crate) async fn single(
 /// Prepared, judged, and asked about where that is needed.
 pub(crate) async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused> {
     if io.cancel.is_cancelled() {
-        return Err(interrupted().into());
+        return Err(not_run().into());
     }
     let prepared = prepare(&call, io).await?;
     let Prepared { action, preview, doomed, adds_mask, .. } = &prepared;
@@ -101,9 +118,9 @@ pub(crate) async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused>
             let reads = reads.then(|| action.kind(preview));
             masked.map_or(Ok(Ready { call, prepared, reads }), |error| Err(error.into()))
         }
-        Gate::Denied(error) | Gate::Rejected(error) => Err(Refused { error, denied: true }),
+        Gate::Denied(error) | Gate::Rejected(error, _) => Err(Refused { error, denied: true }),
         Gate::Failed(error) => Err(error.into()),
-        Gate::Interrupted => Err(interrupted().into()),
+        Gate::Interrupted => Err(not_run().into()),
     }
 }
 
@@ -111,13 +128,26 @@ pub(crate) async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused>
 pub(crate) async fn run(
     ready: Ready,
     io: &TurnIo,
-) -> (impl Future<Output = (ToolOutput, Duration)> + use<>, BoxStream<'static, (String, String)>) {
+) -> (impl Future<Output = Ran> + use<>, BoxStream<'static, (String, String)>) {
     let Ready { call, prepared, .. } = ready;
     let Prepared { action, preview, line, .. } = &prepared;
     life::started(&call, CallOrigin::Model, Start { action, preview, line: *line }, io).await;
     let (chunks_in, chunks) = mpsc::channel(PROGRESS_QUEUE);
-    let context = RunContext { id: call.id.clone(), cancel: io.cancel.clone(), progress: chunks_in };
-    (guarded((prepared.run)(context), io.cancel.clone()), chunks_of(call.id, chunks))
+    let beside = BesideResult::default();
+    let context = RunContext {
+        id: call.id.clone(),
+        cancel: io.cancel.clone(),
+        progress: chunks_in,
+        beside: beside.clone(),
+    };
+    // An agent's calls may be asked about: the time of an answer is not the task's.
+    let clock = matches!(prepared.action, Action::Task { .. }).then(|| io.approvals.clock());
+    let running = guarded((prepared.run)(context), io.cancel.clone());
+    let ended = running.map(move |(output, took)| {
+        let took = clock.map_or(took, |clock| Duration::from_millis(clock.ms()));
+        Ran { output, took, beside: beside.take() }
+    });
+    (ended, chunks_of(call.id, chunks))
 }
 
 /// What a call says while it runs, under its id.
@@ -145,7 +175,7 @@ async fn prepare(call: &ToolCall, io: &TurnIo) -> Result<Prepared, ToolError> {
     let work = tokio::task::spawn_blocking(move || tool.prepare(input, &context));
     tokio::select! {
         biased;
-        () = io.cancel.cancelled() => Err(interrupted()),
+        () = io.cancel.cancelled() => Err(not_run()),
         prepared = work => prepared.unwrap_or_else(|_| Err(ToolError::new(ToolCode::Internal, "the tool broke down; this is a defect of zdx"))),
     }
 }
@@ -186,6 +216,12 @@ fn masked_text() -> ToolError {
 
 fn broken_tool() -> ToolOutput {
     ToolOutput::error(ToolCode::Internal, "the tool broke down; this is a defect of zdx")
+}
+
+/// The model must not take it for something that was begun.
+fn not_run() -> ToolError {
+    let message = "the user interrupted the turn before this call began: it never ran";
+    ToolError::new(ToolCode::NotRun, message)
 }
 
 fn interrupted() -> ToolError {

@@ -73,6 +73,7 @@ mod tests {
             diff: None,
             duration_ms: None,
             reads: None,
+            beside: None,
             ts,
         }));
     }

@@ -249,5 +249,6 @@ pub(super) fn empty_summary(outcome: Outcome) -> TurnSummary {
         denied: 0,
         duration_ms: 0,
         cut_short: None,
+        begun: false,
     }
 }

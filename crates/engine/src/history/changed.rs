@@ -7,6 +7,7 @@ use zdx_protocol::compare::LineDiff;
 use zdx_protocol::query::ChangedFile;
 use zdx_protocol::{FileChange, FileState, Transcript};
 
+use super::since::files_changed;
 use crate::files::{Blobs, read_as};
 
 /// What counting the lines of all files may take.
@@ -14,7 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// From what each file was before the session, as far back as it can be gone, to what tools left.
 pub(crate) fn changed(transcript: &Transcript, blobs: Option<&Blobs>) -> Vec<ChangedFile> {
-    let undo = (1..=transcript.turns).find_map(|turn| transcript.undo_since(turn)).unwrap_or_default();
     let deadline = Instant::now() + PATIENCE;
     let counted = |change: FileChange| {
         let text = |state: &Option<FileState>| match state {
@@ -24,9 +24,9 @@ pub(crate) fn changed(transcript: &Transcript, blobs: Option<&Blobs>) -> Vec<Cha
         let in_time = Instant::now() < deadline;
         let texts = in_time.then(|| text(&change.before).zip(text(&change.after))).flatten();
         let lines = texts.map(|(before, after)| LineDiff::new(&before, &after, Some(deadline)).counts());
-        ChangedFile { change, lines }
+        ChangedFile { change, lines, now: None }
     };
-    undo.into_iter().map(|undo| counted(undo.change.inverse())).collect()
+    files_changed(transcript).into_iter().map(counted).collect()
 }
 
 /// As it was kept, or as it still lies there.

@@ -96,6 +96,12 @@ impl SessionDigest {
             | Entry::RemoteCall(_)
             | Entry::RemoteResult { call: None, .. }
             | Entry::Remote(_)
+            | Entry::CheckCall(_)
+            | Entry::CheckEnded { .. }
+            | Entry::Checked(_)
+            | Entry::Asked(_)
+            | Entry::Noted(_)
+            | Entry::Ended(_)
             | Entry::Interrupted
             | Entry::Error(_)
             | Entry::Agent(_)

@@ -7,6 +7,7 @@ mod digest;
 mod handoff;
 mod left;
 pub(crate) mod revert;
+pub(crate) mod since;
 mod summary;
 
 #[cfg(test)]

@@ -282,11 +282,14 @@ fn remove_folders(files: &[FileChange]) {
 }
 
 /// The file a record names, unless a link now leads elsewhere.
-fn target(path: &Path, workspace: &Workspace) -> Option<Target> {
+pub(super) fn target(path: &Path, workspace: &Workspace) -> Option<Target> {
     workspace.resolve(path.to_str()?).ok().filter(|target| target.path == path)
 }
 
-fn look(workspace: &Workspace, target: &Target) -> Result<Option<(FileState, Vec<u8>)>, FileError> {
+pub(super) fn look(
+    workspace: &Workspace,
+    target: &Target,
+) -> Result<Option<(FileState, Vec<u8>)>, FileError> {
     let opened = match workspace.open_file(target) {
         Ok(opened) => opened,
         Err(FileError::Missing(_)) => return Ok(None),

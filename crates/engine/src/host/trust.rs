@@ -19,7 +19,8 @@ impl Host {
         if configured.standing == before {
             if configured.wants.is_empty() {
                 let message = nothing_to_trust(before).to_owned();
-                let _ = self.events.send(Event::Notice { level: NoticeLevel::Info, message }).await;
+                let _ =
+                    self.events.send(Event::Notice { level: NoticeLevel::Info, message, kept: false }).await;
             }
             return Ok(());
         }

@@ -80,7 +80,7 @@ struct Call {
 
 impl Call {
     async fn run(self, run: RunContext) -> ToolOutput {
-        let RunContext { id, cancel, progress } = run;
+        let RunContext { id, cancel, progress, .. } = run;
         let link = tokio::select! {
             biased;
             () = cancel.cancelled() => return failed(&self.server, CallFault::Interrupted).await,

@@ -86,6 +86,7 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
         wire: "anthropic".into(),
         model: "m".into(),
         opaque: Some(json!({"signature": "s"})),
+        took_ms: None,
     };
     assert_eq!(masked(Event::ReasoningFinal(reasoning.clone())), Masked::Reasoning(reasoning));
     let finished = |result| Event::ToolFinished {
@@ -96,6 +97,7 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
         diff: Some(text()),
         duration_ms: 1,
         reads: None,
+        beside: None,
     };
     for event in [
         Event::AssistantFinal { text: text(), partial: true, continues: false },
@@ -186,6 +188,7 @@ fn each_call_and_each_kind_of_text_streams_for_itself() {
         diff: None,
         duration_ms: 0,
         reads: None,
+        beside: None,
     };
     let mut told = Vec::new();
     for mut event in [

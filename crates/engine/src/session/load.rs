@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use zdx_protocol::Event;
 use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
@@ -50,6 +51,8 @@ pub struct Opened {
     /// What the user should know, a line each.
     pub notices: Vec<String>,
     pub bad_lines: u64,
+    /// When something happened in it last.
+    pub left: Option<Timestamp>,
     /// No line of it says what it is.
     headless: bool,
 }
@@ -158,6 +161,7 @@ pub(super) fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<
     }
     let (mut log, mended) = SessionLog::resume(id, path, open, scan.torn);
     notices.extend(mended.notice());
+    let left = transcript.last;
     let cut_off = transcript.interrupted_results(record::now());
     if !cut_off.is_empty() {
         let calls = if cut_off.len() == 1 { "a tool call was" } else { "tool calls were" };
@@ -170,7 +174,7 @@ pub(super) fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<
     }
     let past = retold.map(Retold::events).unwrap_or_default();
     let headless = scan.schema_version.is_none();
-    Ok(Opened { log, transcript, past, notices, bad_lines: scan.bad_lines, headless })
+    Ok(Opened { log, transcript, past, notices, left, bad_lines: scan.bad_lines, headless })
 }
 
 /// Reads a session without touching it: to show it, or when it cannot be continued.

@@ -1,12 +1,18 @@
 //! What a front end hears of a session before anything else.
 
+use jiff::{SignedDuration, Timestamp};
 use zdx_guard::PolicyContext;
-use zdx_protocol::{Approval, ContextUsage, Event, NoticeLevel, SessionInfo};
+use zdx_protocol::display::format;
+use zdx_protocol::{Approval, ContextUsage, Event, NoticeLevel, SessionInfo, record};
 
 use super::opened::OpenedSession;
 use crate::backend::View;
 use crate::engine::Engine;
+use crate::history::since;
 use crate::persona::Persona;
+
+/// Less is no time to speak of.
+const LONG: SignedDuration = SignedDuration::from_hours(1);
 
 pub(crate) struct Announcement {
     info: SessionInfo,
@@ -16,6 +22,8 @@ pub(crate) struct Announcement {
     agent: Option<String>,
     /// The preset that its file knows.
     recorded: Option<Approval>,
+    /// When it was left, where it was resumed.
+    left: Option<Timestamp>,
     /// What happened before, as far as it is told again.
     past: Vec<Event>,
     /// How full the context of what happened before is.
@@ -52,6 +60,7 @@ impl Announcement {
             model: changed.then_some(model),
             agent: named.filter(|agent| opened.transcript.agent.as_ref() != Some(agent)),
             recorded: opened.transcript.approval,
+            left: opened.left,
             past: std::mem::take(&mut opened.past),
             usage: opened.resumed.then(|| backend.usage(opened.transcript.size())).flatten(),
         }
@@ -63,6 +72,9 @@ impl Announcement {
         engine.emit().emit(Event::SessionStarted(info)).await;
         for event in self.past {
             engine.emit().emit(Event::Replayed { event: Box::new(event) }).await;
+        }
+        if let Some(left) = self.left.filter(|_| engine.queries().setup.person) {
+            tell_since(left, engine).await;
         }
         if let Some(usage) = self.usage {
             engine.emit().emit(Event::ContextUsage(usage)).await;
@@ -80,5 +92,17 @@ impl Announcement {
         if let Some(model) = self.model {
             engine.emit().emit(Event::ModelChanged { model }).await;
         }
+    }
+}
+
+/// Who comes back is told how long that was, and which files are no longer as tools left them.
+async fn tell_since(left: Timestamp, engine: &Engine) {
+    let (now, queries) = (record::now(), engine.queries());
+    let long = now.duration_since(left) >= LONG;
+    let ago = long.then(|| format::ago(left, now));
+    let changed = since::words(&queries.changed_since().await, &queries.root);
+    let parts: Vec<String> = ago.into_iter().chain(changed).collect();
+    if !parts.is_empty() {
+        engine.emit().notice(NoticeLevel::Info, format!("resumed · {}", parts.join(" · "))).await;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use zdx_guard::{PolicyContext, is_covered};
 use zdx_protocol::display::approval::allowed_rows;
 use zdx_protocol::facts::SKILL;
@@ -26,6 +27,8 @@ pub(crate) struct OpenedSession {
     pub one_prompt: bool,
     /// It was open until now: nothing of it is news.
     pub handed: bool,
+    /// When a resumed one was left.
+    pub left: Option<Timestamp>,
     /// What is told again of a resumed session.
     pub past: Vec<Event>,
 }
@@ -43,6 +46,7 @@ impl OpenedSession {
             resumed: false,
             one_prompt: setup.one_prompt,
             handed: false,
+            left: None,
             past: Vec::new(),
         };
         match choice {
@@ -69,6 +73,7 @@ impl OpenedSession {
                     resumed: true,
                     one_prompt: setup.one_prompt,
                     handed: false,
+                    left: opened.left,
                     past: opened.past,
                 })
             }

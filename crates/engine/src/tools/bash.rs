@@ -68,13 +68,17 @@ impl Tool for Bash {
         let preview = Preview::Command { command: command.clone() };
         let (shell, workspace) = (Arc::clone(&cx.shell), Arc::clone(&cx.workspace));
         let run = move |run: RunContext| {
-            let RunContext { id, cancel, progress } = run;
+            let RunContext { id, cancel, progress, beside } = run;
             let options = RunOptions { id, cwd, timeout, cancel, progress: Some(progress) };
             async move {
                 if !workspace.is_in_place() {
                     return envelope(Err(ShellError::Moved(options.cwd)));
                 }
-                envelope(shell.run(&command, options).await)
+                let ran = shell.run(&command, options).await;
+                if let Ok(output) = &ran {
+                    beside.set(|beside| beside.order = output.order());
+                }
+                envelope(ran)
             }
             .boxed()
         };
@@ -97,7 +101,7 @@ pub(crate) fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput 
             return ToolOutput::error(code, error.to_string());
         }
     };
-    let CommandOutput { stdout, mut stderr, end, background } = output;
+    let CommandOutput { stdout, mut stderr, end, background, .. } = output;
     let (exit_code, timed_out) = match end {
         End::Exited(code) => (code, false),
         End::Signalled(signal) => (128 + signal, false),

@@ -1,7 +1,7 @@
 //! What a model can do here: one file a tool, all behind two methods.
 //! `prepare` has no side effect; nothing runs that was not prepared, judged and, where asked, approved.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::files::Workspace;
@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use zdx_protocol::record::Beside;
 use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 mod bash;
@@ -90,6 +91,23 @@ pub struct RunContext {
     pub cancel: CancellationToken,
     /// Output as it comes, for the screen. Never waited for: a full queue drops chunks.
     pub progress: mpsc::Sender<String>,
+    pub beside: BesideResult,
+}
+
+/// Where a call leaves what people are told of it besides its result.
+#[derive(Clone, Default)]
+pub struct BesideResult(Arc<Mutex<Beside>>);
+
+impl BesideResult {
+    pub(crate) fn set(&self, change: impl FnOnce(&mut Beside)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// None where there is nothing to tell.
+    pub(crate) fn take(&self) -> Option<Box<Beside>> {
+        let beside = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        (beside != Beside::default()).then(|| Box::new(beside))
+    }
 }
 
 /// What work on files that hangs gets to finish after an interrupt: its result should be known if it can be.

@@ -18,11 +18,13 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::redact::{RedactStream, Redactor};
 
 use self::capture::{Capture, Spill};
+use self::order::{Order, Stream};
 use self::supervised::Supervised;
 
 mod capture;
 mod child;
 pub(super) mod environment;
+mod order;
 mod supervised;
 
 pub(crate) use capture::Captured;
@@ -89,6 +91,19 @@ pub struct CommandOutput {
     pub end: End,
     /// Something the command started still runs.
     pub background: bool,
+    /// Lines of each stream that ended, as they came.
+    runs: Vec<u32>,
+}
+
+impl CommandOutput {
+    /// In which order the lines of both streams came. Empty where only one has any, or where text was left out.
+    pub(crate) fn order(&self) -> Vec<u32> {
+        let (out, err) = (&self.stdout, &self.stderr);
+        if out.text.is_empty() || err.text.is_empty() || out.truncated || err.truncated {
+            return Vec::new();
+        }
+        self.runs.clone()
+    }
 }
 
 /// Something a finished command left running.
@@ -179,8 +194,11 @@ impl Shell {
         let arguments = [OsStr::new(SHELL), OsStr::new("-c"), OsStr::new(&*script)];
         let spill = |stream| Spill::new(self.spill_dir.as_deref(), &id, stream);
         let mask = || RedactStream::new(Arc::clone(&self.redactor));
-        let mut stdout = Capture::pump(stdout, spill("stdout"), mask(), progress.clone());
-        let mut stderr = Capture::pump(stderr, spill("stderr"), mask(), progress);
+        let order = Order::default();
+        let mut stdout =
+            Capture::pump(stdout, spill("stdout"), mask(), progress.clone(), (order.clone(), Stream::Out));
+        let mut stderr =
+            Capture::pump(stderr, spill("stderr"), mask(), progress, (order.clone(), Stream::Err));
 
         let ran = tokio::select! {
             biased;
@@ -212,7 +230,12 @@ impl Shell {
             tokio::spawn(supervised.reap());
         }
         let background = alive || !closed;
-        Ok(CommandOutput { stdout: stdout.finish(), stderr: stderr.finish(), end, background })
+        let (stdout, stderr) = (stdout.finish(), stderr.finish());
+        // The last line of each may never have been ended; a word about the time limit comes behind.
+        let open = |text: &str| usize::from(!text.is_empty() && !text.ends_with('\n'));
+        order.add(Stream::Out, open(&stdout.text));
+        order.add(Stream::Err, open(&stderr.text) + usize::from(matches!(end, End::TimedOut(_))));
+        Ok(CommandOutput { stdout, stderr, end, background, runs: order.runs() })
     }
 
     fn supervise(

@@ -86,7 +86,12 @@ impl Desk {
 fn run(prepared: Prepared) -> ToolOutput {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (progress, _) = mpsc::channel(1);
-    let cx = RunContext { id: "call_1".to_owned(), cancel: CancellationToken::new(), progress };
+    let cx = RunContext {
+        id: "call_1".to_owned(),
+        cancel: CancellationToken::new(),
+        progress,
+        beside: Default::default(),
+    };
     runtime.block_on((prepared.run)(cx))
 }
 

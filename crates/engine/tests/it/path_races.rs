@@ -74,7 +74,12 @@ async fn call(place: &Place, registry: &Registry, name: &str, input: Value) -> O
         return None;
     }
     let (progress, _) = tokio::sync::mpsc::channel(1);
-    let context = RunContext { id: "c1".to_owned(), cancel: CancellationToken::new(), progress };
+    let context = RunContext {
+        id: "c1".to_owned(),
+        cancel: CancellationToken::new(),
+        progress,
+        beside: Default::default(),
+    };
     Some((prepared.run)(context).await)
 }
 

@@ -35,6 +35,7 @@ impl Scripted for Agent {
                 denied: 0,
                 duration_ms: 0,
                 cut_short: None,
+                begun: false,
             }
         }
         .boxed()
@@ -184,8 +185,17 @@ async fn what_a_backend_runs_itself_is_told_as_its_own_and_not_kept_as_ours() {
         };
         io.emit(started).await;
         let result = ToolOutput::Ok(json!({"found": 1}));
-        io.emit(Event::ToolFinished { id, name, origin, result, diff: None, duration_ms: 1, reads: None })
-            .await;
+        io.emit(Event::ToolFinished {
+            id,
+            name,
+            origin,
+            result,
+            diff: None,
+            duration_ms: 1,
+            reads: None,
+            beside: None,
+        })
+        .await;
         io.emit(Event::AssistantFinal { text: "found it".to_owned(), partial: false, continues: false })
             .await;
         Outcome::Completed

@@ -48,7 +48,8 @@ impl Desk {
         let bash = registry.find("bash").unwrap();
         let prepared = bash.prepare(input.as_object().unwrap().clone(), &cx).unwrap();
         let (progress, _from) = mpsc::channel(4);
-        (prepared.run)(RunContext { id: "call_1".to_owned(), cancel, progress }).await
+        (prepared.run)(RunContext { id: "call_1".to_owned(), cancel, progress, beside: Default::default() })
+            .await
     }
 
     async fn ok(self, input: Value) -> Value {

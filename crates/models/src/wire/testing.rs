@@ -89,6 +89,7 @@ pub fn thought(wire: Wire, text: &str, opaque: Option<Value>) -> ModelEvent {
         wire: wire.name().to_owned(),
         model: MODEL.to_owned(),
         opaque,
+        took_ms: None,
     })
 }
 

@@ -241,7 +241,7 @@ impl ThinkSplit {
         if !text.is_empty() {
             let (wire, model) = (self.wire.name().to_owned(), self.model.clone());
             // No server that leaves it in the text reads it anywhere else.
-            out.push(ModelEvent::Reasoning(Reasoning { text, wire, model, opaque: None }));
+            out.push(ModelEvent::Reasoning(Reasoning { text, wire, model, opaque: None, took_ms: None }));
         }
     }
 }

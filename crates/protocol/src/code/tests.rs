@@ -33,7 +33,7 @@ fn spellings_are_those_of_the_contract() {
     let words = |codes: &[ToolCode]| codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     assert_eq!(
         words(ToolCode::ALL),
-        "invalid_input unknown_tool duplicate_id interrupted timeout internal rejected denied forbidden \
+        "invalid_input unknown_tool duplicate_id interrupted not_run timeout internal rejected denied forbidden \
          approval_required path_escape protected_path ENOENT ENOTDIR EACCES EIO ELOOP ENAMETOOLONG not_regular \
          symlink_escape too_large path_error read_error write_error mkdir_error changed_since old_not_found \
          replacement_count_mismatch patch_rejected exec_error unknown_agent model_error task_failed unknown_skill \

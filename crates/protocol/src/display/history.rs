@@ -32,10 +32,12 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         Entry::Attached { text } | Entry::Said { text, .. } | Entry::Ran { text, .. } => {
             format!("{}\n", text.trim_end_matches('\n'))
         }
-        Entry::Call(call) | Entry::RemoteCall(call) => {
+        Entry::Call(call) | Entry::RemoteCall(call) | Entry::CheckCall(call) => {
             format!("{}\n", labels::tool_requested(&call.name, &call.input))
         }
-        Entry::Result { call, result } | Entry::RemoteResult { call, result } => {
+        Entry::Result { call, result }
+        | Entry::RemoteResult { call, result }
+        | Entry::CheckEnded { call, result } => {
             let (name, input) =
                 call.as_ref().map_or(("tool", &Value::Null), |call| (call.name.as_str(), &call.input));
             let lines = details(name, input, &result.output, result.diff.as_deref(), COLUMNS);
@@ -54,11 +56,15 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         Entry::Cut(cut) => format!("{}\n", context::cut(&cut.cuts)),
         Entry::Pruned(prune) => format!("{}\n", context::pruned(prune.calls.len(), prune.bytes)),
         Entry::Model(model) => format!("model: {model}\n"),
+        Entry::Checked(checked) => format!("{}\n", labels::checked(checked).1),
+        Entry::Noted(noted) => format!("{}\n", noted.message),
         Entry::Error(error) => format!("error: {}\n", error.message),
         Entry::Approval(ApprovalRecord { by: Some(by), .. }) => format!("allowed by {by}\n"),
         Entry::Approval(ApprovalRecord { by: None, .. }) => String::new(),
         Entry::Reminder { .. }
         | Entry::Thought(_)
+        | Entry::Asked(_)
+        | Entry::Ended(_)
         | Entry::FileChanged(_)
         | Entry::Revoked(_)
         | Entry::Preset(_)
@@ -114,6 +120,7 @@ mod tests {
             diff: None,
             duration_ms: None,
             reads: None,
+            beside: None,
             ts,
         };
         let hidden = Message { hidden: true, ..Message::new(Role::User, "keep a list", ts) };

@@ -9,7 +9,7 @@ use super::approval::grant_words;
 use super::sessions::table;
 use super::trust::listed;
 use super::{context, format, servers};
-use crate::query::{AgentInfo, ChangedFile, Drafted, Grants, Named, Reply, Setting};
+use crate::query::{AgentInfo, ChangedFile, Drafted, FileNow, Grants, Named, Reply, Setting};
 use crate::todo::Todo;
 use crate::trust::{Standing, TrustState};
 
@@ -102,7 +102,17 @@ fn changed(file: &ChangedFile, root: &Path) -> String {
         Some((come, gone)) => format!(" (+{come} -{gone})"),
         None => String::new(),
     };
-    format!("{what} {}{counts}", format::path_from(&file.change.path, Some(root)))
+    format!("{what} {}{counts}{}", format::path_from(&file.change.path, Some(root)), now(file.now))
+}
+
+/// What became of it after tools had done that.
+fn now(now: Option<FileNow>) -> &'static str {
+    match now {
+        Some(FileNow::AsBefore) => " · since then as before",
+        Some(FileNow::Changed) => " · changed since",
+        Some(FileNow::Gone) => " · gone since",
+        None => "",
+    }
 }
 
 fn config(settings: &[Setting]) -> Vec<String> {
@@ -157,6 +167,7 @@ mod tests {
         let file = |path: &str, before, after, lines| ChangedFile {
             change: FileChange { path: path.into(), before, after, folders: 0 },
             lines,
+            now: None,
         };
         let files = vec![
             file("/w/src/a.rs", state(), state(), Some((3, 1))),

@@ -11,7 +11,7 @@ use super::labels;
 use crate::code::ToolCode;
 use crate::facts::{self, ToolFacts};
 use crate::policy::{Decision, GrantScope};
-use crate::record::ShellEnd;
+use crate::record::{Shell, ShellEnd};
 use crate::tool::{ToolError, ToolOutput};
 use crate::typeset::text::one_line_ends;
 use crate::typeset::{plain, visible_line};
@@ -128,13 +128,16 @@ fn failed(error: &ToolError) -> Ended {
         ToolCode::ApprovalRequired => (true, "not allowed unasked".to_owned()),
         ToolCode::PathEscape | ToolCode::SymlinkEscape => (true, "outside the workspace".to_owned()),
         ToolCode::Interrupted => (true, "interrupted".to_owned()),
+        ToolCode::NotRun => (true, "not run: interrupted".to_owned()),
         ToolCode::Timeout => (false, "timed out".to_owned()),
         // It printed something, so it ran.
         ToolCode::ExecError if !printed(error).is_empty() => (false, "failed".to_owned()),
         _ => (true, "failed".to_owned()),
     };
     let message = one_line_ends(&error.message, MESSAGE_COLUMNS);
-    let said = !printed(error).is_empty() || error.code == ToolCode::Interrupted || message.is_empty();
+    let said = !printed(error).is_empty()
+        || matches!(error.code, ToolCode::Interrupted | ToolCode::NotRun)
+        || message.is_empty();
     Ended { well: false, undone, words, message: (!said).then_some(message) }
 }
 
@@ -146,7 +149,8 @@ pub fn shell_ended(end: &ShellEnd) -> Ended {
         ShellEnd::Signalled { signal } => ended(false, false, format!("killed by signal {signal}")),
         ShellEnd::TimedOut { .. } => ended(false, false, "timed out".to_owned()),
         ShellEnd::Interrupted => ended(false, true, "interrupted".to_owned()),
-        ShellEnd::NotRun { why } => {
+        ShellEnd::NotRun { why, code: Some(code) } => failed(&ToolError::new(code.clone(), why.clone())),
+        ShellEnd::NotRun { why, code: None } => {
             let message = Some(one_line_ends(why, MESSAGE_COLUMNS)).filter(|why| !why.is_empty());
             Ended { message, ..ended(false, true, "not run".to_owned()) }
         }
@@ -154,9 +158,34 @@ pub fn shell_ended(end: &ShellEnd) -> Ended {
     }
 }
 
+/// What a command that the user typed printed, out of what the model reads of it.
+pub fn shell_printed(text: &str, shell: &Shell) -> String {
+    let (out, err) = ("stdout:\n", "stderr:\n");
+    // The command as it was typed, and how it ended.
+    let said = text.get("$ ".len() + shell.command.len() + 1..).and_then(|rest| rest.split_once('\n'));
+    let Some((_, said)) = said else { return String::new() };
+    let Some(rest) = said.strip_prefix(out) else {
+        return said.strip_prefix(err).unwrap_or(said).to_owned();
+    };
+    let lines: u32 = shell.order.iter().step_by(2).sum();
+    if lines == 0 {
+        return rest.to_owned();
+    }
+    let end: usize = rest.split_inclusive('\n').take(lines as usize).map(str::len).sum();
+    let (first, second) = rest.split_at(end);
+    match second.strip_prefix(err) {
+        Some(second) => printed_in_order(first, second, &shell.order),
+        // Blank lines at its end are not told, so that the other stream begins earlier than counted.
+        None => match rest.split_once("\nstderr:\n") {
+            Some((first, second)) => printed_in_order(first, second, &shell.order),
+            None => rest.to_owned(),
+        },
+    }
+}
+
 /// What a call brought, as text to read: what was printed, found or reported. Nothing of a file that was read: that lies
 /// where it lay. Foreign text, not yet cleaned.
-pub fn brought(name: &str, result: &ToolOutput) -> String {
+pub fn brought(name: &str, result: &ToolOutput, order: &[u32]) -> String {
     let data = match result {
         ToolOutput::Ok(data) => data,
         ToolOutput::Err(error) => return printed(error),
@@ -165,14 +194,33 @@ pub fn brought(name: &str, result: &ToolOutput) -> String {
     let Some(facts) = facts::facts(name) else { return pretty(data) };
     if facts.name == facts::BASH.name {
         let (out, err) = (text("stdout").unwrap_or_default(), text("stderr").unwrap_or_default());
-        let gap = if out.is_empty() || err.is_empty() || out.ends_with('\n') { "" } else { "\n" };
-        return format!("{out}{gap}{err}");
+        return printed_in_order(out, err, order);
     }
     if let Some(paths) = data.get("paths").and_then(Value::as_array) {
         return paths.iter().filter_map(Value::as_str).map(|path| format!("{path}\n")).collect();
     }
     let shown = ["text", "entries", "report", "note"].into_iter().find_map(text);
     shown.unwrap_or_default().to_owned()
+}
+
+/// What a command printed in the order in which it came, where that is known: so many lines of one stream, then so many of
+/// the other. Where the lines are not those that were counted, one stream stands behind the other.
+pub fn printed_in_order(out: &str, err: &str, order: &[u32]) -> String {
+    let mut streams = [out.split_inclusive('\n'), err.split_inclusive('\n')];
+    let mut text = String::with_capacity(out.len() + err.len() + 1);
+    for (at, lines) in order.iter().enumerate() {
+        for line in streams[at % 2].by_ref().take(*lines as usize) {
+            text.push_str(line);
+            if !line.ends_with('\n') {
+                text.push('\n');
+            }
+        }
+    }
+    if !order.is_empty() && streams.iter_mut().all(|stream| stream.next().is_none()) {
+        return text;
+    }
+    let gap = if out.is_empty() || err.is_empty() || out.ends_with('\n') { "" } else { "\n" };
+    format!("{out}{gap}{err}")
 }
 
 /// What something that failed or was stopped had printed: lines, and not a sentence.
@@ -334,12 +382,15 @@ mod tests {
             ToolCode::Interrupted,
             "it was stopped\nstdout so far: one\ntwo\nstderr so far: three",
         );
-        assert_eq!(brought("bash", &stopped), "one\ntwo\nthree");
+        assert_eq!(brought("bash", &stopped, &[]), "one\ntwo\nthree");
         // A sentence is said, lines are shown.
         let failed = ToolOutput::error(ToolCode::ExecError, "no\nway");
-        assert_eq!((brought("bash", &failed).as_str(), ended("bash", &failed).message), ("no\nway", None));
+        assert_eq!(
+            (brought("bash", &failed, &[]).as_str(), ended("bash", &failed).message),
+            ("no\nway", None)
+        );
         let failed = ToolOutput::error(ToolCode::ExecError, "no way");
-        assert_eq!(brought("bash", &failed), "");
+        assert_eq!(brought("bash", &failed, &[]), "");
         assert_eq!(ended("bash", &failed).message.as_deref(), Some("no way"));
     }
 

@@ -55,6 +55,7 @@ mod tests {
             denied: 0,
             duration_ms: 1_234,
             cut_short: None,
+            begun: false,
         };
         assert_eq!(cost(&summary).as_deref(), Some("1.2 s"));
         summary.duration_ms = 20;

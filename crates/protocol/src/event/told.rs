@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::lossy;
 use crate::conversation::Usage;
+use crate::outcome::{CutShort, Outcome};
 use crate::policy::Approval;
 
 /// What a session is, told once when it starts or resumes.
@@ -59,62 +60,6 @@ pub enum TurnState {
     Error,
 }
 
-/// What proved the work of a turn, or did not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Checked {
-    /// The call that ran it.
-    pub id: String,
-    pub command: String,
-    pub result: CheckResult,
-    /// How often the model was sent back to mend it in this turn, this time included.
-    pub attempt: u32,
-    /// How often that may be.
-    pub attempts: u32,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckResult {
-    Passed,
-    /// The model is told, and goes on.
-    Failed,
-    /// It still fails, and the model had its attempts.
-    GivenUp,
-    /// Nothing was proved: why.
-    NotRun {
-        why: String,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoticeLevel {
-    Info,
-    Warning,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Completed,
-    Interrupted,
-    MaxSteps,
-    RepeatedCalls,
-    /// The work was checked, and the last check failed.
-    CheckFailed,
-    Error,
-}
-
-/// Why the last answer of a turn ended before the model was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CutShort {
-    /// The answer, or the context, has no room for more.
-    MaxTokens,
-    /// The model would not, or its provider did not let it.
-    Refusal,
-}
-
 /// The end of a turn: what a script wants to know of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TurnSummary {
@@ -127,4 +72,7 @@ pub struct TurnSummary {
     pub duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<CutShort>,
+    /// A prompt was answered, so that it is an end to be recorded; /compact and a `!` command have none.
+    #[serde(skip)]
+    pub begun: bool,
 }

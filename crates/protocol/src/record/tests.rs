@@ -15,7 +15,7 @@ fn message(role: Role, text: &str) -> Record {
 }
 
 fn ran(end: ShellEnd) -> Record {
-    let shell = Some(Shell { command: "make".to_owned(), end });
+    let shell = Some(Shell { command: "make".to_owned(), end, duration_ms: None, order: Vec::new() });
     Record::Message(Message { shell, ..Message::new(Role::Assistant, "$ make", ts()) })
 }
 
@@ -46,6 +46,7 @@ fn tool_result(output: ToolOutput) -> Record {
         diff: None,
         duration_ms: None,
         reads: None,
+        beside: None,
         ts: ts(),
     })
 }
@@ -64,6 +65,7 @@ fn shapes() -> Vec<(Record, &'static str)> {
         wire: "anthropic".to_owned(),
         model: "m".to_owned(),
         opaque: Some(json!({"signature": "s"})),
+        took_ms: None,
     };
     let usage = Usage { input_tokens: 3, output_tokens: 5, cache_read_tokens: 2, ..Usage::default() };
     let todo = Todo { id: "1".to_owned(), content: "ship".to_owned(), status: TodoStatus::InProgress };
@@ -122,7 +124,7 @@ fn shapes() -> Vec<(Record, &'static str)> {
             r#"{"type":"message","role":"assistant","text":"$ make","shell":{"command":"make","end":"interrupted"},"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
-            ran(ShellEnd::NotRun { why: "denied".to_owned() }),
+            ran(ShellEnd::NotRun { why: "denied".to_owned(), code: None }),
             r#"{"type":"message","role":"assistant","text":"$ make","shell":{"command":"make","end":"not_run","why":"denied"},"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (

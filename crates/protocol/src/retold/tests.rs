@@ -26,6 +26,7 @@ fn turn(n: u32) -> Vec<Record> {
         diff: Some("@@".into()),
         duration_ms: Some(7),
         reads: None,
+        beside: None,
         ts: now(),
     };
     vec![

@@ -52,6 +52,19 @@ pub enum Entry {
         call: Option<record::ToolUse>,
         result: record::ToolResult,
     },
+    /// The command that checks the work of a turn, and what came of it: no model reads either.
+    CheckCall(record::ToolUse),
+    CheckEnded {
+        call: Option<record::ToolUse>,
+        result: record::ToolResult,
+    },
+    Checked(crate::outcome::Checked),
+    /// Somebody was asked about a call, or is no longer.
+    Asked(record::Asked),
+    /// A word about an answer.
+    Noted(record::Noted),
+    /// What the turn came to.
+    Ended(record::TurnEnd),
     /// Another agent answers, in this session of its own.
     Remote(record::Remote),
     Interrupted,
@@ -94,6 +107,12 @@ impl From<Record> for Entry {
             Record::Remote(remote) => Self::Remote(remote),
             Record::RemoteUse(call) => Self::RemoteCall(call),
             Record::RemoteResult(result) => Self::RemoteResult { call: None, result },
+            Record::CheckUse(call) => Self::CheckCall(call),
+            Record::CheckResult(result) => Self::CheckEnded { call: None, result },
+            Record::Checked(record) => Self::Checked(record.checked),
+            Record::Asked(asked) => Self::Asked(asked),
+            Record::Noted(noted) => Self::Noted(noted),
+            Record::TurnEnd(end) => Self::Ended(end),
             Record::Interrupted(_) => Self::Interrupted,
             Record::Reasoning(record) => Self::Thought(record.reasoning),
             Record::Model(change) => Self::Model(change.model),
@@ -142,6 +161,11 @@ impl Entry {
             | Self::Result { .. }
             | Self::RemoteCall(_)
             | Self::RemoteResult { .. }
+            | Self::CheckCall(_)
+            | Self::CheckEnded { .. }
+            | Self::Checked(_)
+            | Self::Noted(_)
+            | Self::Ended(_)
             | Self::Interrupted
             | Self::Error(_)
             | Self::FileChanged(_)
@@ -157,6 +181,7 @@ impl Entry {
             | Self::Agent(_)
             | Self::Remote(_)
             | Self::Approval(_)
+            | Self::Asked(_)
             | Self::Revoked(_)
             | Self::Preset(_)
             | Self::Todos(_)
@@ -217,11 +242,14 @@ impl Entries {
         if entry.place() == Place::Prompt {
             self.open.clear();
         }
-        if let Entry::Result { call, result } | Entry::RemoteResult { call, result } = &mut entry {
+        if let Entry::Result { call, result }
+        | Entry::RemoteResult { call, result }
+        | Entry::CheckEnded { call, result } = &mut entry
+        {
             *call = self.open.remove(&result.tool_use_id);
         }
         // The first of two calls of one id counts, as in the context.
-        if let Entry::Call(call) | Entry::RemoteCall(call) = &entry
+        if let Entry::Call(call) | Entry::RemoteCall(call) | Entry::CheckCall(call) = &entry
             && self.open.len() < OPEN_CALLS
             && !self.open.contains_key(&call.id)
         {
@@ -245,7 +273,15 @@ mod tests {
 
     #[test]
     fn a_message_means_one_thing() {
-        let (text, shell) = ("x".to_owned(), Shell { command: "ls".to_owned(), end: ShellEnd::Interrupted });
+        let (text, shell) = (
+            "x".to_owned(),
+            Shell {
+                command: "ls".to_owned(),
+                end: ShellEnd::Interrupted,
+                duration_ms: None,
+                order: Vec::new(),
+            },
+        );
         let cases = [
             (message(Role::User), Entry::Prompt { text: text.clone() }),
             (record::Message { hidden: true, ..message(Role::User) }, Entry::Reminder { text: text.clone() }),
@@ -284,6 +320,7 @@ mod tests {
                 diff: None,
                 duration_ms: None,
                 reads: None,
+                beside: None,
                 ts: now(),
             })
         };
@@ -328,8 +365,13 @@ mod tests {
         };
         let prompt = || Record::Message(message(Role::User));
         let thought = || {
-            let reasoning =
-                Reasoning { text: "hm".into(), wire: "w".into(), model: "m".into(), opaque: None };
+            let reasoning = Reasoning {
+                text: "hm".into(),
+                wire: "w".into(),
+                model: "m".into(),
+                opaque: None,
+                took_ms: None,
+            };
             Record::Reasoning(record::ReasoningRecord { reasoning, ts: now() })
         };
         assert_eq!(

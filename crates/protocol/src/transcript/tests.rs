@@ -42,6 +42,7 @@ fn done(id: &str) -> Record {
         diff: None,
         duration_ms: None,
         reads: None,
+        beside: None,
         ts: ts(),
     })
 }
@@ -84,7 +85,8 @@ fn an_answer_that_broke_off_and_went_on_is_one_text() {
         Record::Message(record::Message { partial, continues, ..message })
     };
     let thought = || {
-        let reasoning = Reasoning { text: "hm".into(), wire: "w".into(), model: "m".into(), opaque: None };
+        let reasoning =
+            Reasoning { text: "hm".into(), wire: "w".into(), model: "m".into(), opaque: None, took_ms: None };
         Record::Reasoning(record::ReasoningRecord { reasoning, ts: ts() })
     };
     let pieces =
@@ -107,6 +109,7 @@ fn a_turn_with_tools_becomes_alternating_messages() {
         wire: "anthropic".to_owned(),
         model: "m".to_owned(),
         opaque: None,
+        took_ms: None,
     };
     let transcript = fold(&[
         user("do"),
@@ -301,8 +304,13 @@ fn usage(input_tokens: u64, output_tokens: u64) -> Record {
 }
 
 fn thought(opaque: Option<serde_json::Value>) -> Record {
-    let reasoning =
-        Reasoning { text: "hm".repeat(50), wire: "anthropic".to_owned(), model: "m".to_owned(), opaque };
+    let reasoning = Reasoning {
+        text: "hm".repeat(50),
+        wire: "anthropic".to_owned(),
+        model: "m".to_owned(),
+        opaque,
+        took_ms: None,
+    };
     Record::Reasoning(record::ReasoningRecord { reasoning, ts: ts() })
 }
 

@@ -13,8 +13,6 @@ use super::task::Task;
 const MOST_BYTES: usize = 200_000;
 /// How a call ends that was broken off.
 pub(super) const INTERRUPTED: &str = "interrupted";
-/// Who stops a turn at a question says no to it.
-const STOPPED_AT_QUESTION: &str = "denied, turn stopped";
 /// Whoever waited so long for a command wants to see what it said.
 const WAITED: Duration = Duration::from_secs(5);
 /// Of the answers to questions in a task.
@@ -231,9 +229,6 @@ impl Call {
         match self.denied.take() {
             // Whoever said no knows why.
             Some(words) if ended.undone => (ended.words, ended.message) = (words, None),
-            None if ended.undone && not_begun && ended.words == INTERRUPTED => {
-                ended.words = STOPPED_AT_QUESTION.to_owned();
-            }
             Some(_) | None => {}
         }
         if !ended.undone {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use zdx_protocol::display::plain;
 use zdx_protocol::display::titles::{self, Title};
-use zdx_protocol::record::Shell;
+use zdx_protocol::record::{Beside, Shell};
 use zdx_protocol::{CallKind, CallOrigin, ToolOutput, facts};
 
 use super::Conversation;
@@ -18,6 +18,7 @@ pub(super) struct Told<'a> {
     pub(super) diff: Option<&'a str>,
     pub(super) took_ms: u64,
     pub(super) reads: Option<CallKind>,
+    pub(super) beside: Option<&'a Beside>,
 }
 
 impl Conversation {
@@ -123,7 +124,7 @@ impl Conversation {
         told: Told<'_>,
         now: Instant,
     ) {
-        let Told { diff, took_ms, reads } = told;
+        let Told { diff, took_ms, reads, beside } = told;
         // Of what happened long ago it may be unknown.
         let took = (!self.past || took_ms > 0).then(|| Duration::from_millis(took_ms));
         let at = (!self.past).then_some(now);
@@ -131,11 +132,16 @@ impl Conversation {
         self.on_call(id, |call| {
             let before = call.bytes();
             if call.id != id {
-                call.task.end(id, titles::ended(name, result));
+                let denied = matches!(result, ToolOutput::Err(error) if error.code.is_refusal());
+                call.task.end(id, titles::ended(name, result), denied);
                 bytes = call.bytes().saturating_sub(before);
                 return;
             }
-            let output = titles::brought(name, result);
+            if let Some(calls) = beside.and_then(|beside| beside.task) {
+                call.task.count(calls);
+            }
+            let order = beside.map_or(&[][..], |beside| &beside.order);
+            let output = titles::brought(name, result, order);
             call.finish(titles::ended(name, result), took, output, diff.map(str::to_owned));
             if let Stage::Ended(end) = &mut call.stage {
                 (end.at, end.reads) = (at, reads);
@@ -147,7 +153,6 @@ impl Conversation {
 
     /// A command that a person typed has ended. Where its call was told there is nothing to add.
     pub(super) fn ran(&mut self, text: &str, shell: &Shell) {
-        const HEAD_LINES: usize = 2;
         if !self.past {
             return;
         }
@@ -156,8 +161,8 @@ impl Conversation {
             ..titles::title(facts::BASH.name, &Value::Null, None)
         };
         let mut call = Call::new("", title, CallOrigin::User);
-        let output = text.splitn(HEAD_LINES + 1, '\n').nth(HEAD_LINES).unwrap_or_default();
-        call.finish(titles::shell_ended(&shell.end), None, output.to_owned(), None);
+        let took = shell.duration_ms.map(Duration::from_millis);
+        call.finish(titles::shell_ended(&shell.end), took, titles::shell_printed(text, shell), None);
         self.push(Cell::Call(Box::new(call)));
     }
 }

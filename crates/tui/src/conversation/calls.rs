@@ -78,6 +78,9 @@ fn head(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'st
     if call.task.failed > 0 {
         ends.push(format!("{} failed", call.task.failed));
     }
+    if call.task.denied > 0 {
+        ends.push(format!("{} denied", call.task.denied));
+    }
     ends.push(match refusal_below(call, end, look, manner) {
         Some(_) => "denied".to_owned(),
         None => words.clone(),

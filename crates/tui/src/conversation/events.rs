@@ -46,7 +46,7 @@ impl Conversation {
             Event::SessionStarted(info) => self.root = Some(info.root.clone()),
             Event::TurnStarted { prompt, .. } => self.turn_started(prompt),
             Event::ReasoningDelta { text } => self.think(text, now),
-            Event::ReasoningFinal(reasoning) => self.thought_whole(&reasoning.text, now),
+            Event::ReasoningFinal(reasoning) => self.thought_whole(reasoning, now),
             Event::AssistantDelta { text } => self.write(text, now),
             Event::AssistantFinal { text, partial, continues } => {
                 self.did = self.did.max(Did::Something);
@@ -84,11 +84,17 @@ impl Conversation {
                         Decision::AllowOnce if by.is_none() && what == call.title.subject => {
                             call.allowed = true
                         }
-                        Decision::Deny { word } if call.id == *id => {
+                        Decision::Deny { word } => {
                             let why = word.as_deref().map(|word| format!(": {}", visible_line(word)));
-                            call.denied = Some(format!("denied{}", why.unwrap_or_default()));
+                            let words = format!("denied{}", why.unwrap_or_default());
+                            match call.task.verb(id) {
+                                Some(verb) if call.id != *id => {
+                                    call.answer(false, format!("{verb} {what} · {words}"));
+                                }
+                                Some(_) | None => call.denied = Some(words),
+                            }
                         }
-                        Decision::AllowOnce | Decision::AllowAlways { .. } | Decision::Deny { .. } => {
+                        Decision::AllowOnce | Decision::AllowAlways { .. } => {
                             call.answer(allowed, words);
                         }
                     }
@@ -112,8 +118,9 @@ impl Conversation {
                     call.tail.push(chunk);
                 }
             }),
-            Event::ToolFinished { id, name, result, diff, duration_ms, reads, .. } => {
-                let told = Told { diff: diff.as_deref(), took_ms: *duration_ms, reads: *reads };
+            Event::ToolFinished { id, name, result, diff, duration_ms, reads, beside, .. } => {
+                let (diff, beside) = (diff.as_deref(), beside.as_deref());
+                let told = Told { diff, took_ms: *duration_ms, reads: *reads, beside };
                 self.finished(id, name, result, told, now);
             }
             Event::TodosChanged { items, draft } => self.todos_changed(items, *draft),
@@ -140,7 +147,7 @@ impl Conversation {
                 self.push(Cell::Note(NoteKind::Warning, INTERRUPTED.to_owned()));
             }
             Event::TurnFinished(summary) => self.turn_finished(summary, now),
-            Event::Notice { level, message } => self.notice(*level, message),
+            Event::Notice { level, message, .. } => self.notice(*level, message),
             Event::Reverted { turn, files, left } => {
                 self.quiet(labels::reverted(*turn, files, left.as_ref(), self.root.as_deref()));
             }

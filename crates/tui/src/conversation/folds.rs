@@ -46,7 +46,7 @@ fn drawn(items: &[Item], look: Look<'_>, manner: &Manner, now: Option<Instant>) 
     let shown: Vec<&Item> = items.iter().filter(|item| !item.call().is_some_and(Call::is_silent)).collect();
     let calls: Vec<&Call> = shown.iter().filter_map(|item| item.call()).collect();
     let last = calls.last().copied().filter(|_| !manner.followed);
-    let run = Run { look, manner, now, last, alone: calls.len() == 1 };
+    let run = Run { look, manner, now, last };
     let mut rows = Vec::new();
     let mut readers: Vec<&Item> = Vec::new();
     for item in shown {
@@ -69,8 +69,6 @@ struct Run<'a> {
     now: Option<Instant>,
     /// Nothing but this one shows what it brought, if nothing follows at all.
     last: Option<&'a Call>,
-    /// There is but one call.
-    alone: bool,
 }
 
 impl Run<'_> {
@@ -84,7 +82,7 @@ impl Run<'_> {
     fn other(&self, call: &Call) -> Vec<Line<'static>> {
         let refused =
             call.end().and_then(|end| calls::refusal_below(call, end, self.look, self.manner)).is_some();
-        let short = call.is_over() && call.failed() && !call.stands_out() && !self.alone && !refused;
+        let short = call.is_over() && call.failed() && !call.stands_out() && !refused;
         if short { failure(call, self.look, self.manner) } else { self.single(call) }
     }
 

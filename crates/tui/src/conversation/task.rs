@@ -2,6 +2,7 @@
 
 use zdx_protocol::display::text::truncate_width;
 use zdx_protocol::display::titles::{Ended, Title};
+use zdx_protocol::record::TaskCalls;
 
 /// Of the calls of one agent; the first go.
 const MOST: usize = 200;
@@ -12,6 +13,9 @@ const COLUMNS: usize = 400;
 pub(super) struct Task {
     pub(super) calls: usize,
     pub(super) failed: usize,
+    pub(super) denied: usize,
+    /// Their number is all that is known of them.
+    counted: bool,
     /// The last of them.
     pub(super) steps: Vec<Step>,
 }
@@ -43,9 +47,17 @@ impl Task {
         self.steps.push(Step { id: id.to_owned(), title, stage: Stage::Requested });
     }
 
-    pub(super) fn end(&mut self, id: &str, ended: Ended) {
-        self.failed += usize::from(!ended.well);
+    pub(super) fn end(&mut self, id: &str, ended: Ended, denied: bool) {
+        self.failed += usize::from(!ended.well && !denied);
+        self.denied += usize::from(denied);
         self.set(id, Stage::Ended(ended));
+    }
+
+    /// As whoever launched the agent counted them.
+    pub(super) fn count(&mut self, calls: TaskCalls) {
+        self.counted = self.steps.is_empty();
+        (self.calls, self.failed) = (calls.calls as usize, calls.failed as usize);
+        self.denied = calls.denied as usize;
     }
 
     pub(super) fn set(&mut self, id: &str, stage: Stage) {
@@ -59,9 +71,14 @@ impl Task {
         self.steps.iter().rev().find(|step| step.id == id).map(|step| step.title.subject.as_str())
     }
 
+    /// What that call is called where it was not carried out.
+    pub(super) fn verb(&self, id: &str) -> Option<&'static str> {
+        self.steps.iter().rev().find(|step| step.id == id).map(|step| step.title.plain)
+    }
+
     /// How many are no longer kept.
     pub(super) fn gone(&self) -> usize {
-        self.calls - self.steps.len()
+        if self.counted { 0 } else { self.calls.saturating_sub(self.steps.len()) }
     }
 
     pub(super) fn bytes(&self) -> usize {

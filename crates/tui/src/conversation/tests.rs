@@ -74,7 +74,15 @@ fn prompt(text: &str) -> Event {
 
 fn over(outcome: Outcome) -> Event {
     let (text, usage) = (String::new(), Usage::default());
-    Event::TurnFinished(TurnSummary { outcome, text, usage, denied: 0, duration_ms: 10, cut_short: None })
+    Event::TurnFinished(TurnSummary {
+        outcome,
+        text,
+        usage,
+        denied: 0,
+        duration_ms: 10,
+        cut_short: None,
+        begun: false,
+    })
 }
 
 fn requested(id: &str, name: &str, input: Value) -> Event {
@@ -104,6 +112,7 @@ fn finished(id: &str, name: &str, result: ToolOutput, diff: Option<&str>) -> Eve
         diff: diff.map(str::to_owned),
         duration_ms: 2_100,
         reads: None,
+        beside: None,
     }
 }
 
@@ -236,7 +245,15 @@ fn calls_side_by_side_are_committed_in_order() {
 fn the_end_of_a_turn_is_said_in_a_line() {
     let ended = |outcome, denied| {
         let (text, usage) = (String::new(), Usage::default());
-        Event::TurnFinished(TurnSummary { outcome, text, usage, denied, duration_ms: 2_000, cut_short: None })
+        Event::TurnFinished(TurnSummary {
+            outcome,
+            text,
+            usage,
+            denied,
+            duration_ms: 2_000,
+            cut_short: None,
+            begun: false,
+        })
     };
     let mut shown = Shown::new(60);
     shown.tell([prompt("go"), requested("1", "bash", json!({"command": "make"}))]);
@@ -368,7 +385,7 @@ fn thinking_is_a_line_when_it_is_over() {
     assert_eq!(shown.live(), ["", "∴ thinking 4 s", "  two", "  three", "  four"]);
     let (text, wire, model, opaque) = ("one\ntwo\nthree\nfour".into(), String::new(), String::new(), None);
     shown.tell([
-        Event::ReasoningFinal(Reasoning { text, wire, model, opaque }),
+        Event::ReasoningFinal(Reasoning { text, wire, model, opaque, took_ms: None }),
         delta("So."),
         over(Outcome::Completed),
     ]);
@@ -384,7 +401,7 @@ fn thoughts_in_a_row_are_one_line() {
         shown.tell([Event::ReasoningDelta { text: text.into() }]);
         shown.now += Duration::from_secs(2);
         let (text, wire, model, opaque) = (text.into(), String::new(), String::new(), None);
-        shown.tell([Event::ReasoningFinal(Reasoning { text, wire, model, opaque })]);
+        shown.tell([Event::ReasoningFinal(Reasoning { text, wire, model, opaque, took_ms: None })]);
     }
     shown.tell([delta("So."), said("So."), over(Outcome::Completed)]);
     assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER · 0.01 s"]);
@@ -395,7 +412,7 @@ fn thoughts_in_a_row_are_one_line() {
 fn a_thought_is_told_once_and_a_short_one_not_at_all() {
     let whole = |text: &str| {
         let (text, wire, model, opaque) = (text.to_owned(), String::new(), String::new(), None);
-        Event::ReasoningFinal(Reasoning { text, wire, model, opaque })
+        Event::ReasoningFinal(Reasoning { text, wire, model, opaque, took_ms: None })
     };
     let mut shown = Shown::new(60);
     shown.tell([prompt("go"), Event::ReasoningDelta { text: "hm".into() }]);
@@ -481,7 +498,11 @@ fn what_is_foreign_cannot_steer_the_terminal() {
     let bad = "a\x1b[2J\x07b\tc";
     shown.tell([prompt(bad), delta(bad), said(bad)]);
     shown.tell(ran("1", bad, &format!("{bad}\n"), 1));
-    shown.tell([Event::Notice { level: zdx_protocol::NoticeLevel::Warning, message: bad.into() }]);
+    shown.tell([Event::Notice {
+        level: zdx_protocol::NoticeLevel::Warning,
+        message: bad.into(),
+        kept: false,
+    }]);
     shown.tell(call("2", bad, json!({bad: bad}), json!({bad: bad})));
     shown.tell([over(Outcome::Error)]);
     for row in shown.settled.iter().chain(&shown.whole()) {

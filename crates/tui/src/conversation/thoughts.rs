@@ -1,6 +1,8 @@
 //! What the model thinks: as it streams, and told once when it is over.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use zdx_protocol::Reasoning;
 
 use super::Conversation;
 use super::cell::{Cell, Item, Thought};
@@ -29,10 +31,11 @@ impl Conversation {
     }
 
     /// All of it, at last. It comes behind what follows the thought, where it streamed and was told already.
-    pub(super) fn thought_whole(&mut self, whole: &str, now: Instant) {
+    pub(super) fn thought_whole(&mut self, whole: &Reasoning, now: Instant) {
         self.thought_over(now);
-        if !std::mem::take(&mut self.thought_told) && !whole.trim().is_empty() {
-            self.tell_thought(Thought { text: whole.to_owned(), since: None, took: None });
+        if !std::mem::take(&mut self.thought_told) && !whole.text.trim().is_empty() {
+            let took = whole.took_ms.map(Duration::from_millis);
+            self.tell_thought(Thought { text: whole.text.clone(), since: None, took });
         }
     }
 

@@ -63,7 +63,7 @@ impl Status {
             Event::ContextUsage(usage) => self.context = Some(usage.percent),
             Event::Reply { answer: Reply::GitBranch(branch), .. } => self.branch.clone_from(branch),
             Event::Reply { answer: Reply::Context(usage), .. } => self.context = Some(usage.percent),
-            Event::Notice { level: NoticeLevel::Warning, message } => self.warn(message),
+            Event::Notice { level: NoticeLevel::Warning, message, kept: false } => self.warn(message),
             Event::ApprovalRequested(request) => self.open.push(request.request),
             Event::TrustRequested(request) => self.open.push(request.request),
             Event::ApprovalWithdrawn { request, .. }

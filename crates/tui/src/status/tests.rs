@@ -54,6 +54,7 @@ fn finished(id: &str) -> Event {
         diff: None,
         duration_ms: 1,
         reads: None,
+        beside: None,
     }
 }
 
@@ -67,6 +68,7 @@ fn ended() -> Event {
         denied: 0,
         duration_ms: 1,
         cut_short: None,
+        begun: false,
     })
 }
 
@@ -235,7 +237,11 @@ fn a_turn_has_one_layout() {
 fn what_was_read_is_warned_of_no_longer() {
     let start = Instant::now();
     let theme = crate::theme::Theme::new(crate::theme::Depth::None, false);
-    let warn = |message: &str| Event::Notice { level: NoticeLevel::Warning, message: message.to_owned() };
+    let warn = |message: &str| Event::Notice {
+        level: NoticeLevel::Warning,
+        message: message.to_owned(),
+        kept: false,
+    };
     let badge = |status: &Status| {
         let row = status.row(Look { width: 120, theme: &theme }, start).to_string();
         row.contains("⚠ ").then(|| row.contains("⚠ 1 · F2"))
@@ -278,7 +284,7 @@ fn rows_on_screens() {
         id: zdx_protocol::CommandId(1),
         answer: Reply::GitBranch(Some("feature/分支-with-a-long-name".to_owned())),
     };
-    let warning = Event::Notice { level: NoticeLevel::Warning, message: "no".to_owned() };
+    let warning = Event::Notice { level: NoticeLevel::Warning, message: "no".to_owned(), kept: false };
     let yolo = Event::ApprovalChanged { approval: Approval::Yolo };
     let long = running("1", "cargo test --workspace --all-features -- --nocapture");
     let unsaved = Event::SessionStarted(SessionInfo { saved: false, ..info() });
@@ -328,7 +334,11 @@ fn welcomes_on_screens() {
 #[test]
 fn warnings_are_listed_whole_and_cleaned() {
     let start = Instant::now();
-    let warn = |message: &str| Event::Notice { level: NoticeLevel::Warning, message: message.to_owned() };
+    let warn = |message: &str| Event::Notice {
+        level: NoticeLevel::Warning,
+        message: message.to_owned(),
+        kept: false,
+    };
     let status =
         after(&[warn("first\x1b[2J"), warn("the second one is longer than the screen is wide")], start);
     insta::assert_snapshot!(screen(40, |look| status.warning_lines(look)), @r#"

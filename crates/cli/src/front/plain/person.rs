@@ -59,7 +59,7 @@ impl Plain {
                 self.asked.insert(request.id.clone());
                 None
             }
-            Event::ToolFinished { id, name, origin, result, diff: Some(_), duration_ms, reads } => {
+            Event::ToolFinished { id, name, origin, result, diff: Some(_), duration_ms, reads, beside } => {
                 self.asked.remove(id).then(|| Event::ToolFinished {
                     id: id.clone(),
                     name: name.clone(),
@@ -68,6 +68,7 @@ impl Plain {
                     diff: None,
                     duration_ms: *duration_ms,
                     reads: *reads,
+                    beside: beside.clone(),
                 })
             }
             Event::TurnFinished(_) => {

@@ -20,6 +20,7 @@ fn finished(outcome: Outcome, denied: u32) -> Event {
         denied,
         duration_ms: 0,
         cut_short: None,
+        begun: false,
     })
 }
 
@@ -44,6 +45,7 @@ fn call(command: &str) -> [Event; 2] {
             diff: None,
             duration_ms: 20,
             reads: None,
+            beside: None,
         },
     ]
 }
@@ -98,7 +100,7 @@ fn a_message_that_did_not_stream_is_shown_whole_and_once() {
 
 #[test]
 fn a_status_line_does_not_stick_to_unfinished_text_on_a_shared_screen() {
-    let notice = Event::Notice { level: NoticeLevel::Warning, message: "careful".into() };
+    let notice = Event::Notice { level: NoticeLevel::Warning, message: "careful".into(), kept: false };
     let events = [delta("half"), notice, delta(" whole"), message("half whole")];
     let over = [&events[..], &[finished(Outcome::Completed, 0)]].concat();
     assert_eq!(show(DUMB, &over).screen(), "half whole\n— ANSWER\n⚠ careful\n");
@@ -144,7 +146,7 @@ fn an_answer_that_fails_its_check_is_no_answer_until_the_last() {
     ];
     assert_eq!(
         show(DUMB, &events.concat()).screen(),
-        "done 0\n— PLAN\n⚠ check failed: make test\ndone 1\n— ANSWER\n\
+        "done 0\n⚠ check failed: make test\ndone 1\n— ANSWER\n\
          ✗ check still fails after 1 attempt: make test (exit code 2)\n"
     );
 }

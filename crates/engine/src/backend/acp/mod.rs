@@ -128,7 +128,15 @@ impl Acp {
         io.emit.emit(Event::StateChanged { state }).await;
         io.emit.sync().await;
         let duration_ms = clock.ms();
-        TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None }
+        TurnSummary {
+            outcome,
+            text,
+            usage: Usage::default(),
+            denied,
+            duration_ms,
+            cut_short: None,
+            begun: false,
+        }
     }
 
     /// By the agent's own command, where it has one.
@@ -242,7 +250,11 @@ impl Acp {
                     }
                     Err(trouble) => {
                         self.watched.starting(false);
-                        return Event::Notice { level: NoticeLevel::Warning, message: trouble.words() };
+                        return Event::Notice {
+                            level: NoticeLevel::Warning,
+                            message: trouble.words(),
+                            kept: false,
+                        };
                     }
                 }
             }

@@ -153,7 +153,10 @@ impl Teller {
         let text = std::mem::take(&mut self.thought);
         if !text.is_empty() {
             let (wire, model) = ("acp".to_owned(), self.agent.clone());
-            self.io.emit.emit(Event::ReasoningFinal(Reasoning { text, wire, model, opaque: None })).await;
+            self.io
+                .emit
+                .emit(Event::ReasoningFinal(Reasoning { text, wire, model, opaque: None, took_ms: None }))
+                .await;
         }
     }
 
@@ -273,7 +276,8 @@ impl Teller {
         let duration_ms = millis(told.began.elapsed());
         let name = told.name.clone();
         let reads = reads(kind(call.kind.as_deref()), told.only_reads).filter(|_| changes.is_empty());
-        let event = Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms, reads };
+        let event =
+            Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms, reads, beside: None };
         self.io.emit.emit(event).await;
     }
 
@@ -324,8 +328,16 @@ impl Teller {
             };
             let (name, duration_ms) = (told.name.clone(), millis(told.began.elapsed()));
             let reads = reads(kind(call.kind.as_deref()), told.only_reads);
-            let event =
-                Event::ToolFinished { id, name, origin: ORIGIN, result, diff: None, duration_ms, reads };
+            let event = Event::ToolFinished {
+                id,
+                name,
+                origin: ORIGIN,
+                result,
+                diff: None,
+                duration_ms,
+                reads,
+                beside: None,
+            };
             self.io.emit.emit(event).await;
         }
         (self.used, self.denied, self.said)

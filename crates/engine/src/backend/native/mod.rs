@@ -35,6 +35,8 @@ pub(crate) struct Native {
     validation: Option<Validation>,
     /// The user knows that the server leaves calls in the text: once is enough.
     told_of_text_calls: bool,
+    /// Whether files are as they were left was looked at, when the session was gone on with.
+    looked_at_files: bool,
     watched: Watched,
 }
 
@@ -75,6 +77,7 @@ impl Native {
             top_p: persona.top_p.or(config.top_p),
             validation: None,
             told_of_text_calls: false,
+            looked_at_files: false,
             watched: Watched::new(&seed),
             seed,
         };

@@ -24,6 +24,7 @@ fn result(transcript: &mut Transcript, id: &str, output: ToolOutput) {
         diff: None,
         duration_ms: None,
         reads: None,
+        beside: None,
         ts: record::now(),
     };
     transcript.absorb(Record::ToolResult(result));

@@ -18,7 +18,12 @@ fn said(role: Role, text: &str) -> Record {
 }
 
 fn ran(command: &str, exit_code: i32) -> Record {
-    let shell = Shell { command: command.to_owned(), end: ShellEnd::Exited { exit_code } };
+    let shell = Shell {
+        command: command.to_owned(),
+        end: ShellEnd::Exited { exit_code },
+        duration_ms: None,
+        order: Vec::new(),
+    };
     let text = format!("$ {command}\nexit code {exit_code}");
     Record::Message(Message { shell: Some(shell), ..Message::new(Role::Assistant, text, record::now()) })
 }
@@ -41,6 +46,7 @@ fn called(id: &str, name: &str, input: serde_json::Value, data: serde_json::Valu
             diff: None,
             duration_ms: None,
             reads: None,
+            beside: None,
             ts,
         }),
     ]

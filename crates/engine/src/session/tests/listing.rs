@@ -221,7 +221,12 @@ fn what_is_no_whole_session_is_never_the_latest() {
 fn a_session_is_listed_with_what_was_asked_and_the_model_in_use() {
     let (_base, store) = store();
     let model = |name: &str| Record::Model(record::Model { model: name.to_owned(), ts: ts() });
-    let shell = record::Shell { command: "ls".to_owned(), end: record::ShellEnd::Interrupted };
+    let shell = record::Shell {
+        command: "ls".to_owned(),
+        end: record::ShellEnd::Interrupted,
+        duration_ms: None,
+        order: Vec::new(),
+    };
     let ran = Record::Message(record::Message {
         shell: Some(shell),
         ..record::Message::new(Role::Assistant, "$ ls", ts())

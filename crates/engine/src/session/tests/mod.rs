@@ -72,6 +72,7 @@ fn done(id: &str) -> Record {
         diff: None,
         duration_ms: None,
         reads: None,
+        beside: None,
         ts: ts(),
     })
 }

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use zdx_protocol::redact::RedactStream;
 
 use self::progress::Progress;
+use super::order::{Order, Stream};
 use crate::files::spill;
 use crate::files::text::{LIMIT, after_cut, before_cut, decode, first, last};
 
@@ -79,6 +80,8 @@ pub(super) struct Capture {
     spill: Spill,
     mask: RedactStream,
     progress: Option<Progress>,
+    /// Where its lines stand among those of the other stream.
+    order: (Order, Stream),
 }
 
 impl Capture {
@@ -88,8 +91,9 @@ impl Capture {
         spill: Spill,
         mask: RedactStream,
         progress: Option<mpsc::Sender<String>>,
+        order: (Order, Stream),
     ) -> Pump {
-        let capture = Arc::new(Mutex::new(Self::new(spill, mask, progress)));
+        let capture = Arc::new(Mutex::new(Self::new(spill, mask, progress, order)));
         let fed = Arc::clone(&capture);
         let task = tokio::spawn(async move {
             let mut buffer = vec![0; CHUNK];
@@ -111,15 +115,23 @@ impl Capture {
         Pump { capture, task, closed: false }
     }
 
-    fn new(spill: Spill, mask: RedactStream, progress: Option<mpsc::Sender<String>>) -> Self {
+    fn new(
+        spill: Spill,
+        mask: RedactStream,
+        progress: Option<mpsc::Sender<String>>,
+        order: (Order, Stream),
+    ) -> Self {
         let progress = progress.map(|to| Progress::new(to, mask.redactor()));
-        Self { head: Vec::new(), tail: Vec::new(), total: 0, newlines: 0, nul: false, spill, mask, progress }
+        let (head, tail) = (Vec::new(), Vec::new());
+        Self { head, tail, total: 0, newlines: 0, nul: false, spill, mask, progress, order }
     }
 
     fn push(&mut self, bytes: &[u8]) {
         if let Some(progress) = &mut self.progress {
             progress.push(bytes);
         }
+        // Not behind the mask, which holds some of it back.
+        self.order.0.add(self.order.1, newlines(bytes));
         self.nul |= bytes.contains(&0);
         if self.total > SPILL_LIMIT {
             // Neither file nor head takes more: only the end is still of use, and a flood must not cost what it is not worth.
@@ -145,7 +157,7 @@ impl Capture {
             self.spill.open(&self.head);
         }
         self.total += bytes.len() as u64;
-        self.newlines += bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.newlines += newlines(bytes);
         self.spill.write(bytes);
         if !over {
             self.head.extend_from_slice(bytes);
@@ -209,6 +221,10 @@ impl Capture {
             last(&tail, TAIL)
         )
     }
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
 /// The file for output that is too long; made only when needed.

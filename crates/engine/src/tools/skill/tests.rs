@@ -63,7 +63,12 @@ fn run(prepared: Prepared) -> ToolOutput {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (progress, _chunks) = tokio::sync::mpsc::channel(1);
     let cancel = tokio_util::sync::CancellationToken::new();
-    runtime.block_on((prepared.run)(RunContext { id: "t".to_owned(), cancel, progress }))
+    runtime.block_on((prepared.run)(RunContext {
+        id: "t".to_owned(),
+        cancel,
+        progress,
+        beside: Default::default(),
+    }))
 }
 
 #[test]

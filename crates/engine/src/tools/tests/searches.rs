@@ -316,7 +316,12 @@ fn ten_thousand_files_and_a_huge_one_take_no_time_to_stop() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let started = Instant::now();
-    let output = runtime.block_on((prepared.run)(RunContext { id: "1".to_owned(), cancel, progress }));
+    let output = runtime.block_on((prepared.run)(RunContext {
+        id: "1".to_owned(),
+        cancel,
+        progress,
+        beside: Default::default(),
+    }));
     assert_eq!(output, ToolOutput::error(ToolCode::Interrupted, "the search was interrupted"));
     drop(runtime);
     assert!(started.elapsed() < Duration::from_secs(30));

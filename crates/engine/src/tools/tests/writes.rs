@@ -96,7 +96,12 @@ fn an_interrupt_that_came_first_changes_nothing() {
     let (progress, _) = mpsc::channel(1);
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let output = runtime.block_on((prepared.run)(RunContext { id: String::new(), cancel, progress }));
+    let output = runtime.block_on((prepared.run)(RunContext {
+        id: String::new(),
+        cancel,
+        progress,
+        beside: Default::default(),
+    }));
     let ToolOutput::Err(error) = output else { panic!("written") };
     assert_eq!(error.code, ToolCode::Interrupted);
     assert!(!desk.path("new").exists());

@@ -280,7 +280,7 @@ impl Decoder {
 
     fn thought(&self, text: String, opaque: Option<Value>) -> ModelEvent {
         let wire = Wire::Anthropic.name().to_owned();
-        ModelEvent::Reasoning(Reasoning { text, wire, model: self.model.clone(), opaque })
+        ModelEvent::Reasoning(Reasoning { text, wire, model: self.model.clone(), opaque, took_ms: None })
     }
 
     fn counted(&mut self, counts: Option<Counts>) {

@@ -46,7 +46,13 @@ impl Thinking {
             return None;
         }
         let opaque = if !details.is_empty() { Some(Value::Array(details)) } else { field.map(Value::from) };
-        Some(Reasoning { text, wire: Wire::OpenaiChat.name().to_owned(), model: model.to_owned(), opaque })
+        Some(Reasoning {
+            text,
+            wire: Wire::OpenaiChat.name().to_owned(),
+            model: model.to_owned(),
+            opaque,
+            took_ms: None,
+        })
     }
 }
 

@@ -25,9 +25,10 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
             let label = text.lines().next().unwrap_or_default();
             format!("- attached {}\n", code(label.strip_prefix("@file:").unwrap_or(label)))
         }
-        Entry::Call(_) | Entry::RemoteCall(_) => String::new(),
+        Entry::Call(_) | Entry::RemoteCall(_) | Entry::CheckCall(_) => String::new(),
         Entry::Result { call, result } => called(call.as_ref(), result, ""),
         Entry::RemoteResult { call, result } => called(call.as_ref(), result, "Remote: "),
+        Entry::CheckEnded { call, result } => called(call.as_ref(), result, "Check: "),
         Entry::Todos(items) => items.iter().map(|item| format!("- {item}\n")).collect(),
         Entry::Reverted(_)
         | Entry::Redone(_)
@@ -39,12 +40,16 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         | Entry::Pruned(_)
         | Entry::Model(_)
         | Entry::Error(_)
+        | Entry::Noted(_)
         | Entry::Approval(_) => {
             let words = text(entry, zone);
             if words.trim().is_empty() { String::new() } else { format!("- {}\n", words.trim()) }
         }
         Entry::Reminder { .. }
         | Entry::Thought(_)
+        | Entry::Checked(_)
+        | Entry::Asked(_)
+        | Entry::Ended(_)
         | Entry::FileChanged(_)
         | Entry::Revoked(_)
         | Entry::Preset(_)
@@ -101,8 +106,16 @@ mod tests {
             let (id, input) = ("a".to_owned(), json!({"command": command}));
             let call = ToolUse { id, name: "bash".into(), input, raw: None, signature: None, ts };
             let (tool_use_id, ok) = ("a".to_owned(), output.is_ok());
-            let result =
-                ToolResult { tool_use_id, output, ok, diff: None, duration_ms: None, reads: None, ts };
+            let result = ToolResult {
+                tool_use_id,
+                output,
+                ok,
+                diff: None,
+                duration_ms: None,
+                reads: None,
+                beside: None,
+                ts,
+            };
             markdown(&Entry::Result { call: Some(call), result }, &TimeZone::UTC)
         };
         let done = ToolOutput::Ok(json!({"exit_code": 0, "stdout": "a\nb\n"}));

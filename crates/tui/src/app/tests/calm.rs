@@ -43,6 +43,7 @@ fn the_composer_never_moves_up_while_a_turn_runs() {
                 diff: None,
                 duration_ms: 5,
                 reads: Some(zdx_protocol::CallKind::Execute),
+                beside: None,
             },
         ];
         for event in events {

@@ -110,7 +110,7 @@ fn a_turn_stopped_before_anything_came_of_it_gives_its_prompt_back() {
 fn a_list_to_choose_from_leaves_the_conversation_where_it_is() {
     let mut state = state();
     state.update(
-        Input::Event(Event::Notice { level: NoticeLevel::Info, message: "hi".into() }),
+        Input::Event(Event::Notice { level: NoticeLevel::Info, message: "hi".into(), kept: false }),
         Instant::now(),
     );
     let before = rows(&mut state);
@@ -182,7 +182,10 @@ fn who_read_when_a_question_came_reads_on_there() {
     let mut state = state();
     for n in 0..100 {
         let message = format!("note {n}");
-        state.update(Input::Event(Event::Notice { level: NoticeLevel::Info, message }), Instant::now());
+        state.update(
+            Input::Event(Event::Notice { level: NoticeLevel::Info, message, kept: false }),
+            Instant::now(),
+        );
     }
     let page = |state: &mut State| -> Vec<String> {
         state.page(SIZE, Instant::now()).unwrap().lines.iter().take(20).map(ToString::to_string).collect()

@@ -10,7 +10,15 @@ fn stopped() -> Event {
 
 fn ended(outcome: Outcome) -> Event {
     let (text, usage) = (String::new(), Usage::default());
-    Event::TurnFinished(TurnSummary { outcome, text, usage, denied: 0, duration_ms: 1, cut_short: None })
+    Event::TurnFinished(TurnSummary {
+        outcome,
+        text,
+        usage,
+        denied: 0,
+        duration_ms: 1,
+        cut_short: None,
+        begun: false,
+    })
 }
 
 fn over(state: &mut State) -> Vec<Effect> {

@@ -130,7 +130,16 @@ fn a_mixed_fold_counts_calls_and_what_ran_side_by_side_took_its_time_once() {
         let (id, name, origin) = (n.to_string(), format!("Read {n}.rs"), CallOrigin::Remote);
         let (result, reads) = (ToolOutput::Ok(json!({"text": "x"})), Some(CallKind::Read));
         let duration_ms = 2_100;
-        remote.tell([Event::ToolFinished { id, name, origin, result, diff: None, duration_ms, reads }]);
+        remote.tell([Event::ToolFinished {
+            id,
+            name,
+            origin,
+            result,
+            diff: None,
+            duration_ms,
+            reads,
+            beside: None,
+        }]);
     }
     remote.tell([over(Outcome::Completed)]);
     assert_eq!(remote.settled[2], "• Read 3 files · 0.rs, 1.rs, 2.rs · 2.1 s", "{:?}", remote.settled);

@@ -74,9 +74,9 @@ fn what_was_broken_off_at_its_question_never_ran() {
     let mut shown = Shown::new(80);
     shown.tell([prompt("go"), requested("1", "bash", json!({"command": "git commit"})), asked("1")]);
     shown.tell([Event::ApprovalWithdrawn { request: RequestId(1), id: "1".into() }]);
-    let stopped = ToolOutput::error(ToolCode::Interrupted, "interrupted");
+    let stopped = ToolOutput::error(ToolCode::NotRun, "it never ran");
     shown.tell([finished("1", "bash", stopped, None), Event::Interrupted, over(Outcome::Interrupted)]);
-    assert_eq!(shown.settled[2], "✗ Run git commit · denied, turn stopped");
+    assert_eq!(shown.settled[2], "✗ Run git commit · not run: interrupted");
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn of_several_calls_it_says_which_one_it_is_about() {
             result: over,
             diff: None,
             duration_ms: 1,
+            beside: Default::default(),
             reads: None,
         });
     }

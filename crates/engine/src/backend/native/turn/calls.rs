@@ -14,7 +14,7 @@ use super::repeat::RepeatGuard;
 use super::wave::{Ended, Wave};
 use crate::call::TurnIo;
 use crate::call::life::{self, Finish};
-use crate::call::{self, Ready, Refused};
+use crate::call::{self, Ran, Ready, Refused};
 use crate::context::cap::ResultRoom;
 
 /// What a turn remembers of its calls.
@@ -69,8 +69,14 @@ impl Calls {
     /// A call that is not run is answered all the same.
     async fn refuse(&mut self, call: ToolCall, error: ToolError, io: &TurnIo) {
         let mut wave = Wave::new(std::slice::from_ref(&call), &self.guard, self.room);
-        let ended =
-            Ended { at: 0, output: ToolOutput::Err(error), took: Duration::ZERO, diff: None, reads: None };
+        let ended = Ended {
+            at: 0,
+            output: ToolOutput::Err(error),
+            took: Duration::ZERO,
+            diff: None,
+            reads: None,
+            beside: None,
+        };
         self.tell(ended, &mut wave, io).await;
         self.close(wave);
     }
@@ -87,7 +93,9 @@ impl Calls {
             let reads = ready.reads;
             let (does, diff) = (Does::of(action), action.diff(&ready.prepared.preview).map(str::to_owned));
             let (run, chunks) = call::run(ready, io).await;
-            running.push(run.map(move |(output, took)| (Ended { at, output, took, diff, reads }, does)));
+            running.push(run.map(move |Ran { output, took, beside }| {
+                (Ended { at, output, took, diff, reads, beside }, does)
+            }));
             progress.push(chunks);
         }
         let mut progress = stream::select_all(progress);
@@ -121,10 +129,10 @@ impl Calls {
     /// Tells of a call that ended, and of those that waited for it.
     async fn tell(&mut self, ended: Ended, wave: &mut Wave<'_>, io: &TurnIo) {
         wave.end(ended);
-        while let Some((call, Ended { output, took, diff, reads, .. }, stop)) = wave.next() {
+        while let Some((call, Ended { output, took, diff, reads, beside, .. }, stop)) = wave.next() {
             self.repeated |= stop;
             let diff = diff.filter(|_| output.is_ok());
-            life::finished(call, CallOrigin::Model, Finish { output, diff, took, reads }, io).await;
+            life::finished(call, CallOrigin::Model, Finish { output, diff, took, reads, beside }, io).await;
         }
     }
 

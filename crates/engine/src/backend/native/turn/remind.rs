@@ -1,17 +1,36 @@
 //! Keeps work of several steps on its list: a draft of one where there is none, and hidden words to the model,
 //! at the beginning and at every tenth prompt. A simple question is left alone, and so is what came through a pipe.
 
+use std::sync::Arc;
+
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::facts::TODOWRITE;
 use zdx_protocol::{Event, Prompt, Todo, TodoStatus, Transcript};
 
 use crate::call::TurnIo;
+use crate::history::since;
 
 const EVERY: u32 = 10;
 const TITLE: usize = 120;
 const MOST_STEPS: usize = 50;
 /// For a task that names no steps itself.
 const STEPS: [&str; 3] = ["look at what is there", "do what is asked", "check the result"];
+
+/// A session that is gone on with may find files changed that the model believes it left otherwise.
+pub(super) async fn remind_of_changes(io: &TurnIo) {
+    let files = since::files_changed(&io.emit.transcript());
+    if files.is_empty() {
+        return;
+    }
+    let workspace = Arc::clone(&io.tools.workspace);
+    let text = tokio::task::spawn_blocking(move || {
+        let changed = since::since(&files, &workspace);
+        since::reminder(&changed, workspace.root())
+    });
+    if let Ok(Some(text)) = text.await {
+        io.emit.emit(Event::Reminded { text }).await;
+    }
+}
 
 pub(super) async fn remind(prompt: &Prompt, io: &TurnIo) {
     if !io.persona.has(TODOWRITE.name) {

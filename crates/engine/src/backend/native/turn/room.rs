@@ -123,7 +123,7 @@ pub(crate) async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSumm
     io.emit.emit(Event::StateChanged { state: TurnState::Done }).await;
     io.emit.sync().await;
     let duration_ms = clock.ms();
-    TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms, cut_short: None }
+    TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms, cut_short: None, begun: false }
 }
 
 async fn compact_as_asked(native: &Native, io: &TurnIo) -> Result<Usage, Broken> {

@@ -6,7 +6,7 @@ use super::super::Native;
 use super::call_ids::CallIds;
 use super::calls::Calls;
 use super::fault;
-use super::remind::{forget_draft, remind};
+use super::remind::{forget_draft, remind, remind_of_changes};
 use super::room::{self, NoRoom};
 use super::stop;
 use super::stream::{self, Broken};
@@ -16,6 +16,9 @@ use crate::context::cap::ResultRoom;
 
 pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> TurnSummary {
     let clock = io.approvals.clock();
+    if !std::mem::replace(&mut native.looked_at_files, true) {
+        remind_of_changes(io).await;
+    }
     remind(&prompt, io).await;
     let turn = io.emit.transcript().turns + 1;
     io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text }).await;
@@ -47,6 +50,7 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
         denied: turn.calls.denied,
         duration_ms: clock.ms(),
         cut_short: turn.cut_short.filter(|_| outcome == Outcome::Completed),
+        begun: false,
     }
 }
 
@@ -95,7 +99,7 @@ impl Turn {
                 stop::tell(native, &answer, io).await;
                 self.cut_short = stop::cut_short(&answer);
                 match self.check(native, io).await {
-                    Check::Failed(_) => continue,
+                    Check::Failed(_) | Check::Told => continue,
                     Check::Interrupted => return Outcome::Interrupted,
                     Check::Passed | Check::GivenUp(_) | Check::Skipped => return self.finished(io).await,
                 }
@@ -142,7 +146,7 @@ impl Turn {
                 self.red = Some(red.clone());
             }
             Check::GivenUp(red) => self.red = Some(red.clone()),
-            Check::Interrupted | Check::Skipped => {}
+            Check::Told | Check::Interrupted | Check::Skipped => {}
         }
         check
     }

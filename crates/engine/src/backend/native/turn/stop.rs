@@ -2,7 +2,7 @@
 //! an answer: what is said about it.
 
 use zdx_models::StopReason;
-use zdx_protocol::{CutShort, NoticeLevel};
+use zdx_protocol::{CutShort, Event, NoticeLevel};
 
 use super::super::Native;
 use super::stream::ModelAnswer;
@@ -11,7 +11,8 @@ use crate::call::TurnIo;
 pub(super) async fn tell(native: &mut Native, answer: &ModelAnswer, io: &TurnIo) {
     let told = [reason(native, answer), text_call(native, answer)];
     for message in told.into_iter().flatten() {
-        io.emit.notice(NoticeLevel::Warning, message).await;
+        // It says why the answer looks as it does, so it stands there when the session is told again.
+        io.emit.emit(Event::Notice { level: NoticeLevel::Warning, message, kept: true }).await;
     }
 }
 

@@ -2,7 +2,7 @@
 //! answer that broke off in its text goes on where it stopped: it is sent back with a request to do so.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use zdx_models::retry::{self, NoRetry, Retry};
 use zdx_models::{Endpoint, ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
@@ -31,6 +31,9 @@ pub(super) struct ModelAnswer {
     /// It thought, whether or not anything came of it.
     pub thought: bool,
     ids: AnswerIds,
+    /// Since when it thinks, and for how long it did.
+    thinking: Option<Instant>,
+    thought_for: Duration,
     open_text: String,
     /// Finished thoughts that nothing was said after: if that breaks off too, they are thought anew.
     thoughts: Vec<Reasoning>,
@@ -219,6 +222,11 @@ async fn take(
     answer: &mut ModelAnswer,
     io: &TurnIo,
 ) {
+    if !matches!(event, ModelEvent::ReasoningDelta(_))
+        && let Some(since) = answer.thinking.take()
+    {
+        answer.thought_for += since.elapsed();
+    }
     match event {
         ModelEvent::Text(text) => {
             tell_thoughts(answer, io).await;
@@ -227,13 +235,17 @@ async fn take(
         }
         ModelEvent::ReasoningDelta(text) => {
             answer.thought = true;
+            answer.thinking.get_or_insert_with(Instant::now);
             io.emit.emit(Event::ReasoningDelta { text }).await;
         }
-        ModelEvent::Reasoning(reasoning) => {
+        ModelEvent::Reasoning(mut reasoning) => {
             if !answer.open_text.is_empty() {
                 close_text(answer, io, false).await;
             }
             answer.thought = true;
+            let took = std::mem::take(&mut answer.thought_for);
+            let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            reasoning.took_ms = (ms > 0).then_some(ms);
             answer.thoughts.push(reasoning);
         }
         // It was shown and cannot be taken back; but it is not what the model wanted to say, now or later.
@@ -241,7 +253,7 @@ async fn take(
             let text = std::mem::take(&mut answer.open_text).trim().to_owned();
             let (wire, model) = (endpoint.wire.name().to_owned(), endpoint.model.clone());
             answer.thought = true;
-            answer.thoughts.push(Reasoning { text, wire, model, opaque: None });
+            answer.thoughts.push(Reasoning { text, wire, model, opaque: None, took_ms: None });
         }
         ModelEvent::ToolCallStarted { id: Some(id), name } => {
             let id = ids.announce(&id, &mut answer.ids, io);

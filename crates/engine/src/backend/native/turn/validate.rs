@@ -38,6 +38,8 @@ pub(crate) enum Check {
     Failed(Red),
     /// The model had its attempts.
     GivenUp(Red),
+    /// Whoever was asked said what to do instead, and the model has been told.
+    Told,
     Interrupted,
     /// Not run, or of no use: the turn ends as it is.
     Skipped,
@@ -120,13 +122,24 @@ impl Validation {
             io.emit.emit(Event::Checked(Checked { id, command, result, attempt, attempts }))
         };
         let output = match run_gated(wanted, io).await {
-            Ok(output) => output,
-            Err(_) if io.cancel.is_cancelled() => return Check::Interrupted,
-            Err(NotRun::Rejected(_)) => {
+            Ok((output, _)) => output,
+            // The model was done: whoever stops at this question declines the check, and breaks nothing off.
+            Err(NotRun::Interrupted) => {
+                let why = format!("you stopped at its question; !{} runs it", self.command);
+                tell(CheckResult::NotRun { why }).await;
+                return Check::Skipped;
+            }
+            Err(NotRun::Rejected(_, word)) => {
                 self.declined.store(true, Ordering::Relaxed);
                 let why = format!("you said no, and are not asked again here; !{} runs it", self.command);
                 tell(CheckResult::NotRun { why }).await;
-                return Check::Skipped;
+                let Some(word) = word else { return Check::Skipped };
+                let command = &self.command;
+                let text = format!(
+                    "To check your changes, `{command}` was to be run. The user said no to that, and to you: {word}"
+                );
+                io.emit.emit(Event::Reminded { text }).await;
+                return Check::Told;
             }
             Err(not_run) => {
                 tell(CheckResult::NotRun { why: not_run.message() }).await;

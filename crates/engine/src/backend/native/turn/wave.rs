@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use zdx_protocol::facts::{MCP_CALL, facts};
+use zdx_protocol::record::Beside;
 use zdx_protocol::{CallKind, ToolCall, ToolOutput};
 
 use super::repeat::{Repeat, RepeatGuard, Streak};
@@ -24,6 +25,7 @@ pub(super) struct Ended {
     pub took: Duration,
     pub diff: Option<String>,
     pub reads: Option<CallKind>,
+    pub beside: Option<Box<Beside>>,
 }
 
 pub(super) struct Wave<'a> {
@@ -60,7 +62,7 @@ impl<'a> Wave<'a> {
     /// The next one that may be told, fitted into the room, and whether the turn has gone in circles with it.
     pub(super) fn next(&mut self) -> Option<(&'a ToolCall, Ended, bool)> {
         let ready = self.waiting.iter().position(|ended| self.may_tell(ended))?;
-        let Ended { at, output, took, diff, reads } = self.waiting.swap_remove(ready);
+        let Ended { at, output, took, diff, reads, beside } = self.waiting.swap_remove(ready);
         let call = &self.calls[at];
         let output = match self.shares.cuts(&output) {
             true => kept_whole(output, call, self.spill),
@@ -77,7 +79,7 @@ impl<'a> Wave<'a> {
             Repeat::Tell | Repeat::Stop => streak.annotate(output),
         };
         self.streaks[at] = Some(streak);
-        Some((call, Ended { at, output, took, diff, reads }, repeat == Repeat::Stop))
+        Some((call, Ended { at, output, took, diff, reads, beside }, repeat == Repeat::Stop))
     }
 
     fn may_tell(&self, ended: &Ended) -> bool {
@@ -142,7 +144,7 @@ mod tests {
 
     fn ended(at: usize, bytes: usize) -> Ended {
         let output = ToolOutput::Ok(json!({ "content": "x".repeat(bytes) }));
-        Ended { at, output, took: Duration::ZERO, diff: None, reads: None }
+        Ended { at, output, took: Duration::ZERO, diff: None, reads: None, beside: None }
     }
 
     /// The calls in the order in which they are told, and what the model reads, by call.

@@ -10,7 +10,8 @@ fn redactor() -> Arc<Redactor> {
 
 fn captured(chunks: &[&[u8]], dir: Option<&Path>) -> Captured {
     let mask = RedactStream::new(redactor());
-    let mut capture = Capture::new(Spill::new(dir, "call 1/..", "stdout"), mask, None);
+    let mut capture =
+        Capture::new(Spill::new(dir, "call 1/..", "stdout"), mask, None, (Order::default(), Stream::Out));
     for chunk in chunks {
         capture.push(chunk);
     }

@@ -62,7 +62,7 @@ fn never_more_than_four_marks() {
 
 fn thinking_part(model: &str, opaque: Option<Value>) -> Part {
     let (text, wire) = ("hm".into(), "anthropic".into());
-    Part::Reasoning(Box::new(Reasoning { text, wire, model: model.into(), opaque }))
+    Part::Reasoning(Box::new(Reasoning { text, wire, model: model.into(), opaque, took_ms: None }))
 }
 
 #[test]

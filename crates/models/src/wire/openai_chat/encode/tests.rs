@@ -67,6 +67,7 @@ fn thinking_goes_back_where_it_is_wanted() {
             wire: "openai-chat".into(),
             model: MODEL.into(),
             opaque: Some(opaque),
+            took_ms: None,
         }))
     };
     let details = json!([{"type":"reasoning.text","text":"hm","index":0,"signature":"s"}]);

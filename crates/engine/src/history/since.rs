@@ -1,0 +1,85 @@
+//! What became of the files that tools changed: whoever comes back to a session, and its model, must not take for granted
+//! that they are as they were left. Looks, and touches nothing.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use zdx_protocol::query::FileNow;
+use zdx_protocol::{FileChange, FileState, Transcript};
+
+use super::revert::{look, target};
+use crate::files::workspace::Workspace;
+
+/// How long may be looked, and at how many files; of the rest nothing is said.
+const BUDGET: Duration = Duration::from_millis(500);
+const MOST: usize = 500;
+/// Of names in a sentence.
+const NAMED: usize = 5;
+
+/// Files, and what became of them.
+pub(crate) type Since = Vec<(PathBuf, FileNow)>;
+
+/// From what each file was before the session, as far back as it can be gone, to what tools left.
+pub(crate) fn files_changed(transcript: &Transcript) -> Vec<FileChange> {
+    let undo = (1..=transcript.turns).find_map(|turn| transcript.undo_since(turn)).unwrap_or_default();
+    undo.into_iter().map(|undo| undo.change.inverse()).collect()
+}
+
+/// Those that are something else now than what tools left, as far as could be looked.
+pub(crate) fn since(files: &[FileChange], workspace: &Workspace) -> Since {
+    let until = Instant::now() + BUDGET;
+    let looked = files.iter().take(MOST).take_while(|_| Instant::now() < until);
+    looked.filter_map(|file| Some((file.path.clone(), differs(file, workspace)?))).collect()
+}
+
+fn differs(file: &FileChange, workspace: &Workspace) -> Option<FileNow> {
+    // What was never read cannot be compared.
+    if file.after.as_ref().is_some_and(|after| after.sha256.is_none()) || file.before == file.after {
+        return None;
+    }
+    let found = look(workspace, &target(&file.path, workspace)?).ok()?;
+    let found = found.map(|(state, _)| state);
+    match found.as_ref() {
+        now if FileState::same_content(now, file.after.as_ref()) => None,
+        now if FileState::same_content(now, file.before.as_ref()) => Some(FileNow::AsBefore),
+        None => Some(FileNow::Gone),
+        Some(_) => Some(FileNow::Changed),
+    }
+}
+
+/// `2 files changed since: a.rs, b.rs`, for whoever comes back.
+pub(crate) fn words(changed: &[(PathBuf, FileNow)], root: &Path) -> Option<String> {
+    let (count, names) = (changed.len(), named(changed, root, |_| ""));
+    match count {
+        0 => None,
+        1 => Some(format!("1 file changed since: {names}")),
+        count => Some(format!("{count} files changed since: {names}")),
+    }
+}
+
+/// The same for the model.
+pub(crate) fn reminder(changed: &[(PathBuf, FileNow)], root: &Path) -> Option<String> {
+    let what = |now| match now {
+        FileNow::AsBefore => " (as it was before your changes)",
+        FileNow::Gone => " (it is gone)",
+        FileNow::Changed => "",
+    };
+    (!changed.is_empty()).then(|| {
+        let names = named(changed, root, what);
+        format!(
+            "Since you last worked here, somebody else changed files that you had changed: {names}. What you remember of \
+             them may be wrong: read them again before you rely on it."
+        )
+    })
+}
+
+fn named(changed: &[(PathBuf, FileNow)], root: &Path, what: impl Fn(FileNow) -> &'static str) -> String {
+    let name = |(path, now): &(PathBuf, FileNow)| {
+        format!("{}{}", path.strip_prefix(root).unwrap_or(path).display(), what(*now))
+    };
+    let mut names: Vec<String> = changed.iter().take(NAMED).map(name).collect();
+    if changed.len() > NAMED {
+        names.push(format!("and {} more", changed.len() - NAMED));
+    }
+    names.join(", ")
+}
