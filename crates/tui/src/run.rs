@@ -238,6 +238,7 @@ impl Front {
             self.state.theme = theme(&self.screen);
             self.stale = true;
         }
+        self.see();
         Ok(())
     }
 
@@ -326,41 +327,6 @@ impl Front {
         Ok(None)
     }
 
-    /// The text as an editor leaves it. The conversation goes on behind it; who stops the editor stops us too, and what ends
-    /// us ends the wait.
-    async fn edited<S: Stop>(
-        &mut self,
-        text: &str,
-        stops: &mut mpsc::Receiver<S>,
-    ) -> Result<Result<String, String>, S> {
-        let editor = self.editor.clone();
-        let edit = editor::edit(editor.as_deref(), text);
-        tokio::pin!(edit);
-        loop {
-            self.send_waiting();
-            tokio::select! {
-                edited = &mut edit => return Ok(edited),
-                Some(input) = self.typed.recv() => {
-                    if input == TermInput::Stop {
-                        self.screen.stop_here();
-                    }
-                }
-                Some(event) = self.engine.events.recv() => {
-                    for effect in self.take_in(event) {
-                        if let Effect::Send(purpose, command) = effect {
-                            self.unsent.push_back((purpose, command));
-                        }
-                    }
-                }
-                Some(stop) = stops.recv() => {
-                    if !stop.is_interrupt() {
-                        return Err(stop);
-                    }
-                }
-            }
-        }
-    }
-
     /// Kept behind the conversation's back: a slow disk holds nobody up.
     fn remember(&self, line: String) {
         let Some(file) = self.history.clone().map(HistoryFile::new) else { return };
@@ -373,13 +339,23 @@ impl Front {
         let page = self.state.page(size, now);
         self.screen.page(page.as_ref())?;
         if page.is_none() {
+            self.state.tells_what_is_seen(self.screen.acknowledges());
             let frame = self.state.frame(size, now);
             self.screen.draw(&frame)?;
             self.screen.title(&self.state.title())?;
+            self.see();
         }
         self.stale = false;
         self.next_frame = Instant::now() + FRAME;
         Ok(())
+    }
+
+    /// A question can be answered only once it was shown.
+    fn see(&mut self) {
+        let now = std::time::Instant::now();
+        if self.screen.is_caught_up(now) {
+            self.state.seen(now);
+        }
     }
 
     fn size(&self) -> Size {

@@ -192,3 +192,34 @@ fn a_terminal_that_takes_nothing_stops_nothing() {
     assert!(numbers.len() > 500, "{}", numbers.len());
     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
 }
+
+/// Over a slow line a question is drawn long before it is seen, and what is typed until then was meant for something else.
+#[test]
+fn a_question_that_is_not_on_the_screen_yet_is_not_answered() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().tool_call("c1", "bash", json!({"command": "touch made"})));
+    server.push(Reply::chat().text("I see"));
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    pty.stick(true);
+    pty.send("go\r");
+    let asked = || zdx.records().iter().any(|record| record["type"] == "asked");
+    crate::mcp::wait_until("it is asked", asked);
+    // Longer than a question that was seen waits for a quiet moment.
+    std::thread::sleep(Duration::from_millis(900));
+    pty.send("y");
+    std::thread::sleep(Duration::from_millis(300));
+    pty.stick(false);
+    pty.wait_for_text("typed too soon to be an answer", SOON);
+    assert!(!zdx.root().join("made").exists() && server.calls().len() == 1);
+    // Who sees it answers it.
+    let answers = || {
+        pty.send("y");
+        zdx.root().join("made").exists()
+    };
+    crate::mcp::wait_until("it is answered", answers);
+    pty.wait_for_text("I see", SOON);
+    pty.send("\x15");
+    wait_idle(&pty);
+    leave(&mut pty);
+}

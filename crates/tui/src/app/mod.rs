@@ -146,6 +146,8 @@ pub(crate) struct State {
     picker: Option<(Choice, Picker<String>)>,
     pager: Option<Pager>,
     calm: calm::Calm,
+    /// It is told when a frame was shown.
+    told_when_seen: bool,
     /// The conversation, as somebody read it when a question came up.
     left: Option<Pager>,
     /// Something was told since the page was laid out.
@@ -189,6 +191,7 @@ impl State {
             picker: None,
             pager: None,
             calm: calm::Calm::default(),
+            told_when_seen: false,
             left: None,
             grown: false,
             status: Status::new(home.clone()),

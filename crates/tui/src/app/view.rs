@@ -40,8 +40,20 @@ impl State {
         frame.history = history;
         let runs = self.turn.is_some() && !frame.modal;
         self.calm.keep(&mut frame, above, size, runs);
-        self.dialogs.drawn(now);
+        if !self.told_when_seen {
+            self.seen(now);
+        }
         frame
+    }
+
+    /// The terminal says when it has shown a frame: [`Self::seen`] is called then, and not before.
+    pub fn tells_what_is_seen(&mut self, tells: bool) {
+        self.told_when_seen = tells;
+    }
+
+    /// The last frame is on the screen.
+    pub fn seen(&mut self, now: Instant) {
+        self.dialogs.drawn(now);
     }
 
     /// The last frame of all: the conversation as it stands, and nothing below it.

@@ -4,12 +4,54 @@ use std::io::Write;
 use std::process::Stdio;
 
 use tokio::process::Command;
+use tokio::sync::mpsc;
+
+use super::{Front, Stop};
+use crate::app::Effect;
+use crate::term::TermInput;
 
 /// Without one of his own, what every system has.
 const ANY: &str = "vi";
 
+impl Front {
+    /// The text as an editor leaves it. The conversation goes on behind it; who stops the editor stops us too, and what ends
+    /// us ends the wait.
+    pub(super) async fn edited<S: Stop>(
+        &mut self,
+        text: &str,
+        stops: &mut mpsc::Receiver<S>,
+    ) -> Result<Result<String, String>, S> {
+        let editor = self.editor.clone();
+        let edit = edit(editor.as_deref(), text);
+        tokio::pin!(edit);
+        loop {
+            self.send_waiting();
+            tokio::select! {
+                edited = &mut edit => return Ok(edited),
+                Some(input) = self.typed.recv() => {
+                    if input == TermInput::Stop {
+                        self.screen.stop_here();
+                    }
+                }
+                Some(event) = self.engine.events.recv() => {
+                    for effect in self.take_in(event) {
+                        if let Effect::Send(purpose, command) = effect {
+                            self.unsent.push_back((purpose, command));
+                        }
+                    }
+                }
+                Some(stop) = stops.recv() => {
+                    if !stop.is_interrupt() {
+                        return Err(stop);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What the text was made into, or why it stays as it is.
-pub(super) async fn edit(editor: Option<&str>, text: &str) -> Result<String, String> {
+async fn edit(editor: Option<&str>, text: &str) -> Result<String, String> {
     let editor = editor.filter(|editor| !editor.trim().is_empty()).unwrap_or(ANY);
     let failed = |error: std::io::Error| format!("cannot hand the text to {editor}: {error}");
     // Markdown, so that editors wrap and colour it; only for our eyes.

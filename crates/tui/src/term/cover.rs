@@ -104,6 +104,7 @@ impl Screen {
     }
 
     fn back_to_main(&mut self, off: &[u8]) -> io::Result<()> {
+        self.unseen |= self.modal;
         self.first.extend_from_slice(off);
         self.first.extend_from_slice(self.painter.cursor_shown());
         if std::mem::take(&mut self.resized_behind_page) {

@@ -64,6 +64,8 @@ pub(crate) struct Screen {
     pub(super) live: Vec<Line<'static>>,
     pub(super) cursor: Option<(u16, u16)>,
     pub(super) modal: bool,
+    /// A question came that nobody can have read yet.
+    pub(super) unseen: bool,
     pub(super) page: Option<Page>,
     /// The live region, while it is on a screen of its own.
     pub(super) cover: Option<Page>,
@@ -99,6 +101,7 @@ impl Screen {
             live: Vec::new(),
             cursor: None,
             modal: false,
+            unseen: false,
             page: None,
             cover: None,
             recent: Recent::default(),
@@ -126,6 +129,7 @@ impl Screen {
     /// [`Self::page`] draws it.
     pub(crate) fn draw(&mut self, frame: &Frame) -> io::Result<()> {
         self.held.extend_from_slice(&frame.history);
+        self.unseen |= frame.modal && (!self.modal || self.live != frame.live);
         self.live.clone_from(&frame.live);
         self.cursor = frame.cursor;
         self.modal = frame.modal;
@@ -155,6 +159,17 @@ impl Screen {
     pub(super) fn waits_until(&self, now: Instant) -> Option<Instant> {
         let behind = self.sizes.behind_until().filter(|until| self.moves() && *until > now);
         self.sizes.full_until(now).or(behind).or_else(|| self.modes.outlet().is_full().then(|| now + FULL))
+    }
+
+    /// It tells when it has shown something.
+    pub(crate) fn acknowledges(&self) -> bool {
+        self.sizes.are_told()
+    }
+
+    /// What was drawn last is what a person sees.
+    pub(crate) fn is_caught_up(&self, now: Instant) -> bool {
+        let sent = !self.waiting && self.phase == Phase::Steady && !self.modes.outlet().is_full();
+        sent && self.sizes.are_answered(now)
     }
 
     /// More than cells change.
@@ -198,7 +213,9 @@ impl Screen {
         self.first.extend_from_slice(bytes);
         let mut bytes = std::mem::take(&mut self.first);
         self.sizes.wrote(bytes.len());
-        if self.sizes.are_wanted() && self.modes.is_taken() {
+        // A question counts as asked when it can be read.
+        let unseen = !bytes.is_empty() && self.sizes.are_told() && std::mem::take(&mut self.unseen);
+        if (unseen || self.sizes.are_wanted()) && self.modes.is_taken() {
             bytes.extend_from_slice(HOW_LARGE);
             self.modes.asked();
             self.sizes.asked(Instant::now(), None);

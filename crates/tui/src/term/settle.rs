@@ -138,6 +138,11 @@ impl Sizes {
         self.open.clear();
     }
 
+    /// All that was asked is answered, or will never be: what was written before it is on the screen.
+    pub(super) fn are_answered(&self, now: Instant) -> bool {
+        self.open.iter().all(|asked| now.saturating_duration_since(asked.at) > LOST)
+    }
+
     /// The terminal has not come to the last frames yet; until then it may be waited for, so that not many of them can meet
     /// another size.
     pub(super) fn behind_until(&self) -> Option<Instant> {
