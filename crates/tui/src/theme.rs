@@ -89,7 +89,8 @@ impl Theme {
             added_word: in_colour(Color::Green).add_modifier(Modifier::REVERSED),
             removed_word: in_colour(Color::Red).add_modifier(Modifier::REVERSED),
             good: in_colour(Color::Green),
-            warning: in_colour(Color::Yellow),
+            // Yellow on white is what nobody sees.
+            warning: in_colour(if light { Color::Magenta } else { Color::Yellow }),
             error: in_colour(Color::Red).add_modifier(Modifier::BOLD),
             syntax: Syntax::new(light, in_colour),
         }

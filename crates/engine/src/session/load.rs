@@ -172,6 +172,8 @@ pub(super) fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<
         notices.extend(log.append(&result).notice());
         fold_one(&mut transcript, &mut retold, result);
     }
+    // What is put right now was not said now.
+    transcript.last = left;
     let past = retold.map(Retold::events).unwrap_or_default();
     let headless = scan.schema_version.is_none();
     Ok(Opened { log, transcript, past, notices, left, bad_lines: scan.bad_lines, headless })

@@ -42,10 +42,12 @@ pub fn table(
             *widest = columns(cell).max(*widest);
         }
     }
+    let kept = kept(&widths, width);
     let mut text = String::new();
     for row in rows {
         let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
+        for (cell, width) in row.iter().zip(widths).zip(kept).filter_map(|(cell, kept)| kept.then_some(cell))
+        {
             line.push_str(cell);
             line.extend(std::iter::repeat_n(' ', width - columns(cell) + 2));
         }
@@ -54,6 +56,20 @@ pub fn table(
         text.push('\n');
     }
     text
+}
+
+/// Which columns stand before what was said, by which a person knows a session: model, size and folder make room for it, in
+/// this order.
+fn kept(widths: &[usize; 5], width: Option<usize>) -> [bool; 5] {
+    const LEAST: usize = 24;
+    const GIVE_WAY: [usize; 3] = [4, 2, 3];
+    let mut kept = [true; 5];
+    for column in GIVE_WAY {
+        let taken: usize =
+            widths.iter().zip(kept).filter(|(_, kept)| *kept).map(|(width, _)| width + 2).sum();
+        kept[column] = width.is_none_or(|width| taken + LEAST <= width);
+    }
+    kept
 }
 
 /// On a screen no more than a quarter of it: the end of a path tells folders apart, and what was said needs the room.
@@ -103,10 +119,11 @@ mod tests {
         let home = Some(Path::new("/home/me"));
         assert_eq!(
             table(&sessions[..1], now, home, Some(42)),
-            "550e8400  2 h ago  2.0 kB  ~/项目  -  hel…\n"
+            "550e8400  2 h ago  hello world\n",
+            "what it is known by goes first"
         );
         let far = SessionSummary { root: Some("/srv/a/very/long/way/项目/app".into()), ..session("x") };
-        assert_eq!(table(&[far], now, home, Some(60)), "550e8400  2 h ago  2.0 kB  …g/way/项目/app  -  x\n");
+        assert_eq!(table(&[far], now, home, Some(60)), "550e8400  2 h ago  …g/way/项目/app  x\n");
         let piped = table(&sessions, now, home, None);
         assert!(piped.starts_with("550e8400-e29b-41d4-a716-446655440000  2 h ago  2.0 kB  ~/项目  -  hello"));
         assert!(!piped.contains('\x1b'));
