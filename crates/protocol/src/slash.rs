@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::command::{Open, SessionPick};
+use crate::compare::nearest;
 use crate::policy::Approval;
 
 /// What may stand behind a command, and so what can be completed there.
@@ -231,10 +232,18 @@ const ELSEWHERE: [(&str, &str); 21] = [
     ("review", "ask for it in words, or write a command of your own (/commands)"),
 ];
 
+/// How much of a name must be right for it to be guessed.
+const NEAR: f32 = 0.7;
+
 /// That there is no such command, with ours for what other agents mean by it.
 pub fn unknown(name: &str) -> String {
     let ours = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name);
-    let ours = ours.map(|(_, ours)| format!(" here: {ours} ·")).unwrap_or_default();
+    let ours = ours.map(|(_, ours)| format!(" here: {ours} ·"));
+    let near = || {
+        let near = nearest(name, &names().collect::<Vec<_>>(), 1, NEAR).pop()?;
+        Some(format!(" is it /{near}? ·"))
+    };
+    let ours = ours.or_else(near).unwrap_or_default();
     format!("there is no command /{name};{ours} /help lists those there are")
 }
 
@@ -341,6 +350,9 @@ pub fn parse(text: &str) -> Line {
     if matches!(trimmed, "exit" | "quit" | ":q") {
         return Line::Slash(Slash::Exit);
     }
+    if matches!(trimmed, "help" | "?") {
+        return Line::Slash(Slash::Help);
+    }
     let Some(command) = trimmed.strip_prefix('/') else {
         return if trimmed.is_empty() { Line::Empty } else { Line::Prompt(text.to_owned()) };
     };
@@ -414,6 +426,10 @@ mod tests {
             assert!(!ours.starts_with('/') || is_ours(ours), "{ours} is none of ours");
         }
         assert!(OFTEN.iter().all(|name| find(name).is_some()));
+        assert_eq!(unknown("hlep"), "there is no command /hlep; is it /help? · /help lists those there are");
+        assert_eq!(unknown("frobnicate"), "there is no command /frobnicate; /help lists those there are");
+        assert_eq!([parse("help"), parse(" ? ")], [Line::Slash(Slash::Help), Line::Slash(Slash::Help)]);
+        assert!(matches!(parse("help me"), Line::Prompt(_)));
         let help = help(&[("!x", "run it")]);
         assert_eq!(help.lines().count(), COMMANDS.len() + 1);
         assert!(help.contains("/handoff GOAL") && help.contains("/model [NAME]"), "{help}");

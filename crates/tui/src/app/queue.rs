@@ -60,8 +60,8 @@ impl Queue {
         self.waiting.is_empty()
     }
 
-    /// `within`: Up takes it back; while a question is open it does not.
-    pub fn draw(&self, look: Look<'_>, within: bool) -> Vec<Line<'static>> {
+    /// `within`: Up takes it back; while a question is open it does not. `typed`: something stands in the composer.
+    pub fn draw(&self, look: Look<'_>, within: bool, typed: bool) -> Vec<Line<'static>> {
         let width = usize::from(look.width);
         let row = |text: &str| Line::from(Span::styled(truncate_width(text, width), look.theme.dim));
         let mut rows: Vec<Line<'static>> = Vec::new();
@@ -77,7 +77,11 @@ impl Queue {
         }
         if within && self.is_paused() {
             let what = if self.waiting.len() == 1 { "it" } else { "the next" };
-            rows.push(row(&format!("{} queued · Enter sends {what} · Up takes it back", self.waiting.len())));
+            let how = match typed {
+                true => "what is typed goes first".to_owned(),
+                false => format!("Enter sends {what} · Up takes it back"),
+            };
+            rows.push(row(&format!("{} queued · {how}", self.waiting.len())));
         }
         rows
     }
@@ -105,7 +109,7 @@ mod tests {
         }
         let theme = Theme::new(Depth::None, false);
         let drawn = |within| {
-            let rows = queue.draw(Look { width: 40, theme: &theme }, within);
+            let rows = queue.draw(Look { width: 40, theme: &theme }, within, false);
             rows.iter().map(ToString::to_string).collect::<Vec<String>>()
         };
         assert_eq!(
@@ -121,10 +125,15 @@ mod tests {
         assert_eq!(queue.next().map(|draft| draft.text()).as_deref(), Some("one"));
         queue.pause();
         assert_eq!((queue.next().map(|draft| draft.text()), queue.len()), (None, 2));
-        let rows = queue.draw(Look { width: 60, theme: &theme }, true);
+        let rows = queue.draw(Look { width: 60, theme: &theme }, true, false);
         assert_eq!(
             rows.last().map(ToString::to_string).as_deref(),
             Some("2 queued · Enter sends the next · Up takes it back")
+        );
+        let rows = queue.draw(Look { width: 60, theme: &theme }, true, true);
+        assert_eq!(
+            rows.last().map(ToString::to_string).as_deref(),
+            Some("2 queued · what is typed goes first")
         );
         queue.go_on();
         assert_eq!(queue.next().map(|draft| draft.text()).as_deref(), Some("two\nlines"));

@@ -319,7 +319,7 @@ fn hint(asked: &Asked, front: &Front, look: Look<'_>) -> Line<'static> {
     }
     let parts: &[&str] = match front.page {
         Page::Word => &["Esc: back", "Enter sends it"],
-        Page::First => &[asked.way_out(), ANSWER],
+        Page::First => &[asked.way_out(), ANSWER, "Ctrl-O: the conversation"],
         Page::Scope | Page::Wider | Page::Preset | Page::Yolo => &["Esc: back", ANSWER],
     };
     // The way out is what must not be missing.

@@ -36,7 +36,7 @@ fn what_waits_behind_a_stopped_turn_is_sent_one_by_one_when_it_is_wanted() {
     assert!(commands(&over(&mut state)).is_empty());
     assert_eq!((state.composer.text().as_str(), state.queue.len()), ("draft", 2), "nothing is merged");
     let shown = rows(&mut state);
-    assert!(shown.iter().any(|row| row.starts_with("2 queued · Enter sends the next")), "{shown:#?}");
+    assert!(shown.iter().any(|row| row.starts_with("2 queued · what is typed goes first")), "{shown:#?}");
     // What is typed comes first, and what waits goes on waiting.
     assert_eq!(commands(&press(&mut state, ENTER)), [&prompt("draft")]);
     assert!(commands(&over(&mut state)).is_empty());
