@@ -70,7 +70,7 @@ fn esc_stops_the_turn_and_what_waited_waits_on() {
         pty.wait_for_text("› a draft", SOON);
         pty.send(key);
         assert!(pty.saw_text("interrupted", SOON), "{key:?} {}", pty.contents());
-        pty.wait_for_text("1 queued · Enter sends it", SOON);
+        pty.wait_for_text("1 queued · what is typed goes first", SOON);
         assert!(pty.contents().contains("› a draft"), "{}", pty.contents());
         assert_eq!(server.calls().len(), 1);
         pty.send("\r");
