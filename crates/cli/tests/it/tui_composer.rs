@@ -7,17 +7,17 @@ use zdx_testkit::{Gate, ModelServer, Pty, Reply, Step, Zdx};
 use crate::tui_start::{ask, leave, open, wait_idle};
 use crate::{SOON, prompt_of, with_model};
 
-const UP: &str = "\x1b[A";
+pub const UP: &str = "\x1b[A";
 
 /// A server that answers everything at once.
-fn echoing() -> (ModelServer, Zdx) {
+pub fn echoing() -> (ModelServer, Zdx) {
     let server = ModelServer::start();
     server.always(|request| Reply::chat().text(&format!("heard: {}", prompt_of(request))));
     let zdx = with_model(&server);
     (server, zdx)
 }
 
-fn prompts(server: &ModelServer) -> Vec<String> {
+pub fn prompts(server: &ModelServer) -> Vec<String> {
     server.calls().iter().map(prompt_of).collect()
 }
 

@@ -1,25 +1,13 @@
 //! What Enter, Esc and a paste lead to on a terminal: nothing runs that nobody meant, and nothing is sent that was taken back.
 
 use serde_json::json;
-use zdx_testkit::{Gate, ModelServer, Pty, Reply, Step, Zdx};
+use zdx_testkit::{Gate, ModelServer, Pty, Reply, Step};
 
+use crate::SOON;
+use crate::tui_composer::{UP, echoing, prompts};
 use crate::tui_start::{ask, leave, open, wait_idle};
-use crate::{SOON, prompt_of, with_model};
 
-const UP: &str = "\x1b[A";
 const ESC: &str = "\x1b";
-
-/// A server that answers everything at once.
-fn echoing() -> (ModelServer, Zdx) {
-    let server = ModelServer::start();
-    server.always(|request| Reply::chat().text(&format!("heard: {}", prompt_of(request))));
-    let zdx = with_model(&server);
-    (server, zdx)
-}
-
-fn prompts(server: &ModelServer) -> Vec<String> {
-    server.calls().iter().map(prompt_of).collect()
-}
 
 /// Nothing of the first answer comes until the gate opens.
 fn silent(pty: &Pty, server: &ModelServer, gate: &Gate, prompt: &str) {
