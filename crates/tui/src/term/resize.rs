@@ -37,7 +37,14 @@ impl Screen {
         match self.phase {
             Phase::Unquiet(until) if now >= until && self.capabilities.answers => self.ask_where(now),
             Phase::Unquiet(until) | Phase::Asked(until) if now >= until => self.repaint(None),
-            Phase::Steady if self.waiting && self.waits_until(now).is_none() => self.paint(),
+            Phase::Steady if self.waiting && self.waits_until(now).is_none() => {
+                // What waited was made for the size that was.
+                if self.size() == (self.painter.columns, self.painter.rows) {
+                    return self.paint();
+                }
+                self.resized(now);
+                Ok(())
+            }
             Phase::Steady | Phase::Unquiet(_) | Phase::Asked(_) => Ok(()),
         }
     }

@@ -49,7 +49,7 @@ impl Open {
             let run = rest.len() - rest.trim_start_matches(c).len();
             let after = rest[run..].chars().next();
             let taken = match c {
-                '\\' if open.code == 0 => 1 + after.map_or(0, char::len_utf8),
+                '\\' if open.code == 0 => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
                 '`' => {
                     open.ticks(run, at, after);
                     run
@@ -93,6 +93,8 @@ mod tests {
 
     #[test]
     fn what_is_open_is_closed_and_a_bare_mark_is_held_back() {
+        // What a backslash is about may be a backslash.
+        assert_eq!(closed("\\\\漢字 `co"), "\\\\漢字 `co`");
         for (text, wanted) in [
             ("plain", "plain"),
             ("a `b", "a `b`"),
