@@ -126,7 +126,8 @@ impl Sizes {
 
     /// A slow line still has enough to show; until then it may be waited for.
     pub(super) fn full_until(&self, now: Instant) -> Option<Instant> {
-        let oldest = self.open.front()?;
+        // One that never answered anything is not waited for.
+        let oldest = self.open.front().filter(|_| self.are_told())?;
         let under_way = self.since + self.open.iter().map(|asked| asked.covers).sum::<usize>();
         let slow = now.saturating_duration_since(oldest.at) > SLOW;
         let most = self.a_second.clamp(LEAST_BYTES, MOST_BYTES);
@@ -266,6 +267,10 @@ mod tests {
     fn a_slow_line_gets_no_more_than_it_can_show() {
         let (mut sizes, start) = (Sizes::default(), Instant::now());
         let after = |ms: u64| start + Duration::from_millis(ms);
+        sizes.asked(start, None);
+        sizes.wrote(9_000);
+        assert_eq!(sizes.full_until(after(500)), None, "nobody knows whether it answers");
+        sizes = Sizes::default();
         sizes.asked(start, None);
         sizes.told(80, 24, (80, 24), after(1));
         assert!(!sizes.is_slow());
