@@ -26,7 +26,7 @@ const HOW_LARGE: &[u8] = b"\x1b[18t";
 const MOST_HELD: usize = 20_000;
 const LONGEST_TITLE: usize = 200;
 /// A terminal that takes nothing is looked at again after this long.
-pub(super) const FULL: Duration = Duration::from_millis(30);
+pub(super) const FULL: Duration = Duration::from_millis(3);
 /// Rows of history that go out in one frame to one that is behind.
 const MOST_AT_ONCE: usize = 24;
 
