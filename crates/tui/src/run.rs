@@ -172,7 +172,6 @@ impl Front {
     }
 
     async fn wait<S>(&mut self, stops: &mut mpsc::Receiver<S>) -> Woken<S> {
-        let settles = self.screen.settles_at().map(Instant::from_std);
         let loading = async {
             match &mut self.loading {
                 // A history that cannot be read is an empty one.
@@ -184,7 +183,7 @@ impl Front {
             biased;
             Some(stop) = stops.recv() => Woken::Stopped(stop),
             input = self.typed.recv() => Woken::Typed(input),
-            () = until(settles) => Woken::Settle,
+            () = self.screen.settles() => Woken::Settle,
             () = sleep_until(self.next_frame), if self.stale => Woken::Frame,
             event = self.engine.events.recv() => Woken::Told(event.map(Box::new)),
             lines = loading => Woken::Remembered(lines),
@@ -415,13 +414,6 @@ impl Front {
 fn theme(screen: &Screen) -> Theme {
     let known = screen.capabilities();
     Theme::new(known.depth, known.light)
-}
-
-async fn until(when: Option<Instant>) {
-    match when {
-        Some(when) => sleep_until(when).await,
-        None => std::future::pending().await,
-    }
 }
 
 fn copied(became: Copied, text: &str) -> String {

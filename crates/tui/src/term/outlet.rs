@@ -7,6 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::net::unix::pipe;
+
+/// A terminal that cannot be watched is offered what is kept this often.
+const UNWATCHED: Duration = Duration::from_millis(3);
 
 pub(super) struct Outlet {
     /// Opened for this alone: that it never waits must not reach the shell.
@@ -55,6 +59,18 @@ impl Outlet {
     /// Something is kept.
     pub(super) fn is_full(&self) -> bool {
         !self.rest().is_empty()
+    }
+
+    /// Comes back when what is kept may be offered again; never where nothing is.
+    pub(super) async fn has_room(&self) {
+        if !self.is_full() {
+            return std::future::pending().await;
+        }
+        // Like a pipe, a terminal can be watched from outside the runtime's own kinds of files without a line of unsafe code.
+        match self.tty.try_clone().and_then(pipe::Sender::from_file_unchecked) {
+            Ok(watched) if watched.writable().await.is_ok() => {}
+            _ => tokio::time::sleep(UNWATCHED).await,
+        }
     }
 
     /// Waits after all, for so long at most: what comes next is somebody else's.
@@ -106,6 +122,21 @@ mod tests {
             read.extend_from_slice(&piece[..count]);
         }
         assert!(read == all && !outlet.is_full());
+    }
+
+    #[tokio::test]
+    async fn there_is_room_when_somebody_read() {
+        let (outlet, mut reader) = outlet();
+        outlet.write(&vec![b'x'; 1 << 20]).unwrap();
+        let soon = Duration::from_millis(50);
+        assert!(tokio::time::timeout(soon, outlet.has_room()).await.is_err(), "nobody read");
+        let mut piece = vec![0; 1 << 20];
+        while outlet.is_full() {
+            assert!(reader.read(&mut piece).unwrap() > 0);
+            outlet.has_room().await;
+            outlet.flush().unwrap();
+        }
+        assert!(tokio::time::timeout(soon, outlet.has_room()).await.is_err(), "nothing is kept");
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::io;
 use std::time::Instant;
 
 use super::Screen;
-use super::screen::FULL;
 use super::settle::{Phase, rows_above};
 
 const WHERE: &str = "\x1b[6n";
@@ -20,12 +19,25 @@ impl Screen {
         self.told_columns = None;
     }
 
-    /// When [`Self::settle`] wants to be called.
-    pub(crate) fn settles_at(&self) -> Option<Instant> {
+    /// Comes back when [`Self::settle`] wants to be called.
+    pub(crate) async fn settles(&self) {
+        let due = async {
+            match self.settles_at() {
+                Some(when) => tokio::time::sleep_until(when.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = due => {}
+            () = self.modes.outlet().has_room() => {}
+        }
+    }
+
+    fn settles_at(&self) -> Option<Instant> {
         let now = Instant::now();
-        let behind = if self.waiting { self.waits_until(now).or(Some(now)) } else { None };
-        let wanted = self.phase.ends().or(behind).filter(|_| !self.is_covered());
-        wanted.or_else(|| self.modes.outlet().is_full().then(|| now + FULL))
+        let waits = self.waiting && !self.modes.outlet().is_full();
+        let behind = waits.then(|| self.answers_until(now).unwrap_or(now));
+        self.phase.ends().or(behind).filter(|_| !self.is_covered())
     }
 
     /// Goes on with a change of size, or draws what waited for the terminal to catch up, if it is time.
@@ -37,7 +49,7 @@ impl Screen {
         match self.phase {
             Phase::Unquiet(until) if now >= until && self.capabilities.answers => self.ask_where(now),
             Phase::Unquiet(until) | Phase::Asked(until) if now >= until => self.repaint(None),
-            Phase::Steady if self.waiting && self.waits_until(now).is_none() => {
+            Phase::Steady if self.waiting && !self.is_behind(now) => {
                 // What waited was made for the size that was.
                 if self.size() == (self.painter.columns, self.painter.rows) {
                     return self.paint();

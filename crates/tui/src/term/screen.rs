@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ratatui_core::text::Line;
 use rustix::termios::tcgetwinsize;
@@ -25,8 +25,6 @@ const HOW_LARGE: &[u8] = b"\x1b[18t";
 /// So many lines are not kept longer, whatever the terminal does.
 const MOST_HELD: usize = 20_000;
 const LONGEST_TITLE: usize = 200;
-/// A terminal that takes nothing is looked at again after this long.
-pub(super) const FULL: Duration = Duration::from_millis(3);
 /// Rows of history that go out in one frame to one that is behind.
 const MOST_AT_ONCE: usize = 24;
 
@@ -147,7 +145,7 @@ impl Screen {
             self.resized(Instant::now());
         }
         match self.phase {
-            Phase::Steady if self.waits_until(Instant::now()).is_some() => self.waiting = true,
+            Phase::Steady if self.is_behind(Instant::now()) => self.waiting = true,
             Phase::Steady => self.paint()?,
             Phase::Unquiet(_) | Phase::Asked(_) if self.held.len() > MOST_HELD => self.repaint(None)?,
             Phase::Unquiet(_) | Phase::Asked(_) => {}
@@ -156,9 +154,14 @@ impl Screen {
     }
 
     /// The terminal is behind, and the next frame had better wait for it.
-    pub(super) fn waits_until(&self, now: Instant) -> Option<Instant> {
+    pub(super) fn is_behind(&self, now: Instant) -> bool {
+        self.modes.outlet().is_full() || self.answers_until(now).is_some()
+    }
+
+    /// For as long as it may take to answer.
+    pub(super) fn answers_until(&self, now: Instant) -> Option<Instant> {
         let behind = self.sizes.behind_until().filter(|until| self.moves() && *until > now);
-        self.sizes.full_until(now).or(behind).or_else(|| self.modes.outlet().is_full().then(|| now + FULL))
+        self.sizes.full_until(now).or(behind)
     }
 
     /// It tells when it has shown something.

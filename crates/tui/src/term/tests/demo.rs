@@ -64,8 +64,6 @@ impl Demo {
             if screen.draw(&frame).is_err() {
                 return;
             }
-            let settles = screen.settles_at();
-            let settled = tokio::time::sleep_until(settles.unwrap_or_else(Instant::now).into());
             tokio::select! {
                 event = events.recv() => match event {
                     Some(event) => if !self.event(&mut screen, &mut input, event) { return },
@@ -73,7 +71,7 @@ impl Demo {
                 },
                 _ = terminate.recv() => return,
                 _ = hang_up.recv() => return,
-                () = settled, if settles.is_some() => screen.settle(Instant::now()).unwrap(),
+                () = screen.settles() => screen.settle(Instant::now()).unwrap(),
                 _ = pulse.tick(), if self.streamed < self.of => self.stream(),
             }
         }
