@@ -117,15 +117,16 @@ impl Doing {
         }
     }
 
-    /// With the seconds it takes, and those of the turn where that is longer under way, in ever fewer words.
+    /// With the seconds it takes, and those of the turn where that is longer under way, in ever fewer words. Both clocks
+    /// change at once: two that did not would redraw the row twice a second.
     pub(super) fn words(&self, now: Instant) -> Vec<String> {
-        let took = |since: Instant| now.saturating_duration_since(since).as_secs();
         let began = self.thought.filter(|_| self.word() == "thinking").unwrap_or(self.step);
-        let (step, turn) = (took(began), took(self.since));
+        let step = now.saturating_duration_since(began).as_secs();
+        let before = began.saturating_duration_since(self.since).as_secs();
         let what = self.what(format::elapsed(step), now);
         let mut forms = Vec::new();
-        if turn != step {
-            let turn = format::elapsed(turn);
+        if before > 0 {
+            let turn = format::elapsed(before + step);
             forms.push(format!("{what} · turn {turn}"));
             forms.push(format!("{} {} · turn {turn}", self.word(), format::elapsed(step)));
         }

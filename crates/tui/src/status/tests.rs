@@ -149,6 +149,20 @@ fn a_step_has_its_own_clock_beside_the_turns() {
 }
 
 #[test]
+fn both_clocks_change_at_once() {
+    let start = Instant::now();
+    let at = |tenths: u64| start + Duration::from_millis(tenths * 100);
+    let changes = |writes: u64| {
+        let mut status = after(&[Event::SessionStarted(info()), begun()], start);
+        status.apply(&Event::AssistantDelta { text: "a".to_owned() }, at(writes));
+        let told: Vec<_> = (writes..writes + 50).map(|tenths| status.state(at(tenths)).unwrap()).collect();
+        (told[20][0].clone(), told.windows(2).filter(|pair| pair[0] != pair[1]).count())
+    };
+    assert_eq!(changes(7), ("writing 2 s".to_owned(), 4));
+    assert_eq!(changes(37), ("writing 2 s · turn 5 s".to_owned(), 4));
+}
+
+#[test]
 fn a_server_that_says_nothing_is_told_from_a_model_that_thinks() {
     let start = Instant::now();
     let seconds = |count| start + Duration::from_secs(count);
