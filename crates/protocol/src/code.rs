@@ -183,7 +183,6 @@ impl<'de> Deserialize<'de> for ReasonCode {
     }
 }
 
-/// A denial as the result of the call that was denied.
 impl ToolCode {
     /// A rule or a person said no; nothing was tried.
     pub fn is_refusal(&self) -> bool {
@@ -200,6 +199,7 @@ impl ToolCode {
     }
 }
 
+/// A denial as the result of the call that was denied.
 impl From<ReasonCode> for ToolCode {
     fn from(code: ReasonCode) -> Self {
         match code {

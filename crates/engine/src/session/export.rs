@@ -43,9 +43,7 @@ impl SessionStore {
             None => out.flush().map_err(cannot),
         }
     }
-}
 
-impl SessionStore {
     /// The same under a name of its own in this folder of ours: a project is not littered with what nobody named.
     pub fn export_into(&self, id: SessionId, folder: &Path) -> Result<PathBuf, ExportError> {
         const MOST: usize = 1_000;

@@ -288,24 +288,24 @@ pub fn answered(
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn what_another_agent_does_is_told_in_its_own_words_unless_they_are_ours() {
-        let told = |name: &str, input: serde_json::Value| {
-            let title = super::remote(name, &input, Some(std::path::Path::new("/w")));
-            format!("{} {}", title.done, title.subject)
-        };
-        assert_eq!(told("bash", serde_json::json!({"command": "make"})), "Ran make (remote)");
-        assert_eq!(told("Read a.txt", serde_json::json!({"path": "a.txt"})), "Remote: Read a.txt");
-        assert_eq!(told("sh", serde_json::json!({})), "Remote: sh");
-        assert_eq!(
-            told("Edit `/w/src/a.rs` and /wide", serde_json::json!({})),
-            "Remote: Edit src/a.rs and /wide"
-        );
-    }
-
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_another_agent_does_is_told_in_its_own_words_unless_they_are_ours() {
+        let told = |name: &str, input: Value| {
+            let title = remote(name, &input, Some(Path::new("/w")));
+            format!("{} {}", title.done, title.subject)
+        };
+        assert_eq!(told("bash", json!({"command": "make"})), "Ran make (remote)");
+        assert_eq!(told("Read a.txt", json!({"path": "a.txt"})), "Remote: Read a.txt");
+        assert_eq!(told("sh", json!({})), "Remote: sh");
+        assert_eq!(
+            told("Edit `/w/src/a.rs` and /wide", json!({})),
+            "Remote: Edit src/a.rs and /wide"
+        );
+    }
 
     #[test]
     fn every_tool_reads_as_a_sentence() {

@@ -56,10 +56,10 @@ impl Squeeze {
     }
 }
 
-/// A compaction that only lacks its summary.
 /// What goes on of a prompt that was answered.
 const MOST_PROMPT: usize = 4 << 10;
 
+/// A compaction that only lacks its summary.
 pub(crate) struct CompactionPlan {
     compaction: Compaction,
     /// What the summary may weigh.
