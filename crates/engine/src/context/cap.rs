@@ -161,8 +161,9 @@ pub(crate) fn shorten(text: &str, bytes: usize, hint: &str) -> String {
     let bytes = gone.len() as u64 + before.iter().map(|gap| gap.bytes).sum::<u64>();
     let counted: usize = before.iter().filter_map(|gap| gap.lines).sum();
     let lines = gone.matches('\n').count().saturating_sub(before.len()) + counted;
-    let gap = if head.ends_with('\n') || head.is_empty() { "" } else { "\n" };
-    format!("{head}{gap}[... {bytes} bytes ({lines} lines) left out to fit the context{hint} ...]\n{tail}")
+    let end = if head.ends_with('\n') || head.is_empty() { "" } else { "\n" };
+    let gap = Gap { bytes, lines: Some(lines) }.in_context(hint);
+    format!("{head}{end}{gap}\n{tail}")
 }
 
 #[cfg(test)]

@@ -301,10 +301,7 @@ mod tests {
         assert_eq!(told("bash", json!({"command": "make"})), "Ran make (remote)");
         assert_eq!(told("Read a.txt", json!({"path": "a.txt"})), "Remote: Read a.txt");
         assert_eq!(told("sh", json!({})), "Remote: sh");
-        assert_eq!(
-            told("Edit `/w/src/a.rs` and /wide", json!({})),
-            "Remote: Edit src/a.rs and /wide"
-        );
+        assert_eq!(told("Edit `/w/src/a.rs` and /wide", json!({})), "Remote: Edit src/a.rs and /wide");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use zdx_protocol::display::Gap;
 use zdx_protocol::redact::RedactStream;
 
 use self::progress::Progress;
@@ -213,13 +214,8 @@ impl Capture {
         // A line of which the beginning is shown is not left out. In a flood nobody counts.
         let shown = shown + usize::from(!head.ends_with('\n'));
         let lines = (self.total <= SPILL_LIMIT).then(|| self.newlines.saturating_sub(shown));
-        let lines = lines.map(|lines| format!(" ({lines} lines)")).unwrap_or_default();
-        format!(
-            "{}\n[zdx: {missing} of {} bytes{lines} left out here{whole}]\n{}",
-            first(&head, HEAD),
-            self.total,
-            last(&tail, TAIL)
-        )
+        let gap = Gap { bytes: missing, lines }.in_output(self.total, &whole);
+        format!("{}\n{gap}\n{}", first(&head, HEAD), last(&tail, TAIL))
     }
 }
 
