@@ -197,7 +197,7 @@ impl Subagents {
                 }
                 Event::ToolFinished { name, result, .. } => {
                     let failed = !titles::ended(name, result).well;
-                    let denied = matches!(result, ToolOutput::Err(error) if error.code.is_refusal());
+                    let denied = result.is_refused();
                     calls.failed += u32::from(failed && !denied);
                     calls.denied += u32::from(denied);
                 }

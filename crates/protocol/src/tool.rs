@@ -165,6 +165,11 @@ impl ToolOutput {
     pub fn is_ok(&self) -> bool {
         matches!(self, Self::Ok(_))
     }
+
+    /// A rule or a person said no.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Self::Err(error) if error.code.is_refusal())
+    }
 }
 
 impl From<Result<Value, ToolError>> for ToolOutput {

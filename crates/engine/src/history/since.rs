@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use zdx_protocol::display::format::path_from;
 use zdx_protocol::query::FileNow;
 use zdx_protocol::{FileChange, FileState, Transcript};
 
@@ -74,9 +75,7 @@ pub(crate) fn reminder(changed: &[(PathBuf, FileNow)], root: &Path) -> Option<St
 }
 
 fn named(changed: &[(PathBuf, FileNow)], root: &Path, what: impl Fn(FileNow) -> &'static str) -> String {
-    let name = |(path, now): &(PathBuf, FileNow)| {
-        format!("{}{}", path.strip_prefix(root).unwrap_or(path).display(), what(*now))
-    };
+    let name = |(path, now): &(PathBuf, FileNow)| format!("{}{}", path_from(path, Some(root)), what(*now));
     let mut names: Vec<String> = changed.iter().take(NAMED).map(name).collect();
     if changed.len() > NAMED {
         names.push(format!("and {} more", changed.len() - NAMED));

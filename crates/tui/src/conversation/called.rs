@@ -132,7 +132,7 @@ impl Conversation {
         self.on_call(id, |call| {
             let before = call.bytes();
             if call.id != id {
-                let denied = matches!(result, ToolOutput::Err(error) if error.code.is_refusal());
+                let denied = result.is_refused();
                 call.task.end(id, titles::ended(name, result), denied);
                 bytes = call.bytes().saturating_sub(before);
                 return;

@@ -6,6 +6,7 @@ use super::page::{INDENT, Page};
 use super::{Part, files};
 use crate::facts::{self, ToolFacts};
 use crate::policy::{Action, ApprovalRequest, Granting};
+use crate::typeset::format::path_from;
 use crate::typeset::visible_line;
 
 /// A grant as lists and questions name it: files of the workspace from there, where it is known.
@@ -19,7 +20,8 @@ pub fn grant_words(grant: &str, root: Option<&Path>) -> String {
 fn exactly(grant: &str, root: Option<&Path>) -> String {
     let Some((key, what)) = grant.split_once(' ') else { return visible_line(grant) };
     let is = |tools: &[&ToolFacts]| tools.iter().any(|tool| tool.permission.key == key);
-    let files = || what.split('\n').map(|file| below(file, root)).collect::<Vec<_>>().join(", ");
+    let files =
+        || what.split('\n').map(|file| path_from(Path::new(file), root)).collect::<Vec<_>>().join(", ");
     let name = visible_line(what);
     if is(&[&facts::BASH]) {
         format!("the command {name}")
@@ -39,12 +41,6 @@ fn exactly(grant: &str, root: Option<&Path>) -> String {
     } else {
         visible_line(grant)
     }
-}
-
-fn below(file: &str, root: Option<&Path>) -> String {
-    let below = root.and_then(|root| Path::new(file).strip_prefix(root).ok());
-    let below = below.and_then(Path::to_str).filter(|below| !below.is_empty());
-    visible_line(below.unwrap_or(file))
 }
 
 /// What needs no question where somebody begins or goes on, a row for what holds how long; /policy has all of it.
