@@ -1,11 +1,11 @@
 //! What a front end may ask of a session (completions, agents, models, sessions, context …), answered beside a turn:
 //! nothing here waits for one, and nothing here changes the conversation.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use zdx_protocol::display::approval::{grant_words, names_grant};
+use zdx_protocol::display::approval::{grant_words, meant_grants};
 use zdx_protocol::display::format::{ago, path};
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::query::{
@@ -393,33 +393,6 @@ fn built_in(command: &SlashCommand) -> Name {
         then: if command.argument.is_needed() { Then::Word } else { Then::Line },
         often: slash::often(command.name),
         ..Name::new(command.name, command.help)
-    }
-}
-
-/// Those that are named so, by number or all together; else the one whose words hold what was typed.
-fn meant_grants(named: &str, all: &[String], root: &Path) -> Result<Vec<String>, String> {
-    let exact: Vec<String> =
-        all.iter().filter(|grant| names_grant(named, grant, Some(root))).cloned().collect();
-    if !exact.is_empty() {
-        return Ok(exact);
-    }
-    if named == "all" {
-        return Ok(all.to_vec());
-    }
-    if let Ok(number) = named.parse::<usize>() {
-        return Ok(number.checked_sub(1).and_then(|at| all.get(at)).into_iter().cloned().collect());
-    }
-    let (words, typed) = (|grant: &String| grant_words(grant, Some(root)), named.to_lowercase());
-    let mut like: Vec<String> =
-        all.iter().filter(|grant| words(grant).to_lowercase().contains(&typed)).cloned().collect();
-    like.sort_unstable();
-    like.dedup();
-    match like.as_slice() {
-        [] | [_] => Ok(like),
-        several => {
-            let words: Vec<String> = several.iter().map(words).collect();
-            Err(format!("{named:?} may mean: {}; say more of it", words.join(" · ")))
-        }
     }
 }
 

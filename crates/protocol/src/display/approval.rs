@@ -17,7 +17,7 @@ use crate::typeset::diff::LineKind;
 use crate::typeset::{format, visible_line};
 
 pub use choice::choice;
-pub use granted::{allowed_rows, grant_words, names_grant};
+pub use granted::{allowed_rows, grant_words, meant_grants, names_grant};
 use page::{INDENT, Page};
 
 /// What a line of a question is about; a front end colours by it.

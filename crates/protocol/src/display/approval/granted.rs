@@ -68,6 +68,33 @@ pub fn names_grant(typed: &str, grant: &str, root: Option<&Path>) -> bool {
     typed == grant || typed == visible_line(grant) || typed == grant_words(grant, root) || text == Some(typed)
 }
 
+/// Those of a list that are meant: named by themselves, by number, or all together; else the one whose words hold what was typed.
+pub fn meant_grants(named: &str, all: &[String], root: &Path) -> Result<Vec<String>, String> {
+    let exact: Vec<String> =
+        all.iter().filter(|grant| names_grant(named, grant, Some(root))).cloned().collect();
+    if !exact.is_empty() {
+        return Ok(exact);
+    }
+    if named == "all" {
+        return Ok(all.to_vec());
+    }
+    if let Ok(number) = named.parse::<usize>() {
+        return Ok(number.checked_sub(1).and_then(|at| all.get(at)).into_iter().cloned().collect());
+    }
+    let (words, typed) = (|grant: &String| grant_words(grant, Some(root)), named.to_lowercase());
+    let mut like: Vec<String> =
+        all.iter().filter(|grant| words(grant).to_lowercase().contains(&typed)).cloned().collect();
+    like.sort_unstable();
+    like.dedup();
+    match like.as_slice() {
+        [] | [_] => Ok(like),
+        several => {
+            let words: Vec<String> = several.iter().map(words).collect();
+            Err(format!("{named:?} may mean: {}; say more of it", words.join(" · ")))
+        }
+    }
+}
+
 /// What it covers, and what it does not although one might think so.
 pub(super) fn covered(granting: Granting<'_>) -> String {
     match granting {
