@@ -17,7 +17,7 @@ use crate::code::ErrorKind;
 use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::{Approval, Decision};
-pub use crate::time::{now, stamp, written};
+pub use crate::time::{millis, now, stamp, written};
 use crate::todo::Todo;
 use crate::tool::{CallKind, Signature, ToolOutput};
 

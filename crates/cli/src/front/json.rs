@@ -6,6 +6,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use serde::Serialize;
 use zdx_protocol::display::{json_safe, plain};
+use zdx_protocol::record::millis;
 use zdx_protocol::{ErrorKind, Event, Outcome, Usage, record};
 
 use super::{Closing, Why};
@@ -81,7 +82,7 @@ impl Json {
 
     pub fn close(&mut self, closing: &Closing<'_>, page: &mut Page) {
         let session = self.session.clone();
-        let elapsed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let elapsed = millis(self.started.elapsed());
         let cut = if closing.interrupted { Outcome::Interrupted } else { Outcome::Error };
         let outcome = closing.summary.map_or(cut, |summary| summary.outcome);
         let result = RunResult {

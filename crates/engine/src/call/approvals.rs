@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
+use zdx_protocol::record::millis;
 use zdx_protocol::{Decision, RequestId};
 
 #[derive(Clone, Default)]
@@ -47,7 +48,7 @@ impl Clock {
     pub(crate) fn ms(&self) -> u64 {
         let waited = self.approvals.waited().saturating_sub(self.waited);
         let took = self.start.elapsed().saturating_sub(waited);
-        u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+        millis(took)
     }
 }
 

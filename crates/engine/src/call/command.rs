@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use zdx_protocol::facts::BASH;
-use zdx_protocol::record::{Shell, ShellEnd};
+use zdx_protocol::record::{Shell, ShellEnd, millis};
 use zdx_protocol::{
     Action, Arguments, CallOrigin, Event, Origin, Outcome, Preview, ToolCall, ToolCode, ToolError,
     ToolOutput, TurnState, TurnSummary, Usage,
@@ -202,7 +202,7 @@ fn ran(command: &str, output: &CommandOutput, took: Duration) -> Shell {
     if order.is_empty() && !output.stdout.text.is_empty() && !output.stderr.text.is_empty() {
         order = vec![lines(&output.stdout), lines(&output.stderr)];
     }
-    let duration_ms = Some(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    let duration_ms = Some(millis(took));
     Shell { command: command.to_owned(), end: shell_end(&output.end), duration_ms, order }
 }
 
@@ -210,9 +210,7 @@ fn shell_end(end: &End) -> ShellEnd {
     match end {
         End::Exited(code) => ShellEnd::Exited { exit_code: *code },
         End::Signalled(signal) => ShellEnd::Signalled { signal: *signal },
-        End::TimedOut(after) => {
-            ShellEnd::TimedOut { after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX) }
-        }
+        End::TimedOut(after) => ShellEnd::TimedOut { after_ms: millis(*after) },
         End::Cancelled => ShellEnd::Interrupted,
     }
 }

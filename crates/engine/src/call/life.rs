@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use zdx_protocol::display::diff::{CUT, first_changed_line};
-use zdx_protocol::record::Beside;
-use zdx_protocol::{Action, CallKind, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolOutput};
+use zdx_protocol::record::{Beside, millis};
+use zdx_protocol::{
+    Action, CallKind, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolError, ToolOutput,
+};
 
 use crate::call::TurnIo;
 
@@ -14,13 +16,21 @@ const DIFF_LIMIT: usize = 32 << 10;
 /// How a call ended.
 pub(crate) struct Finish {
     pub output: ToolOutput,
-    /// What it changed in files.
+    /// What it was to change in files; of one that failed it is not told.
     pub diff: Option<String>,
     pub took: Duration,
     /// What kind of call it was, where it is proven to only read.
     pub reads: Option<CallKind>,
     /// What else is known of it.
     pub beside: Option<Box<Beside>>,
+}
+
+impl Finish {
+    /// Of one that was not run.
+    pub(crate) fn nothing(error: ToolError) -> Self {
+        let output = ToolOutput::Err(error);
+        Self { output, diff: None, took: Duration::ZERO, reads: None, beside: None }
+    }
 }
 
 pub(crate) async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo) {
@@ -65,14 +75,14 @@ pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish
         io.emit.notice(NoticeLevel::Warning, trouble).await;
     }
     let Finish { output, diff, took, reads, beside } = finish;
-    let diff = diff.map(bounded);
+    let diff = diff.filter(|_| output.is_ok()).map(bounded);
     let event = Event::ToolFinished {
         id: call.id.clone(),
         name: call.name.clone(),
         origin,
         result: output,
         diff,
-        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        duration_ms: millis(took),
         reads,
         beside,
     };

@@ -16,7 +16,7 @@ use crate::tools::registry::Registry;
 
 pub(crate) use approvals::Approvals;
 pub use io::TurnIo;
-pub(crate) use run::{Moment, Ran, Ready, Refused, admit, run, single};
+pub(crate) use run::{Moment, Ready, Refused, admit, run, single};
 
 /// What a running call may say before somebody listens; the rest is dropped.
 const PROGRESS_QUEUE: usize = 64;

@@ -8,7 +8,6 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::Map;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::record::Beside;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{
     Action, Arguments, CallKind, CallOrigin, Event, ToolCall, ToolCode, ToolError, ToolOutput,
@@ -30,19 +29,6 @@ pub(crate) struct Ready {
     pub prepared: Prepared,
     /// What kind of call it is, where it is proven to only read.
     pub reads: Option<CallKind>,
-}
-
-/// What came of a call.
-pub(crate) struct Ran {
-    pub output: ToolOutput,
-    pub took: Duration,
-    pub beside: Option<Box<Beside>>,
-}
-
-impl Ran {
-    fn nothing(error: ToolError) -> Self {
-        Self { output: ToolOutput::Err(error), took: Duration::ZERO, beside: None }
-    }
 }
 
 /// A call that is not run.
@@ -73,33 +59,28 @@ pub(crate) async fn single(
 ) -> ToolOutput {
     call.name = io.called_name(&call);
     life::requested(&call, CallOrigin::Model, io).await;
-    let (ran, diff, reads) = match admit(call.clone(), io).await {
+    let finish = match admit(call.clone(), io).await {
         Ok(ready) => {
             if !ready.prepared.action.is_read_only() {
                 io.emit.sync().await;
             }
-            let diff = ready.prepared.action.diff(&ready.prepared.preview).map(str::to_owned);
-            let reads = ready.reads;
             let (running, mut progress) = run(ready, io).await;
             watch(Moment::Started);
             tokio::pin!(running);
-            let ran = loop {
+            loop {
                 tokio::select! {
                     biased;
                     Some((id, chunk)) = progress.next() => {
                         watch(Moment::Said(&chunk));
                         io.emit.emit(Event::ToolProgress { id, chunk }).await;
                     }
-                    ended = &mut running => break ended,
+                    finish = &mut running => break finish,
                 }
-            };
-            (ran, diff, reads)
+            }
         }
-        Err(refused) => (Ran::nothing(refused.error), None, None),
+        Err(refused) => Finish::nothing(refused.error),
     };
-    let Ran { output, took, beside } = ran;
-    let diff = diff.filter(|_| output.is_ok());
-    let finish = Finish { output: output.clone(), diff, took, reads, beside };
+    let output = finish.output.clone();
     life::finished(&call, CallOrigin::Model, finish, io).await;
     output
 }
@@ -128,10 +109,11 @@ pub(crate) async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused>
 pub(crate) async fn run(
     ready: Ready,
     io: &TurnIo,
-) -> (impl Future<Output = Ran> + use<>, BoxStream<'static, (String, String)>) {
-    let Ready { call, prepared, .. } = ready;
+) -> (impl Future<Output = Finish> + use<>, BoxStream<'static, (String, String)>) {
+    let Ready { call, prepared, reads } = ready;
     let Prepared { action, preview, line, .. } = &prepared;
     life::started(&call, CallOrigin::Model, Start { action, preview, line: *line }, io).await;
+    let diff = action.diff(preview).map(str::to_owned);
     let (chunks_in, chunks) = mpsc::channel(PROGRESS_QUEUE);
     let beside = BesideResult::default();
     let context = RunContext {
@@ -145,7 +127,7 @@ pub(crate) async fn run(
     let running = guarded((prepared.run)(context), io.cancel.clone());
     let ended = running.map(move |(output, took)| {
         let took = clock.map_or(took, |clock| Duration::from_millis(clock.ms()));
-        Ran { output, took, beside: beside.take() }
+        Finish { output, diff, took, reads, beside: beside.take() }
     });
     (ended, chunks_of(call.id, chunks))
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::McpState;
+use zdx_protocol::record::millis;
 
 use super::Ground;
 use super::discover::discover;
@@ -199,7 +200,7 @@ impl Server {
     fn ready(&self, began: Instant, listing: Listing, ground: &Ground, bell: &Bell, at: usize) {
         self.now.send_modify(|now| {
             now.state = McpState::Ready;
-            now.start_ms = Some(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
+            now.start_ms = Some(millis(began.elapsed()));
             now.error = None;
         });
         self.list(listing, ground);

@@ -3,11 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use zdx_acp::shapes::{Block, Call, Calls, Update};
 use zdx_protocol::facts::BASH;
+use zdx_protocol::record::millis;
 use zdx_protocol::{
     Action, CallKind, CallOrigin, Event, Location, NoticeLevel, Origin, Preview, Reasoning, Todo, TodoStatus,
     ToolCode, ToolOutput,
@@ -347,10 +348,6 @@ impl Teller {
 /// What a call of the agent's is told under: agents begin to count anew with each process.
 pub(super) fn id(turn: u32, call: &str) -> String {
     format!("{turn}:{call}")
-}
-
-fn millis(took: Duration) -> u64 {
-    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn words(block: Block) -> String {

@@ -3,7 +3,6 @@
 //! calls, whichever ended first: that is the fold's business.
 
 use std::path::Path;
-use std::time::Duration;
 
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, FuturesUnordered, StreamExt};
@@ -14,7 +13,7 @@ use super::repeat::RepeatGuard;
 use super::wave::{Ended, Wave};
 use crate::call::TurnIo;
 use crate::call::life::{self, Finish};
-use crate::call::{self, Ran, Ready, Refused};
+use crate::call::{self, Ready, Refused};
 use crate::context::cap::ResultRoom;
 
 /// What a turn remembers of its calls.
@@ -69,14 +68,7 @@ impl Calls {
     /// A call that is not run is answered all the same.
     async fn refuse(&mut self, call: ToolCall, error: ToolError, io: &TurnIo) {
         let mut wave = Wave::new(std::slice::from_ref(&call), &self.guard, self.room);
-        let ended = Ended {
-            at: 0,
-            output: ToolOutput::Err(error),
-            took: Duration::ZERO,
-            diff: None,
-            reads: None,
-            beside: None,
-        };
+        let ended = Ended { at: 0, finish: Finish::nothing(error) };
         self.tell(ended, &mut wave, io).await;
         self.close(wave);
     }
@@ -89,13 +81,9 @@ impl Calls {
         let mut wave = Wave::new(&calls, &self.guard, self.room).keeping(io.tools.shell.spill_dir());
         let (mut running, mut progress) = (FuturesUnordered::new(), Vec::new());
         for (at, ready) in ready.into_iter().enumerate() {
-            let action = &ready.prepared.action;
-            let reads = ready.reads;
-            let (does, diff) = (Does::of(action), action.diff(&ready.prepared.preview).map(str::to_owned));
+            let does = Does::of(&ready.prepared.action);
             let (run, chunks) = call::run(ready, io).await;
-            running.push(run.map(move |Ran { output, took, beside }| {
-                (Ended { at, output, took, diff, reads, beside }, does)
-            }));
+            running.push(run.map(move |finish| (Ended { at, finish }, does)));
             progress.push(chunks);
         }
         let mut progress = stream::select_all(progress);
@@ -105,7 +93,7 @@ impl Calls {
                 Some((id, chunk)) = progress.next() => io.emit.emit(Event::ToolProgress { id, chunk }).await,
                 ended = running.next() => match ended {
                     Some((ended, does)) => {
-                        self.note(does, &ended.output);
+                        self.note(does, &ended.finish.output);
                         self.tell(ended, &mut wave, io).await;
                     }
                     None => break,
@@ -129,10 +117,9 @@ impl Calls {
     /// Tells of a call that ended, and of those that waited for it.
     async fn tell(&mut self, ended: Ended, wave: &mut Wave<'_>, io: &TurnIo) {
         wave.end(ended);
-        while let Some((call, Ended { output, took, diff, reads, beside, .. }, stop)) = wave.next() {
+        while let Some((call, finish, stop)) = wave.next() {
             self.repeated |= stop;
-            let diff = diff.filter(|_| output.is_ok());
-            life::finished(call, CallOrigin::Model, Finish { output, diff, took, reads, beside }, io).await;
+            life::finished(call, CallOrigin::Model, finish, io).await;
         }
     }
 

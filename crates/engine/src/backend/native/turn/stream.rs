@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use zdx_models::retry::{self, NoRetry, Retry};
 use zdx_models::{Endpoint, ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
+use zdx_protocol::record::millis;
 use zdx_protocol::{Event, Message, Reasoning, Role, TurnState, Usage};
 
 use super::super::Native;
@@ -105,7 +106,7 @@ pub(super) async fn answer(
         answer.whole |= matches!(error, ModelError::Empty(_));
         break_off(&mut answer, io).await;
         answer.drop_rest(ids);
-        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        let delay_ms = millis(delay);
         let (reason, continues) = (error.to_string(), answer.said);
         io.emit.emit(Event::Retrying { attempt, of, delay_ms, reason, continues }).await;
         tokio::select! {
@@ -244,7 +245,7 @@ async fn take(
             }
             answer.thought = true;
             let took = std::mem::take(&mut answer.thought_for);
-            let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            let ms = millis(took);
             reasoning.took_ms = (ms > 0).then_some(ms);
             answer.thoughts.push(reasoning);
         }

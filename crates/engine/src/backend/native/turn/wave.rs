@@ -4,14 +4,13 @@
 //! (The field says parallel tool calls.)
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::json;
 use zdx_protocol::facts::{MCP_CALL, facts};
-use zdx_protocol::record::Beside;
-use zdx_protocol::{CallKind, ToolCall, ToolOutput};
+use zdx_protocol::{ToolCall, ToolOutput};
 
 use super::repeat::{Repeat, RepeatGuard, Streak};
+use crate::call::life::Finish;
 use crate::context::cap::{ResultRoom, Shares};
 use crate::files::spill;
 
@@ -21,11 +20,7 @@ const LEAST_KEPT: usize = 240;
 pub(super) struct Ended {
     /// Which call of the wave.
     pub at: usize,
-    pub output: ToolOutput,
-    pub took: Duration,
-    pub diff: Option<String>,
-    pub reads: Option<CallKind>,
-    pub beside: Option<Box<Beside>>,
+    pub finish: Finish,
 }
 
 pub(super) struct Wave<'a> {
@@ -60,10 +55,10 @@ impl<'a> Wave<'a> {
     }
 
     /// The next one that may be told, fitted into the room, and whether the turn has gone in circles with it.
-    pub(super) fn next(&mut self) -> Option<(&'a ToolCall, Ended, bool)> {
+    pub(super) fn next(&mut self) -> Option<(&'a ToolCall, Finish, bool)> {
         let ready = self.waiting.iter().position(|ended| self.may_tell(ended))?;
-        let Ended { at, output, took, diff, reads, beside } = self.waiting.swap_remove(ready);
-        let call = &self.calls[at];
+        let Ended { at, finish } = self.waiting.swap_remove(ready);
+        let (call, output) = (&self.calls[at], finish.output);
         let output = match self.shares.cuts(&output) {
             true => kept_whole(output, call, self.spill),
             false => output,
@@ -79,7 +74,7 @@ impl<'a> Wave<'a> {
             Repeat::Tell | Repeat::Stop => streak.annotate(output),
         };
         self.streaks[at] = Some(streak);
-        Some((call, Ended { at, output, took, diff, reads, beside }, repeat == Repeat::Stop))
+        Some((call, Finish { output, ..finish }, repeat == Repeat::Stop))
     }
 
     fn may_tell(&self, ended: &Ended) -> bool {
@@ -88,7 +83,7 @@ impl<'a> Wave<'a> {
             Some(before) => told(before) || !self.repeats(ended.at),
             None => true,
         };
-        follows && (self.shares.holds(&ended.output) || self.comes_next(ended.at))
+        follows && (self.shares.holds(&ended.finish.output) || self.comes_next(ended.at))
     }
 
     /// All have ended, and nothing else is left to be told before this one.
@@ -96,7 +91,7 @@ impl<'a> Wave<'a> {
         let told = self.streaks.iter().flatten().count();
         let all_ended = told + self.waiting.len() == self.calls.len();
         // A small one that waits follows a large one that it repeats: it does not stand in the way.
-        let large = |other: &&Ended| !self.shares.holds(&other.output);
+        let large = |other: &&Ended| !self.shares.holds(&other.finish.output);
         all_ended && self.waiting.iter().filter(large).all(|other| other.at >= at)
     }
 
@@ -133,7 +128,7 @@ fn kept_whole(output: ToolOutput, call: &ToolCall, spill: Option<&Path>) -> Tool
 
 #[cfg(test)]
 mod tests {
-    use zdx_protocol::Arguments;
+    use zdx_protocol::{Arguments, ToolCode, ToolError};
 
     use super::*;
 
@@ -144,7 +139,7 @@ mod tests {
 
     fn ended(at: usize, bytes: usize) -> Ended {
         let output = ToolOutput::Ok(json!({ "content": "x".repeat(bytes) }));
-        Ended { at, output, took: Duration::ZERO, diff: None, reads: None, beside: None }
+        Ended { at, finish: Finish { output, ..Finish::nothing(ToolError::new(ToolCode::Internal, "")) } }
     }
 
     /// The calls in the order in which they are told, and what the model reads, by call.
@@ -154,7 +149,8 @@ mod tests {
         let (mut order_told, mut outputs) = (Vec::new(), vec![String::new(); calls.len()]);
         for (at, bytes) in order {
             wave.end(ended(*at, *bytes));
-            while let Some((_, Ended { at, output, .. }, _)) = wave.next() {
+            while let Some((call, Finish { output, .. }, _)) = wave.next() {
+                let at = calls.iter().position(|known| known.id == call.id).unwrap();
                 order_told.push(at);
                 outputs[at] = serde_json::to_string(&output).unwrap();
             }
