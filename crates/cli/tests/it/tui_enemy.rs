@@ -196,11 +196,23 @@ fn a_terminal_that_takes_nothing_stops_nothing() {
 /// Over a slow line a question is drawn long before it is seen, and what is typed until then was meant for something else.
 #[test]
 fn a_question_that_is_not_on_the_screen_yet_is_not_answered() {
+    answered_only_when_seen("xterm-256color");
+}
+
+/// One that does not say how large it is says at least what it is.
+#[test]
+fn nor_is_it_on_a_terminal_that_does_not_tell_its_size() {
+    answered_only_when_seen("st-256color");
+}
+
+#[track_caller]
+fn answered_only_when_seen(term: &str) {
     let server = ModelServer::start();
     server.push(Reply::chat().tool_call("c1", "bash", json!({"command": "touch made"})));
     server.push(Reply::chat().text("I see"));
     let zdx = with_model(&server);
-    let mut pty = open(&zdx, &[]);
+    let mut pty = zdx.command().env("TERM", term).pty(30, 100);
+    wait_idle(&pty);
     pty.stick(true);
     pty.send("go\r");
     let asked = || zdx.records().iter().any(|record| record["type"] == "asked");

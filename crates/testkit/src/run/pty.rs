@@ -24,11 +24,15 @@ const FRAMES: usize = 500;
 type Keyboard = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// Answers what programs ask a terminal: where the cursor is, how large and what kind of terminal it is, what it can do.
-struct Answers(Keyboard);
+struct Answers {
+    keyboard: Keyboard,
+    /// Some do not say how large they are.
+    tells_size: bool,
+}
 
 impl Answers {
     fn say(&self, answer: &str) {
-        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(answer.as_bytes());
+        let _ = self.keyboard.lock().unwrap_or_else(PoisonError::into_inner).write_all(answer.as_bytes());
     }
 }
 
@@ -45,7 +49,7 @@ impl vt100::Callbacks for Answers {
             // Synchronised output is known, and off.
             (Some(b'?'), 'p', Some(2026)) if i2 == Some(b'$') => "\x1b[?2026;2$y".to_owned(),
             (Some(b'?'), 'u', _) => "\x1b[?0u".to_owned(),
-            (None, 't', Some(18)) => {
+            (None, 't', Some(18)) if self.tells_size => {
                 let (rows, cols) = screen.size();
                 format!("\x1b[8;{rows};{cols}t")
             }
@@ -126,6 +130,8 @@ pub struct Pty {
 impl Pty {
     pub(super) fn start(command: CommandBuilder, rows: u16, cols: u16) -> Self {
         let pair = native_pty_system().openpty(size(rows, cols)).expect("a pseudo terminal");
+        let tells_size =
+            command.get_env("TERM").is_none_or(|term| !term.to_string_lossy().starts_with("st-"));
         let child = pair.slave.spawn_command(command).expect("running the binary on a terminal");
         // The terminal ends when the child's side is closed everywhere, here too.
         drop(pair.slave);
@@ -134,7 +140,7 @@ impl Pty {
             nonzero(rows),
             nonzero(cols),
             SCROLLBACK,
-            Answers(Arc::clone(&keyboard)),
+            Answers { keyboard: Arc::clone(&keyboard), tells_size },
         );
         let terminal =
             Terminal { parser, raw: Vec::new(), frames: VecDeque::new(), open: true, stuck: false };

@@ -77,15 +77,19 @@ impl Screen {
         }
     }
 
+    /// The terminal has shown more: what waited for that may go out.
+    pub(super) fn has_come(&mut self) -> io::Result<()> {
+        match self.phase {
+            Phase::Steady if self.waiting => self.settle(Instant::now()),
+            Phase::Steady | Phase::Unquiet(_) | Phase::Asked(_) => Ok(()),
+        }
+    }
+
     /// How large the terminal was when it came to a frame.
     pub(super) fn was_so_large(&mut self, first: u16, second: u16) -> io::Result<()> {
         let wrong = self.sizes.told(first, second, self.size(), Instant::now());
         if wrong.is_empty() {
-            return if self.waiting && self.phase == Phase::Steady {
-                self.settle(Instant::now())
-            } else {
-                Ok(())
-            };
+            return self.has_come();
         }
         self.wrong.extend(wrong);
         self.told_columns = self.sizes.columns(first, second);

@@ -16,12 +16,11 @@ use super::input::Input;
 use super::modes::Modes;
 use super::page::Page;
 use super::painter::Painter;
-use super::settle::{Phase, Sent, Sizes};
+use super::settle::{Phase, Question, Sent, Sizes};
 use super::{Capabilities, Environment, Report, stop};
 
 /// Mode 2026, background, kitty keys, name, size; and at last what everybody answers.
 const QUESTIONS: &str = "\x1b[?2026$p\x1b]11;?\x1b\\\x1b[?u\x1b[>q\x1b[18t\x1b[c";
-const HOW_LARGE: &[u8] = b"\x1b[18t";
 /// So many lines are not kept longer, whatever the terminal does.
 const MOST_HELD: usize = 20_000;
 const LONGEST_TITLE: usize = 200;
@@ -166,7 +165,7 @@ impl Screen {
 
     /// It tells when it has shown something.
     pub(crate) fn acknowledges(&self) -> bool {
-        self.sizes.are_told()
+        self.sizes.question().is_some()
     }
 
     /// What was drawn last is what a person sees.
@@ -204,9 +203,13 @@ impl Screen {
         self.recent.add(&history);
         if let Some((before, caret_ever)) = before {
             // First: a long frame may be read in pieces, and its beginning is what moves.
-            self.first.splice(0..0, HOW_LARGE.iter().copied());
+            self.first.splice(0..0, Question::Size.code().bytes());
             self.modes.asked();
-            self.sizes.asked(Instant::now(), Some(Sent { columns, before, caret_ever, history }));
+            self.sizes.asked(
+                Question::Size,
+                Instant::now(),
+                Some(Sent { columns, before, caret_ever, history }),
+            );
         }
         self.modes.set_below(self.painter.rows_to_leave());
         bytes
@@ -217,11 +220,12 @@ impl Screen {
         let mut bytes = std::mem::take(&mut self.first);
         self.sizes.wrote(bytes.len());
         // A question counts as asked when it can be read.
-        let unseen = !bytes.is_empty() && self.sizes.are_told() && std::mem::take(&mut self.unseen);
-        if (unseen || self.sizes.are_wanted()) && self.modes.is_taken() {
-            bytes.extend_from_slice(HOW_LARGE);
+        let unseen = !bytes.is_empty() && self.acknowledges() && std::mem::take(&mut self.unseen);
+        let wanted = (unseen || self.sizes.are_wanted()) && self.modes.is_taken();
+        if let Some(question) = self.sizes.question().filter(|_| wanted) {
+            bytes.extend_from_slice(question.code().as_bytes());
             self.modes.asked();
-            self.sizes.asked(Instant::now(), None);
+            self.sizes.asked(question, Instant::now(), None);
         }
         self.modes.write(&bytes)
     }
@@ -234,14 +238,19 @@ impl Screen {
         self.asked = true;
         self.modes.asked();
         self.modes.asked();
-        self.sizes.asked(Instant::now(), None);
+        self.sizes.asked(Question::Size, Instant::now(), None);
+        self.sizes.asked(Question::Kind, Instant::now(), None);
         self.write(QUESTIONS.as_bytes())
     }
 
     /// An answer of the terminal's. True: what it can do, or its background, is known better now.
     pub(crate) fn reported(&mut self, report: &Report) -> io::Result<bool> {
         match report {
-            Report::Attributes => self.modes.answered(),
+            Report::Attributes => {
+                self.modes.answered();
+                self.sizes.kind_told(Instant::now());
+                self.has_come()?;
+            }
             Report::KittyKeys(_) => {
                 let on = self.modes.kitty_keys();
                 self.write(on.as_bytes())?;

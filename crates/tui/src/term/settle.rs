@@ -3,7 +3,8 @@
 //! checked by asking for the cursor, and is drawn anew below a history that nobody touched.
 //! A frame that was under way at that very moment went to the wrong rows: frames that move history begin with a question
 //! for the size, and the answer tells which of them that happened to. The same question behind what is long tells how far a slow
-//! line has come: no more is sent than it can show, and keys are heard meanwhile.
+//! line has come: no more is sent than it can show, and keys are heard meanwhile. Who does not tell his size is asked who he is,
+//! which everybody answers.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -74,14 +75,32 @@ pub(super) struct Sent {
     pub(super) history: Vec<Line<'static>>,
 }
 
+/// What a terminal is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    Size,
+    /// What kind it is.
+    Kind,
+}
+
+impl Question {
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::Size => "\x1b[18t",
+            Self::Kind => "\x1b[c",
+        }
+    }
+}
+
 struct Asked {
+    what: Question,
     at: Instant,
     about: Option<Sent>,
     /// Bytes before it that an answer is about.
     covers: usize,
 }
 
-/// Questions for the size that are not answered yet, in the order of asking.
+/// Questions that are not answered yet, in the order of asking, which is that of the answers.
 #[derive(Default)]
 pub(super) struct Sizes {
     open: VecDeque<Asked>,
@@ -92,8 +111,10 @@ pub(super) struct Sizes {
     answered: Option<Instant>,
     /// What it shows in a second, as far as that is known.
     a_second: usize,
-    /// None until the terminal has answered once. Some tell columns first.
+    /// None until the terminal has told its size once. Some tell columns first.
     columns_first: Option<bool>,
+    /// It has said what kind it is.
+    known: bool,
 }
 
 impl Sizes {
@@ -102,17 +123,26 @@ impl Sizes {
         self.columns_first.map(|columns_first| if columns_first { first } else { second })
     }
 
-    /// Whether it is worth asking.
+    /// Whether it is worth asking for one.
     pub(super) fn are_told(&self) -> bool {
         self.columns_first.is_some()
     }
 
-    pub(super) fn asked(&mut self, now: Instant, about: Option<Sent>) {
+    /// What it answers, if anything: to ask that is to hear how far it has come.
+    pub(super) fn question(&self) -> Option<Question> {
+        match (self.are_told(), self.known) {
+            (true, _) => Some(Question::Size),
+            (false, true) => Some(Question::Kind),
+            (false, false) => None,
+        }
+    }
+
+    pub(super) fn asked(&mut self, what: Question, now: Instant, about: Option<Sent>) {
         // Whoever had the terminal in between may have taken the answer.
         while self.open.front().is_some_and(|asked| now.saturating_duration_since(asked.at) > LOST) {
             self.open.pop_front();
         }
-        self.open.push_back(Asked { at: now, about, covers: std::mem::take(&mut self.since) });
+        self.open.push_back(Asked { what, at: now, about, covers: std::mem::take(&mut self.since) });
     }
 
     pub(super) fn wrote(&mut self, bytes: usize) {
@@ -121,13 +151,13 @@ impl Sizes {
 
     /// So much was written that it is worth knowing how far it came.
     pub(super) fn are_wanted(&self) -> bool {
-        self.are_told() && self.since > WORTH_ASKING
+        self.since > WORTH_ASKING
     }
 
     /// A slow line still has enough to show; until then it may be waited for.
     pub(super) fn full_until(&self, now: Instant) -> Option<Instant> {
         // One that never answered anything is not waited for.
-        let oldest = self.open.front().filter(|_| self.are_told())?;
+        let oldest = self.open.front().filter(|_| self.question().is_some())?;
         let under_way = self.since + self.open.iter().map(|asked| asked.covers).sum::<usize>();
         let slow = now.saturating_duration_since(oldest.at) > SLOW;
         let most = self.a_second.clamp(LEAST_BYTES, MOST_BYTES);
@@ -160,10 +190,10 @@ impl Sizes {
     /// Frames that went wrong, oldest first; none if all is well. `size` is what the kernel has.
     pub(super) fn told(&mut self, first: u16, second: u16, size: (u16, u16), now: Instant) -> Vec<Sent> {
         self.columns_first.get_or_insert((first, second) == size && size.0 != size.1);
-        self.measure(now);
+        let asked = self.answers(Question::Size, now);
         let columns = self.columns(first, second).unwrap_or(u16::MAX);
         // In a wider one all rows are where they were.
-        match self.open.pop_front() {
+        match self.open.pop_front_if(|_| asked) {
             Some(Asked { about: Some(sent), .. }) if columns < sent.columns => {
                 let rest = self.open.iter_mut().filter_map(|asked| asked.about.take());
                 std::iter::once(sent).chain(rest).collect()
@@ -172,15 +202,28 @@ impl Sizes {
         }
     }
 
-    /// By an answer that comes now: how long it took, and how much was shown in that time.
-    fn measure(&mut self, now: Instant) {
-        let Some(asked) = self.open.front() else { return };
+    /// It said what kind it is.
+    pub(super) fn kind_told(&mut self, now: Instant) {
+        if self.answers(Question::Kind, now) {
+            self.known = true;
+            self.open.pop_front();
+        }
+    }
+
+    /// An answer to the first such question comes now, so that those before it will never be answered: how long it took, and
+    /// how much was shown in that time.
+    fn answers(&mut self, what: Question, now: Instant) -> bool {
+        let Some(at) = self.open.iter().position(|asked| asked.what == what) else { return false };
+        let before: usize = self.open.drain(..at).map(|asked| asked.covers).sum();
+        let Some(asked) = self.open.front_mut() else { return false };
+        asked.covers += before;
         self.slow = now.saturating_duration_since(asked.at) > SLOW;
         let before = self.answered.replace(now).map_or(asked.at, |answered| answered.max(asked.at));
         let took = now.saturating_duration_since(before);
         if took > MEASURABLE && asked.covers > 0 {
             self.a_second = (asked.covers as f64 / took.as_secs_f64()) as usize;
         }
+        true
     }
 
     /// The screen is drawn anew: what happened before is of no interest.
@@ -241,11 +284,11 @@ mod tests {
     fn a_frame_that_met_another_size_is_found_with_all_that_followed() {
         let sent = |columns| Some(Sent { columns, before: Shape::default(), caret_ever: 0, history: vec![] });
         let (mut sizes, now) = (Sizes::default(), Instant::now());
-        sizes.asked(now, None);
+        sizes.asked(Question::Size, now, None);
         assert!(!sizes.are_told());
         assert!(sizes.told(80, 24, (80, 24), now).is_empty() && sizes.are_told());
         for _ in 0..4 {
-            sizes.asked(now, sent(80));
+            sizes.asked(Question::Size, now, sent(80));
         }
         assert!(sizes.behind_until() > Some(now));
         assert!(sizes.told(80, 24, (80, 24), now).is_empty());
@@ -254,12 +297,12 @@ mod tests {
         assert_eq!(sizes.behind_until(), None);
         // An answer that got lost does not make later ones mean another frame, nor anybody wait.
         for later in [0, 1, 6] {
-            sizes.asked(now + Duration::from_secs(later), sent(80));
+            sizes.asked(Question::Size, now + Duration::from_secs(later), sent(80));
         }
         assert_eq!(sizes.behind_until(), None);
         sizes.give_up();
         // Wider does no harm.
-        sizes.asked(now, sent(60));
+        sizes.asked(Question::Size, now, sent(60));
         assert!(sizes.told(90, 24, (90, 24), now).is_empty());
     }
 
@@ -267,18 +310,18 @@ mod tests {
     fn a_slow_line_gets_no_more_than_it_can_show() {
         let (mut sizes, start) = (Sizes::default(), Instant::now());
         let after = |ms: u64| start + Duration::from_millis(ms);
-        sizes.asked(start, None);
+        sizes.asked(Question::Size, start, None);
         sizes.wrote(9_000);
         assert_eq!(sizes.full_until(after(500)), None, "nobody knows whether it answers");
         sizes = Sizes::default();
-        sizes.asked(start, None);
+        sizes.asked(Question::Size, start, None);
         sizes.told(80, 24, (80, 24), after(1));
         assert!(!sizes.is_slow());
         sizes.wrote(500);
         assert!(!sizes.are_wanted(), "a letter is not worth a question");
         sizes.wrote(2_000);
         assert!(sizes.are_wanted());
-        sizes.asked(after(10), None);
+        sizes.asked(Question::Size, after(10), None);
         // It may be quick, and then nobody waits.
         assert_eq!(sizes.full_until(after(60)), None);
         assert_eq!(sizes.full_until(after(200)), Some(after(10) + PATIENCE));
@@ -287,11 +330,35 @@ mod tests {
         assert_eq!(sizes.a_second, 1_256);
         // Far away, but with little under way: letters are shown as they are typed.
         sizes.wrote(100);
-        sizes.asked(after(3_000), None);
+        sizes.asked(Question::Size, after(3_000), None);
         assert_eq!(sizes.full_until(after(3_500)), None);
         // An answer that never comes is not waited for.
         sizes.wrote(9_000);
         assert!(sizes.full_until(after(3_500)).is_some());
         assert_eq!(sizes.full_until(after(7_001)), None);
+    }
+
+    #[test]
+    fn who_does_not_tell_his_size_is_asked_who_he_is() {
+        let (mut sizes, start) = (Sizes::default(), Instant::now());
+        let after = |ms: u64| start + Duration::from_millis(ms);
+        sizes.asked(Question::Size, start, None);
+        sizes.asked(Question::Kind, start, None);
+        assert_eq!(sizes.question(), None, "nobody knows whether it answers");
+        sizes.kind_told(after(5));
+        assert_eq!(sizes.question(), Some(Question::Kind));
+        assert!(sizes.are_answered(after(5)), "the one for the size will never be");
+        sizes.wrote(9_000);
+        sizes.asked(Question::Kind, after(10), None);
+        assert!(sizes.full_until(after(200)).is_some() && !sizes.are_answered(after(200)));
+        sizes.kind_told(after(2_000));
+        assert!(sizes.is_slow() && sizes.are_answered(after(2_000)));
+        // One that tells it after all.
+        sizes.asked(Question::Kind, after(3_000), None);
+        sizes.told(80, 24, (80, 24), after(3_001));
+        assert_eq!(sizes.question(), Some(Question::Size));
+        sizes.asked(Question::Size, after(3_010), None);
+        sizes.told(80, 24, (80, 24), after(3_020));
+        assert!(sizes.are_answered(after(3_020)));
     }
 }
