@@ -1,4 +1,5 @@
-//! Words on the command line that are no command: a prompt when they hold a blank or stand behind `--`, else a mistake.
+//! Words on the command line that are no command: a prompt when they hold a blank or anything else that no command is spelled
+//! with, or stand behind `--`; else a mistake.
 //! A mistyped command must not become a request to a model.
 
 use clap::error::ErrorKind;
@@ -60,9 +61,11 @@ fn mistyped() -> Option<clap::Error> {
     no_prompt(&text).filter(|_| found.subcommand_name().is_none())
 }
 
-/// A single word is a command that there is not. `-` is stdin.
+/// A single word is a command that there is not. `-` is stdin; many a language needs no blank for a sentence.
 fn no_prompt(text: &[String]) -> Option<clap::Error> {
-    let word = text.first().filter(|word| *word != "-" && !word.contains(char::is_whitespace))?;
+    let like_a_command =
+        |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let word = text.first().filter(|word| *word != "-" && like_a_command(word))?;
     let cli = Cli::command();
     let commands =
         clap::Command::new("zdx").override_usage(super::USAGE).subcommands(cli.get_subcommands().cloned());

@@ -54,6 +54,9 @@ fn words_that_are_no_command_are_a_prompt() {
     for (args, piped, asked) in [
         (&["fix the bug"][..], "", "fix the bug"),
         (&["--yolo", "fix the bug", "--no-save"], "data\n", "fix the bug\n\ndata\n"),
+        (&["为什么面积不对？修一下"], "", "为什么面积不对？修一下"),
+        (&["你好"], "", "你好"),
+        (&["why?"], "", "why?"),
         (&["--", "fix"], "", "fix"),
         (&["--", "fix", "--it", "all"], "", "fix --it all"),
         (&["-p", "fix"], "", "fix"),
