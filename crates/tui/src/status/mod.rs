@@ -23,6 +23,8 @@ use row::{Part, Piece, Slot, What, fitted};
 
 /// From here on the context is told to be nearly full.
 const NEARLY_FULL: u64 = 80;
+/// Of a model's name where there is little room.
+const SHORT_MODEL: usize = 24;
 /// Older ones are forgotten.
 const KEPT_WARNINGS: usize = 200;
 
@@ -242,8 +244,16 @@ impl Status {
         let fits = |about: &String| width(&name) + width(about) <= columns;
         let whole = format!(" · {model} · {root}{agent} · approval {approval}");
         // The status row says all but the folder, too.
-        let shorter =
-            [format!(" · {model} · {root}{agent}"), format!(" · {model} · {root}"), format!(" · {root}")];
+        let short = truncate_width(model.rsplit('/').next().unwrap_or_default(), SHORT_MODEL);
+        let folder =
+            info.root.file_name().map_or_else(|| root.clone(), |name| one_line(&name.to_string_lossy(), 40));
+        let shorter = [
+            format!(" · {model} · {root}{agent}"),
+            format!(" · {model} · {root}"),
+            format!(" · {short} · {root}"),
+            format!(" · {short} · {folder}"),
+            format!(" · {folder}"),
+        ];
         let about = std::iter::once(whole.clone()).chain(shorter).find(fits).unwrap_or(whole);
         let mut lines = Vec::new();
         if fits(&about) {
@@ -254,12 +264,16 @@ impl Status {
             lines.extend(rows.map(|row| Line::styled(row, look.theme.text)));
         }
         let help = if info.model == demo::NAME {
-            format!("this is the built-in demo, not a language model (/help). {}", demo::HOW)
+            vec![format!("this is the built-in demo, not a language model (/help). {}", demo::HOW)]
         } else if info.resumed {
-            format!("session {} resumed · /help: commands and keys", short_id(&info.session))
+            let session = format!("session {} resumed", short_id(&info.session));
+            vec![format!("{session} · /help: commands and keys"), format!("{session} · /help")]
         } else {
-            "/help: commands and keys · Ctrl-C interrupts · Ctrl-D leaves".to_owned()
+            let whole = "/help: commands and keys · Ctrl-C interrupts · Ctrl-D leaves";
+            [whole, "/help: commands and keys"].map(str::to_owned).into()
         };
+        let fits = |help: &&String| width(help) <= columns;
+        let help = help.iter().find(fits).or(help.last()).cloned().unwrap_or_default();
         lines.extend(hang(&help, columns).into_iter().map(|row| Line::styled(row, look.theme.dim)));
         lines
     }

@@ -7,6 +7,7 @@ use zdx_protocol::{
 
 use super::*;
 use crate::sample::screen;
+use crate::theme::{Depth, Theme};
 
 fn info() -> SessionInfo {
     SessionInfo {
@@ -208,7 +209,7 @@ fn right_half(row: &str) -> String {
 #[test]
 fn a_turn_has_one_layout() {
     let start = Instant::now();
-    let theme = crate::theme::Theme::new(crate::theme::Depth::None, false);
+    let theme = Theme::new(Depth::None, false);
     let branch =
         Event::Reply { id: zdx_protocol::CommandId(1), answer: Reply::GitBranch(Some("main".to_owned())) };
     let spent = |input_tokens, output_tokens| {
@@ -250,7 +251,7 @@ fn a_turn_has_one_layout() {
 #[test]
 fn what_was_read_is_warned_of_no_longer() {
     let start = Instant::now();
-    let theme = crate::theme::Theme::new(crate::theme::Depth::None, false);
+    let theme = Theme::new(Depth::None, false);
     let warn = |message: &str| Event::Notice {
         level: NoticeLevel::Warning,
         message: message.to_owned(),
@@ -366,11 +367,23 @@ fn warnings_are_listed_whole_and_cleaned() {
 }
 
 #[test]
+fn a_context_is_nearly_full_from_eighty_percent_on() {
+    let start = Instant::now();
+    let theme = Theme::new(Depth::Many, false);
+    let look = Look { width: 120, theme: &theme };
+    for (percent, warns) in [(79, false), (80, true)] {
+        let (style, forms) = after(&[context(percent)], start).filled(look);
+        assert_eq!(forms[0].contains("nearly full"), warns, "{forms:?}");
+        assert_eq!(style == theme.warning, warns);
+    }
+}
+
+#[test]
 fn no_screen_is_too_narrow() {
     let start = Instant::now();
     let status = after(&[context(99), begun(), running("1", "漢字漢字")], start);
     for columns in 1..140 {
-        let theme = crate::theme::Theme::new(crate::theme::Depth::None, false);
+        let theme = Theme::new(Depth::None, false);
         let row = status.row(Look { width: columns, theme: &theme }, start);
         assert!(row.width() <= usize::from(columns), "{columns}: {row}");
     }
