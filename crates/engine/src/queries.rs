@@ -198,10 +198,8 @@ impl Queries {
             then: Then::Line,
             ..Name::new(command.name, command.description.unwrap_or_default())
         });
-        let mut models: Vec<Name> = match self.backend.known_models() {
-            Some(models) => models.into_iter().map(|model| Name::new(model.name, "")).collect(),
-            None => self.resolved.config.models.keys().map(|name| Name::new(name, "")).collect(),
-        };
+        let models = self.backend.known_models().into_iter();
+        let mut models: Vec<Name> = models.map(|model| Name::new(model, "")).collect();
         models.retain(|model| model.name != in_use);
         models.insert(0, Name::new(in_use, "in use"));
         let names = Names {

@@ -20,6 +20,8 @@ pub enum Argument {
     /// The number of a turn.
     Turn,
     File,
+    /// What of an answer.
+    Clip,
     /// Words for which nothing can be offered.
     Text(&'static str),
 }
@@ -36,7 +38,8 @@ impl Argument {
             | Self::Session
             | Self::Grant
             | Self::Turn
-            | Self::File => false,
+            | Self::File
+            | Self::Clip => false,
         }
     }
 
@@ -50,6 +53,7 @@ impl Argument {
             Self::Grant => " [GRANT]",
             Self::Turn => " [TURN]",
             Self::File => " [FILE]",
+            Self::Clip => " [code [N]]",
             Self::Text(shown) => shown,
         }
     }
@@ -172,7 +176,7 @@ pub static COMMANDS: [SlashCommand; 27] = [
     }),
     row(
         "copy",
-        Argument::Text(" [code [N]]"),
+        Argument::Clip,
         "put the last answer on the clipboard, or its last block of code, or the one N before the end",
         copy,
     ),

@@ -153,3 +153,25 @@ fn another_model_is_as_full_as_it_is_at_once() {
     assert_eq!(server.calls().len(), 1);
     leave(&mut pty);
 }
+
+#[test]
+fn what_the_server_listed_is_offered_behind_model() {
+    let (server, zdx) = echoing();
+    server.models(Reply::status(200).json(json!({"data": [{"id": "scripted"}, {"id": "smaller"}]})));
+    let mut pty = open(&zdx, &[]);
+    // Nobody asked it yet, and nobody asks it for a letter that is typed.
+    pty.send("/model");
+    pty.wait_for_text("list the models", SOON);
+    pty.send("\r");
+    pty.wait_for_text("smaller", SOON);
+    pty.send("\x1b");
+    wait_idle(&pty);
+    pty.send("/model sm");
+    pty.wait_for_text("test/smaller", SOON);
+    pty.send("\t\r");
+    pty.wait_for_text("model: test/smaller", SOON);
+    pty.send("/copy c");
+    pty.wait_for_text("its last block of code", SOON);
+    pty.send("\x15");
+    leave(&mut pty);
+}

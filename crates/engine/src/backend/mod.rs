@@ -233,13 +233,13 @@ impl View {
         }
     }
 
-    /// The same, as far as it is known at once.
-    pub(crate) fn known_models(&self) -> Option<Vec<ModelOffer>> {
+    /// The names of the same, as far as they are known at once.
+    pub(crate) fn known_models(&self) -> Vec<String> {
         match self {
-            Self::Native(_) => None,
-            Self::Acp(view) => Some(view.known_models()),
+            Self::Native(view) => view.known_models(),
+            Self::Acp(view) => view.known_models().into_iter().map(|model| model.name).collect(),
             #[cfg(feature = "testing")]
-            Self::Test => None,
+            Self::Test => Vec::new(),
         }
     }
 

@@ -154,6 +154,9 @@ impl Completer {
             Argument::Grant => (names.grants)(),
             Argument::File => return Some(self.files(typed, replace)),
             Argument::Turn => (names.turns)(),
+            Argument::Clip => {
+                vec![Name::new("code", "its last block of code; a number behind it counts back")]
+            }
             Argument::None | Argument::Text(_) => Vec::new(),
         };
         let mut candidates = named("", &known, typed);

@@ -1,13 +1,13 @@
 //! What models can hold, where neither configuration nor catalogue says: asked of their servers once, after the first
-//! answer and between two requests, kept for a while, and put right by what refusals name. Shared with the agents that a
-//! session launches. Never while an answer streams: llama-cpp-python breaks it off as soon as anybody asks for anything.
+//! answer and between two requests, kept for a while, and put right by what refusals name; and which models a server listed
+//! then. Shared with the agents that a session launches. Never while an answer streams: llama-cpp-python breaks it off as soon as anybody asks for anything.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use zdx_models::{Client, Endpoint, list_models};
+use zdx_models::{Client, Endpoint, ModelInfo, list_models};
 
 use crate::cache::Cache;
 
@@ -30,11 +30,13 @@ enum Known {
 pub(crate) struct Limits {
     cache: Option<Cache>,
     asked: Arc<Mutex<HashMap<String, watch::Receiver<LimitKnown>>>>,
+    /// By where the server is.
+    listed: Arc<Mutex<HashMap<String, Vec<String>>>>,
 }
 
 impl Limits {
     pub(crate) fn new(cache: Cache) -> Self {
-        Self { cache: Some(cache), asked: Arc::default() }
+        Self { cache: Some(cache), ..Self::default() }
     }
 
     /// What is known without asking anybody.
@@ -91,6 +93,19 @@ impl Limits {
         }
     }
 
+    /// These are what the server has.
+    pub(super) fn note_list(&self, endpoint: &Endpoint, models: &[ModelInfo]) {
+        let names = models.iter().map(|model| model.id.clone()).collect();
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        listed.insert(endpoint.base_url.clone(), names);
+    }
+
+    /// What its server listed when it was last asked; nothing as long as nobody has.
+    pub(super) fn listed(&self, endpoint: &Endpoint) -> Vec<String> {
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        listed.get(&endpoint.base_url).cloned().unwrap_or_default()
+    }
+
     fn ask(&self, client: &Client, endpoint: &Endpoint, key: &str) -> watch::Receiver<LimitKnown> {
         let (tell, answer) = watch::channel(None);
         let (client, endpoint, key, limits) =
@@ -99,6 +114,7 @@ impl Limits {
             let listed = tokio::time::timeout(ASK_LIMIT, list_models(&client, &endpoint)).await;
             let known = match listed {
                 Ok(Ok(models)) => {
+                    limits.note_list(&endpoint, &models);
                     // A server with one model answers to any name.
                     let named = models.iter().find(|model| model.id == endpoint.model);
                     let model = named.or(models.first().filter(|_| models.len() == 1));

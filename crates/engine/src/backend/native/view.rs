@@ -74,6 +74,22 @@ impl View {
             let configured = self.config.model_entry(&offered.provider, &offered.model).context_limit;
             ModelOffer { name: offered.label(), context_limit: configured.or(model.context_limit) }
         };
-        Ok(list_models(&self.client, &endpoint).await?.into_iter().map(offer).collect())
+        let models = list_models(&self.client, &endpoint).await?;
+        self.limits.note_list(&endpoint, &models);
+        Ok(models.into_iter().map(offer).collect())
+    }
+
+    /// The names of those that are configured, and of those that the provider listed before.
+    pub(crate) fn known_models(&self) -> Vec<String> {
+        let endpoint = self.now.borrow().0.clone();
+        let listed = self.limits.listed(&endpoint).into_iter();
+        let labels = listed.map(|model| Endpoint { model, ..endpoint.clone() }.label());
+        let mut names: Vec<String> = self.config.models.keys().cloned().collect();
+        for label in labels {
+            if !names.contains(&label) {
+                names.push(label);
+            }
+        }
+        names
     }
 }
