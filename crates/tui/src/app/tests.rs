@@ -1,4 +1,5 @@
 mod calm;
+mod streams;
 mod typing;
 mod waiting;
 

@@ -18,7 +18,7 @@ mod settle;
 mod stop;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use capabilities::Capabilities;
 pub use capabilities::Environment;

@@ -3,5 +3,5 @@
 mod demo;
 mod frames;
 mod live;
-mod streams;
+pub(crate) mod streams;
 mod tmux;

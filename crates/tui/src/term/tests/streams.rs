@@ -5,6 +5,7 @@ use ratatui_core::text::Line;
 use unicode_width::UnicodeWidthStr;
 use vt100::Parser;
 
+use crate::term::Frame;
 use crate::term::capabilities::Reflow;
 use crate::term::painter::Painter;
 use crate::term::settle::rows_above;
@@ -44,6 +45,29 @@ fn text(words: &[usize], columns: usize) -> String {
         }
     }
     text.trim_end().to_owned()
+}
+
+/// A terminal in memory, for whoever makes frames.
+pub(crate) struct InMemory {
+    painter: Painter,
+    screen: Parser,
+}
+
+impl InMemory {
+    pub(crate) fn new(columns: u16, rows: u16) -> Self {
+        let screen = Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 10_000);
+        Self { painter: Painter::new(columns, rows, Depth::Many, true), screen }
+    }
+
+    pub(crate) fn show(&mut self, frame: &Frame) {
+        let bytes = self.painter.frame(&frame.history, &frame.live, frame.cursor);
+        self.screen.process(&bytes);
+    }
+
+    /// What stands in scrollback and on the screen.
+    pub(crate) fn rows(&mut self) -> Vec<String> {
+        recovered(&mut self.screen, self.painter.rows, self.painter.columns)
+    }
 }
 
 /// All rows that were ever shown, oldest first.
