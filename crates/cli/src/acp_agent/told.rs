@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::{context, labels, text::one_line};
 use zdx_protocol::{CheckResult, ContextUsage, Event, NoticeLevel, Todo, TodoStatus};
 
@@ -84,7 +85,10 @@ impl Told {
                 update(message(&labels::redone(*turn, files, Some(self.calls.root()))))
             }
             Event::Exported { path } => update(message(&format!("written to {}", path.display()))),
-            Event::GrantRevoked { grant } => update(message(&format!("no longer allowed: {grant}"))),
+            Event::GrantRevoked { grant } => {
+                let words = grant_words(grant, Some(self.calls.root()));
+                update(message(&format!("no longer allowed: {words}")))
+            }
             Event::Compacted(compacted) => notice(NoticeLevel::Info, context::compacted(&compacted.0)),
             Event::Pruned { calls, bytes } if when == When::Now => {
                 notice(NoticeLevel::Info, context::pruned(calls.len(), *bytes))

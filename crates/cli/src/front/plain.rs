@@ -110,7 +110,10 @@ impl Plain {
                 self.status(&format!("approval: {}", approval.name()), page);
             }
             Event::GrantRevoked { grant } => {
-                self.status(&format!("no longer allowed: {}", grant_words(grant, None)), page);
+                self.status(
+                    &format!("no longer allowed: {}", grant_words(grant, self.root.as_deref())),
+                    page,
+                );
             }
             Event::ModelChanged { model } => self.status(&format!("model: {model}"), page),
             Event::McpChanged(server) if server.error.is_some() => {

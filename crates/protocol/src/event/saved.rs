@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Event, Outcome};
+use super::{Event, Outcome, TurnSummary};
 use crate::code::ErrorKind;
 use crate::compaction::{Compacted, Compaction};
 use crate::conversation::Role;
@@ -111,13 +111,11 @@ impl Event {
             Self::ApprovalWithdrawn { id, .. } => {
                 Record::Asked(record::Asked { tool_use_id: id.clone(), withdrawn: true, ts })
             }
-            Self::ApprovalResolved { id, decision, grant, by, .. } => Record::Approval(record::ApprovalRecord {
-                tool_use_id: id.clone(),
-                decision: decision.clone(),
-                grant: grant.clone(),
-                by: by.clone(),
-                ts,
-            }),
+            Self::ApprovalResolved { id, decision, grant, by, .. } => {
+                let (tool_use_id, decision) = (id.clone(), decision.clone());
+                let (grant, by) = (grant.clone(), by.clone());
+                Record::Approval(record::ApprovalRecord { tool_use_id, decision, grant, by, ts })
+            }
             Self::ApprovalChanged { approval } => Record::Preset(record::Preset { approval: *approval, ts }),
             Self::GrantRevoked { grant } => Record::Revoked(record::Revoked { grant: grant.clone(), ts }),
             Self::TodosChanged { items, draft } => {
@@ -150,14 +148,9 @@ impl Event {
                 Record::Noted(record::Noted { level: *level, message: message.clone(), ts })
             }
             // That one was interrupted is a record of its own.
-            Self::TurnFinished(summary) if summary.begun && summary.outcome != Outcome::Interrupted => Record::TurnEnd(record::TurnEnd {
-                outcome: summary.outcome,
-                usage: summary.usage,
-                denied: summary.denied,
-                duration_ms: summary.duration_ms,
-                cut_short: summary.cut_short,
-                ts,
-            }),
+            Self::TurnFinished(summary) if summary.begun && summary.outcome != Outcome::Interrupted => {
+                Record::TurnEnd(turn_end(summary, ts))
+            }
             Self::Interrupted => Record::Interrupted(record::Interrupted::at(ts)),
             Self::SessionStarted(_)
             | Self::StateChanged { .. }
@@ -185,4 +178,9 @@ impl Event {
             | Self::TurnFinished(_) => return None,
         })
     }
+}
+
+fn turn_end(summary: &TurnSummary, ts: Timestamp) -> record::TurnEnd {
+    let TurnSummary { outcome, usage, denied, duration_ms, cut_short, .. } = *summary;
+    record::TurnEnd { outcome, usage, denied, duration_ms, cut_short, ts }
 }

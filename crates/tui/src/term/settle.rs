@@ -193,7 +193,8 @@ impl Sizes {
         let asked = self.answers(Question::Size, now);
         let columns = self.columns(first, second).unwrap_or(u16::MAX);
         // In a wider one all rows are where they were.
-        match self.open.pop_front_if(|_| asked) {
+        let answered = if asked { self.open.pop_front() } else { None };
+        match answered {
             Some(Asked { about: Some(sent), .. }) if columns < sent.columns => {
                 let rest = self.open.iter_mut().filter_map(|asked| asked.about.take());
                 std::iter::once(sent).chain(rest).collect()
