@@ -5,7 +5,7 @@ use zdx_testkit::{ChatReply, Gate, ModelServer, Pty, Reply, Zdx};
 
 use crate::chat::{leave, wait_for_prompt};
 use crate::turns::chat_results;
-use crate::{SOON, hold_before, with_model};
+use crate::{SOON, hold_before, prompt_of, with_model};
 
 /// What a key is given to be heard, when it may fall into the silence after a paste.
 const A_MOMENT: std::time::Duration = std::time::Duration::from_millis(500);
@@ -148,9 +148,13 @@ fn the_rule_that_fired_is_named() {
     leave(pty);
 }
 
+/// It is the next prompt: begun, or sent if Enter ended it.
 #[test]
 pub fn what_was_typed_before_the_question_never_answers_it() {
-    for ahead in ["y", "y\r", "\x1b[200~y\n\x1b[201~", "yyyyyyyy"] {
+    let whole = [("y\r", "y"), ("why \x1b[D短\x7f短\r", "why 短")];
+    let begun = [("y", "y"), ("\x1b[200~y\n\x1b[201~!", "y\n!"), ("yyyyyyyy", "yyyyyyyy")];
+    let cases = whole.map(|(ahead, text)| (ahead, text, true)).into_iter();
+    for (ahead, text, sent) in cases.chain(begun.map(|(ahead, text)| (ahead, text, false))) {
         let gate = Gate::new();
         let server = ModelServer::start();
         let reply = hold_before(bash("rm kept").done(), "\"bash\"", &gate);
@@ -158,15 +162,47 @@ pub fn what_was_typed_before_the_question_never_answers_it() {
         zdx.write("kept", "");
         let pty = open(&zdx, 80, &[]);
         let call = begin(&server, &pty, reply);
+        server.push(Reply::chat().text("to what came next"));
         gate.wait_reached(SOON);
         pty.send(ahead);
         gate.open();
         wait_for_question(&pty);
         pty.send("n");
-        assert_eq!(code(&told(&server, call, &pty)), "rejected", "{ahead:?}");
+        let results = chat_results(&server.wait_for_call(call, SOON));
+        assert_eq!(code(&results[0].1), "rejected", "{ahead:?}");
+        pty.wait_for_text(&format!("\n> {text}"), SOON);
+        if sent {
+            pty.wait_for_text("to what came next", SOON);
+            assert_eq!(prompt_of(&server.calls()[call]), text);
+        } else {
+            pty.send("\x03");
+            assert_eq!(server.calls().len(), call, "nobody sent it: {ahead:?}");
+        }
         assert!(zdx.root().join("kept").exists());
         leave(pty);
     }
+}
+
+/// What waited for a turn that somebody stops is perhaps not wanted any more.
+#[test]
+fn behind_a_turn_that_was_stopped_what_was_typed_waits_for_enter() {
+    let gate = Gate::new();
+    let server = ModelServer::start();
+    server.push(hold_before(bash("rm kept").done(), "\"bash\"", &gate));
+    let zdx = with_model(&server);
+    let pty = open(&zdx, 80, &[]);
+    pty.send("go\r");
+    gate.wait_reached(SOON);
+    pty.send("then this\r");
+    gate.open();
+    wait_for_question(&pty);
+    pty.send("\x03");
+    pty.wait_for_text("\n> then this", SOON);
+    server.push(Reply::chat().text("done so"));
+    pty.send(" too\r");
+    pty.wait_for_text("done so", SOON);
+    assert_eq!(prompt_of(&server.calls()[1]), "then this too");
+    leave(pty);
 }
 
 #[test]
@@ -399,6 +435,7 @@ fn a_terminal_that_knows_only_lines_can_be_asked_too() {
     let server = ModelServer::start();
     server.push(hold_before(bash("touch made").done(), "\"bash\"", &gate));
     server.push(Reply::chat().text("heard it"));
+    server.push(Reply::chat().text("to what came next"));
     let zdx = with_model(&server);
     let mut pty = zdx.command().env("TERM", "dumb").line_mode(40, 80);
     pty.wait_for_text("\n>", SOON);
@@ -413,6 +450,8 @@ fn a_terminal_that_knows_only_lines_can_be_asked_too() {
     pty.send("n\r");
     pty.wait_for_text("heard it", SOON);
     assert_eq!(code(&chat_results(&server.calls()[1])[0].1), "rejected");
+    pty.wait_for_text("to what came next", SOON);
+    assert_eq!(prompt_of(&server.calls()[2]), "y", "the line was kept, the half of one is gone");
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
     assert!(!pty.raw().contains(&0x1b));
