@@ -32,7 +32,7 @@ impl Conversation {
         now: Instant,
     ) {
         self.retry = None;
-        self.announced.retain(|(announced, _)| announced != id);
+        self.announced.retain(|announced| announced.id != id);
         let title = match origin {
             CallOrigin::Remote => titles::remote(name, input, self.root.as_deref()),
             CallOrigin::Model

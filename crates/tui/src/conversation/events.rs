@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::titles;
-use zdx_protocol::display::{context, labels, plain, turns, visible_line};
+use zdx_protocol::display::{context, labels, turns, visible_line};
 use zdx_protocol::{
     CheckResult, Checked, Decision, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus, TurnSummary,
     Usage,
@@ -16,8 +16,6 @@ use super::cell::{Cell, Item, Known, NoteKind, Text};
 use super::task;
 use super::{Conversation, Did};
 
-/// Names of calls that are announced, and of tools in general.
-const NAME_COLUMNS: usize = 40;
 /// Below an error that ended a turn, where a person sits: what can be done, by what the turn had done.
 fn try_again(did: Did) -> &'static str {
     match did {
@@ -53,6 +51,7 @@ impl Conversation {
                 self.written(text, *partial, *continues, now);
             }
             Event::ToolAnnounced { id, name } => self.announce(id, name, now),
+            Event::ToolGrew { id, path, bytes } => self.grew_to(id, path.as_deref(), *bytes),
             Event::ToolRequested { id, name, input, origin, parent, .. } => {
                 self.did = self.did.max(Did::Something);
                 self.requested(id, name, input, *origin, parent.as_deref(), now);
@@ -312,13 +311,6 @@ impl Conversation {
         finish(text);
         text.known = if text.source.trim().is_empty() || !marks { Known::Neither } else { known };
         self.text = None;
-    }
-
-    fn announce(&mut self, id: &str, name: &str, now: Instant) {
-        self.retry = None;
-        self.thought_over(now);
-        let name = zdx_protocol::display::text::truncate_width(&plain(name), NAME_COLUMNS);
-        self.announced.push((id.to_owned(), name));
     }
 
     fn checked(&mut self, checked: &Checked) {

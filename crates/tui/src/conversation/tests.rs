@@ -208,11 +208,32 @@ fn told_again_it_looks_as_it_looked() {
     assert_eq!(short(first), short(again));
 }
 
+fn announced(name: &str, path: Option<&str>, bytes: Option<u64>) -> Event {
+    match bytes {
+        Some(bytes) => Event::ToolGrew { id: "1".into(), path: path.map(str::to_owned), bytes },
+        None => Event::ToolAnnounced { id: "1".into(), name: name.into() },
+    }
+}
+
+#[test]
+fn a_call_that_is_being_written_names_its_file_and_grows_in_one_row() {
+    let mut shown = Shown::new(40);
+    shown.tell([
+        prompt("go"),
+        announced("write", None, None),
+        announced("write", Some("src/a.rs"), Some(30)),
+    ]);
+    assert_eq!(shown.live(), ["", "• preparing write src/a.rs …"]);
+    shown.tell([announced("write", Some("a\u{1b}/long/path/to/some/file.rs"), Some(12_345))]);
+    let live = shown.live();
+    assert!(live.len() == 2 && live[1].ends_with(".rs · 12 kB") && !live[1].contains('\u{1b}'), "{live:?}");
+}
+
 #[test]
 fn a_running_call_shows_its_end_and_seconds() {
     let mut shown = Shown::new(80);
     shown.tell([prompt("go")]);
-    shown.tell([Event::ToolAnnounced { id: "1".into(), name: "bash".into() }]);
+    shown.tell([announced("bash", None, None)]);
     assert_eq!(shown.live(), ["", "• preparing bash …"]);
     shown.tell([requested("1", "bash", json!({"command": "make"})), started("1", "bash")]);
     shown.tell((1..9).map(|n| Event::ToolProgress { id: "1".into(), chunk: format!("{n} %\rstep {n}\n") }));
@@ -417,7 +438,7 @@ fn a_thought_is_told_once_and_a_short_one_not_at_all() {
     let mut shown = Shown::new(60);
     shown.tell([prompt("go"), Event::ReasoningDelta { text: "hm".into() }]);
     // The call is announced before the thought is given whole.
-    shown.tell([Event::ToolAnnounced { id: "1".into(), name: "bash".into() }, whole("hm")]);
+    shown.tell([announced("bash", None, None), whole("hm")]);
     shown.tell(ran("1", "make", "", 0));
     shown.tell([Event::ReasoningDelta { text: "so".into() }, delta("Done."), whole("so"), said("Done.")]);
     shown.tell([over(Outcome::Completed)]);
