@@ -148,6 +148,10 @@ impl Asked {
         }
     }
 
+    pub(super) fn is_about(&self, id: &str) -> bool {
+        matches!(self, Self::Approval(request) if request.id == id)
+    }
+
     /// The subagent that asks.
     pub(super) fn agent(&self) -> Option<&str> {
         match self {

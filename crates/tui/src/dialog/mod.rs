@@ -72,6 +72,8 @@ pub(crate) struct Dialogs {
     batch: Vec<String>,
     /// Of those one is over: the next that is asked for begins another batch.
     begun: bool,
+    /// A call that is judged anew by another preset, and how far it was read.
+    read_to: Option<(String, usize)>,
 }
 
 /// The question in view.
@@ -82,6 +84,8 @@ struct Front {
     focus: usize,
     /// Nothing as long as nobody scrolled.
     scroll: Option<usize>,
+    /// The same of the first page, while another one is looked at.
+    left_at: Option<usize>,
     sheet: Option<Sheet>,
     /// The last row of what is to be judged was on the screen once.
     read: bool,
@@ -94,13 +98,14 @@ struct Front {
 }
 
 impl Front {
-    fn new(asked: &Asked, scene: Scene<'_>) -> Self {
+    fn new(asked: &Asked, scene: Scene<'_>, scroll: Option<usize>) -> Self {
         let choices = asked.choices(Page::First, scene);
         Self {
             page: Page::First,
             focus: asked::safe(&choices),
             choices,
-            scroll: None,
+            scroll,
+            left_at: None,
             sheet: None,
             read: false,
             word: Field::default(),
@@ -126,10 +131,25 @@ impl Front {
     }
 
     fn turn_to(&mut self, page: Page, asked: &Asked, scene: Scene<'_>) {
+        let shown = self.sheet.as_ref().map(|sheet| sheet.scroll);
+        if self.page == Page::First {
+            self.left_at = self.scroll;
+        }
+        self.scroll = match page {
+            Page::First => self.left_at,
+            // It shows the same, and nothing of it can be scrolled.
+            Page::Word => shown,
+            Page::Scope | Page::Wider | Page::Preset | Page::Yolo => None,
+        };
         self.page = page;
         self.choices = asked.choices(page, scene);
         self.focus = asked::focus(page, &self.choices);
-        (self.scroll, self.sheet, self.page_drawn) = (None, None, None);
+        (self.sheet, self.page_drawn) = (None, None);
+    }
+
+    /// How far what is asked about was scrolled.
+    fn read_to(&self) -> Option<usize> {
+        if self.page == Page::First { self.scroll } else { self.left_at }
     }
 }
 
@@ -260,7 +280,10 @@ impl Dialogs {
         };
         match (&answer, self.waiting.front()) {
             // The engine withdraws it and judges anew. Until then it stands, and is put as if for the first time.
-            (Some(Answered::SetApproval(_)), Some(Asked::Approval(_))) => self.front = None,
+            (Some(Answered::SetApproval(_)), Some(Asked::Approval(request))) => {
+                let scroll = self.front.take().and_then(|front| front.read_to());
+                self.read_to = scroll.map(|scroll| (request.id.clone(), scroll));
+            }
             // The turn is over, with all that it asked.
             (Some(Answered::Interrupt), _) => self.remove(|asked| matches!(asked, Asked::Approval(_))),
             _ => {
@@ -291,7 +314,8 @@ impl Dialogs {
     pub(crate) fn draw(&mut self, look: Look<'_>, most_rows: usize, now: Instant) -> Drawn {
         let scene = Scene { home: self.home.as_deref(), root: self.root.as_deref(), approval: self.approval };
         let Some(asked) = self.waiting.front() else { return Drawn::default() };
-        let front = self.front.get_or_insert_with(|| Front::new(asked, scene));
+        let read_to = self.read_to.as_ref().filter(|(id, _)| asked.is_about(id)).map(|(_, scroll)| *scroll);
+        let front = self.front.get_or_insert_with(|| Front::new(asked, scene, read_to));
         if front.hint == Some(Hint::TooSoon) && front.is_armed(now) && front.can_be_confirmed(now) {
             front.hint = None;
         }
