@@ -201,12 +201,14 @@ impl Conversation {
         if self.past || !self.place.in_lines {
             self.push(Cell::Prompt(prompt.to_owned()));
         }
-        self.todos_untouched += 1;
+        // Behind a turn that was stopped the next need not even end: whoever goes on with the list touches it.
+        self.todos_untouched += if std::mem::take(&mut self.stopped) { 2 } else { 1 };
         std::mem::take(&mut self.attached).into_iter().for_each(|label| self.quiet(label));
     }
 
     fn turn_finished(&mut self, summary: &TurnSummary, now: Instant) {
         self.thought_over(now);
+        self.stopped = summary.outcome == Outcome::Interrupted;
         let known = match summary.outcome {
             Outcome::Completed | Outcome::CheckFailed => Known::Answer,
             // Broken off, it was neither.

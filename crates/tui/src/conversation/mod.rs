@@ -76,6 +76,8 @@ pub(crate) struct Conversation {
     todos: Vec<Todo>,
     /// Turns that began since anybody changed them: a list that nobody works on is not pinned for ever.
     todos_untouched: usize,
+    /// The last turn was stopped: what it had planned is perhaps not wanted any more.
+    stopped: bool,
     /// Came before the prompt that they belong to.
     attached: Vec<String>,
     in_turn: bool,
@@ -128,6 +130,7 @@ impl Conversation {
             retry: None,
             todos: Vec::new(),
             todos_untouched: 0,
+            stopped: false,
             attached: Vec::new(),
             in_turn: false,
             told: false,

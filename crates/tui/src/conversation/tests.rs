@@ -399,6 +399,26 @@ fn todos_are_pinned_until_they_are_done() {
 }
 
 #[test]
+fn a_list_of_a_turn_that_was_stopped_goes_with_the_next_unless_that_takes_it_up() {
+    let list = |status| {
+        let item = Todo { id: "1".into(), content: "build".into(), status };
+        Event::TodosChanged { items: vec![item], draft: false }
+    };
+    let pinned = |shown: &Shown| {
+        text(&shown.conversation.pinned_todos(Look { width: 40, theme: &shown.theme }, 99)).len()
+    };
+    let mut shown = Shown::new(40);
+    shown.tell([prompt("go"), list(TodoStatus::InProgress), Event::Interrupted, over(Outcome::Interrupted)]);
+    assert_eq!(pinned(&shown), 2, "nobody said yet what comes next");
+    shown.tell([prompt("something else")]);
+    assert_eq!(pinned(&shown), 0);
+    shown.tell([list(TodoStatus::Pending), over(Outcome::Completed)]);
+    assert_eq!(pinned(&shown), 2, "it was taken up");
+    shown.tell([prompt("on")]);
+    assert_eq!(pinned(&shown), 2, "that turn was not stopped");
+}
+
+#[test]
 fn thinking_is_a_line_when_it_is_over() {
     let mut shown = Shown::new(40);
     shown.tell([prompt("go"), Event::ReasoningDelta { text: "one\ntwo\nthree\nfour".into() }]);
