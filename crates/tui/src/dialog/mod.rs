@@ -187,7 +187,21 @@ impl Dialogs {
     }
 
     pub(crate) fn approval(&mut self, request: ApprovalRequest) {
-        self.waiting.push_back(Asked::Approval(Box::new(request)));
+        let asked = Asked::Approval(Box::new(request));
+        // In the order of the rows that they are about; but what is in view stays there, and so does what is about no row.
+        let first = usize::from(self.front.is_some());
+        let before = |other: &Asked| match (self.row_of(other), self.row_of(&asked)) {
+            (Some(other), Some(row)) => other <= row,
+            (None, _) | (_, None) => true,
+        };
+        let at = self.waiting.iter().skip(first).rposition(before).map_or(first, |last| first + last + 1);
+        self.waiting.insert(at.min(self.waiting.len()), asked);
+    }
+
+    /// Where the row of the call stands that it is about, among those that were asked for together.
+    fn row_of(&self, asked: &Asked) -> Option<usize> {
+        let row = asked.row()?;
+        self.batch.iter().position(|call| call == row)
     }
 
     /// It stands no longer.
