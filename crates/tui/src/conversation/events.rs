@@ -4,10 +4,9 @@ use std::time::Instant;
 
 use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::titles;
-use zdx_protocol::display::{context, labels, turns, visible_line};
+use zdx_protocol::display::{context, labels, turns};
 use zdx_protocol::{
-    CheckResult, Checked, Decision, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus, TurnSummary,
-    Usage,
+    CheckResult, Checked, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus, TurnSummary, Usage,
 };
 
 use super::call::{Call, INTERRUPTED, Kept, Stage};
@@ -75,28 +74,9 @@ impl Conversation {
                 let root = self.root.clone();
                 self.on_call(id, |call| {
                     let what = call.task.subject(id).unwrap_or(&call.title.subject).to_owned();
+                    let verb = call.task.verb(id).filter(|_| call.id != *id);
                     call.task.set(id, task::Stage::Requested);
-                    let (allowed, words) =
-                        titles::answered(decision, grant.as_deref(), by.as_deref(), &what, root.as_deref());
-                    match decision {
-                        // The line of the call says what was allowed.
-                        Decision::AllowOnce if by.is_none() && what == call.title.subject => {
-                            call.allowed = true
-                        }
-                        Decision::Deny { word } => {
-                            let why = word.as_deref().map(|word| format!(": {}", visible_line(word)));
-                            let words = format!("denied{}", why.unwrap_or_default());
-                            match call.task.verb(id) {
-                                Some(verb) if call.id != *id => {
-                                    call.answer(false, format!("{verb} {what} · {words}"));
-                                }
-                                Some(_) | None => call.denied = Some(words),
-                            }
-                        }
-                        Decision::AllowOnce | Decision::AllowAlways { .. } => {
-                            call.answer(allowed, words);
-                        }
-                    }
+                    call.answered(decision, grant.as_deref(), by.as_deref(), (verb, &what), root.as_deref());
                     if matches!(call.stage, Stage::Asked) {
                         call.stage = Stage::Requested;
                     }
