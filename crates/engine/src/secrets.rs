@@ -112,6 +112,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             false
         }
         Event::AssistantFinal { text: said, .. } => text(said),
+        Event::ToolGrew { path, .. } => path.as_mut().is_some_and(text),
         Event::ToolRequested { input, raw, signature, .. } => {
             let raw = raw.as_mut().is_some_and(text);
             // With a hole in it a signature is worth nothing.

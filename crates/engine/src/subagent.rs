@@ -1,6 +1,7 @@
 //! Agents that work for another agent: each in a session file of its own, under its parent's rules, with its
 //! questions in the parent's front end. Only a bounded report comes back.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,8 +9,9 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use zdx_protocol::display::text::one_line;
 use zdx_protocol::display::{labels, titles};
-use zdx_protocol::record::TaskCalls;
+use zdx_protocol::record::{TaskAnswer, TaskCalls};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
     ApprovalRequest, CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolCode, ToolError,
@@ -31,6 +33,10 @@ use crate::tools::{RunContext, ToolContext};
 /// What a parent reads of a report; the whole is in the child's session.
 const REPORT_LIMIT: usize = 16 << 10;
 const EVENT_QUEUE: usize = 64;
+
+/// Of the answers to a child that are told again, and of what each is about.
+const MOST_ANSWERS: usize = 50;
+const ABOUT_COLUMNS: usize = 400;
 
 /// What children are made from. The parent's backend and rules change while it runs: they are read at each launch.
 pub(crate) struct Subagents {
@@ -64,6 +70,7 @@ struct Who<'a> {
     /// The call of the parent that it works for, and on what.
     task: &'a str,
     about: &'a str,
+    root: &'a Path,
 }
 
 /// One child at work.
@@ -109,12 +116,13 @@ impl Subagents {
         let session = child.info.session.clone();
         let name = child.persona.name.clone();
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
-        let who = Who { agent: &name, task: &call.id, about: &about };
-        let (summary, (error, calls)) = tokio::join!(
+        let root = child.info.root.clone();
+        let who = Who { agent: &name, task: &call.id, about: &about, root: &root };
+        let (summary, (error, calls, answers)) = tokio::join!(
             self.turn(child, prompt, call.cancel, events),
             self.forward(&who, inbox, call.progress)
         );
-        call.beside.set(|beside| beside.task = Some(calls));
+        call.beside.set(|beside| (beside.task, beside.answers) = (Some(calls), answers));
         self.denied.fetch_add(summary.denied, Ordering::Relaxed);
         self.used.lock().unwrap_or_else(PoisonError::into_inner).add(summary.usage);
         report(&name, &session, &summary, error)
@@ -179,15 +187,17 @@ impl Subagents {
     }
 
     /// Passes on what a front end must know of (questions, calls, warnings) and keeps the rest in the child's own file.
-    /// Gives back the last error, and how many calls there were.
+    /// Gives back the last error, how many calls there were, and what was answered about them.
     async fn forward(
         &self,
         who: &Who<'_>,
         mut inbox: mpsc::Receiver<Event>,
         progress: mpsc::Sender<String>,
-    ) -> (Option<String>, TaskCalls) {
+    ) -> (Option<String>, TaskCalls, Vec<TaskAnswer>) {
         let (mut last_error, mut calls) = (None, TaskCalls::default());
+        let mut answers = Answers::default();
         while let Some(event) = inbox.recv().await {
+            answers.note(&event, who.root);
             match &event {
                 Event::Error { message, .. } => last_error = Some(message.clone()),
                 Event::ToolRequested { name, input, .. } => {
@@ -207,7 +217,33 @@ impl Subagents {
                 let _ = self.events.send(event).await;
             }
         }
-        (last_error, calls)
+        (last_error, calls, answers.given)
+    }
+}
+
+/// What was answered about calls of a child. Its parent's session keeps that: there it is told again.
+#[derive(Default)]
+struct Answers {
+    /// Calls that are not over: id, tool, what it is about.
+    open: Vec<(String, String, String)>,
+    given: Vec<TaskAnswer>,
+}
+
+impl Answers {
+    fn note(&mut self, event: &Event, root: &Path) {
+        match event {
+            Event::ToolRequested { id, name, input, .. } => {
+                let about = one_line(&titles::title(name, input, Some(root)).subject, ABOUT_COLUMNS);
+                self.open.push((id.clone(), name.clone(), about));
+            }
+            Event::ApprovalResolved { id, decision, grant, by, .. } if self.given.len() < MOST_ANSWERS => {
+                let Some((_, tool, about)) = self.open.iter().find(|(open, ..)| open == id) else { return };
+                let (tool, about, decision) = (tool.clone(), about.clone(), decision.clone());
+                self.given.push(TaskAnswer { tool, about, decision, grant: grant.clone(), by: by.clone() });
+            }
+            Event::ToolFinished { id, .. } => self.open.retain(|(open, ..)| open != id),
+            _ => {}
+        }
     }
 }
 
@@ -224,7 +260,7 @@ impl Launcher for Subagents {
 
 /// A child's event as its parent's front end hears it: in the child's name, and under ids of its own.
 fn passed_on(event: Event, who: &Who<'_>) -> Option<Event> {
-    let Who { agent, task, about } = *who;
+    let Who { agent, task, about, .. } = *who;
     let own = |id: String| format!("{task}/{id}");
     let origin = CallOrigin::Subagent;
     Some(match event {

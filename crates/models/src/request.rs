@@ -37,6 +37,11 @@ pub enum ModelEvent {
         id: Option<String>,
         name: String,
     },
+    /// More of the arguments of a call that has begun, where the server named it: for the screen.
+    ToolCallArguments {
+        id: String,
+        more: String,
+    },
     /// A whole call. Ids are never empty: a wire makes one up where the server sent none.
     ToolCall(ToolCall),
     Usage(Usage),

@@ -269,6 +269,10 @@ fn enqueue(events: &mut Vec<ModelEvent>, queue: &mut VecDeque<ModelEvent>) {
             {
                 last.push_str(&more);
             }
+            (
+                Some(ModelEvent::ToolCallArguments { id, more: last }),
+                ModelEvent::ToolCallArguments { id: of, more },
+            ) if *id == of && last.len() < JOIN => last.push_str(&more),
             (_, event) => queue.push_back(event),
         }
     }

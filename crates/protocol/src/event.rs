@@ -57,6 +57,15 @@ pub enum Event {
         id: String,
         name: String,
     },
+    /// More has come of a call that was announced and changes files.
+    ToolGrew {
+        id: String,
+        /// The file it changes, as the model names it, once that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// How much of the arguments there is.
+        bytes: u64,
+    },
     /// A call begins its life. Every call has the same one, whoever asked for it: requested, perhaps asked about,
     /// started unless it was refused, and finished, all under one id.
     ToolRequested {

@@ -204,6 +204,23 @@ impl PermissionKey {
     }
 }
 
+impl ToolFacts {
+    /// Whether its work is to change files that its arguments name.
+    pub fn changes_files(&self) -> bool {
+        match self.touches {
+            Touches::Changes(_) | Touches::Patches(_) => true,
+            Touches::Nothing | Touches::Reads(_) | Touches::Runs(_) => false,
+        }
+    }
+
+    /// Whether an argument of this name says which file is changed.
+    pub fn names_changed(&self, argument: &str) -> bool {
+        let Touches::Changes(which) = self.touches else { return false };
+        let named = |known: &&Argument| known.name == which;
+        self.arguments.iter().find(named).is_some_and(|known| known.spellings().any(|name| name == argument))
+    }
+}
+
 /// What is known of the tool that goes by this name; nothing of other programs' tools.
 pub fn facts(name: &str) -> Option<&'static ToolFacts> {
     named(name).next()

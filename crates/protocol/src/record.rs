@@ -21,7 +21,7 @@ pub use crate::time::{millis, now, stamp, written};
 use crate::todo::Todo;
 use crate::tool::{CallKind, Signature, ToolOutput};
 
-pub use kept::{Asked, Beside, Checked, Noted, Shell, ShellEnd, TaskCalls, TurnEnd};
+pub use kept::{Asked, Beside, Checked, Noted, Shell, ShellEnd, TaskAnswer, TaskCalls, TurnEnd};
 
 /// A file with a higher number was written by a newer zdx: it may be read, not appended to.
 pub const SCHEMA_VERSION: u32 = 1;

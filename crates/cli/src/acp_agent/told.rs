@@ -120,6 +120,7 @@ impl Told {
             | Event::SessionStarted(_)
             | Event::StateChanged { .. }
             | Event::ToolAnnounced { .. }
+            | Event::ToolGrew { .. }
             | Event::ApprovalRequested(_)
             | Event::ApprovalWithdrawn { .. }
             | Event::ApprovalResolved { .. }

@@ -14,7 +14,9 @@ use rustyline::{
 use tokio::sync::mpsc;
 use zdx_tui::history::{HistoryFile, LONG, MOST};
 
+use super::ahead::Ahead;
 use super::input::Typed;
+use super::keys::{Keys, Pressed};
 use super::tab::{Asked, Tab};
 use super::tty::Quiet;
 use crate::exit::reason;
@@ -28,11 +30,14 @@ pub struct Editor {
     /// A line was asked for and has not come yet.
     waiting: bool,
     pub quiet: Quiet,
+    /// What was typed before a question came, for the next prompts.
+    pub ahead: Ahead,
 }
 
 /// What the editor's thread is told.
 enum Order {
-    Read,
+    /// With what stands in the line already.
+    Read(String),
     /// Keep a line for the next time.
     Remember(String),
 }
@@ -49,12 +54,12 @@ impl Editor {
             while let Ok(order) = wanted.recv() {
                 match order {
                     Order::Remember(line) => lines.remember(&line),
-                    Order::Read if send.blocking_send(lines.read()).is_err() => return,
-                    Order::Read => {}
+                    Order::Read(begun) if send.blocking_send(lines.read(&begun)).is_err() => return,
+                    Order::Read(_) => {}
                 }
             }
         })?;
-        Ok(Self { orders, entries, completions, waiting: false, quiet })
+        Ok(Self { orders, entries, completions, waiting: false, quiet, ahead: Ahead::default() })
     }
 
     /// Keeps a line for the next time. Whoever calls it sees to it that no secret is in it.
@@ -65,7 +70,40 @@ impl Editor {
 
     /// The next line. Cancelled, it goes on in the background, and the next call gets what it brings.
     pub async fn line(&mut self) -> Typed {
-        if !std::mem::replace(&mut self.waiting, true) && self.orders.send(Order::Read).is_err() {
+        self.read(|_| String::new()).await
+    }
+
+    /// The next prompt: it begins with what was typed before a question came.
+    pub async fn prompt(&mut self) -> Typed {
+        self.read(Ahead::begun).await
+    }
+
+    /// Keeps what was typed so far for the next prompt.
+    pub async fn set_aside(&mut self) {
+        // A terminal that cannot be read says so when it is asked for more.
+        if let Ok(typed) = self.quiet.typed().await {
+            self.ahead.keep(&typed);
+        }
+    }
+
+    /// Waits until nobody types any more. That is kept too, but for a key of the question alone: it was meant for it and came
+    /// too early.
+    pub async fn hush(&mut self, answers: impl Fn(char) -> bool) -> std::io::Result<()> {
+        let typed = self.quiet.silence().await?;
+        let early = match Keys::default().read(&typed) {
+            Some(Pressed::Key(key)) => answers(key),
+            Some(Pressed::End) | None => false,
+        };
+        if !early || self.ahead.is_begun() {
+            self.ahead.keep(&typed);
+        }
+        Ok(())
+    }
+
+    async fn read(&mut self, begun: impl FnOnce(&mut Ahead) -> String) -> Typed {
+        if !std::mem::replace(&mut self.waiting, true)
+            && self.orders.send(Order::Read(begun(&mut self.ahead))).is_err()
+        {
             return Typed::End;
         }
         tokio::select! {
@@ -113,8 +151,8 @@ impl LineEditor {
         Ok(this)
     }
 
-    fn read(&mut self) -> Typed {
-        match self.editor.readline(PROMPT) {
+    fn read(&mut self, begun: &str) -> Typed {
+        match self.editor.readline_with_initial(PROMPT, (begun, "")) {
             Ok(line) => Typed::Line(self.folds.unfold(line)),
             Err(ReadlineError::Interrupted) => Typed::Interrupt,
             Err(ReadlineError::Eof) => Typed::End,

@@ -1,8 +1,10 @@
 //! Where a chat's lines come from: a line editor on a terminal, plain reading everywhere else.
 
-use std::io::{BufRead, Read};
-use std::time::Instant;
+use std::collections::VecDeque;
+use std::io::{BufRead, IsTerminal, Read};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
@@ -12,6 +14,11 @@ use crate::exit::reason;
 
 /// A line longer than this is not something a person typed, nor something a model can use.
 const LINE_LIMIT: u64 = 10 << 20;
+/// More lines than anybody types without looking.
+const LINES_AHEAD: usize = 256;
+/// What the reader needs to take a line from the terminal, and how often that is waited for.
+const TO_BE_READ: Duration = Duration::from_millis(10);
+const A_MOMENT: usize = 20;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
@@ -34,9 +41,17 @@ impl Input {
         matches!(self, Self::Editor(_))
     }
 
+    /// A whole line that was typed before a question came. A plain reader gives it as the next one.
+    pub fn typed_ahead(&mut self) -> Option<String> {
+        match self {
+            Self::Editor(editor) => editor.ahead.line(),
+            Self::Lines(_) => None,
+        }
+    }
+
     pub async fn next(&mut self) -> Typed {
         match self {
-            Self::Editor(editor) => editor.line().await,
+            Self::Editor(editor) => editor.prompt().await,
             Self::Lines(lines) => lines.next().await,
         }
     }
@@ -48,13 +63,17 @@ pub struct Lines {
     entries: mpsc::Receiver<(Instant, Typed)>,
     /// What was read earlier answers no question.
     asked: Instant,
+    /// That, for the next prompts.
+    ahead: VecDeque<String>,
 }
 
 impl Lines {
     pub fn start() -> std::io::Result<Self> {
-        let (send, entries) = mpsc::channel(1);
+        // A pipe is read as it is needed; what a person types is read as it comes, to know when that was.
+        let stdin = std::io::stdin();
+        let (send, entries) = mpsc::channel(if stdin.is_terminal() { LINES_AHEAD } else { 1 });
         std::thread::Builder::new().name("stdin".into()).spawn(move || {
-            let mut stdin = std::io::stdin().lock();
+            let mut stdin = stdin.lock();
             loop {
                 let entry = read_line(&mut stdin);
                 let last = !matches!(entry, Typed::Line(_));
@@ -63,15 +82,28 @@ impl Lines {
                 }
             }
         })?;
-        Ok(Self { entries, asked: Instant::now() })
+        Ok(Self { entries, asked: Instant::now(), ahead: VecDeque::new() })
     }
 
     async fn next(&mut self) -> Typed {
+        if let Some(line) = self.ahead.pop_front() {
+            return Typed::Line(line);
+        }
         self.entries.recv().await.map_or(Typed::End, |(_, entry)| entry)
     }
 
-    /// Throws away what was typed so far.
-    pub fn forget_typed(&mut self) {
+    /// Puts the lines that were typed so far aside for the next prompts. A line without its Enter is still the
+    /// terminal's: it goes, or an Enter would make an answer of it.
+    pub async fn set_aside(&mut self) {
+        for _ in 0..A_MOMENT {
+            tokio::time::sleep(TO_BE_READ).await;
+            if !something_waits() {
+                break;
+            }
+        }
+        while let Ok((_, Typed::Line(line))) = self.entries.try_recv() {
+            self.keep(line);
+        }
         // What a pipe holds cannot be flushed, but nobody is asked through a pipe.
         let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
         self.asked = Instant::now();
@@ -81,12 +113,25 @@ impl Lines {
     pub async fn answer(&mut self) -> Typed {
         loop {
             match self.entries.recv().await {
-                Some((read, Typed::Line(_))) if read < self.asked => {}
+                Some((read, Typed::Line(line))) if read < self.asked => self.keep(line),
                 Some((_, entry)) => return entry,
                 None => return Typed::End,
             }
         }
     }
+
+    fn keep(&mut self, line: String) {
+        if self.ahead.len() < LINES_AHEAD {
+            self.ahead.push_back(line);
+        }
+    }
+}
+
+/// Whether the terminal holds a line that the reader has not taken yet.
+fn something_waits() -> bool {
+    let stdin = std::io::stdin();
+    let mut wanted = [PollFd::new(&stdin, PollFlags::IN)];
+    poll(&mut wanted, Some(&Timespec::default())).is_ok_and(|waiting| waiting > 0)
 }
 
 fn read_line(stdin: &mut impl BufRead) -> Typed {

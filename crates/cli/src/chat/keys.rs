@@ -4,8 +4,8 @@
 pub const MARK_PASTES: &str = "\x1b[?2004h";
 pub const UNMARK_PASTES: &str = "\x1b[?2004l";
 
-const PASTE_BEGINS: &[u8] = b"\x1b[200~";
-const PASTE_ENDS: &[u8] = b"\x1b[201~";
+pub const PASTE_BEGINS: &[u8] = b"\x1b[200~";
+pub const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pressed {

@@ -1,6 +1,7 @@
 //! The conversation in line mode: read a line, run a turn, again. stdout carries the assistant's text only;
 //! the editor draws on the terminal itself and everything else goes to stderr. Knows the engine by its channels alone.
 
+mod ahead;
 mod editor;
 mod input;
 mod keys;
@@ -125,7 +126,7 @@ impl Chat<'_> {
             self.stage.say("/help lists commands · Ctrl-C interrupts · Ctrl-D leaves");
         }
         loop {
-            let line = match first.take() {
+            let line = match first.take().or_else(|| self.typed_ahead()) {
                 Some(text) => Ok(self.begin(&text).await),
                 None => self.next_line().await?,
             };
@@ -138,6 +139,13 @@ impl Chat<'_> {
                 return Ok(self.leave(ending).await);
             }
         }
+    }
+
+    /// A line that was typed before a question came. Behind a turn that was stopped or went wrong it is perhaps not wanted
+    /// any more: then it stands in the next prompt until Enter sends it.
+    fn typed_ahead(&mut self) -> Option<String> {
+        let went_well = self.last.as_ref().is_none_or(|last| matches!(last.ending(), Ending::Completed));
+        if went_well { self.input.typed_ahead() } else { None }
     }
 
     /// As if it had been typed here.

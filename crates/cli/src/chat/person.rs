@@ -116,8 +116,11 @@ impl Typing<'_> {
     }
 
     /// Draws the question and waits for what answers it. The keys are offered only when what was typed ahead has
-    /// been thrown away: from then on everything counts.
+    /// been put aside for the next prompt: from then on everything counts.
     async fn put(&mut self, question: &Question, columns: usize, stage: &mut Stage) -> Answer {
+        if let Input::Editor(editor) = &mut *self.input {
+            editor.set_aside().await;
+        }
         stage.ask(&dressed(question, self.style));
         match &mut *self.input {
             Input::Editor(editor) => {
@@ -155,10 +158,10 @@ impl Typing<'_> {
     }
 }
 
-async fn by_key(editor: &Editor, question: &Question, keys: &str, stage: &mut Stage) -> Answer {
+async fn by_key(editor: &mut Editor, question: &Question, keys: &str, stage: &mut Stage) -> Answer {
     stage.settle().await;
     // A terminal that cannot be listened to is gone, and so is the person.
-    if editor.quiet.silence().await.is_err() {
+    if editor.hush(|key| question.answer(&key.to_string()).is_some()).await.is_err() {
         return Answer::Deny;
     }
     stage.ask(&format!("{MARK_PASTES}{keys}"));
@@ -180,7 +183,7 @@ async fn by_key(editor: &Editor, question: &Question, keys: &str, stage: &mut St
 /// On a terminal that knows only lines, a key and Enter.
 async fn by_line(lines: &mut Lines, question: &Question, keys: &str, stage: &mut Stage) -> Answer {
     stage.settle().await;
-    lines.forget_typed();
+    lines.set_aside().await;
     loop {
         stage.ask(keys);
         stage.settle().await;

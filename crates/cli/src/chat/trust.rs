@@ -27,6 +27,7 @@ pub async fn ask(
     signals: &mut Signals,
 ) -> Result<TrustAnswer, Caught> {
     let terminal = settings.terminal;
+    editor.set_aside().await;
     // All of it: what is trusted must have been shown.
     let wants = terminal.fit(&listed(&asked.wants));
     let more = match wants.lines().count() {
@@ -44,7 +45,7 @@ pub async fn ask(
     stage.ask(&format!("{title}\n{}\n{more}{note}\n", wants.trim_end_matches('\n')));
     stage.settle().await;
     // The keys come last: once they can be seen, what is typed counts.
-    if editor.quiet.silence().await.is_err() {
+    if editor.hush(|key| "tnq".contains(key.to_ascii_lowercase())).await.is_err() {
         return Ok(TrustAnswer::Leave);
     }
     stage.ask(&format!("{MARK_PASTES}{} ", terminal.fit("[t] trust · [n] not now · [q] leave:")));

@@ -12,6 +12,7 @@ use rustix::termios::{
 };
 use tokio::sync::oneshot;
 
+use super::ahead::MOST_AHEAD;
 use super::keys::{Keys, Pressed, UNMARK_PASTES};
 
 /// Longer than the pause between two letters of somebody who types without looking.
@@ -38,10 +39,15 @@ impl Quiet {
         Ok(Self { tty, before })
     }
 
-    /// Comes back when nothing was typed for a while; what was typed until then is thrown away. Whoever is in
-    /// the middle of a word must notice a question before a letter of it can answer.
-    pub async fn silence(&self) -> io::Result<()> {
-        self.listen(|terminal| terminal.drain(&mut Keys::default())).await
+    /// What was typed and nobody has read yet.
+    pub async fn typed(&self) -> io::Result<Vec<u8>> {
+        self.listen(|terminal| terminal.until_silent(Duration::ZERO)).await
+    }
+
+    /// Comes back when nothing was typed for a while, with what was typed until then. Whoever is in the middle of a word
+    /// must notice a question before a letter of it can answer.
+    pub async fn silence(&self) -> io::Result<Vec<u8>> {
+        self.listen(|terminal| terminal.until_silent(SILENCE)).await
     }
 
     /// The next key pressed. Cancelled, it leaves the key for whoever reads next.
@@ -107,6 +113,16 @@ impl Listener {
                 Ok(bytes)
             }
         }
+    }
+
+    /// All that is typed until nothing comes for this long. What is longer than anybody types is cut.
+    fn until_silent(&self, silence: Duration) -> io::Result<Vec<u8>> {
+        let mut typed = Vec::new();
+        while self.wait(Some(silence))? {
+            typed.extend(self.burst()?);
+            typed.truncate(MOST_AHEAD);
+        }
+        Ok(typed)
     }
 
     fn drain(&self, keys: &mut Keys) -> io::Result<()> {

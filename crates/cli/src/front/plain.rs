@@ -169,6 +169,7 @@ impl Plain {
             | Event::TrustRequested(_)
             | Event::TrustResolved { .. }
             | Event::ToolAnnounced { .. }
+            | Event::ToolGrew { .. }
             | Event::McpChanged(_)
             | Event::ToolStarted { .. }
             | Event::ToolProgress { .. }

@@ -1,14 +1,13 @@
 //! Questions to a person at a terminal: what is shown, what counts as an answer, what is remembered.
 
+mod typed;
+
 use serde_json::{Value, json};
 use zdx_testkit::{ChatReply, Gate, ModelServer, Pty, Reply, Zdx};
 
 use crate::chat::{leave, wait_for_prompt};
 use crate::turns::chat_results;
-use crate::{SOON, hold_before, with_model};
-
-/// What a key is given to be heard, when it may fall into the silence after a paste.
-const A_MOMENT: std::time::Duration = std::time::Duration::from_millis(500);
+use crate::{SOON, hold_before, prompt_of, with_model};
 
 pub fn open(zdx: &Zdx, columns: u16, args: &[&str]) -> Pty {
     let pty = zdx.command().args(args).line_mode(40, columns);
@@ -148,9 +147,13 @@ fn the_rule_that_fired_is_named() {
     leave(pty);
 }
 
+/// It is the next prompt: begun, or sent if Enter ended it.
 #[test]
 pub fn what_was_typed_before_the_question_never_answers_it() {
-    for ahead in ["y", "y\r", "\x1b[200~y\n\x1b[201~", "yyyyyyyy"] {
+    let whole = [("y\r", "y"), ("why \x1b[D短\x7f短\r", "why 短")];
+    let begun = [("y", "y"), ("\x1b[200~y\n\x1b[201~!", "y\n!"), ("yyyyyyyy", "yyyyyyyy")];
+    let cases = whole.map(|(ahead, text)| (ahead, text, true)).into_iter();
+    for (ahead, text, sent) in cases.chain(begun.map(|(ahead, text)| (ahead, text, false))) {
         let gate = Gate::new();
         let server = ModelServer::start();
         let reply = hold_before(bash("rm kept").done(), "\"bash\"", &gate);
@@ -158,85 +161,25 @@ pub fn what_was_typed_before_the_question_never_answers_it() {
         zdx.write("kept", "");
         let pty = open(&zdx, 80, &[]);
         let call = begin(&server, &pty, reply);
+        server.push(Reply::chat().text("to what came next"));
         gate.wait_reached(SOON);
         pty.send(ahead);
         gate.open();
         wait_for_question(&pty);
         pty.send("n");
-        assert_eq!(code(&told(&server, call, &pty)), "rejected", "{ahead:?}");
+        let results = chat_results(&server.wait_for_call(call, SOON));
+        assert_eq!(code(&results[0].1), "rejected", "{ahead:?}");
+        pty.wait_for_text(&format!("\n> {text}"), SOON);
+        if sent {
+            pty.wait_for_text("to what came next", SOON);
+            assert_eq!(prompt_of(&server.calls()[call]), text);
+        } else {
+            pty.send("\x03");
+            assert_eq!(server.calls().len(), call, "nobody sent it: {ahead:?}");
+        }
         assert!(zdx.root().join("kept").exists());
         leave(pty);
     }
-}
-
-#[test]
-fn a_paste_never_answers() {
-    for paste in ["\x1b[200~y\r\x1b[201~", "yes\r"] {
-        let server = ModelServer::start();
-        let zdx = with_model(&server);
-        zdx.write("kept", "");
-        let pty = open(&zdx, 80, &[]);
-        let call = begin(&server, &pty, bash("rm kept"));
-        wait_for_question(&pty);
-        pty.send(paste);
-        // A key too soon after a paste is taken for a part of it.
-        let heard = (0..40).any(|_| {
-            pty.send("n");
-            pty.saw_text(&over(call), A_MOMENT)
-        });
-        assert!(heard, "{}", pty.contents());
-        assert_eq!(code(&chat_results(&server.calls()[call - 1])[0].1), "rejected", "{paste:?}");
-        assert!(zdx.root().join("kept").exists());
-    }
-}
-
-#[test]
-fn a_denial_reaches_the_model_with_the_users_word() {
-    let server = ModelServer::start();
-    let zdx = with_model(&server);
-    let pty = open(&zdx, 80, &[]);
-    let call = begin(&server, &pty, bash("touch made"));
-    wait_for_question(&pty);
-    pty.send("m");
-    pty.wait_for_text("what the model should know", SOON);
-    wait_for_prompt(&pty);
-    pty.send("make a note instead\r");
-    // The turn goes on: the model is told, and answers.
-    let result = told(&server, call, &pty);
-    assert_eq!(code(&result), "rejected");
-    assert_eq!(result["error"]["message"], "the user said no: make a note instead");
-    assert!(!zdx.root().join("made").exists());
-    leave(pty);
-}
-
-#[test]
-fn an_enter_behind_the_key_is_no_answer_to_what_it_asks() {
-    let server = ModelServer::start();
-    let zdx = with_model(&server);
-    let pty = open(&zdx, 100, &[]);
-    let call = begin(&server, &pty, bash("touch made"));
-    wait_for_question(&pty);
-    assert!(pty.contents().contains("one key, no Enter: [y] yes, once"), "{}", pty.contents());
-    pty.send("m");
-    pty.wait_for_text("what the model should know:", SOON);
-    wait_for_prompt(&pty);
-    pty.send("\r");
-    pty.wait_for_text("Enter once more denies without a word", SOON);
-    wait_for_prompt(&pty);
-    pty.send("make a note\r");
-    assert_eq!(told(&server, call, &pty)["error"]["message"], "the user said no: make a note");
-
-    let call = begin(&server, &pty, bash("touch made"));
-    wait_for_question(&pty);
-    pty.send("m");
-    pty.wait_for(|screen| screen.contents().matches("what the model should know:").count() == 2, SOON);
-    wait_for_prompt(&pty);
-    pty.send("\r");
-    pty.wait_for(|screen| screen.contents().matches("Enter once more").count() == 2, SOON);
-    wait_for_prompt(&pty);
-    pty.send("\r");
-    assert_eq!(code(&told(&server, call, &pty)), "rejected");
-    leave(pty);
 }
 
 #[test]
@@ -391,31 +334,6 @@ pub fn a_users_own_command_passes_the_same_gate() {
     assert!(told.contains("!rm -rf build") && told.contains("exit code 0"), "{told}");
     wait_for_prompt(&pty);
     leave(pty);
-}
-
-#[test]
-fn a_terminal_that_knows_only_lines_can_be_asked_too() {
-    let gate = Gate::new();
-    let server = ModelServer::start();
-    server.push(hold_before(bash("touch made").done(), "\"bash\"", &gate));
-    server.push(Reply::chat().text("heard it"));
-    let zdx = with_model(&server);
-    let mut pty = zdx.command().env("TERM", "dumb").line_mode(40, 80);
-    pty.wait_for_text("\n>", SOON);
-    pty.send("go\r");
-    gate.wait_reached(SOON);
-    // Typed ahead, as a whole line and as half of one.
-    pty.send("y\ry");
-    gate.open();
-    wait_for_question(&pty);
-    pty.send("nonsense\r");
-    pty.wait_for(|screen| screen.contents().matches("[y] yes, once").count() == 2, SOON);
-    pty.send("n\r");
-    pty.wait_for_text("heard it", SOON);
-    assert_eq!(code(&chat_results(&server.calls()[1])[0].1), "rejected");
-    pty.send("\x04");
-    assert_eq!(pty.wait_exit(SOON), 0);
-    assert!(!pty.raw().contains(&0x1b));
 }
 
 /// What somebody answers for must be there to be read, to the last line and the last character of it.

@@ -63,9 +63,10 @@ fn commands_of_slash_commands_and_checks_live_like_any_call() {
         .unwrap();
     let out = zdx.run(["exec", "--format", "json", "-p", "/look"]).success();
     let lives = lives(&out.json_lines());
-    let model =
-        ["announced c1", "requested c1 model", "started c1 model", "finished c1 model"].map(str::to_owned);
+    let model = ["announced c1", "grew c1", "requested c1 model", "started c1 model", "finished c1 model"];
+    let model = model.map(str::to_owned);
     assert_eq!(lives, [life("slash-0-0", "command"), model.to_vec(), life("check-1-1", "check")].concat());
+    assert_eq!(of_type(&out.json_lines(), "tool_grew")[0]["path"], "a.rs");
     let checked = of_type(&out.json_lines(), "checked")[0].clone();
     assert_eq!((&checked["result"], &checked["id"]), (&json!("passed"), &json!("check-1-1")));
     // Only what a model called for is part of what models read.

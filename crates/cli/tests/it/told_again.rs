@@ -246,6 +246,40 @@ fn who_comes_back_hears_what_changed_since() {
     assert_eq!(heard.matches(word).count(), 1, "{heard}");
 }
 
+/// What was answered to an agent that works for this one stands above its task, then and later.
+#[test]
+fn a_task_looks_as_it_did() {
+    let server = ModelServer::start();
+    let zdx = place().chat(&server);
+    let mut pty = open(&zdx, &[]);
+    server.push(Reply::chat().tool_call("t", "task", json!({"agent": "general", "prompt": "help"})));
+    server.push(bash("a", "touch no"));
+    server.push(bash("b", "touch yes"));
+    server.push(bash("c", "touch always"));
+    server.push(Reply::chat().text("I did some"));
+    server.push(Reply::chat().text("it was done"));
+    pty.send("go\r");
+    for (asks, keys) in [("help", "y"), ("$ touch no", "n"), ("$ touch yes", "y"), ("$ touch always", "as")] {
+        pty.wait_for_text(asks, SOON);
+        for key in keys.chars() {
+            wait_for_question(&pty);
+            pty.send(key.to_string());
+        }
+    }
+    pty.wait_for_text("it was done", SOON);
+    wait_idle(&pty);
+    let shown = rows(&pty, "› go");
+    leave(&mut pty);
+    for row in [
+        "✗ Run touch no · denied",
+        "✓ allowed: touch yes",
+        "✓ allowed for this session: the command touch always",
+    ] {
+        assert!(shown.iter().any(|shown| shown == row), "{row} in {shown:#?}");
+    }
+    assert_eq!(again(&zdx, &["--continue"], "› go"), shown);
+}
+
 /// A no to what an agent wanted that works for this one reads like any no, and a task that was stopped had begun.
 #[test]
 fn a_no_to_a_helper_reads_like_any_no() {

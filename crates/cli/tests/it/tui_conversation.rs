@@ -29,6 +29,25 @@ fn colour_of(pty: &Pty, text: &str) -> vt100::Color {
 }
 
 #[test]
+fn a_change_that_is_being_written_is_named_and_counted() {
+    let gate = Gate::new();
+    let server = ModelServer::start();
+    let pieces = ["{\"path\": \"src/a", ".rs\", \"content\": \"", &"x".repeat(12_000), "last\"}"];
+    let write = Reply::chat().tool_call_deltas("c1", "write_file", pieces).done();
+    server.push(hold_before(write, "last", &gate));
+    server.push(Reply::chat().text("written"));
+    let zdx = with_model(&server).config_more("approval = \"yolo\"");
+    let mut pty = open(&zdx, &[]);
+    pty.send("go\r");
+    pty.wait_for_text("• preparing write src/a.rs · 12 kB", SOON);
+    gate.open();
+    pty.wait_for_text("written", SOON);
+    wait_idle(&pty);
+    assert!(!pty.contents().contains("preparing"), "{}", pty.contents());
+    leave(&mut pty);
+}
+
+#[test]
 fn an_answer_is_set_with_code_and_a_table() {
     let gate = Gate::new();
     let server = ModelServer::start();

@@ -69,6 +69,7 @@ impl Asker {
                     ModelEvent::ReasoningDelta(_)
                     | ModelEvent::Reasoning(_)
                     | ModelEvent::ToolCallStarted { .. }
+                    | ModelEvent::ToolCallArguments { .. }
                     | ModelEvent::Usage(_)
                     | ModelEvent::Stop(_),
                 ) => {}

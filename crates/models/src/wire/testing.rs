@@ -12,7 +12,24 @@ pub type Outcome = (Vec<ModelEvent>, Option<ModelError>);
 
 pub const MODEL: &str = "model-x";
 
+/// Without the arguments piece by piece, which are told for the screen alone; see [`grown`].
 pub fn decode(wire: Wire, pieces: &[&[u8]]) -> Outcome {
+    let (mut events, error) = decode_all(wire, pieces);
+    events.retain(|event| !matches!(event, ModelEvent::ToolCallArguments { .. }));
+    (events, error)
+}
+
+/// What was told of calls before they were whole: the name that begins one, and the pieces of its arguments.
+pub fn grown(wire: Wire, stream: &str) -> Vec<String> {
+    let told = |event| match event {
+        ModelEvent::ToolCallStarted { id, name } => Some(format!("{} {name}", id.unwrap_or_default())),
+        ModelEvent::ToolCallArguments { id, more } => Some(format!("{id} +{more}")),
+        _ => None,
+    };
+    decode_all(wire, &[stream.as_bytes()]).0.into_iter().filter_map(told).collect()
+}
+
+fn decode_all(wire: Wire, pieces: &[&[u8]]) -> Outcome {
     let mut framer = Framer::default();
     let mut decoder = wire.decoder_with(MODEL, Ids { seed: 0xabc, next: 0 });
     let mut out = Vec::new();
@@ -30,6 +47,7 @@ pub fn decode(wire: Wire, pieces: &[&[u8]]) -> Outcome {
 pub fn whole(wire: Wire, body: &str) -> Outcome {
     let mut out = Vec::new();
     let error = wire.decoder_with(MODEL, Ids { seed: 0xabc, next: 0 }).whole(body.as_bytes(), &mut out).err();
+    out.retain(|event| !matches!(event, ModelEvent::ToolCallArguments { .. }));
     (out, error)
 }
 

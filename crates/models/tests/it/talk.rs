@@ -71,7 +71,9 @@ pub async fn hear(client: &Client, endpoint: &Endpoint, request: &ModelRequest<'
                 ModelEvent::ToolCall(call) => heard.calls.push(call),
                 ModelEvent::Usage(usage) => heard.usage = Some(usage),
                 ModelEvent::Stop(reason) => heard.stop = Some(reason),
-                ModelEvent::Reasoning(_) | ModelEvent::ToolCallStarted { .. } => {}
+                ModelEvent::Reasoning(_)
+                | ModelEvent::ToolCallStarted { .. }
+                | ModelEvent::ToolCallArguments { .. } => {}
             }
         }
         Ok(())

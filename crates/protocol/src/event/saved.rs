@@ -160,6 +160,7 @@ impl Event {
             | Self::ToolRequested { .. }
             | Self::ToolFinished { .. }
             | Self::ToolAnnounced { .. }
+            | Self::ToolGrew { .. }
             | Self::ToolStarted { .. }
             | Self::ToolProgress { .. }
             | Self::McpChanged(_)

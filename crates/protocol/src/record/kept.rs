@@ -8,6 +8,7 @@ use super::stamp;
 use crate::code::ToolCode;
 use crate::conversation::Usage;
 use crate::outcome::{self, CutShort, NoticeLevel, Outcome};
+use crate::policy::Decision;
 
 /// A command that the user ran with `!`, and how it ended: nobody has to read that out of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +59,23 @@ pub struct Beside {
     /// Calls of the agent that a task was given to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskCalls>,
+    /// What a person, or an option, answered to that agent, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<TaskAnswer>,
+}
+
+/// An answer to a question about a call that an agent made for a task. The call itself is in that agent's own session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskAnswer {
+    pub tool: String,
+    /// What the call was about, in a line.
+    pub about: String,
+    #[serde(flatten)]
+    pub decision: Decision,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,6 @@
 mod calm;
+mod lists;
+mod sessions;
 mod streams;
 mod typing;
 mod waiting;
@@ -178,42 +180,6 @@ fn nobody_slips_into_yolo() {
 }
 
 #[test]
-fn what_was_said_on_the_command_line_begins_the_conversation() {
-    let theme = Theme::new(Depth::None, false);
-    let first = Some("fix the bug".to_owned());
-    let mut state = State::new(theme, None, Composer::new(History::default()), first);
-    type_in(&mut state, "typed already");
-    state.update(Input::Event(Event::SessionStarted(info())), Instant::now());
-    let effects = state.update(Input::Ended(Purpose::Begin, done()), Instant::now());
-    assert_eq!(commands(&effects), [&prompt("fix the bug")]);
-    assert_eq!(state.composer.text(), "typed already");
-}
-
-#[test]
-fn without_a_session_there_is_nothing_to_stay_for() {
-    let theme = Theme::new(Depth::None, false);
-    let mut state = State::new(theme, None, Composer::new(History::default()), None);
-    let error = Event::Error {
-        command: None,
-        kind: ErrorKind::Config,
-        message: "no such model".into(),
-        details: None,
-    };
-    let effects = state.update(Input::Ended(Purpose::Begin, error), Instant::now());
-    assert_eq!(effects, [Effect::Leave(Left::Refused(ErrorKind::Config, "no such model".into()))]);
-}
-
-#[test]
-fn what_is_typed_before_there_is_a_session_waits_for_it() {
-    let theme = Theme::new(Depth::None, false);
-    let mut state = State::new(theme, None, Composer::new(History::default()), None);
-    assert!(commands(&send(&mut state, "early")).is_empty());
-    state.update(Input::Event(Event::SessionStarted(info())), Instant::now());
-    let effects = state.update(Input::Ended(Purpose::Begin, done()), Instant::now());
-    assert_eq!(commands(&effects), [&prompt("early")]);
-}
-
-#[test]
 fn a_command_of_ones_own_is_sent_if_there_is_one() {
     let mut state = state();
     let effects = send(&mut state, "/ship now");
@@ -267,21 +233,6 @@ fn the_live_region_leaves_half_of_the_screen_and_the_caret_is_in_it() {
             assert!(width(&line.to_string()) <= usize::from(size.columns).max(2), "{size:?}: {line}");
         }
     }
-}
-
-#[test]
-fn another_session_is_welcomed_below_what_was_said() {
-    let mut state = state();
-    state.frame(SIZE, Instant::now());
-    send(&mut state, "go");
-    state.update(Input::Event(Event::AssistantDelta { text: "half a sentence".into() }), Instant::now());
-    let other = SessionInfo { session: "9876".into(), ..info() };
-    state.update(Input::Event(Event::SessionStarted(other)), Instant::now());
-    let history: Vec<String> =
-        state.frame(SIZE, Instant::now()).history.iter().map(ToString::to_string).collect();
-    let at = |text: &str| history.iter().position(|line| line.contains(text));
-    assert!(at("half a sentence") < at("zdx "), "{history:?}");
-    assert!(at("half a sentence").is_some(), "{history:?}");
 }
 
 fn question() -> ApprovalRequest {
@@ -368,16 +319,6 @@ fn a_draft_is_markdown_and_what_copy_takes() {
 }
 
 #[test]
-fn a_list_that_comes_late_takes_no_key_of_somebody_who_types() {
-    let mut state = state();
-    type_in(&mut state, "next");
-    let late = reply(Reply::Agents(Vec::new()));
-    state.update(Input::Ended(Purpose::Choose(Choice::Agent), late), Instant::now());
-    assert!(state.picker.is_none());
-    assert_eq!(state.composer.text(), "next");
-}
-
-#[test]
 fn what_an_editor_wrote_is_not_completed_by_what_was_offered_before() {
     let mut state = state();
     type_in(&mut state, "/mod");
@@ -454,35 +395,4 @@ fn a_long_prompt_comes_back_as_a_chip() {
     state.update(asked(&"x".repeat(300 << 10)), now);
     state.update(back(), now);
     assert_eq!(state.composer.text(), "");
-}
-
-#[test]
-fn a_list_opens_on_what_is_in_use() {
-    let mut state = state();
-    let offer = |name: &str| zdx_protocol::query::ModelOffer { name: name.into(), context_limit: None };
-    let offers = ["test/a", "test/model", "test/z"].map(offer).into();
-    state.update(Input::Ended(Purpose::Choose(Choice::Model), reply(Reply::Models(offers))), Instant::now());
-    let effects = press(&mut state, Key::plain(KeyCode::Enter));
-    assert_eq!(commands(&effects), [&Command::SetModel("test/model".into())]);
-}
-
-#[test]
-fn a_model_that_nobody_lists_is_doubted() {
-    let mut state = state();
-    let now = Instant::now();
-    assert_eq!(commands(&send(&mut state, "/model test/modle")), [&Command::SetModel("test/modle".into())]);
-    state.update(Input::Event(Event::ModelChanged { model: "test/modle".into() }), now);
-    let asked = state.update(Input::Ended(Purpose::Switch, done()), now);
-    assert_eq!(commands(&asked), [&Command::Ask(Query::Models)]);
-    let offer = |name: &str| zdx_protocol::query::ModelOffer { name: name.into(), context_limit: None };
-    let mut told = |names: &[&str]| {
-        let offers = names.iter().map(|name| offer(name)).collect();
-        state.update(Input::Ended(Purpose::Offered, reply(Reply::Models(offers))), now);
-        let frame = state.frame(SIZE, now);
-        frame.history.iter().chain(&frame.live).map(ToString::to_string).collect::<Vec<_>>().join(" ")
-    };
-    let doubted = told(&["test/other", "test/model"]);
-    assert!(doubted.contains("did you mean   test/model?"), "{doubted}");
-    assert!(!told(&["test/modle"]).contains("did you mean"), "it is listed");
-    assert!(!told(&[]).contains("did you mean"), "no list says nothing");
 }

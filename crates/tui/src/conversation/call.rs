@@ -1,10 +1,11 @@
 //! One call from its request to its end, and what is kept of it: enough to be drawn and to be read in the pager.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use zdx_protocol::display::Gap;
-use zdx_protocol::display::titles::{Ended, Title};
-use zdx_protocol::{CallKind, CallOrigin, NoticeLevel};
+use zdx_protocol::display::titles::{self, Ended, Title};
+use zdx_protocol::display::{Gap, visible_line};
+use zdx_protocol::{CallKind, CallOrigin, Decision, NoticeLevel};
 
 use super::tail::Tail;
 use super::task::Task;
@@ -244,7 +245,35 @@ impl Call {
         self.stage = Stage::Ended(Box::new(End { ended, took, output, diff, ..End::default() }));
     }
 
-    pub(super) fn answer(&mut self, allowed: bool, words: String) {
+    /// `about`: of a call that its agent made for a task, what that is called where it is not carried out; and what it is about.
+    pub(super) fn answered(
+        &mut self,
+        decision: &Decision,
+        grant: Option<&str>,
+        by: Option<&str>,
+        about: (Option<&str>, &str),
+        root: Option<&Path>,
+    ) {
+        let (verb, what) = about;
+        match decision {
+            // The line of the call says what was allowed.
+            Decision::AllowOnce if by.is_none() && what == self.title.subject => self.allowed = true,
+            Decision::Deny { word } => {
+                let why = word.as_deref().map(|word| format!(": {}", visible_line(word)));
+                let words = format!("denied{}", why.unwrap_or_default());
+                match verb {
+                    Some(verb) => self.answer(false, format!("{verb} {what} · {words}")),
+                    None => self.denied = Some(words),
+                }
+            }
+            Decision::AllowOnce | Decision::AllowAlways { .. } => {
+                let (allowed, words) = titles::answered(decision, grant, by, what, root);
+                self.answer(allowed, words);
+            }
+        }
+    }
+
+    fn answer(&mut self, allowed: bool, words: String) {
         if self.answers.len() < MOST_ANSWERS {
             self.answers.push((allowed, words));
         }

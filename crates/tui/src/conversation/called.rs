@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use zdx_protocol::display::plain;
 use zdx_protocol::display::titles::{self, Title};
-use zdx_protocol::record::{Beside, Shell};
+use zdx_protocol::display::{plain, visible_line};
+use zdx_protocol::record::{Beside, Shell, TaskAnswer};
 use zdx_protocol::{CallKind, CallOrigin, ToolOutput, facts};
 
 use super::Conversation;
@@ -32,7 +32,7 @@ impl Conversation {
         now: Instant,
     ) {
         self.retry = None;
-        self.announced.retain(|(announced, _)| announced != id);
+        self.announced.retain(|announced| announced.id != id);
         let title = match origin {
             CallOrigin::Remote => titles::remote(name, input, self.root.as_deref()),
             CallOrigin::Model
@@ -128,6 +128,7 @@ impl Conversation {
         // Of what happened long ago it may be unknown.
         let took = (!self.past || took_ms > 0).then(|| Duration::from_millis(took_ms));
         let at = (!self.past).then_some(now);
+        let (past, root) = (self.past, self.root.clone());
         let mut bytes = 0;
         self.on_call(id, |call| {
             let before = call.bytes();
@@ -139,6 +140,13 @@ impl Conversation {
             }
             if let Some(calls) = beside.and_then(|beside| beside.task) {
                 call.task.count(calls);
+            }
+            // Of what happens now each was told when it was given.
+            for given in beside.filter(|_| past).map_or(&[][..], |beside| &beside.answers) {
+                let TaskAnswer { tool, about, decision, grant, by } = given;
+                let (verb, what) = (titles::title(tool, &Value::Null, None).plain, visible_line(about));
+                let (grant, by) = (grant.as_deref(), by.as_deref());
+                call.answered(decision, grant, by, (Some(verb), &what), root.as_deref());
             }
             let order = beside.map_or(&[][..], |beside| &beside.order);
             let output = titles::brought(name, result, order);

@@ -4,10 +4,9 @@ use std::time::Instant;
 
 use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::titles;
-use zdx_protocol::display::{context, labels, plain, turns, visible_line};
+use zdx_protocol::display::{context, labels, turns};
 use zdx_protocol::{
-    CheckResult, Checked, Decision, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus, TurnSummary,
-    Usage,
+    CheckResult, Checked, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus, TurnSummary, Usage,
 };
 
 use super::call::{Call, INTERRUPTED, Kept, Stage};
@@ -16,8 +15,6 @@ use super::cell::{Cell, Item, Known, NoteKind, Text};
 use super::task;
 use super::{Conversation, Did};
 
-/// Names of calls that are announced, and of tools in general.
-const NAME_COLUMNS: usize = 40;
 /// Below an error that ended a turn, where a person sits: what can be done, by what the turn had done.
 fn try_again(did: Did) -> &'static str {
     match did {
@@ -53,6 +50,7 @@ impl Conversation {
                 self.written(text, *partial, *continues, now);
             }
             Event::ToolAnnounced { id, name } => self.announce(id, name, now),
+            Event::ToolGrew { id, path, bytes } => self.grew_to(id, path.as_deref(), *bytes),
             Event::ToolRequested { id, name, input, origin, parent, .. } => {
                 self.did = self.did.max(Did::Something);
                 self.requested(id, name, input, *origin, parent.as_deref(), now);
@@ -76,28 +74,9 @@ impl Conversation {
                 let root = self.root.clone();
                 self.on_call(id, |call| {
                     let what = call.task.subject(id).unwrap_or(&call.title.subject).to_owned();
+                    let verb = call.task.verb(id).filter(|_| call.id != *id);
                     call.task.set(id, task::Stage::Requested);
-                    let (allowed, words) =
-                        titles::answered(decision, grant.as_deref(), by.as_deref(), &what, root.as_deref());
-                    match decision {
-                        // The line of the call says what was allowed.
-                        Decision::AllowOnce if by.is_none() && what == call.title.subject => {
-                            call.allowed = true
-                        }
-                        Decision::Deny { word } => {
-                            let why = word.as_deref().map(|word| format!(": {}", visible_line(word)));
-                            let words = format!("denied{}", why.unwrap_or_default());
-                            match call.task.verb(id) {
-                                Some(verb) if call.id != *id => {
-                                    call.answer(false, format!("{verb} {what} · {words}"));
-                                }
-                                Some(_) | None => call.denied = Some(words),
-                            }
-                        }
-                        Decision::AllowOnce | Decision::AllowAlways { .. } => {
-                            call.answer(allowed, words);
-                        }
-                    }
+                    call.answered(decision, grant.as_deref(), by.as_deref(), (verb, &what), root.as_deref());
                     if matches!(call.stage, Stage::Asked) {
                         call.stage = Stage::Requested;
                     }
@@ -202,12 +181,14 @@ impl Conversation {
         if self.past || !self.place.in_lines {
             self.push(Cell::Prompt(prompt.to_owned()));
         }
-        self.todos_untouched += 1;
+        // Behind a turn that was stopped the next need not even end: whoever goes on with the list touches it.
+        self.todos_untouched += if std::mem::take(&mut self.stopped) { 2 } else { 1 };
         std::mem::take(&mut self.attached).into_iter().for_each(|label| self.quiet(label));
     }
 
     fn turn_finished(&mut self, summary: &TurnSummary, now: Instant) {
         self.thought_over(now);
+        self.stopped = summary.outcome == Outcome::Interrupted;
         let known = match summary.outcome {
             Outcome::Completed | Outcome::CheckFailed => Known::Answer,
             // Broken off, it was neither.
@@ -312,13 +293,6 @@ impl Conversation {
         finish(text);
         text.known = if text.source.trim().is_empty() || !marks { Known::Neither } else { known };
         self.text = None;
-    }
-
-    fn announce(&mut self, id: &str, name: &str, now: Instant) {
-        self.retry = None;
-        self.thought_over(now);
-        let name = zdx_protocol::display::text::truncate_width(&plain(name), NAME_COLUMNS);
-        self.announced.push((id.to_owned(), name));
     }
 
     fn checked(&mut self, checked: &Checked) {

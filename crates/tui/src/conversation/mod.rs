@@ -2,6 +2,7 @@
 //! once, for the terminal's own scrollback; the rest is drawn anew whenever it is asked for.
 //! Pure: no clock, no terminal. Bounded: of what is old only the lines of calls stay.
 
+mod announced;
 mod call;
 mod called;
 mod calls;
@@ -24,6 +25,7 @@ use std::time::Instant;
 use ratatui_core::text::Line;
 use zdx_protocol::{Todo, TodoStatus};
 
+use self::announced::Announced;
 use self::call::Call;
 use self::cell::{Cell, Group, Item, Known, Text, Thought};
 use self::rows::{Manner, PLAIN, SCREEN, WHOLE, row};
@@ -68,12 +70,14 @@ pub(crate) struct Conversation {
     thought: Option<Thought>,
     /// What streamed of the present answer's thought stands there already.
     thought_told: bool,
-    /// Calls whose arguments still stream: id and name.
-    announced: Vec<(String, String)>,
+    /// Calls whose arguments still stream.
+    announced: Vec<Announced>,
     retry: Option<String>,
     todos: Vec<Todo>,
     /// Turns that began since anybody changed them: a list that nobody works on is not pinned for ever.
     todos_untouched: usize,
+    /// The last turn was stopped: what it had planned is perhaps not wanted any more.
+    stopped: bool,
     /// Came before the prompt that they belong to.
     attached: Vec<String>,
     in_turn: bool,
@@ -126,6 +130,7 @@ impl Conversation {
             retry: None,
             todos: Vec::new(),
             todos_untouched: 0,
+            stopped: false,
             attached: Vec::new(),
             in_turn: false,
             told: false,
@@ -260,8 +265,8 @@ impl Conversation {
             );
         }
         let dim = look.theme.dim;
-        let preparing = |(_, name): &(String, String)| row("", &format!("• preparing {name} …"), dim, look);
-        add(&mut out, self.announced.iter().map(preparing).collect(), Group::Done, &mut last, false);
+        let announced = self.announced.iter().map(|announced| announced.row(look)).collect();
+        add(&mut out, announced, Group::Done, &mut last, false);
         let retry = self.retry.iter().map(|retry| row("", retry, dim, look)).collect();
         add(&mut out, retry, Group::Done, &mut last, false);
         draw::last_rows(out, most_rows, look)

@@ -1,5 +1,8 @@
+mod calls;
 mod folds;
 mod stopped;
+mod thoughts;
+mod todos;
 mod words;
 
 use std::time::{Duration, Instant};
@@ -208,37 +211,11 @@ fn told_again_it_looks_as_it_looked() {
     assert_eq!(short(first), short(again));
 }
 
-#[test]
-fn a_running_call_shows_its_end_and_seconds() {
-    let mut shown = Shown::new(80);
-    shown.tell([prompt("go")]);
-    shown.tell([Event::ToolAnnounced { id: "1".into(), name: "bash".into() }]);
-    assert_eq!(shown.live(), ["", "• preparing bash …"]);
-    shown.tell([requested("1", "bash", json!({"command": "make"})), started("1", "bash")]);
-    shown.tell((1..9).map(|n| Event::ToolProgress { id: "1".into(), chunk: format!("{n} %\rstep {n}\n") }));
-    shown.now += Duration::from_secs(3);
-    assert!(shown.conversation.needs_tick());
-    assert_eq!(shown.live()[1..], ["• Running make · 3 s", "    step 6", "    step 7", "    step 8"]);
-    assert_eq!(shown.whole()[1..3], ["• Running make · 3 s", "    step 1"], "read whole, it is not missing");
-    shown.tell([finished("1", "bash", ToolOutput::Ok(printed("a\n\n", 0)), None)]);
-    assert_eq!(shown.live()[1..], ["• Ran make · 2.1 s · exit 0", "    a"]);
-    assert_eq!(shown.settled, ["› go"]);
-    assert!(!shown.conversation.needs_tick());
-    shown.tell([delta("fine")]);
-    assert_eq!(shown.settled, ["› go", "", "• Ran make · 2.1 s · exit 0", "    a"]);
-}
-
-#[test]
-fn calls_side_by_side_are_committed_in_order() {
-    let mut shown = Shown::new(80);
-    let bash =
-        |id: &str| [requested(id, "bash", json!({"command": format!("job {id}")})), started(id, "bash")];
-    shown.tell([prompt("go")]).tell(bash("1")).tell(bash("2"));
-    shown.tell([finished("2", "bash", ToolOutput::Ok(printed("", 0)), None)]);
-    assert_eq!(shown.settled, ["› go"]);
-    assert_eq!(shown.live(), ["", "• Running job 1 · 2 s", "• Ran job 2 · 2.1 s · exit 0"]);
-    shown.tell([finished("1", "bash", ToolOutput::Ok(printed("", 1)), None), delta("x")]);
-    assert_eq!(shown.settled[2..], ["✗ Ran job 1 · 2.1 s · exit 1", "• Ran job 2 · 2.1 s · exit 0"]);
+fn announced(name: &str, path: Option<&str>, bytes: Option<u64>) -> Event {
+    match bytes {
+        Some(bytes) => Event::ToolGrew { id: "1".into(), path: path.map(str::to_owned), bytes },
+        None => Event::ToolAnnounced { id: "1".into(), name: name.into() },
+    }
 }
 
 #[test]
@@ -280,159 +257,6 @@ fn the_end_of_a_turn_is_said_in_a_line() {
 }
 
 #[test]
-fn an_answered_question_is_a_line() {
-    let answer = |id: &str, decision: Decision| {
-        let (request, id) = (RequestId(1), id.to_owned());
-        Event::ApprovalResolved { request, id, decision, grant: None, by: None }
-    };
-    let rejected = ToolOutput::error(ToolCode::Rejected, "the user said no: use git clean");
-    let mut shown = Shown::new(80);
-    shown.tell([
-        prompt("go"),
-        requested("1", "bash", json!({"command": "make"})),
-        answer("1", Decision::AllowOnce),
-    ]);
-    shown.tell([finished("1", "bash", ToolOutput::Ok(printed("", 0)), None)]);
-    let deny = Decision::Deny { word: Some("use git clean".into()) };
-    shown.tell([requested("2", "bash", json!({"command": "rm -rf build"})), answer("2", deny)]);
-    shown.tell([finished("2", "bash", rejected, None), over(Outcome::Completed)]);
-    assert_eq!(
-        shown.settled[2..],
-        ["• Ran make · 2.1 s · exit 0 · allowed", "✗ Run rm -rf build · denied: use git clean"]
-    );
-}
-
-#[test]
-fn a_task_counts_what_its_agent_does() {
-    let mut shown = Shown::new(80);
-    shown.tell([prompt("go"), requested("t", "task", json!({"agent": "explore", "description": "find it"}))]);
-    shown.tell([started("t", "task")]);
-    for n in 1..=3 {
-        let (id, origin) = (format!("t/{n}"), CallOrigin::Subagent);
-        let (name, input, parent) =
-            ("read".to_owned(), json!({"path": format!("{n}.rs")}), Some("t".to_owned()));
-        shown.tell([Event::ToolRequested { id, name, input, raw: None, signature: None, origin, parent }]);
-    }
-    assert_eq!(shown.live()[2], "    Read 3.rs", "it has not begun");
-    shown.tell([started("t/3", "read")]);
-    let chunk = "explore: read path=\"3.rs\"\n".to_owned();
-    shown.tell([Event::ToolProgress { id: "t".into(), chunk }]);
-    assert_eq!(shown.live()[1..], ["• Task explore: find it · 0 s · 3 calls", "    Reading 3.rs"]);
-    let missing = ToolOutput::error(ToolCode::Enoent, "no such file: 1.rs");
-    shown.tell([finished("t/1", "read", missing, None)]);
-    shown.tell(
-        (2..=3).map(|n| finished(&format!("t/{n}"), "read", ToolOutput::Ok(json!({"content": "a\n"})), None)),
-    );
-    let report = json!({"agent": "explore", "report": "It is in **2.rs**."});
-    shown.tell([finished("t", "task", ToolOutput::Ok(report), None), over(Outcome::Completed)]);
-    assert_eq!(
-        shown.settled[2..],
-        ["• Task explore: find it · 2.1 s · 3 calls · 1 failed", "    It is in **2.rs**."]
-    );
-    let whole = [
-        "  ✗ Read 1.rs · failed",
-        "    no such file: 1.rs",
-        "  • Read 2.rs · 1 line",
-        "  • Read 3.rs · 1 line",
-        "",
-        "    It is in 2.rs.",
-    ];
-    assert_eq!(shown.whole()[3..], whole);
-}
-
-#[test]
-fn what_was_answered_says_so_while_others_wait_for_theirs() {
-    let answer = |id: &str, decision: Decision| {
-        let (request, id) = (RequestId(1), id.to_owned());
-        Event::ApprovalResolved { request, id, decision, grant: None, by: None }
-    };
-    let mut shown = Shown::new(80);
-    shown.tell([prompt("go")]);
-    shown.tell(["1", "2", "3"].map(|id| requested(id, "read", json!({"path": id}))));
-    shown.tell([answer("1", Decision::AllowOnce), answer("2", Decision::Deny { word: None })]);
-    assert_eq!(shown.live()[1..], ["• Read 1 · allowed", "• Read 2 · denied", "• Read 3 · waiting"]);
-}
-
-#[test]
-fn todos_are_pinned_until_they_are_done() {
-    let todo = |status| Todo { id: "1".into(), content: "build".into(), status };
-    let list =
-        |status| Event::TodosChanged { items: vec![todo(TodoStatus::Completed), todo(status)], draft: false };
-    let pinned =
-        |shown: &Shown| text(&shown.conversation.pinned_todos(Look { width: 40, theme: &shown.theme }, 99));
-    let mut shown = Shown::new(40);
-    shown.tell([prompt("go"), list(TodoStatus::InProgress)]);
-    shown.tell(call("1", "todowrite", json!({"items": []}), json!({"checklist": "[x] build"})));
-    assert_eq!(pinned(&shown), ["todo · 1 of 2 done", "[x] build", "[~] build"]);
-    shown.tell([list(TodoStatus::Completed), over(Outcome::Completed)]);
-    assert_eq!(pinned(&shown), Vec::<String>::new());
-    let first = ["› go", "", "• Todo · 1 of 2 done", "  [x] build", "  [~] build"];
-    assert_eq!(shown.settled[..5], first, "what was planned stays where it was said");
-    assert_eq!(shown.settled[5..], ["• Todo · 2 of 2 done", "  [x] build", "  [x] build"]);
-    shown.tell([prompt("more"), list(TodoStatus::Pending), over(Outcome::Completed)]);
-    assert_eq!(pinned(&shown).len(), 3, "it waits for the next turn");
-    shown.tell([prompt("and on")]);
-    assert_eq!(pinned(&shown).len(), 3);
-    shown.tell([over(Outcome::Completed)]);
-    assert_eq!(pinned(&shown), Vec::<String>::new(), "which did not touch it");
-}
-
-#[test]
-fn thinking_is_a_line_when_it_is_over() {
-    let mut shown = Shown::new(40);
-    shown.tell([prompt("go"), Event::ReasoningDelta { text: "one\ntwo\nthree\nfour".into() }]);
-    shown.now += Duration::from_secs(4);
-    assert_eq!(shown.live(), ["", "∴ thinking 4 s", "  two", "  three", "  four"]);
-    let (text, wire, model, opaque) = ("one\ntwo\nthree\nfour".into(), String::new(), String::new(), None);
-    shown.tell([
-        Event::ReasoningFinal(Reasoning { text, wire, model, opaque, took_ms: None }),
-        delta("So."),
-        over(Outcome::Completed),
-    ]);
-    assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER · 0.01 s"]);
-    assert_eq!(shown.whole()[2..5], ["∴ thought for 4.0 s", "  one", "  two"]);
-}
-
-#[test]
-fn thoughts_in_a_row_are_one_line() {
-    let mut shown = Shown::new(60);
-    shown.tell([prompt("go")]);
-    for text in ["one", "two"] {
-        shown.tell([Event::ReasoningDelta { text: text.into() }]);
-        shown.now += Duration::from_secs(2);
-        let (text, wire, model, opaque) = (text.into(), String::new(), String::new(), None);
-        shown.tell([Event::ReasoningFinal(Reasoning { text, wire, model, opaque, took_ms: None })]);
-    }
-    shown.tell([delta("So."), said("So."), over(Outcome::Completed)]);
-    assert_eq!(shown.settled, ["› go", "", "∴ thought for 4.0 s", "", "So.", "— ANSWER · 0.01 s"]);
-    assert_eq!(shown.whole()[3..6], ["  one", "", "  two"]);
-}
-
-#[test]
-fn a_thought_is_told_once_and_a_short_one_not_at_all() {
-    let whole = |text: &str| {
-        let (text, wire, model, opaque) = (text.to_owned(), String::new(), String::new(), None);
-        Event::ReasoningFinal(Reasoning { text, wire, model, opaque, took_ms: None })
-    };
-    let mut shown = Shown::new(60);
-    shown.tell([prompt("go"), Event::ReasoningDelta { text: "hm".into() }]);
-    // The call is announced before the thought is given whole.
-    shown.tell([Event::ToolAnnounced { id: "1".into(), name: "bash".into() }, whole("hm")]);
-    shown.tell(ran("1", "make", "", 0));
-    shown.tell([Event::ReasoningDelta { text: "so".into() }, delta("Done."), whole("so"), said("Done.")]);
-    shown.tell([over(Outcome::Completed)]);
-    assert_eq!(shown.settled, ["› go", "", "• Ran make · 2.1 s · exit 0", "", "Done.", "— ANSWER · 0.01 s"]);
-    assert_eq!(shown.whole().iter().filter(|row| row.starts_with("∴")).count(), 2, "{:?}", shown.whole());
-
-    let mut resumed = Shown::new(60);
-    let past = |event| Event::Replayed { event: Box::new(event) };
-    let long = "a long thought ".repeat(40);
-    resumed
-        .tell([prompt("go"), whole("hm"), said("One."), prompt("on"), whole(&long), said("Two.")].map(past));
-    assert_eq!(resumed.settled.iter().filter(|row| row.starts_with("∴")).count(), 1, "{:?}", resumed.settled);
-}
-
-#[test]
 fn memory_stays_bounded_and_the_lines_of_calls_stay() {
     let mut shown = Shown::new(80);
     shown.tell([prompt("go")]);
@@ -447,29 +271,6 @@ fn memory_stays_bounded_and_the_lines_of_calls_stay() {
     let first = text(&shown.conversation.whole_part(1, Look { width: 80, theme: &shown.theme }));
     assert_eq!(first[0], "• Ran seq · 2.1 s · exit 0");
     assert!(first[1].contains("no longer kept"), "{first:?}");
-}
-
-#[test]
-fn what_was_left_out_of_an_output_is_not_counted_as_a_line() {
-    let head: String = (1..=40).map(|n| format!("line {n}\n")).collect();
-    let text = format!("{head}\n[zdx: 1234567 of 1300000 bytes left out here; the whole is in /x]\n{head}");
-    let mut shown = Shown::new(80);
-    shown.tell([prompt("go")]).tell(ran("1", "yes", &text, 0)).tell([delta("So.")]);
-    let note = "    +75 lines and 1.2 MB that were left out, Ctrl-O to expand";
-    assert_eq!(shown.settled[3], note, "{:?}", shown.settled);
-}
-
-#[test]
-fn the_lines_of_a_gap_are_counted_where_somebody_counted_them() {
-    let head: String = (1..=40).map(|n| format!("line {n}\n")).collect();
-    let cut = "[... 9000 bytes (100 lines) left out to fit the context; run it again ...]";
-    let text = format!(
-        "{head}[zdx: 50000 of 70000 bytes (1000 lines) left out here; the whole is in /x]\n{cut}\nend\n"
-    );
-    let mut shown = Shown::new(80);
-    shown.tell([prompt("go")]).tell(ran("1", "seq 1 1141", &text, 0)).tell([delta("So.")]);
-    assert_eq!(shown.settled[3], "    +1136 lines, Ctrl-O to expand", "{:?}", shown.settled);
-    assert_eq!(shown.settled.last().unwrap(), "    end");
 }
 
 #[test]

@@ -148,6 +148,21 @@ impl Asked {
         }
     }
 
+    /// The call whose row it is about: what an agent of a task asks for stands in the task's.
+    pub(super) fn row(&self) -> Option<&str> {
+        match self {
+            Self::Approval(request) => match (&request.agent, request.id.split_once('/')) {
+                (Some(_), Some((task, _))) => Some(task),
+                (Some(_), None) | (None, _) => Some(request.id.as_str()),
+            },
+            Self::Trust(_) | Self::Yolo => None,
+        }
+    }
+
+    pub(super) fn is_about(&self, id: &str) -> bool {
+        matches!(self, Self::Approval(request) if request.id == id)
+    }
+
     /// The subagent that asks.
     pub(super) fn agent(&self) -> Option<&str> {
         match self {

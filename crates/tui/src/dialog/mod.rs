@@ -4,6 +4,7 @@
 
 mod asked;
 mod field;
+mod front;
 pub(crate) mod items;
 mod picker;
 mod sheet;
@@ -14,13 +15,12 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use zdx_protocol::display::approval::Answer;
 use zdx_protocol::{Approval, ApprovalRequest, Decision, Event, RequestId, TrustRequest};
 
 use crate::key::{Key, KeyCode};
 use crate::look::{Drawn, Look};
-use asked::{Act, Asked, Choice, Page, Scene, Step};
-use field::Field;
+use asked::{Asked, Page, Scene, Step};
+use front::Front;
 use sheet::Sheet;
 
 pub(crate) use picker::{Item, Picked, Picker};
@@ -72,65 +72,8 @@ pub(crate) struct Dialogs {
     batch: Vec<String>,
     /// Of those one is over: the next that is asked for begins another batch.
     begun: bool,
-}
-
-/// The question in view.
-#[derive(Debug)]
-struct Front {
-    page: Page,
-    choices: Vec<Choice>,
-    focus: usize,
-    /// Nothing as long as nobody scrolled.
-    scroll: Option<usize>,
-    sheet: Option<Sheet>,
-    /// The last row of what is to be judged was on the screen once.
-    read: bool,
-    word: Field,
-    hint: Option<Hint>,
-    first_drawn: Option<Instant>,
-    /// The same of its present page.
-    page_drawn: Option<Instant>,
-    swallowed: Option<Instant>,
-}
-
-impl Front {
-    fn new(asked: &Asked, scene: Scene<'_>) -> Self {
-        let choices = asked.choices(Page::First, scene);
-        Self {
-            page: Page::First,
-            focus: asked::safe(&choices),
-            choices,
-            scroll: None,
-            sheet: None,
-            read: false,
-            word: Field::default(),
-            hint: None,
-            first_drawn: None,
-            page_drawn: None,
-            swallowed: None,
-        }
-    }
-
-    fn is_armed(&self, now: Instant) -> bool {
-        let Some(first) = self.first_drawn else { return false };
-        let stood = now.saturating_duration_since(first);
-        let paused = self.swallowed.is_none_or(|then| now.saturating_duration_since(then) >= PAUSE);
-        stood >= ARMED_AFTER && (paused || stood >= ARMED_AT_LAST)
-    }
-
-    /// Where Enter says yes, what it says yes to must have been in sight for as long as a question has to be.
-    fn can_be_confirmed(&self, now: Instant) -> bool {
-        let stood = self.page_drawn.is_some_and(|first| now.saturating_duration_since(first) >= ARMED_AFTER);
-        let allows = self.choices.get(self.focus).is_some_and(|choice| choice.act.allows());
-        stood || !self.page.asks_how_long() || !allows
-    }
-
-    fn turn_to(&mut self, page: Page, asked: &Asked, scene: Scene<'_>) {
-        self.page = page;
-        self.choices = asked.choices(page, scene);
-        self.focus = asked::focus(page, &self.choices);
-        (self.scroll, self.sheet, self.page_drawn) = (None, None, None);
-    }
+    /// A call that is judged anew by another preset, and how far it was read.
+    read_to: Option<(String, usize)>,
 }
 
 impl Dialogs {
@@ -167,7 +110,21 @@ impl Dialogs {
     }
 
     pub(crate) fn approval(&mut self, request: ApprovalRequest) {
-        self.waiting.push_back(Asked::Approval(Box::new(request)));
+        let asked = Asked::Approval(Box::new(request));
+        // In the order of the rows that they are about; but what is in view stays there, and so does what is about no row.
+        let first = usize::from(self.front.is_some());
+        let before = |other: &Asked| match (self.row_of(other), self.row_of(&asked)) {
+            (Some(other), Some(row)) => other <= row,
+            (None, _) | (_, None) => true,
+        };
+        let at = self.waiting.iter().skip(first).rposition(before).map_or(first, |last| first + last + 1);
+        self.waiting.insert(at.min(self.waiting.len()), asked);
+    }
+
+    /// Where the row of the call stands that it is about, among those that were asked for together.
+    fn row_of(&self, asked: &Asked) -> Option<usize> {
+        let row = asked.row()?;
+        self.batch.iter().position(|call| call == row)
     }
 
     /// It stands no longer.
@@ -260,7 +217,10 @@ impl Dialogs {
         };
         match (&answer, self.waiting.front()) {
             // The engine withdraws it and judges anew. Until then it stands, and is put as if for the first time.
-            (Some(Answered::SetApproval(_)), Some(Asked::Approval(_))) => self.front = None,
+            (Some(Answered::SetApproval(_)), Some(Asked::Approval(request))) => {
+                let scroll = self.front.take().and_then(|front| front.read_to());
+                self.read_to = scroll.map(|scroll| (request.id.clone(), scroll));
+            }
             // The turn is over, with all that it asked.
             (Some(Answered::Interrupt), _) => self.remove(|asked| matches!(asked, Asked::Approval(_))),
             _ => {
@@ -291,7 +251,8 @@ impl Dialogs {
     pub(crate) fn draw(&mut self, look: Look<'_>, most_rows: usize, now: Instant) -> Drawn {
         let scene = Scene { home: self.home.as_deref(), root: self.root.as_deref(), approval: self.approval };
         let Some(asked) = self.waiting.front() else { return Drawn::default() };
-        let front = self.front.get_or_insert_with(|| Front::new(asked, scene));
+        let read_to = self.read_to.as_ref().filter(|(id, _)| asked.is_about(id)).map(|(_, scroll)| *scroll);
+        let front = self.front.get_or_insert_with(|| Front::new(asked, scene, read_to));
         if front.hint == Some(Hint::TooSoon) && front.is_armed(now) && front.can_be_confirmed(now) {
             front.hint = None;
         }
@@ -310,85 +271,5 @@ impl Dialogs {
         front.scroll = front.scroll.map(|_| sheet.scroll);
         front.sheet = Some(sheet);
         drawn
-    }
-}
-
-impl Front {
-    fn step(&mut self, key: Key, asked: &Asked) -> Step {
-        if key.ctrl || key.alt {
-            if self.page == Page::Word {
-                self.word.key(key);
-            }
-            return Step::Stay;
-        }
-        if self.page == Page::Word {
-            return self.type_word(key, asked);
-        }
-        let page = self.sheet.as_ref().map_or(1, |sheet| sheet.window.saturating_sub(1).max(1));
-        let at = self.sheet.as_ref().map_or(0, |sheet| sheet.scroll);
-        let last = self.choices.len().saturating_sub(1);
-        match key.code {
-            // At the ends of the choices the arrows move what is read.
-            KeyCode::Up if self.focus == 0 => self.scroll = Some(at.saturating_sub(1)),
-            KeyCode::Up => self.focus -= 1,
-            KeyCode::Down if self.focus >= last => self.scroll = Some(at + 1),
-            KeyCode::Down => self.focus += 1,
-            KeyCode::PageUp => self.scroll = Some(at.saturating_sub(page)),
-            KeyCode::PageDown | KeyCode::Char(' ') => self.scroll = Some(at + page),
-            KeyCode::Home => self.scroll = Some(0),
-            KeyCode::End => self.scroll = Some(usize::MAX / 2),
-            KeyCode::Esc if self.page != Page::First => return Step::To(asked::before(self.page)),
-            KeyCode::Esc => return asked.escape(),
-            KeyCode::Enter => return self.choose(self.focus, asked),
-            // The key for presets everywhere else.
-            KeyCode::Tab if key.shift => return self.choose_act(Act::Answer(Answer::Preset), asked),
-            KeyCode::Char(c) => {
-                let pressed = c.to_ascii_lowercase();
-                if let Some(at) = self.choices.iter().position(|choice| choice.key == pressed) {
-                    return self.choose(at, asked);
-                }
-            }
-            KeyCode::Tab
-            | KeyCode::Backspace
-            | KeyCode::Delete
-            | KeyCode::Left
-            | KeyCode::Right
-            | KeyCode::Insert
-            | KeyCode::F(_) => {}
-        }
-        Step::Stay
-    }
-
-    fn choose_act(&mut self, act: Act, asked: &Asked) -> Step {
-        match self.choices.iter().position(|choice| choice.act == act) {
-            Some(at) => self.choose(at, asked),
-            None => Step::Stay,
-        }
-    }
-
-    fn choose(&mut self, at: usize, asked: &Asked) -> Step {
-        let Some(choice) = self.choices.get(at) else { return Step::Stay };
-        self.focus = at;
-        if choice.act.allows() && asked.must_be_read() && !self.read {
-            self.hint = Some(Hint::ReadFirst);
-            return Step::Stay;
-        }
-        asked.chosen(self.page, choice.act)
-    }
-
-    fn type_word(&mut self, key: Key, asked: &Asked) -> Step {
-        match (key.code, asked) {
-            // What is typed stays, should it be wanted all the same.
-            (KeyCode::Esc, _) => Step::To(Page::First),
-            (KeyCode::Enter, Asked::Approval(request)) => {
-                let word = Some(self.word.text().trim().to_owned()).filter(|word| !word.is_empty());
-                let decision = Decision::Deny { word };
-                Step::Answer(Answered::Decision { request: request.request, decision })
-            }
-            _ => {
-                self.word.key(key);
-                Step::Stay
-            }
-        }
     }
 }

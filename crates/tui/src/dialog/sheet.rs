@@ -9,8 +9,9 @@ use zdx_protocol::display::format::count;
 use zdx_protocol::display::text::{one_line, truncate_width, width, wrap, wrap_exact};
 use zdx_protocol::display::visible_line;
 
+use super::Hint;
 use super::asked::{Asked, Choice, Page, Scene};
-use super::{Front, Hint};
+use super::front::Front;
 use crate::look::{Drawn, Look};
 use crate::theme::{Depth, Theme};
 use crate::write::diff::first_change;

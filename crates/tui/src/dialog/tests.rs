@@ -1,6 +1,8 @@
 mod batch;
 mod change;
+mod queue;
 mod scope;
+mod typed;
 
 use std::path::PathBuf;
 
@@ -173,46 +175,6 @@ fn decided(number: u64, decision: Decision) -> Option<Answered> {
 }
 
 #[test]
-fn nothing_typed_before_it_could_be_read_is_an_answer() {
-    let mut dialogs = empty();
-    dialogs.approval(command(1, "make"));
-    let now = Instant::now();
-    assert_eq!(dialogs.key(Key::char('y'), now + Duration::from_secs(9)), None, "it was never drawn");
-    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
-    assert_eq!(dialogs.key(Key::char('y'), armed - Duration::from_millis(1)), None);
-    assert!(text(&show(&mut dialogs, armed)).contains("typed too soon"));
-    // Somebody is typing: that he goes on is no answer, until he pauses.
-    assert_eq!(dialogs.key(Key::char('e'), armed + Duration::from_millis(200)), None);
-    assert_eq!(dialogs.key(Key::char('y'), armed + Duration::from_millis(300)), None);
-    let later = armed + Duration::from_millis(701);
-    assert_eq!(dialogs.key(Key::char('y'), later), decided(1, Decision::AllowOnce));
-    assert!(!dialogs.is_open());
-    // Who never pauses is heard after two seconds.
-    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
-    for at in 0..18 {
-        assert_eq!(dialogs.key(Key::char('n'), armed - ARMED_AFTER + Duration::from_millis(at * 100)), None);
-    }
-    let answer = dialogs.key(Key::char('n'), armed + Duration::from_secs(2));
-    assert_eq!(answer, decided(1, Decision::Deny { word: None }));
-}
-
-#[test]
-fn focus_begins_on_no_and_a_paste_is_no_answer() {
-    let (mut dialogs, armed) = shown(vec![command(1, "make"), command(2, "ls")]);
-    dialogs.paste("y");
-    assert!(text(&show(&mut dialogs, armed)).contains("▸ n  no"));
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), decided(1, Decision::Deny { word: None }));
-    // The next one has to be read first.
-    show(&mut dialogs, armed);
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed + Duration::from_millis(1)), None);
-    let later = armed + Duration::from_secs(1);
-    for _ in 0..9 {
-        assert_eq!(dialogs.key(Key::plain(KeyCode::Up), later), None);
-    }
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), later), decided(2, Decision::AllowOnce));
-}
-
-#[test]
 fn every_key_leads_where_it_says() {
     let always = |scope, wider| decided(1, Decision::AllowAlways { scope, wider });
     let table = [
@@ -251,32 +213,6 @@ fn a_preset_leaves_the_question_until_the_engine_takes_it_back() {
     assert_eq!(dialogs.key(Key::char('y'), armed + Duration::from_millis(100)), None, "it stands anew");
     dialogs.withdrawn(RequestId(1));
     assert!(!dialogs.is_open());
-}
-
-#[test]
-fn a_no_can_carry_a_message() {
-    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
-    assert_eq!(press(&mut dialogs, "muse ", armed), None);
-    dialogs.paste("ninja\ny");
-    let drawn = show(&mut dialogs, armed);
-    let row = drawn.lines.iter().position(|line| line.to_string() == "> use ninja y");
-    assert_eq!(drawn.cursor, row.map(|row| (13, u16::try_from(row).unwrap())));
-    let word = Some("use ninja y".to_owned());
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), decided(1, Decision::Deny { word }));
-    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
-    press(&mut dialogs, "mtoo", armed);
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Esc), armed), None);
-    assert_eq!(press(&mut dialogs, "m slow", armed), None);
-    let word = Some("too slow".to_owned());
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), decided(1, Decision::Deny { word }));
-}
-
-#[test]
-fn a_paste_leaves_nothing_behind_for_later() {
-    let (mut dialogs, armed) = shown(vec![command(1, "make")]);
-    dialogs.paste("y\nrm -rf ~");
-    press(&mut dialogs, "m", armed);
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), decided(1, Decision::Deny { word: None }));
 }
 
 proptest! {
@@ -331,30 +267,6 @@ fn escape_goes_back_and_then_stops_the_turn() {
 }
 
 #[test]
-fn a_queue_counts_and_what_is_withdrawn_vanishes() {
-    let (mut dialogs, armed) = shown(vec![command(1, "one"), command(2, "two"), command(3, "three")]);
-    assert!(text(&show(&mut dialogs, armed)).contains("approval 1 of 3"));
-    // Behind the one in view nothing moves it, nor has it to be read again.
-    dialogs.withdrawn(RequestId(2));
-    dialogs.approval(command(4, "four"));
-    let drawn = text(&show(&mut dialogs, armed));
-    assert!(drawn.contains("approval 1 of 3") && drawn.contains("$ one"), "{drawn}");
-    dialogs.withdrawn(RequestId(1));
-    let drawn = text(&show(&mut dialogs, armed));
-    assert!(drawn.contains("approval 2 of 3") && drawn.contains("$ three"), "{drawn}");
-    assert_eq!(
-        dialogs.key(Key::char('y'), armed + Duration::from_millis(10)),
-        None,
-        "another one is in view"
-    );
-    let later = armed + Duration::from_secs(1);
-    assert_eq!(dialogs.key(Key::char('y'), later), decided(3, Decision::AllowOnce));
-    assert!(text(&show(&mut dialogs, later)).contains("approval 3 of 3"));
-    dialogs.covered();
-    assert_eq!(dialogs.key(Key::char('y'), later + Duration::from_secs(1)), None, "it was not in sight");
-}
-
-#[test]
 fn what_is_dangerous_is_read_to_its_end_before_it_is_allowed() {
     let (mut dialogs, armed) = shown(vec![dangerous(30)]);
     let first = text(&show(&mut dialogs, armed));
@@ -374,38 +286,6 @@ fn what_is_dangerous_is_read_to_its_end_before_it_is_allowed() {
     // It can be refused at any time.
     let (mut dialogs, armed) = shown(vec![dangerous(30)]);
     assert_eq!(press(&mut dialogs, "n", armed), decided(7, Decision::Deny { word: None }));
-}
-
-#[test]
-fn trust_and_yolo_wait_in_the_same_queue() {
-    let mut dialogs = empty();
-    dialogs.apply(&Event::TrustRequested(trust()));
-    dialogs.confirm_yolo();
-    dialogs.confirm_yolo();
-    let now = Instant::now();
-    assert!(text(&show(&mut dialogs, now)).contains("trust 1 of 2"));
-    let armed = now + ARMED_AFTER;
-    let trusted = |trust| Some(Answered::Trust { request: RequestId(9), trust });
-    assert_eq!(press(&mut dialogs, "t", armed), trusted(true));
-    let later = armed + Duration::from_secs(1);
-    assert_eq!(press(&mut dialogs, "y", later), Some(Answered::SetApproval(Approval::Yolo)));
-    assert!(!dialogs.is_open());
-    for (key, expected) in [
-        (Key::plain(KeyCode::Esc), trusted(false)),
-        (Key::char('n'), trusted(false)),
-        (Key::char('q'), Some(Answered::Leave)),
-        (Key::ctrl('c'), Some(Answered::Leave)),
-    ] {
-        let mut dialogs = empty();
-        dialogs.trust(trust());
-        show(&mut dialogs, now);
-        assert_eq!(dialogs.key(key, armed), expected, "{key:?}");
-    }
-    let mut dialogs = empty();
-    dialogs.confirm_yolo();
-    show(&mut dialogs, now);
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), None);
-    assert!(!dialogs.is_open(), "it is closed, and nothing was changed");
 }
 
 fn mcp() -> Action {

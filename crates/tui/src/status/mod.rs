@@ -157,11 +157,7 @@ impl Status {
             push(Slot::Tokens, theme.dim, spent(doing.usage));
         }
         if self.queued > 0 {
-            push(
-                Slot::Queue,
-                theme.accent,
-                vec![format!("{} queued", self.queued), format!("+{}", self.queued)],
-            );
+            push(Slot::Queue, theme.accent, vec![format!("{} queued", self.queued), String::new()]);
         }
         // Where there is room: who knows it needs no word about it.
         if self.doing.is_some() && self.open.is_empty() {

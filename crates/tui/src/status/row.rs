@@ -60,19 +60,18 @@ pub(super) enum Slot {
 }
 
 /// The room on the left is dealt out in this order, by so many columns in all; whoever cannot have that much keeps what he has.
-const DEALT: [(Slot, usize); 16] = [
+const DEALT: [(Slot, usize); 15] = [
     (Slot::State, 14),
     (Slot::Hints, 5),
     (Slot::Hints, 20),
     (Slot::Hints, 39),
-    (Slot::Queue, 2),
     (Slot::Tokens, 9),
     (Slot::State, 20),
     (Slot::State, 24),
     (Slot::State, 26),
+    (Slot::Queue, 9),
     (Slot::Tokens, 18),
     (Slot::State, 28),
-    (Slot::Queue, 9),
     (Slot::Stops, 9),
     (Slot::State, 32),
     (Slot::Tokens, 20),
@@ -137,11 +136,30 @@ fn needed(pieces: &[Piece], between: &str) -> usize {
     widths.iter().sum::<usize>() + widths.len().saturating_sub(1) * width(between)
 }
 
+/// What waits is worth more than what a turn used so far; where there is no room even so, its own rows say it.
 fn left_half(parts: Vec<Part>, between: &str, room: usize) -> Vec<(String, Style)> {
     let between = width(between);
+    let of = |slot: Slot| parts.iter().position(|part| part.slot == slot);
+    let mut sizes = dealt(&parts, between, room, None);
+    if of(Slot::Queue).is_some_and(|at| sizes[at] == 0) {
+        let without = dealt(&parts, between, room, Some(Slot::Tokens));
+        if of(Slot::Queue).is_some_and(|at| without[at] > 0) {
+            sizes = without;
+        }
+    }
+    let fitted = parts.into_iter().zip(sizes).filter_map(|(part, size)| {
+        let last = part.forms.last().map(|text| truncate_width(text, size));
+        let text = part.forms.into_iter().find(|text| width(text) <= size).or(last)?;
+        (!text.is_empty()).then_some((text, part.style))
+    });
+    fitted.collect()
+}
+
+/// How many columns each part has, one of them left out.
+fn dealt(parts: &[Part], between: usize, room: usize, without: Option<Slot>) -> Vec<usize> {
     let mut sizes = vec![0; parts.len()];
     let mut used = 0;
-    for (slot, size) in DEALT {
+    for (slot, size) in DEALT.into_iter().filter(|(slot, _)| Some(*slot) != without) {
         let Some(at) = parts.iter().position(|part| part.slot == slot) else { continue };
         // What goes on is cut rather than left out.
         let size = if slot == Slot::State && used == 0 { size.min(room) } else { size };
@@ -151,12 +169,7 @@ fn left_half(parts: Vec<Part>, between: &str, room: usize) -> Vec<(String, Style
             (sizes[at], used) = (size, used + more);
         }
     }
-    let fitted = parts.into_iter().zip(sizes).filter_map(|(part, size)| {
-        let last = part.forms.last().map(|text| truncate_width(text, size));
-        let text = part.forms.into_iter().find(|text| width(text) <= size).or(last)?;
-        (!text.is_empty()).then_some((text, part.style))
-    });
-    fitted.collect()
+    sizes
 }
 
 fn half_width<'a>(texts: impl Iterator<Item = &'a str>, between: &str) -> usize {

@@ -231,7 +231,13 @@ impl Decoder {
         let Delta { text, partial_json, thinking, signature } = delta;
         match self.open.get_mut(&index) {
             Some(Open::Text) => emit(text.unwrap_or_default(), ModelEvent::Text, out),
-            Some(Open::Call { streamed, .. }) => streamed.push_str(&partial_json.unwrap_or_default()),
+            Some(Open::Call { id, streamed, .. }) => {
+                let more = partial_json.unwrap_or_default();
+                streamed.push_str(&more);
+                if !id.is_empty() {
+                    emit(more, |more| ModelEvent::ToolCallArguments { id: id.clone(), more }, out);
+                }
+            }
             Some(Open::Thinking { text: so_far, signature: signed }) => {
                 let more = thinking.unwrap_or_default();
                 so_far.push_str(&more);
@@ -333,7 +339,7 @@ impl Decoder {
     }
 }
 
-fn emit(text: String, event: fn(String) -> ModelEvent, out: Out) {
+fn emit(text: String, event: impl FnOnce(String) -> ModelEvent, out: Out) {
     if !text.is_empty() {
         out.push(event(text));
     }

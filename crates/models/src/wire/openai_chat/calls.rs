@@ -36,8 +36,8 @@ struct Open {
 }
 
 impl Calls {
-    /// Says so when the name became known with this delta.
-    pub fn push(&mut self, delta: CallDelta) -> Option<ModelEvent> {
+    /// Says when the name became known with this delta, and what came of the arguments.
+    pub fn push(&mut self, delta: CallDelta) -> impl Iterator<Item = ModelEvent> + use<> {
         let CallDelta { index, id, function } = delta;
         let id = id.unwrap_or_default();
         let FunctionDelta { name, arguments } = function.unwrap_or_default();
@@ -56,12 +56,15 @@ impl Calls {
             call.id = id;
         }
         call.arguments.push_str(&arguments);
-        if call.name.is_empty() && !name.is_empty() {
+        let known = Some(call.id.clone()).filter(|id| !id.is_empty());
+        let begins = call.name.is_empty() && !name.is_empty();
+        let started = begins.then(|| ModelEvent::ToolCallStarted { id: known.clone(), name: name.clone() });
+        if begins {
             call.name = name;
-            let id = Some(call.id.clone()).filter(|id| !id.is_empty());
-            return Some(ModelEvent::ToolCallStarted { id, name: call.name.clone() });
         }
-        None
+        let named = known.filter(|_| !call.name.is_empty() && !arguments.is_empty());
+        let more = named.map(|id| ModelEvent::ToolCallArguments { id, more: arguments });
+        started.into_iter().chain(more)
     }
 
     /// Which open call a delta continues; `None` for a new one.

@@ -44,3 +44,29 @@ fn of_several_calls_it_says_which_one_it_is_about() {
     let drawn = text(&show(&mut dialogs, now));
     assert!(drawn.contains("── approval ──"), "{drawn}");
 }
+
+/// What a task's agent asks for.
+fn of_task(number: u64, task: u64) -> ApprovalRequest {
+    let (agent, id) = (Some("general".to_owned()), format!("call_{task}/c"));
+    ApprovalRequest { agent, id, ..command(number, &format!("make {number}")) }
+}
+
+#[test]
+fn questions_come_in_the_order_of_their_rows_unless_one_is_in_view() {
+    let now = Instant::now();
+    let order =
+        |dialogs: &Dialogs| dialogs.waiting.iter().filter_map(Asked::request).map(|id| id.0).collect();
+    let mut dialogs = empty();
+    (1..=3).for_each(|number| requested(&mut dialogs, number));
+    for (number, task) in [(10, 3), (11, 2), (12, 3), (13, 1)] {
+        dialogs.approval(of_task(number, task));
+    }
+    let waiting: Vec<u64> = order(&dialogs);
+    assert_eq!(waiting, [13, 11, 10, 12], "and of one row as they came");
+    show(&mut dialogs, now);
+    dialogs.withdrawn(RequestId(13));
+    show(&mut dialogs, now);
+    dialogs.approval(of_task(14, 1));
+    let waiting: Vec<u64> = order(&dialogs);
+    assert_eq!(waiting, [11, 14, 10, 12], "what is in view stays");
+}

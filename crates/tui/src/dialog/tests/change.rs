@@ -86,3 +86,43 @@ fn an_everyday_edit_gives_its_room_to_the_change() {
     own.reason.rule = Some("write = ask (project)".to_owned());
     assert!(shown(own, 22).contains("(project)"), "a rule of one's own is worth a row");
 }
+
+fn pressed(dialogs: &mut Dialogs, key: Key) -> Option<Answered> {
+    dialogs.key(key, Instant::now() + 2 * ARMED_AFTER)
+}
+
+/// Whoever read on to a place finds it again: beside the message that is typed, behind it, and under another preset.
+#[test]
+fn a_change_stays_where_it_was_read_to() {
+    let rows_of = |rows: Vec<String>| rows.into_iter().filter(|row| row.contains(" = ")).collect::<Vec<_>>();
+    let mut dialogs = empty();
+    dialogs.approval(edit());
+    let before = drawn(&mut dialogs, 80, 14);
+    pressed(&mut dialogs, Key::plain(KeyCode::PageDown));
+    let there = drawn(&mut dialogs, 80, 14);
+    assert_ne!(before, there);
+    let first = rows_of(there.clone()).remove(0);
+    assert_eq!(pressed(&mut dialogs, Key::char('m')), None);
+    let typing = drawn(&mut dialogs, 80, 14);
+    assert!(typing.contains(&first) && typing.iter().any(|row| row.contains("what should")), "{typing:#?}");
+    assert!(!typing.iter().any(|row| row.contains("old = 1")), "{typing:#?}");
+    pressed(&mut dialogs, Key::plain(KeyCode::Esc));
+    assert_eq!(drawn(&mut dialogs, 80, 14), there);
+    for key in ['p', 'b'] {
+        pressed(&mut dialogs, Key::char(key));
+        drawn(&mut dialogs, 80, 14);
+    }
+    assert_eq!(drawn(&mut dialogs, 80, 14), there, "presets were looked at");
+    pressed(&mut dialogs, Key::char('p'));
+    drawn(&mut dialogs, 80, 14);
+    let switched = pressed(&mut dialogs, Key::char('3'));
+    assert_eq!(switched, Some(Answered::SetApproval(Approval::Paranoid)));
+    drawn(&mut dialogs, 80, 14);
+    dialogs.withdrawn(RequestId(3));
+    dialogs.approval(ApprovalRequest { request: RequestId(4), ..edit() });
+    assert_eq!(rows_of(drawn(&mut dialogs, 80, 14)), rows_of(there), "asked anew by the other preset");
+    // Another call is another change.
+    dialogs.withdrawn(RequestId(4));
+    dialogs.approval(ApprovalRequest { request: RequestId(5), id: "other".to_owned(), ..edit() });
+    assert_eq!(drawn(&mut dialogs, 80, 14), before);
+}

@@ -3,6 +3,7 @@
 mod call_ids;
 mod calls;
 mod fault;
+mod growing;
 mod remind;
 mod repeat;
 pub(super) mod room;

@@ -311,7 +311,9 @@ async fn listen(
         match event {
             ModelEvent::Text(text) => answer.text.push_str(&text),
             ModelEvent::WasThinking => answer.text.clear(),
-            ModelEvent::ToolCallStarted { .. } | ModelEvent::ToolCall(_) => answer.called = true,
+            ModelEvent::ToolCallStarted { .. }
+            | ModelEvent::ToolCallArguments { .. }
+            | ModelEvent::ToolCall(_) => answer.called = true,
             ModelEvent::Usage(counted) => *usage = counted,
             ModelEvent::Stop(reason) => answer.stop = Some(reason),
             ModelEvent::ReasoningDelta(_) | ModelEvent::Reasoning(_) => {}

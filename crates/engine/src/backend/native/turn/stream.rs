@@ -11,6 +11,7 @@ use zdx_protocol::{Event, Message, Reasoning, Role, TurnState, Usage};
 
 use super::super::Native;
 use super::call_ids::{AnswerIds, CallIds, Identified};
+use super::growing::Growing;
 use super::room::Overflow;
 use crate::call::TurnIo;
 
@@ -32,6 +33,8 @@ pub(super) struct ModelAnswer {
     /// It thought, whether or not anything came of it.
     pub thought: bool,
     ids: AnswerIds,
+    /// Calls whose arguments may still stream.
+    growing: Vec<Growing>,
     /// Since when it thinks, and for how long it did.
     thinking: Option<Instant>,
     thought_for: Duration,
@@ -51,6 +54,7 @@ impl ModelAnswer {
     fn drop_rest(&mut self, ids: &mut CallIds) {
         ids.forget(std::mem::take(&mut self.ids));
         self.calls.clear();
+        self.growing.clear();
         self.thoughts.clear();
         self.open_text.clear();
         (self.stop, self.usage) = (None, Usage::default());
@@ -256,12 +260,21 @@ async fn take(
             answer.thought = true;
             answer.thoughts.push(Reasoning { text, wire, model, opaque: None, took_ms: None });
         }
-        ModelEvent::ToolCallStarted { id: Some(id), name } => {
-            let id = ids.announce(&id, &mut answer.ids, io);
-            io.emit.emit(Event::ToolAnnounced { id, name: io.tool_name(name) }).await;
+        ModelEvent::ToolCallStarted { id: Some(wanted), name } => {
+            let id = ids.announce(&wanted, &mut answer.ids, io);
+            let name = io.tool_name(name);
+            answer.growing.extend(Growing::new(&wanted, &id, &name));
+            io.emit.emit(Event::ToolAnnounced { id, name }).await;
         }
         // What has no id yet cannot be told apart from other calls.
         ModelEvent::ToolCallStarted { id: None, .. } => {}
+        ModelEvent::ToolCallArguments { id, more } => {
+            // Of two that a server calls the same, the one that began last.
+            let growing = answer.growing.iter_mut().rfind(|growing| growing.is(&id));
+            if let Some(event) = growing.and_then(|growing| growing.more(&more)) {
+                io.emit.emit(event).await;
+            }
+        }
         ModelEvent::ToolCall(call) => answer.calls.push(ids.identify(call, &mut answer.ids, io)),
         ModelEvent::Usage(usage) => answer.usage = usage,
         ModelEvent::Stop(reason) => answer.stop = Some(reason),

@@ -101,6 +101,8 @@ fn thinking_keeps_its_signature_and_calls_their_arguments() {
         arguments(3, ""),
         close(3),
     ];
+    let told = grown(Anthropic, &answer(&body, "tool_use"));
+    assert_eq!(told, ["toolu_1 read", "toolu_1 +{\"path\": \"a", "toolu_1 +.txt\"}", "toolu_2 read"]);
     assert_eq!(
         events(Anthropic, &answer(&body, "tool_use")),
         [

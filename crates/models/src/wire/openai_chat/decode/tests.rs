@@ -57,6 +57,8 @@ fn a_call_in_pieces() {
         answered(&deltas, "tool_calls"),
         [begun("call_1", "read"), call("call_1", "read", json!({"path":"a"})), stop(StopReason::ToolUse)]
     );
+    let told = grown(OpenaiChat, &stream(&deltas.map(choice)));
+    assert_eq!(told, ["call_1 read", "call_1 +{\"path\":", "call_1 + \"a\"}"], "as it comes");
 }
 
 #[test]
