@@ -30,7 +30,7 @@ use crate::engine::{Cast, Engine, Loan};
 use crate::files::workspace::Workspace;
 use crate::grants::{GrantStore, Granted};
 use crate::guard::{GuardSetup, guard};
-use crate::history::Asker;
+use crate::history::{Asker, since};
 use crate::in_force::Ruler;
 use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
@@ -378,6 +378,7 @@ fn tool_context(
         spill_dir: opened.spill_dir.clone(),
         redactor: Arc::clone(redactor),
     });
+    since::recall(&opened.transcript, &workspace);
     ToolContext {
         workspace: Arc::new(
             workspace
