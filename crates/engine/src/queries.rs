@@ -24,7 +24,7 @@ use crate::emit::Emitter;
 use crate::files::Workspace;
 use crate::git;
 use crate::grants::Granted;
-use crate::history::{Asker, Handoff, SessionDigest, changed, since, summarize};
+use crate::history::{Asker, Handoff, SessionDigest, report, since, summarize};
 use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::mcp::Servers;
@@ -223,14 +223,9 @@ impl Queries {
     }
 
     fn files_changed(&self) -> FilesChanged {
-        let blobs = self.saved.map(|id| self.store().blobs(id));
-        let mut files = changed(&self.emit.transcript(), blobs.as_ref());
-        let changes: Vec<_> = files.iter().map(|file| file.change.clone()).collect();
-        for (path, now) in since::since(&changes, &self.workspace) {
-            let file = files.iter_mut().find(|file| file.change.path == path);
-            file.into_iter().for_each(|file| file.now = Some(now));
-        }
-        FilesChanged { root: self.root.clone(), files }
+        let changes = since::files_changed(&self.emit.transcript());
+        let store = self.store();
+        report(&changes, self.saved.map(|id| (&store, id)), &self.workspace)
     }
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {

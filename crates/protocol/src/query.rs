@@ -177,12 +177,16 @@ pub struct ModelOffer {
     pub context_limit: Option<u64>,
 }
 
-/// What tools changed in a session.
+/// What was changed in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilesChanged {
     /// The folder that is worked in.
     pub root: PathBuf,
+    /// By tools.
     pub files: Vec<ChangedFile>,
+    /// Others, that were last changed while a command ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_command: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -217,3 +217,22 @@ fn a_file_that_is_as_it_was_is_not_told_of() {
     );
     assert_eq!(zdx.read("a.txt"), "old\n");
 }
+
+/// What a command made is a change of the session's too; what somebody else did, or zdx keeps to itself, is not.
+#[test]
+fn files_that_commands_changed_are_listed() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write(".gitignore", "ignored/\n");
+    zdx.write("old.txt", "old\n");
+    zdx.write("mine.txt", "by the user's own hand");
+    let command = "mkdir ignored sub; echo x > ignored/x; echo x > sub/made.txt; touch old.txt";
+    turn(&server, &[bash(command), ("write", json!({"path": "ours.txt", "content": "ours"}))]);
+    let typed = "go\n/files\n!echo y > typed.txt\n/files\n";
+    let out = zdx.command().args(["--yolo"]).stdin(typed).run().success();
+    let told = "created ours.txt (+1)\nchanged old.txt · by a command\nchanged sub/made.txt · by a command\n";
+    assert!(out.stderr.contains(told), "{}", out.stderr);
+    assert!(out.stderr.contains("changed typed.txt · by a command\n"), "{}", out.stderr);
+    assert!(!out.stderr.contains("mine.txt"), "{}", out.stderr);
+    assert!(!out.stderr.contains("changed ignored"), "{}", out.stderr);
+}

@@ -17,7 +17,7 @@ use crate::tools::changed_since;
 /// So many files are named.
 const NAMED: usize = 20;
 /// A file's time is that of the last tick of the kernel's clock.
-const TICK: SignedDuration = SignedDuration::from_millis(10);
+pub(super) const TICK: SignedDuration = SignedDuration::from_millis(10);
 
 /// What is left of the turns from this one on. Looks at the session's file and at the folder; touches neither.
 pub fn left_behind(
@@ -45,7 +45,8 @@ pub fn left_behind(
         ours.contains(path) || path.starts_with(base) || account.files.is_as_before(path, at, workspace)
     };
     let found = changed_since(workspace, since);
-    let mut files: Vec<PathBuf> = found.files.into_iter().filter(|path| !own(path)).collect();
+    let mut files: Vec<PathBuf> =
+        found.files.into_iter().map(|(path, _)| path).filter(|path| !own(path)).collect();
     files.sort_unstable();
     let shown = |path: &PathBuf| path.strip_prefix(workspace.root()).unwrap_or(path).display().to_string();
     Some(LeftBehind {
@@ -153,7 +154,7 @@ impl Account {
 }
 
 /// Whether something ran that may have changed any file.
-fn ran(entry: &Entry) -> bool {
+pub(super) fn ran(entry: &Entry) -> bool {
     match entry {
         Entry::Ran { shell, .. } => !matches!(shell.end, record::ShellEnd::NotRun { .. }),
         Entry::Result { call, result } => {
@@ -176,7 +177,7 @@ fn runs_programs(tool: &str) -> bool {
 }
 
 /// A call that was refused or made no sense did nothing.
-fn was_run(output: &ToolOutput) -> bool {
+pub(super) fn was_run(output: &ToolOutput) -> bool {
     match output {
         ToolOutput::Ok(_) => true,
         ToolOutput::Err(error) => matches!(
