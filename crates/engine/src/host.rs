@@ -16,7 +16,7 @@ use crate::config::ConfigError;
 use crate::configured::Configured;
 use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::mcp::Servers;
-use crate::session::{FindError, ForkError, SessionKind, SessionStore};
+use crate::session::{self, FindError, ForkError, SessionId, SessionKind, SessionStore};
 use crate::setup::Setup;
 use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
 use crate::trust::{ContentHash, TrustError};
@@ -83,6 +83,8 @@ enum OpenError {
     Fork(#[from] ForkError),
     #[error(transparent)]
     Start(#[from] StartError),
+    #[error("{words}; the latest that is free: `{program} --session {id}`")]
+    InUse { words: String, program: &'static str, id: SessionId },
     #[error("{0}")]
     NothingToFork(String),
     #[error("nothing is kept in this run (--no-save), so it cannot go on with a saved session")]
@@ -104,7 +106,9 @@ impl OpenError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Config(_) | Self::Trust(_) | Self::Root { .. } => ErrorKind::Config,
-            Self::Find(_) | Self::Fork(_) | Self::NothingToFork(_) | Self::NotSaving => ErrorKind::Session,
+            Self::Find(_) | Self::Fork(_) | Self::InUse { .. } | Self::NothingToFork(_) | Self::NotSaving => {
+                ErrorKind::Session
+            }
             Self::Start(error) => error.kind(),
             Self::Abandoned(_) => ErrorKind::Interrupted,
         }
@@ -231,9 +235,41 @@ impl Host {
     }
 
     async fn open(&mut self, open: Open) -> Result<(), OpenError> {
+        let latest = match &open {
+            Open::Resume(SessionPick::LatestHere) => Some(Some(self.root.clone())),
+            Open::Resume(SessionPick::Latest) => Some(None),
+            Open::Resume(SessionPick::Id(_)) | Open::New | Open::Fork { .. } | Open::Root(_) => None,
+        };
         let target = self.target(open)?;
         let configured = self.configured(&target.root).await?;
-        self.begin(target, configured).await
+        let begun = self.begin(target, configured).await;
+        begun.map_err(|error| match latest {
+            Some(root) => self.or_next(error, root.as_deref()),
+            None => error,
+        })
+    }
+
+    /// Who wanted to go on with the latest, and cannot, hears which one he can.
+    fn or_next(&self, error: OpenError, root: Option<&Path>) -> OpenError {
+        match &error {
+            OpenError::Start(StartError::Session(in_use @ session::OpenError::InUse(_))) => {
+                let words = in_use.to_string();
+                match self.store().latest_free(root, self.kind()) {
+                    Some(id) => OpenError::InUse { words, program: self.program(), id },
+                    None => error,
+                }
+            }
+            _ => error,
+        }
+    }
+
+    fn kind(&self) -> SessionKind {
+        if self.setup.one_prompt { SessionKind::Any } else { SessionKind::Chat }
+    }
+
+    /// What is typed to go on with a session as in this run.
+    fn program(&self) -> &'static str {
+        if self.setup.one_prompt { "zdx exec" } else { "zdx" }
     }
 
     /// The open session under another configuration: nothing of the conversation is lost, whether it is saved or not, and
@@ -276,7 +312,7 @@ impl Host {
     fn target(&self, open: Open) -> Result<Target, OpenError> {
         let store = self.store();
         let root = self.root.clone();
-        let kind = if self.setup.one_prompt { SessionKind::Any } else { SessionKind::Chat };
+        let kind = self.kind();
         let latest = |root: Option<&Path>| store.latest(root, kind).map(|latest| (latest.id, latest.notices));
         let choice = match open {
             Open::New => {

@@ -29,7 +29,7 @@ use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::mcp::Servers;
 use crate::persona::Personas;
-use crate::session::{FindError, SessionId, SessionStore, is_same_root};
+use crate::session::{FindError, OpenError, SessionId, SessionStore, is_same_root};
 use crate::setup::Setup;
 use crate::tools::Todos;
 
@@ -230,14 +230,18 @@ impl Queries {
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {
         let failed = |error| NoAnswer::new(ErrorKind::Session, error);
-        self.store().list_for(&self.root, (limit > 0).then_some(limit)).map_err(failed)
+        let mut found = self.store().list_for(&self.root, (limit > 0).then_some(limit)).map_err(failed)?;
+        let own = self.saved.map(|id| id.to_string());
+        found.iter_mut().for_each(|session| session.in_use &= Some(&session.id) != own.as_ref());
+        Ok(found)
     }
 
     /// A session by when it was, where if that is elsewhere, and how it began.
     fn told(&self, session: SessionSummary, now: Timestamp) -> Name {
         let elsewhere = session.root.as_deref().filter(|root| !is_same_root(root, &self.root));
         let folder = elsewhere.map(|root| path(root, self.setup.paths.home()));
-        let known = [Some(ago(session.when, now)), folder, session.first_prompt];
+        let in_use = session.in_use.then(|| "open in another zdx".to_owned());
+        let known = [Some(ago(session.when, now)), in_use, folder, session.first_prompt];
         Name::new(session.id, known.into_iter().flatten().collect::<Vec<_>>().join(" · "))
     }
 
@@ -321,7 +325,12 @@ impl Queries {
         let failed = |error: FindError| NoAnswer::new(ErrorKind::Session, error);
         match open {
             Open::New | Open::Resume(SessionPick::Latest | SessionPick::LatestHere) => Ok(()),
-            Open::Resume(SessionPick::Id(prefix)) => self.store().find(prefix).map(drop).map_err(failed),
+            Open::Resume(SessionPick::Id(prefix)) => match self.store().find(prefix).map_err(failed)? {
+                id if self.saved != Some(id) && self.store().is_in_use(id) => {
+                    Err(NoAnswer::new(ErrorKind::Session, OpenError::InUse(id)))
+                }
+                _ => Ok(()),
+            },
             Open::Fork { .. } => self.said().map(drop),
             Open::Root(path) if self.root.join(path).is_dir() => Ok(()),
             Open::Root(path) => {

@@ -164,6 +164,8 @@ pub struct SessionSummary {
     pub works_for: Option<String>,
     /// A run of one prompt, not a conversation.
     pub one_prompt: bool,
+    /// Another zdx has it open.
+    pub in_use: bool,
     /// Why it cannot be gone on with as it is.
     pub fault: Option<String>,
     /// On one line and bounded; not yet cleaned for a terminal.
