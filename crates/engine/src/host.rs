@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use zdx_protocol::{Command, CommandId, EngineHandle, ErrorKind, Event, Open, Sent, SessionPick};
+use zdx_protocol::display::sessions::short_id;
+use zdx_protocol::{
+    Command, CommandId, EngineHandle, ErrorKind, Event, NoticeLevel, Open, Sent, SessionPick,
+};
 
 use crate::backend::Backend;
 use crate::call::Approvals;
@@ -122,7 +125,7 @@ struct Target {
     /// What of the open session goes on in it.
     carried: Option<Carried>,
     /// What the user should know of the choice.
-    notices: Vec<String>,
+    notices: Vec<(NoticeLevel, String)>,
 }
 
 impl Target {
@@ -314,32 +317,35 @@ impl Host {
         let root = self.root.clone();
         let kind = self.kind();
         let latest = |root: Option<&Path>| store.latest(root, kind).map(|latest| (latest.id, latest.notices));
-        let choice = match open {
+        match open {
             Open::New => {
                 let carried = self.session.as_ref().map(Engine::carried);
-                return Ok(Target { carried, ..Target::of(root, self.new_session()) });
+                Ok(Target { carried, ..Target::of(root, self.new_session()) })
             }
-            Open::Resume(_) if !self.setup.save => return Err(OpenError::NotSaving),
+            Open::Resume(_) if !self.setup.save => Err(OpenError::NotSaving),
             Open::Resume(pick) => {
                 let (id, notices) = match pick {
                     SessionPick::Id(prefix) => (store.find(&prefix)?, Vec::new()),
                     SessionPick::LatestHere => latest(Some(&root))?,
                     SessionPick::Latest => latest(None)?,
                 };
-                return Ok(Target { notices, ..Target::of(root, SessionChoice::Existing(id)) });
+                let notices = notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect();
+                Ok(Target { notices, ..Target::of(root, SessionChoice::Existing(id)) })
             }
             Open::Fork { turn } => {
-                let open = self.session.as_ref().map(|engine| engine.queries().said());
                 let none = || OpenError::NothingToFork("no session is open".to_owned());
-                let id = open.ok_or_else(none)?.map_err(|why| OpenError::NothingToFork(why.message))?;
-                SessionChoice::Existing(store.fork(id, turn)?)
+                let open = self.session.as_ref().ok_or_else(none)?;
+                let id = open.queries().said().map_err(|why| OpenError::NothingToFork(why.message))?;
+                let choice = SessionChoice::Existing(store.fork(id, turn)?);
+                let last = turn.map_or(open.emit().transcript().turns, |turn| turn.saturating_sub(1));
+                let notices = vec![(NoticeLevel::Info, forked(&id.to_string(), last))];
+                Ok(Target { notices, ..Target::of(root, choice) })
             }
             Open::Root(path) => {
                 let root = folder(&self.root.join(path))?;
-                return Ok(Target::of(root, self.new_session()));
+                Ok(Target::of(root, self.new_session()))
             }
-        };
-        Ok(Target::of(root, choice))
+        }
     }
 
     /// What comes while a session is being opened: a way out, or something for that session.
@@ -409,6 +415,16 @@ impl Host {
             engine.close().await;
         }
     }
+}
+
+/// What a copy is one of: what is told again of it would else look like the session itself.
+fn forked(id: &str, last: u32) -> String {
+    let id = short_id(id);
+    let part = match last {
+        0 => "from before its first turn".to_owned(),
+        last => format!("up to turn {last}"),
+    };
+    format!("this is a fork of session {id}, {part}; /resume {id} goes back to that one")
 }
 
 fn folder(path: &Path) -> Result<PathBuf, OpenError> {
