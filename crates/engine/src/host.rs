@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use zdx_protocol::{Command, CommandId, EngineHandle, ErrorKind, Event, Open, Sent, SessionPick};
+use zdx_protocol::display::sessions::short_id;
+use zdx_protocol::{
+    Command, CommandId, EngineHandle, ErrorKind, Event, NoticeLevel, Open, Sent, SessionPick,
+};
 
 use crate::backend::Backend;
 use crate::call::Approvals;
@@ -16,7 +19,7 @@ use crate::config::ConfigError;
 use crate::configured::Configured;
 use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::mcp::Servers;
-use crate::session::{FindError, ForkError, SessionKind, SessionStore};
+use crate::session::{self, FindError, ForkError, SessionId, SessionKind, SessionStore};
 use crate::setup::Setup;
 use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
 use crate::trust::{ContentHash, TrustError};
@@ -83,6 +86,8 @@ enum OpenError {
     Fork(#[from] ForkError),
     #[error(transparent)]
     Start(#[from] StartError),
+    #[error("{words}; the latest that is free: `{program} --session {id}`")]
+    InUse { words: String, program: &'static str, id: SessionId },
     #[error("{0}")]
     NothingToFork(String),
     #[error("nothing is kept in this run (--no-save), so it cannot go on with a saved session")]
@@ -104,7 +109,9 @@ impl OpenError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Config(_) | Self::Trust(_) | Self::Root { .. } => ErrorKind::Config,
-            Self::Find(_) | Self::Fork(_) | Self::NothingToFork(_) | Self::NotSaving => ErrorKind::Session,
+            Self::Find(_) | Self::Fork(_) | Self::InUse { .. } | Self::NothingToFork(_) | Self::NotSaving => {
+                ErrorKind::Session
+            }
             Self::Start(error) => error.kind(),
             Self::Abandoned(_) => ErrorKind::Interrupted,
         }
@@ -118,7 +125,7 @@ struct Target {
     /// What of the open session goes on in it.
     carried: Option<Carried>,
     /// What the user should know of the choice.
-    notices: Vec<String>,
+    notices: Vec<(NoticeLevel, String)>,
 }
 
 impl Target {
@@ -231,9 +238,41 @@ impl Host {
     }
 
     async fn open(&mut self, open: Open) -> Result<(), OpenError> {
+        let latest = match &open {
+            Open::Resume(SessionPick::LatestHere) => Some(Some(self.root.clone())),
+            Open::Resume(SessionPick::Latest) => Some(None),
+            Open::Resume(SessionPick::Id(_)) | Open::New | Open::Fork { .. } | Open::Root(_) => None,
+        };
         let target = self.target(open)?;
         let configured = self.configured(&target.root).await?;
-        self.begin(target, configured).await
+        let begun = self.begin(target, configured).await;
+        begun.map_err(|error| match latest {
+            Some(root) => self.or_next(error, root.as_deref()),
+            None => error,
+        })
+    }
+
+    /// Who wanted to go on with the latest, and cannot, hears which one he can.
+    fn or_next(&self, error: OpenError, root: Option<&Path>) -> OpenError {
+        match &error {
+            OpenError::Start(StartError::Session(in_use @ session::OpenError::InUse(_))) => {
+                let words = in_use.to_string();
+                match self.store().latest_free(root, self.kind()) {
+                    Some(id) => OpenError::InUse { words, program: self.program(), id },
+                    None => error,
+                }
+            }
+            _ => error,
+        }
+    }
+
+    fn kind(&self) -> SessionKind {
+        if self.setup.one_prompt { SessionKind::Any } else { SessionKind::Chat }
+    }
+
+    /// What is typed to go on with a session as in this run.
+    fn program(&self) -> &'static str {
+        if self.setup.one_prompt { "zdx exec" } else { "zdx" }
     }
 
     /// The open session under another configuration: nothing of the conversation is lost, whether it is saved or not, and
@@ -276,34 +315,37 @@ impl Host {
     fn target(&self, open: Open) -> Result<Target, OpenError> {
         let store = self.store();
         let root = self.root.clone();
-        let kind = if self.setup.one_prompt { SessionKind::Any } else { SessionKind::Chat };
+        let kind = self.kind();
         let latest = |root: Option<&Path>| store.latest(root, kind).map(|latest| (latest.id, latest.notices));
-        let choice = match open {
+        match open {
             Open::New => {
                 let carried = self.session.as_ref().map(Engine::carried);
-                return Ok(Target { carried, ..Target::of(root, self.new_session()) });
+                Ok(Target { carried, ..Target::of(root, self.new_session()) })
             }
-            Open::Resume(_) if !self.setup.save => return Err(OpenError::NotSaving),
+            Open::Resume(_) if !self.setup.save => Err(OpenError::NotSaving),
             Open::Resume(pick) => {
                 let (id, notices) = match pick {
                     SessionPick::Id(prefix) => (store.find(&prefix)?, Vec::new()),
                     SessionPick::LatestHere => latest(Some(&root))?,
                     SessionPick::Latest => latest(None)?,
                 };
-                return Ok(Target { notices, ..Target::of(root, SessionChoice::Existing(id)) });
+                let notices = notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect();
+                Ok(Target { notices, ..Target::of(root, SessionChoice::Existing(id)) })
             }
             Open::Fork { turn } => {
-                let open = self.session.as_ref().map(|engine| engine.queries().said());
                 let none = || OpenError::NothingToFork("no session is open".to_owned());
-                let id = open.ok_or_else(none)?.map_err(|why| OpenError::NothingToFork(why.message))?;
-                SessionChoice::Existing(store.fork(id, turn)?)
+                let open = self.session.as_ref().ok_or_else(none)?;
+                let id = open.queries().said().map_err(|why| OpenError::NothingToFork(why.message))?;
+                let choice = SessionChoice::Existing(store.fork(id, turn)?);
+                let last = turn.map_or(open.emit().transcript().turns, |turn| turn.saturating_sub(1));
+                let notices = vec![(NoticeLevel::Info, forked(&id.to_string(), last))];
+                Ok(Target { notices, ..Target::of(root, choice) })
             }
             Open::Root(path) => {
                 let root = folder(&self.root.join(path))?;
-                return Ok(Target::of(root, self.new_session()));
+                Ok(Target::of(root, self.new_session()))
             }
-        };
-        Ok(Target::of(root, choice))
+        }
     }
 
     /// What comes while a session is being opened: a way out, or something for that session.
@@ -373,6 +415,16 @@ impl Host {
             engine.close().await;
         }
     }
+}
+
+/// What a copy is one of: what is told again of it would else look like the session itself.
+fn forked(id: &str, last: u32) -> String {
+    let id = short_id(id);
+    let part = match last {
+        0 => "from before its first turn".to_owned(),
+        last => format!("up to turn {last}"),
+    };
+    format!("this is a fork of session {id}, {part}; /resume {id} goes back to that one")
 }
 
 fn folder(path: &Path) -> Result<PathBuf, OpenError> {

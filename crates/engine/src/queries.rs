@@ -24,12 +24,12 @@ use crate::emit::Emitter;
 use crate::files::Workspace;
 use crate::git;
 use crate::grants::Granted;
-use crate::history::{Asker, Handoff, SessionDigest, changed, since, summarize};
+use crate::history::{Asker, Handoff, SessionDigest, report, since, summarize};
 use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::mcp::Servers;
 use crate::persona::Personas;
-use crate::session::{FindError, SessionId, SessionStore, is_same_root};
+use crate::session::{FindError, OpenError, SessionId, SessionStore, is_same_root};
 use crate::setup::Setup;
 use crate::tools::Todos;
 
@@ -223,26 +223,25 @@ impl Queries {
     }
 
     fn files_changed(&self) -> FilesChanged {
-        let blobs = self.saved.map(|id| self.store().blobs(id));
-        let mut files = changed(&self.emit.transcript(), blobs.as_ref());
-        let changes: Vec<_> = files.iter().map(|file| file.change.clone()).collect();
-        for (path, now) in since::since(&changes, &self.workspace) {
-            let file = files.iter_mut().find(|file| file.change.path == path);
-            file.into_iter().for_each(|file| file.now = Some(now));
-        }
-        FilesChanged { root: self.root.clone(), files }
+        let changes = since::files_changed(&self.emit.transcript());
+        let store = self.store();
+        report(&changes, self.saved.map(|id| (&store, id)), &self.workspace)
     }
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {
         let failed = |error| NoAnswer::new(ErrorKind::Session, error);
-        self.store().list_for(&self.root, (limit > 0).then_some(limit)).map_err(failed)
+        let mut found = self.store().list_for(&self.root, (limit > 0).then_some(limit)).map_err(failed)?;
+        let own = self.saved.map(|id| id.to_string());
+        found.iter_mut().for_each(|session| session.in_use &= Some(&session.id) != own.as_ref());
+        Ok(found)
     }
 
     /// A session by when it was, where if that is elsewhere, and how it began.
     fn told(&self, session: SessionSummary, now: Timestamp) -> Name {
         let elsewhere = session.root.as_deref().filter(|root| !is_same_root(root, &self.root));
         let folder = elsewhere.map(|root| path(root, self.setup.paths.home()));
-        let known = [Some(ago(session.when, now)), folder, session.first_prompt];
+        let in_use = session.in_use.then(|| "open in another zdx".to_owned());
+        let known = [Some(ago(session.when, now)), in_use, folder, session.first_prompt];
         Name::new(session.id, known.into_iter().flatten().collect::<Vec<_>>().join(" · "))
     }
 
@@ -326,7 +325,12 @@ impl Queries {
         let failed = |error: FindError| NoAnswer::new(ErrorKind::Session, error);
         match open {
             Open::New | Open::Resume(SessionPick::Latest | SessionPick::LatestHere) => Ok(()),
-            Open::Resume(SessionPick::Id(prefix)) => self.store().find(prefix).map(drop).map_err(failed),
+            Open::Resume(SessionPick::Id(prefix)) => match self.store().find(prefix).map_err(failed)? {
+                id if self.saved != Some(id) && self.store().is_in_use(id) => {
+                    Err(NoAnswer::new(ErrorKind::Session, OpenError::InUse(id)))
+                }
+                _ => Ok(()),
+            },
             Open::Fork { .. } => self.said().map(drop),
             Open::Root(path) if self.root.join(path).is_dir() => Ok(()),
             Open::Root(path) => {

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use zdx_guard::{Disk, PolicyContext, RuleError, Rules, locate};
 use zdx_models::{Client, ModelError};
 use zdx_protocol::redact::Redactor;
-use zdx_protocol::{Approval, ErrorKind, Event, Transcript, slash};
+use zdx_protocol::{Approval, ErrorKind, Event, NoticeLevel, Transcript, slash};
 
 use crate::acp::{Launch, agent_commands};
 use crate::backend::Backend;
@@ -30,7 +30,7 @@ use crate::engine::{Cast, Engine, Loan};
 use crate::files::workspace::Workspace;
 use crate::grants::{GrantStore, Granted};
 use crate::guard::{GuardSetup, guard};
-use crate::history::Asker;
+use crate::history::{Asker, since};
 use crate::in_force::Ruler;
 use crate::library::{Agents, Commands, Places, Skills};
 use crate::logbook::Logbook;
@@ -57,7 +57,7 @@ pub(crate) struct Beginning {
     /// From the session before, if this one goes on with what was chosen there.
     pub carried: Option<Carried>,
     /// What the user should know of how it was chosen.
-    pub notices: Vec<String>,
+    pub notices: Vec<(NoticeLevel, String)>,
     pub events: mpsc::Sender<Event>,
     pub approvals: Approvals,
     /// The servers that run already, if any: they stay where the same ones are wanted.
@@ -145,7 +145,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         .map_err(|source| StartError::Root { path: root.clone(), source })?;
     let root = workspace.root().to_owned();
     let mut opened = OpenedSession::open(&setup, session, &root)?;
-    opened.warn(notices);
+    opened.notices.extend(notices);
     opened.warn(std::mem::take(&mut configured.resolved.notices));
     opened.warn(configured.notice().into_iter().collect());
     let config = Arc::new(configured.resolved.config.clone());
@@ -378,6 +378,7 @@ fn tool_context(
         spill_dir: opened.spill_dir.clone(),
         redactor: Arc::clone(redactor),
     });
+    since::recall(&opened.transcript, &workspace);
     ToolContext {
         workspace: Arc::new(
             workspace

@@ -164,6 +164,8 @@ pub struct SessionSummary {
     pub works_for: Option<String>,
     /// A run of one prompt, not a conversation.
     pub one_prompt: bool,
+    /// Another zdx has it open.
+    pub in_use: bool,
     /// Why it cannot be gone on with as it is.
     pub fault: Option<String>,
     /// On one line and bounded; not yet cleaned for a terminal.
@@ -177,12 +179,16 @@ pub struct ModelOffer {
     pub context_limit: Option<u64>,
 }
 
-/// What tools changed in a session.
+/// What was changed in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilesChanged {
     /// The folder that is worked in.
     pub root: PathBuf,
+    /// By tools.
     pub files: Vec<ChangedFile>,
+    /// Others, that were last changed while a command ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_command: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -81,6 +81,7 @@ mod tests {
             bytes: 1,
             works_for: None,
             one_prompt: false,
+            in_use: false,
             fault: None,
             first_prompt: Some(format!("prompt {n}")),
         }

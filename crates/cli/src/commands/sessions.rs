@@ -76,6 +76,7 @@ fn as_json(session: &SessionSummary) -> String {
         "bytes": session.bytes,
         "works_for": session.works_for,
         "one_prompt": session.one_prompt,
+        "in_use": session.in_use,
         "fault": session.fault,
         "first_prompt": session.first_prompt,
     });

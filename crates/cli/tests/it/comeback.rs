@@ -1,11 +1,11 @@
 //! What holds when somebody comes back to a session or a folder, and what he is told of it: presets, grants, the place itself.
 
 use serde_json::json;
-use zdx_testkit::{ModelServer, Pty, Reply};
+use zdx_testkit::{Gate, ModelServer, Pty, Reply};
 
 use crate::approvals::{bash, begin, open, told, wait_for_keys, wait_for_question};
 use crate::chat::{leave, wait_for_prompt};
-use crate::{SOON, tui_start, with_model};
+use crate::{SOON, hold_before, tui_start, with_model};
 
 fn say(server: &ModelServer, pty: &Pty) {
     let call = begin(server, pty, bash("ls"));
@@ -227,4 +227,67 @@ fn paranoid_lets_pass_what_was_allowed_and_says_so() {
     pty.send("n");
     told(&server, call, &pty);
     leave(pty);
+}
+
+fn id_of(file: &std::path::Path) -> String {
+    file.file_stem().unwrap().to_str().unwrap().to_owned()
+}
+
+/// A wish that cannot be met stops nothing, and who chooses sees beforehand what cannot be had.
+#[test]
+fn a_session_that_another_zdx_has_open_is_marked_and_stops_no_turn() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let first = open(&zdx, 80, &[]);
+    say(&server, &first);
+    let busy = id_of(&zdx.session_files()[0]);
+    let mut pty = tui_start::open(&zdx, &[]);
+    let gate = Gate::new();
+    server.push(hold_before(Reply::chat().text_deltas(["Begun.", " Ended."]).done(), "Ended", &gate));
+    pty.send("go\r");
+    gate.wait_reached(SOON);
+    pty.wait_for_text("Begun.", SOON);
+    // Sent twice, as what stops a turn has to be.
+    pty.send(format!("/resume {busy}\r"));
+    pty.wait_for_text("Enter again stops it", SOON);
+    pty.send("\r");
+    pty.wait_for_text("is open in another zdx", SOON);
+    gate.open();
+    pty.wait_for_text("Ended.", SOON);
+    tui_start::wait_idle(&pty);
+    assert!(!shown(&pty).contains("interrupted"), "{}", pty.contents());
+    pty.send("/resume\r");
+    pty.wait_for_text("(open in another zdx) go", SOON);
+    pty.send("\x1b");
+    tui_start::wait_idle(&pty);
+    let listed = zdx.run(["sessions", "list"]).success().stdout;
+    assert_eq!(listed.matches("(open in another zdx)").count(), 2, "{listed}");
+    tui_start::leave(&mut pty);
+    leave(first);
+    let listed = zdx.run(["sessions", "list"]).success().stdout;
+    assert!(!listed.contains("open in another"), "{listed}");
+}
+
+#[test]
+fn who_cannot_go_on_with_the_latest_hears_which_one_is_free() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    let begun = |pty: Pty| {
+        say(&server, &pty);
+        pty
+    };
+    leave(begun(open(&zdx, 80, &[])));
+    let free = id_of(&zdx.session_files()[0]);
+    let busy = begun(open(&zdx, 80, &[]));
+    let files = zdx.session_files();
+    let taken = files.iter().map(|file| id_of(file)).find(|id| *id != free).unwrap();
+    for (args, program) in [(vec!["-c"], "zdx"), (vec!["exec", "-c", "-p", "go on"], "zdx exec")] {
+        let out = zdx.command().args(args).stdin("go on\n").run();
+        let told = format!(
+            "session {taken} is open in another zdx; close it there, or start a new session; the latest that is free: \
+             `{program} --session {free}`"
+        );
+        assert!(out.code != Some(0) && out.stderr.contains(&told), "{out:?}");
+    }
+    leave(busy);
 }

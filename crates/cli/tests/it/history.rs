@@ -286,6 +286,10 @@ fn a_chat_goes_back_and_forth_and_on_in_a_fork() {
     let files = zdx.session_files();
     assert_eq!(files.len(), 2);
     assert_eq!(zdx.records()[0]["parent"], id_of(&files[0]));
+    let short = &id_of(&files[0])[..8];
+    let told =
+        format!("this is a fork of session {short}, up to turn 1; /resume {short} goes back to that one\n");
+    assert_eq!(out.stderr.matches(&told).count(), 1, "{}", out.stderr);
     turn(&server, &[], "on");
     let args = ["--format", "json", "--session", &id_of(&files[1]), "exec", "-p", "on"];
     assert_eq!(zdx.run(args).success().json_lines()[0]["parent"], id_of(&files[0]));

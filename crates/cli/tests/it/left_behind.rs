@@ -158,3 +158,81 @@ fn a_chat_shows_them_as_they_happen_and_again_when_it_is_resumed() {
         leave(pty);
     }
 }
+
+/// What was refused did nothing, in an agent's hands too.
+#[test]
+fn a_revert_speaks_only_of_commands_that_ran() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    for command in ["sudo reboot", "true"] {
+        let task = json!({"agent": "general", "prompt": "help"});
+        server.push(Reply::chat().tool_call("t", "task", task));
+        turn(&server, &[bash(command)]);
+        server.push(Reply::chat().text("done"));
+    }
+    turn(&server, &[bash("sudo reboot")]);
+    let told = |ran| {
+        let out = zdx.command().args(["--yolo"]).stdin("go\n/revert\n").run().success();
+        let back = "back to before turn 1: the conversation only, ";
+        assert!(out.stderr.contains(back), "{}", out.stderr);
+        assert_eq!(out.stderr.contains("commands ran: "), ran, "{}", out.stderr);
+        let left = out.records_of("revert").pop().unwrap()["left"]["commands"].clone();
+        assert_eq!(left, ran, "{}", out.stderr);
+    };
+    [false, true, false].into_iter().for_each(told);
+}
+
+/// A file that is as it should be needs nothing, and is nothing to warn of.
+#[test]
+fn a_file_that_is_as_it_was_is_not_told_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write("a.txt", "old\n");
+    let write = |path: &str, content: &str| ("write", json!({"path": path, "content": content}));
+    turn(&server, &[write("b.txt", "new\n")]);
+    turn(&server, &[write("a.txt", "new\n")]);
+    // Taken back one by one: what the first revert wrote is no change of somebody else's.
+    let out = zdx.command().args(["--yolo"]).stdin("one\ntwo\n/revert\n/revert\n").run().success();
+    assert!(out.stderr.contains("back to before turn 2\nrestored a.txt\n"), "{}", out.stderr);
+    assert!(out.stderr.contains("back to before turn 1\nremoved b.txt\n"), "{}", out.stderr);
+    assert!(!out.stderr.contains("meanwhile"), "{}", out.stderr);
+
+    // Put back by hand, with a mode of its own.
+    turn(&server, &[write("a.txt", "new\n"), bash("sleep 0"), write("c.txt", "new\n")]);
+    let mut run = zdx.command().args(["--yolo"]).stdin_open().spawn();
+    run.write("go\n");
+    run.wait_for_stdout("done", SOON);
+    zdx.write("a.txt", "old\n");
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(zdx.root().join("a.txt"), mode).unwrap();
+    run.write("/revert\n");
+    run.close_stdin();
+    let out = run.finish(SOON).success();
+    assert!(out.stderr.contains("back to before turn 1\nremoved c.txt\n"), "{}", out.stderr);
+    assert!(
+        !out.stderr.contains("a.txt was changed since") && !out.stderr.contains("meanwhile"),
+        "{}",
+        out.stderr
+    );
+    assert_eq!(zdx.read("a.txt"), "old\n");
+}
+
+/// What a command made is a change of the session's too; what somebody else did, or zdx keeps to itself, is not.
+#[test]
+fn files_that_commands_changed_are_listed() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write(".gitignore", "ignored/\n");
+    zdx.write("old.txt", "old\n");
+    zdx.write("mine.txt", "by the user's own hand");
+    let command = "mkdir ignored sub; echo x > ignored/x; echo x > sub/made.txt; touch old.txt";
+    turn(&server, &[bash(command), ("write", json!({"path": "ours.txt", "content": "ours"}))]);
+    let typed = "go\n/files\n!echo y > typed.txt\n/files\n";
+    let out = zdx.command().args(["--yolo"]).stdin(typed).run().success();
+    let told = "created ours.txt (+1)\nchanged old.txt · by a command\nchanged sub/made.txt · by a command\n";
+    assert!(out.stderr.contains(told), "{}", out.stderr);
+    assert!(out.stderr.contains("changed typed.txt · by a command\n"), "{}", out.stderr);
+    assert!(!out.stderr.contains("mine.txt"), "{}", out.stderr);
+    assert!(!out.stderr.contains("changed ignored"), "{}", out.stderr);
+}

@@ -55,6 +55,7 @@ mod tui_start;
 mod tui_status;
 mod tui_typed;
 mod turns;
+mod unseen;
 mod usage;
 mod walls;
 mod ways_out;

@@ -319,3 +319,26 @@ fn a_no_to_a_helper_reads_like_any_no() {
     leave(&mut pty);
     assert!(!zdx.root().join("made").exists());
 }
+
+/// What is told again of a copy would else look like the session itself.
+#[test]
+fn a_fork_says_what_it_is_one_of_and_how_far_it_goes() {
+    let (server, zdx) = crate::tui_composer::echoing();
+    let mut pty = open(&zdx, &[]);
+    for prompt in ["one", "two", "three"] {
+        say(&pty, prompt, &format!("heard: {prompt}"));
+    }
+    let id = zdx.session_files()[0].file_stem().unwrap().to_str().unwrap()[..8].to_owned();
+    for (line, part) in [("/fork 3", "up to turn 2"), ("/fork 1", "from before its first turn")] {
+        pty.send(format!("{line}\r"));
+        pty.wait_for_text(&format!("{part}; /resume "), SOON);
+        wait_idle(&pty);
+    }
+    let shown = pty.contents();
+    assert!(
+        shown.contains(&format!("this is a fork of session {id}, up to turn 2; /resume {id} goes")),
+        "{shown}"
+    );
+    assert_eq!(server.calls().len(), 3);
+    leave(&mut pty);
+}

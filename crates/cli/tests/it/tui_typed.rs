@@ -175,3 +175,27 @@ fn what_the_server_listed_is_offered_behind_model() {
     pty.send("\x15");
     leave(&mut pty);
 }
+
+/// What is sent while a stopped turn has yet to end is meant as the next message; what waited before is perhaps not wanted.
+#[test]
+fn what_is_sent_after_esc_goes_out_when_the_turn_has_ended() {
+    let (server, zdx) = echoing();
+    let mut pty = open(&zdx, &["--yolo"]);
+    let stubborn = json!({"command": "trap '' TERM; echo begun; while :; do sleep 0.05; done"});
+    server.push(Reply::chat().tool_call("c", "bash", stubborn));
+    pty.send("first\r");
+    pty.wait_for_text("begun", SOON);
+    pty.send("before\r");
+    pty.wait_for_text("queued: before", SOON);
+    // Esc as terminals spell it that leave no doubt where it ends.
+    pty.send("\x1b[27uafter\r");
+    pty.wait_for_glimpse("queued: after", SOON);
+    pty.wait_for_text("heard: after", SOON);
+    pty.wait_for_text("1 queued · Enter sends it", SOON);
+    assert_eq!(server.calls().len(), 2);
+    pty.send("\r");
+    pty.wait_for_text("heard: before", SOON);
+    wait_idle(&pty);
+    assert_eq!(prompts(&server).last().map(String::as_str), Some("before"));
+    leave(&mut pty);
+}

@@ -4,12 +4,14 @@ use zdx_protocol::{Event, NoticeLevel, Prompt};
 
 use super::Engine;
 use crate::files::Workspace;
+use crate::files::sights::Sight;
 use crate::history::left_behind;
 use crate::history::revert::{RevertError, RevertPlan, Way};
 
 impl Engine {
     pub(super) async fn undo(&self, way: Way) -> Result<(), RevertError> {
         let event = self.go(way).await?;
+        self.note_sights(&event);
         self.emit.emit(event).await;
         self.emit.sync().await;
         if let Some(agent) = self.backend.view().agent() {
@@ -44,6 +46,16 @@ impl Engine {
             Err(error) => return Err(error),
         }
         Ok(prompt)
+    }
+
+    /// What zdx put there is nothing that came unseen.
+    fn note_sights(&self, event: &Event) {
+        let (Event::Reverted { files, .. } | Event::Redone { files, .. }) = event else { return };
+        for file in files {
+            let after = file.after.as_ref().map(|after| after.sha256.clone());
+            let sights = self.calls.tools.workspace.sights();
+            sights.saw(&file.path, Some(Sight(after.flatten())));
+        }
     }
 
     async fn go(&self, way: Way) -> Result<Event, RevertError> {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use zdx_guard::{FileEntry, FileView, Step};
 use zdx_protocol::{EditorFiles, Target, ToolCode, ToolError};
 
+use crate::files::sights::Sights;
 use crate::files::{Blobs, Journal};
 
 mod beneath;
@@ -34,6 +35,7 @@ pub struct Workspace {
     home: Option<PathBuf>,
     journal: Arc<Journal>,
     editor: Option<Arc<dyn EditorFiles>>,
+    sights: Sights,
 }
 
 /// How far what lies there is reached.
@@ -173,6 +175,7 @@ impl Workspace {
             home: None,
             journal: Arc::default(),
             editor: None,
+            sights: Sights::default(),
         })
     }
 
@@ -185,6 +188,7 @@ impl Workspace {
             home: None,
             journal: Arc::default(),
             editor: None,
+            sights: Sights::default(),
         }
     }
 
@@ -214,11 +218,17 @@ impl Workspace {
             home: self.home.clone(),
             journal: Arc::new(Journal::below(Arc::clone(&self.journal), call.to_owned(), blobs)),
             editor: self.editor.clone(),
+            sights: Sights::default(),
         })
     }
 
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// What the model of this session has seen of files; what its agents saw, it has not.
+    pub(crate) fn sights(&self) -> &Sights {
+        &self.sights
     }
 
     /// Whether nothing else lies where the folder was opened: commands begin there by name.

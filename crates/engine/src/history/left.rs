@@ -1,14 +1,15 @@
 //! What commands did to files in turns that are taken back: nobody kept what was there before, so it stays, and is named.
 //! Found by a bounded look at the tree: what changed since those turns began and is no change of a tool of ours.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use zdx_protocol::facts::{self, Touches};
 use zdx_protocol::transcript::{Entries, Entry, Turns};
-use zdx_protocol::{LeftBehind, Record, ToolCode, ToolOutput, record};
+use zdx_protocol::{FileChange, FileState, LeftBehind, Record, ToolCode, ToolOutput, record};
 
+use super::revert::{look, target};
 use crate::files::Workspace;
 use crate::session::{SessionId, SessionStore};
 use crate::tools::changed_since;
@@ -16,7 +17,7 @@ use crate::tools::changed_since;
 /// So many files are named.
 const NAMED: usize = 20;
 /// A file's time is that of the last tick of the kernel's clock.
-const TICK: SignedDuration = SignedDuration::from_millis(10);
+pub(super) const TICK: SignedDuration = SignedDuration::from_millis(10);
 
 /// What is left of the turns from this one on. Looks at the session's file and at the folder; touches neither.
 pub fn left_behind(
@@ -39,9 +40,13 @@ pub fn left_behind(
     let since = began.checked_sub(TICK).unwrap_or(began);
     // Where the folder is one that zdx keeps its own files in.
     let base = store.dir().parent().unwrap_or(store.dir());
-    let own = |path: &PathBuf| ours.contains(path) || path.starts_with(base);
+    let at = spans.first().map_or(0, |span| span.at);
+    let own = |path: &PathBuf| {
+        ours.contains(path) || path.starts_with(base) || account.files.is_as_before(path, at, workspace)
+    };
     let found = changed_since(workspace, since);
-    let mut files: Vec<PathBuf> = found.files.into_iter().filter(|path| !own(path)).collect();
+    let mut files: Vec<PathBuf> =
+        found.files.into_iter().map(|(path, _)| path).filter(|path| !own(path)).collect();
     files.sort_unstable();
     let shown = |path: &PathBuf| path.strip_prefix(workspace.root()).unwrap_or(path).display().to_string();
     Some(LeftBehind {
@@ -57,11 +62,45 @@ pub fn left_behind(
 struct Account {
     entries: Entries,
     turns: Turns<Span>,
+    files: KnownFiles,
+}
+
+/// What files held at one time or another, in turns that were taken back too: to take something back is to write it anew.
+#[derive(Default)]
+struct KnownFiles {
+    /// Entries so far.
+    now: usize,
+    changes: HashMap<PathBuf, Vec<(usize, FileChange)>>,
+    /// When something ran that may change any file.
+    ran: Vec<usize>,
+}
+
+impl KnownFiles {
+    fn note(&mut self, change: &FileChange) {
+        self.changes.entry(change.path.clone()).or_default().push((self.now, change.clone()));
+    }
+
+    /// Whether a file holds what it held at that time, as far as that is known: what zdx had left there by then, or what it
+    /// found there afterwards if nothing had run in between.
+    fn is_as_before(&self, path: &Path, at: usize, workspace: &Workspace) -> bool {
+        let Some(changes) = self.changes.get(path) else { return false };
+        let earlier = changes.iter().rev().find(|(when, _)| *when < at).map(|(_, change)| &change.after);
+        let then = earlier.or_else(|| {
+            let (when, change) = changes.first()?;
+            let ran = self.ran.iter().any(|ran| (at..*when).contains(ran));
+            (!ran).then_some(&change.before)
+        });
+        let Some((then, target)) = then.zip(target(path, workspace)) else { return false };
+        let now = look(workspace, &target).ok().map(|found| found.map(|(state, _)| state));
+        now.is_some_and(|now| FileState::same_content(now.as_ref(), then.as_ref()))
+    }
 }
 
 #[derive(Default)]
 struct Span {
     began: Option<Timestamp>,
+    /// So many entries came before it.
+    at: usize,
     commands: bool,
     /// By tools of ours.
     changed: Vec<PathBuf>,
@@ -87,25 +126,47 @@ impl Account {
     }
 
     fn take(&mut self, entry: Entry, said: Option<Timestamp>) {
-        self.turns.fold(&entry, || Span { began: said, ..Span::default() });
-        let Some(turn) = self.turns.last_mut() else { return };
+        self.files.now += 1;
+        let at = self.files.now;
+        self.turns.fold(&entry, || Span { began: said, at, ..Span::default() });
+        if ran(&entry) {
+            self.files.ran.push(at);
+            self.turns.last_mut().into_iter().for_each(|turn| turn.commands = true);
+        }
         match entry {
-            Entry::Ran { shell, .. } => {
-                turn.commands |= !matches!(shell.end, record::ShellEnd::NotRun { .. });
+            Entry::FileChanged(change) => {
+                self.files.note(&change.change);
+                self.turns
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|turn| turn.changed.push(change.change.path.clone()));
             }
-            Entry::Result { call, result } => {
-                let name = call.as_ref().map(|call| call.name.as_str());
-                turn.commands |= name.is_none_or(runs_programs) && was_run(&result.output);
+            Entry::Reverted(record::Revert { files, .. }) | Entry::Redone(record::Redo { files, .. }) => {
+                files.iter().for_each(|file| self.files.note(file));
             }
-            // Nobody here saw what it did.
-            Entry::RemoteResult { result, .. } => turn.commands |= was_run(&result.output),
-            Entry::FileChanged(change) => turn.changed.push(change.change.path),
             _ => {}
         }
     }
 
     fn since(&self, turn: u32) -> Vec<&Span> {
         (turn..=self.turns.count()).filter_map(|turn| self.turns.get(turn)).collect()
+    }
+}
+
+/// Whether something ran that may have changed any file.
+pub(super) fn ran(entry: &Entry) -> bool {
+    match entry {
+        Entry::Ran { shell, .. } => !matches!(shell.end, record::ShellEnd::NotRun { .. }),
+        Entry::Result { call, result } => {
+            let name = call.as_ref().map(|call| call.name.as_str());
+            // An agent may have wanted much and been refused all of it.
+            let task = result.beside.as_ref().and_then(|beside| beside.task);
+            let refused = task.is_some_and(|task| task.denied >= task.calls);
+            name.is_none_or(runs_programs) && was_run(&result.output) && !refused
+        }
+        // Nobody here saw what it did.
+        Entry::RemoteResult { result, .. } => was_run(&result.output),
+        _ => false,
     }
 }
 
@@ -116,7 +177,7 @@ fn runs_programs(tool: &str) -> bool {
 }
 
 /// A call that was refused or made no sense did nothing.
-fn was_run(output: &ToolOutput) -> bool {
+pub(super) fn was_run(output: &ToolOutput) -> bool {
     match output {
         ToolOutput::Ok(_) => true,
         ToolOutput::Err(error) => matches!(

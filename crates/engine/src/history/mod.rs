@@ -3,6 +3,7 @@
 
 mod ask;
 mod changed;
+mod commands;
 mod digest;
 mod handoff;
 mod left;
@@ -14,7 +15,7 @@ mod summary;
 mod tests;
 
 pub use ask::Asker;
-pub(crate) use changed::changed;
+pub(crate) use changed::report;
 pub use digest::SessionDigest;
 pub use handoff::Handoff;
 pub use left::left_behind;

@@ -238,8 +238,10 @@ impl RevertPlan {
             Err(FileError::Io { .. }) => return Err(Why::Unreadable),
             Err(_) => return Err(Why::ChangedSince),
         };
-        // Somebody put it back already, or an earlier try was cut off.
-        if now == file.after {
+        // Somebody put it back already, maybe with a mode of his own, or an earlier try was cut off.
+        let only_mode = FileState::same_content(file.before.as_ref(), file.after.as_ref());
+        let is_back = FileState::same_content(now.as_ref(), file.after.as_ref());
+        if now == file.after || (is_back && !only_mode) {
             return Ok(None);
         }
         if !FileState::same_content(now.as_ref(), file.before.as_ref()) {

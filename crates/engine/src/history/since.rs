@@ -1,14 +1,17 @@
 //! What became of the files that tools changed: whoever comes back to a session, and its model, must not take for granted
 //! that they are as they were left. Looks, and touches nothing.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use zdx_protocol::display::format::path_from;
+use zdx_protocol::facts::READ;
 use zdx_protocol::query::FileNow;
-use zdx_protocol::{FileChange, FileState, Transcript};
+use zdx_protocol::{FileChange, FileState, Packed, Part, ToolOutput, Transcript};
 
 use super::revert::{look, target};
+use crate::files::sights::Sight;
 use crate::files::workspace::Workspace;
 
 /// How long may be looked, and at how many files; of the rest nothing is said.
@@ -16,6 +19,8 @@ const BUDGET: Duration = Duration::from_millis(500);
 const MOST: usize = 500;
 /// Of names in a sentence.
 const NAMED: usize = 5;
+/// Of files that were read.
+const RECALLED: usize = 200;
 
 /// Files, and what became of them.
 pub(crate) type Since = Vec<(PathBuf, FileNow)>;
@@ -31,6 +36,43 @@ pub(crate) fn since(files: &[FileChange], workspace: &Workspace) -> Since {
     let until = Instant::now() + BUDGET;
     let looked = files.iter().take(MOST).take_while(|_| Instant::now() < until);
     looked.filter_map(|file| Some((file.path.clone(), differs(file, workspace)?))).collect()
+}
+
+/// What the model of a resumed session knows of files, as far as its records tell: what tools left, and what it read whole.
+pub(crate) fn recall(transcript: &Transcript, workspace: &Workspace) {
+    let sights = workspace.sights();
+    for FileChange { path, after, .. } in files_changed(transcript).into_iter().take(MOST) {
+        match after {
+            Some(FileState { sha256: None, .. }) => {}
+            after => sights.or_saw(path, Sight(after.and_then(|after| after.sha256))),
+        }
+    }
+    let (mut results, mut read) = (HashMap::new(), HashSet::new());
+    let parts = transcript.messages().iter().rev().flat_map(|message| message.parts.iter().rev());
+    for part in parts {
+        match part {
+            Part::ToolResult { tool_use_id, output } => drop(results.insert(tool_use_id.as_str(), output)),
+            Part::ToolUse { id, name, .. } if READ.is(name) && read.len() < RECALLED => {
+                let shown = results.remove(id.as_str()).map(Packed::<ToolOutput>::unpack);
+                // The last look at a file is the one that counts.
+                if let Some((path, sight)) = shown.and_then(read_of)
+                    && read.insert(path.clone())
+                    && let Some(sight) = sight
+                {
+                    sights.or_saw(path, sight);
+                }
+            }
+            Part::ToolUse { .. } | Part::Text(_) | Part::Reasoning(_) => {}
+        }
+    }
+}
+
+/// The file that was read, and what it held if all of it was shown and nothing in it masked.
+fn read_of(output: ToolOutput) -> Option<(PathBuf, Option<Sight>)> {
+    let ToolOutput::Ok(data) = output else { return None };
+    let (path, content) = (data["path"].as_str()?, data["content"].as_str()?);
+    let whole = data["bytes"] == content.len();
+    Some((PathBuf::from(path), whole.then(|| Sight::of(Some(content.as_bytes())))))
 }
 
 fn differs(file: &FileChange, workspace: &Workspace) -> Option<FileNow> {

@@ -5,12 +5,16 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{SessionId, reason};
 
 pub(super) fn file_path(dir: &Path, id: SessionId) -> PathBuf {
     dir.join(format!("{id}.jsonl"))
 }
+
+/// Far longer than a look takes.
+const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct OpenFile {
@@ -24,15 +28,30 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Nothing if another process writes to it.
+    /// Nothing if another process writes to it. One that only looks whether somebody does is gone in a moment.
     pub(super) fn locked(file: File, entry_synced: bool) -> Option<Self> {
-        match file.try_lock() {
+        let tried = file.try_lock().or_else(|error| match error {
+            TryLockError::WouldBlock => {
+                std::thread::sleep(LOOK);
+                file.try_lock()
+            }
+            TryLockError::Error(_) => Err(error),
+        });
+        match tried {
             // A file system without locks: saving without one beats not saving.
             Ok(()) | Err(TryLockError::Error(_)) => {
                 Some(Self { file, torn_at: None, entry_synced, dirty: true })
             }
             Err(TryLockError::WouldBlock) => None,
         }
+    }
+
+    /// Whether some process writes to it.
+    pub(super) fn is_in_use(path: &Path) -> bool {
+        let Ok(file) = File::open(path) else { return false };
+        let looked = file.try_lock_shared();
+        let _ = file.unlock();
+        matches!(looked, Err(TryLockError::WouldBlock))
     }
 
     /// For devices, whose lock all tests of a machine would share.

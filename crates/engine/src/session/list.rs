@@ -187,6 +187,25 @@ impl SessionStore {
     /// The session last written to, of those started in `root` if one is given; never one of a task. Who wants to talk gets
     /// a conversation, and a run of one prompt only where there is none.
     pub fn latest(&self, root: Option<&Path>, kind: Kind) -> Result<Latest, FindError> {
+        self.latest_of(root, kind, |_| true)
+    }
+
+    /// The same of those that nobody has open.
+    pub fn latest_free(&self, root: Option<&Path>, kind: Kind) -> Option<SessionId> {
+        self.latest_of(root, kind, |id| !self.is_in_use(id)).ok().map(|latest| latest.id)
+    }
+
+    /// Whether a running zdx has it open.
+    pub fn is_in_use(&self, id: SessionId) -> bool {
+        OpenFile::is_in_use(&file_path(&self.dir, id))
+    }
+
+    fn latest_of(
+        &self,
+        root: Option<&Path>,
+        kind: Kind,
+        wanted: impl Fn(SessionId) -> bool,
+    ) -> Result<Latest, FindError> {
         let mut passed_over = Vec::new();
         let mut second_best = None;
         for SessionFile { id, .. } in self.newest_first()? {
@@ -197,7 +216,7 @@ impl SessionStore {
             }
             let began_in = head.meta.as_ref().and_then(|meta| meta.root.as_deref());
             let here = |root| began_in.is_some_and(|began| is_same_root(began, root));
-            if head.works_for().is_some() || !root.is_none_or(here) {
+            if head.works_for().is_some() || !root.is_none_or(here) || !wanted(id) {
                 continue;
             }
             let notices = || passed_over.iter().copied().map(passed).collect();
@@ -270,6 +289,7 @@ impl SessionStore {
             bytes,
             works_for: head.works_for().map(str::to_owned),
             one_prompt: head.meta.as_ref().is_some_and(|meta| meta.one_prompt),
+            in_use: self.is_in_use(id),
             fault: head.fault.map(|fault| fault.words().to_owned()),
             first_prompt: head.first_prompt.as_deref().map(one_line),
             root: head.meta.and_then(|meta| meta.root),

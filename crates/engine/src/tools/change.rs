@@ -11,6 +11,7 @@ use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 
+use crate::files::sights::Known;
 use crate::files::text::first;
 use crate::files::workspace::{FileError, Workspace};
 
@@ -50,6 +51,29 @@ pub(super) fn changed_since(path: &Path) -> ToolError {
     let message = format!("{} changed since this call was prepared: read it again first", path.display());
     ToolError::new(ToolCode::ChangedSince, message)
 }
+
+/// Whether a file that is to be replaced holds what the model has not seen.
+pub(super) fn is_unseen(known: &Known, before: &Before, old: Option<&[u8]>) -> bool {
+    match before {
+        Before::Absent => false,
+        Before::Content(_) => known.is_overtaken_by(old),
+        Before::Large(_) => known.is_any(),
+    }
+}
+
+/// For what would lose that.
+pub(super) fn unseen(path: &Path) -> ToolError {
+    let message = format!(
+        "{} changed since you last read or wrote it, and not by you: nothing was touched. Read it again, and keep what \
+         came meanwhile",
+        path.display()
+    );
+    ToolError::new(ToolCode::ChangedSince, message)
+}
+
+/// For what loses nothing, but was thought out without it.
+pub(super) const UNSEEN: &str =
+    "this file changed since you last read or wrote it: read it again before you rely on the rest of it";
 
 /// Lines that come and go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

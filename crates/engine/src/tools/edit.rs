@@ -11,9 +11,10 @@ use zdx_protocol::facts::EDIT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec};
 
-use super::change::{LineChange, MOST, adds_mask, changed_since};
+use super::change::{LineChange, MOST, UNSEEN, adds_mask, changed_since};
 use super::input::{Input, invalid};
 use super::{Prepared, Tool, ToolContext, off_thread};
+use crate::files::sights::{Known, Sight};
 use crate::files::workspace::{FileError, Workspace, near_names};
 
 pub(super) mod nearest;
@@ -74,6 +75,7 @@ impl Tool for Edit {
         // Whether a file is there, and what it is, is told only to those who may know: after the decision.
         let content = load(&cx.workspace, &target);
         let before = content.as_deref().ok().map(digest);
+        let known = cx.workspace.sights().of(&target.path);
         // Of text that is not found, a mask in it is the likeliest reason.
         let mut added = replacement.old.contains(MASK) || replacement.new.contains(MASK);
         let (preview, doomed) = match content.map(|content| (replacement.apply(&content), content)) {
@@ -87,7 +89,9 @@ impl Tool for Edit {
         };
         let action = Action::Write { tool: EDIT.permission.key.to_owned(), targets: vec![target.clone()] };
         let workspace = Arc::clone(&cx.workspace);
-        let run = move |run| off_thread(run, move || edit(&workspace, &target, before, &replacement)).boxed();
+        let run = move |run| {
+            off_thread(run, move || edit(&workspace, &target, before, &known, &replacement)).boxed()
+        };
         Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
@@ -121,6 +125,7 @@ fn edit(
     workspace: &Workspace,
     target: &Target,
     before: Option<[u8; 32]>,
+    known: &Known,
     replacement: &Replacement,
 ) -> Result<Value, ToolError> {
     let content = load(workspace, target)?;
@@ -135,6 +140,11 @@ fn edit(
         let message = format!("{} does not hold what was written: read it again", target.path.display());
         return Err(ToolError::new(ToolCode::WriteError, message));
     }
+    let overtaken = known.is_overtaken_by(Some(content.as_bytes()));
+    // What came meanwhile the model still has not seen.
+    if !overtaken {
+        workspace.sights().saw(&target.path, Some(Sight::of(Some(text.as_bytes()))));
+    }
     let change = LineChange::between(content.as_bytes(), text.as_bytes());
     let mut data = json!({
         "path": target.path.to_string_lossy(),
@@ -142,9 +152,11 @@ fn edit(
         "additions": change.additions,
         "deletions": change.deletions,
     });
-    if crlf {
-        data["note"] =
-            json!("the lines of this file end with CRLF: `old` was found so, and `new` was written so");
+    let crlf =
+        crlf.then_some("the lines of this file end with CRLF: `old` was found so, and `new` was written so");
+    let notes: Vec<&str> = crlf.into_iter().chain(overtaken.then_some(UNSEEN)).collect();
+    if !notes.is_empty() {
+        data["note"] = json!(notes.join("; "));
     }
     Ok(data)
 }

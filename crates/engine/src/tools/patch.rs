@@ -12,10 +12,11 @@ use zdx_protocol::facts::PATCH;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, ToolError, ToolSpec};
 
-use super::change::changed_since;
+use super::change::{UNSEEN, changed_since};
 use super::input::{Input, invalid};
 use super::walk::shown;
 use super::{Prepared, Tool, ToolContext, off_thread};
+use crate::files::sights::Sight;
 use crate::files::text::first;
 use crate::files::workspace::Workspace;
 use crate::patch::parse;
@@ -80,6 +81,7 @@ impl Tool for Patch {
                 let plan = PatchPlan::make(&workspace, &sections, &names).map_err(plan::Fault::helpfully)?;
                 unchanged(&plan, states)?;
                 commit::commit(&workspace, &plan)?;
+                note_sights(&workspace, &plan);
                 Ok(result(&workspace, &plan))
             };
             off_thread(run, work).boxed()
@@ -149,6 +151,18 @@ fn moved_from(
     Some(shown(workspace, &plan.files[from].target.path))
 }
 
+fn note_sights(workspace: &Workspace, plan: &PatchPlan) {
+    for file in &plan.files {
+        let sight = match (plan.is_overtaken(file), file.moved_from) {
+            (false, _) => Sight::of(file.after.as_deref()),
+            // What came meanwhile the model still has not seen, wherever it lies now.
+            (true, Some(_)) => Sight(None),
+            (true, None) => continue,
+        };
+        workspace.sights().saw(&file.target.path, Some(sight));
+    }
+}
+
 fn result(workspace: &Workspace, plan: &PatchPlan) -> Value {
     let file = |file: &PlannedFile| {
         let (operation, lines) = plan.change(file)?;
@@ -160,6 +174,9 @@ fn result(workspace: &Workspace, plan: &PatchPlan) -> Value {
         });
         if let Some(from) = moved_from(workspace, plan, file, operation) {
             data["from"] = json!(from);
+        }
+        if plan.is_overtaken(file) {
+            data["note"] = json!(UNSEEN);
         }
         Some(data)
     };

@@ -1,5 +1,6 @@
 //! `read`: a file, or some lines of it.
-//! Reads no more than it shows, but what lies before the first line asked for.
+//! Reads little more than it shows: what lies before the first line asked for, and the rest of a file that is no large one, so
+//! that it is known what the model has seen.
 
 use std::borrow::Cow;
 use std::io;
@@ -12,6 +13,7 @@ use zdx_protocol::{Action, Target, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 use super::input::{Input, invalid};
 use super::{Prepared, RunContext, Tool, ToolContext};
+use crate::files::sights::Watched;
 use crate::files::text::{LIMIT, before_cut, decode, first};
 use crate::files::workspace::{FileError, Opened, near_names};
 
@@ -93,9 +95,12 @@ fn read(
     stop: &CancellationToken,
 ) -> Result<Value, ToolError> {
     let Opened { file, size } = cx.workspace.open_file(target).map_err(|error| not_opened(error, target))?;
-    let slice = Slice::read(file, lines, stop)
+    let mut file = Watched::new(file, size);
+    let slice = Slice::read(&mut file, lines, stop)
         .map_err(|source| FileError::Io { path: target.path.clone(), source })?;
-    slice.describe(target, size, lines)
+    let data = slice.describe(target, size, lines)?;
+    cx.workspace.sights().saw(&target.path, file.sight());
+    Ok(data)
 }
 
 fn not_opened(error: FileError, target: &Target) -> ToolError {

@@ -162,8 +162,8 @@ const LONGEST_LOOK: Duration = Duration::from_secs(2);
 
 /// What a look at the tree found.
 pub(crate) struct Changed {
-    /// In no order.
-    pub files: Vec<PathBuf>,
+    /// With when each changed last; in no order.
+    pub files: Vec<(PathBuf, Timestamp)>,
     /// It was broken off, or a folder could not be read.
     pub incomplete: bool,
 }
@@ -180,8 +180,8 @@ pub(crate) fn changed_since(workspace: &Workspace, since: Timestamp) -> Changed 
                 stop.cancel();
             }
             let is_file = matches!(found.kind, FileKind::File | FileKind::Link);
-            if is_file && is_changed(found.path, since) {
-                files.lock().unwrap_or_else(PoisonError::into_inner).push(found.path.to_owned());
+            if is_file && let Some(when) = last_change(found.path).filter(|when| *when >= since) {
+                files.lock().unwrap_or_else(PoisonError::into_inner).push((found.path.to_owned(), when));
             }
             Next::Continue
         }
@@ -190,11 +190,9 @@ pub(crate) fn changed_since(workspace: &Workspace, since: Timestamp) -> Changed 
     Changed { files, incomplete: unreadable > 0 || stop.is_cancelled() }
 }
 
-fn is_changed(path: &Path, since: Timestamp) -> bool {
-    let changed = path.symlink_metadata().ok().and_then(|found| {
-        Timestamp::new(found.ctime(), i32::try_from(found.ctime_nsec()).unwrap_or_default()).ok()
-    });
-    changed.is_some_and(|changed| changed >= since)
+fn last_change(path: &Path) -> Option<Timestamp> {
+    let found = path.symlink_metadata().ok()?;
+    Timestamp::new(found.ctime(), i32::try_from(found.ctime_nsec()).unwrap_or_default()).ok()
 }
 
 /// Sorts as a tree is listed: a folder's entries stand together, right after it.

@@ -1,5 +1,5 @@
 //! `write`: a whole file, in one step.
-//! Content that is there already is left alone.
+//! Content that is there already is left alone, and what the model has not seen is not overwritten.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use zdx_protocol::facts::WRITE;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolError, ToolSpec};
 
-use super::change::{Before, LineChange, adds_mask, changed_since, look};
+use super::change::{Before, LineChange, adds_mask, changed_since, is_unseen, look, unseen};
 use super::input::Input;
 use super::{Prepared, Tool, ToolContext, off_thread};
+use crate::files::sights::{Known, Sight};
 use crate::files::workspace::{FileError, Workspace};
 
 pub(super) struct Write {
@@ -51,17 +52,22 @@ impl Tool for Write {
         let target = cx.workspace.resolve(&path).map_err(FileError::not_written)?;
         let action = Action::Write { tool: WRITE.permission.key.to_owned(), targets: vec![target.clone()] };
         let mut added = adds_mask(&[], content.as_bytes());
+        // As of now: what a call before this one reads, the model has not read yet.
+        let known = cx.workspace.sights().of(&target.path);
         let (before, preview, doomed) = match look(&cx.workspace, &target) {
             Ok((before, old)) => {
                 added = adds_mask(old.as_deref().unwrap_or_default(), content.as_bytes());
                 let change = LineChange::between(old.as_deref().unwrap_or_default(), content.as_bytes());
-                let preview = change.preview(&target.path, operation(&before, old.as_deref(), &content));
-                (Some(before), preview, None)
+                let operation = operation(&before, old.as_deref(), &content);
+                let lost = operation != Operation::Unchanged && is_unseen(&known, &before, old.as_deref());
+                let doomed = lost.then(|| unseen(&target.path));
+                (Some(before), change.preview(&target.path, operation), doomed)
             }
             Err(error) => (None, Preview::None, Some(error.not_written())),
         };
         let workspace = Arc::clone(&cx.workspace);
-        let run = move |run| off_thread(run, move || write(&workspace, &target, before, &content)).boxed();
+        let run =
+            move |run| off_thread(run, move || write(&workspace, &target, before, &known, &content)).boxed();
         Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
@@ -79,6 +85,7 @@ fn write(
     workspace: &Workspace,
     target: &Target,
     prepared: Option<Before>,
+    known: &Known,
     content: &str,
 ) -> Result<Value, ToolError> {
     let (before, old) = look(workspace, target).map_err(FileError::not_written)?;
@@ -87,8 +94,12 @@ fn write(
     }
     let operation = operation(&before, old.as_deref(), content);
     if operation != Operation::Unchanged {
+        if is_unseen(known, &before, old.as_deref()) {
+            return Err(unseen(&target.path));
+        }
         workspace.replace(target, content.as_bytes()).map_err(FileError::not_written)?;
     }
+    workspace.sights().saw(&target.path, Some(Sight::of(Some(content.as_bytes()))));
     let change = LineChange::between(old.as_deref().unwrap_or_default(), content.as_bytes());
     let mut data = json!({
         "path": target.path.to_string_lossy(),

@@ -1,7 +1,7 @@
 //! Answers of the engine as lines for a person. Not wrapped, and foreign text in them is not cleaned: whoever prints does
 //! both.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -9,9 +9,12 @@ use super::approval::grant_words;
 use super::sessions::table;
 use super::trust::listed;
 use super::{context, format, servers};
-use crate::query::{AgentInfo, ChangedFile, Drafted, FileNow, Grants, Named, Reply, Setting};
+use crate::query::{AgentInfo, ChangedFile, Drafted, FileNow, FilesChanged, Grants, Named, Reply, Setting};
 use crate::todo::Todo;
 use crate::trust::{Standing, TrustState};
+
+/// So many files that commands changed are named.
+const BY_COMMANDS: usize = 50;
 
 /// Where answers are shown.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +39,7 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
             let text = table(sessions, place.now, home, Some(place.columns));
             text.lines().map(str::to_owned).collect()
         }
-        Reply::FilesChanged(changed) => {
-            changed.files.iter().map(|file| self::changed(file, &changed.root)).collect()
-        }
+        Reply::FilesChanged(changed) => files_changed(changed),
         Reply::Config(settings) => config(settings),
         Reply::Context(usage) => vec![context::usage(usage)],
         Reply::Trust(state) => trust(state, home),
@@ -88,6 +89,15 @@ fn todos(items: &[Todo], draft: bool) -> Vec<String> {
 
 fn named(mark: &str, named: &Named) -> String {
     format!("{mark}{} · {}", named.name, named.description)
+}
+
+fn files_changed(changed: &FilesChanged) -> Vec<String> {
+    let FilesChanged { root, files, by_command } = changed;
+    let by_tools = files.iter().map(|file| self::changed(file, root));
+    let named = |path: &PathBuf| format!("changed {} · by a command", format::path_from(path, Some(root)));
+    let more = by_command.len().saturating_sub(BY_COMMANDS);
+    let rest = (more > 0).then(|| format!("and {} · by a command", format::count(more, "more file")));
+    by_tools.chain(by_command.iter().take(BY_COMMANDS).map(named)).chain(rest).collect()
 }
 
 fn changed(file: &ChangedFile, root: &Path) -> String {
@@ -158,7 +168,6 @@ fn drafted(drafted: &Drafted) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::change::{FileChange, FileState};
-    use crate::query::FilesChanged;
     use crate::todo::TodoStatus;
 
     #[test]
@@ -174,9 +183,15 @@ mod tests {
             file("/w/new.md", None, state(), Some((2, 0))),
             file("/elsewhere/b", state(), None, None),
         ];
+        let by_command: Vec<PathBuf> = (0..BY_COMMANDS + 2).map(|n| format!("/w/out/{n}").into()).collect();
         let place = Place { columns: 80, home: None, now: Timestamp::UNIX_EPOCH };
-        let told = lines(&Reply::FilesChanged(FilesChanged { root: "/w".into(), files }), place);
-        assert_eq!(told, ["changed src/a.rs (+3 -1)", "created new.md (+2)", "deleted /elsewhere/b"]);
+        let told = lines(&Reply::FilesChanged(FilesChanged { root: "/w".into(), files, by_command }), place);
+        assert_eq!(told.len(), 3 + BY_COMMANDS + 1);
+        assert_eq!(
+            (&*told[3], &*told[3 + BY_COMMANDS]),
+            ("changed out/0 · by a command", "and 2 more files · by a command")
+        );
+        assert_eq!(told[..3], ["changed src/a.rs (+3 -1)", "created new.md (+2)", "deleted /elsewhere/b"]);
     }
 
     #[test]
@@ -188,7 +203,7 @@ mod tests {
         assert_eq!(told(&items, true), [head, "[~] look"]);
         assert_eq!(told(&items, false), ["[~] look"]);
         assert_eq!(told(&[], false), ["there is no list of steps yet"]);
-        let changed = |files| Reply::FilesChanged(FilesChanged { root: "/w".into(), files });
-        assert_eq!(lines(&changed(Vec::new()), place), ["no file was changed in this session"]);
+        let none = FilesChanged { root: "/w".into(), files: Vec::new(), by_command: Vec::new() };
+        assert_eq!(lines(&Reply::FilesChanged(none), place), ["no file was changed in this session"]);
     }
 }

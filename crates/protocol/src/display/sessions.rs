@@ -84,12 +84,13 @@ fn folder(path: &str, width: Option<usize>) -> String {
     if columns(path) <= most { path.to_owned() } else { format!("…{kept}") }
 }
 
-/// What it began with, behind what is wrong with it and what kind it is.
+/// What it began with, behind what is wrong with it, who has it and what kind it is.
 pub fn told(session: &SessionSummary) -> String {
     let prompt = session.first_prompt.as_deref().map(|prompt| one_line(prompt, usize::MAX));
     let fault = session.fault.as_ref().map(|fault| format!("({fault})"));
     let kind = session.one_prompt.then(|| "(exec)".to_owned());
-    fault.into_iter().chain(kind).chain(prompt).collect::<Vec<_>>().join(" ")
+    let in_use = session.in_use.then(|| "(open in another zdx)".to_owned());
+    fault.into_iter().chain(in_use).chain(kind).chain(prompt).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -107,6 +108,7 @@ mod tests {
             model: None,
             works_for: None,
             one_prompt: false,
+            in_use: false,
             fault: None,
             first_prompt: Some(prompt.into()),
         }

@@ -81,7 +81,10 @@ impl Transcript {
                 Some(at) => {
                     let undo = &mut undos[*at];
                     let met = FileState::same_content(undo.change.before.as_ref(), change.before.as_ref());
-                    undo.interleaved |= interleaved | !met;
+                    // What it was before is what it becomes: nothing of that is lost.
+                    let back_then =
+                        FileState::same_content(undo.change.after.as_ref(), change.before.as_ref());
+                    undo.interleaved |= interleaved | !(met || back_then);
                     undo.change.before = back.before;
                     undo.change.folders = undo.change.folders.max(back.folders);
                 }
@@ -179,8 +182,9 @@ impl Transcript {
         let mut same_turn = self.history.changes.iter_mut().rev().take_while(|known| known.turn == turn);
         match same_turn.find(|known| known.change.path == change.path) {
             Some(known) => {
-                known.interleaved |=
-                    !FileState::same_content(known.change.after.as_ref(), change.before.as_ref());
+                let found = change.before.as_ref();
+                known.interleaved |= !FileState::same_content(known.change.after.as_ref(), found)
+                    && !FileState::same_content(known.change.before.as_ref(), found);
                 known.change.after = change.after;
                 known.change.folders = known.change.folders.max(change.folders);
             }

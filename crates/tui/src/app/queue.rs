@@ -18,6 +18,10 @@ pub(crate) struct Queue {
     waiting: VecDeque<Draft>,
     /// The turn that it waited for was stopped: perhaps it is not wanted any more.
     paused: bool,
+    /// So many waited when the turn that runs was told to stop.
+    before_stop: Option<usize>,
+    /// Sent since then, and so meant to be next.
+    next: VecDeque<Draft>,
 }
 
 impl Queue {
@@ -27,11 +31,29 @@ impl Queue {
         self.paused = false;
     }
 
-    pub fn next(&mut self) -> Option<Draft> {
-        if self.paused { None } else { self.waiting.pop_front() }
+    /// The turn that runs is told to stop: what waits by now may not be wanted, what is sent from here on is.
+    pub fn stop(&mut self) {
+        self.waiting.extend(self.next.drain(..));
+        self.before_stop = Some(self.waiting.len());
     }
 
+    /// While the turn that was told to stop has yet to end.
+    pub fn push_next(&mut self, draft: Draft) {
+        self.waiting.push_back(draft);
+    }
+
+    pub fn next(&mut self) -> Option<Draft> {
+        let waiting = if self.paused { None } else { Some(&mut self.waiting) };
+        self.next.pop_front().or_else(|| waiting?.pop_front())
+    }
+
+    /// The turn was stopped, or failed: what waits is not sent by itself, but for what was sent since it was told to stop.
     pub fn pause(&mut self) {
+        if let Some(before) = self.before_stop.take() {
+            self.next = self.waiting.split_off(before.min(self.waiting.len()));
+        } else {
+            self.waiting.extend(self.next.drain(..));
+        }
         self.paused = !self.waiting.is_empty();
     }
 
@@ -44,20 +66,26 @@ impl Queue {
     }
 
     pub fn last(&self) -> Option<&Draft> {
-        self.waiting.back()
+        if self.paused {
+            self.next.back().or(self.waiting.back())
+        } else {
+            self.waiting.back().or(self.next.back())
+        }
     }
 
     /// The one that was sent last, to be edited.
     pub fn take_back(&mut self) -> Option<Draft> {
-        self.waiting.pop_back()
+        let Self { waiting, next, .. } = self;
+        let (first, second) = if self.paused { (next, waiting) } else { (waiting, next) };
+        first.pop_back().or_else(|| second.pop_back())
     }
 
     pub fn len(&self) -> usize {
-        self.waiting.len()
+        self.next.len() + self.waiting.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.len() == 0
     }
 
     /// `within`: Up takes it back; while a question is open it does not. `typed`: something stands in the composer.
@@ -65,15 +93,15 @@ impl Queue {
         let width = usize::from(look.width);
         let row = |text: &str| Line::from(Span::styled(truncate_width(text, width), look.theme.dim));
         let mut rows: Vec<Line<'static>> = Vec::new();
-        for (at, draft) in self.waiting.iter().enumerate().take(SHOWN) {
-            let last = within && !self.paused && at + 1 == self.waiting.len();
+        for (at, draft) in self.next.iter().chain(&self.waiting).enumerate().take(SHOWN) {
+            let last = within && !self.paused && at + 1 == self.len();
             let how = if last { " · Up takes it back" } else { "" };
             let room = width.saturating_sub(how.chars().count() + "queued: ".len());
             rows.push(row(&format!("queued: {}{how}", truncate_width(&first_line(draft.shown()), room))));
         }
-        if self.waiting.len() > SHOWN {
+        if self.len() > SHOWN {
             let how = if within && !self.paused { " · Up takes the last one back" } else { "" };
-            rows.push(row(&format!("and {} more{how}", self.waiting.len() - SHOWN)));
+            rows.push(row(&format!("and {} more{how}", self.len() - SHOWN)));
         }
         if within && self.is_paused() {
             let what = if self.waiting.len() == 1 { "it" } else { "the next" };

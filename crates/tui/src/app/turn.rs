@@ -48,8 +48,10 @@ impl State {
 
     /// It ends before its time, whoever wanted that.
     pub(super) fn was_stopped(&mut self) {
-        if let Some(turn) = &mut self.turn {
-            turn.stopping = true;
+        if let Some(turn) = &mut self.turn
+            && !std::mem::replace(&mut turn.stopping, true)
+        {
+            self.queue.stop();
         }
     }
 
@@ -97,11 +99,15 @@ impl State {
     }
 
     pub(super) fn queue_up(&mut self, draft: Draft) {
-        self.queue.push(draft);
+        match self.turn.as_ref().is_some_and(|turn| turn.stopping) {
+            true => self.queue.push_next(draft),
+            false => self.queue.push(draft),
+        }
         self.status.queued(self.queue.len());
     }
 
-    /// The turn is over: what waits comes next, unless it was stopped or failed. Then it waits for the user.
+    /// The turn is over: what waits comes next, unless it was stopped or failed. Then it waits for the user, but for what he
+    /// sent since he stopped it.
     pub(super) fn turn_over(&mut self) -> Vec<Effect> {
         let turn = self.turn.take();
         if turn.as_ref().is_some_and(|turn| turn.stopping || turn.failed) {

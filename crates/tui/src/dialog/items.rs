@@ -86,6 +86,7 @@ mod tests {
             bytes: 1,
             works_for: None,
             one_prompt: false,
+            in_use: id == "silent",
             fault: fault.map(str::to_owned),
             first_prompt: prompt.map(str::to_owned),
         };
@@ -101,7 +102,7 @@ mod tests {
         let shown: Vec<String> = rows.iter().map(|row| format!("{} | {}", row.label, row.detail)).collect();
         assert_eq!(
             shown,
-            ["why so? | 2 h ago · 550e8400 · ~/work", "(nothing was said) | 2 h ago · silent · ~/work"]
+            ["why so? | 2 h ago · 550e8400 · ~/work", "(open in another zdx) | 2 h ago · silent · ~/work"]
         );
         assert_eq!(rows[0].known_by, "550e8400-1 ~/work");
         // Where it is the same for all, a folder says nothing.

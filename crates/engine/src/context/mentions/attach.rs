@@ -8,6 +8,7 @@ use zdx_protocol::Target;
 
 use super::{Author, Form, Mention, What, trimmed};
 use crate::files::Workspace;
+use crate::files::sights::Watched;
 use crate::files::text::{before_cut, decode};
 use crate::files::workspace::{FileError, near_names};
 
@@ -130,15 +131,19 @@ impl Desk<'_> {
             Err(error) => return Err(error.to_string()),
         };
         let room = LARGEST.min(LARGEST_TOTAL - self.bytes);
+        let mut file = Watched::new(opened.file, opened.size);
         if let Some(lines) = lines {
-            return lines.read(opened.file, room);
+            let text = lines.read(&mut file, room)?;
+            self.workspace.sights().saw(&target.path, file.sight());
+            return Ok(text);
         }
         let mut bytes = Vec::new();
-        let read = opened.file.take(room as u64 + 1).read_to_end(&mut bytes);
+        let read = Read::by_ref(&mut file).take(room as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|error| error.to_string().to_lowercase())?;
         if bytes.contains(&0) {
             return Err("it is not a text file".to_owned());
         }
+        self.workspace.sights().saw(&target.path, file.sight());
         if bytes.len() <= room {
             return Ok(decode(&bytes));
         }

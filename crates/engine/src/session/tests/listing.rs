@@ -38,6 +38,7 @@ fn newest_first_with_what_a_user_knows_it_by() {
         model: Some("lab/qwen".to_owned()),
         works_for: None,
         one_prompt: false,
+        in_use: false,
         fault: None,
         first_prompt: Some("first line".to_owned()),
     };

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use zdx_protocol::{Operation, Target, ToolCode, ToolError};
 
-use super::super::change::{LineChange, MOST, adds_mask};
+use super::super::change::{LineChange, MOST, adds_mask, unseen};
 use super::super::edit::nearest;
 use super::super::input::invalid;
 use super::place::{self, Misfit};
+use crate::files::sights::Known;
 use crate::files::workspace::{FileError, Workspace, near_names};
 use crate::patch::{Hunk, Section, SectionKind, Sign};
 
@@ -23,6 +24,8 @@ pub(super) struct PlannedFile {
     pub target: Target,
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
+    /// What the model has seen of it.
+    known: Known,
     /// Permission bits before.
     pub mode: Option<u32>,
     pub executable: Option<bool>,
@@ -127,6 +130,9 @@ impl PatchPlan {
                 self.files[at].after = Some(added(&section.hunks)?);
             }
             SectionKind::Delete => {
+                if section.hunks.is_empty() && self.is_overtaken(&self.files[at]) {
+                    return Err(unseen(&self.files[at].target.path).into());
+                }
                 let content = self.take(at)?;
                 not_a_link(workspace, &section.path)?;
                 let rest = match section.hunks.is_empty() {
@@ -189,6 +195,7 @@ impl PatchPlan {
         }
         let after = before.clone();
         self.files.push(PlannedFile {
+            known: workspace.sights().of(&target.path),
             target,
             before,
             after,
@@ -207,6 +214,12 @@ impl PatchPlan {
             true => Err(rejected(format!("{} is a binary file", file.target.path.display()))),
             false => Ok(content),
         }
+    }
+
+    /// Whether a file, or the one whose content it takes over, held what the model has not seen.
+    pub(super) fn is_overtaken(&self, file: &PlannedFile) -> bool {
+        let source = file.moved_from.map_or(file, |at| &self.files[at]);
+        source.known.is_overtaken_by(source.before.as_deref())
     }
 
     /// All files together: one may take over what another held.

@@ -117,6 +117,19 @@ fn undoing_leads_from_the_last_state_of_a_file_to_its_first() {
 }
 
 #[test]
+fn what_somebody_put_back_in_between_is_not_lost_by_going_back() {
+    let transcript = fold(&[
+        said(Role::User, "one"),
+        change("/a", Some("0"), Some("1")),
+        change("/a", Some("0"), Some("2")),
+        said(Role::User, "two"),
+        change("/a", Some("0"), Some("3")),
+    ]);
+    let undo = Undo { change: way("/a", Some("3"), Some("0")), interleaved: false };
+    assert_eq!(transcript.undo_since(1).unwrap(), [undo]);
+}
+
+#[test]
 fn reverted_changes_are_no_longer_to_be_undone() {
     let mut transcript = fold(&[
         said(Role::User, "one"),

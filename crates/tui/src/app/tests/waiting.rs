@@ -46,6 +46,36 @@ fn what_waits_behind_a_stopped_turn_is_sent_one_by_one_when_it_is_wanted() {
 }
 
 #[test]
+fn what_is_sent_since_a_turn_was_told_to_stop_is_next_and_what_waited_before_waits_on() {
+    let mut state = state();
+    for text in ["first", "before"] {
+        send(&mut state, text);
+    }
+    press(&mut state, Key::plain(KeyCode::Esc));
+    for text in ["after", "then", "slip"] {
+        assert!(commands(&send(&mut state, text)).is_empty());
+    }
+    press(&mut state, Key::plain(KeyCode::Up));
+    assert_eq!((state.composer.take_draft().text().as_str(), state.queue.len()), ("slip", 3));
+    assert_eq!(commands(&over(&mut state)), [&prompt("after")]);
+    assert_eq!(commands(&over(&mut state)), [&prompt("then")]);
+    assert!(commands(&over(&mut state)).is_empty());
+    assert_eq!((state.queue.len(), state.queue.is_paused()), (1, true));
+    // Stopped once more, what was to be next waits like the rest.
+    send(&mut state, "second");
+    press(&mut state, Key::plain(KeyCode::Esc));
+    for text in ["third", "fourth"] {
+        send(&mut state, text);
+    }
+    assert_eq!(commands(&over(&mut state)), [&prompt("third")]);
+    press(&mut state, Key::plain(KeyCode::Esc));
+    assert!(commands(&over(&mut state)).is_empty());
+    state.composer.take_draft();
+    assert_eq!(commands(&press(&mut state, ENTER)), [&prompt("before")]);
+    assert_eq!(commands(&over(&mut state)), [&prompt("fourth")]);
+}
+
+#[test]
 fn what_waits_behind_a_turn_that_failed_waits_on() {
     for outcome in [Outcome::Error, Outcome::MaxSteps, Outcome::RepeatedCalls, Outcome::CheckFailed] {
         let mut state = state();
