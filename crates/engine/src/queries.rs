@@ -111,7 +111,8 @@ impl Queries {
             Query::Handoff { goal } => self.handoff(&goal).await.map(Reply::Handoff),
             // These look at files, which can hang on a dead mount.
             Query::Completions { line, cursor } => {
-                let complete = move || Ok(Reply::Completions(self.completions(&line, cursor)));
+                let question = self.completer.ask();
+                let complete = move || Ok(Reply::Completions(self.completions(question, &line, cursor)));
                 off_thread(complete).await
             }
             Query::Sessions { limit } => off_thread(move || self.sessions(limit).map(Reply::Sessions)).await,
@@ -177,7 +178,7 @@ impl Queries {
         })
     }
 
-    fn completions(&self, line: &str, cursor: usize) -> Completions {
+    fn completions(&self, question: u64, line: &str, cursor: usize) -> Completions {
         let ours = || {
             let agents = self.personas.agents.iter();
             let agents = agents.filter(|agent| !agent.hidden && agent.mode.serves(Mode::Primary));
@@ -215,7 +216,7 @@ impl Queries {
             turns: &|| turns(&self.emit.transcript()),
             grants: &|| self.grants_by_name(),
         };
-        self.completer.complete(line, cursor, &names)
+        self.completer.complete(question, line, cursor, &names)
     }
 
     pub(crate) fn store(&self) -> SessionStore {

@@ -95,9 +95,19 @@ impl Completer {
         Self { root, home, lister, index, patience: patience.min(PATIENCE), hanging, asked }
     }
 
+    /// Counts a question, in the order of asking: they are answered on threads of which any may be the first.
+    pub(crate) fn ask(&self) -> u64 {
+        self.asked.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
     /// `cursor` in bytes; what is right of it stays. An answer that a newer question overtakes is empty.
-    pub(crate) fn complete(&self, line: &str, cursor: usize, names: &Names<'_>) -> Completions {
-        let question = self.asked.fetch_add(1, Ordering::AcqRel) + 1;
+    pub(crate) fn complete(
+        &self,
+        question: u64,
+        line: &str,
+        cursor: usize,
+        names: &Names<'_>,
+    ) -> Completions {
         self.index.wake();
         let Some(before) = line.get(..cursor) else { return Completions::default() };
         let indent = before.len() - before.trim_start().len();

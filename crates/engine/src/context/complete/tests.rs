@@ -53,7 +53,7 @@ fn desk() -> (tempfile::TempDir, Completer) {
 
 fn offered(completer: &Completer, line: &str) -> Vec<String> {
     // A busy machine may take longer than anybody waits.
-    let asked = || completer.complete(line, line.len(), &names());
+    let asked = || completer.complete(completer.ask(), line, line.len(), &names());
     let answered = (0..20).map(|_| asked()).find(|completions| !completions.timed_out);
     texts(answered.expect("an answer in time"))
 }
@@ -145,12 +145,12 @@ fn files_are_offered_with_folders_marked_and_blanks_quoted() {
 fn only_what_is_left_of_the_cursor_is_replaced() {
     let (_dir, completer) = desk();
     let line = "look at @src/mai please";
-    let completions = completer.complete(line, "look at @src/mai".len(), &names());
+    let completions = completer.complete(completer.ask(), line, "look at @src/mai".len(), &names());
     assert_eq!(&line[completions.replace.clone()], "@src/mai");
     assert_eq!(texts(completions), ["@src/main.rs"]);
     // A cursor that is nowhere offers nothing.
-    assert_eq!(completer.complete("é@", 1, &names()), Completions::default());
-    assert_eq!(completer.complete("@", 9, &names()), Completions::default());
+    assert_eq!(completer.complete(completer.ask(), "é@", 1, &names()), Completions::default());
+    assert_eq!(completer.complete(completer.ask(), "@", 9, &names()), Completions::default());
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_hanging_folder_costs_its_patience_and_only_so_many_threads() {
     let completer = Completer::with("/root".into(), None, lister, Duration::from_millis(20));
     for _ in 0..MOST_HANGING + 2 {
         let began = Instant::now();
-        let completions = completer.complete("@x", 2, &names());
+        let completions = completer.complete(completer.ask(), "@x", 2, &names());
         assert!(completions.timed_out);
         assert!(began.elapsed() < PATIENCE);
         assert!(completer.hanging.load(Ordering::Acquire) <= MOST_HANGING);
@@ -206,7 +206,7 @@ fn what_is_ignored_is_offered_when_it_is_named() {
 fn a_word_of_a_command_line_is_completed_as_a_shell_reads_it() {
     let (_dir, completer) = desk();
     let found = |line: &str| {
-        let found = completer.complete(line, line.len(), &names());
+        let found = completer.complete(completer.ask(), line, line.len(), &names());
         found.candidates.first().map(|first| (found.replace.start, first.text.clone()))
     };
     assert_eq!(found("!cat sr"), Some((5, "src/".to_owned())));
@@ -225,7 +225,7 @@ fn of_those_that_begin_alike_the_one_that_is_meant_most_often_comes_first() {
     let commands = [("revoke", 9), ("export", 9), ("revert", 2), ("re", 9), ("exit", 0)].map(name).to_vec();
     let names = Names { commands, ..names() };
     let found = |line: &str| -> Vec<String> {
-        let found = completer.complete(line, line.len(), &names).candidates;
+        let found = completer.complete(completer.ask(), line, line.len(), &names).candidates;
         found.into_iter().map(|candidate| candidate.text).collect()
     };
     assert_eq!(found("/ex"), ["/exit", "/export"]);
@@ -244,7 +244,8 @@ fn a_candidate_says_what_it_is_and_what_comes_behind_it() {
         ..Name::new("model", "switch to another")
     };
     let names = Names { commands: vec![command], ..names() };
-    let first = |line: &str| completer.complete(line, line.len(), &names).candidates.remove(0);
+    let first =
+        |line: &str| completer.complete(completer.ask(), line, line.len(), &names).candidates.remove(0);
     assert_eq!(
         first("/mo"),
         Candidate {
@@ -271,4 +272,23 @@ fn a_newer_question_overtakes_an_older_one() {
     let (found, partial) = completer.relative("main", 7);
     assert_eq!((found, partial), (Vec::new(), true));
     assert_eq!(offered(&completer, "@main"), ["@src/main.rs"]);
+}
+
+#[test]
+fn what_is_asked_last_is_answered_whoever_comes_first() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("file_7"), "").unwrap();
+    let completer = Completer::new(place.path().to_owned(), None);
+    let (first, last) = (completer.ask(), completer.ask());
+    let found = |question, line: &str| {
+        let mut found = completer.complete(question, line, line.len(), &names());
+        while found.timed_out && found.candidates.is_empty() {
+            found = completer.complete(question, line, line.len(), &names());
+        }
+        found.candidates.len()
+    };
+    assert_eq!(found(last, "@file_7"), 1);
+    // Its thread came late, and must not be taken for a newer one.
+    completer.complete(first, "@file", 5, &names());
+    assert_eq!(found(last, "@file_7"), 1);
 }
