@@ -3,8 +3,9 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tokio::sync::{mpsc, oneshot};
 
@@ -165,6 +166,13 @@ fn write_pages(mut queue: mpsc::Receiver<Message>, report: &mpsc::Sender<io::Err
             Message::Barrier(done) => drop(done.send(())),
         }
     }
+}
+
+/// Whether something can be written without waiting longer than this.
+pub fn has_room(fd: BorrowedFd<'_>, most: Duration) -> bool {
+    let Ok(time) = Timespec::try_from(most) else { return false };
+    let mut wanted = [PollFd::new(&fd, PollFlags::OUT)];
+    matches!(poll(&mut wanted, Some(&time)), Ok(1..))
 }
 
 /// Writes everything, past interruptions and past a terminal that somebody else made non-blocking.

@@ -1,6 +1,8 @@
 //! The conversation on a capable terminal: starts the engine, hands its channels to the front end there, and says how it
 //! ended. What is drawn is `zdx_tui`'s business.
 
+use std::time::Duration;
+
 use tokio::sync::mpsc;
 use zdx_protocol::display::sessions::short_id;
 use zdx_protocol::{ErrorKind, Open};
@@ -13,6 +15,9 @@ use crate::pump::ENGINE_GONE;
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
 use crate::start::{self, Audience};
+
+/// What a terminal gets to take a last line.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Whether there is a terminal to draw on, and nobody asked for lines.
 pub fn is_there(settings: &Settings) -> bool {
@@ -58,8 +63,10 @@ pub async fn converse(settings: &Settings, open: Open, first: Option<String>) ->
 
 fn say(settings: &Settings, text: &str) {
     let line = format!("{}\n", settings.terminal.style.dim(text));
-    // The terminal may be gone.
-    let _ = output::write_all(rustix::stdio::stderr(), line.as_bytes());
+    // The terminal may be gone, or take nothing any more: nobody stays for its sake.
+    if output::has_room(rustix::stdio::stderr(), PATIENCE) {
+        let _ = output::write_all(rustix::stdio::stderr(), line.as_bytes());
+    }
 }
 
 impl Stop for Caught {

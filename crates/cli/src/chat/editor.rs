@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, mpsc as thread_mpsc};
 
 use jiff::Timestamp;
+use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
 use rustyline::history::{History, MemHistory};
 use rustyline::{
@@ -136,6 +137,8 @@ impl LineEditor {
             .build();
         let lines = MemHistory::with_config(&config);
         let mut editor = rustyline::Editor::with_history(config, lines)?;
+        // Nobody asked the terminal whether it knows that.
+        editor.enable_synchronized_output(false);
         editor.set_helper(Some(tab));
         let folds = Folds::default();
         let newline = || EventHandler::Simple(Cmd::Newline);

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::json;
 use zdx_testkit::{Gate, ModelServer, Pty, Reply, Step};
 
@@ -191,6 +192,28 @@ fn a_terminal_that_takes_nothing_stops_nothing() {
         lines.iter().filter_map(|line| line.strip_prefix("line ")?.split(' ').next()?.parse().ok()).collect();
     assert!(numbers.len() > 500, "{}", numbers.len());
     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
+}
+
+/// It is told to go, and has nobody to tell anything.
+#[test]
+fn a_terminal_that_takes_nothing_keeps_nobody() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let server = ModelServer::start();
+        let pieces: Vec<String> = (0..4_000).map(|n| format!("line {n} of a long answer\n\n")).collect();
+        let call = json!({"command": "touch reached; sleep 600"});
+        server.push(Reply::chat().text_deltas(pieces).tool_call("c1", "bash", call));
+        let zdx = with_model(&server);
+        let mut pty = open(&zdx, &["--yolo"]);
+        pty.stick(true);
+        pty.send("go\r");
+        crate::mcp::wait_until("the answer is there", || zdx.root().join("reached").exists());
+        pty.signal(signal);
+        let dead = format!("/proc/{}/stat", pty.pid());
+        let is_dead = || std::fs::read_to_string(&dead).map_or(true, |stat| stat.contains(") Z "));
+        crate::mcp::wait_until("it is gone", is_dead);
+        pty.stick(false);
+        assert_eq!(pty.wait_exit(SOON), 128 + signal.as_raw().unsigned_abs());
+    }
 }
 
 /// Over a slow line a question is drawn long before it is seen, and what is typed until then was meant for something else.
