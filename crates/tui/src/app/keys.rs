@@ -76,6 +76,9 @@ pub(super) fn help(look: Look<'_>) -> Vec<Line<'static>> {
 impl State {
     pub(super) fn key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
         if let Some(pager) = &mut self.pager {
+            if key == Key::ctrl('z') {
+                return vec![Effect::Suspend];
+            }
             if pager.key(key) == Turned::Leave {
                 (self.pager, self.answer) = (None, None);
                 self.dialogs.covered();
@@ -117,7 +120,7 @@ impl State {
             Act::Stop | Act::Interrupt | Act::Editor => !searching,
             Act::Leave => self.composer.is_empty() && !searching,
             Act::TakeBack => {
-                let queued = self.can_take_back() && self.composer.is_at_top();
+                let queued = !self.queue.is_empty() && self.composer.is_at_top();
                 queued || self.composer.is_empty() && self.composer.has_stash()
             }
             Act::Preset | Act::Conversation | Act::Suspend | Act::Redraw | Act::Help | Act::Warnings => true,
@@ -131,7 +134,7 @@ impl State {
             Act::Interrupt => return self.interrupt(now),
             Act::Leave => return self.leave(now),
             Act::Preset => return self.next_preset(),
-            Act::TakeBack => self.take_back(),
+            Act::TakeBack => self.take_back(now),
             Act::Conversation => self.show_conversation(),
             Act::Editor => return vec![Effect::Edit(self.composer.text())],
             Act::Suspend => return vec![Effect::Suspend],

@@ -88,19 +88,19 @@ impl Queue {
         self.len() == 0
     }
 
-    /// `within`: Up takes it back; while a question is open it does not. `typed`: something stands in the composer.
-    pub fn draw(&self, look: Look<'_>, within: bool, typed: bool) -> Vec<Line<'static>> {
+    /// `within`: no question is open. `typed`: something stands in the composer. `up`: Up takes the last one back.
+    pub fn draw(&self, look: Look<'_>, within: bool, typed: bool, up: bool) -> Vec<Line<'static>> {
         let width = usize::from(look.width);
         let row = |text: &str| Line::from(Span::styled(truncate_width(text, width), look.theme.dim));
         let mut rows: Vec<Line<'static>> = Vec::new();
         for (at, draft) in self.next.iter().chain(&self.waiting).enumerate().take(SHOWN) {
-            let last = within && !self.paused && at + 1 == self.len();
+            let last = within && up && !self.paused && at + 1 == self.len();
             let how = if last { " · Up takes it back" } else { "" };
             let room = width.saturating_sub(how.chars().count() + "queued: ".len());
             rows.push(row(&format!("queued: {}{how}", truncate_width(&first_line(draft.shown()), room))));
         }
         if self.len() > SHOWN {
-            let how = if within && !self.paused { " · Up takes the last one back" } else { "" };
+            let how = if within && up && !self.paused { " · Up takes the last one back" } else { "" };
             rows.push(row(&format!("and {} more{how}", self.len() - SHOWN)));
         }
         if within && self.is_paused() {
@@ -137,7 +137,7 @@ mod tests {
         }
         let theme = Theme::new(Depth::None, false);
         let drawn = |within| {
-            let rows = queue.draw(Look { width: 40, theme: &theme }, within, false);
+            let rows = queue.draw(Look { width: 40, theme: &theme }, within, false, true);
             rows.iter().map(ToString::to_string).collect::<Vec<String>>()
         };
         assert_eq!(
@@ -153,12 +153,12 @@ mod tests {
         assert_eq!(queue.next().map(|draft| draft.text()).as_deref(), Some("one"));
         queue.pause();
         assert_eq!((queue.next().map(|draft| draft.text()), queue.len()), (None, 2));
-        let rows = queue.draw(Look { width: 60, theme: &theme }, true, false);
+        let rows = queue.draw(Look { width: 60, theme: &theme }, true, false, true);
         assert_eq!(
             rows.last().map(ToString::to_string).as_deref(),
             Some("2 queued · Enter sends the next · Up takes it back")
         );
-        let rows = queue.draw(Look { width: 60, theme: &theme }, true, true);
+        let rows = queue.draw(Look { width: 60, theme: &theme }, true, true, true);
         assert_eq!(
             rows.last().map(ToString::to_string).as_deref(),
             Some("2 queued · what is typed goes first")

@@ -197,8 +197,13 @@ impl State {
     }
 
     /// Takes back what was sent last and still waits, before what is typed; else what was cleared.
-    pub(super) fn take_back(&mut self) {
+    pub(super) fn take_back(&mut self, now: Instant) {
         self.popup.clear();
+        if !self.queue.is_empty() && !self.can_take_back() {
+            let words = "what waits cannot stand before what is typed: send that, or clear it (Ctrl-C)";
+            self.hint = Some((now, words.to_owned()));
+            return;
+        }
         match self.queue.take_back() {
             Some(draft) => self.composer.put_before(draft),
             None => drop(self.composer.unstash()),

@@ -83,7 +83,8 @@ impl State {
         // Apart from what was said, where there is room to spare; a welcome ends with a row of its own.
         let apart = usize::from(rows >= ROOMY && room > 0 && self.conversation.whole_len() > 0);
         room -= apart;
-        let queued = bounded(self.queue.draw(look, !asked, !self.composer.is_empty()), &mut room);
+        let (typed, up) = (!self.composer.is_empty(), self.can_take_back());
+        let queued = bounded(self.queue.draw(look, !asked, typed, up), &mut room);
         // A question goes with what it is about before the steps do.
         let for_steps = if asked { room.saturating_sub(SUBJECT) } else { room.min(rows / 4) };
         let todos = bounded(self.conversation.pinned_todos(look, for_steps), &mut room);

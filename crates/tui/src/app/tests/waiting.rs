@@ -185,3 +185,19 @@ fn what_is_longer_than_the_screen_is_read_on_a_page() {
         assert!(state.page(SIZE, Instant::now()).is_none(), "{count}");
     }
 }
+
+#[test]
+fn a_command_that_waits_is_not_taken_back_over_what_is_typed() {
+    let mut state = state();
+    send(&mut state, "go");
+    send(&mut state, "!echo A");
+    send(&mut state, "prose two");
+    let up = Key::plain(KeyCode::Up);
+    press(&mut state, up);
+    assert_eq!(state.composer.text(), "prose two");
+    press(&mut state, up);
+    let shown = rows(&mut state).join("\n");
+    assert_eq!((state.composer.text().as_str(), state.queue.len()), ("prose two", 1), "{shown}");
+    assert!(shown.contains("cannot stand before what is typed"), "{shown}");
+    assert!(shown.contains("queued: !echo A") && !shown.contains("Up takes it back"), "{shown}");
+}
