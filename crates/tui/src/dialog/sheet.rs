@@ -38,7 +38,8 @@ pub(super) struct Sheet {
     pub(super) ended: bool,
     /// The last row of what is to be judged was in sight; what zdx says about it may come behind.
     pub(super) seen: bool,
-    /// What is said about it is the same for every edit: where there is no room for both, the change has it.
+    /// What is said about it is the same for every edit: where there is no room for both, the change has it, and the rest comes
+    /// behind it.
     everyday: bool,
 }
 
@@ -51,10 +52,17 @@ struct Layout {
     gap: bool,
     /// Rows that scroll.
     window: usize,
-    /// The facts stand below them.
-    pinned: bool,
-    /// The facts are left out.
-    bare: bool,
+    facts: Facts,
+}
+
+/// Where stands why it is asked, and by which rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Facts {
+    /// Behind what is asked about.
+    Behind,
+    /// Below it, while that scrolls.
+    Pinned,
+    LeftOut,
 }
 
 impl Sheet {
@@ -124,7 +132,9 @@ impl Sheet {
         let choices = (long.len(), flow_rows(front, look).len());
         let mut layout = self.layout(front, choices, self.facts.len(), most);
         if self.everyday && layout.window < self.about.len() {
-            layout = Layout { bare: true, ..self.layout(front, choices, 0, most) };
+            let alone = self.layout(front, choices, 0, most);
+            let facts = if alone.window < self.about.len() { Facts::Behind } else { Facts::LeftOut };
+            layout = Layout { facts, ..alone };
         }
         let mut lines = Vec::new();
         if layout.head {
@@ -174,16 +184,17 @@ impl Sheet {
             let room = room(head, if compact { short } else { long }, hint);
             if whole <= room {
                 let gap = !compact && whole < room;
-                return Layout { head, compact, hint, gap, window: whole, pinned: false, bare: false };
+                return Layout { head, compact, hint, gap, window: whole, facts: Facts::Behind };
             }
             // One row says how much there is.
             let pinned = room > facts + PINNED;
             let window = room.saturating_sub(1 + if pinned { facts } else { 0 });
             if window >= least {
-                return Layout { head, compact, hint, gap: false, window, pinned, bare: false };
+                let facts = if pinned { Facts::Pinned } else { Facts::Behind };
+                return Layout { head, compact, hint, gap: false, window, facts };
             }
         }
-        Layout { head: false, compact: true, hint: false, gap: false, window: 1, pinned: false, bare: false }
+        Layout { head: false, compact: true, hint: false, gap: false, window: 1, facts: Facts::Behind }
     }
 
     /// Where it is read from, as long as nobody scrolled: nobody is to judge a change by the rows above it. What must be
@@ -203,7 +214,7 @@ impl Sheet {
         look: Look<'_>,
         lines: &mut Vec<Line<'static>>,
     ) {
-        let below: &[Line<'static>] = if layout.pinned || layout.bare { &[] } else { &self.facts };
+        let below: &[Line<'static>] = if layout.facts == Facts::Behind { &self.facts } else { &[] };
         let all = self.about.len() + below.len();
         self.window = layout.window.min(all);
         let start = front.scroll.unwrap_or_else(|| self.start(must_be_read));
@@ -217,7 +228,7 @@ impl Sheet {
             let text = mark(self.scroll, end, all, must_be_read && !front.read && !self.seen);
             lines.push(Line::styled(truncate_width(&text, usize::from(look.width)), style));
         }
-        if layout.pinned && !layout.bare {
+        if layout.facts == Facts::Pinned {
             lines.extend(self.facts.iter().cloned());
         }
     }

@@ -31,7 +31,12 @@ fn the_first_row_that_changes_is_in_sight() {
     let mut dialogs = below_context(Danger::Ask);
     let shown = drawn(&mut dialogs, 40, 9);
     assert!(shown.iter().any(|row| row.contains("+ vier")), "{shown:#?}");
-    assert!(shown.iter().any(|row| row.contains("above · PgUp")), "{shown:#?}");
+    assert!(shown.iter().any(|row| row.contains("above ·")), "{shown:#?}");
+    assert!(!shown.iter().any(|row| row.contains("rule")), "the change goes first: {shown:#?}");
+    // Why it is asked stands behind it.
+    assert_eq!(dialogs.key(Key::plain(KeyCode::End), Instant::now() + ARMED_AFTER), None);
+    let shown = drawn(&mut dialogs, 40, 9);
+    assert!(shown.iter().any(|row| row.contains("rule")), "{shown:#?}");
     assert_eq!(dialogs.key(Key::plain(KeyCode::Home), Instant::now() + ARMED_AFTER), None);
     let shown = drawn(&mut dialogs, 40, 9);
     assert!(shown.iter().any(|row| row.ends_with("  one")), "{shown:#?}");
