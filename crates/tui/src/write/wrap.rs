@@ -184,7 +184,8 @@ fn words(all: &[Cluster], first: usize, further: usize) -> Vec<Range<usize>> {
         while all.get(start).is_some_and(|cluster| cluster.kind == Kind::Space) {
             start += 1;
         }
-        room = further;
+        // A row of blanks is none, and the next one is still the first.
+        room = if rows.is_empty() { first } else { further };
     }
     push_trimmed(all, start..all.len(), &mut rows);
     if rows.is_empty() {

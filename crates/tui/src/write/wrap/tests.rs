@@ -88,6 +88,12 @@ fn nothing_that_a_terminal_obeys_gets_past() {
     assert_eq!(rows("a\x1b[2Jb\tc\u{202e}d\r", 40, 0, 0), ["ab    cd"]);
 }
 
+#[test]
+fn blanks_before_a_first_row_leave_it_its_room() {
+    let all = wrap_in(Line::raw(" 👩}한a-(ー(漢"), 10, &Margin::blank(1, 0));
+    assert!(all.iter().all(|row| row.width() <= 10), "{all:?}");
+}
+
 proptest! {
     #[test]
     fn nothing_is_too_wide_and_nothing_is_lost(text in "[a-z (){}/.\\-漢字，。（）「」ー👩é한]{0,90}", width in 2u16..40, first in 0usize..9, hang in 0usize..9) {
