@@ -75,12 +75,12 @@ pub(super) fn help(look: Look<'_>) -> Vec<Line<'static>> {
 
 impl State {
     pub(super) fn key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
-        if let Some(pager) = &mut self.pager {
+        if let Some(pager) = &mut self.pages.open {
             if key == Key::ctrl('z') {
                 return vec![Effect::Suspend];
             }
             if pager.key(key) == Turned::Leave {
-                (self.pager, self.answer) = (None, None);
+                self.pages.close();
                 self.dialogs.covered();
             }
             return Vec::new();
@@ -147,7 +147,7 @@ impl State {
 
     pub(super) fn paste(&mut self, text: String) -> Vec<Effect> {
         // A paste answers no question and turns no page.
-        if self.pager.is_some() {
+        if self.pages.open.is_some() {
             return Vec::new();
         }
         if self.dialogs.is_open() {

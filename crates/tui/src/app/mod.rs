@@ -5,6 +5,7 @@ mod calm;
 mod ended;
 mod keys;
 mod pager;
+mod pages;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ratatui_core::text::Line;
-use zdx_protocol::{Command, ErrorKind, Event, Outcome, Query, Reply, SessionInfo};
+use zdx_protocol::{Command, ErrorKind, Event, Outcome, Query, SessionInfo};
 
 use crate::completion::{Generation, Popup};
 use crate::composer::{Composer, Draft};
@@ -28,7 +29,7 @@ use crate::look::Look;
 use crate::status::Status;
 use crate::theme::Theme;
 
-use pager::{Paged, Pager};
+use pages::Pages;
 use queue::Queue;
 use turn::Turn;
 pub(crate) use view::Size;
@@ -144,14 +145,10 @@ pub(crate) struct State {
     popup: Popup,
     dialogs: Dialogs,
     picker: Option<(Choice, Picker<String>)>,
-    pager: Option<Pager>,
+    pages: Pages,
     calm: calm::Calm,
     /// It is told when a frame was shown.
     told_when_seen: bool,
-    /// The conversation, as somebody read it when a question came up.
-    left: Option<Pager>,
-    /// Something was told since the page was laid out.
-    grown: bool,
     status: Status,
     queue: Queue,
     /// The work that is going on.
@@ -168,8 +165,6 @@ pub(crate) struct State {
     /// As large as the last frame was.
     width: u16,
     height: u16,
-    /// What a command brought, as long as it is read on a page.
-    answer: Option<Reply>,
     /// What was asked, by turn: whoever takes one back may want to word it anew.
     prompts: BTreeMap<u32, String>,
     /// When Ctrl-C, or Ctrl-D in a turn, was pressed once, and a second time would leave.
@@ -189,11 +184,9 @@ impl State {
             popup: Popup::default(),
             dialogs: Dialogs::new(home.clone()),
             picker: None,
-            pager: None,
+            pages: Pages::default(),
             calm: calm::Calm::default(),
             told_when_seen: false,
-            left: None,
-            grown: false,
             status: Status::new(home.clone()),
             home,
             queue: Queue::default(),
@@ -205,7 +198,6 @@ impl State {
             before: Vec::new(),
             width: 80,
             height: 24,
-            answer: None,
             prompts: BTreeMap::new(),
             warned: None,
             stops_for: None,
@@ -247,7 +239,7 @@ impl State {
 
     /// Whether a second's pulse is wanted.
     pub fn needs_tick(&self) -> bool {
-        (self.pager.is_some() && self.grown)
+        (self.pages.open.is_some() && self.pages.grown)
             || self.warned.is_some()
             || self.hint.is_some()
             || self.status.needs_tick()
@@ -272,7 +264,7 @@ impl State {
         self.status.apply(event, now);
         self.dialogs.apply(event);
         self.heard(event);
-        self.grown = true;
+        self.pages.grown = true;
         match event {
             Event::SessionStarted(info) if info.task.is_none() => {
                 self.open(info, now);
@@ -317,7 +309,7 @@ impl State {
             Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
                 self.popup.clear();
                 // A question must be seen. Keys meant for the page do not answer it: it is not armed yet.
-                self.left = self.pager.take().filter(|pager| pager.what == Paged::Conversation);
+                self.pages.interrupt();
                 self.dialogs.covered();
                 effects.push(Effect::Bell);
             }
@@ -339,7 +331,7 @@ impl State {
             self.before.push(Line::default());
         }
         self.conversation = Conversation::default();
-        self.left = None;
+        self.pages.forget();
         self.prompts.clear();
         self.before.extend(self.status.welcome(look));
         self.before.push(Line::default());

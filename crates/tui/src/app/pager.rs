@@ -5,6 +5,7 @@ mod search;
 use std::time::{Duration, Instant};
 
 use ratatui_core::text::{Line, Span};
+use zdx_protocol::Reply;
 use zdx_protocol::display::text::truncate_width;
 use zdx_protocol::display::visible_line;
 
@@ -15,13 +16,13 @@ use search::{Search, Way, holds, marked};
 /// A long conversation takes a while to lay out: not oftener than this while it grows.
 const REFRESHED: Duration = Duration::from_secs(1);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Paged {
     Conversation,
     Help,
     Warnings,
     /// What a command brought that is longer than the screen.
-    Answer,
+    Answer(Box<Reply>),
 }
 
 #[derive(Debug)]

@@ -1,19 +1,11 @@
 //! What a line that a person sent leads to.
 
-use std::time::Instant;
-
-use zdx_protocol::display::format::count;
-use zdx_protocol::display::text::hang;
-use zdx_protocol::display::visible_line;
 use zdx_protocol::slash::{Clip, Line, Slash, parse};
-use zdx_protocol::{Approval, Command, Query, Reply};
+use zdx_protocol::{Approval, Command, Query};
 
-use super::pager::{Paged, Pager};
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::composer::Draft;
-use crate::conversation::NoteKind;
 use crate::history;
-use crate::look::Look;
 
 /// How many sessions a list has.
 const LISTED: usize = 20;
@@ -152,57 +144,6 @@ impl State {
                 self.complain(&missing);
                 Vec::new()
             }
-        }
-    }
-
-    pub(super) fn show_help(&mut self) {
-        self.pager = Some(Pager::new(Paged::Help));
-    }
-
-    pub(super) fn show_conversation(&mut self) {
-        self.pager = Some(self.left.take().unwrap_or_else(|| Pager::new(Paged::Conversation)));
-        self.grown = true;
-    }
-
-    /// What a command brought, where it can be read. A page must not cover a question, nor take the keys of somebody who types.
-    pub(super) fn show_answer(&mut self, reply: &Reply) {
-        let lines = self.listed(reply);
-        // The composer and what stands around it take some rows.
-        const AROUND: usize = 4;
-        let long = lines.len() + AROUND > usize::from(self.height);
-        if !long || self.dialogs.is_open() || !self.composer.is_empty() {
-            return self.conversation.note(lines, NoteKind::Said);
-        }
-        if !matches!(reply, Reply::Config(_)) {
-            self.say(&format!("{}, on a page of their own", count(lines.len(), "line")));
-        }
-        self.answer = Some(reply.clone());
-        self.pager = Some(Pager::new(Paged::Answer));
-    }
-
-    fn answer_lines(&self, look: Look<'_>) -> Vec<ratatui_core::text::Line<'static>> {
-        let lines = self.answer.as_ref().map(|reply| self.listed(reply)).unwrap_or_default();
-        let rows = lines.iter().flat_map(|line| hang(&visible_line(line), usize::from(look.width)));
-        rows.map(|row| ratatui_core::text::Line::styled(row, look.theme.text)).collect()
-    }
-
-    pub(super) fn show_warnings(&mut self) {
-        self.pager = Some(Pager::new(Paged::Warnings));
-        self.status.read();
-    }
-
-    /// What the pager shows, as wide as the screen is now.
-    pub(super) fn paged(
-        &self,
-        what: Paged,
-        look: Look<'_>,
-        now: Instant,
-    ) -> Vec<ratatui_core::text::Line<'static>> {
-        match what {
-            Paged::Conversation => self.conversation.whole(look, now),
-            Paged::Help => super::keys::help(look),
-            Paged::Warnings => self.status.warning_lines(look),
-            Paged::Answer => self.answer_lines(look),
         }
     }
 }

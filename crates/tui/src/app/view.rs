@@ -146,27 +146,6 @@ impl State {
         };
         Some(words.to_owned())
     }
-
-    /// The text on a screen of its own, when there is one.
-    pub fn page(&mut self, size: Size, now: Instant) -> Option<Drawn> {
-        let theme = self.theme.clone();
-        let look = Look { width: size.columns.max(1), theme: &theme };
-        if self.pager.is_none() && (self.picker.is_none() || self.dialogs.is_open()) {
-            return None;
-        }
-        // What is final meanwhile is kept as rows, to be printed when the page is left.
-        let settled = self.conversation.settled(look);
-        self.before.extend(settled);
-        let Some(what) = self.pager.as_ref().map(|pager| pager.what) else {
-            return self.picker.as_mut().map(|(_, picker)| picker.draw(look, usize::from(size.rows)));
-        };
-        if self.pager.as_ref()?.is_stale(look.width, self.grown, now) {
-            self.grown = false;
-            let lines = self.paged(what, look, now);
-            self.pager.as_mut()?.refresh(lines, look.width, now);
-        }
-        Some(self.pager.as_mut()?.draw(look, size.rows))
-    }
 }
 
 fn bounded(mut lines: Vec<Line<'static>>, room: &mut usize) -> Vec<Line<'static>> {
