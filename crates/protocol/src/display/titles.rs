@@ -20,6 +20,8 @@ use crate::typeset::{plain, visible_line};
 const MESSAGE_COLUMNS: usize = 2_000;
 
 const REMOTE: &str = "Remote:";
+/// Behind what is done by another agent's own program.
+const REMOTELY: &str = " (remote)";
 
 /// A call as a sentence without an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +33,13 @@ pub struct Title {
     pub subject: String,
     /// Several in a row may be told as one, counted in these.
     pub folds: Option<&'static str>,
+}
+
+impl Title {
+    /// What it is about, whoever does it.
+    pub fn about(&self) -> &str {
+        self.subject.strip_suffix(REMOTELY).unwrap_or(&self.subject)
+    }
 }
 
 /// How a call ended.
@@ -75,7 +84,7 @@ pub fn remote(name: &str, input: &Value, root: Option<&Path>) -> Title {
     let ours = facts::called(name, input.as_object()).map(|_| about(name, input, root));
     match ours.filter(|title| !title.subject.is_empty()) {
         // By the agent's own program, not by us.
-        Some(title) => Title { subject: format!("{} (remote)", title.subject), ..title },
+        Some(title) => Title { subject: format!("{}{REMOTELY}", title.subject), ..title },
         None => {
             let subject = own_words(&visible_line(name), root);
             Title { doing: REMOTE, done: REMOTE, plain: REMOTE, subject, folds: None }

@@ -44,7 +44,7 @@ pub(super) fn distinct(calls: &[&Call]) -> Vec<String> {
 
 fn name(call: &Call) -> Option<String> {
     let (verb, counted) = call.only_read()?;
-    let subject = call.title.subject.trim_end_matches(" (remote)");
+    let subject = call.title.about();
     match counted {
         COMMAND => program(subject),
         _ => {
