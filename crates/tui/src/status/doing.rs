@@ -123,20 +123,23 @@ impl Doing {
         let began = self.thought.filter(|_| self.word() == "thinking").unwrap_or(self.step);
         let step = now.saturating_duration_since(began).as_secs();
         let before = began.saturating_duration_since(self.since).as_secs();
-        let what = self.what(format::elapsed(step), now);
+        let turn = before + step;
+        let step = format::elapsed(step);
+        let coarse = coarse(&step);
+        let what = self.what(&step, now);
         let mut forms = Vec::new();
         if before > 0 {
-            let turn = format::elapsed(before + step);
+            let turn = format::elapsed(turn);
             forms.push(format!("{what} · turn {turn}"));
-            forms.push(format!("{} {} · turn {turn}", self.word(), format::elapsed(step)));
+            forms.push(format!("{} {step} · turn {turn}", self.word()));
         }
         forms.push(what);
-        forms.push(format!("{} {}", self.word(), format::elapsed(step)));
-        forms.push(format!("{} {}", self.word(), coarse(step)));
+        forms.push(format!("{} {step}", self.word()));
+        forms.push(format!("{} {coarse}", self.word()));
         forms
     }
 
-    fn what(&self, step: String, now: Instant) -> String {
+    fn what(&self, step: &str, now: Instant) -> String {
         match (self.retrying, self.said) {
             (Some((attempt, of)), _) => format!("retrying, {attempt} of {of} · {step}"),
             (None, Said::Nothing) if self.is_asking() => format!("{} {step}", self.state_word()),
@@ -180,7 +183,6 @@ impl Doing {
 }
 
 /// In one unit: `59 s`, `3 min`.
-fn coarse(seconds: u64) -> String {
-    let words = format::elapsed(seconds);
-    words.split(' ').take(2).collect::<Vec<_>>().join(" ")
+fn coarse(elapsed: &str) -> &str {
+    elapsed.match_indices(' ').nth(1).map_or(elapsed, |(at, _)| &elapsed[..at])
 }

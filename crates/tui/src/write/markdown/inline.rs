@@ -17,6 +17,22 @@ const BROKEN_TO_FIT: usize = 60;
 
 /// The lines of a paragraph, not wrapped yet.
 pub(super) fn paragraph(text: &str, base: Style, theme: &Theme) -> Vec<Line<'static>> {
+    // Most of what streams, and each time that more of it comes.
+    if is_plain(text) {
+        return literal(text.trim_end_matches(' '), base);
+    }
+    parsed(text, base, theme)
+}
+
+/// One line of words, with nothing in it that means something to markdown.
+fn is_plain(text: &str) -> bool {
+    const MEANS: &[u8] = b"\n\r\t\\`*_~<&[";
+    !text.starts_with(char::is_whitespace)
+        && !text.trim_end_matches(' ').ends_with(char::is_whitespace)
+        && !text.bytes().any(|byte| MEANS.contains(&byte))
+}
+
+fn parsed(text: &str, base: Style, theme: &Theme) -> Vec<Line<'static>> {
     let Some(text) = without_first_breaks(text) else { return Vec::new() };
     let parser = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH);
     if parser.reference_definitions().iter().next().is_some() {
@@ -287,4 +303,31 @@ fn is_name(source: &str, at: &Range<usize>) -> bool {
 fn underscores(text: &str) -> &str {
     let all = text.len() - text.trim_start_matches('_').len();
     &text[..all.min(2)]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::theme::Depth;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn plain_words_are_what_a_parser_makes_of_them(
+            text in "[a-z0-9A-Z漢é🦀 .,:;!?()\\-+=#>|/'\"%$@^{}\\]]{0,60}",
+        ) {
+            let theme = Theme::new(Depth::Many, false);
+            if is_plain(&text) {
+                let shown = |lines: Vec<Line<'static>>| lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect::<Vec<_>>();
+                let of = |lines: Vec<Line<'static>>| shown(lines).join("\n");
+                prop_assert_eq!(
+                    of(paragraph(&text, theme.text, &theme)),
+                    of(parsed(&text, theme.text, &theme))
+                );
+            }
+        }
+    }
 }
