@@ -96,7 +96,7 @@ pub(super) fn fitted(left: Vec<Part>, right: Vec<Piece>, look: Look<'_>) -> Line
     let columns = usize::from(look.width);
     let narrow = look.width < NARROW;
     let between = if narrow { "  " } else { " · " };
-    let kept = if narrow { columns / 3 + 1 } else { (columns * 2 / 5).clamp(LEFT.0, LEFT.1) };
+    let kept = if narrow { columns / 3 + 1 } else { (columns * 3 / 8).clamp(LEFT.0, LEFT.1) };
     let right = right_half(right, between, columns.saturating_sub(kept + GAP));
     let needs = half_width(right.iter().map(|(text, _)| text.as_str()), between);
     let room = columns.saturating_sub(needs + if needs > 0 { GAP } else { 0 });
