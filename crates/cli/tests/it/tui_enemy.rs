@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::json;
-use zdx_testkit::{Gate, ModelServer, Pty, Reply, Step};
+use zdx_testkit::{Gate, ModelServer, Pty, Reply, Step, Zdx};
 
 use crate::tui_start::{ask, count, leave, open, wait_idle};
 use crate::{SOON, prompt_of, with_model};
@@ -166,19 +166,24 @@ fn keys_at_random_do_no_harm() {
     assert!(!pty.screen().alternate_screen() && !pty.screen().bracketed_paste());
 }
 
+/// In a turn whose answer is far more than any buffer in between holds, and whose command runs.
+fn stuck(zdx: &Zdx, server: &ModelServer) -> Pty {
+    let pieces: Vec<String> = (0..4_000).map(|n| format!("line {n} of a long answer\n\n")).collect();
+    let call = json!({"command": "touch reached; sleep 600"});
+    server.push(Reply::chat().text_deltas(pieces).tool_call("c1", "bash", call));
+    let pty = open(zdx, &["--yolo"]);
+    pty.stick(true);
+    pty.send("go\r");
+    crate::mcp::wait_until("the answer is there", || zdx.root().join("reached").exists());
+    pty
+}
+
 /// As over a line that is stuck, or a terminal that somebody stopped with Ctrl-S.
 #[test]
 fn a_terminal_that_takes_nothing_stops_nothing() {
     let server = ModelServer::start();
-    let pieces: Vec<String> = (0..4_000).map(|n| format!("line {n} of a long answer\n\n")).collect();
-    let call = json!({"command": "touch reached; sleep 600"});
-    server.push(Reply::chat().text_deltas(pieces).tool_call("c1", "bash", call));
     let zdx = with_model(&server);
-    let mut pty = open(&zdx, &["--yolo"]);
-    pty.stick(true);
-    pty.send("go\r");
-    // All of the answer is far more than any buffer in between holds.
-    crate::mcp::wait_until("the answer is there", || zdx.root().join("reached").exists());
+    let mut pty = stuck(&zdx, &server);
     pty.send("\x1b");
     let interrupted = || zdx.records().iter().any(|record| record["type"] == "interrupted");
     crate::mcp::wait_until("the turn is stopped", interrupted);
@@ -199,14 +204,8 @@ fn a_terminal_that_takes_nothing_stops_nothing() {
 fn a_terminal_that_takes_nothing_keeps_nobody() {
     for signal in [Signal::TERM, Signal::HUP] {
         let server = ModelServer::start();
-        let pieces: Vec<String> = (0..4_000).map(|n| format!("line {n} of a long answer\n\n")).collect();
-        let call = json!({"command": "touch reached; sleep 600"});
-        server.push(Reply::chat().text_deltas(pieces).tool_call("c1", "bash", call));
         let zdx = with_model(&server);
-        let mut pty = open(&zdx, &["--yolo"]);
-        pty.stick(true);
-        pty.send("go\r");
-        crate::mcp::wait_until("the answer is there", || zdx.root().join("reached").exists());
+        let mut pty = stuck(&zdx, &server);
         pty.signal(signal);
         let dead = format!("/proc/{}/stat", pty.pid());
         let is_dead = || std::fs::read_to_string(&dead).map_or(true, |stat| stat.contains(") Z "));

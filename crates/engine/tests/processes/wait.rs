@@ -73,11 +73,14 @@ pub async fn in_time(what: &str, wait: impl Future<Output = ()>) {
     assert!(timeout(LONG, wait).await.is_ok(), "never: {what}");
 }
 
-/// Living processes that work in this folder: what a command leaves behind is there, whatever it calls itself.
+/// Living processes that work in this folder: what a command leaves behind is there, whatever it calls itself. One without a
+/// command line has lost its memory: it has ended, and the kernel tidies up.
 pub fn living_in(dir: &Path) -> Vec<String> {
     let line = |pid: &Pid| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let shown = |pid: &Pid| format!("{pid}: {}", String::from_utf8_lossy(&line(pid)).replace('\0', " "));
-    pids_in(dir).iter().map(shown).collect()
+    let living = pids_in(dir).into_iter().map(|pid| (pid, line(&pid))).filter(|(_, line)| !line.is_empty());
+    living
+        .map(|(pid, line)| format!("{pid}: {}", String::from_utf8_lossy(&line).replace('\0', " ")))
+        .collect()
 }
 
 fn pids_in(dir: &Path) -> Vec<Pid> {
