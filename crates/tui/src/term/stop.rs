@@ -2,10 +2,9 @@
 //! by a shell that dies.
 
 use std::fs::File;
-use std::time::Duration;
 
 use nix::sys::signal::{SigSet, SigmaskHow};
-use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
+use rustix::process::{Signal, getpid, kill_current_process_group};
 use rustix::termios::tcgetpgrp;
 
 /// Tells everybody in the foreground to stop. We hear of it as a signal, like of one from outside, and so do a wrapper and
@@ -14,13 +13,12 @@ pub(super) fn ask() -> bool {
     can_be_woken(getpid().as_raw_pid(), kin_of) && kill_current_process_group(Signal::TSTP).is_ok()
 }
 
-/// Stops here; comes back when somebody says `fg`.
+/// Stops the process and returns when somebody says `fg`. The signal goes to the calling thread, so that this thread stands
+/// still before `raise` returns: sent to the process it may be taken by another thread, and a busy machine may run that
+/// one so late that this one takes the terminal back in between.
 pub(super) fn now() {
     // TSTP is caught, so that the terminal can be given back first; this one is not.
-    let _ = kill_process(getpid(), Signal::STOP);
-    // Another thread may be the one that hears it, and this one would take the terminal back before it stands still. It does
-    // so in here; a stop that lasts longer makes nobody wait.
-    std::thread::sleep(Duration::from_millis(200));
+    let _ = nix::sys::signal::raise(nix::sys::signal::SIGSTOP);
 }
 
 /// Whether a shell that lives has taken the terminal from us: what cannot be read now can be read again later.
