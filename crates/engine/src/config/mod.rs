@@ -2,6 +2,7 @@
 //! Reads files and a captured environment, never the process's own; writes nothing.
 
 mod check;
+mod disclose;
 mod error;
 mod layer;
 mod merge;

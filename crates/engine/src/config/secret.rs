@@ -33,7 +33,8 @@ pub(super) fn called_secret(name: &str) -> bool {
     ["apikey", "token", "secret", "password"].iter().any(|end| name.ends_with(end))
 }
 
-fn in_header(name: &str, value: &str) -> bool {
+/// Whether a header of this name and value carries a credential.
+pub(super) fn in_header(name: &str, value: &str) -> bool {
     let known = HEADERS.contains(&name.to_ascii_lowercase().as_str());
     let scheme = value.split_once(' ').map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
     !value.is_empty()

@@ -1,12 +1,13 @@
 //! MCP servers in the shapes of other programs, rewritten into `mcp.<name>`: `mcpServers` (Claude Code, Cursor) and the
 //! list `mcp_servers` (acpcli). Reads no value of theirs: that is `mcp`'s own.
 
+use super::show::without_password;
 use super::tree::{Node, Shape, Table};
 
 const OURS: &str = "mcp";
 const BY_NAME: &str = "mcpServers";
 const AS_LIST: &str = "mcp_servers";
-/// What only servers elsewhere have. Their headers may hold anything, and nobody connects to them.
+/// Keys of remote servers. Their headers may hold secrets and zdx does not connect to them, so only the URL is kept.
 const REMOTE: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 
 /// Rewritten entries come first, so that what the file says in zdx's own words wins.
@@ -38,7 +39,11 @@ fn local(node: Node) -> Node {
     let Shape::Table(servers) = node.shape else { return node };
     let stripped = |(name, server): (String, Node)| match &server.shape {
         Shape::Table(fields) if fields.iter().any(|(field, _)| REMOTE.contains(&field.as_str())) => {
-            let remote = vec![("type".to_owned(), Node::scalar(server.line, "remote"))];
+            let mut remote = vec![("type".to_owned(), Node::scalar(server.line, "remote"))];
+            let url = fields.iter().find(|(field, _)| REMOTE.contains(&field.as_str()));
+            if let Some(url) = url.and_then(|(_, url)| url.text()) {
+                remote.push(("url".to_owned(), Node::scalar(server.line, without_password(url))));
+            }
             (name, Node { line: server.line, shape: Shape::Table(remote) })
         }
         Shape::Table(_) | Shape::Scalar(_) | Shape::List(_) => (name, server),

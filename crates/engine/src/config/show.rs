@@ -67,10 +67,10 @@ fn is_plain(key: &Key) -> bool {
     !key.path.contains('*') && !is_short_form && key.setter != Setter::Environment
 }
 
-const HIDDEN: &str = "(hidden)";
+pub(super) const HIDDEN: &str = "(hidden)";
 
 /// The value without what might be a secret.
-pub(super) fn public(kind: ValueKind, value: &Value) -> Value {
+fn public(kind: ValueKind, value: &Value) -> Value {
     match (kind, value) {
         (ValueKind::Header, _) => HIDDEN.into(),
         (ValueKind::Url, Value::String(url)) => without_password(url).into(),
@@ -79,7 +79,7 @@ pub(super) fn public(kind: ValueKind, value: &Value) -> Value {
     }
 }
 
-fn without_password(url: &str) -> String {
+pub(super) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     match rest[..end].rfind('@') {

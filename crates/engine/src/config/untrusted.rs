@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use zdx_protocol::Want;
 
+use super::disclose::disclose;
 use super::layer::{FileLayer, Found, shown};
 use super::merge::Merged;
 use super::schema::{Setter, ValueKind};
-use super::show::public;
 use super::source::{FileRef, Instruction, Layer, Source};
 
 pub(super) struct Filtered {
@@ -85,7 +85,8 @@ pub(super) fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered
 
 /// What setting this key would mean for the user.
 fn words(found: &Found) -> String {
-    let value = public(found.key.kind, &found.value);
+    let name = found.path.last().map_or("", String::as_str);
+    let value = disclose(found.key.kind, name, &found.value);
     let text = match &value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items
@@ -97,7 +98,10 @@ fn words(found: &Found) -> String {
     };
     let path: Vec<&str> = found.path.iter().map(String::as_str).collect();
     match path.as_slice() {
-        ["mcp", name] if found.key.kind == ValueKind::Open => format!("start the MCP server {name}: {text}"),
+        ["mcp", name] if found.key.kind == ValueKind::Open => match value["url"].as_str() {
+            Some(url) => format!("connect to the MCP server {name} at {url}: {text}"),
+            None => format!("start the MCP server {name}: {text}"),
+        },
         ["acp", "agents", name] => format!("have `zdx acp` start the agent {name}: {text}"),
         ["agent", name] => format!("define the agent {name}: {text}"),
         ["validation", "command"] => format!("run a command after each turn: {text}"),

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-
-use super::names;
+use sha2::{Digest, Sha256};
 
 /// What is told of a tool in a request; the rest of an endless description is of no use there.
 const LONGEST_DESCRIPTION: usize = 2_000;
@@ -78,12 +77,14 @@ impl ToolInfo {
         }
     }
 
-    /// Of all that a model and a person go by.
+    /// The whole hash of everything that a model and a person go by. A grant is tied to it, so a shortened one would let a
+    /// server exchange the tool for one made to collide.
     pub(crate) fn digest(&self) -> String {
         // The order of an object's keys says nothing, and some servers have another one in every run.
         let mut schema = self.schema.clone();
         schema.sort_all_objects();
-        names::mark(&format!("{}\0{}\0{schema}", self.name, self.description))
+        let shown = json!([self.name, self.description, schema, self.reads_only]).to_string();
+        Sha256::digest(shown.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -109,5 +110,6 @@ mod tests {
         assert_eq!(one.digest(), other.digest());
         let changed = tool("x", json!({"properties": {"a": {"c": [3, 2], "b": 1}}, "type": "object"}));
         assert_ne!(one.digest(), changed.digest());
+        assert_eq!(one.digest().len(), 64, "a grant is tied to the whole hash");
     }
 }

@@ -13,7 +13,7 @@ const LONGEST_SERVER: usize = 24;
 const MARK: usize = 6;
 
 /// So many bytes of a hash, for telling apart.
-pub(crate) fn mark(text: &str) -> String {
+fn mark(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -18,6 +18,7 @@ use syntax::text;
 
 pub(crate) use programs::says::says;
 pub(crate) use syntax::normal::normalise;
+pub use walk::selects_helper;
 
 /// Where the command would run.
 #[derive(Clone, Copy)]

@@ -29,6 +29,15 @@ fn a_projects_servers_want_trust_and_a_changed_command_asks_again() {
     let listed = zdx.run(["mcp", "list"]).success().stdout;
     assert!(listed.contains("theirs  untrusted"), "{listed}");
 
+    let text = zdx.run(["trust"]).expect_code(2).stdout;
+    let json = zdx.run(["trust", "--format", "json"]).expect_code(2).json_lines();
+    let json: String = json.iter().filter_map(|want| want["want"].as_str()).collect();
+    for shown in [text, json] {
+        assert!(shown.contains(r#""A":"${HOME}""#), "{shown}");
+        assert!(shown.contains("connect to the MCP server web at http://127.0.0.1:1"), "{shown}");
+        assert!(!shown.contains("abcdefgh12345678"), "{shown}");
+    }
+
     zdx.run(["trust", "--yes"]).success();
     let output = zdx.run(["exec", "-p", "x"]).success();
     assert!(names().contains("mcp__theirs__echo"), "{}", output.stderr);
@@ -87,7 +96,8 @@ pub fn a_tool_that_describes_itself_otherwise_is_asked_about_again() {
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);
     let grants = fs::read_to_string(zdx.storage().join("grants.json")).unwrap();
-    assert!(grants.contains("mcp fake__echo #"), "{grants}");
+    let digest = grants.split_once("mcp fake__echo #").map_or("", |(_, rest)| rest);
+    assert_eq!(digest.chars().take_while(char::is_ascii_hexdigit).count(), 64, "{grants}");
 
     let (_, results) =
         told(&zdx, &model, &[("mcp__fake__echo", json!({"text": "x"}))], &["--approval", "balanced"]);

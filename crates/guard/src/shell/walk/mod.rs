@@ -36,6 +36,7 @@ pub(super) use crate::shell::walk::facts::Facts;
 use crate::shell::walk::feed::Stdin;
 pub(super) use crate::shell::walk::folders::Folders;
 use crate::shell::walk::state::{Looked, Nest, Scope, Touched};
+pub use crate::shell::walk::variables::selects_helper;
 use crate::shell::{Part, Surroundings};
 
 /// Scripts inside scripts, and simple commands in all of them.

@@ -59,7 +59,8 @@ const HARMLESS_HELPERS: &[&str] =
 const SHOWING: &str = "PAGER MANPAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR SYSTEMD_PAGER AWS_PAGER \
     BAT_PAGER GH_PAGER PSQL_PAGER DELTA_PAGER BROWSER";
 
-pub(crate) fn selects_helper(name: &str) -> bool {
+/// Whether setting the variable decides which program or code runs.
+pub fn selects_helper(name: &str) -> bool {
     let cargo_tool =
         name.starts_with("CARGO_TARGET_") && (name.ends_with("_RUNNER") || name.ends_with("_LINKER"));
     among(HELPERS, name)
