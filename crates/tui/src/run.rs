@@ -105,6 +105,8 @@ enum Woken<S> {
     Remembered(Vec<String>),
     Settle,
     Frame,
+    /// The request in view got the focus.
+    Focus,
     Tick,
 }
 
@@ -160,6 +162,10 @@ impl Front {
                     self.draw()?;
                     Vec::new()
                 }
+                Woken::Focus => {
+                    self.stale = true;
+                    Vec::new()
+                }
                 Woken::Tick => {
                     self.tick = Instant::now() + SECOND;
                     self.update(Input::Tick)
@@ -179,6 +185,7 @@ impl Front {
                 None => std::future::pending().await,
             }
         };
+        let focus_due = self.state.focus_due(std::time::Instant::now()).map(Instant::from_std);
         tokio::select! {
             biased;
             Some(stop) = stops.recv() => Woken::Stopped(stop),
@@ -187,6 +194,7 @@ impl Front {
             () = sleep_until(self.next_frame), if self.stale => Woken::Frame,
             event = self.engine.events.recv() => Woken::Told(event.map(Box::new)),
             lines = loading => Woken::Remembered(lines),
+            () = sleep_until(focus_due.unwrap_or(self.tick)), if focus_due.is_some() => Woken::Focus,
             () = sleep_until(self.tick), if self.state.needs_tick() => Woken::Tick,
         }
     }

@@ -9,9 +9,6 @@ use crate::tui_start::{leave, open, wait_idle};
 use crate::turns::chat_results;
 use crate::{SOON, place};
 
-/// A question counts no key before it stood there for a moment: it is time itself that is waited for.
-const ARMED: Duration = Duration::from_millis(250);
-
 /// Prints in turns to both streams: each line waits until the one before it was read.
 const BOTH: &str = "echo one; sleep 0.2; echo two >&2; sleep 0.2; echo three; exit 3\n";
 
@@ -49,7 +46,7 @@ fn say(pty: &Pty, prompt: &str, wanted: &str) {
 
 fn wait_for_question(pty: &Pty) {
     pty.wait_for_text("waiting for you", SOON);
-    std::thread::sleep(ARMED);
+    crate::tui_approval::wait_for_focus(pty);
 }
 
 fn again(zdx: &Zdx, args: &[&str], from: &str) -> Vec<String> {
@@ -259,12 +256,16 @@ fn a_task_looks_as_it_did() {
     server.push(Reply::chat().text("I did some"));
     server.push(Reply::chat().text("it was done"));
     pty.send("go\r");
-    for (asks, keys) in [("help", "y"), ("$ touch no", "n"), ("$ touch yes", "y"), ("$ touch always", "as")] {
+    for (asks, key) in [
+        ("help", "y"),
+        ("$ touch no", "n"),
+        ("$ touch yes", "y"),
+        ("$ touch always", "a"),
+        ("s  for this session", "s"),
+    ] {
         pty.wait_for_text(asks, SOON);
-        for key in keys.chars() {
-            wait_for_question(&pty);
-            pty.send(key.to_string());
-        }
+        wait_for_question(&pty);
+        pty.send(key);
     }
     pty.wait_for_text("it was done", SOON);
     wait_idle(&pty);

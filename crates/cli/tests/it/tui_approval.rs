@@ -9,12 +9,7 @@ use zdx_testkit::{ChatReply, Gate, ModelServer, Pty, Reply, Zdx};
 use crate::mcp::wait_until;
 use crate::tui_start::{leave, open, wait_idle};
 use crate::turns::chat_results;
-use crate::{SOON, at_last, hold_before, place, with_model};
-
-/// A question counts no key before it stood there for a fifth of a second: it is time itself that is waited for.
-const ARMED: Duration = Duration::from_millis(250);
-/// After a key that came too soon.
-const PAUSED: Duration = Duration::from_millis(450);
+use crate::{SOON, hold_before, place, with_model};
 
 fn bash(command: &str) -> ChatReply {
     Reply::chat().tool_call("c1", "bash", json!({"command": command}))
@@ -33,7 +28,12 @@ fn begin(server: &ModelServer, pty: &Pty, reply: impl Into<Reply>) -> usize {
 fn wait_for_question(pty: &Pty) {
     pty.wait_for_text("── approval", SOON);
     pty.wait_for_text("waiting for you", SOON);
-    std::thread::sleep(ARMED);
+    wait_for_focus(pty);
+}
+
+/// Waits until a key can answer: the focused choice is marked.
+pub fn wait_for_focus(pty: &Pty) {
+    pty.wait_for_text("▸", SOON);
 }
 
 /// The model was told of the answer, and the turn is over.
@@ -53,7 +53,7 @@ fn made(zdx: &Zdx) -> bool {
 }
 
 #[test]
-fn a_command_is_shown_exactly_and_no_is_what_enter_says() {
+fn a_command_is_shown_exactly_and_enter_allows_only_an_ordinary_one() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     let mut pty = open(&zdx, &[]);
@@ -72,21 +72,16 @@ fn a_command_is_shown_exactly_and_no_is_what_enter_says() {
         pty.contents()
     );
     let call = begin(&server, &pty, bash("touch made"));
-    pty.send("y");
+    pty.send("\r");
     assert_eq!(told(&server, call, &pty)["data"]["exit_code"], 0);
     assert!(made(&zdx) && pty.contents().contains("exit 0 · allowed"), "{}", pty.contents());
     assert!(!pty.contents().contains("yes, once"), "the question is gone");
     leave(&mut pty);
 }
 
-/// Typed before it could be read, or pasted: neither is an answer, and neither is lost in the composer as one.
+/// Text that is typed or pasted while a request waits stays in the composer, and only Tab answers over it.
 #[test]
-fn what_comes_too_soon_or_from_the_clipboard_is_no_answer() {
-    at_last(|_| came_too_soon());
-}
-
-/// False: the key came so late that it was an answer.
-fn came_too_soon() -> bool {
+fn a_draft_keeps_the_keys_until_tab_moves_the_focus() {
     let gate = Gate::new();
     let server = ModelServer::start();
     let zdx = with_model(&server);
@@ -98,47 +93,30 @@ fn came_too_soon() -> bool {
     pty.send("a draft");
     pty.wait_for_text("› a draft", SOON);
     gate.open();
-    // In the middle of a word when the question comes.
-    let until = Instant::now() + SOON;
-    while !pty.saw_text("── approval", Duration::from_millis(5)) {
-        assert!(Instant::now() < until, "no question: {}", pty.contents());
-        pty.send("y");
-    }
-    pty.send("y\r");
-    if !was_too_soon(&pty, || made(&zdx)) {
-        return false;
-    }
-    assert!(pty.contents().contains("── approval") && !made(&zdx), "{}", pty.contents());
-    // The key behind the paste is heard, once there was a pause; the paste is not.
-    let until = Instant::now() + SOON;
-    while pty.contents().contains("too soon") {
-        assert!(Instant::now() < until, "{}", pty.contents());
-        std::thread::sleep(PAUSED);
-        pty.send("\x1b[200~y\ry\x1b[201~?");
-        pty.saw_text("\u{0}", ARMED);
-    }
-    assert!(pty.contents().contains("── approval") && !made(&zdx), "{}", pty.contents());
+    pty.wait_for_text("Tab to answer", SOON);
+    pty.send("y\x1b[200~y\ry\x1b[201~?");
+    pty.wait_for_text("y?", SOON);
+    let shown = pty.contents();
+    assert!(shown.contains("› a drafty") && shown.contains("── approval") && !made(&zdx), "{shown}");
+    press_tab_until_focused(&pty);
     pty.send("n");
     let request = server.wait_for_call(2, SOON);
     assert_eq!(code(&chat_results(&request)[0].1), "rejected");
     pty.wait_for_text("heard-2", SOON);
-    pty.wait_for_text("› a draft", SOON);
-    pty.send("\x15");
+    pty.wait_for_text("› a drafty", SOON);
+    pty.send("\x03");
     leave(&mut pty);
     assert!(!made(&zdx));
-    true
 }
 
-/// Whether what was typed was not counted; false when it was, having come late.
-pub fn was_too_soon(pty: &Pty, counted: impl Fn() -> bool) -> bool {
+/// Presses Tab; one that comes before the request stood for its pause is not counted, and another one is pressed.
+fn press_tab_until_focused(pty: &Pty) {
     let until = Instant::now() + SOON;
-    while !pty.glimpsed("too soon", Duration::from_millis(20)) {
-        if counted() {
-            return false;
-        }
-        assert!(Instant::now() < until, "neither too soon nor counted: {}", pty.contents());
+    pty.send("\t");
+    while !pty.saw_text("▸", Duration::from_millis(700)) {
+        assert!(Instant::now() < until, "{}", pty.contents());
+        pty.send("\t");
     }
-    true
 }
 
 #[test]
@@ -155,6 +133,7 @@ fn every_command_of_a_kind_can_be_granted() {
     });
     pty.send(key.unwrap_or_else(|| panic!("no wider grant in {}", pty.contents())));
     pty.wait_for_text("for this session", SOON);
+    wait_for_focus(&pty);
     pty.send("s");
     told(&server, call, &pty);
     // Another one is asked about no more.
@@ -176,7 +155,7 @@ fn a_no_can_say_why_and_the_draft_comes_back() {
     let mut pty = open(&zdx, &[]);
     let call = begin(&server, &pty, bash("touch made"));
     pty.send("m");
-    pty.wait_for_text("what should the model know?", SOON);
+    pty.wait_for_text("Reason for the model", SOON);
     pty.send("不要, use \x1b[200~the\nMakefile\x1b[201~ please");
     pty.wait_for_text("please", SOON);
     pty.send("\r");
@@ -196,9 +175,10 @@ fn another_preset_judges_the_question_anew() {
     let call = begin(&server, &pty, bash("touch made"));
     pty.send("p");
     pty.wait_for_text("which preset from now on?", SOON);
+    wait_for_focus(&pty);
     pty.send("1");
-    pty.wait_for_text("yolo", SOON);
-    pty.wait_for_text("y  yes", SOON);
+    pty.wait_for_text("y  yes, yolo", SOON);
+    wait_for_focus(&pty);
     assert!(!made(&zdx), "yolo is confirmed first");
     pty.send("y");
     assert_eq!(told(&server, call, &pty)["data"]["exit_code"], 0);
@@ -221,26 +201,18 @@ fn shift_tab_goes_round_and_into_yolo_only_when_confirmed() {
     preset("balanced");
     pty.send("\x1b[Z");
     preset("paranoid");
-    // Not by one key too many.
-    at_last(|_| {
-        pty.send("\x1b[Zy\r");
-        if was_too_soon(&pty, || is_preset(&pty.screen(), "yolo")) {
-            return true;
-        }
-        pty.send("\x1b[Z");
-        preset("balanced");
-        pty.send("\x1b[Z");
-        preset("paranoid");
-        false
-    });
+    // Keys right behind it are typed into the composer.
+    pty.send("\x1b[Zy");
     pty.wait_for_text("switch to yolo?", SOON);
-    std::thread::sleep(PAUSED);
+    pty.wait_for_text("› y", SOON);
+    pty.send("\x7f");
+    wait_for_focus(&pty);
     pty.send("\r");
     pty.wait_for(|screen| !screen.contents().contains("switch to yolo?"), SOON);
     preset("paranoid");
     pty.send("\x1b[Z");
     pty.wait_for_text("switch to yolo?", SOON);
-    std::thread::sleep(ARMED);
+    wait_for_focus(&pty);
     pty.send("y");
     preset("yolo");
     pty.send("\x1b[Z");
@@ -271,10 +243,11 @@ fn all_of_a_change_is_shown_before_it_is_allowed() {
     let write = json!({"path": ".git/hooks/post-commit", "content": content});
     let call = begin(&server, &pty, Reply::chat().tool_call("c1", "write", write));
     pty.send("y");
-    pty.wait_for_text("not shown yet", SOON);
+    pty.wait_for_text("scroll to the end first", SOON);
     assert!(!pty.contents().contains("curl evil"), "{}", pty.contents());
     pty.send("\x1b[F");
     pty.wait_for_text("curl evil", SOON);
+    wait_for_focus(&pty);
     pty.send("y");
     told(&server, call, &pty);
     assert_eq!(std::fs::read_to_string(zdx.root().join(".git/hooks/post-commit")).unwrap(), content);
@@ -295,12 +268,14 @@ fn a_question_stands_as_soon_as_it_is_asked_and_those_behind_it_wait() {
     gate.open();
     pty.wait_for_text("$ touch made", SOON);
     wait_for_question(&pty);
-    // The second key is meant for the same question, and finds the next one or the composer.
+    // The second key comes too early for the next request: it stands in the composer.
     pty.send("yy");
     pty.wait_for_text("$ touch other", SOON);
-    std::thread::sleep(PAUSED);
+    pty.wait_for_text("› y", SOON);
     wait_until("the first command has run", || made(&zdx));
-    assert!(!zdx.root().join("other").exists(), "one key answers one question");
+    assert!(!zdx.root().join("other").exists(), "one key answers one request");
+    pty.send("\x7f");
+    wait_for_focus(&pty);
     pty.send("n");
     pty.wait_for_text("heard-2", SOON);
     let results = chat_results(&server.wait_for_call(2, SOON));
@@ -373,7 +348,7 @@ fn a_project_is_trusted_only_when_somebody_says_so() {
         let mut pty = zdx.command().pty(30, 100);
         pty.wait_for_text("── trust", SOON);
         assert!(pty.contents().contains("max_tokens"), "{}", pty.contents());
-        std::thread::sleep(ARMED);
+        wait_for_focus(&pty);
         pty.send(key);
         wait_idle(&pty);
         pty.send("go\r");

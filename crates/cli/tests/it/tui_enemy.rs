@@ -244,16 +244,15 @@ fn answered_only_when_seen(term: &str) {
     pty.send("y");
     std::thread::sleep(Duration::from_millis(300));
     pty.stick(false);
-    pty.wait_for_text("typed too soon to be an answer", SOON);
+    pty.wait_for_text("Tab to answer", SOON);
+    pty.wait_for_text("› y", SOON);
     assert!(!zdx.root().join("made").exists() && server.calls().len() == 1);
     // Who sees it answers it.
-    let answers = || {
-        pty.send("y");
-        zdx.root().join("made").exists()
-    };
-    crate::mcp::wait_until("it is answered", answers);
+    pty.send("\x7f");
+    crate::tui_approval::wait_for_focus(&pty);
+    pty.send("y");
     pty.wait_for_text("I see", SOON);
-    pty.send("\x15");
+    assert!(zdx.root().join("made").exists());
     wait_idle(&pty);
     leave(&mut pty);
 }

@@ -1,5 +1,5 @@
-//! Who gets a key: a text on its own screen, a question, a list to choose from, what is offered for a word, the bindings
-//! that hold everywhere, and last of all the composer.
+//! Routes a key to the first that takes it: a page, the request in view, a picker, the completion popup, the bindings, the
+//! composer.
 
 use std::time::Instant;
 
@@ -83,12 +83,38 @@ impl State {
                 self.pages.close();
                 self.dialogs.covered();
             }
+            self.dialogs.note_typed(None, false, now);
             return Vec::new();
         }
-        if self.dialogs.is_open() {
-            return self.dialog_key(key, now);
+        let claimed = self.request_claims(key, now);
+        let effects = if claimed { self.dialog_key(key) } else { self.unclaimed_key(key, now) };
+        self.dialogs.note_typed(Some(key), claimed, now);
+        self.keep_unsent_message();
+        effects
+    }
+
+    /// Whether the request in view takes the key. Completion and history search keep the keys that they use.
+    fn request_claims(&self, key: Key, now: Instant) -> bool {
+        let composing = self.popup.is_open() || self.composer.is_searching();
+        self.dialogs.is_open()
+            && !(composing && key != Key::ctrl('c'))
+            && self.dialogs.claims(key, self.composer.is_empty(), now)
+    }
+
+    fn unclaimed_key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
+        if self.dialogs.is_open() && !self.popup.is_open() {
+            match (key.code, self.composer.is_empty()) {
+                (KeyCode::Tab, _) if !key.shift => {
+                    self.dialogs.toggle_focus(now);
+                    return Vec::new();
+                }
+                // It came too early to be an answer, and there is nothing to send.
+                (KeyCode::Enter, true) => return Vec::new(),
+                _ => {}
+            }
         }
-        if self.picker.is_some() {
+        // A picker opens when the request in front of it is answered.
+        if self.picker.is_some() && !self.dialogs.is_open() {
             return self.picker_key(key);
         }
         if let Some(effects) = self.popup_key(key) {
@@ -145,14 +171,15 @@ impl State {
         Vec::new()
     }
 
-    pub(super) fn paste(&mut self, text: String) -> Vec<Effect> {
-        // A paste answers no question and turns no page.
+    pub(super) fn paste(&mut self, text: String, now: Instant) -> Vec<Effect> {
+        // A paste answers no request and turns no page.
         if self.pages.open.is_some() {
             return Vec::new();
         }
-        if self.dialogs.is_open() {
+        self.dialogs.note_typed(None, false, now);
+        if self.dialogs.takes_text() {
             self.dialogs.paste(&text);
-        } else if let Some((_, picker)) = &mut self.picker {
+        } else if let Some((_, picker)) = self.picker.as_mut().filter(|_| !self.dialogs.is_open()) {
             picker.paste(&text);
         } else if self.composer.paste(text) {
             self.popup.clear();
@@ -221,7 +248,7 @@ impl State {
         }
     }
 
-    fn dialog_key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
+    fn dialog_key(&mut self, key: Key) -> Vec<Effect> {
         match BINDINGS.find(key) {
             // Neither answers anything.
             Some(Act::Suspend) => return vec![Effect::Suspend],
@@ -231,7 +258,7 @@ impl State {
             }
             _ => {}
         }
-        match self.dialogs.key(key, now) {
+        match self.dialogs.key(key) {
             None => Vec::new(),
             Some(Answered::Decision { request, decision }) => {
                 vec![Effect::Send(Purpose::Do, Command::Answer { request, decision })]
@@ -244,6 +271,13 @@ impl State {
             }
             Some(Answered::Interrupt) => self.stop(),
             Some(Answered::Leave) => vec![Effect::Leave(Left::Meant)],
+        }
+    }
+
+    /// Moves the message of a denial into the composer when its request went away.
+    pub(super) fn keep_unsent_message(&mut self) {
+        if let Some(text) = self.dialogs.take_unsent_message() {
+            self.composer.paste(text);
         }
     }
 

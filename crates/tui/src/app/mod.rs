@@ -208,7 +208,7 @@ impl State {
     pub fn update(&mut self, input: Input, now: Instant) -> Vec<Effect> {
         match input {
             Input::Key(key) => self.key(key, now),
-            Input::Paste(text) => self.paste(text),
+            Input::Paste(text) => self.paste(text, now),
             Input::Event(event) => self.told(&event, now),
             Input::Ended(purpose, event) => self.ended(purpose, event, now),
             Input::Tick => {
@@ -246,6 +246,12 @@ impl State {
             || self.conversation.needs_tick()
     }
 
+    /// The instant at which the request in view gets the focus, if it still has to be drawn with it.
+    pub fn focus_due(&self, now: Instant) -> Option<Instant> {
+        let due = self.dialogs.focus_due(self.composer.is_empty())?;
+        (due > now && self.pages.open.is_none()).then_some(due)
+    }
+
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
@@ -263,6 +269,7 @@ impl State {
         let mut effects = Vec::new();
         self.status.apply(event, now);
         self.dialogs.apply(event);
+        self.keep_unsent_message();
         self.heard(event);
         self.pages.grown = true;
         match event {
@@ -308,7 +315,7 @@ impl State {
             }
             Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
                 self.popup.clear();
-                // A question must be seen. Keys meant for the page do not answer it: it is not armed yet.
+                // A request must be seen. Keys meant for the page do not answer it: its pause begins now.
                 self.pages.interrupt();
                 self.dialogs.covered();
                 effects.push(Effect::Bell);

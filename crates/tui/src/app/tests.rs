@@ -1,3 +1,4 @@
+mod approval_focus;
 mod calm;
 mod lists;
 mod sessions;
@@ -263,6 +264,8 @@ fn a_question_is_answered_by_what_was_decided() {
     assert_eq!(effects, [Effect::Bell]);
     state.frame(SIZE, now);
     assert!(state.update(Input::Key(Key::char('y')), now).is_empty(), "not yet");
+    assert_eq!(state.composer.text(), "y", "what is typed stays in the composer");
+    press(&mut state, Key::plain(KeyCode::Backspace));
     let later = now + Duration::from_secs(3);
     let effects = state.update(Input::Key(Key::char('y')), later);
     let answer = Command::Answer { request: id, decision: Decision::AllowOnce };

@@ -7,6 +7,7 @@ use ratatui_core::text::Line;
 
 use super::State;
 use crate::completion::MOST_ROWS;
+use crate::dialog::KeyFocus;
 use crate::look::{Drawn, Look};
 use crate::term::Frame;
 use crate::write::wrap::cut;
@@ -113,11 +114,32 @@ impl State {
     /// Where the user's answer goes: a question, or the composer with what is offered for a word.
     fn input(&mut self, look: Look<'_>, most: usize, now: Instant) -> Drawn {
         if self.dialogs.is_open() {
-            return self.dialogs.draw(look, most, now);
+            return self.request(look, most, now);
         }
         let offered = self.popup.draw(look, most.saturating_sub(1).min(MOST_ROWS));
         let mut drawn = self.composer.draw(look, most.saturating_sub(offered.len()).max(1));
         drawn.lines.extend(offered);
+        drawn
+    }
+
+    /// The request in view, with the composer below it unless the request takes text itself.
+    fn request(&mut self, look: Look<'_>, most: usize, now: Instant) -> Drawn {
+        let focus = self.dialogs.focus(self.composer.is_empty(), now);
+        let has_room = most >= ROOMY / 2 || !self.composer.is_empty();
+        let below = if self.dialogs.takes_text() || !has_room {
+            Drawn::default()
+        } else {
+            let offered = self.popup.draw(look, (most / 4).min(MOST_ROWS));
+            let mut composer = self.composer.draw(look, (most / 4).max(1));
+            composer.lines.extend(offered);
+            composer
+        };
+        let mut drawn = self.dialogs.draw(look, most.saturating_sub(below.lines.len()), focus);
+        if focus == KeyFocus::Composer {
+            let above = u16::try_from(drawn.lines.len()).unwrap_or(u16::MAX);
+            drawn.cursor = below.cursor.map(|(column, row)| (column, row.saturating_add(above)));
+        }
+        drawn.lines.extend(below.lines);
         drawn
     }
 

@@ -1,17 +1,17 @@
-//! The question in view: on which of its pages somebody is, how far it was read, and since when it can be answered.
+//! The request in view: its open page, how far it was read, and since when it is on the screen.
 
 use std::time::Instant;
 
 use zdx_protocol::Decision;
 use zdx_protocol::display::approval::Answer;
 
-use super::asked::{self, Act, Asked, Choice, Page, Scene, Step};
+use super::Answered;
 use super::field::Field;
+use super::request::{self, Act, Asked, Choice, Page, Scene, Step};
 use super::sheet::Sheet;
-use super::{ARMED_AFTER, ARMED_AT_LAST, Answered, Hint, PAUSE};
 use crate::key::{Key, KeyCode};
 
-/// The question in view.
+/// The request in view.
 #[derive(Debug)]
 pub(super) struct Front {
     pub(super) page: Page,
@@ -24,12 +24,12 @@ pub(super) struct Front {
     pub(super) sheet: Option<Sheet>,
     /// The last row of what is to be judged was on the screen once.
     pub(super) read: bool,
-    pub(super) word: Field,
-    pub(super) hint: Option<Hint>,
+    pub(super) message: Field,
+    /// Somebody tried to allow it before its end was in view.
+    pub(super) must_read_on: bool,
     pub(super) first_drawn: Option<Instant>,
-    /// The same of its present page.
-    pub(super) page_drawn: Option<Instant>,
-    pub(super) swallowed: Option<Instant>,
+    /// Tab moved the focus here.
+    pub(super) focused_by_tab: bool,
 }
 
 impl Front {
@@ -37,32 +37,22 @@ impl Front {
         let choices = asked.choices(Page::First, scene);
         Self {
             page: Page::First,
-            focus: asked::safe(&choices),
+            focus: request::initial_choice(asked, Page::First, &choices),
             choices,
             scroll,
             left_at: None,
             sheet: None,
             read: false,
-            word: Field::default(),
-            hint: None,
+            message: Field::default(),
+            must_read_on: false,
             first_drawn: None,
-            page_drawn: None,
-            swallowed: None,
+            focused_by_tab: false,
         }
     }
 
-    pub(super) fn is_armed(&self, now: Instant) -> bool {
-        let Some(first) = self.first_drawn else { return false };
-        let stood = now.saturating_duration_since(first);
-        let paused = self.swallowed.is_none_or(|then| now.saturating_duration_since(then) >= PAUSE);
-        stood >= ARMED_AFTER && (paused || stood >= ARMED_AT_LAST)
-    }
-
-    /// Where Enter says yes, what it says yes to must have been in sight for as long as a question has to be.
-    pub(super) fn can_be_confirmed(&self, now: Instant) -> bool {
-        let stood = self.page_drawn.is_some_and(|first| now.saturating_duration_since(first) >= ARMED_AFTER);
-        let allows = self.choices.get(self.focus).is_some_and(|choice| choice.act.allows());
-        stood || !self.page.asks_how_long() || !allows
+    /// Whether `c` is the key of a choice on the open page.
+    pub(super) fn has_choice(&self, c: char) -> bool {
+        self.choices.iter().any(|choice| choice.key == c.to_ascii_lowercase())
     }
 
     pub(super) fn turn_to(&mut self, page: Page, asked: &Asked, scene: Scene<'_>) {
@@ -73,13 +63,13 @@ impl Front {
         self.scroll = match page {
             Page::First => self.left_at,
             // It shows the same, and nothing of it can be scrolled.
-            Page::Word => shown,
+            Page::Message => shown,
             Page::Scope | Page::Wider | Page::Preset | Page::Yolo => None,
         };
         self.page = page;
         self.choices = asked.choices(page, scene);
-        self.focus = asked::focus(page, &self.choices);
-        (self.sheet, self.page_drawn) = (None, None);
+        self.focus = request::initial_choice(asked, page, &self.choices);
+        self.sheet = None;
     }
 
     /// How far what is asked about was scrolled.
@@ -89,13 +79,13 @@ impl Front {
 
     pub(super) fn step(&mut self, key: Key, asked: &Asked) -> Step {
         if key.ctrl || key.alt {
-            if self.page == Page::Word {
-                self.word.key(key);
+            if self.page == Page::Message {
+                self.message.key(key);
             }
             return Step::Stay;
         }
-        if self.page == Page::Word {
-            return self.type_word(key, asked);
+        if self.page == Page::Message {
+            return self.type_message(key, asked);
         }
         let page = self.sheet.as_ref().map_or(1, |sheet| sheet.window.saturating_sub(1).max(1));
         let at = self.sheet.as_ref().map_or(0, |sheet| sheet.scroll);
@@ -110,7 +100,7 @@ impl Front {
             KeyCode::PageDown | KeyCode::Char(' ') => self.scroll = Some(at + page),
             KeyCode::Home => self.scroll = Some(0),
             KeyCode::End => self.scroll = Some(usize::MAX / 2),
-            KeyCode::Esc if self.page != Page::First => return Step::To(asked::before(self.page)),
+            KeyCode::Esc if self.page != Page::First => return Step::To(request::before(self.page)),
             KeyCode::Esc => return asked.escape(),
             KeyCode::Enter => return self.choose(self.focus, asked),
             // The key for presets everywhere else.
@@ -143,23 +133,27 @@ impl Front {
         let Some(choice) = self.choices.get(at) else { return Step::Stay };
         self.focus = at;
         if choice.act.allows() && asked.must_be_read() && !self.read {
-            self.hint = Some(Hint::ReadFirst);
+            self.must_read_on = true;
             return Step::Stay;
         }
         asked.chosen(self.page, choice.act)
     }
 
-    fn type_word(&mut self, key: Key, asked: &Asked) -> Step {
+    fn type_message(&mut self, key: Key, asked: &Asked) -> Step {
         match (key.code, asked) {
-            // What is typed stays, should it be wanted all the same.
-            (KeyCode::Esc, _) => Step::To(Page::First),
+            // The text stays in the field. Somebody who goes on typing must not answer by it.
+            (KeyCode::Esc, _) => {
+                self.focused_by_tab = false;
+                Step::To(Page::First)
+            }
             (KeyCode::Enter, Asked::Approval(request)) => {
-                let word = Some(self.word.text().trim().to_owned()).filter(|word| !word.is_empty());
+                let word = Some(std::mem::take(&mut self.message).text().trim().to_owned())
+                    .filter(|word| !word.is_empty());
                 let decision = Decision::Deny { word };
                 Step::Answer(Answered::Decision { request: request.request, decision })
             }
             _ => {
-                self.word.key(key);
+                self.message.key(key);
                 Step::Stay
             }
         }

@@ -1,36 +1,30 @@
-//! Questions to the person, as a modal at the bottom of the live region: approvals, trust, the way into yolo; and a list to
-//! pick from. What a question says is `zdx_protocol::display`'s business. Nothing typed before a question could be read
-//! answers it, nor does a paste.
+//! Requests to the user above the composer: approvals, trust, the switch to yolo; and lists to pick from. The wording is
+//! `zdx_protocol::display`'s; `focus` decides which keys answer.
 
-mod asked;
 mod field;
+mod focus;
 mod front;
 pub(crate) mod items;
 mod picker;
+mod request;
 mod sheet;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use zdx_protocol::{Approval, ApprovalRequest, Decision, Event, RequestId, TrustRequest};
 
 use crate::key::{Key, KeyCode};
 use crate::look::{Drawn, Look};
-use asked::{Asked, Page, Scene, Step};
 use front::Front;
+use request::{Asked, Page, Scene, Step};
 use sheet::Sheet;
 
+pub(crate) use focus::KeyFocus;
 pub(crate) use picker::{Item, Picked, Picker};
-
-/// How long a question stands on the screen before a key can mean it.
-const ARMED_AFTER: Duration = Duration::from_millis(200);
-/// Somebody who was typing when it came up goes on for a while; so long must he pause.
-const PAUSE: Duration = Duration::from_millis(400);
-/// But nobody is kept waiting for longer.
-const ARMED_AT_LAST: Duration = Duration::from_secs(2);
 
 /// What a person said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,13 +44,6 @@ pub(crate) enum Answered {
     Leave,
 }
 
-/// Says why a key did nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hint {
-    TooSoon,
-    ReadFirst,
-}
-
 /// The questions that wait, the first one in view. A new one never takes the place of that one.
 #[derive(Debug, Default)]
 pub(crate) struct Dialogs {
@@ -74,6 +61,9 @@ pub(crate) struct Dialogs {
     begun: bool,
     /// A call that is judged anew by another preset, and how far it was read.
     read_to: Option<(String, usize)>,
+    /// The last key or paste that was not navigation inside the request.
+    last_typed: Option<Instant>,
+    unsent_message: Option<String>,
 }
 
 impl Dialogs {
@@ -147,33 +137,42 @@ impl Dialogs {
         !self.waiting.is_empty()
     }
 
-    /// Something else was drawn in its place: it has to be read anew.
+    /// Restarts the pause of the request in view: something else was drawn in its place.
     pub(crate) fn covered(&mut self) {
         if let Some(front) = &mut self.front {
-            (front.first_drawn, front.page_drawn, front.swallowed) = (None, None, None);
+            (front.first_drawn, front.focused_by_tab) = (None, false);
         }
     }
 
-    /// What was drawn last is on the screen.
+    /// The frame drawn last is on the screen.
     pub(crate) fn drawn(&mut self, now: Instant) {
         if let Some(front) = &mut self.front
             && let Some(sheet) = &front.sheet
         {
             front.first_drawn.get_or_insert(now);
-            front.page_drawn.get_or_insert(now);
             front.read |= sheet.seen;
         }
     }
 
-    /// A paste never answers: it is the message that is being typed, or nothing.
+    /// Whether the message of a denial is being typed.
+    pub(crate) fn takes_text(&self) -> bool {
+        self.front.as_ref().is_some_and(|front| front.page == Page::Message)
+    }
+
+    /// Inserts a paste into the message of a denial. The caller sends every other paste to the composer.
     pub(crate) fn paste(&mut self, text: &str) {
-        if let Some(front) = self.front.as_mut().filter(|front| front.page == Page::Word) {
-            front.word.insert(text);
+        if let Some(front) = self.front.as_mut().filter(|front| front.page == Page::Message) {
+            front.message.insert(text);
         }
     }
 
-    /// Every key is for the question as long as one is open, also one that means nothing to it.
-    pub(crate) fn key(&mut self, key: Key, now: Instant) -> Option<Answered> {
+    /// The message of a denial whose request went away before it was sent.
+    pub(crate) fn take_unsent_message(&mut self) -> Option<String> {
+        self.unsent_message.take()
+    }
+
+    /// Handles a key that the request claims.
+    pub(crate) fn key(&mut self, key: Key) -> Option<Answered> {
         let asked = self.waiting.front()?;
         if key == Key::ctrl('c') {
             let step = match asked {
@@ -182,23 +181,23 @@ impl Dialogs {
             };
             return self.take(step);
         }
-        // On to the preset behind yolo: away from it no key comes too soon.
-        if key == Key::shift(KeyCode::Tab) && matches!(asked, Asked::Yolo) {
+        if self.leaves_yolo(key) {
             return self.take(Step::Answer(Answered::SetApproval(Approval::Balanced)));
         }
-        let Some(front) = self.front.as_mut().filter(|front| front.is_armed(now)) else {
-            if let Some(front) = &mut self.front {
-                (front.swallowed, front.hint) = (Some(now), Some(Hint::TooSoon));
+        let step = match &mut self.front {
+            Some(front) => {
+                front.must_read_on = false;
+                front.step(key, asked)
             }
-            return None;
+            // It was not drawn yet, and only the way out is open.
+            None => asked.escape(),
         };
-        front.hint = None;
-        if key.code == KeyCode::Enter && !front.can_be_confirmed(now) {
-            front.hint = Some(Hint::TooSoon);
-            return None;
-        }
-        let step = front.step(key, asked);
         self.take(step)
+    }
+
+    /// Shift-Tab moves on to the approval mode after yolo, which allows less.
+    fn leaves_yolo(&self, key: Key) -> bool {
+        key == Key::shift(KeyCode::Tab) && matches!(self.waiting.front(), Some(Asked::Yolo))
     }
 
     fn take(&mut self, step: Step) -> Option<Answered> {
@@ -243,19 +242,17 @@ impl Dialogs {
 
     /// Another one is in view: no key that was meant for the last may answer it.
     fn next(&mut self) {
-        self.front = None;
+        let message = self.front.take().map(|front| front.message.text().to_owned());
+        self.unsent_message = message.filter(|message| !message.is_empty()).or(self.unsent_message.take());
         self.answered = if self.waiting.is_empty() { 0 } else { self.answered + 1 };
     }
 
-    /// The question in view, in at most so many rows.
-    pub(crate) fn draw(&mut self, look: Look<'_>, most_rows: usize, now: Instant) -> Drawn {
+    /// The request in view, in at most `most_rows` rows.
+    pub(crate) fn draw(&mut self, look: Look<'_>, most_rows: usize, focus: KeyFocus) -> Drawn {
         let scene = Scene { home: self.home.as_deref(), root: self.root.as_deref(), approval: self.approval };
         let Some(asked) = self.waiting.front() else { return Drawn::default() };
         let read_to = self.read_to.as_ref().filter(|(id, _)| asked.is_about(id)).map(|(_, scroll)| *scroll);
         let front = self.front.get_or_insert_with(|| Front::new(asked, scene, read_to));
-        if front.hint == Some(Hint::TooSoon) && front.is_armed(now) && front.can_be_confirmed(now) {
-            front.hint = None;
-        }
         let sheet = match front.sheet.take().filter(|sheet| sheet.fits(look)) {
             Some(sheet) => sheet,
             None => Sheet::new(asked, front.page, look, scene),
@@ -266,7 +263,7 @@ impl Dialogs {
             (1, 1, _) => String::new(),
             (number, of, _) => format!(" {number} of {of}"),
         };
-        let (sheet, drawn) = sheet.draw(asked, front, &number, look, most_rows);
+        let (sheet, drawn) = sheet.draw(asked, front, &number, look, most_rows, focus);
         // No further than there are rows.
         front.scroll = front.scroll.map(|_| sheet.scroll);
         front.sheet = Some(sheet);

@@ -9,9 +9,9 @@ use zdx_protocol::display::format::count;
 use zdx_protocol::display::text::{one_line, truncate_width, width, wrap, wrap_exact};
 use zdx_protocol::display::visible_line;
 
-use super::Hint;
-use super::asked::{Asked, Choice, Page, Scene};
+use super::KeyFocus;
 use super::front::Front;
+use super::request::{Asked, Choice, Page, Scene};
 use crate::look::{Drawn, Look};
 use crate::theme::{Depth, Theme};
 use crate::write::diff::first_change;
@@ -127,9 +127,10 @@ impl Sheet {
         number: &str,
         look: Look<'_>,
         most: usize,
+        focus: KeyFocus,
     ) -> (Self, Drawn) {
-        let long = choice_rows(front, look);
-        let choices = (long.len(), flow_rows(front, look).len());
+        let long = choice_rows(front, look, focus);
+        let choices = (long.len(), flow_rows(front, look, focus).len());
         let mut layout = self.layout(front, choices, self.facts.len(), most);
         if self.everyday && layout.window < self.about.len() {
             let alone = self.layout(front, choices, 0, most);
@@ -146,17 +147,17 @@ impl Sheet {
             lines.push(Line::default());
         }
         let mut cursor = None;
-        if front.page == Page::Word {
-            let asks = "what should the model know?";
+        if front.page == Page::Message {
+            let asks = "Reason for the model (optional):";
             lines.push(Line::styled(truncate_width(asks, usize::from(look.width)), look.theme.strong));
-            let (line, column) = front.word.draw("> ", look);
+            let (line, column) = front.message.draw("> ", look);
             cursor = Some((column, u16::try_from(lines.len()).unwrap_or(u16::MAX)));
             lines.push(line);
         } else {
-            lines.extend(if layout.compact { flow_rows(front, look) } else { long });
+            lines.extend(if layout.compact { flow_rows(front, look, focus) } else { long });
         }
         if layout.hint {
-            lines.push(hint(asked, front, look));
+            lines.push(hint(asked, front, look, focus));
         }
         // On a screen of very few rows the choices are what must be in sight.
         let over = lines.len().saturating_sub(most.max(1));
@@ -170,7 +171,7 @@ impl Sheet {
 
     /// `facts`: how many rows of them there are; `choices`: how many rows those take, each on its own and together.
     fn layout(&self, front: &Front, choices: (usize, usize), facts: usize, most: usize) -> Layout {
-        let (long, short) = if front.page == Page::Word { (2, 2) } else { choices };
+        let (long, short) = if front.page == Page::Message { (2, 2) } else { choices };
         let whole = self.about.len() + facts;
         let room = |head: bool, choices: usize, hint: bool| {
             most.saturating_sub(usize::from(head) + self.title.len() + choices + usize::from(hint))
@@ -270,11 +271,11 @@ fn head(asked: &Asked, number: &str, look: Look<'_>) -> Line<'static> {
 }
 
 /// A row for each choice, or more where it does not fit.
-fn choice_rows(front: &Front, look: Look<'_>) -> Vec<Line<'static>> {
+fn choice_rows(front: &Front, look: Look<'_>, focus: KeyFocus) -> Vec<Line<'static>> {
     const LABEL: usize = 5;
     let mut rows = Vec::new();
     for (at, choice) in front.choices.iter().enumerate() {
-        let focused = at == front.focus;
+        let focused = at == front.focus && focus == KeyFocus::Request;
         let columns = usize::from(look.width).saturating_sub(LABEL).max(1);
         for (number, piece) in wrap(&choice.long, columns).into_iter().enumerate() {
             let key = match (number, focused) {
@@ -283,28 +284,40 @@ fn choice_rows(front: &Front, look: Look<'_>) -> Vec<Line<'static>> {
                 (_, _) => " ".repeat(LABEL),
             };
             rows.push(Line::from(vec![
-                Span::styled(key, look.theme.accent),
-                Span::styled(piece, if focused { chosen(look.theme) } else { look.theme.text }),
+                Span::styled(key, key_style(focus, look.theme)),
+                Span::styled(piece, choice_style(focused, focus, look.theme)),
             ]));
         }
     }
     rows
 }
 
-fn chosen(theme: &Theme) -> Style {
-    theme.accent.add_modifier(Modifier::BOLD)
+/// Keys that would go to the composer are faint.
+fn key_style(focus: KeyFocus, theme: &Theme) -> Style {
+    match focus {
+        KeyFocus::Request => theme.accent,
+        KeyFocus::Composer => theme.dim,
+    }
+}
+
+fn choice_style(focused: bool, focus: KeyFocus, theme: &Theme) -> Style {
+    match (focus, focused) {
+        (KeyFocus::Request, true) => theme.accent.add_modifier(Modifier::BOLD),
+        (KeyFocus::Request, false) => theme.text,
+        (KeyFocus::Composer, _) => theme.dim,
+    }
 }
 
 /// The same on as few rows as it takes: `y yes, once ▸n no`.
-fn flow_rows(front: &Front, look: Look<'_>) -> Vec<Line<'static>> {
+fn flow_rows(front: &Front, look: Look<'_>, focus: KeyFocus) -> Vec<Line<'static>> {
     let mut rows: Vec<(usize, Vec<Span<'static>>)> = Vec::new();
     for (at, choice) in front.choices.iter().enumerate() {
         let Choice { key, short, .. } = choice;
-        let focused = at == front.focus;
+        let focused = at == front.focus && focus == KeyFocus::Request;
         let text = if focused { format!("▸{key} {short}") } else { format!(" {key} {short}") };
         let text = truncate_width(&text, usize::from(look.width));
         let columns = width(&text);
-        let span = Span::styled(text, if focused { chosen(look.theme) } else { look.theme.text });
+        let span = Span::styled(text, choice_style(focused, focus, look.theme));
         match rows.last_mut() {
             Some((used, row)) if *used + 1 + columns <= usize::from(look.width) => {
                 *used += 1 + columns;
@@ -318,21 +331,18 @@ fn flow_rows(front: &Front, look: Look<'_>) -> Vec<Line<'static>> {
 
 const ANSWER: &str = "Up/Down Enter, or a key";
 
-/// What else can be done, or why the last key did nothing.
-fn hint(asked: &Asked, front: &Front, look: Look<'_>) -> Line<'static> {
+/// The row of keys, or the reason why the last key did nothing.
+fn hint(asked: &Asked, front: &Front, look: Look<'_>, focus: KeyFocus) -> Line<'static> {
     let columns = usize::from(look.width);
-    let said = match front.hint {
-        Some(Hint::TooSoon) => Some("typed too soon to be an answer: press it again"),
-        Some(Hint::ReadFirst) => Some("its end was not shown yet: PgDn reads on"),
-        None => None,
-    };
-    if let Some(said) = said {
-        return Line::styled(truncate_width(said, columns), look.theme.warning);
+    if front.must_read_on {
+        let text = "not allowed yet: scroll to the end first (PgDn)";
+        return Line::styled(truncate_width(text, columns), look.theme.warning);
     }
-    let parts: &[&str] = match front.page {
-        Page::Word => &["Esc: back", "Enter sends it"],
-        Page::First => &[asked.way_out(), ANSWER, "Ctrl-O: the conversation"],
-        Page::Scope | Page::Wider | Page::Preset | Page::Yolo => &["Esc: back", ANSWER],
+    let parts: &[&str] = match (front.page, focus) {
+        (Page::Message, _) => &["Esc: back", "Enter sends it"],
+        (_, KeyFocus::Composer) => &["Tab to answer", "this request waits for you", asked.way_out()],
+        (Page::First, KeyFocus::Request) => &[asked.way_out(), ANSWER, "Ctrl-O: the conversation"],
+        (Page::Scope | Page::Wider | Page::Preset | Page::Yolo, KeyFocus::Request) => &["Esc: back", ANSWER],
     };
     // The way out is what must not be missing.
     let mut text = String::new();

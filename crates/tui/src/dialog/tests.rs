@@ -5,6 +5,7 @@ mod scope;
 mod typed;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use ratatui_core::text::Line;
@@ -13,6 +14,7 @@ use zdx_protocol::{
     Want,
 };
 
+use super::focus::ANSWER_PAUSE;
 use super::*;
 use crate::sample::screen;
 use crate::theme::{Depth, Theme};
@@ -139,7 +141,7 @@ fn shown(requests: Vec<ApprovalRequest>) -> (Dialogs, Instant) {
     requests.into_iter().for_each(|request| dialogs.approval(request));
     let now = Instant::now();
     show(&mut dialogs, now);
-    (dialogs, now + ARMED_AFTER)
+    (dialogs, now + ANSWER_PAUSE)
 }
 
 fn empty() -> Dialogs {
@@ -151,7 +153,8 @@ fn empty() -> Dialogs {
 
 fn show(dialogs: &mut Dialogs, now: Instant) -> Drawn {
     let theme = Theme::new(Depth::None, false);
-    let drawn = dialogs.draw(Look { width: 80, theme: &theme }, MOST, now);
+    let focus = dialogs.focus(true, now);
+    let drawn = dialogs.draw(Look { width: 80, theme: &theme }, MOST, focus);
     dialogs.drawn(now);
     drawn
 }
@@ -160,11 +163,16 @@ fn text(drawn: &Drawn) -> String {
     drawn.lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
+/// Presses a key with an empty composer, after a pause.
+fn tap(dialogs: &mut Dialogs, key: Key, now: Instant) -> Option<Answered> {
+    if dialogs.claims(key, true, now) { dialogs.key(key) } else { None }
+}
+
 fn press(dialogs: &mut Dialogs, keys: &str, now: Instant) -> Option<Answered> {
     let mut answer = None;
     for key in keys.chars() {
         assert_eq!(answer, None, "answered before {key}");
-        answer = dialogs.key(Key::char(key), now);
+        answer = tap(dialogs, Key::char(key), now);
         show(dialogs, now);
     }
     answer
@@ -201,7 +209,7 @@ fn every_key_leads_where_it_says() {
     let all = Decision::AllowAlways { scope: GrantScope::Session, wider: true };
     assert_eq!(press(&mut dialogs, "e", armed), decided(3, all));
     let (mut dialogs, armed) = shown(vec![edit()]);
-    assert_eq!(dialogs.key(Key::shift(KeyCode::Tab), armed), None);
+    assert_eq!(tap(&mut dialogs, Key::shift(KeyCode::Tab), armed), None);
     assert!(text(&show(&mut dialogs, armed)).contains("which preset from now on?"));
 }
 
@@ -210,7 +218,7 @@ fn a_preset_leaves_the_question_until_the_engine_takes_it_back() {
     let (mut dialogs, armed) = shown(vec![command(1, "make")]);
     assert!(press(&mut dialogs, "p3", armed).is_some());
     assert!(dialogs.is_open());
-    assert_eq!(dialogs.key(Key::char('y'), armed + Duration::from_millis(100)), None, "it stands anew");
+    assert_eq!(tap(&mut dialogs, Key::char('y'), armed + Duration::from_millis(100)), None, "it stands anew");
     dialogs.withdrawn(RequestId(1));
     assert!(!dialogs.is_open());
 }
@@ -236,7 +244,7 @@ proptest! {
         let now = Instant::now();
         let mut seen = String::new();
         for _ in 0..1_000 {
-            let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows, now);
+            let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows, KeyFocus::Request);
             dialogs.drawn(now);
             prop_assert!(drawn.lines.len() <= rows);
             prop_assert!(drawn.lines.iter().all(|line| line.width() <= usize::from(columns)));
@@ -245,7 +253,7 @@ proptest! {
             if dialogs.front.as_ref().is_some_and(|front| front.read) {
                 break;
             }
-            dialogs.key(Key::plain(KeyCode::PageDown), now + ARMED_AFTER);
+            tap(&mut dialogs, Key::plain(KeyCode::PageDown), now + ANSWER_PAUSE);
         }
         for at in 0..word {
             let spelled = format!("w{at}\\x1b");
@@ -258,12 +266,12 @@ proptest! {
 fn escape_goes_back_and_then_stops_the_turn() {
     let (mut dialogs, armed) = shown(vec![command(1, "make"), command(2, "ls")]);
     press(&mut dialogs, "a", armed);
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Esc), armed), None);
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Esc), armed), Some(Answered::Interrupt));
+    assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::Esc), armed), None);
+    assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::Esc), armed), Some(Answered::Interrupt));
     assert!(!dialogs.is_open(), "all that the turn asked is over");
     // Who wants to stop is heard at once.
     let (mut dialogs, armed) = shown(vec![command(1, "make")]);
-    assert_eq!(dialogs.key(Key::ctrl('c'), armed - ARMED_AFTER), Some(Answered::Interrupt));
+    assert_eq!(tap(&mut dialogs, Key::ctrl('c'), armed - ANSWER_PAUSE), Some(Answered::Interrupt));
 }
 
 #[test]
@@ -272,10 +280,10 @@ fn what_is_dangerous_is_read_to_its_end_before_it_is_allowed() {
     let first = text(&show(&mut dialogs, armed));
     assert!(first.contains("more lines: read to the end (PgDn)"), "{first}");
     assert_eq!(press(&mut dialogs, "y", armed), None);
-    assert!(text(&show(&mut dialogs, armed)).contains("its end was not shown yet"));
+    assert!(text(&show(&mut dialogs, armed)).contains("scroll to the end first"));
     let mut seen = String::new();
     for _ in 0..20 {
-        assert_eq!(dialogs.key(Key::plain(KeyCode::PageDown), armed), None);
+        assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::PageDown), armed), None);
         seen.push_str(&text(&show(&mut dialogs, armed)));
     }
     for line in 1..=30 {
@@ -332,7 +340,7 @@ fn questions_on_screens() {
     for (name, make) in &table {
         for (columns, rows) in [(40, 10), (80, 20), (120, 40)] {
             let shown = screen(columns, |look| {
-                let drawn = make().draw(look, rows, Instant::now());
+                let drawn = make().draw(look, rows, KeyFocus::Request);
                 assert!(drawn.lines.len() <= rows, "{name} {columns}");
                 drawn.lines
             });
@@ -347,7 +355,7 @@ fn pages_behind_a_choice_on_screens() {
         let (mut dialogs, armed) = shown(vec![command(1, "cargo test --lib")]);
         press(&mut dialogs, keys, armed);
         for columns in [40, 80] {
-            let shown = screen(columns, |look| dialogs.draw(look, 16, armed).lines);
+            let shown = screen(columns, |look| dialogs.draw(look, 16, KeyFocus::Request).lines);
             insta::assert_snapshot!(format!("{name}_{columns}"), shown);
         }
     }
@@ -361,7 +369,7 @@ fn no_screen_is_too_small() {
                 let mut dialogs = empty();
                 dialogs.approval(request);
                 let theme = Theme::new(Depth::None, false);
-                let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows, Instant::now());
+                let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows, KeyFocus::Request);
                 assert!(drawn.lines.len() <= rows, "{columns}×{rows}");
                 let widest = drawn.lines.iter().map(Line::width).max();
                 assert!(widest <= Some(usize::from(columns)), "{columns}×{rows}");

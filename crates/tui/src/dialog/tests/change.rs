@@ -4,7 +4,7 @@ use super::*;
 
 fn drawn(dialogs: &mut Dialogs, columns: u16, rows: usize) -> Vec<String> {
     let (theme, now) = (Theme::new(Depth::None, false), Instant::now());
-    let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows, now);
+    let drawn = dialogs.draw(Look { width: columns, theme: &theme }, rows, KeyFocus::Request);
     dialogs.drawn(now);
     drawn.lines.iter().map(ToString::to_string).collect()
 }
@@ -34,10 +34,10 @@ fn the_first_row_that_changes_is_in_sight() {
     assert!(shown.iter().any(|row| row.contains("above ·")), "{shown:#?}");
     assert!(!shown.iter().any(|row| row.contains("rule")), "the change goes first: {shown:#?}");
     // Why it is asked stands behind it.
-    assert_eq!(dialogs.key(Key::plain(KeyCode::End), Instant::now() + ARMED_AFTER), None);
+    assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::End), Instant::now() + ANSWER_PAUSE), None);
     let shown = drawn(&mut dialogs, 40, 9);
     assert!(shown.iter().any(|row| row.contains("rule")), "{shown:#?}");
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Home), Instant::now() + ARMED_AFTER), None);
+    assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::Home), Instant::now() + ANSWER_PAUSE), None);
     let shown = drawn(&mut dialogs, 40, 9);
     assert!(shown.iter().any(|row| row.ends_with("  one")), "{shown:#?}");
     // What must be read whole begins at its beginning.
@@ -51,8 +51,8 @@ fn short_choices_use_the_words_of_the_long_ones() {
     let long = drawn(&mut dialogs, 40, 30).join("\n");
     let short = drawn(&mut dialogs, 40, 9).join("\n");
     for (tall, low) in [
-        ("  y  yes, once", " y yes, once"),
-        ("▸ n  no\n", "▸n no "),
+        ("▸ y  yes, once", "▸y yes, once"),
+        ("  n  no\n", " n no "),
         ("  m  no, and tell the model why", " m no, and why"),
     ] {
         assert!(long.contains(tall) && short.contains(low), "{long}\n{short}");
@@ -68,7 +68,7 @@ fn only_what_is_judged_must_be_read_and_not_what_is_said_about_it() {
         let mut dialogs = empty();
         dialogs.approval(dangerous(4));
         let shown = drawn(&mut dialogs, 80, rows).join("\n");
-        let answered = dialogs.key(Key::char('y'), Instant::now() + ARMED_AFTER);
+        let answered = tap(&mut dialogs, Key::char('y'), Instant::now() + ANSWER_PAUSE);
         // The last row that belongs to the command, and the last of all.
         let (whole, remark) = (shown.contains("spelled out above"), shown.contains("asked every time"));
         assert_eq!(answered.is_some(), whole, "{rows}: {shown}");
@@ -93,7 +93,7 @@ fn an_everyday_edit_gives_its_room_to_the_change() {
 }
 
 fn pressed(dialogs: &mut Dialogs, key: Key) -> Option<Answered> {
-    dialogs.key(key, Instant::now() + 2 * ARMED_AFTER)
+    tap(dialogs, key, Instant::now() + 2 * ANSWER_PAUSE)
 }
 
 /// Whoever read on to a place finds it again: beside the message that is typed, behind it, and under another preset.
@@ -109,7 +109,10 @@ fn a_change_stays_where_it_was_read_to() {
     let first = rows_of(there.clone()).remove(0);
     assert_eq!(pressed(&mut dialogs, Key::char('m')), None);
     let typing = drawn(&mut dialogs, 80, 14);
-    assert!(typing.contains(&first) && typing.iter().any(|row| row.contains("what should")), "{typing:#?}");
+    assert!(
+        typing.contains(&first) && typing.iter().any(|row| row.contains("Reason for the model")),
+        "{typing:#?}"
+    );
     assert!(!typing.iter().any(|row| row.contains("old = 1")), "{typing:#?}");
     pressed(&mut dialogs, Key::plain(KeyCode::Esc));
     assert_eq!(drawn(&mut dialogs, 80, 14), there);

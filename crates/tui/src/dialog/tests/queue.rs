@@ -15,15 +15,19 @@ fn a_queue_counts_and_what_is_withdrawn_vanishes() {
     let drawn = text(&show(&mut dialogs, armed));
     assert!(drawn.contains("approval 2 of 3") && drawn.contains("$ three"), "{drawn}");
     assert_eq!(
-        dialogs.key(Key::char('y'), armed + Duration::from_millis(10)),
+        tap(&mut dialogs, Key::char('y'), armed + Duration::from_millis(10)),
         None,
         "another one is in view"
     );
     let later = armed + Duration::from_secs(1);
-    assert_eq!(dialogs.key(Key::char('y'), later), decided(3, Decision::AllowOnce));
+    assert_eq!(tap(&mut dialogs, Key::char('y'), later), decided(3, Decision::AllowOnce));
     assert!(text(&show(&mut dialogs, later)).contains("approval 3 of 3"));
     dialogs.covered();
-    assert_eq!(dialogs.key(Key::char('y'), later + Duration::from_secs(1)), None, "it was not in sight");
+    assert_eq!(
+        tap(&mut dialogs, Key::char('y'), later + Duration::from_secs(1)),
+        None,
+        "it was not in sight"
+    );
 }
 
 #[test]
@@ -34,7 +38,7 @@ fn trust_and_yolo_wait_in_the_same_queue() {
     dialogs.confirm_yolo();
     let now = Instant::now();
     assert!(text(&show(&mut dialogs, now)).contains("trust 1 of 2"));
-    let armed = now + ARMED_AFTER;
+    let armed = now + ANSWER_PAUSE;
     let trusted = |trust| Some(Answered::Trust { request: RequestId(9), trust });
     assert_eq!(press(&mut dialogs, "t", armed), trusted(true));
     let later = armed + Duration::from_secs(1);
@@ -49,11 +53,11 @@ fn trust_and_yolo_wait_in_the_same_queue() {
         let mut dialogs = empty();
         dialogs.trust(trust());
         show(&mut dialogs, now);
-        assert_eq!(dialogs.key(key, armed), expected, "{key:?}");
+        assert_eq!(tap(&mut dialogs, key, armed), expected, "{key:?}");
     }
     let mut dialogs = empty();
     dialogs.confirm_yolo();
     show(&mut dialogs, now);
-    assert_eq!(dialogs.key(Key::plain(KeyCode::Enter), armed), None);
+    assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::Enter), armed), None);
     assert!(!dialogs.is_open(), "it is closed, and nothing was changed");
 }

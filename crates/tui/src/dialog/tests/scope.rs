@@ -10,14 +10,16 @@ fn who_said_always_means_this_session_once_it_was_to_be_read() {
     let session = Decision::AllowAlways { scope: GrantScope::Session, wider: false };
     assert_eq!(press(&mut dialogs, "a", armed), None);
     assert!(text(&show(&mut dialogs, armed)).contains("▸ s"), "{}", text(&show(&mut dialogs, armed)));
-    assert_eq!(dialogs.key(ENTER, armed + ARMED_AFTER / 2), None, "nobody has read it by then");
-    assert!(text(&show(&mut dialogs, armed + ARMED_AFTER / 2)).contains("too soon"));
-    assert_eq!(dialogs.key(ENTER, armed + ARMED_AFTER), decided(1, session));
+    dialogs.note_typed(Some(Key::char('a')), true, armed);
+    assert_eq!(tap(&mut dialogs, ENTER, armed + ANSWER_PAUSE / 2), None, "nobody has read it by then");
+    assert!(text(&show(&mut dialogs, armed + ANSWER_PAUSE / 2)).contains("Tab to answer"));
+    assert_eq!(tap(&mut dialogs, ENTER, armed + ANSWER_PAUSE), decided(1, session));
     // Of its kind it is the same.
     let (mut dialogs, armed) = shown(vec![command(1, "make")]);
     press(&mut dialogs, "w", armed);
     assert!(text(&show(&mut dialogs, armed)).contains("▸ s"), "{}", text(&show(&mut dialogs, armed)));
-    assert_eq!(dialogs.key(ENTER, armed + ARMED_AFTER / 2), None, "nobody has read it by then");
+    dialogs.note_typed(Some(Key::char('a')), true, armed);
+    assert_eq!(tap(&mut dialogs, ENTER, armed + ANSWER_PAUSE / 2), None, "nobody has read it by then");
     let session = Decision::AllowAlways { scope: GrantScope::Session, wider: true };
-    assert_eq!(dialogs.key(ENTER, armed + ARMED_AFTER), decided(1, session));
+    assert_eq!(tap(&mut dialogs, ENTER, armed + ANSWER_PAUSE), decided(1, session));
 }

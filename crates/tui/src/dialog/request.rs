@@ -1,4 +1,4 @@
-//! One question in view: which page of it, what can be chosen there, and what a choice leads to.
+//! One request: the text and the choices of each of its pages, and the result of a choice.
 
 use std::path::Path;
 
@@ -34,18 +34,8 @@ pub(super) enum Page {
     Wider,
     Preset,
     Yolo,
-    /// A no, and the message with it is being typed.
-    Word,
-}
-
-impl Page {
-    /// It was allowed for always already, and for how long is left to say.
-    pub(super) fn asks_how_long(self) -> bool {
-        match self {
-            Self::Scope | Self::Wider => true,
-            Self::First | Self::Preset | Self::Yolo | Self::Word => false,
-        }
-    }
+    /// The field for the message that goes with a denial.
+    Message,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,10 +172,13 @@ impl Asked {
         })
     }
 
-    /// Nothing of it may be allowed before its end was in sight.
+    /// Whether its end must have been on the screen before it can be allowed. An ordinary change of files is exempt:
+    /// a long diff is read in part by choice, while the end of a long command can hide what it does.
     pub(super) fn must_be_read(&self) -> bool {
         match self {
-            Self::Approval(request) => request.danger == Danger::Confirm,
+            Self::Approval(request) => {
+                request.danger == Danger::Confirm || !matches!(request.action, Action::Write { .. })
+            }
             Self::Trust(_) => true,
             Self::Yolo => false,
         }
@@ -235,7 +228,7 @@ impl Asked {
     fn asked(&self, page: Page, view: View<'_>, scene: Scene<'_>) -> Option<Question> {
         match (self, page) {
             (Self::Yolo, _) | (_, Page::Yolo) => Some(yolo_question(scene.approval, view)),
-            (Self::Approval(request), Page::First | Page::Word) => Some(question(request, view)),
+            (Self::Approval(request), Page::First | Page::Message) => Some(question(request, view)),
             (Self::Approval(request), Page::Scope) => scope_question(request, view),
             (Self::Approval(request), Page::Wider) => wider_question(request, view),
             (Self::Approval(request), Page::Preset) => Some(preset_question(request, view)),
@@ -251,7 +244,7 @@ impl Asked {
         // The choices say what they allow; on the page where one is confirmed it stands in full. The presets are choices too.
         let left_out = match (self, page) {
             (Self::Yolo, _) | (_, Page::Scope | Page::Wider | Page::Yolo) => None,
-            (_, Page::First | Page::Word) => Some(Part::Grant),
+            (_, Page::First | Page::Message) => Some(Part::Grant),
             (_, Page::Preset) => Some(Part::Text),
         };
         let kept = asked.lines.into_iter().filter(|line| Some(line.part) != left_out);
@@ -269,7 +262,7 @@ impl Asked {
         let long = |answer: Answer, short: &str| match (self, page) {
             (
                 Self::Approval(request),
-                Page::First | Page::Scope | Page::Wider | Page::Preset | Page::Word,
+                Page::First | Page::Scope | Page::Wider | Page::Preset | Page::Message,
             ) => choice(request, answer),
             (Self::Approval(_), Page::Yolo) | (Self::Yolo | Self::Trust(_), _) => match answer {
                 Answer::Switch(_) => "yes, yolo from now on".to_owned(),
@@ -317,7 +310,7 @@ fn answered(request: RequestId, page: Page, answer: Answer) -> Step {
         Answer::Always => return Step::To(Page::Scope),
         Answer::Wider => return Step::To(Page::Wider),
         Answer::Preset => return Step::To(Page::Preset),
-        Answer::DenyWithWord => return Step::To(Page::Word),
+        Answer::DenyWithWord => return Step::To(Page::Message),
         Answer::Switch(Approval::Yolo) if page != Page::Yolo => return Step::To(Page::Yolo),
         Answer::Switch(preset) => return Step::Answer(Answered::SetApproval(preset)),
         Answer::Back => return Step::To(before(page)),
@@ -330,18 +323,26 @@ fn answered(request: RequestId, page: Page, answer: Answer) -> Step {
 pub(super) fn before(page: Page) -> Page {
     match page {
         Page::Yolo => Page::Preset,
-        Page::First | Page::Scope | Page::Wider | Page::Preset | Page::Word => Page::First,
+        Page::First | Page::Scope | Page::Wider | Page::Preset | Page::Message => Page::First,
     }
 }
 
-/// Where the focus of a page is. Whoever said always, and reads for how long, means the shorter time.
-pub(super) fn focus(page: Page, choices: &[Choice]) -> usize {
-    let session = |choice: &Choice| page.asks_how_long() && choice.act == Act::Answer(Answer::Session);
-    choices.iter().position(session).unwrap_or_else(|| safe(choices))
+/// The choice that Enter takes when a page opens: "yes, once" of an ordinary request, the shorter time where a grant's
+/// duration is chosen, otherwise the choice that does least.
+pub(super) fn initial_choice(asked: &Asked, page: Page, choices: &[Choice]) -> usize {
+    let wanted = match (page, asked) {
+        (Page::Scope | Page::Wider, _) => Some(Answer::Session),
+        (Page::First | Page::Message, Asked::Approval(request)) if request.danger == Danger::Ask => {
+            Some(Answer::AllowOnce)
+        }
+        (Page::First | Page::Message | Page::Preset | Page::Yolo, _) => None,
+    };
+    let is_wanted = |choice: &Choice| wanted.is_some_and(|answer| choice.act == Act::Answer(answer));
+    choices.iter().position(is_wanted).unwrap_or_else(|| safe(choices))
 }
 
-/// The choice that does least, if somebody presses Enter without looking.
-pub(super) fn safe(choices: &[Choice]) -> usize {
+/// The choice that does least.
+fn safe(choices: &[Choice]) -> usize {
     choices.iter().position(|choice| choice.act.is_safe()).unwrap_or_default()
 }
 
