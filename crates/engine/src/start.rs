@@ -19,7 +19,7 @@ use crate::backend::Backend;
 use crate::backend::acp::Acp;
 use crate::backend::native::{self, Limits, Native, Validation};
 use crate::cache::Cache;
-use crate::call::{Approvals, CallContext};
+use crate::call::{Approvals, CallContext, WorkTracker};
 use crate::config::Config;
 use crate::configured::Configured;
 use crate::context::complete::Completer;
@@ -196,7 +196,8 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let lent = opened.lent(&skills);
 
     let servers = kept(servers, plan, &setup, &config, &root, &redactor);
-    let calls = CallContext { registry: Arc::default(), tools, grants: grants.clone(), approvals };
+    let work = WorkTracker::default();
+    let calls = CallContext { registry: Arc::default(), tools, grants: grants.clone(), approvals, work };
     let subagents = Arc::new(Subagents {
         personas: Arc::clone(&personas),
         store: opened.log.path().is_some().then(|| SessionStore::new(setup.paths.sessions())),

@@ -60,6 +60,61 @@ fn what_the_model_has_checked_itself_is_not_checked_again() {
     }
 }
 
+/// A command not known to be read-only makes the last check stale, whichever way it went.
+#[test]
+fn a_command_makes_the_last_check_stale() {
+    let write = |content: &str| {
+        Reply::chat().tool_call("w", "write", json!({"path": "a.rs", "content": content})).done()
+    };
+    let run =
+        |id: &str, command: &str| Reply::chat().tool_call(id, "bash", json!({"command": command})).done();
+    let done = || Reply::chat().text("done").done();
+    let repair = "cp good.txt a.rs";
+    let breaking = "cp bad.txt a.rs";
+    for (replies, code, results) in [
+        (vec![write("bad"), done(), run("c1", repair), done()], 0, &["failed", "passed"][..]),
+        // A command that only reads leaves the failure as it was: it is not checked again.
+        (vec![write("bad"), done(), run("c1", "cat a.rs"), done()], 1, &["failed"]),
+        // The model made the check itself, and then a command broke the code.
+        (vec![write("good"), run("c1", COMMAND), run("c2", breaking), done(), done()], 1, &["failed"]),
+        (vec![write("good"), run("c1", COMMAND), run("c2", "cat a.rs"), done()], 0, &[]),
+    ] {
+        let server = ModelServer::start_with(replies);
+        let zdx = checked(&server, 2);
+        zdx.write("good.txt", "good");
+        zdx.write("bad.txt", "bad");
+        let args = ["exec", "--allow-dangerous", "--format", "json", "-p", "go"];
+        let out = zdx.run(args).expect_code(code);
+        let events = out.json_lines();
+        let checks: Vec<_> = events
+            .iter()
+            .filter(|event| event["type"] == "checked")
+            .map(|event| event["result"].as_str().unwrap())
+            .collect();
+        assert_eq!(checks, results);
+        let outcome = if code == 0 { "completed" } else { "check_failed" };
+        assert_eq!(events.last().unwrap()["outcome"], outcome);
+    }
+}
+
+/// The turn that a task works for answers for the code the task changed, saved or not.
+#[test]
+fn edits_of_a_task_are_checked() {
+    for extra in [&[][..], &["--no-save"]] {
+        let call = json!({"agent": "general", "prompt": "write it"});
+        let write = json!({"path": "a.rs", "content": "good"});
+        let server = ModelServer::start_with(vec![
+            Reply::chat().tool_call("t1", "task", call).done(),
+            Reply::chat().tool_call("w1", "write", write).done(),
+            Reply::chat().text("written").done(),
+            Reply::chat().text("done").done(),
+        ]);
+        let args = [&["exec", "-p", "go"][..], extra].concat();
+        let out = checked(&server, 2).run(args).success();
+        assert_eq!(told(&out), [format!("check passed: {COMMAND}")], "{}", out.stderr);
+    }
+}
+
 #[test]
 fn a_check_that_fails_to_the_last_is_told_and_ends_the_turn() {
     for (attempts, contents) in [(2, &["bad", "worse", "worst"][..]), (1, &["bad", "worse"])] {

@@ -9,7 +9,7 @@ use zdx_protocol::Event;
 use zdx_protocol::{Decision, ToolCall, ToolOutput};
 
 use super::approve::{self, Permission};
-use super::{Approvals, CallContext, Moment};
+use super::{Approvals, CallContext, Moment, WorkTracker};
 use crate::emit::Emitter;
 use crate::grants::Granted;
 use crate::in_force::InForce;
@@ -27,6 +27,7 @@ pub struct TurnIo {
     pub policy: InForce,
     pub grants: Granted,
     pub approvals: Approvals,
+    pub work: WorkTracker,
     /// The user wants it stopped.
     pub cancel: CancellationToken,
 }
@@ -66,8 +67,8 @@ impl TurnIo {
         policy: InForce,
         cancel: CancellationToken,
     ) -> Self {
-        let CallContext { registry, tools, grants, approvals } = calls.clone();
-        Self { emit, registry, persona, tools, policy, grants, approvals, cancel }
+        let CallContext { registry, tools, grants, approvals, work } = calls.clone();
+        Self { emit, registry, persona, tools, policy, grants, approvals, work, cancel }
     }
 
     /// Our own name for a tool that a model begins to call.

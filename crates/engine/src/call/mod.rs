@@ -7,6 +7,7 @@ pub(crate) mod command;
 mod io;
 pub(crate) mod life;
 mod run;
+mod work;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use crate::tools::registry::Registry;
 pub(crate) use approvals::Approvals;
 pub use io::TurnIo;
 pub(crate) use run::{Moment, Ready, Refused, admit, run, single};
+pub(crate) use work::WorkTracker;
 
 /// What a running call may say before somebody listens; the rest is dropped.
 const PROGRESS_QUEUE: usize = 64;
@@ -28,4 +30,6 @@ pub struct CallContext {
     pub tools: ToolContext,
     pub grants: Granted,
     pub approvals: Approvals,
+    /// Shared with the session's tasks: what they change is checked with the turn they work for.
+    pub work: WorkTracker,
 }

@@ -11,9 +11,9 @@ use zdx_protocol::{Action, CallOrigin, Event, ToolCall, ToolError, ToolOutput, T
 use super::call_ids::Identified;
 use super::repeat::RepeatGuard;
 use super::wave::{Ended, Wave};
-use crate::call::TurnIo;
 use crate::call::life::{self, Finish};
 use crate::call::{self, Ready, Refused};
+use crate::call::{TurnIo, WorkTracker};
 use crate::context::cap::ResultRoom;
 
 /// What a turn remembers of its calls.
@@ -24,10 +24,8 @@ pub(super) struct Calls {
     pub room: ResultRoom,
     pub denied: u32,
     pub repeated: bool,
-    /// A file that is likely code was changed since this was last looked at.
-    pub edited_code: bool,
-    /// Commands that ended well since a file was changed.
-    pub green: Vec<String>,
+    /// Commands that exited with 0, each with the number of changes there were when it ended.
+    green: Vec<(String, u64)>,
 }
 
 impl Calls {
@@ -81,7 +79,7 @@ impl Calls {
         let mut wave = Wave::new(&calls, &self.guard, self.room).keeping(io.tools.shell.spill_dir());
         let (mut running, mut progress) = (FuturesUnordered::new(), Vec::new());
         for (at, ready) in ready.into_iter().enumerate() {
-            let does = Does::of(&ready.prepared.action);
+            let does = Does::of(&ready.prepared.action, ready.reads.is_some());
             let (run, chunks) = call::run(ready, io).await;
             running.push(run.map(move |finish| (Ended { at, finish }, does)));
             progress.push(chunks);
@@ -93,7 +91,7 @@ impl Calls {
                 Some((id, chunk)) = progress.next() => io.emit.emit(Event::ToolProgress { id, chunk }).await,
                 ended = running.next() => match ended {
                     Some((ended, does)) => {
-                        self.note(does, &ended.finish.output);
+                        self.note(does, &ended.finish.output, &io.work);
                         self.tell(ended, &mut wave, io).await;
                     }
                     None => break,
@@ -103,15 +101,27 @@ impl Calls {
         self.close(wave);
     }
 
-    fn note(&mut self, does: Does, output: &ToolOutput) {
-        match (does, output) {
-            (Does::Edits { code }, ToolOutput::Ok(_)) => {
-                self.edited_code |= code;
-                self.green.clear();
+    fn note(&mut self, does: Does, output: &ToolOutput, work: &WorkTracker) {
+        match does {
+            // A patch that failed halfway may have changed files all the same.
+            Does::Edits { code } => work.note_edit(code && output.is_ok()),
+            Does::Runs { command, reads } => {
+                if !reads {
+                    work.note_possible_change();
+                }
+                if matches!(output, ToolOutput::Ok(data) if data["exit_code"] == 0) {
+                    self.green.push((command, work.changes()));
+                }
             }
-            (Does::Runs(command), ToolOutput::Ok(data)) if data["exit_code"] == 0 => self.green.push(command),
-            (Does::Edits { .. } | Does::Runs(_), _) | (Does::Other, _) => {}
+            Does::Unknown => work.note_possible_change(),
+            Does::Nothing => {}
         }
+    }
+
+    /// Commands that exited with 0 and after which nothing may have changed.
+    pub(super) fn green(&self, work: &WorkTracker) -> impl Iterator<Item = &str> {
+        let changes = work.changes();
+        self.green.iter().filter(move |(_, at)| *at == changes).map(|(command, _)| command.as_str())
     }
 
     /// Tells of a call that ended, and of those that waited for it.
@@ -134,13 +144,22 @@ impl Calls {
 
 /// What a call means for whether the work is checked.
 enum Does {
-    Edits { code: bool },
-    Runs(String),
-    Other,
+    Edits {
+        code: bool,
+    },
+    Runs {
+        command: String,
+        /// It is known to be read-only.
+        reads: bool,
+    },
+    /// Tools of MCP servers change what they like.
+    Unknown,
+    /// A task counts here too: its own calls are noted as they end.
+    Nothing,
 }
 
 impl Does {
-    fn of(action: &Action) -> Self {
+    fn of(action: &Action, reads: bool) -> Self {
         // Prose and notes need no compiler.
         let is_prose = |path: &Path| {
             let prose = ["md", "markdown", "txt", "rst", "adoc", "log"];
@@ -150,10 +169,9 @@ impl Does {
             Action::Write { targets, .. } => {
                 Self::Edits { code: targets.iter().any(|target| !is_prose(&target.path)) }
             }
-            Action::Command { command, .. } => Self::Runs(command.clone()),
-            // Others change what they like.
-            Action::Mcp { .. } | Action::Task { .. } => Self::Edits { code: false },
-            Action::Read { .. } | Action::Skill { .. } | Action::Todo => Self::Other,
+            Action::Command { command, .. } => Self::Runs { command: command.clone(), reads },
+            Action::Mcp { .. } => Self::Unknown,
+            Action::Read { .. } | Action::Skill { .. } | Action::Task { .. } | Action::Todo => Self::Nothing,
         }
     }
 }

@@ -24,6 +24,10 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
     io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text }).await;
     io.emit.emit(Event::StateChanged { state: TurnState::Planning }).await;
 
+    if native.validation.is_some() {
+        // An interrupted turn may have left this behind.
+        io.work.take_edited_code();
+    }
     let mut turn = Turn {
         ids: CallIds::default(),
         calls: Calls::default(),
@@ -31,6 +35,7 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
         usage: Usage::default(),
         failed_checks: 0,
         red: None,
+        checked_at: 0,
         cut_short: None,
     };
     let outcome = turn.steps(native, io).await;
@@ -63,6 +68,8 @@ struct Turn {
     failed_checks: u32,
     /// How the last check failed, unless one passed since.
     red: Option<Red>,
+    /// The number of changes there were when the last check ended.
+    checked_at: u64,
     /// The last answer ended before the model was done.
     cut_short: Option<CutShort>,
 }
@@ -129,16 +136,22 @@ impl Turn {
 }
 
 impl Turn {
-    /// Skipped when nothing was edited or there is no check to make.
+    /// Skipped when no code was edited, when the last check still says how things are, or when there is none to make.
     async fn check(&mut self, native: &Native, io: &TurnIo) -> Check {
-        let edited = std::mem::take(&mut self.calls.edited_code);
-        let green = std::mem::take(&mut self.calls.green);
-        let Some(validation) = native.validation.as_ref().filter(|_| edited) else { return Check::Skipped };
+        let Some(validation) = &native.validation else { return Check::Skipped };
+        let edited = io.work.take_edited_code();
         // The model has made it itself, and nothing was changed since.
-        let check = match green.iter().any(|command| validation.is(command)) {
+        let green = self.calls.green(&io.work).any(|command| validation.is(command));
+        // A failure may have been repaired by a command, whose changes nobody sees.
+        let stale = self.red.is_some() && (green || io.work.changes() != self.checked_at);
+        if !edited && !stale {
+            return Check::Skipped;
+        }
+        let check = match green {
             true => Check::Passed,
             false => validation.check(self.failed_checks, io).await,
         };
+        self.checked_at = io.work.changes();
         match &check {
             Check::Passed => self.red = None,
             Check::Failed(red) => {
