@@ -143,6 +143,11 @@ impl Paths {
         self.base.join("sessions")
     }
 
+    /// Locks that keep two zdx processes from changing the same file at once.
+    pub fn locks(&self) -> PathBuf {
+        self.base.join("locks")
+    }
+
     /// What is written down of a session without a name for it.
     pub fn exports(&self) -> PathBuf {
         self.base.join("exports")

@@ -141,7 +141,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         scripted,
     } = beginning;
     let workspace = Workspace::open(&root)
-        .map(|workspace| workspace.with_home(setup.env.home()))
+        .map(|workspace| workspace.with_home(setup.env.home()).with_locks_in(setup.paths.locks()))
         .map_err(|source| StartError::Root { path: root.clone(), source })?;
     let root = workspace.root().to_owned();
     let mut opened = OpenedSession::open(&setup, session, &root)?;

@@ -52,8 +52,15 @@ pub async fn run(
 ) -> Result<Ending, Failure> {
     // Nobody shows what the host did.
     let (told, _) = mpsc::unbounded_channel();
-    let host = ClientHost::new(&settings.root, reach(args), ground.policy, ground.shell, told)
-        .map_err(Failure::runtime)?;
+    let host = ClientHost::new(
+        &settings.root,
+        settings.paths.locks(),
+        reach(args),
+        ground.policy,
+        ground.shell,
+        told,
+    )
+    .map_err(Failure::runtime)?;
     let redactor = ground.redactor;
     let dialer = Dialer { agent, settings, redactor: Arc::clone(&redactor) };
     let limit = Duration::from_secs(args.timeout);

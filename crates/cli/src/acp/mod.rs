@@ -104,8 +104,15 @@ async fn drive(
         stage.frame(selected(&plan).to_string().as_bytes());
     }
     let (told, events) = mpsc::unbounded_channel();
-    let host = ClientHost::new(&settings.root, reach(args), ground.policy, ground.shell, told)
-        .map_err(Failure::runtime)?;
+    let host = ClientHost::new(
+        &settings.root,
+        settings.paths.locks(),
+        reach(args),
+        ground.policy,
+        ground.shell,
+        told,
+    )
+    .map_err(Failure::runtime)?;
     let launch = start::launch(settings, Arc::clone(&ground.redactor));
     let start = AgentProcess::start(plan.agent, &launch, tap);
     let started = match unless_signalled(&mut signals, start).await {

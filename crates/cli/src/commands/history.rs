@@ -91,7 +91,8 @@ fn told(event: &Event, mode: Mode) -> String {
 /// Where the session worked, wherever this is called from.
 fn workspace(settings: &Settings, root: Option<&std::path::Path>) -> Result<Workspace, Failure> {
     let root = root.unwrap_or(&settings.root);
-    Workspace::open(root).map_err(|error| {
+    let workspace = Workspace::open(root).map(|workspace| workspace.with_locks_in(settings.paths.locks()));
+    workspace.map_err(|error| {
         Failure::runtime(format!("cannot work in {}: {}", root.display(), crate::exit::reason(&error)))
     })
 }

@@ -97,9 +97,10 @@ fn read_inside(root: &Path, file: PathBuf) -> Result<ConfigBytes, ConfigError> {
         FileError::NotRegular { what, .. } => {
             unreadable(std::io::Error::other(format!("it is {what}, not a regular file")))
         }
-        FileError::BadPath(_) | FileError::Folder { .. } | FileError::Editor { .. } => {
-            unreadable(std::io::ErrorKind::InvalidInput.into())
-        }
+        FileError::BadPath(_)
+        | FileError::ChangedMeanwhile(_)
+        | FileError::Folder { .. }
+        | FileError::Editor { .. } => unreadable(std::io::ErrorKind::InvalidInput.into()),
     };
     let workspace = Workspace::open(root).map_err(unreadable)?;
     let target = workspace.locate(&file).map_err(failed)?;

@@ -1,5 +1,7 @@
 //! Taking turns back, and taking that back: files first, then the conversation.
 
+use std::sync::Arc;
+
 use zdx_protocol::{Event, NoticeLevel, Prompt};
 
 use super::Engine;
@@ -62,10 +64,12 @@ impl Engine {
         let plan = RevertPlan::new(&self.emit.transcript(), way)?;
         let saved = self.queries.saved.map(|id| (self.queries.store(), id));
         let blobs = self.calls.tools.workspace.journal().blobs().ok_or(RevertError::NotSaved)?.clone();
-        let root = self.calls.tools.workspace.root().to_owned();
+        let tools = Arc::clone(&self.calls.tools.workspace);
+        let root = tools.root().to_owned();
         // A workspace of its own: going back is no change that a tool made.
         let work = tokio::task::spawn_blocking(move || {
             let workspace = Workspace::open(&root)
+                .map(|workspace| workspace.with_locks_of(&tools))
                 .map_err(|error| RevertError::Failed { path: root.clone(), why: error.to_string() })?;
             let left = saved
                 .zip(plan.turn())

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use zdx_guard::{FileEntry, FileView, Step};
 use zdx_protocol::{EditorFiles, Target, ToolCode, ToolError};
 
+use crate::files::path_lock::PathLocks;
 use crate::files::sights::Sights;
 use crate::files::{Blobs, Journal};
 
@@ -36,6 +37,7 @@ pub struct Workspace {
     journal: Arc<Journal>,
     editor: Option<Arc<dyn EditorFiles>>,
     sights: Sights,
+    locks: Arc<PathLocks>,
 }
 
 /// How far what lies there is reached.
@@ -78,6 +80,8 @@ pub enum FileError {
     NotRegular { path: PathBuf, what: &'static str },
     #[error("{} became a link while it was being opened; nothing was touched", .0.display())]
     Escape(PathBuf),
+    #[error("{} changed while it was being written: read it again first", .0.display())]
+    ChangedMeanwhile(PathBuf),
     #[error("{} has {size} bytes; at most {limit} can be handled here", .path.display())]
     TooLarge { path: PathBuf, size: u64, limit: u64 },
     #[error("could not create the folder {}: {}", .path.display(), plainly(.source))]
@@ -96,6 +100,7 @@ impl FileError {
             Self::Missing(_) => ToolCode::Enoent,
             Self::NotRegular { .. } => ToolCode::NotRegular,
             Self::Escape(_) => ToolCode::SymlinkEscape,
+            Self::ChangedMeanwhile(_) => ToolCode::ChangedSince,
             Self::TooLarge { .. } => ToolCode::TooLarge,
             Self::Folder { .. } => ToolCode::MkdirError,
             Self::Editor { .. } => ToolCode::WriteError,
@@ -117,6 +122,7 @@ impl FileError {
             Self::BadPath(_)
             | Self::NotRegular { .. }
             | Self::Escape(_)
+            | Self::ChangedMeanwhile(_)
             | Self::TooLarge { .. }
             | Self::Editor { .. }
             | Self::Folder { .. } => self.into(),
@@ -135,6 +141,7 @@ impl FileError {
             Self::BadPath(_)
             | Self::NotRegular { .. }
             | Self::Escape(_)
+            | Self::ChangedMeanwhile(_)
             | Self::TooLarge { .. }
             | Self::Editor { .. }
             | Self::Folder { .. } => self.into(),
@@ -176,6 +183,7 @@ impl Workspace {
             journal: Arc::default(),
             editor: None,
             sights: Sights::default(),
+            locks: Arc::default(),
         })
     }
 
@@ -189,6 +197,7 @@ impl Workspace {
             journal: Arc::default(),
             editor: None,
             sights: Sights::default(),
+            locks: Arc::default(),
         }
     }
 
@@ -210,6 +219,29 @@ impl Workspace {
         self
     }
 
+    /// The folder of zdx's own in which processes keep each other from changing the same file at once.
+    pub fn with_locks_in(mut self, dir: PathBuf) -> Self {
+        self.locks = PathLocks::in_folder(dir);
+        self
+    }
+
+    /// Shares the locks of another workspace of the same session.
+    pub fn with_locks_of(mut self, other: &Self) -> Self {
+        self.locks = Arc::clone(&other.locks);
+        self
+    }
+
+    /// [`replace`](Self::replace) while nobody else changes the file.
+    pub fn replace_locked(&self, target: &Target, content: &[u8]) -> Result<(), FileError> {
+        let locked = self.locks.lock([target.path.clone()], &|| false);
+        let busy = |_| FileError::Io {
+            path: target.path.clone(),
+            source: io::Error::new(io::ErrorKind::WouldBlock, "another zdx is changing it; try again"),
+        };
+        let _guard = locked.map_err(busy)?;
+        self.replace(target, content).map(drop)
+    }
+
     /// The same folder for a session that works for this one: what it changes can be taken back from both.
     pub fn for_child(&self, call: &str, blobs: Option<Blobs>) -> io::Result<Self> {
         Ok(Self {
@@ -219,11 +251,17 @@ impl Workspace {
             journal: Arc::new(Journal::below(Arc::clone(&self.journal), call.to_owned(), blobs)),
             editor: self.editor.clone(),
             sights: Sights::default(),
+            locks: Arc::clone(&self.locks),
         })
     }
 
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Locks on files, and the changes that tools of this session made under them.
+    pub(crate) fn locks(&self) -> &PathLocks {
+        &self.locks
     }
 
     /// What the model of this session has seen of files; what its agents saw, it has not.

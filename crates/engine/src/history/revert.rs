@@ -10,6 +10,7 @@ use zdx_protocol::facts::quote;
 use zdx_protocol::{Event, FileChange, FileState, LeftBehind, Target, Transcript};
 
 use crate::files::Blobs;
+use crate::files::path_lock::PathLockError;
 use crate::files::workspace::{FileError, Permissions, Workspace};
 use crate::session::is_same_root;
 
@@ -259,6 +260,8 @@ impl RevertPlan {
 
     /// Does it, or nothing of it. The event tells, and saves, what was done.
     pub fn carry_out(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Event, RevertError> {
+        let paths = self.files.iter().map(|file| file.path.clone());
+        let _guard = workspace.locks().lock(paths, &|| false).map_err(busy)?;
         let files = self.steps(workspace, blobs)?;
         for (done, step) in files.iter().enumerate() {
             let Err(why) = walk(step, workspace, blobs) else { continue };
@@ -271,6 +274,14 @@ impl RevertPlan {
         remove_folders(&files);
         Ok(self.event(files))
     }
+}
+
+fn busy(error: PathLockError) -> RevertError {
+    let path = match error {
+        PathLockError::Busy(path) => path,
+        PathLockError::Interrupted => PathBuf::new(),
+    };
+    RevertError::Failed { path, why: "another zdx is changing it; try again".to_owned() }
 }
 
 /// Folders that came with files which are gone now go too, unless something else lies in them.

@@ -11,9 +11,10 @@ use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 
+use crate::files::path_lock::{ContentHash, PathLockError};
 use crate::files::sights::Known;
 use crate::files::text::first;
-use crate::files::workspace::{FileError, Workspace};
+use crate::files::workspace::{FileError, Permissions, Workspace};
 
 /// Files above this are neither compared nor edited.
 pub(super) const MOST: u64 = 32 * 1024 * 1024;
@@ -38,6 +39,53 @@ pub(super) fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Op
         Err(FileError::Missing(_)) => Ok((Before::Absent, None)),
         Err(FileError::TooLarge { size, .. }) => Ok((Before::Large(size), None)),
         Err(error) => Err(error),
+    }
+}
+
+impl Before {
+    /// The state that locks remember; none for a file too large to look into.
+    fn hash(&self) -> Option<ContentHash> {
+        match self {
+            Self::Absent => Some(None),
+            Self::Content(hash) => Some(Some(*hash)),
+            Self::Large(_) => None,
+        }
+    }
+}
+
+/// Puts new content in the place of exactly what was looked at. To be called under the lock of the path: others than zdx
+/// know no lock, so it is looked at again right before the file is replaced.
+pub(super) fn replace(
+    workspace: &Workspace,
+    target: &Target,
+    before: &Before,
+    content: &[u8],
+) -> Result<(), ToolError> {
+    let staged = workspace.stage(target, content, Permissions::Keep).map_err(FileError::not_written)?;
+    let now = look(workspace, target).map_err(FileError::not_written)?.0;
+    if now != *before {
+        return Err(changed_since(&target.path));
+    }
+    staged.commit().map_err(FileError::not_written)?;
+    if let Some(before) = before.hash() {
+        workspace.locks().note(&target.path, before, Some(Sha256::digest(content).into()));
+    }
+    Ok(())
+}
+
+/// For a file that somebody else is changing.
+pub(super) fn not_locked(error: PathLockError) -> ToolError {
+    match error {
+        PathLockError::Busy(path) => {
+            let message = format!(
+                "another call or another zdx is changing {}: nothing was touched. Try again",
+                path.display()
+            );
+            ToolError::new(ToolCode::WriteError, message)
+        }
+        PathLockError::Interrupted => {
+            ToolError::new(ToolCode::Interrupted, "interrupted before anything was changed")
+        }
     }
 }
 
@@ -135,6 +183,18 @@ impl LineChange {
             let _ = write!(diff, "\n{CUT}");
         }
         Self { additions, deletions: lines(old), diff }
+    }
+
+    /// The lines that come and go, without those around them and where they are. None where not all of them are shown.
+    pub(super) fn shown_lines(&self) -> Option<Vec<&str>> {
+        let is_whole = !self.diff.trim_end().ends_with(CUT);
+        is_whole.then(|| self.diff.lines().filter(|line| line.starts_with(['-', '+'])).collect())
+    }
+
+    /// Whether this is the change that was shown, of a file that tools of this session changed elsewhere meanwhile.
+    pub(super) fn is_as_shown(&self, shown: Option<&[String]>) -> bool {
+        let now = self.shown_lines();
+        now.zip(shown).is_some_and(|(now, shown)| now.iter().eq(shown.iter()))
     }
 
     pub(super) fn preview(&self, path: &Path, operation: Operation) -> Preview {

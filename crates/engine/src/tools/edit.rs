@@ -11,9 +11,9 @@ use zdx_protocol::facts::EDIT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec};
 
-use super::change::{LineChange, MOST, UNSEEN, adds_mask, changed_since};
+use super::change::{Before, LineChange, MOST, UNSEEN, adds_mask, changed_since, replace};
 use super::input::{Input, invalid};
-use super::{Prepared, Tool, ToolContext, off_thread};
+use super::{Prepared, Tool, ToolContext, off_thread_locked};
 use crate::files::sights::{Known, Sight};
 use crate::files::workspace::{FileError, Workspace, near_names};
 
@@ -54,6 +54,26 @@ struct Replacement {
     expected: u64,
 }
 
+/// The file as it was when the edit was prepared, and what was shown of the edit.
+struct SeenBefore {
+    before: Option<[u8; 32]>,
+    /// The lines that were to come and go.
+    shown: Option<Vec<String>>,
+    known: Known,
+}
+
+impl SeenBefore {
+    /// Other calls of this session may have changed the file meanwhile. The edit is applied to what they left if it replaces
+    /// the very lines that were shown; after anybody else's change it is not.
+    fn holds(&self, workspace: &Workspace, target: &Target, content: &str, change: &LineChange) -> bool {
+        let now = digest(content);
+        self.before == Some(now)
+            || (self.before.is_some()
+                && workspace.locks().leads(&target.path, self.before, Some(now))
+                && change.is_as_shown(self.shown.as_deref()))
+    }
+}
+
 impl Tool for Edit {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -78,10 +98,12 @@ impl Tool for Edit {
         let known = cx.workspace.sights().of(&target.path);
         // Of text that is not found, a mask in it is the likeliest reason.
         let mut added = replacement.old.contains(MASK) || replacement.new.contains(MASK);
+        let mut shown = None;
         let (preview, doomed) = match content.map(|content| (replacement.apply(&content), content)) {
             Ok((Ok(Edited { text, .. }), content)) => {
                 added = adds_mask(content.as_bytes(), text.as_bytes());
                 let change = LineChange::between(content.as_bytes(), text.as_bytes());
+                shown = change.shown_lines().map(|lines| lines.into_iter().map(str::to_owned).collect());
                 (change.preview(&target.path, Operation::Updated), None)
             }
             Ok((Err(fault), _)) => (Preview::None, Some(fault.plainly(&target, &replacement))),
@@ -89,8 +111,11 @@ impl Tool for Edit {
         };
         let action = Action::Write { tool: EDIT.permission.key.to_owned(), targets: vec![target.clone()] };
         let workspace = Arc::clone(&cx.workspace);
+        let seen = SeenBefore { before, shown, known };
         let run = move |run| {
-            off_thread(run, move || edit(&workspace, &target, before, &known, &replacement)).boxed()
+            let paths = vec![target.path.clone()];
+            let work = move |workspace: &Workspace| edit(workspace, &target, &seen, &replacement);
+            off_thread_locked(run, workspace, paths, work).boxed()
         };
         Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
@@ -124,28 +149,30 @@ fn missing(target: &Target) -> ToolError {
 fn edit(
     workspace: &Workspace,
     target: &Target,
-    before: Option<[u8; 32]>,
-    known: &Known,
+    seen: &SeenBefore,
     replacement: &Replacement,
 ) -> Result<Value, ToolError> {
     let content = load(workspace, target)?;
-    if before != Some(digest(&content)) {
+    let Edited { text, count, crlf } = match replacement.apply(&content) {
+        Ok(edited) => edited,
+        Err(_) if seen.shown.is_some() => return Err(changed_since(&target.path)),
+        Err(fault) => return Err(fault.helpfully(target, replacement, &content)),
+    };
+    let change = LineChange::between(content.as_bytes(), text.as_bytes());
+    if !seen.holds(workspace, target, &content, &change) {
         return Err(changed_since(&target.path));
     }
-    let Edited { text, count, crlf } =
-        replacement.apply(&content).map_err(|fault| fault.helpfully(target, replacement, &content))?;
-    workspace.replace(target, text.as_bytes()).map_err(FileError::not_written)?;
+    replace(workspace, target, &Before::Content(digest(&content)), text.as_bytes())?;
     let written = workspace.read_file(target, text.len() as u64);
     if !written.is_ok_and(|written| written == text.as_bytes()) {
         let message = format!("{} does not hold what was written: read it again", target.path.display());
         return Err(ToolError::new(ToolCode::WriteError, message));
     }
-    let overtaken = known.is_overtaken_by(Some(content.as_bytes()));
+    let overtaken = seen.known.is_overtaken_by(Some(content.as_bytes()));
     // What came meanwhile the model still has not seen.
     if !overtaken {
         workspace.sights().saw(&target.path, Some(Sight::of(Some(text.as_bytes()))));
     }
-    let change = LineChange::between(content.as_bytes(), text.as_bytes());
     let mut data = json!({
         "path": target.path.to_string_lossy(),
         "replacements": count,

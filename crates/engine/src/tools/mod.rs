@@ -1,6 +1,7 @@
 //! What a model can do here: one file a tool, all behind two methods.
 //! `prepare` has no side effect; nothing runs that was not prepared, judged and, where asked, approved.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -133,6 +134,22 @@ async fn off_thread(
         },
         () = late => ToolOutput::error(ToolCode::Interrupted, "interrupted; whether the file was changed is unknown"),
     }
+}
+
+/// For work that changes these files: nobody else changes them meanwhile.
+async fn off_thread_locked(
+    run: RunContext,
+    workspace: Arc<Workspace>,
+    paths: Vec<PathBuf>,
+    work: impl FnOnce(&Workspace) -> Result<Value, ToolError> + Send + 'static,
+) -> ToolOutput {
+    let cancel = run.cancel.clone();
+    off_thread(run, move || {
+        let locked = workspace.locks().lock(paths, &|| cancel.is_cancelled());
+        let _guard = locked.map_err(change::not_locked)?;
+        work(&workspace)
+    })
+    .await
 }
 
 async fn expired(timeout: Option<Duration>) {

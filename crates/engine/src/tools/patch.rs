@@ -6,16 +6,16 @@ use std::fmt::Write as _;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 use zdx_protocol::display::diff::CUT;
 use zdx_protocol::facts::PATCH;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, ToolError, ToolSpec};
 
-use super::change::{UNSEEN, changed_since};
+use super::change::{LineChange, UNSEEN, changed_since};
 use super::input::{Input, invalid};
 use super::walk::shown;
-use super::{Prepared, Tool, ToolContext, off_thread};
+use super::{Prepared, Tool, ToolContext, off_thread_locked};
+use crate::files::path_lock::ContentHash;
 use crate::files::sights::Sight;
 use crate::files::text::first;
 use crate::files::workspace::Workspace;
@@ -71,38 +71,61 @@ impl Tool for Patch {
         let (states, preview, doomed) = match PatchPlan::make(&cx.workspace, &sections, &names) {
             Ok(plan) => {
                 added = plan.adds_mask();
-                (Some(plan.files.iter().map(state).collect()), preview(&cx.workspace, &plan), None)
+                (
+                    Some(plan.files.iter().map(|file| state(&plan, file)).collect()),
+                    preview(&cx.workspace, &plan),
+                    None,
+                )
             }
             Err(fault) => (None, Preview::None, Some(fault.plainly)),
         };
         let workspace = std::sync::Arc::clone(&cx.workspace);
+        let paths = targets.iter().map(|target| target.path.clone()).collect();
         let run = move |run| {
-            let work = move || {
-                let plan = PatchPlan::make(&workspace, &sections, &names).map_err(plan::Fault::helpfully)?;
-                unchanged(&plan, states)?;
-                commit::commit(&workspace, &plan)?;
-                note_sights(&workspace, &plan);
-                Ok(result(&workspace, &plan))
+            let work = move |workspace: &Workspace| {
+                let plan = PatchPlan::make(workspace, &sections, &names).map_err(plan::Fault::helpfully)?;
+                unchanged(workspace, &plan, states)?;
+                commit::commit(workspace, &plan)?;
+                note_sights(workspace, &plan);
+                Ok(result(workspace, &plan))
             };
-            off_thread(run, work).boxed()
+            off_thread_locked(run, workspace, paths, work).boxed()
         };
         let action = Action::Write { tool: PATCH.permission.key.to_owned(), targets };
         Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
 
-/// What a file was when the patch was looked at.
-type State = Option<[u8; 32]>;
-
-fn state(file: &PlannedFile) -> State {
-    file.before.as_ref().map(|content| Sha256::digest(content).into())
+/// A file when the patch was looked at, and the lines of it that were shown to come and go.
+struct ShownState {
+    hash: ContentHash,
+    lines: Option<Vec<String>>,
 }
 
-/// `states` is none when there was no plan then: what was not shown is not done.
-fn unchanged(plan: &PatchPlan, states: Option<Vec<State>>) -> Result<(), ToolError> {
+fn state(plan: &PatchPlan, file: &PlannedFile) -> ShownState {
+    let change = plan.change(file).map(|(_, lines)| lines);
+    let lines = change.as_ref().and_then(LineChange::shown_lines);
+    let lines = lines.map(|lines| lines.into_iter().map(str::to_owned).collect());
+    ShownState { hash: commit::hash(file.before.as_deref()), lines }
+}
+
+/// `states` is none when there was no plan then: what was not shown is not done. Files that other calls of this session
+/// changed meanwhile are patched if the lines that come and go are the ones that were shown.
+fn unchanged(
+    workspace: &Workspace,
+    plan: &PatchPlan,
+    states: Option<Vec<ShownState>>,
+) -> Result<(), ToolError> {
     let states = states.unwrap_or_default();
-    let differs = |(at, file): &(usize, &PlannedFile)| states.get(*at) != Some(&state(file));
-    match plan.files.iter().enumerate().find(differs) {
+    let holds = |at: usize, file: &PlannedFile| {
+        let now = commit::hash(file.before.as_deref());
+        states.get(at).is_some_and(|shown| {
+            shown.hash == now
+                || (workspace.locks().leads(&file.target.path, shown.hash, now)
+                    && plan.change(file).is_some_and(|(_, lines)| lines.is_as_shown(shown.lines.as_deref())))
+        })
+    };
+    match plan.files.iter().enumerate().find(|(at, file)| !holds(*at, file)) {
         Some((_, file)) => Err(changed_since(&file.target.path)),
         None => Ok(()),
     }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use zdx_protocol::facts::WRITE;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolError, ToolSpec};
 
-use super::change::{Before, LineChange, adds_mask, changed_since, is_unseen, look, unseen};
+use super::change::{Before, LineChange, adds_mask, changed_since, is_unseen, look, replace, unseen};
 use super::input::Input;
-use super::{Prepared, Tool, ToolContext, off_thread};
+use super::{Prepared, Tool, ToolContext, off_thread_locked};
 use crate::files::sights::{Known, Sight};
 use crate::files::workspace::{FileError, Workspace};
 
@@ -66,8 +66,11 @@ impl Tool for Write {
             Err(error) => (None, Preview::None, Some(error.not_written())),
         };
         let workspace = Arc::clone(&cx.workspace);
-        let run =
-            move |run| off_thread(run, move || write(&workspace, &target, before, &known, &content)).boxed();
+        let run = move |run| {
+            let paths = vec![target.path.clone()];
+            let work = move |workspace: &Workspace| write(workspace, &target, before, &known, &content);
+            off_thread_locked(run, workspace, paths, work).boxed()
+        };
         Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
@@ -97,7 +100,7 @@ fn write(
         if is_unseen(known, &before, old.as_deref()) {
             return Err(unseen(&target.path));
         }
-        workspace.replace(target, content.as_bytes()).map_err(FileError::not_written)?;
+        replace(workspace, target, &before, content.as_bytes())?;
     }
     workspace.sights().saw(&target.path, Some(Sight::of(Some(content.as_bytes()))));
     let change = LineChange::between(old.as_deref().unwrap_or_default(), content.as_bytes());

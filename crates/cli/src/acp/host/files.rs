@@ -29,9 +29,9 @@ pub(super) async fn write(
     let target = allowed(judged, events, Touch::Write, params.text("path")?)?;
     let judged = Arc::clone(judged);
     off_thread(move || {
-        let written = judged.workspace.replace(&target, content.as_bytes());
+        let written = judged.workspace.replace_locked(&target, content.as_bytes());
         written
-            .map(|_| json!({}))
+            .map(|()| json!({}))
             .map_err(|error| file_fault(&target.path.display().to_string(), &error.code(), error.to_string()))
     })
     .await

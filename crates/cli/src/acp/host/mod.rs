@@ -10,7 +10,7 @@ mod terminals;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -52,13 +52,14 @@ impl ClientHost {
     /// Of the policy, rules and what they depend on are taken; how far the agent may go is `reach`, and nobody is asked.
     pub fn new(
         root: &Path,
+        locks: PathBuf,
         reach: Reach,
         policy: PolicyContext,
         shell: Shell,
         events: UnboundedSender<HostEvent>,
     ) -> std::io::Result<Self> {
         // A path that an agent gives as `~/x` means the home, wherever it runs.
-        let workspace = Workspace::open(root)?.with_home(policy.home.clone());
+        let workspace = Workspace::open(root)?.with_home(policy.home.clone()).with_locks_in(locks);
         let judged = Arc::new(Judged::new(workspace, reach, policy));
         let events = Events(events);
         let terminals = Terminals::new(Arc::clone(&judged), shell, events.clone());

@@ -3,10 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
 use zdx_protocol::{ToolCode, ToolError};
 
 use super::super::change::MOST;
 use super::plan::{PatchPlan, PlannedFile};
+use crate::files::path_lock::ContentHash;
 use crate::files::workspace::{Aside, FileError, Permissions, Staged, Workspace};
 
 pub(super) fn commit(workspace: &Workspace, plan: &PatchPlan) -> Result<(), ToolError> {
@@ -14,6 +16,10 @@ pub(super) fn commit(workspace: &Workspace, plan: &PatchPlan) -> Result<(), Tool
     match work.stage(plan).and_then(|staged| work.carry_out(plan, staged)) {
         Ok(()) => {
             work.aside.into_iter().for_each(Aside::discard);
+            for file in plan.files.iter().filter(|file| file.before != file.after) {
+                let [before, after] = [&file.before, &file.after].map(|content| hash(content.as_deref()));
+                workspace.locks().note(&file.target.path, before, after);
+            }
             verify(workspace, plan)
         }
         Err(error) => Err(work.undo(error.not_written())),
@@ -27,6 +33,11 @@ struct Work<'a> {
     done: Vec<&'a PlannedFile>,
     /// To be deleted in the end; back in its place when dropped.
     aside: Vec<Aside>,
+}
+
+/// The state of a file between two changes.
+pub(super) fn hash(content: Option<&[u8]>) -> ContentHash {
+    content.map(|content| Sha256::digest(content).into())
 }
 
 fn writes(file: &PlannedFile) -> Option<&[u8]> {
@@ -54,13 +65,28 @@ impl<'a> Work<'a> {
         staged: Vec<(&'a PlannedFile, Staged)>,
     ) -> Result<(), FileError> {
         for (file, staged) in staged {
+            self.still_holds(file)?;
             staged.commit()?;
             self.done.push(file);
         }
         for file in plan.files.iter().filter(|file| file.before.is_some() && file.after.is_none()) {
+            self.still_holds(file)?;
             self.aside.push(self.workspace.set_aside(&file.target)?);
         }
         Ok(())
+    }
+
+    /// Others than zdx know no lock: looked at again right before the file is replaced.
+    fn still_holds(&self, file: &PlannedFile) -> Result<(), FileError> {
+        let now = match self.workspace.read_file(&file.target, MOST) {
+            Ok(content) => Some(content),
+            Err(FileError::Missing(_)) => None,
+            Err(error) => return Err(error),
+        };
+        match now == file.before {
+            true => Ok(()),
+            false => Err(FileError::ChangedMeanwhile(file.target.path.clone())),
+        }
     }
 
     /// Puts everything back, and says so if something could not be.

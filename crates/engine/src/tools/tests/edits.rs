@@ -97,6 +97,87 @@ fn a_file_that_changed_after_the_preview_is_left_alone() {
 }
 
 #[test]
+fn an_edit_is_applied_to_what_other_calls_of_the_session_left() {
+    let desk = Desk::with(&[("f", "one\ntwo\nthree x\n")]);
+    let prepare =
+        |old: &str, new: &str| desk.prepare("edit", json!({"path": "f", "old": old, "new": new})).unwrap();
+    let [first, second, third] = [prepare("one", "1"), prepare("two", "2"), prepare("three", "3")];
+    let clash = prepare("three", "III");
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n-three x\n+3 y\n*** End Patch\n";
+    let patch = desk.prepare("patch", json!({"patch": patch})).unwrap();
+    assert!(run(first).is_ok() && run(second).is_ok());
+    assert_eq!(desk.content("f"), "1\n2\nthree x\n");
+    assert!(run(patch).is_ok());
+    assert_eq!(desk.content("f"), "1\n2\n3 y\n");
+    // The text to replace is gone, or stands in another line than the one that was shown.
+    for refused in [third, clash] {
+        let ToolOutput::Err(error) = run(refused) else { panic!("edited") };
+        assert_eq!(error.code, ToolCode::ChangedSince);
+    }
+    let shown = prepare("y", "z");
+    desk.ok("edit", json!({"path": "f", "old": "3 y", "new": "33 y"}));
+    assert_eq!(run(shown).is_ok(), false, "it would change a line that nobody was shown");
+    assert_eq!(desk.content("f"), "1\n2\n33 y\n");
+    // Somebody else's change under one of ours.
+    let mine = prepare("1", "I");
+    fs::write(desk.path("f"), "1\ntheirs\n").unwrap();
+    desk.ok("edit", json!({"path": "f", "old": "theirs", "new": "ours"}));
+    assert!(!run(mine).is_ok());
+}
+
+/// A call never waits with a lock in its hands: it is prepared, maybe asked about, and locks only when it runs.
+#[test]
+fn a_locked_file_is_not_touched_and_an_interrupt_ends_the_wait() {
+    let desk = Desk::with(&[("f", "old")]);
+    let guard = desk.cx.workspace.locks().lock([desk.path("f")], &|| false).unwrap();
+    let prepared = desk.prepare("edit", json!({"path": "f", "old": "old", "new": "new"})).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (progress, _) = mpsc::channel(1);
+    let cancel = CancellationToken::new();
+    let id = "call_1".to_owned();
+    let cx = RunContext { id, cancel: cancel.clone(), progress, beside: Default::default() };
+    let output = runtime.block_on(async {
+        let call = tokio::spawn((prepared.run)(cx));
+        tokio::task::yield_now().await;
+        cancel.cancel();
+        call.await.unwrap()
+    });
+    let ToolOutput::Err(error) = output else { panic!("edited") };
+    assert_eq!(error.message, "interrupted before anything was changed");
+    assert_eq!(desk.content("f"), "old");
+    drop(guard);
+}
+
+/// Calls of two agents, each with a workspace of its own over the same folder.
+#[test]
+fn no_edit_that_was_reported_ok_is_lost() {
+    const EDITS: usize = 32;
+    let lines: String = (0..2 * EDITS).map(|at| format!("line {at:03}\n")).collect();
+    let desk = Desk::with(&[("f", &lines)]);
+    let done: Vec<usize> = std::thread::scope(|scope| {
+        let agents: Vec<_> = (0..2)
+            .map(|agent| {
+                let workspace = Arc::new(desk.cx.workspace.for_child("t", None).unwrap());
+                let (cx, registry) = (ToolContext { workspace, ..desk.cx.clone() }, &desk.registry);
+                scope.spawn(move || {
+                    let edit = |at: &usize| {
+                        let old = format!("line {at:03}");
+                        let input = json!({"path": "f", "old": old, "new": format!("done {at:03}")});
+                        let Value::Object(input) = input else { unreachable!() };
+                        run(registry.find("edit").unwrap().prepare(input, &cx).unwrap()).is_ok()
+                    };
+                    (0..EDITS).map(|at| agent * EDITS + at).filter(edit).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        agents.into_iter().flat_map(|agent| agent.join().unwrap()).collect()
+    });
+    let content = desk.content("f");
+    let lost = done.iter().filter(|at| !content.contains(&format!("done {at:03}")));
+    assert_eq!((lost.count(), done.len()), (0, 2 * EDITS));
+}
+
+#[test]
 fn what_cannot_be_edited_says_why() {
     let desk = Desk::with(&[("main.rs", "x")]);
     fs::write(desk.path("latin1"), b"caf\xe9").unwrap();

@@ -41,7 +41,7 @@ impl Place {
         let (tell, events) = tokio::sync::mpsc::unbounded_channel();
         let policy =
             PolicyContext { home: Some(outside.clone()), ..PolicyContext::new(&root, Approval::Balanced) };
-        let host = ClientHost::new(&root, reach, policy, shell(), tell).unwrap();
+        let host = ClientHost::new(&root, root.join("../locks"), reach, policy, shell(), tell).unwrap();
         Self { _all: all, root, outside, host, events }
     }
 
