@@ -7,6 +7,9 @@ pub trait EditorFiles: Send + Sync {
     /// What it has of a file; nothing where it cannot say, and the disk is read.
     fn read(&self, path: &Path) -> Option<String>;
 
+    /// Whether it writes files. It may be another zdx, which takes the lock of the file itself.
+    fn writes(&self) -> bool;
+
     /// Puts this text there, and saves it; nothing where it writes no files, and the disk is written.
     fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>>;
 }

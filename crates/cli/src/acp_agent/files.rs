@@ -70,6 +70,10 @@ impl EditorFiles for Lent {
         answer["content"].as_str().map(str::to_owned)
     }
 
+    fn writes(&self) -> bool {
+        self.client.writes
+    }
+
     fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
         let params = json!({"path": path.to_str().filter(|_| self.client.writes)?, "content": text});
         Some(self.call("fs/write_text_file", params, TO_WRITE)?.map(drop))

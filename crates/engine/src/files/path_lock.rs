@@ -25,6 +25,15 @@ static RELEASED: Condvar = Condvar::new();
 /// The state of a file between two changes: the hash of its content, or none for no file.
 pub(crate) type ContentHash = Option<[u8; 32]>;
 
+/// Who is kept from changing a locked file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockScope {
+    /// Other calls of this process. For files that an editor writes for us: it may be a zdx that locks them itself.
+    ThisProcess,
+    /// Other zdx processes too.
+    AllProcesses,
+}
+
 /// Shared by all workspaces of a session: where processes lock, and which changes the session's tools made.
 #[derive(Debug, Default)]
 pub(crate) struct PathLocks {
@@ -55,15 +64,17 @@ impl PathLocks {
     /// Locks all of these resolved paths, or none. Everyone locks in the same order, so nobody waits for each other.
     pub(crate) fn lock(
         &self,
+        scope: LockScope,
         paths: impl IntoIterator<Item = PathBuf>,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<PathLockGuard, PathLockError> {
-        self.lock_within(PATIENCE, paths, interrupted)
+        self.lock_within(PATIENCE, scope, paths, interrupted)
     }
 
     fn lock_within(
         &self,
         patience: Duration,
+        scope: LockScope,
         paths: impl IntoIterator<Item = PathBuf>,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<PathLockGuard, PathLockError> {
@@ -77,7 +88,9 @@ impl PathLocks {
         held.extend(paths.iter().cloned());
         drop(held);
         let mut guard = PathLockGuard { paths, files: Vec::new() };
-        guard.lock_files(self.dir.as_deref(), until, interrupted)?;
+        if let (LockScope::AllProcesses, Some(dir)) = (scope, &self.dir) {
+            guard.lock_files(dir, until, interrupted)?;
+        }
         Ok(guard)
     }
 
@@ -107,11 +120,10 @@ impl PathLockGuard {
     /// A file system that has no locks, or cannot be written, leaves it at the locks of this process.
     fn lock_files(
         &mut self,
-        dir: Option<&Path>,
+        dir: &Path,
         until: Instant,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), PathLockError> {
-        let Some(dir) = dir else { return Ok(()) };
         if DirBuilder::new().recursive(true).mode(0o700).create(dir).is_err() {
             return Ok(());
         }
@@ -182,13 +194,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let locks = PathLocks::default();
         let (a, b) = (dir.path().join("a"), dir.path().join("b"));
-        let guard = locks.lock([b.clone(), a.clone(), a.clone()], &never).unwrap();
-        let busy = locks.lock_within(SOON, [a.clone()], &never).unwrap_err();
+        let guard = locks.lock(LockScope::AllProcesses, [b.clone(), a.clone(), a.clone()], &never).unwrap();
+        let busy = locks.lock_within(SOON, LockScope::AllProcesses, [a.clone()], &never).unwrap_err();
         assert_eq!(busy, PathLockError::Busy(a.clone()));
-        assert_eq!(locks.lock([a.clone()], &|| true).unwrap_err(), PathLockError::Interrupted);
-        assert!(locks.lock_within(SOON, [dir.path().join("c")], &never).is_ok());
+        assert_eq!(locks.lock(LockScope::AllProcesses, [a.clone()], &|| true).unwrap_err(), PathLockError::Interrupted);
+        assert!(locks.lock_within(SOON, LockScope::AllProcesses, [dir.path().join("c")], &never).is_ok());
         drop(guard);
-        assert!(locks.lock_within(SOON, [a, b], &never).is_ok());
+        assert!(locks.lock_within(SOON, LockScope::AllProcesses, [a, b], &never).is_ok());
     }
 
     /// Another process is somebody who holds the file and is not in the table.
@@ -197,15 +209,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let locks = PathLocks::in_folder(dir.path().join("locks"));
         let path = dir.path().join("a");
-        drop(locks.lock([path.clone()], &never).unwrap());
+        drop(locks.lock(LockScope::AllProcesses, [path.clone()], &never).unwrap());
         let theirs = File::open(dir.path().join("locks").join(lock_name(&path))).unwrap();
         theirs.try_lock().unwrap();
-        let busy = locks.lock_within(SOON, [path.clone()], &never).unwrap_err();
+        let busy = locks.lock_within(SOON, LockScope::AllProcesses, [path.clone()], &never).unwrap_err();
         assert_eq!(busy, PathLockError::Busy(path.clone()));
         drop(theirs);
-        let _guard = locks.lock_within(SOON, [path.clone()], &never).unwrap();
+        let ours = locks.lock_within(SOON, LockScope::AllProcesses, [path.clone()], &never).unwrap();
         let theirs = File::open(dir.path().join("locks").join(lock_name(&path))).unwrap();
         assert!(theirs.try_lock().is_err(), "ours keeps others out");
+        drop(ours);
+        theirs.try_lock().unwrap();
+        assert!(locks.lock_within(SOON, LockScope::ThisProcess, [path], &never).is_ok());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use zdx_guard::{FileEntry, FileView, Step};
 use zdx_protocol::{EditorFiles, Target, ToolCode, ToolError};
 
-use crate::files::path_lock::PathLocks;
+use crate::files::path_lock::{LockScope, PathLockError, PathLockGuard, PathLocks};
 use crate::files::sights::Sights;
 use crate::files::{Blobs, Journal};
 
@@ -233,7 +233,7 @@ impl Workspace {
 
     /// [`replace`](Self::replace) while nobody else changes the file.
     pub fn replace_locked(&self, target: &Target, content: &[u8]) -> Result<(), FileError> {
-        let locked = self.locks.lock([target.path.clone()], &|| false);
+        let locked = self.lock_paths([target.path.clone()], &|| false);
         let busy = |_| FileError::Io {
             path: target.path.clone(),
             source: io::Error::new(io::ErrorKind::WouldBlock, "another zdx is changing it; try again"),
@@ -259,7 +259,20 @@ impl Workspace {
         &self.journal
     }
 
-    /// Locks on files, and the changes that tools of this session made under them.
+    /// Locks resolved paths from reading to replacing them. Must not be held while a person is asked.
+    pub(crate) fn lock_paths(
+        &self,
+        paths: impl IntoIterator<Item = PathBuf>,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<PathLockGuard, PathLockError> {
+        let scope = match &self.editor {
+            Some(editor) if editor.writes() => LockScope::ThisProcess,
+            Some(_) | None => LockScope::AllProcesses,
+        };
+        self.locks.lock(scope, paths, interrupted)
+    }
+
+    /// The changes that tools of this session made under its locks.
     pub(crate) fn locks(&self) -> &PathLocks {
         &self.locks
     }

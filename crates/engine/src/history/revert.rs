@@ -261,7 +261,7 @@ impl RevertPlan {
     /// Does it, or nothing of it. The event tells, and saves, what was done.
     pub fn carry_out(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Event, RevertError> {
         let paths = self.files.iter().map(|file| file.path.clone());
-        let _guard = workspace.locks().lock(paths, &|| false).map_err(busy)?;
+        let _guard = workspace.lock_paths(paths, &|| false).map_err(busy)?;
         let files = self.steps(workspace, blobs)?;
         for (done, step) in files.iter().enumerate() {
             let Err(why) = walk(step, workspace, blobs) else { continue };

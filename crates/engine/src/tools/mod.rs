@@ -145,7 +145,7 @@ async fn off_thread_locked(
 ) -> ToolOutput {
     let cancel = run.cancel.clone();
     off_thread(run, move || {
-        let locked = workspace.locks().lock(paths, &|| cancel.is_cancelled());
+        let locked = workspace.lock_paths(paths, &|| cancel.is_cancelled());
         let _guard = locked.map_err(change::not_locked)?;
         work(&workspace)
     })

@@ -86,6 +86,10 @@ mod tests {
             self.open.lock().unwrap().clone()
         }
 
+        fn writes(&self) -> bool {
+            true
+        }
+
         fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
             if self.refuses {
                 return Some(Err("no".to_owned()));

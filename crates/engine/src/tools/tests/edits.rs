@@ -129,7 +129,7 @@ fn an_edit_is_applied_to_what_other_calls_of_the_session_left() {
 #[test]
 fn a_locked_file_is_not_touched_and_an_interrupt_ends_the_wait() {
     let desk = Desk::with(&[("f", "old")]);
-    let guard = desk.cx.workspace.locks().lock([desk.path("f")], &|| false).unwrap();
+    let guard = desk.cx.workspace.lock_paths([desk.path("f")], &|| false).unwrap();
     let prepared = desk.prepare("edit", json!({"path": "f", "old": "old", "new": "new"})).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (progress, _) = mpsc::channel(1);
