@@ -1,13 +1,14 @@
 //! What a person typed while a turn ran, before a question came: it answers nothing and is kept for the next prompts, as the
 //! line editor would have read it. Reads no terminal itself.
 
-use super::keys::{PASTE_BEGINS, PASTE_ENDS};
+const PASTE_BEGINS: &[u8] = b"\x1b[200~";
+const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 /// More than this nobody typed without looking.
 pub const MOST_AHEAD: usize = 1 << 20;
 
 /// The bytes as they came. They are read when the next line is wanted: a question may cut a character in two.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Ahead(Vec<u8>);
 
 impl Ahead {
@@ -16,13 +17,34 @@ impl Ahead {
         self.0.truncate(MOST_AHEAD);
     }
 
-    /// Whether something stands there that no Enter has ended.
-    pub fn is_begun(&self) -> bool {
+    /// Keeps a line that was ended by Enter.
+    pub fn keep_line(&mut self, line: &str) {
+        // Its own newlines are Alt-Enter to the reader of these bytes.
+        self.keep(line.replace('\n', "\x1b\r").as_bytes());
+        self.keep(b"\r");
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub fn has_unfinished(&self) -> bool {
+        !self.clone().take_unfinished().is_empty()
+    }
+
+    /// Takes the text that no Enter has ended.
+    pub fn take_unfinished(&mut self) -> String {
         let mut rest = &*self.0;
         while let (_, Some(after)) = read(rest) {
             rest = after;
         }
-        !read(rest).0.is_empty()
+        let (text, _) = read(rest);
+        self.0.truncate(self.0.len() - rest.len());
+        text
     }
 
     /// The next line that Enter ended.
@@ -117,13 +139,22 @@ mod tests {
     #[test]
     fn lines_come_one_by_one_and_the_rest_begins_the_next() {
         let mut typed = ahead("one\rtwo 短\rthr");
-        assert!(typed.is_begun());
         assert_eq!(typed.line().as_deref(), Some("one"));
         assert_eq!(typed.begun(), "two 短", "where it is not wanted to be sent unasked");
         assert_eq!(typed.line(), None);
         assert_eq!(typed.begun(), "thr");
         assert_eq!((typed.begun(), typed.line()), (String::new(), None));
-        assert!(!ahead("one\r").is_begun());
+    }
+
+    #[test]
+    fn unfinished_text_is_taken_and_whole_lines_stay() {
+        let mut typed = ahead("one\rtw");
+        assert_eq!((typed.take_unfinished().as_str(), typed.take_unfinished().as_str()), ("tw", ""));
+        typed.keep_line("two\nlines");
+        assert_eq!(typed.take_unfinished(), "");
+        assert_eq!(typed.line().as_deref(), Some("one"));
+        assert_eq!(typed.line().as_deref(), Some("two\nlines"));
+        assert_eq!(typed.line(), None);
     }
 
     #[test]

@@ -17,7 +17,6 @@ use zdx_tui::history::{HistoryFile, LONG, MOST};
 
 use super::ahead::Ahead;
 use super::input::Typed;
-use super::keys::{Keys, Pressed};
 use super::tab::{Asked, Tab};
 use super::tty::Quiet;
 use crate::exit::reason;
@@ -37,7 +36,7 @@ pub struct Editor {
 
 /// What the editor's thread is told.
 enum Order {
-    /// With what stands in the line already.
+    /// Read a line that begins with this text.
     Read(String),
     /// Keep a line for the next time.
     Remember(String),
@@ -69,16 +68,6 @@ impl Editor {
         let _ = self.orders.send(Order::Remember(line));
     }
 
-    /// The next line. Cancelled, it goes on in the background, and the next call gets what it brings.
-    pub async fn line(&mut self) -> Typed {
-        self.read(|_| String::new()).await
-    }
-
-    /// The next prompt: it begins with what was typed before a question came.
-    pub async fn prompt(&mut self) -> Typed {
-        self.read(Ahead::begun).await
-    }
-
     /// Keeps what was typed so far for the next prompt.
     pub async fn set_aside(&mut self) {
         // A terminal that cannot be read says so when it is asked for more.
@@ -87,23 +76,11 @@ impl Editor {
         }
     }
 
-    /// Waits until nobody types any more. That is kept too, but for a key of the question alone: it was meant for it and came
-    /// too early.
-    pub async fn hush(&mut self, answers: impl Fn(char) -> bool) -> std::io::Result<()> {
-        let typed = self.quiet.silence().await?;
-        let early = match Keys::default().read(&typed) {
-            Some(Pressed::Key(key)) => answers(key),
-            Some(Pressed::End) | None => false,
-        };
-        if !early || self.ahead.is_begun() {
-            self.ahead.keep(&typed);
-        }
-        Ok(())
-    }
-
-    async fn read(&mut self, begun: impl FnOnce(&mut Ahead) -> String) -> Typed {
+    /// Reads the next prompt. It begins with what was typed before a request came. Cancelled, it goes on in the background,
+    /// and the next call gets what it brings.
+    pub async fn prompt(&mut self) -> Typed {
         if !std::mem::replace(&mut self.waiting, true)
-            && self.orders.send(Order::Read(begun(&mut self.ahead))).is_err()
+            && self.orders.send(Order::Read(self.ahead.begun())).is_err()
         {
             return Typed::End;
         }

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::io::{BufRead, IsTerminal, Read};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
@@ -16,9 +15,6 @@ use crate::exit::reason;
 const LINE_LIMIT: u64 = 10 << 20;
 /// More lines than anybody types without looking.
 const LINES_AHEAD: usize = 256;
-/// What the reader needs to take a line from the terminal, and how often that is waited for.
-const TO_BE_READ: Duration = Duration::from_millis(10);
-const A_MOMENT: usize = 20;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
@@ -92,16 +88,10 @@ impl Lines {
         self.entries.recv().await.map_or(Typed::End, |(_, entry)| entry)
     }
 
-    /// Puts the lines that were typed so far aside for the next prompts. A line without its Enter is still the
+    /// Puts lines aside for the next prompts until none was typed for this long. A line without its Enter is still the
     /// terminal's: it goes, or an Enter would make an answer of it.
-    pub async fn set_aside(&mut self) {
-        for _ in 0..A_MOMENT {
-            tokio::time::sleep(TO_BE_READ).await;
-            if !something_waits() {
-                break;
-            }
-        }
-        while let Ok((_, Typed::Line(line))) = self.entries.try_recv() {
+    pub async fn set_aside(&mut self, pause: Duration) {
+        while let Ok(Some((_, Typed::Line(line)))) = tokio::time::timeout(pause, self.entries.recv()).await {
             self.keep(line);
         }
         // What a pipe holds cannot be flushed, but nobody is asked through a pipe.
@@ -120,18 +110,11 @@ impl Lines {
         }
     }
 
-    fn keep(&mut self, line: String) {
+    pub fn keep(&mut self, line: String) {
         if self.ahead.len() < LINES_AHEAD {
             self.ahead.push_back(line);
         }
     }
-}
-
-/// Whether the terminal holds a line that the reader has not taken yet.
-fn something_waits() -> bool {
-    let stdin = std::io::stdin();
-    let mut wanted = [PollFd::new(&stdin, PollFlags::IN)];
-    poll(&mut wanted, Some(&Timespec::default())).is_ok_and(|waiting| waiting > 0)
 }
 
 fn read_line(stdin: &mut impl BufRead) -> Typed {

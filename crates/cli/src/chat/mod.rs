@@ -2,9 +2,9 @@
 //! the editor draws on the terminal itself and everything else goes to stderr. Knows the engine by its channels alone.
 
 mod ahead;
+mod answer;
 mod editor;
 mod input;
-mod keys;
 mod open;
 mod person;
 mod pick;

@@ -1,5 +1,4 @@
-//! Who answers when the engine asks: the person at the terminal, or nobody. Only what is typed after the
-//! question was drawn counts as an answer.
+//! Answers approval requests of the engine: the person at the terminal, or nobody.
 
 use std::path::Path;
 
@@ -9,9 +8,9 @@ use zdx_protocol::display::approval::{
 use zdx_protocol::display::diff;
 use zdx_protocol::{ApprovalRequest, Command, Danger, Decision, GrantScope};
 
-use super::editor::Editor;
-use super::input::{Input, Lines, Typed};
-use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
+use super::answer::{InputEnded, read_choice, read_choice_line, read_line};
+use super::input::{Input, Typed};
+use super::tty::UNMARK_PASTES;
 use crate::args::Format;
 use crate::front::{dressed, offered};
 use crate::pump::{Answers, Nobody, Stage};
@@ -23,9 +22,6 @@ use crate::{style::Style, terminal};
 const PREVIEW_LINES: usize = 40;
 /// Of what is dangerous more is shown at once.
 const DANGEROUS_LINES: usize = 400;
-
-/// How a question is answered, where a line is not what is waited for.
-const ONE_KEY: &str = "one key, no Enter:";
 
 pub enum Person<'a> {
     Nobody,
@@ -99,7 +95,7 @@ impl Typing<'_> {
                 Answer::Project => break Decision::AllowAlways { scope: GrantScope::Project, wider },
                 Answer::AllEdits => break Decision::AllowAlways { scope: GrantScope::Session, wider: true },
                 Answer::Deny => break Decision::Deny { word: None },
-                Answer::DenyWithWord => break self.word(stage).await?,
+                Answer::DenyWithWord => break self.denial(stage).await,
                 // The engine withdraws the question and judges anew: no answer is needed.
                 Answer::Switch(preset) => return Some(Command::SetApproval(preset)),
                 Answer::Always => (current, wider) = (scope_question(request, view)?, false),
@@ -115,85 +111,42 @@ impl Typing<'_> {
         Some(Command::Answer { request: request.request, decision })
     }
 
-    /// Draws the question and waits for what answers it. The keys are offered only when what was typed ahead has
-    /// been put aside for the next prompt: from then on everything counts.
+    /// Prints the request and reads the answer.
     async fn put(&mut self, question: &Question, columns: usize, stage: &mut Stage) -> Answer {
         if let Input::Editor(editor) = &mut *self.input {
             editor.set_aside().await;
         }
         stage.ask(&dressed(question, self.style));
-        match &mut *self.input {
-            Input::Editor(editor) => {
-                by_key(editor, question, &offered(question, ONE_KEY, columns), stage).await
+        let parse = |line: &str| question.answer(line);
+        let answer = match &mut *self.input {
+            Input::Editor(editor) => read_choice(editor, &offered(question, columns), parse, stage).await,
+            Input::Lines(lines) => {
+                let choices = format!("{}: ", offered(question, columns));
+                read_choice_line(lines, &choices, parse, stage).await
             }
-            Input::Lines(lines) => by_line(lines, question, &offered(question, "", columns), stage).await,
-        }
+        };
+        answer.unwrap_or(Answer::Deny)
     }
 
-    /// A no with a reason; nothing when the person would rather stop the turn.
-    async fn word(&mut self, stage: &mut Stage) -> Option<Decision> {
-        stage.ask("what the model should know:\n");
-        let mut empty = false;
-        loop {
-            stage.settle().await;
-            let entry = match &mut *self.input {
-                Input::Editor(editor) => editor.line().await,
-                Input::Lines(lines) => lines.answer().await,
-            };
-            match entry {
-                // An Enter that belongs to the key before it is no answer; two of them are.
-                Typed::Line(word) if word.trim().is_empty() && !empty => {
-                    empty = true;
-                    stage.ask("what the model should know? Enter once more denies without a word:\n");
+    /// A denial with a reason.
+    async fn denial(&mut self, stage: &mut Stage) -> Decision {
+        stage.ask("Reason for the model (optional, Enter to skip):\n");
+        let word = match &mut *self.input {
+            Input::Editor(editor) => match read_line(editor, "> ", "", stage).await {
+                Ok((word, rest)) => {
+                    editor.ahead.keep(&rest);
+                    Some(word)
                 }
-                Typed::Line(word) => {
-                    return Some(Decision::Deny { word: Some(word).filter(|word| !word.trim().is_empty()) });
-                }
-                // There is nothing to complete in it: dropped, the question is answered with nothing.
-                Typed::Complete(_) => {}
-                Typed::End | Typed::Failed(_) => return Some(Decision::Deny { word: None }),
-                Typed::Interrupt => return None,
-            }
-        }
-    }
-}
-
-async fn by_key(editor: &mut Editor, question: &Question, keys: &str, stage: &mut Stage) -> Answer {
-    stage.settle().await;
-    // A terminal that cannot be listened to is gone, and so is the person.
-    if editor.hush(|key| question.answer(&key.to_string()).is_some()).await.is_err() {
-        return Answer::Deny;
-    }
-    stage.ask(&format!("{MARK_PASTES}{keys}"));
-    stage.settle().await;
-    let (answer, echo) = loop {
-        match editor.quiet.pressed().await {
-            Ok(Pressed::Key(key)) => match question.answer(&key.to_string()) {
-                Some(answer) => break (answer, key),
-                None => continue,
+                Err(InputEnded) => None,
             },
-            Ok(Pressed::End) | Err(_) => break (Answer::Deny, 'n'),
-        }
-    };
-    stage.ask(&format!("{UNMARK_PASTES}{echo}\n"));
-    stage.settle().await;
-    answer
-}
-
-/// On a terminal that knows only lines, a key and Enter.
-async fn by_line(lines: &mut Lines, question: &Question, keys: &str, stage: &mut Stage) -> Answer {
-    stage.settle().await;
-    lines.set_aside().await;
-    loop {
-        stage.ask(keys);
-        stage.settle().await;
-        match lines.answer().await {
-            Typed::Line(typed) => {
-                if let Some(answer) = question.answer(&typed) {
-                    return answer;
+            Input::Lines(lines) => {
+                stage.settle().await;
+                match lines.answer().await {
+                    Typed::Line(word) => Some(word),
+                    Typed::Complete(_) | Typed::Interrupt | Typed::End | Typed::Failed(_) => None,
                 }
             }
-            Typed::Interrupt | Typed::End | Typed::Failed(_) | Typed::Complete(_) => return Answer::Deny,
-        }
+        };
+        Decision::Deny { word: word.filter(|word| !word.trim().is_empty()) }
     }
 }

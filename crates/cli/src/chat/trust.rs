@@ -1,11 +1,11 @@
-//! The question about a folder that nobody trusts yet: what its files want, and three answers.
-//! Only what is typed after the question was drawn counts.
+//! Asks about a folder that nobody trusts yet: what its files want, and three answers.
 
 use zdx_protocol::TrustState;
 use zdx_protocol::display::trust::{UNTIL_THEN, listed, title};
 
+use super::answer::read_choice;
 use super::editor::Editor;
-use super::keys::{MARK_PASTES, Pressed, UNMARK_PASTES};
+use super::tty::UNMARK_PASTES;
 use crate::pump::{Stage, unless_signalled};
 use crate::settings::Settings;
 use crate::signals::{Caught, Signals};
@@ -44,27 +44,21 @@ pub async fn ask(
     let (title, note) = (terminal.style.yellow(&title), terminal.style.dim(&note));
     stage.ask(&format!("{title}\n{}\n{more}{note}\n", wants.trim_end_matches('\n')));
     stage.settle().await;
-    // The keys come last: once they can be seen, what is typed counts.
-    if editor.hush(|key| "tnq".contains(key.to_ascii_lowercase())).await.is_err() {
-        return Ok(TrustAnswer::Leave);
-    }
-    stage.ask(&format!("{MARK_PASTES}{} ", terminal.fit("[t] trust · [n] not now · [q] leave:")));
-    stage.settle().await;
-    let answer = loop {
-        let pressed = match unless_signalled(signals, editor.quiet.pressed()).await {
-            Ok(pressed) => pressed,
-            Err(caught) => {
-                stage.ask(&format!("{UNMARK_PASTES}\n"));
-                return Err(caught);
-            }
-        };
-        match pressed {
-            Ok(Pressed::Key('t' | 'T')) => break ("t", TrustAnswer::Trust),
-            Ok(Pressed::Key('n' | 'N')) => break ("n", TrustAnswer::NotNow),
-            Ok(Pressed::Key('q' | 'Q') | Pressed::End) | Err(_) => break ("q", TrustAnswer::Leave),
-            Ok(Pressed::Key(_)) => {}
+    let choices = terminal.fit("[t] trust · [n] not now (Enter) · [q] leave");
+    match unless_signalled(signals, read_choice(editor, &choices, choice, stage)).await {
+        Ok(answer) => Ok(answer.unwrap_or(TrustAnswer::Leave)),
+        Err(caught) => {
+            stage.ask(&format!("{UNMARK_PASTES}\n"));
+            Err(caught)
         }
-    };
-    stage.ask(&format!("{UNMARK_PASTES}{}\n", answer.0));
-    Ok(answer.1)
+    }
+}
+
+fn choice(line: &str) -> Option<TrustAnswer> {
+    match line.to_lowercase().as_str() {
+        "t" | "trust" => Some(TrustAnswer::Trust),
+        "" | "n" | "no" | "not now" => Some(TrustAnswer::NotNow),
+        "q" | "quit" | "leave" => Some(TrustAnswer::Leave),
+        _ => None,
+    }
 }

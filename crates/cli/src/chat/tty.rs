@@ -13,10 +13,9 @@ use rustix::termios::{
 use tokio::sync::oneshot;
 
 use super::ahead::MOST_AHEAD;
-use super::keys::{Keys, Pressed, UNMARK_PASTES};
-
-/// Longer than the pause between two letters of somebody who types without looking.
-const SILENCE: Duration = Duration::from_millis(200);
+/// Makes a terminal mark what is pasted, so that it cannot pass for typed lines.
+pub const MARK_PASTES: &str = "\x1b[?2004h";
+pub const UNMARK_PASTES: &str = "\x1b[?2004l";
 
 /// Typed characters neither show up in the middle of an answer nor wait for Enter: they are kept for the next
 /// question, while Ctrl-C still interrupts.
@@ -44,24 +43,16 @@ impl Quiet {
         self.listen(|terminal| terminal.until_silent(Duration::ZERO)).await
     }
 
-    /// Comes back when nothing was typed for a while, with what was typed until then. Whoever is in the middle of a word
-    /// must notice a question before a letter of it can answer.
-    pub async fn silence(&self) -> io::Result<Vec<u8>> {
-        self.listen(|terminal| terminal.until_silent(SILENCE)).await
+    /// Returns once nothing was typed for this long, with what was typed until then.
+    pub async fn silence(&self, pause: Duration) -> io::Result<Vec<u8>> {
+        self.listen(move |terminal| terminal.until_silent(pause)).await
     }
 
-    /// The next key pressed. Cancelled, it leaves the key for whoever reads next.
-    pub async fn pressed(&self) -> io::Result<Pressed> {
+    /// Waits for the next key or paste.
+    pub async fn burst(&self) -> io::Result<Vec<u8>> {
         self.listen(|terminal| {
-            let mut keys = Keys::default();
-            loop {
-                terminal.wait(None)?;
-                match keys.read(&terminal.burst()?) {
-                    Some(pressed) => return Ok(pressed),
-                    // The rest of a paste may be on its way.
-                    None => terminal.drain(&mut keys)?,
-                }
-            }
+            terminal.wait(None)?;
+            terminal.burst()
         })
         .await
     }
@@ -123,13 +114,6 @@ impl Listener {
             typed.truncate(MOST_AHEAD);
         }
         Ok(typed)
-    }
-
-    fn drain(&self, keys: &mut Keys) -> io::Result<()> {
-        while self.wait(Some(SILENCE))? {
-            keys.read(&self.burst()?);
-        }
-        Ok(())
     }
 }
 

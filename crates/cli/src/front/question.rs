@@ -21,17 +21,9 @@ pub fn dressed(question: &Question, style: Style) -> String {
     text
 }
 
-/// The keys that answer, behind how they are given; the cursor stays behind the last of them.
-pub fn offered(question: &Question, how: &str, columns: usize) -> String {
-    // A colon and the answer must still fit behind the keys.
-    let columns = columns.saturating_sub(4);
-    let mut lines = question.key_lines(columns);
-    match lines.first_mut() {
-        _ if how.is_empty() => {}
-        Some(first) if how.len() + 1 + first.len() <= columns => *first = format!("{how} {first}"),
-        Some(_) | None => lines.insert(0, how.to_owned()),
-    }
-    format!("{}: ", lines.join("\n"))
+/// The choices, with the one that Enter takes; a colon must still fit behind them.
+pub fn offered(question: &Question, columns: usize) -> String {
+    question.key_lines(columns.saturating_sub(4)).join("\n")
 }
 
 #[cfg(test)]
@@ -47,10 +39,9 @@ mod tests {
         let question = Question {
             lines: vec![line(Part::Diff(LineKind::Add), "+new"), line(Part::Command, "make")],
             keys: vec![Key { key: 'y', label: "yes, once", answer: Answer::AllowOnce }],
+            default: Answer::AllowOnce,
         };
         assert_eq!(dressed(&question, Style { colour: true }), "\x1b[32m+new\x1b[0m\nmake\n");
-        assert_eq!(offered(&question, "", 80), "[y] yes, once: ");
-        assert_eq!(offered(&question, "one key:", 80), "one key: [y] yes, once: ");
-        assert_eq!(offered(&question, "one key:", 20), "one key:\n[y] yes, once: ");
+        assert_eq!(offered(&question, 80), "[y] yes, once (Enter)");
     }
 }

@@ -15,12 +15,16 @@ pub fn open(zdx: &Zdx, columns: u16, args: &[&str]) -> Pty {
     pty
 }
 
-/// A question whose last key is this one is on the screen, and the cursor waits behind its keys.
+/// Waits until a request whose last choice is this one can be answered: the cursor waits behind its choices.
 pub fn wait_for_keys(pty: &Pty, last: &str) {
+    let ends = [last.to_owned(), format!("{last} (Enter)")];
     pty.wait_for(
         |screen| {
             let (row, column) = screen.cursor_position();
-            screen.contents_between(row, 0, row, column).ends_with(&format!("{last}: "))
+            let shown = screen.contents_between(0, 0, row, column);
+            // An editor asks in a line of its own, a terminal that knows only lines behind the choices.
+            let choices = shown.strip_suffix("\nanswer: ").or_else(|| shown.strip_suffix(": "));
+            choices.is_some_and(|choices| ends.iter().any(|end| choices.ends_with(end)))
         },
         SOON,
     );
@@ -42,7 +46,7 @@ fn run(server: &ModelServer, pty: &Pty, command: &str, keys: &[&str]) -> Value {
             "s" | "p" | "b" => wait_for_keys(pty, "[b] back"),
             _ => wait_for_question(pty),
         }
-        pty.send(key);
+        pty.send(if key.starts_with(char::is_alphanumeric) { format!("{key}\r") } else { (*key).to_owned() });
     }
     told(server, call, pty)
 }
@@ -95,7 +99,7 @@ fn an_edit_is_shown_as_a_diff_and_made_when_allowed() {
         let mut question = shown.lines().skip_while(|line| !line.starts_with("change "));
         assert!(question.all(|line| line.chars().count() <= usize::from(columns)), "{shown}");
         assert_eq!(zdx.read("notes.txt"), "one\ntwo\nthree\n");
-        pty.send("y");
+        pty.send("y\r");
         assert_eq!(told(&server, call, &pty)["data"]["replacements"], 1);
         assert_eq!(zdx.read("notes.txt"), "one\n2\nand a half\nthree\n");
         leave(pty);
@@ -127,7 +131,7 @@ pub fn a_command_is_shown_whole_with_every_character_visible() {
         }
         assert!(!shown.contains("always\n") && !shown.contains("[a]"), "{shown}");
         assert!(!pty.raw().windows(4).any(|bytes| bytes == b"\x1b[1A"), "{shown}");
-        pty.send("n");
+        pty.send("n\r");
         assert_eq!(code(&told(&server, call, &pty)), "rejected");
         assert!(zdx.root().join("x/kept").exists());
         leave(pty);
@@ -153,7 +157,7 @@ pub fn what_was_typed_before_the_question_never_answers_it() {
     let whole = [("y\r", "y"), ("why \x1b[D短\x7f短\r", "why 短")];
     let begun = [("y", "y"), ("\x1b[200~y\n\x1b[201~!", "y\n!"), ("yyyyyyyy", "yyyyyyyy")];
     let cases = whole.map(|(ahead, text)| (ahead, text, true)).into_iter();
-    for (ahead, text, sent) in cases.chain(begun.map(|(ahead, text)| (ahead, text, false))) {
+    for (ahead, text, whole) in cases.chain(begun.map(|(ahead, text)| (ahead, text, false))) {
         let gate = Gate::new();
         let server = ModelServer::start();
         let reply = hold_before(bash("rm kept").done(), "\"bash\"", &gate);
@@ -165,18 +169,19 @@ pub fn what_was_typed_before_the_question_never_answers_it() {
         gate.wait_reached(SOON);
         pty.send(ahead);
         gate.open();
+        // An unfinished line stands in the answer, and Enter keeps it too.
+        if !whole {
+            pty.wait_for_text(&format!("answer: {}", text.replace('\n', "\\n")), SOON);
+            pty.send("\r");
+            pty.wait_for_text("kept for the next prompt", SOON);
+        }
         wait_for_question(&pty);
-        pty.send("n");
+        pty.send("n\r");
         let results = chat_results(&server.wait_for_call(call, SOON));
         assert_eq!(code(&results[0].1), "rejected", "{ahead:?}");
-        pty.wait_for_text(&format!("\n> {text}"), SOON);
-        if sent {
-            pty.wait_for_text("to what came next", SOON);
-            assert_eq!(prompt_of(&server.calls()[call]), text);
-        } else {
-            pty.send("\x03");
-            assert_eq!(server.calls().len(), call, "nobody sent it: {ahead:?}");
-        }
+        pty.wait_for_text("to what came next", SOON);
+        assert_eq!(prompt_of(&server.calls()[call]), text);
+        wait_for_prompt(&pty);
         assert!(zdx.root().join("kept").exists());
         leave(pty);
     }
@@ -190,7 +195,7 @@ fn a_change_that_was_asked_about_is_shown_once() {
     let write = json!({"path": "a.txt", "content": "a line of its own\n"});
     let call = begin(&server, &pty, Reply::chat().tool_call("c1", "write", write));
     wait_for_question(&pty);
-    pty.send("y");
+    pty.send("y\r");
     told(&server, call, &pty);
     let shown = pty.contents();
     assert_eq!(shown.matches("a line of its own").count(), 1, "{shown}");
@@ -314,17 +319,17 @@ pub fn a_users_own_command_passes_the_same_gate() {
     wait_for_keys(&pty, "[n] no");
     let shown = pty.contents();
     assert!(shown.contains("dangerous: run your command?\n$ rm -rf build\n"), "{shown}");
-    pty.send("n");
+    pty.send("n\r");
     wait_for_prompt(&pty);
     assert!(zdx.root().join("build/kept").exists());
     // Forbidden to a model; a person may insist.
     pty.send("@!sudo -n true\r");
     wait_for_keys(&pty, "[n] no");
-    pty.send("n");
+    pty.send("n\r");
     wait_for_prompt(&pty);
     pty.send("!rm -rf build\r");
     wait_for_keys(&pty, "[n] no");
-    pty.send("y");
+    pty.send("y\r");
     wait_for_prompt(&pty);
     assert!(!zdx.root().join("build").exists());
     server.push(Reply::chat().text("I see"));
@@ -352,20 +357,20 @@ fn all_of_a_change_can_be_seen_before_it_is_allowed() {
     let shown = pty.contents();
     assert!(shown.contains("more lines") && shown.contains("[v] view all"), "{shown}");
     assert!(!shown.contains("evil()") && !shown.contains("curl evil"), "{shown}");
-    pty.send("v");
+    pty.send("v\r");
     pty.wait_for_text("curl evil", SOON);
     wait_for_question(&pty);
     let shown = pty.contents();
     assert!(shown.replace(['\n', ' ', '|'], "").contains("A';evil()"), "{shown}");
     assert_eq!(shown.matches("[v] view all").count(), 1, "{shown}");
-    pty.send("n");
+    pty.send("n\r");
     assert_eq!(code(&told(&server, call, &pty)), "rejected");
     // Of what is dangerous all is there at once.
     let call = begin(&server, &pty, write(".git/hooks/x"));
     pty.wait_for(|screen| screen.contents().matches("curl evil").count() == 2, SOON);
     wait_for_question(&pty);
     assert!(pty.contents().contains("rule    always asked about: protected files"), "{}", pty.contents());
-    pty.send("n");
+    pty.send("n\r");
     assert_eq!(code(&told(&server, call, &pty)), "rejected");
     leave(pty);
 }
@@ -378,7 +383,7 @@ fn a_tab_is_nothing_to_warn_of() {
     let call = begin(&server, &pty, bash("if true; then\n\ttouch made\nfi"));
     wait_for_question(&pty);
     assert!(!pty.contents().contains("do not show"), "{}", pty.contents());
-    pty.send("n");
+    pty.send("n\r");
     told(&server, call, &pty);
     leave(pty);
 }

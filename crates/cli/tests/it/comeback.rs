@@ -21,9 +21,9 @@ fn shown(pty: &Pty) -> String {
 fn always(server: &ModelServer, pty: &Pty, reply: impl Into<Reply>, how_long: &str) {
     let call = begin(server, pty, reply);
     wait_for_question(pty);
-    pty.send("a");
+    pty.send("a\r");
     wait_for_keys(pty, "[b] back");
-    pty.send(how_long);
+    pty.send(format!("{how_long}\r"));
     assert_eq!(told(server, call, pty)["ok"], true);
 }
 
@@ -41,14 +41,14 @@ fn paranoid_outlives_leaving_and_yolo_does_not() {
     pty.wait_for_text("paranoid, as this session was left", SOON);
     let call = begin(&server, &pty, bash("ls"));
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     // A fresh one that follows it has no other, and keeps it in turn.
     pty.send("/new\r");
     wait_for_prompt(&pty);
     let call = begin(&server, &pty, bash("ls"));
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     told(&server, call, &pty);
     leave(pty);
     let pty = open(&zdx, 80, &["-c"]);
@@ -115,7 +115,7 @@ fn what_a_wider_grant_covers_is_not_told_beside_it() {
     always(&server, &pty, write("AGENTS.md"), "s");
     let call = begin(&server, &pty, write("b.txt"));
     wait_for_question(&pty);
-    pty.send("e");
+    pty.send("e\r");
     assert_eq!(told(&server, call, &pty)["ok"], true);
     leave(pty);
     let pty = open(&zdx, 160, &["-c"]);
@@ -160,7 +160,7 @@ fn grants_are_listed_with_numbers_and_taken_back_by_them() {
     wait_for_prompt(&pty);
     let call = begin(&server, &pty, bash("touch one"));
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     leave(pty);
 }
@@ -215,16 +215,16 @@ fn paranoid_lets_pass_what_was_allowed_and_says_so() {
     assert_eq!(told(&server, call, &pty)["ok"], true);
     let call = begin(&server, &pty, bash("ls"));
     wait_for_question(&pty);
-    pty.send("p");
+    pty.send("p\r");
     wait_for_keys(&pty, "[b] back");
     assert!(
         shown(&pty).contains("paranoid (now): nothing runs unasked but what you allowed"),
         "{}",
         shown(&pty)
     );
-    pty.send("b");
+    pty.send("b\r");
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     told(&server, call, &pty);
     leave(pty);
 }

@@ -11,7 +11,7 @@ use crate::{SOON, place, with_model};
 
 #[test]
 fn a_target_that_appears_while_the_question_stands_is_asked_about_anew() {
-    for (key, left) in [("n", "precious"), ("y", "new\n")] {
+    for (key, left) in [("n\r", "precious"), ("y\r", "new\n")] {
         let server = ModelServer::start();
         let zdx = with_model(&server);
         let pty = open(&zdx, 80, &[]);
@@ -19,7 +19,7 @@ fn a_target_that_appears_while_the_question_stands_is_asked_about_anew() {
         wait_for_question(&pty);
         assert!(!pty.contents().contains("dangerous"), "{}", pty.contents());
         zdx.write("made.txt", "precious");
-        pty.send("y");
+        pty.send("y\r");
         pty.wait_for_text("dangerous: run this command?", SOON);
         wait_for_question(&pty);
         assert_eq!(zdx.read("made.txt"), "precious");
@@ -39,12 +39,12 @@ fn a_yes_covers_only_what_was_dangerous_then() {
     let call = begin(&server, &pty, bash("rm old.txt; echo new > made.txt"));
     wait_for_question(&pty);
     zdx.write("made.txt", "precious");
-    pty.send("y");
+    pty.send("y\r");
     let asked =
         |screen: &vt100::Screen| screen.contents().matches("dangerous: run this command?").count() == 2;
     pty.wait_for(asked, SOON);
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     assert_eq!((zdx.read("made.txt").as_str(), zdx.read("old.txt").as_str()), ("precious", ""));
     leave(pty);
@@ -154,7 +154,7 @@ fn a_patch_goes_where_it_was_judged_to_go() {
     assert!(pty.contents().contains("create plain/pre-commit?"), "{}", pty.contents());
     std::fs::remove_file(&link).unwrap();
     symlink(".git/hooks", &link).unwrap();
-    pty.send("y");
+    pty.send("y\r");
     told(&server, call, &pty);
     assert!(!zdx.root().join(".git/hooks/pre-commit").exists());
     assert_eq!(zdx.read("plain/pre-commit"), "echo owned\n");
@@ -171,7 +171,7 @@ fn a_patch_that_makes_a_file_executable_says_so() {
     let call = begin(&server, &pty, Reply::chat().tool_call("c1", "patch", json!({"patch": patch})));
     wait_for_question(&pty);
     assert!(pty.contents().contains("(it becomes executable)"), "{}", pty.contents());
-    pty.send("n");
+    pty.send("n\r");
     told(&server, call, &pty);
     leave(pty);
 }
@@ -282,11 +282,11 @@ fn what_a_project_wants_to_run_is_shown_to_its_end() {
     assert!(listed.contains(&command), "{listed}");
     zdx.run(["trust", "--revoke"]).success();
     let pty = zdx.command().line_mode(60, 100);
-    pty.wait_for_text("[q] leave: ", SOON);
+    pty.wait_for_text("[q] leave\nanswer:", SOON);
     let shown = pty.contents();
     let joined = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.contains("; touch END-OF-COMMAND") && joined.contains("all shown"), "{shown}");
-    pty.send("q");
+    pty.send("q\r");
     zdx.write(
         ".zdx/config.toml",
         format!("[validation]\ncommand = \"true {} ; touch END\"\n", "x ".repeat(9_000)),
@@ -318,7 +318,7 @@ fn a_command_does_not_run_in_a_folder_that_was_swapped() {
         std::fs::rename(&work, &away).unwrap();
         std::fs::create_dir(&work).unwrap();
         std::fs::write(work.join("made"), "precious").unwrap();
-        pty.send("y");
+        pty.send("y\r");
         if typed {
             pty.wait_for_text("not run: the working folder", SOON);
         } else {

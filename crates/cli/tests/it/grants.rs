@@ -19,9 +19,9 @@ fn a_sessions_grants_hold_in_its_own_folder() {
     let pty = open(&zdx, 80, &[]);
     let call = begin(&server, &pty, bash("touch made"));
     wait_for_question(&pty);
-    pty.send("a");
+    pty.send("a\r");
     wait_for_keys(&pty, "[b] back");
-    pty.send("s");
+    pty.send("s\r");
     assert_eq!(told(&server, call, &pty)["ok"], true);
     leave(pty);
     for (folder, asked) in [(".", false), ("other", true)] {
@@ -56,16 +56,16 @@ fn what_is_revoked_is_asked_about_in_a_chat_that_runs() {
     let pty = open(&zdx, 80, &[]);
     let call = begin(&server, &pty, bash("touch made"));
     wait_for_question(&pty);
-    pty.send("a");
+    pty.send("a\r");
     wait_for_keys(&pty, "[b] back");
-    pty.send("p");
+    pty.send("p\r");
     assert_eq!(told(&server, call, &pty)["ok"], true);
     let call = begin(&server, &pty, bash("touch made"));
     assert_eq!(told(&server, call, &pty)["ok"], true);
     zdx.run(["policy", "grants", "--revoke", "touch made"]).success();
     let call = begin(&server, &pty, bash("touch made"));
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     leave(pty);
 }
@@ -83,9 +83,9 @@ fn what_a_task_was_allowed_for_the_session_holds_in_the_session() {
     pty.send("go\r");
     wait_for_question(&pty);
     assert!(pty.contents().contains("the agent general, which works on make it"), "{}", pty.contents());
-    pty.send("a");
+    pty.send("a\r");
     wait_for_keys(&pty, "[b] back");
-    pty.send("s");
+    pty.send("s\r");
     pty.wait_for_text("heard of the task", SOON);
     wait_for_prompt(&pty);
     let call = begin(&server, &pty, bash("touch made"));
@@ -103,7 +103,7 @@ fn a_command_with_a_secret_in_it_is_never_remembered() {
     let call = begin(&server, &pty, bash(&format!("echo {secret} > made")));
     wait_for_question(&pty);
     assert!(!pty.contents().contains("[a] always"), "{}", pty.contents());
-    pty.send("y");
+    pty.send("y\r");
     assert_eq!(told(&server, call, &pty)["ok"], true);
     leave(pty);
     for file in [zdx.session_files()[0].clone(), zdx.storage().join("grants.json")] {
@@ -134,11 +134,11 @@ fn every_cargo_test_is_granted_used_with_other_words_and_revoked() {
     wait_for_question(&pty);
     let shown = pty.contents();
     assert!(shown.contains("every   allows commands that begin with cargo test"), "{shown}");
-    pty.send("w");
+    pty.send("w\r");
     wait_for_keys(&pty, "[b] back");
     let shown = pty.contents();
     assert!(shown.contains("\n  commands that begin with cargo test\n"), "{shown}");
-    pty.send("p");
+    pty.send("p\r");
     assert_eq!(stdout(&told(&server, call, &pty)), "cargo test --lib\n");
     for words in ["cargo test parser -- --nocapture", "cargo test -p a 2>&1 && cargo test -p b | cat"] {
         let call = begin(&server, &pty, bash(words));
@@ -148,7 +148,7 @@ fn every_cargo_test_is_granted_used_with_other_words_and_revoked() {
     for words in ["cargo build", "cargo test > made", "X=1 cargo test", "cargo test --target-dir made"] {
         let call = begin(&server, &pty, bash(words));
         wait_for_question(&pty);
-        pty.send("n");
+        pty.send("n\r");
         assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected", "{words}");
     }
     let list = "commands that begin with cargo test\n";
@@ -160,7 +160,7 @@ fn every_cargo_test_is_granted_used_with_other_words_and_revoked() {
     assert_eq!(revoked.stdout, format!("revoked {list}"));
     let call = begin(&server, &pty, bash("cargo test"));
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     leave(pty);
     let session = std::fs::read_to_string(&zdx.session_files()[0]).unwrap();
@@ -193,7 +193,7 @@ fn nothing_wider_is_offered_where_it_is_not_safe_to_say() {
             (exact, false),
             "{command}\n{shown}"
         );
-        pty.send("n");
+        pty.send("n\r");
         told(&server, call, &pty);
     }
     leave(pty);
@@ -210,7 +210,7 @@ fn all_edits_of_a_session_are_granted_but_those_that_steer_something() {
     let call = begin(&server, &pty, write("a.txt"));
     wait_for_question(&pty);
     assert!(pty.contents().contains("[e] every edit"), "{}", pty.contents());
-    pty.send("e");
+    pty.send("e\r");
     assert_eq!(told(&server, call, &pty)["ok"], true);
     for path in ["b.txt", "new/c.txt"] {
         let call = begin(&server, &pty, write(path));
@@ -219,7 +219,7 @@ fn all_edits_of_a_session_are_granted_but_those_that_steer_something() {
     for path in ["AGENTS.md", "sub/CLAUDE.md", ".mcp.json"] {
         let call = begin(&server, &pty, write(path));
         wait_for_question(&pty);
-        pty.send("n");
+        pty.send("n\r");
         assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected", "{path}");
     }
     leave(pty);
@@ -244,13 +244,13 @@ fn the_preset_is_changed_at_a_question_which_is_judged_anew() {
     let pty = open(&zdx, 80, &[]);
     let call = begin(&server, &pty, bash("cargo test --lib"));
     wait_for_question(&pty);
-    pty.send("p");
+    pty.send("p\r");
     wait_for_keys(&pty, "[1] yolo  [3] paranoid  [b] back");
-    pty.send("b");
+    pty.send("b\r");
     wait_for_question(&pty);
-    pty.send("p");
+    pty.send("p\r");
     wait_for_keys(&pty, "[1] yolo  [3] paranoid  [b] back");
-    pty.send("1");
+    pty.send("1\r");
     assert_eq!(stdout(&told(&server, call, &pty)), "cargo test --lib\n");
     // It holds from then on; what is dangerous is asked about as ever, and offers no preset.
     let call = begin(&server, &pty, bash("cargo build"));
@@ -258,8 +258,8 @@ fn the_preset_is_changed_at_a_question_which_is_judged_anew() {
     let call = begin(&server, &pty, bash("rm bin/cargo"));
     wait_for_question(&pty);
     let shown = pty.contents();
-    assert!(shown.trim_end().ends_with("[y] yes, once  [n] no  [m] no, and why:"), "{shown}");
-    pty.send("n");
+    assert!(shown.trim_end().ends_with("[y] yes, once  [n] no (Enter)  [m] no, and why\nanswer:"), "{shown}");
+    pty.send("n\r");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     leave(pty);
 }
@@ -285,9 +285,9 @@ fn a_sessions_grant_is_revoked_in_the_chat_and_stays_so() {
     let pty = open(&zdx, 80, &[]);
     let call = begin(&server, &pty, bash("cargo test"));
     wait_for_question(&pty);
-    pty.send("w");
+    pty.send("w\r");
     wait_for_keys(&pty, "[b] back");
-    pty.send("s");
+    pty.send("s\r");
     assert_eq!(stdout(&told(&server, call, &pty)), "cargo test\n");
     let call = begin(&server, &pty, bash("cargo test --lib"));
     assert_eq!(stdout(&told(&server, call, &pty)), "cargo test --lib\n");
@@ -299,7 +299,7 @@ fn a_sessions_grant_is_revoked_in_the_chat_and_stays_so() {
     wait_for_prompt(&pty);
     let call = begin(&server, &pty, bash("cargo test --lib"));
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     leave(pty);
     let calls = server.calls().len();

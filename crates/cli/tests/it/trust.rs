@@ -132,7 +132,7 @@ fn a_project_that_wants_nothing_needs_no_trust() {
     assert!(zdx.run(["trust"]).success().stdout.contains("wants nothing"));
 }
 
-const QUESTION: &str = "[t] trust · [n] not now · [q] leave:";
+const QUESTION: &str = "[t] trust · [n] not now (Enter) · [q] leave\nanswer:";
 
 fn asked(zdx: &Zdx) -> Pty {
     let pty = zdx.command().line_mode(40, 110);
@@ -157,7 +157,7 @@ fn a_person_is_asked_once_and_the_answer_is_kept() {
         assert!(screen.contains(part), "{part} in {screen}");
     }
     assert_eq!(server.requests().len(), 0);
-    pty.send("t");
+    pty.send("t\r");
     prompt_waits(&pty);
     pty.send("hello\r");
     server.wait_for_call(1, SOON);
@@ -177,7 +177,7 @@ fn a_person_is_asked_once_and_the_answer_is_kept() {
 fn not_now_goes_on_without_and_is_not_asked_again_in_this_chat() {
     let (server, zdx) = project();
     let mut pty = asked(&zdx);
-    pty.send("n");
+    pty.send("n\r");
     prompt_waits(&pty);
     assert!(pty.contents().contains("have not trusted"), "{}", pty.contents());
     pty.send("/new\r");
@@ -196,7 +196,7 @@ fn not_now_goes_on_without_and_is_not_asked_again_in_this_chat() {
 #[test]
 fn leaving_leaves_nothing_behind() {
     let (server, zdx) = project();
-    for (keys, code) in [("q", 0), ("\x04", 0), ("\x03", 130)] {
+    for (keys, code) in [("q\r", 0), ("\x04", 0), ("\x03", 130)] {
         let mut pty = asked(&zdx);
         pty.send(keys);
         assert_eq!(pty.wait_exit(SOON), code, "{keys:?}");

@@ -121,7 +121,7 @@ fn whoever_can_open_the_folder_is_told_how_and_once() {
     let pty = open(&zdx, 100, &[]);
     let call = begin(&server, &pty, bash("cat /etc/hostname"));
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
     leave(pty);
 }
@@ -138,11 +138,11 @@ fn a_check_is_asked_about_until_somebody_has_said() {
         wait_for_question(&pty);
         assert!(shown(&pty).contains("zdx checks the work"), "{}", pty.contents());
         match keys {
-            "n" => pty.send("n"),
+            "n" => pty.send("n\r"),
             _ => {
-                pty.send("a");
+                pty.send("a\r");
                 wait_for_keys(&pty, "[b] back");
-                pty.send("s");
+                pty.send("s\r");
             }
         }
         told(&server, call, &pty);

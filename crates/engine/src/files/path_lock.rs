@@ -197,7 +197,10 @@ mod tests {
         let guard = locks.lock(LockScope::AllProcesses, [b.clone(), a.clone(), a.clone()], &never).unwrap();
         let busy = locks.lock_within(SOON, LockScope::AllProcesses, [a.clone()], &never).unwrap_err();
         assert_eq!(busy, PathLockError::Busy(a.clone()));
-        assert_eq!(locks.lock(LockScope::AllProcesses, [a.clone()], &|| true).unwrap_err(), PathLockError::Interrupted);
+        assert_eq!(
+            locks.lock(LockScope::AllProcesses, [a.clone()], &|| true).unwrap_err(),
+            PathLockError::Interrupted
+        );
         assert!(locks.lock_within(SOON, LockScope::AllProcesses, [dir.path().join("c")], &never).is_ok());
         drop(guard);
         assert!(locks.lock_within(SOON, LockScope::AllProcesses, [a, b], &never).is_ok());

@@ -79,6 +79,8 @@ pub struct Key {
 pub struct Question {
     pub lines: Vec<QuestionLine>,
     pub keys: Vec<Key>,
+    /// The answer that Enter gives: yes to an ordinary request, otherwise the one that allows least.
+    pub default: Answer,
 }
 
 /// Where a question is shown.
@@ -169,7 +171,11 @@ pub fn question(request: &ApprovalRequest, view: View<'_>) -> Question {
     if !matches!(request.action, Action::Command { origin: Origin::User, .. }) {
         keys.push(WORD);
     }
-    Question { lines: page.lines, keys }
+    let default = match request.danger {
+        Danger::Ask => Answer::AllowOnce,
+        Danger::Confirm => Answer::Deny,
+    };
+    Question { lines: page.lines, keys, default }
 }
 
 /// What no rule and no preset lifts, in words.
@@ -217,7 +223,7 @@ pub fn wider_question(request: &ApprovalRequest, view: View<'_>) -> Option<Quest
 
 fn for_how_long(mut page: Page<'_>) -> Question {
     page.wrapped(Part::Note, INDENT, "`zdx policy grants` lists and revokes what a project was granted");
-    Question { lines: page.lines, keys: vec![SESSION, PROJECT, BACK] }
+    Question { lines: page.lines, keys: vec![SESSION, PROJECT, BACK], default: Answer::Session }
 }
 
 /// Which preset shall hold from now on, of those that do not already. A digit means the same one wherever one stands.
@@ -233,7 +239,7 @@ pub fn preset_question(request: &ApprovalRequest, view: View<'_>) -> Question {
     }
     let other = |key: &Key| request.approval.is_none_or(|now| key.answer != Answer::Switch(now));
     let keys = PRESETS.into_iter().filter(other).chain([BACK]).collect();
-    Question { lines: page.lines, keys }
+    Question { lines: page.lines, keys, default: Answer::Back }
 }
 
 /// Before nearly everything runs unasked: whether that is meant.
@@ -249,7 +255,8 @@ pub fn yolo_question(now: Option<Approval>, view: View<'_>) -> Question {
         Some(Approval::Yolo) | None => "leave it as it is",
     };
     let yes = Key { key: 'y', label: "yolo", answer: Answer::Switch(Approval::Yolo) };
-    Question { lines: page.lines, keys: vec![yes, Key { key: 'n', label: stay, answer: Answer::Back }] }
+    let no = Key { key: 'n', label: stay, answer: Answer::Back };
+    Question { lines: page.lines, keys: vec![yes, no], default: Answer::Back }
 }
 
 fn wider(request: &ApprovalRequest) -> Option<Granting<'_>> {
@@ -271,9 +278,12 @@ fn key(wider: Granting<'_>) -> Key {
 }
 
 impl Question {
-    /// What was answered: a key, or the word for it. Anything else, an empty line too, is no answer.
+    /// The answer of a whole line: a key, the word for it, or nothing for the default. Anything else is no answer.
     pub fn answer(&self, typed: &str) -> Option<Answer> {
         let typed = typed.trim().to_lowercase();
+        if typed.is_empty() {
+            return Some(self.default);
+        }
         let said = |key: &&Key| {
             let word = match key.answer {
                 Answer::AllowOnce => "yes",
@@ -294,11 +304,15 @@ impl Question {
         self.keys.iter().find(said).map(|key| key.answer)
     }
 
-    /// `[y] yes, once  [a] always  [n] no`, on as many lines as it takes.
+    /// `[y] yes, once (Enter)  [a] always  [n] no`, on as many lines as it takes.
     pub fn key_lines(&self, columns: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for key in &self.keys {
-            let item = format!("[{}] {}", key.key, key.label);
+            const DEFAULT: &str = " (Enter)";
+            let mut item = format!("[{}] {}", key.key, key.label);
+            if key.answer == self.default && item.len() + DEFAULT.len() <= columns {
+                item.push_str(DEFAULT);
+            }
             match lines.last_mut() {
                 Some(line) if line.len() + 2 + item.len() <= columns => {
                     line.push_str("  ");

@@ -37,7 +37,7 @@ impl Front {
         let choices = asked.choices(Page::First, scene);
         Self {
             page: Page::First,
-            focus: request::initial_choice(asked, Page::First, &choices),
+            focus: asked.initial_choice(Page::First, &choices, scene),
             choices,
             scroll,
             left_at: None,
@@ -68,7 +68,7 @@ impl Front {
         };
         self.page = page;
         self.choices = asked.choices(page, scene);
-        self.focus = request::initial_choice(asked, page, &self.choices);
+        self.focus = asked.initial_choice(page, &self.choices, scene);
         self.sheet = None;
     }
 

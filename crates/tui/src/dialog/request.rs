@@ -18,6 +18,9 @@ use super::Answered;
 use crate::look::Look;
 use crate::write::diff::{draw, draw_files};
 
+/// Columns of a page whose text is not shown.
+const WIDE: usize = 200;
+
 #[derive(Clone, Debug)]
 pub(super) enum Asked {
     Approval(Box<ApprovalRequest>),
@@ -105,11 +108,6 @@ impl Act {
                 | Answer::Whole => false,
             },
         }
-    }
-
-    /// Where the focus begins.
-    fn is_safe(self) -> bool {
-        matches!(self, Self::NotNow | Self::Answer(Answer::Deny | Answer::Back))
     }
 }
 
@@ -252,7 +250,6 @@ impl Asked {
     }
 
     pub(super) fn choices(&self, page: Page, scene: Scene<'_>) -> Vec<Choice> {
-        const WIDE: usize = 200;
         if let Self::Trust(_) = self {
             return trust_choices();
         }
@@ -278,6 +275,13 @@ impl Asked {
                 act: Act::Answer(key.answer),
             })
             .collect()
+    }
+
+    /// The position of the choice that Enter takes when a page opens.
+    pub(super) fn initial_choice(&self, page: Page, choices: &[Choice], scene: Scene<'_>) -> usize {
+        let view = View { lines: 0, ..scene.view(WIDE) };
+        let default = self.asked(page, view, scene).map_or(Act::NotNow, |asked| Act::Answer(asked.default));
+        choices.iter().position(|choice| choice.act == default).unwrap_or_default()
     }
 
     pub(super) fn chosen(&self, page: Page, act: Act) -> Step {
@@ -325,25 +329,6 @@ pub(super) fn before(page: Page) -> Page {
         Page::Yolo => Page::Preset,
         Page::First | Page::Scope | Page::Wider | Page::Preset | Page::Message => Page::First,
     }
-}
-
-/// The choice that Enter takes when a page opens: "yes, once" of an ordinary request, the shorter time where a grant's
-/// duration is chosen, otherwise the choice that does least.
-pub(super) fn initial_choice(asked: &Asked, page: Page, choices: &[Choice]) -> usize {
-    let wanted = match (page, asked) {
-        (Page::Scope | Page::Wider, _) => Some(Answer::Session),
-        (Page::First | Page::Message, Asked::Approval(request)) if request.danger == Danger::Ask => {
-            Some(Answer::AllowOnce)
-        }
-        (Page::First | Page::Message | Page::Preset | Page::Yolo, _) => None,
-    };
-    let is_wanted = |choice: &Choice| wanted.is_some_and(|answer| choice.act == Act::Answer(answer));
-    choices.iter().position(is_wanted).unwrap_or_else(|| safe(choices))
-}
-
-/// The choice that does least.
-fn safe(choices: &[Choice]) -> usize {
-    choices.iter().position(|choice| choice.act.is_safe()).unwrap_or_default()
 }
 
 fn trust_text(request: &TrustRequest, columns: usize, home: Option<&Path>) -> Text {

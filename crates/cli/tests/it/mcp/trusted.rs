@@ -88,10 +88,10 @@ pub fn a_tool_that_describes_itself_otherwise_is_asked_about_again() {
     pty.send("go\r");
     pty.wait_for_text("call echo of the MCP server fake?", SOON);
     assert!(pty.contents().contains("which nobody has checked"), "{}", pty.contents());
-    pty.wait_for_text("[a] always", SOON);
-    pty.send("a");
-    pty.wait_for_text("[p] this project", SOON);
-    pty.send("p");
+    crate::approvals::wait_for_question(&pty);
+    pty.send("a\r");
+    crate::approvals::wait_for_keys(&pty, "[b] back");
+    pty.send("p\r");
     pty.wait_for_text("fine", SOON);
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);

@@ -49,7 +49,7 @@ fn a_command_is_asked_about_in_full() {
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows exactly this command, nothing wider
-    [y] yes, once  [a] always  [n] no  [m] no, and why
+    [y] yes, once (Enter)  [a] always  [n] no  [m] no, and why
     "#);
 }
 
@@ -66,7 +66,7 @@ fn a_dangerous_one_cannot_be_remembered() {
       why     bash asks by default
       rule    bash = ask (built in)
       asked every time, never remembered
-    [y] yes, once  [n] no  [m] no, and why
+    [y] yes, once  [n] no (Enter)  [m] no, and why
     "#);
     assert_eq!(asked.answer("a"), None);
     assert_eq!(scope_question(&request, VIEW), None);
@@ -100,7 +100,7 @@ fn a_change_shows_its_diff() {
       may     change /etc/motd, OUTSIDE the workspace
       why     bash asks by default
       rule    bash = ask (built in)
-    [y] yes, once  [n] no  [m] no, and why
+    [y] yes, once (Enter)  [n] no  [m] no, and why
     "#);
     assert!(asked.lines.iter().any(|line| line.part == Part::Diff(LineKind::Remove)));
 }
@@ -163,13 +163,13 @@ fn a_file_of_the_workspace_is_named_from_there_and_once() {
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows every change to this file, and to no other
-    [y] yes, once  [a] always  [n] no  [m] no, and why
+    [y] yes, once (Enter)  [a] always  [n] no  [m] no, and why
     "#);
     insta::assert_snapshot!(page(&scope_question(&request, view).unwrap(), 80), @r#"
     always allow this, for how long?
       changes to src/main.rs
       `zdx policy grants` lists and revokes what a project was granted
-    [s] this session  [p] this project  [b] back
+    [s] this session (Enter)  [p] this project  [b] back
     "#);
 }
 
@@ -202,7 +202,7 @@ fn a_patch_names_each_file_once_and_adds_up() {
       -y
       why     bash asks by default
       rule    bash = ask (built in)
-    [y] yes, once  [n] no  [m] no, and why
+    [y] yes, once (Enter)  [n] no  [m] no, and why
     ");
     // A move alone says from where in its title.
     let preview = Preview::Change {
@@ -232,7 +232,7 @@ fn what_is_looked_at_is_named_from_the_folder_with_what_a_yes_covers() {
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows listing this folder, not what lies below it
-    [y] yes, once  [a] always  [n] no  [m] no, and why
+    [y] yes, once (Enter)  [a] always  [n] no  [m] no, and why
     ");
     for (tool, path, title, always) in [
         ("list", "/w/src", "list src?", "always: listing this folder, not what lies below it"),
@@ -246,7 +246,7 @@ fn what_is_looked_at_is_named_from_the_folder_with_what_a_yes_covers() {
 }
 
 #[test]
-fn only_a_clear_answer_is_one() {
+fn only_a_choice_or_an_empty_line_is_an_answer() {
     let asked = question(&command("ls"), VIEW);
     let table = [
         ("y", Some(Answer::AllowOnce)),
@@ -255,8 +255,8 @@ fn only_a_clear_answer_is_one() {
         ("n", Some(Answer::Deny)),
         ("m", Some(Answer::DenyWithWord)),
         ("e", None),
-        ("", None),
-        ("\n", None),
+        ("", Some(Answer::AllowOnce)),
+        ("\n", Some(Answer::AllowOnce)),
         ("yy", None),
         ("s", None),
     ];
@@ -270,7 +270,7 @@ fn only_a_clear_answer_is_one() {
     always allow this, for how long?
     $ ls
       `zdx policy grants` lists and revokes what a project was granted
-    [s] this session  [p] this project  [b] back
+    [s] this session (Enter)  [p] this project  [b] back
     "#);
 }
 
@@ -327,7 +327,8 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
       rule    bash = ask (built in)
       always  allows exactly this command, nothing wider
       every   allows commands that begin with cargo test
-    [y] yes, once  [a] always  [w] every such  [p] preset  [n] no  [m] no, and why
+    [y] yes, once (Enter)  [a] always  [w] every such  [p] preset  [n] no
+    [m] no, and why
     "#);
     insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
     always allow more than this, for how long?
@@ -336,14 +337,14 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
       with files outside, other programs, redirections, or options that zdx does not
       know to be harmless
       `zdx policy grants` lists and revokes what a project was granted
-    [s] this session  [p] this project  [b] back
+    [s] this session (Enter)  [p] this project  [b] back
     "#);
     insta::assert_snapshot!(page(&preset_question(&request, VIEW), 80), @r#"
     which preset from now on? now it is balanced; the question is then judged anew
       yolo: all runs unasked but what is dangerous
       balanced (now): what only reads runs unasked
       paranoid: nothing runs unasked but what you allowed
-    [1] yolo  [3] paranoid  [b] back
+    [1] yolo  [3] paranoid  [b] back (Enter)
     "#);
     // A yes that was meant for the question chooses none, and neither does what holds already.
     for (typed, answer) in [("y", None), ("2", None), ("1", Some(Answer::Switch(Approval::Yolo)))] {
@@ -374,7 +375,7 @@ fn all_edits_are_offered_for_the_session_alone() {
               files of this workspace made, changed, moved or deleted by write, edit
               and patch; protected files, AGENTS.md and CLAUDE.md are still asked
               about
-    [y] yes, once  [a] always  [e] every edit  [n] no  [m] no, and why
+    [y] yes, once (Enter)  [a] always  [e] every edit  [n] no  [m] no, and why
     "#);
     assert_eq!(question(&request, VIEW).answer("e"), Some(Answer::AllEdits));
     assert_eq!(wider_question(&request, VIEW), None);
@@ -387,7 +388,7 @@ fn yolo_is_confirmed_with_the_way_back_named() {
     switch to yolo?
       all runs unasked but what is dangerous
       commands run and files change without a question, until you switch back
-    [y] yolo  [n] stay balanced
+    [y] yolo  [n] stay balanced (Enter)
     "#);
     assert_eq!(asked.answer("y"), Some(Answer::Switch(Approval::Yolo)));
     assert_eq!(asked.answer("n"), Some(Answer::Back));
