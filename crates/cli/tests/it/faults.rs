@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use zdx_testkit::{Gate, ModelServer, Reply, Signal, Step};
 
-use crate::{SOON, at_last, place};
+use crate::{SOON, place};
 
 #[test]
 fn a_busy_server_is_tried_again_openly() {
@@ -55,10 +55,6 @@ fn term_and_hup_are_recorded_like_ctrl_c() {
 
 #[test]
 fn ctrl_c_stops_a_command_and_its_children() {
-    at_last(|_| time_to_stop_a_command() < Duration::from_millis(3500));
-}
-
-fn time_to_stop_a_command() -> Duration {
     let command =
         "trap '' TERM INT; setsid sh -c 'echo $$ > pid; exec sleep 600' & echo started; wait; sleep 600";
     let server = ModelServer::start_with([Reply::chat()
@@ -69,17 +65,15 @@ fn time_to_stop_a_command() -> Duration {
     running.wait_for_stdout("started", SOON);
     let pid_file = zdx.root().join("pid");
     let pid = wait_until(|| std::fs::read_to_string(&pid_file).ok().filter(|text| text.ends_with('\n')));
-    let asked = std::time::Instant::now();
     running.signal(Signal::INT);
+    // The command would go on for ten minutes.
     let out = running.finish(SOON).expect_code(130);
-    let took = asked.elapsed();
     let alive = std::path::Path::new("/proc").join(pid.trim()).join("cmdline");
     let alive = std::fs::read_to_string(alive).is_ok_and(|line| line.contains("sleep"));
     assert!(!alive, "the grandchild {pid} still runs");
     let result = out.records_of("tool_result")[0];
     assert_eq!(result["output"]["error"]["code"], "interrupted");
     assert_eq!(out.records.last().unwrap()["type"], "interrupted");
-    took
 }
 
 fn wait_until<T>(mut ready: impl FnMut() -> Option<T>) -> T {

@@ -69,13 +69,6 @@ use zdx_testkit::{Gate, ModelServer, Reply, Request, Step, Zdx};
 
 /// For things that take milliseconds: long enough for a busy machine, short enough to notice a hang.
 const SOON: Duration = Duration::from_secs(60);
-const ATTEMPTS: usize = 10;
-
-/// Tries until it comes off: for what can only be seen where the machine does not stand still in the wrong moment.
-#[track_caller]
-fn at_last(attempt: impl FnMut(usize) -> bool) {
-    assert!((0..ATTEMPTS).any(attempt), "not once in {ATTEMPTS} attempts");
-}
 
 fn place() -> Zdx {
     Zdx::new(env!("CARGO_BIN_EXE_zdx"))

@@ -239,10 +239,7 @@ fn answered_only_when_seen(term: &str) {
     pty.send("go\r");
     let asked = || zdx.records().iter().any(|record| record["type"] == "asked");
     crate::mcp::wait_until("it is asked", asked);
-    // Longer than a question that was seen waits for a quiet moment.
-    std::thread::sleep(Duration::from_millis(900));
     pty.send("y");
-    std::thread::sleep(Duration::from_millis(300));
     pty.stick(false);
     pty.wait_for_text("Tab to answer", SOON);
     pty.wait_for_text("› y", SOON);

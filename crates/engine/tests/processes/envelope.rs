@@ -11,7 +11,7 @@ use zdx_engine::Workspace;
 use zdx_engine::testing::{Registry, RunContext, ToolContext};
 use zdx_protocol::{ToolCode, ToolOutput};
 
-use crate::kit::{ATTEMPTS, Bench, LIMITS, trial};
+use crate::kit::{Bench, trial};
 use crate::wait::until_made;
 
 pub fn trials() -> Vec<Trial> {
@@ -71,17 +71,10 @@ async fn signal() {
 }
 
 async fn timeout() {
-    // A busy machine may not come as far as to say something.
-    for (limit, said) in LIMITS.into_iter().zip(["0.2 s", "2 s", "20 s"]) {
-        let desk = Desk::new(Some(limit));
-        let data = desk.ok(json!({"command": "echo out; printf err >&2; sleep 100"})).await;
-        let stderr =
-            format!("err\nzdx: timed out after {said}; the command and everything it started were stopped\n");
-        if data == json!({"stdout": "out\n", "stderr": stderr, "exit_code": -1, "timed_out": true}) {
-            return;
-        }
-        assert!(data["timed_out"] == true && limit < LIMITS[2], "{data}");
-    }
+    let desk = Desk::new(Some(Duration::from_secs(2)));
+    let data = desk.ok(json!({"command": "echo out; printf err >&2; sleep 100"})).await;
+    let stderr = "err\nzdx: timed out after 2 s; the command and everything it started were stopped\n";
+    assert_eq!(data, json!({"stdout": "out\n", "stderr": stderr, "exit_code": -1, "timed_out": true}));
 }
 
 async fn capped() {
@@ -93,21 +86,13 @@ async fn capped() {
 
 async fn extras() {
     let command = "seq 100000; printf 'a\\000' >&2; sleep 100 >/dev/null 2>&1 &";
-    // The end of a stream that a busy machine tells late is taken for one that is still open, and gets a file.
-    let mut data = Value::Null;
-    for _ in 0..ATTEMPTS {
-        data = Desk::new(None).ok(json!({"command": command})).await;
-        if data.get("stderr_file").is_none() {
-            break;
-        }
-    }
+    let data = Desk::new(None).ok(json!({"command": command})).await;
     for field in ["truncated", "binary", "background"] {
         assert_eq!(data[field], true, "{field}");
     }
     let file = data["stdout_file"].as_str().unwrap();
     assert!(file.ends_with("/spill/call_1.stdout"), "{file}");
     assert!(data["stdout"].as_str().unwrap().contains(file));
-    assert!(data.get("stderr_file").is_none());
 }
 
 async fn interrupted() {

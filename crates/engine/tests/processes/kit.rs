@@ -9,13 +9,11 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use zdx_engine::process::{CommandOutput, End, RunOptions, Shell, ShellSettings};
 
-/// Two seconds are promised. An unoptimised build on a busy machine reads a flood slowly and gets more.
-const STOPPED: Duration = Duration::from_secs(if cfg!(debug_assertions) { 4 } else { 2 });
+use crate::wait::until_made;
 
-pub const ATTEMPTS: usize = 5;
-
-pub const LIMITS: [Duration; 3] =
-    [Duration::from_millis(200), Duration::from_secs(2), Duration::from_secs(20)];
+/// Far less than the commands of these tests would go on for. That stopping takes two seconds at most is measured with
+/// `ZDX_STRESS`, on a machine that does nothing else.
+pub const PROMPTLY: Duration = Duration::from_secs(40);
 
 pub struct Bench {
     pub dir: TempDir,
@@ -54,31 +52,26 @@ impl Bench {
         self.shell.run(command, self.options()).await.unwrap()
     }
 
-    /// Stopped in the time that is promised; a machine that stands still may try again.
     pub async fn run_for(&self, command: &str, timeout: Duration) -> CommandOutput {
-        let mut took = Duration::ZERO;
-        for _ in 0..ATTEMPTS {
-            let options = RunOptions { timeout: Some(timeout), ..self.options() };
-            let started = Instant::now();
-            let output = self.shell.run(command, options).await.unwrap();
-            took = started.elapsed().saturating_sub(timeout);
-            if took < STOPPED {
-                return output;
-            }
-        }
-        panic!("stopping took {took:?}: {command}");
+        let options = RunOptions { timeout: Some(timeout), ..self.options() };
+        let started = Instant::now();
+        let output = self.shell.run(command, options).await.unwrap();
+        assert!(started.elapsed().saturating_sub(timeout) < PROMPTLY, "{command}");
+        output
     }
 
-    /// Stopped as soon as it did this before its time was up: after a moment, or as long as a busy machine needs for it.
-    pub async fn run_until(&self, command: &str, done: impl Fn(&CommandOutput) -> bool) -> CommandOutput {
-        for limit in LIMITS {
-            let output = self.run_for(command, limit).await;
-            assert_eq!(output.end, End::TimedOut(limit), "{output:?}");
-            if done(&output) {
-                return output;
-            }
-        }
-        panic!("not in {LIMITS:?}: {command}");
+    /// Cancels the command as soon as it has made the file `ready`.
+    pub async fn run_until_ready(&self, command: &str) -> CommandOutput {
+        let cancel = CancellationToken::new();
+        let options = RunOptions { cancel: cancel.clone(), ..self.options() };
+        let stop = async {
+            until_made(self.dir.path(), &["ready"]).await;
+            cancel.cancel();
+        };
+        let (output, ()) = tokio::join!(self.shell.run(command, options), stop);
+        let output = output.unwrap();
+        assert_eq!(output.end, End::Cancelled, "{output:?}");
+        output
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -68,7 +68,9 @@ async fn flood() {
     assert_eq!(std::fs::metadata(file).unwrap().len(), 64 * 1024 * 1024);
     assert_eq!(output.stderr.text, "end\n");
 
-    bench.run_until("yes & yes >&2", |endless| endless.stdout.truncated && endless.stderr.truncated).await;
+    let endless = "yes | head -c 200000; yes | head -c 200000 >&2; touch ready; yes & yes >&2";
+    let endless = bench.run_until_ready(endless).await;
+    assert!(endless.stdout.truncated && endless.stderr.truncated);
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
 }
 

@@ -7,7 +7,7 @@ use zdx_testkit::Signal;
 
 use super::{acp, methods, playing, sent_of, with_agent};
 use crate::mcp::{processes_with, wait_until};
-use crate::{SOON, at_last};
+use crate::SOON;
 
 #[test]
 fn a_signal_calls_the_turn_off_and_nobody_is_left() {
@@ -44,12 +44,14 @@ fn one_that_does_not_listen_is_given_two_seconds() {
     assert_eq!(processes_with(zdx.home().to_str().unwrap()), 0);
 }
 
+/// An agent that does not listen to one signal is given two seconds.
 #[test]
 fn a_second_signal_ends_the_wait() {
-    at_last(|_| time_to_go_at_a_second_signal() < Duration::from_secs(2));
+    let (one, two) = (time_to_leave_after(1), time_to_leave_after(2));
+    assert!(two < one, "{two:?} with a second signal, {one:?} without");
 }
 
-fn time_to_go_at_a_second_signal() -> Duration {
+fn time_to_leave_after(signals: usize) -> Duration {
     let zdx = playing(
         json!([{"deaf": true}, {"say": "working"}, {"wait": "cancel"}, {"say": " on"}, {"never": true}]),
     );
@@ -58,7 +60,9 @@ fn time_to_go_at_a_second_signal() -> Duration {
     running.signal(Signal::INT);
     running.wait_for_stdout(" on", SOON);
     let asked = std::time::Instant::now();
-    running.signal(Signal::INT);
+    if signals == 2 {
+        running.signal(Signal::INT);
+    }
     running.finish(SOON).expect_code(130);
     let took = asked.elapsed();
     let home = zdx.home().to_str().unwrap();
@@ -192,23 +196,16 @@ fn a_slow_reader_loses_nothing_of_an_agent_that_has_left() {
 
 #[test]
 fn time_in_which_nobody_reads_is_not_the_agents() {
-    // An agent that a busy machine keeps from answering gets more.
-    assert!([3, 12].into_iter().any(unread_for_longer_than), "an agent was not waited for");
-}
-
-fn unread_for_longer_than(seconds: u64) -> bool {
+    const TIMEOUT: u64 = 5;
     let zdx = with_agent(
         json!({"on": {"session/new": [{"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"long": 100_000}, {"chunks": 5000}]}}),
     );
-    let child = unread(&zdx, &["--timeout", &seconds.to_string(), "hi"]);
-    std::thread::sleep(Duration::from_millis(seconds * 1000 + 500));
+    let child = unread(&zdx, &["--timeout", &TIMEOUT.to_string(), "hi"]);
+    // The passing of time itself is what is tested.
+    std::thread::sleep(Duration::from_millis(TIMEOUT * 1000 + 500));
     let output = child.wait_with_output().unwrap();
-    if String::from_utf8_lossy(&output.stderr).contains("did not answer") {
-        return false;
-    }
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
     assert!(output.stdout.ends_with(b"echo: hi\n"));
-    true
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! In tmux, which breaks rows anew like most terminals: resized two hundred times while lines stream. Every line is there
-//! once, what the shell printed before too, and there is one live region. Skipped where there is no tmux.
+//! once, what the shell printed before too, and there is one live region. Ignored where the build found no tmux.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,14 +15,13 @@ struct Tmux {
 }
 
 impl Tmux {
-    fn start(script: &str, columns: u16, rows: u16) -> Option<Self> {
-        Command::new("tmux").arg("-V").output().ok()?;
+    fn start(script: &str, columns: u16, rows: u16) -> Self {
         let tmux = Self { dir: tempfile::tempdir().unwrap() };
         std::fs::write(tmux.dir.path().join("conf"), "set -g history-limit 50000\nset -g status off\n")
             .unwrap();
         let (columns, rows) = (columns.to_string(), rows.to_string());
         tmux.run(&["new-session", "-d", "-x", &columns, "-y", &rows, script]);
-        Some(tmux)
+        tmux
     }
 
     fn socket(&self) -> PathBuf {
@@ -136,9 +135,8 @@ const STORM: Storm = Storm {
     seed: 7,
 };
 
-/// None: there is no tmux.
-fn weathered(storm: &Storm) -> Option<Figures> {
-    let tmux = Tmux::start(&script(storm.lines, storm.more_rows), 80, 24)?;
+fn weathered(storm: &Storm) -> Figures {
+    let tmux = Tmux::start(&script(storm.lines, storm.more_rows), 80, 24);
     tmux.wait_for(|all| all.iter().any(|line| line.starts_with("marker 00010")));
     let mut dice = Dice(storm.seed);
     for _ in 0..storm.resizes {
@@ -156,33 +154,32 @@ fn weathered(storm: &Storm) -> Option<Figures> {
     if found != RIGHT {
         std::fs::write(std::env::temp_dir().join("zdx-tmux-storm.txt"), all.join("\n")).unwrap();
     }
-    Some(found)
+    found
 }
 
-/// What holds on any machine: no line is ever lost, not the shell's either, and there is one live region. A tmux that is
-/// starved of CPU may answer so late that rows which met the change are printed again: a few, and only then.
 #[track_caller]
 fn holds(storm: &Storm) {
-    let Some(found) = weathered(storm) else { return };
-    assert!(found.doubled <= storm.lines / 100, "{found:?}");
-    assert_eq!(Figures { doubled: 0, ..found }, RIGHT);
+    assert_eq!(weathered(storm), RIGHT);
 }
 
 #[test]
+#[cfg_attr(not(has_tmux), ignore = "tmux is not installed")]
 fn two_hundred_resizes_in_a_storm_lose_nothing() {
     holds(&STORM);
 }
 
 /// Each is drawn before the next comes, so that each can meet a frame on its way.
 #[test]
+#[cfg_attr(not(has_tmux), ignore = "tmux is not installed")]
 fn resizes_one_by_one_while_lines_stream_lose_nothing() {
     holds(&Storm { lines: 3_000, resizes: 40, pause: (320, 520), ..STORM });
 }
 
 /// What left the screen at the top cannot be taken back, so no row of it may ever stand on the main one.
 #[test]
+#[cfg_attr(not(has_tmux), ignore = "tmux is not installed")]
 fn a_tall_question_leaves_nothing_behind_in_a_window_that_shrinks() {
-    let Some(tmux) = Tmux::start(&script(100, 0), 100, 45) else { return };
+    let tmux = Tmux::start(&script(100, 0), 100, 45);
     let is_drawn = |columns: u16, rows: u16| {
         let status = format!("live region {columns}x{rows}");
         move |all: &[String]| all.iter().any(|line| line.contains(&status))
@@ -204,8 +201,9 @@ fn a_tall_question_leaves_nothing_behind_in_a_window_that_shrinks() {
 }
 
 #[test]
+#[cfg_attr(not(has_tmux), ignore = "tmux is not installed")]
 fn tmux_keeps_what_is_copied_and_tells_modified_keys_apart() {
-    let Some(tmux) = Tmux::start(&script(0, 0), 80, 24) else { return };
+    let tmux = Tmux::start(&script(0, 0), 80, 24);
     let shows = |text: &'static str| move |all: &[String]| all.iter().any(|line| line.contains(text));
     tmux.wait_for(shows("live region"));
     tmux.run(&["send-keys", "C-y"]);
@@ -219,6 +217,11 @@ fn tmux_keeps_what_is_copied_and_tells_modified_keys_apart() {
     let all = tmux.wait_for(shows("test result: ok"));
     assert_eq!(all.iter().filter(|line| line.contains("live region")).count(), 1);
     assert_ne!(tmux.run(&["display-message", "-p", "#{pane_title}"]).trim(), "zdx demo");
+}
+
+#[test]
+fn continuous_integration_has_tmux() {
+    assert!(cfg!(has_tmux) || std::env::var_os("CI").is_none(), "install tmux: its tests were left out");
 }
 
 /// For figures, too: `ZDX_STORMS=20 cargo test -p zdx-tui --lib many_storms -- --ignored --nocapture`.
