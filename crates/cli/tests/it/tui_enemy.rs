@@ -241,7 +241,7 @@ fn answered_only_when_seen(term: &str) {
     crate::mcp::wait_until("it is asked", asked);
     pty.send("y");
     pty.stick(false);
-    pty.wait_for_text("Tab to answer", SOON);
+    pty.wait_for_text("this request waits for you", SOON);
     pty.wait_for_text("› y", SOON);
     assert!(!zdx.root().join("made").exists() && server.calls().len() == 1);
     // Who sees it answers it.

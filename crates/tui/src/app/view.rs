@@ -135,7 +135,7 @@ impl State {
             composer
         };
         let mut drawn = self.dialogs.draw(look, most.saturating_sub(below.lines.len()), focus);
-        if focus == KeyFocus::Composer {
+        if focus != KeyFocus::Request {
             let above = u16::try_from(drawn.lines.len()).unwrap_or(u16::MAX);
             drawn.cursor = below.cursor.map(|(column, row)| (column, row.saturating_add(above)));
         }

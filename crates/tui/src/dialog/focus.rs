@@ -13,7 +13,10 @@ pub(crate) const ANSWER_PAUSE: Duration = Duration::from_millis(600);
 /// The receiver of keys while a request is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyFocus {
+    /// The composer, and the request just came up: Tab does not move the focus yet.
     Composer,
+    /// The composer, until Tab moves the focus.
+    ComposerUntilTab,
     Request,
 }
 
@@ -21,19 +24,32 @@ impl Dialogs {
     /// The focus at `now`. The message field of a denial always has it: it must never fall back to answering.
     pub(crate) fn focus(&self, composer_is_empty: bool, now: Instant) -> KeyFocus {
         let Some(front) = &self.front else { return KeyFocus::Composer };
-        let paused = self.focus_due(composer_is_empty).is_some_and(|due| due <= now);
-        if front.page == Page::Message || front.focused_by_tab || paused {
+        let is_due = |due: Option<Instant>| due.is_some_and(|due| due <= now);
+        if front.page == Page::Message
+            || front.focused_by_tab
+            || (composer_is_empty && is_due(self.pause_ends()))
+        {
             KeyFocus::Request
+        } else if is_due(self.tab_works_from()) {
+            KeyFocus::ComposerUntilTab
         } else {
             KeyFocus::Composer
         }
     }
 
-    /// The instant at which the request gets the focus by itself; `None` if it does not.
+    /// The instant at which the focus changes by itself.
     pub(crate) fn focus_due(&self, composer_is_empty: bool) -> Option<Instant> {
-        let shown = self.front.as_ref()?.first_drawn?;
-        let quiet_since = self.last_typed.map_or(shown, |typed| typed.max(shown));
-        composer_is_empty.then(|| quiet_since + ANSWER_PAUSE)
+        if composer_is_empty { self.pause_ends() } else { self.tab_works_from() }
+    }
+
+    fn pause_ends(&self) -> Option<Instant> {
+        let from = self.tab_works_from()?;
+        Some(self.last_typed.map_or(from, |typed| from.max(typed + ANSWER_PAUSE)))
+    }
+
+    /// A Tab in a line that is being typed when the request comes up was not meant for it.
+    fn tab_works_from(&self) -> Option<Instant> {
+        Some(self.front.as_ref()?.first_drawn? + ANSWER_PAUSE)
     }
 
     /// Whether this key is for the request in view. Every other key is the composer's.
@@ -46,7 +62,7 @@ impl Dialogs {
             return true;
         }
         match self.focus(composer_is_empty, now) {
-            KeyFocus::Composer => false,
+            KeyFocus::Composer | KeyFocus::ComposerUntilTab => false,
             KeyFocus::Request if front.focused_by_tab => true,
             // Somebody who starts a sentence is writing to the model.
             KeyFocus::Request => match key.code {
@@ -58,12 +74,11 @@ impl Dialogs {
         }
     }
 
-    /// Moves the focus to the request, or back to the composer. A request that just came up does not take it: a Tab
-    /// in a line that is being typed was not meant for it.
+    /// Moves the focus to the request, or back to the composer.
     pub(crate) fn toggle_focus(&mut self, now: Instant) {
+        let works = self.tab_works_from().is_some_and(|from| from <= now);
         if let Some(front) = &mut self.front {
-            let shown = front.first_drawn.is_some_and(|shown| now >= shown + ANSWER_PAUSE);
-            front.focused_by_tab = shown && !front.focused_by_tab;
+            front.focused_by_tab = works && !front.focused_by_tab;
         }
     }
 

@@ -296,7 +296,7 @@ fn choice_rows(front: &Front, look: Look<'_>, focus: KeyFocus) -> Vec<Line<'stat
 fn key_style(focus: KeyFocus, theme: &Theme) -> Style {
     match focus {
         KeyFocus::Request => theme.accent,
-        KeyFocus::Composer => theme.dim,
+        KeyFocus::Composer | KeyFocus::ComposerUntilTab => theme.dim,
     }
 }
 
@@ -304,7 +304,7 @@ fn choice_style(focused: bool, focus: KeyFocus, theme: &Theme) -> Style {
     match (focus, focused) {
         (KeyFocus::Request, true) => theme.accent.add_modifier(Modifier::BOLD),
         (KeyFocus::Request, false) => theme.text,
-        (KeyFocus::Composer, _) => theme.dim,
+        (KeyFocus::Composer | KeyFocus::ComposerUntilTab, _) => theme.dim,
     }
 }
 
@@ -340,7 +340,8 @@ fn hint(asked: &Asked, front: &Front, look: Look<'_>, focus: KeyFocus) -> Line<'
     }
     let parts: &[&str] = match (front.page, focus) {
         (Page::Message, _) => &["Esc: back", "Enter sends it"],
-        (_, KeyFocus::Composer) => &["Tab to answer", "this request waits for you", asked.way_out()],
+        (_, KeyFocus::Composer) => &["this request waits for you", asked.way_out()],
+        (_, KeyFocus::ComposerUntilTab) => &["Tab to answer", "this request waits for you", asked.way_out()],
         (Page::First, KeyFocus::Request) => &[asked.way_out(), ANSWER, "Ctrl-O: the conversation"],
         (Page::Scope | Page::Wider | Page::Preset | Page::Yolo, KeyFocus::Request) => &["Esc: back", ANSWER],
     };

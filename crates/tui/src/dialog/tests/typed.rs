@@ -10,7 +10,8 @@ fn nothing_typed_before_it_could_be_read_is_an_answer() {
     assert_eq!(tap(&mut dialogs, Key::char('y'), now + Duration::from_secs(9)), None, "it was never drawn");
     let (mut dialogs, armed) = shown(vec![command(1, "make")]);
     assert_eq!(tap(&mut dialogs, Key::char('y'), armed - Duration::from_millis(1)), None);
-    assert!(text(&show(&mut dialogs, armed - Duration::from_millis(1))).contains("Tab to answer"));
+    let early = text(&show(&mut dialogs, armed - Duration::from_millis(1)));
+    assert!(early.contains("waits for you") && !early.contains("Tab to answer"), "{early}");
     // Each typed key restarts the pause, however long somebody types.
     for at in 0..40 {
         let now = armed + Duration::from_millis(at * 500);
@@ -44,7 +45,7 @@ fn enter_means_yes_once_for_an_ordinary_request_and_no_for_a_dangerous_one() {
 fn tab_gives_the_focus_while_the_composer_holds_text_but_not_to_a_request_that_just_came_up() {
     let (mut dialogs, armed) = shown(vec![command(1, "make")]);
     dialogs.toggle_focus(armed - Duration::from_millis(1));
-    assert_eq!(dialogs.focus(false, armed), KeyFocus::Composer);
+    assert_eq!(dialogs.focus(false, armed), KeyFocus::ComposerUntilTab);
     assert!(!dialogs.claims(Key::char('y'), false, armed + Duration::from_secs(60)));
     dialogs.toggle_focus(armed);
     assert!(dialogs.claims(Key::char('y'), false, armed));
