@@ -13,6 +13,7 @@ mod chat;
 mod chat_sessions;
 mod checks;
 mod comeback;
+mod concurrent_edits;
 mod config;
 mod context;
 mod conversation;
