@@ -296,6 +296,22 @@ fn what_is_dangerous_is_read_to_its_end_before_it_is_allowed() {
     assert_eq!(press(&mut dialogs, "n", armed), decided(7, Decision::Deny { word: None }));
 }
 
+#[test]
+fn the_end_of_a_long_ordinary_command_is_in_view_before_it_is_allowed() {
+    let filler = "# nothing to see here\n".repeat(40);
+    for script in [format!("{filler}make install"), format!("cat <<'END'\n{filler}END\nmake install")] {
+        let (mut dialogs, armed) = shown(vec![command(1, &script)]);
+        assert!(!text(&show(&mut dialogs, armed)).contains("make install"));
+        for key in [Key::char('y'), Key::char('a'), Key::char('w'), Key::plain(KeyCode::Enter)] {
+            assert_eq!(tap(&mut dialogs, key, armed), None, "{key:?}");
+            assert!(text(&show(&mut dialogs, armed)).contains("scroll to the end first"), "{key:?}");
+        }
+        tap(&mut dialogs, Key::plain(KeyCode::End), armed);
+        assert!(text(&show(&mut dialogs, armed)).contains("make install"));
+        assert_eq!(press(&mut dialogs, "y", armed), decided(1, Decision::AllowOnce));
+    }
+}
+
 fn mcp() -> Action {
     Action::Mcp { server: "db".to_owned(), tool: "query".to_owned(), digest: String::new() }
 }
