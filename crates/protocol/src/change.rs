@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::code::{one_of_ours, spelled};
+use crate::path_text;
 
 /// One file's way from one state to another; no state means that there is no file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// Absolute, without links. One that is no UTF-8 is saved as near as text can name it.
-    #[serde(serialize_with = "lossy")]
+    /// Absolute, without links.
+    #[serde(with = "path_text")]
     pub path: PathBuf,
     pub before: Option<FileState>,
     pub after: Option<FileState>,
@@ -88,9 +89,4 @@ pub struct LeftBehind {
 
 fn is_zero(count: &u32) -> bool {
     *count == 0
-}
-
-/// A path that is no UTF-8 is named as near as text can.
-pub(crate) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    path.to_string_lossy().serialize(serializer)
 }

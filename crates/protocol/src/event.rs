@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::change::{FileChange, LeftBehind, lossy};
+use crate::change::{FileChange, LeftBehind};
 use crate::code::ErrorKind;
 use crate::command::CommandId;
 use crate::compaction::{Compacted, ContextUsage};
 use crate::conversation::{Reasoning, Usage};
 use crate::mcp::McpServer;
+use crate::path_text;
 use crate::policy::{Approval, ApprovalRequest, Decision, Preview, RequestId};
 use crate::query::Reply;
 use crate::record::{Beside, InputCut, Shell};
@@ -191,7 +192,7 @@ pub enum Event {
     },
     /// The session was written down as text.
     Exported {
-        #[serde(serialize_with = "lossy")]
+        #[serde(serialize_with = "path_text::serialize")]
         path: PathBuf,
     },
     /// Something the user mentioned, put before the prompt for the model to read.

@@ -15,6 +15,7 @@ pub mod handle;
 pub mod mcp;
 mod outcome;
 pub mod packed;
+pub mod path_text;
 pub mod policy;
 pub mod query;
 pub mod record;

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Operation, lossy};
+use crate::change::Operation;
 use crate::code::{Level, ReasonCode};
 use crate::facts;
+use crate::path_text;
 use crate::tool::{CallKind, Location};
 
 /// Who wants the command run. A floor that is final for a model is a question for a person.
@@ -21,7 +22,7 @@ pub enum Origin {
 /// A path after resolution: what would really be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    #[serde(serialize_with = "lossy")]
+    #[serde(with = "path_text")]
     pub path: PathBuf,
     /// Below the workspace root after every link was followed.
     pub inside: bool,
@@ -48,7 +49,7 @@ pub enum Action {
     /// Runs a command line in `cwd`.
     Command {
         command: String,
-        #[serde(serialize_with = "lossy")]
+        #[serde(with = "path_text")]
         cwd: PathBuf,
         origin: Origin,
     },
@@ -150,7 +151,7 @@ pub enum Preview {
         command: String,
     },
     Change {
-        #[serde(serialize_with = "lossy")]
+        #[serde(with = "path_text")]
         path: PathBuf,
         operation: Operation,
         additions: usize,

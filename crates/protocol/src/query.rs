@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use crate::change::{FileChange, lossy};
+use crate::change::FileChange;
 use crate::compaction::ContextUsage;
 use crate::mcp::McpServer;
+use crate::path_text;
 use crate::policy::Approval;
 use crate::time;
 use crate::todo::Todo;
@@ -155,7 +156,7 @@ pub struct SessionSummary {
     /// When it was last written to.
     #[serde(serialize_with = "time::stamp")]
     pub when: Timestamp,
-    #[serde(serialize_with = "lossy_root")]
+    #[serde(serialize_with = "path_text::option::serialize")]
     pub root: Option<PathBuf>,
     /// The one in use, as far as can be seen.
     pub model: Option<String>,
@@ -183,11 +184,12 @@ pub struct ModelOffer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilesChanged {
     /// The folder that is worked in.
+    #[serde(serialize_with = "path_text::serialize")]
     pub root: PathBuf,
     /// By tools.
     pub files: Vec<ChangedFile>,
     /// Others, that were last changed while a command ran.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "path_text::list::serialize")]
     pub by_command: Vec<PathBuf>,
 }
 
@@ -207,6 +209,7 @@ pub struct ChangedFile {
 pub struct Grants {
     pub approval: Approval,
     /// The folder that they hold in.
+    #[serde(serialize_with = "path_text::serialize")]
     pub root: PathBuf,
     /// For this session alone.
     pub session: Vec<String>,
@@ -228,11 +231,4 @@ pub struct Drafted {
     pub text: String,
     /// What of it is not the model's, and why.
     pub note: Option<String>,
-}
-
-fn lossy_root<S: Serializer>(root: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
-    match root {
-        Some(root) => lossy(root, serializer),
-        None => serializer.serialize_none(),
-    }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -16,6 +16,7 @@ use crate::change::{FileChange, LeftBehind};
 use crate::code::ErrorKind;
 use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
+use crate::path_text;
 use crate::policy::{Approval, Decision};
 pub use crate::time::{millis, now, stamp, written};
 use crate::todo::Todo;
@@ -84,8 +85,7 @@ pub struct Meta {
     pub schema_version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// A folder whose name is not UTF-8 is saved as near as text can name it.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "lossy_path")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "path_text::option")]
     pub root: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -431,10 +431,6 @@ fn kind(line: &[u8]) -> serde_json::Result<Cow<'_, str>> {
         Some(name) => Ok(Cow::Borrowed(name)),
         None => serde_json::from_slice(line).map(|found: Kind| found.kind),
     }
-}
-
-fn lossy_path<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
-    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::change::lossy;
 use crate::code::ToolCode;
+use crate::path_text;
 
 /// What a tool tells a model about itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ pub enum CallKind {
 /// A place that a call is about, for an editor to follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    #[serde(serialize_with = "lossy")]
+    #[serde(with = "path_text")]
     pub path: PathBuf,
     /// From 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

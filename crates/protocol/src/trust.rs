@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::change::lossy;
+use crate::path_text;
 use crate::policy::RequestId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -22,7 +22,7 @@ pub enum Standing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Want {
     /// Relative to the project's folder.
-    #[serde(serialize_with = "lossy")]
+    #[serde(serialize_with = "path_text::serialize")]
     pub file: PathBuf,
     pub line: usize,
     /// A short name for it: a key, a command, an agent.
@@ -40,10 +40,11 @@ impl fmt::Display for Want {
 /// How a folder's own files stand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TrustState {
-    #[serde(serialize_with = "lossy")]
+    #[serde(serialize_with = "path_text::serialize")]
     pub root: PathBuf,
     pub standing: Standing,
     /// Which files are others than those that were trusted, as far as that is known.
+    #[serde(serialize_with = "path_text::list::serialize")]
     pub changed: Vec<PathBuf>,
     pub wants: Vec<Want>,
 }

@@ -23,6 +23,7 @@ use zdx_acp::Host;
 use zdx_acp::shapes::{Call, StopReason};
 use zdx_engine::agents::{AgentProcess, short, stopped};
 use zdx_engine::{Workspace, links};
+use zdx_protocol::path_text;
 use zdx_protocol::redact::Redactor;
 
 use self::client::{Client, Stop};
@@ -82,6 +83,10 @@ struct Ready {
 }
 
 async fn prepare(args: &AcpArgs, settings: &Settings, stage: &mut Stage) -> Result<Ready, Failure> {
+    if settings.root.to_str().is_none() {
+        let root = path_text::shown(&settings.root);
+        return Err(Failure::usage(format!("an ACP agent cannot work in {root}: its name is not UTF-8")));
+    }
     let prompt = prompt(args, settings, stage).await?;
     let chosen = settings::choose(settings, args.settings.as_deref(), args.agent.as_deref())?;
     let ground = start::ground(settings).map_err(settings::as_usage)?;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use zdx_protocol::display::sessions::table;
 use zdx_protocol::query::SessionSummary;
-use zdx_protocol::record;
+use zdx_protocol::{path_text, record};
 
 use super::replay::Replay;
 use super::{json_line, print};
@@ -71,7 +71,7 @@ fn as_json(session: &SessionSummary) -> String {
     let line = json!({
         "id": session.id,
         "when": record::written(session.when),
-        "root": session.root,
+        "root": session.root.as_deref().map(path_text::encode),
         "model": session.model,
         "bytes": session.bytes,
         "works_for": session.works_for,

@@ -4,9 +4,9 @@ use std::io::BufRead;
 
 use serde_json::json;
 use zdx_engine::{Configured, Project, TrustEntry};
-use zdx_protocol::Standing;
 use zdx_protocol::display::trust::{changed_since, listed};
 use zdx_protocol::display::{format, plain};
+use zdx_protocol::{Standing, path_text};
 
 use super::{json_line, print, say, warn};
 use crate::args::Format;
@@ -52,7 +52,9 @@ fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
         Format::Json => wants
             .iter()
             .map(|want| {
-                json_line(&json!({"file": want.file.to_string_lossy(), "line": want.line, "want": want.what}))
+                json_line(
+                    &json!({"file": path_text::encode(&want.file), "line": want.line, "want": want.what}),
+                )
             })
             .collect(),
         Format::Text if wants.is_empty() => format!("{folder} wants nothing that needs trust\n"),

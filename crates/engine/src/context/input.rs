@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use zdx_protocol::{InputCut, Part, Transcript};
+use zdx_protocol::{InputCut, Part, Transcript, path_text};
 
 use super::cap::{LEAST_TEXT, longest_allowed, shorten};
 use crate::files::spill;
@@ -50,7 +50,7 @@ pub(crate) fn fit(text: &str, bytes: usize, keep: Keep<'_>) -> Fitted {
         kept_before(text, keep.dir).or_else(|| spill::keep(keep.dir?, keep.name, &spill::readable(text)));
     let wrapped = if spill::has_long_line(text) { ", long lines wrapped" } else { "" };
     let hint = match &file {
-        Some(file) => format!("{WHOLE}{}: read it with offset and limit{wrapped}", file.display()),
+        Some(file) => format!("{WHOLE}{}: read it with offset and limit{wrapped}", path_text::encode(file)),
         None => String::new(),
     };
     Fitted { text: shorten(text, bytes, &hint), file }
@@ -62,7 +62,7 @@ const WHOLE: &str = "; the whole is in ";
 fn kept_before(text: &str, dir: Option<&Path>) -> Option<PathBuf> {
     let (_, named) = text.split_once(WHOLE)?;
     let (named, _) = named.split_once(": read it with offset")?;
-    let path = PathBuf::from(named);
+    let path = path_text::decode(named);
     (path.parent() == dir && dir.is_some() && path.is_file()).then_some(path)
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn plan(transcript: &Transcript, room: usize, dir: Option<&Path>) -> 
     let cut = |((message, part), text): ((usize, usize), &str)| {
         let name = spill::name(&format!("turn-{turn}"), "input");
         let Fitted { text: shorter, file } = fit(text, most, Keep { dir, name: &name, source: None });
-        let file = file.map(|file| file.display().to_string());
+        let file = file.map(|file| path_text::encode(&file).into_owned());
         (shorter.len() < text.len()).then_some(InputCut {
             message,
             part,

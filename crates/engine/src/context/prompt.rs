@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::project::ProjectContext;
+use zdx_protocol::path_text;
+
 use crate::config::{Config, FileRef, Source, SystemPrompt};
 use crate::paths::read_regular;
 
@@ -73,7 +75,7 @@ How to answer
 if a check failed or was not run, say so.
 - Go on until the task is done. Ask only when the answer would change what you do and you cannot find it out.
 ",
-        root = root.display(),
+        root = path_text::encode(root),
     )
 }
 

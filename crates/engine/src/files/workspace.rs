@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zdx_guard::{FileEntry, FileView, Step};
-use zdx_protocol::{EditorFiles, Target, ToolCode, ToolError};
+use zdx_protocol::{EditorFiles, Target, ToolCode, ToolError, path_text};
 
 use crate::files::path_lock::{LockScope, PathLockError, PathLockGuard, PathLocks};
 use crate::files::sights::Sights;
@@ -314,7 +314,29 @@ impl Workspace {
                  really called so",
             ));
         }
-        self.locate(&self.absolute(named))
+        let target = self.locate(&self.absolute(named))?;
+        let Some(path) = self.unescaped(named).filter(|_| !target.exists) else { return Ok(target) };
+        let unescaped = self.locate(&path)?;
+        match path_text::is_encoded(named) || self.reach(&unescaped.path) > self.reach(&target.path) {
+            true => Ok(unescaped),
+            false => Ok(target),
+        }
+    }
+
+    /// The path whose bytes are not all UTF-8 and that results, and listings, name so.
+    fn unescaped(&self, named: &str) -> Option<PathBuf> {
+        let path = match path_text::is_encoded(named) {
+            true => Some(path_text::decode(named)).filter(|path| path.to_str().is_none()),
+            false => path_text::unescape(named),
+        };
+        let from_home = |path: &Path| Some(self.home.as_ref()?.join(path.strip_prefix("~").ok()?));
+        path.map(|path| from_home(&path).unwrap_or_else(|| self.root.join(path)))
+    }
+
+    /// The number of leading parts of a path that exist.
+    fn reach(&self, path: &Path) -> usize {
+        let ancestors: Vec<&Path> = path.ancestors().collect();
+        ancestors.iter().rev().take_while(|part| self.files.link(part).is_ok()).count()
     }
 
     /// The same for a path of our own making, which need not be text.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use zdx_protocol::facts::{self, Touches};
 use zdx_protocol::record::{Shell, ShellEnd, ToolUse};
 use zdx_protocol::transcript::{Entries, Entry, Turns};
-use zdx_protocol::{Record, Todo, TodoStatus, ToolOutput};
+use zdx_protocol::{Record, Todo, TodoStatus, ToolOutput, path_text};
 
 use crate::files::text::first;
 
@@ -143,7 +143,7 @@ impl SessionDigest {
 
     fn result(&mut self, call: &ToolUse, output: &ToolOutput) {
         let (Some(facts), ToolOutput::Ok(data)) = (facts::facts(&call.name), output) else { return };
-        let path = || data["path"].as_str().map(PathBuf::from);
+        let path = || data["path"].as_str().map(path_text::decode);
         match facts.touches {
             Touches::Runs(command) if data["exit_code"] == 0 => {
                 let command = facts.given(&call.input).text(command);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use zdx_protocol::facts::{self, Touches};
 use zdx_protocol::transcript::{Entries, Entry, Turns};
-use zdx_protocol::{FileChange, FileState, LeftBehind, Record, ToolCode, ToolOutput, record};
+use zdx_protocol::{FileChange, FileState, LeftBehind, Record, ToolCode, ToolOutput, path_text, record};
 
 use super::revert::{look, target};
 use crate::files::Workspace;
@@ -48,7 +48,8 @@ pub fn left_behind(
     let mut files: Vec<PathBuf> =
         found.files.into_iter().map(|(path, _)| path).filter(|path| !own(path)).collect();
     files.sort_unstable();
-    let shown = |path: &PathBuf| path.strip_prefix(workspace.root()).unwrap_or(path).display().to_string();
+    let shown =
+        |path: &PathBuf| path_text::shown(path.strip_prefix(workspace.root()).unwrap_or(path)).into_owned();
     Some(LeftBehind {
         commands,
         more: u32::try_from(files.len().saturating_sub(NAMED)).unwrap_or(u32::MAX),

@@ -296,7 +296,7 @@ fn remove_folders(files: &[FileChange]) {
 
 /// The file a record names, unless a link now leads elsewhere.
 pub(super) fn target(path: &Path, workspace: &Workspace) -> Option<Target> {
-    workspace.resolve(path.to_str()?).ok().filter(|target| target.path == path)
+    workspace.locate(path).ok().filter(|target| target.path == path)
 }
 
 pub(super) fn look(

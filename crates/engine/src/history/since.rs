@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use zdx_protocol::display::format::path_from;
 use zdx_protocol::facts::READ;
 use zdx_protocol::query::FileNow;
-use zdx_protocol::{FileChange, FileState, Packed, Part, ToolOutput, Transcript};
+use zdx_protocol::{FileChange, FileState, Packed, Part, ToolOutput, Transcript, path_text};
 
 use super::revert::{look, target};
 use crate::files::sights::Sight;
@@ -72,7 +72,7 @@ fn read_of(output: ToolOutput) -> Option<(PathBuf, Option<Sight>)> {
     let ToolOutput::Ok(data) = output else { return None };
     let (path, content) = (data["path"].as_str()?, data["content"].as_str()?);
     let whole = data["bytes"] == content.len();
-    Some((PathBuf::from(path), whole.then(|| Sight::of(Some(content.as_bytes())))))
+    Some((path_text::decode(path), whole.then(|| Sight::of(Some(content.as_bytes())))))
 }
 
 fn differs(file: &FileChange, workspace: &Workspace) -> Option<FileNow> {

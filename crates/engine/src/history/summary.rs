@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use zdx_protocol::path_text;
 use zdx_protocol::todo::checklist;
 
 use super::ask::{Asker, NoAnswer};
@@ -90,12 +91,12 @@ pub(super) fn excerpt(text: &str) -> String {
 
 /// A path as seen from `root`, with `..` where it lies elsewhere.
 pub(super) fn relative(path: &Path, root: Option<&Path>) -> String {
-    let Some(root) = root else { return path.display().to_string() };
+    let Some(root) = root else { return path_text::shown(path).into_owned() };
     let shared = path.components().zip(root.components()).take_while(|(one, other)| one == other).count();
     if shared <= 1 {
-        return path.display().to_string();
+        return path_text::shown(path).into_owned();
     }
     let up = root.components().skip(shared).map(|_| Path::new("..").as_os_str());
     let down = path.components().skip(shared).map(|part| part.as_os_str());
-    up.chain(down).collect::<std::path::PathBuf>().display().to_string()
+    path_text::shown(&up.chain(down).collect::<std::path::PathBuf>()).into_owned()
 }

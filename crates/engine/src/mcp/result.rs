@@ -4,7 +4,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::{Value, json};
 use zdx_protocol::display::format::size;
-use zdx_protocol::{ToolCode, ToolOutput};
+use zdx_protocol::{ToolCode, ToolOutput, path_text};
 
 use crate::context::cap::shorten;
 use crate::files::spill;
@@ -52,7 +52,7 @@ fn put(data: &mut Value, field: &str, text: String, id: &str, shell: &Shell) {
     data[field] = json!(shorten(&masked, LIMIT, hint));
     data["truncated"] = json!(true);
     if let Some(file) = file {
-        data[format!("{field}_file")] = json!(file);
+        data[format!("{field}_file")] = json!(path_text::encode(&file));
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use zdx_protocol::path_text;
 use zdx_protocol::record::{self, Meta, Record, Remote, SCHEMA_VERSION};
 use zdx_protocol::transcript::{Entry, Turns};
 
@@ -147,7 +148,7 @@ struct Moved {
 impl Moved {
     fn new(from: &Path, to: &Path) -> Self {
         let text = |path: &Path| {
-            let quoted = serde_json::to_string(&path.to_string_lossy()).unwrap_or_default();
+            let quoted = serde_json::to_string(&path_text::encode(path)).unwrap_or_default();
             quoted.trim_matches('"').as_bytes().to_vec()
         };
         Self { from: text(from), to: text(to) }

@@ -298,9 +298,9 @@ impl SessionStore {
     }
 }
 
-/// Records hold text, so a folder whose name is none is compared as the text it was saved as.
+/// Older records hold U+FFFD in the place of what is not UTF-8.
 pub(crate) fn is_same_root(recorded: &Path, root: &Path) -> bool {
-    recorded.to_string_lossy() == root.to_string_lossy()
+    recorded == root || (recorded.to_str().is_some_and(|recorded| recorded == root.to_string_lossy()))
 }
 
 fn session_id(entry: &std::fs::DirEntry) -> Option<SessionId> {

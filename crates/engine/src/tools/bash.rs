@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use zdx_protocol::facts::{BASH, SO_FAR};
-use zdx_protocol::{Action, Origin, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
+use zdx_protocol::{Action, Origin, Preview, ToolCode, ToolError, ToolOutput, ToolSpec, path_text};
 
 use super::input::{Input, invalid};
 use super::shell::{Captured, CommandOutput, End, RunOptions, ShellError};
@@ -131,7 +131,7 @@ pub(crate) fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput 
     }
     for (field, file) in [("stdout_file", stdout.file), ("stderr_file", stderr.file)] {
         if let Some(file) = file {
-            data[field] = json!(file);
+            data[field] = json!(path_text::encode(&file));
         }
     }
     ToolOutput::Ok(data)

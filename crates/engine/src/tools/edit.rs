@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use zdx_protocol::facts::EDIT;
 use zdx_protocol::redact::MASK;
-use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec};
+use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec, path_text};
 
 use super::change::{Before, LineChange, MOST, UNSEEN, adds_mask, changed_since, replace};
 use super::input::{Input, invalid};
@@ -174,7 +174,7 @@ fn edit(
         workspace.sights().saw(&target.path, Some(Sight::of(Some(text.as_bytes()))));
     }
     let mut data = json!({
-        "path": target.path.to_string_lossy(),
+        "path": path_text::encode(&target.path),
         "replacements": count,
         "additions": change.additions,
         "deletions": change.deletions,

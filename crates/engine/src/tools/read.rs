@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::facts::READ;
-use zdx_protocol::{Action, Target, ToolCode, ToolError, ToolOutput, ToolSpec};
+use zdx_protocol::{Action, Target, ToolCode, ToolError, ToolOutput, ToolSpec, path_text};
 
 use super::input::{Input, invalid};
 use super::{Prepared, RunContext, Tool, ToolContext};
@@ -178,7 +178,7 @@ impl Slice {
         let whole_lines = content.matches('\n').count() as u64;
 
         let mut data = Map::new();
-        data.insert("path".to_owned(), json!(target.path));
+        data.insert("path".to_owned(), json!(path_text::encode(&target.path)));
         data.insert("content".to_owned(), json!(content));
         data.insert("truncated".to_owned(), json!(truncated));
         // Files that the kernel makes up have no size until they are read.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use zdx_protocol::facts::{LIST, SKILL};
-use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolSpec};
+use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolSpec, path_text};
 
 use super::input::{Input, invalid};
 use super::{Prepared, RunContext, Tool, ToolContext, off_thread};
@@ -116,7 +116,7 @@ impl Tool for SkillTool {
                     .map_err(|error| ToolError::new(ToolCode::SkillError, error.to_string()))?;
                 // From here on its files may be read without further leave.
                 lent.extend(skill.own_folder());
-                Ok(json!({"name": skill.name, "directory": skill.dir, "content": content}))
+                Ok(json!({"name": skill.name, "directory": path_text::encode(&skill.dir), "content": content}))
             })
             .boxed()
         };

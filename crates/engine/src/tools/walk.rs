@@ -13,7 +13,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{Target, ToolCode, ToolError, ToolOutput};
+use zdx_protocol::{Target, ToolCode, ToolError, ToolOutput, path_text};
 
 use super::{RunContext, ToolContext};
 use crate::files::ignores::{IGNORE_FILES, readable_ignore_files};
@@ -253,7 +253,7 @@ pub(super) fn shown(workspace: &Workspace, path: &Path) -> String {
 }
 
 pub(super) fn shown_name(name: &OsStr) -> String {
-    let name = name.to_string_lossy();
+    let name = path_text::shown(Path::new(name));
     match name.chars().any(char::is_control) {
         false => name.into_owned(),
         true => name.chars().fold(String::new(), |mut text, c| {

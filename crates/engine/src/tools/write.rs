@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use zdx_protocol::facts::WRITE;
-use zdx_protocol::{Action, Operation, Preview, Target, ToolError, ToolSpec};
+use zdx_protocol::{Action, Operation, Preview, Target, ToolError, ToolSpec, path_text};
 
 use super::change::{Before, LineChange, adds_mask, changed_since, is_unseen, look, replace, unseen};
 use super::input::Input;
@@ -105,7 +105,7 @@ fn write(
     workspace.sights().saw(&target.path, Some(Sight::of(Some(content.as_bytes()))));
     let change = LineChange::between(old.as_deref().unwrap_or_default(), content.as_bytes());
     let mut data = json!({
-        "path": target.path.to_string_lossy(),
+        "path": path_text::encode(&target.path),
         "bytes": content.len(),
         "created": operation == Operation::Created,
         "operation": operation,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use zdx_protocol::Standing;
+use zdx_protocol::{Standing, path_text};
 
 use super::{ContentHash, TrustedFiles};
 use crate::paths::{ensure_dir, lock_beside, read_regular};
@@ -49,7 +49,7 @@ struct Trusted {
     at: Timestamp,
     /// Which files with which content: tells what changed. Only `digest` decides.
     #[serde(default)]
-    files: BTreeMap<PathBuf, String>,
+    files: BTreeMap<String, String>,
 }
 
 pub struct TrustStore {
@@ -82,18 +82,23 @@ impl TrustStore {
             return Ok(Vec::new());
         }
         let now = project.files.iter().map(|(path, digest)| (path, digest.to_string()));
+        let name = path_text::encode;
         let mut changed: Vec<PathBuf> = now
-            .filter(|(path, digest)| known.files.get(*path) != Some(digest))
+            .filter(|(path, digest)| known.files.get(&*name(path)) != Some(digest))
             .map(|(path, _)| path.clone())
             .collect();
-        changed.extend(known.files.keys().filter(|path| !project.files.contains_key(*path)).cloned());
+        let known = known.files.keys().map(|path| path_text::decode(path));
+        changed.extend(known.filter(|path| !project.files.contains_key(path)));
         changed.sort();
         Ok(changed)
     }
 
     pub fn trust(&self, root: &Path, project: &TrustedFiles) -> Result<(), TrustError> {
         let name = root.to_str().ok_or_else(|| TrustError::Unnamed { root: root.to_owned() })?.to_owned();
-        let files = project.files.iter().map(|(path, digest)| (path.clone(), digest.to_string())).collect();
+        let file = |(path, digest): (&PathBuf, &ContentHash)| {
+            (path_text::encode(path).into_owned(), digest.to_string())
+        };
+        let files = project.files.iter().map(file).collect();
         let at = zdx_protocol::record::now();
         let trusted = Trusted { digest: project.digest().to_string(), at, files };
         self.change(|stored| {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use zdx_protocol::{Action, Approval, Granting, Level, Origin, Target, facts};
+use zdx_protocol::{Action, Approval, Granting, Level, Origin, Target, facts, path_text};
 
 use super::{Weigher, weigh};
 use crate::PolicyContext;
@@ -28,7 +28,7 @@ pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
             Some(format!("{key} {}", shell::normalise(command)))
         }
         Action::Command { command, cwd, .. } => {
-            Some(format!("{key} {} (in {})", shell::normalise(command), cwd.display()))
+            Some(format!("{key} {} (in {})", shell::normalise(command), path_text::encode(cwd)))
         }
         Action::Read { targets, .. } | Action::Write { targets, .. } => paths(targets),
         Action::Mcp { server, tool, digest } if digest.is_empty() => Some(format!("{key} {server}__{tool}")),

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::{context, details, labels, plain};
+use crate::path_text;
 use crate::record::{ApprovalRecord, Meta};
 use crate::transcript::Entry;
 
@@ -75,7 +76,7 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
 
 /// `session 550e… · 2026-01-01 00:00 · /home/u/p · lab/m`.
 fn header(meta: &Meta, zone: &TimeZone) -> String {
-    let root = meta.root.as_deref().map(|root| format!(" · {}", root.display())).unwrap_or_default();
+    let root = meta.root.as_deref().map(|root| format!(" · {}", path_text::shown(root))).unwrap_or_default();
     let model = meta.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
     format!("session {} · {}{root}{model}\n", meta.id.as_deref().unwrap_or("?"), when(meta.ts, zone))
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::path_text;
 use crate::trust::{Standing, TrustState, Want};
 use crate::typeset::{format, visible_line};
 
@@ -41,7 +42,7 @@ pub fn listed(wants: &[Want]) -> String {
 
 /// What changed, by name where that is known.
 pub fn changed_since(changed: &[PathBuf], otherwise: &str) -> String {
-    let names: Vec<String> = changed.iter().map(|path| visible_line(&path.to_string_lossy())).collect();
+    let names: Vec<String> = changed.iter().map(|path| visible_line(&path_text::shown(path))).collect();
     let what = if names.is_empty() { otherwise.to_owned() } else { names.join(", ") };
     format!("changed since you trusted it: {what}")
 }

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::lossy;
 use crate::conversation::Usage;
 use crate::outcome::{CutShort, Outcome};
+use crate::path_text;
 use crate::policy::Approval;
 
 /// What a session is, told once when it starts or resumes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionInfo {
     pub session: String,
-    #[serde(serialize_with = "lossy")]
+    #[serde(serialize_with = "path_text::serialize")]
     pub root: PathBuf,
     /// `provider/name`.
     pub model: String,

@@ -290,11 +290,13 @@ fn what_is_no_record_is_an_error() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_is_no_text_can_be_saved() {
+fn a_folder_whose_name_is_not_utf8_is_saved_and_read_back() {
     use std::os::unix::ffi::OsStrExt;
     let root = PathBuf::from(std::ffi::OsStr::from_bytes(b"/tmp/\xff"));
-    let line = Record::Meta(Meta { root: Some(root), ..meta() }).to_line().unwrap();
-    assert!(String::from_utf8(line).unwrap().contains(r#""root":"/tmp/�""#));
+    let record = Record::Meta(Meta { root: Some(root), ..meta() });
+    let line = record.to_line().unwrap();
+    assert!(std::str::from_utf8(&line).unwrap().contains(r#""root":"//tmp/\\xFF""#));
+    assert_eq!(Record::parse(line.trim_ascii_end()).unwrap(), record);
 }
 
 #[test]

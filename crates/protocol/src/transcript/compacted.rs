@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{ContextSize, Transcript};
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role};
+use crate::path_text;
 use crate::record::InputCut;
 use crate::tool::ToolOutput;
 
@@ -30,7 +31,7 @@ impl Transcript {
         self.size.learnt = compaction.state.measured;
         let state = &compaction.state;
         if self.root.is_none() {
-            self.root = state.root.as_ref().map(Into::into);
+            self.root = state.root.as_deref().map(path_text::decode);
         }
         self.model.clone_from(&state.model);
         self.agent.clone_from(&state.agent);

@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::sanitize::visible_line;
+use crate::path_text;
 
 /// `640 B`, `1.2 kB`, `35 MB`.
 pub fn size(bytes: u64) -> String {
@@ -64,15 +65,16 @@ pub fn path(path: &Path, home: Option<&Path>) -> String {
     let inside = home.filter(|home| home.parent().is_some()).and_then(|home| path.strip_prefix(home).ok());
     match inside {
         Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-        Some(rest) => format!("~/{}", visible_line(&rest.to_string_lossy())),
-        None => visible_line(&path.to_string_lossy()),
+        Some(rest) => format!("~/{}", visible_line(&path_text::shown(rest))),
+        None => visible_line(&path_text::shown(path)),
     }
 }
 
 /// A path as seen from the folder that is worked in; whole where it lies elsewhere.
 pub fn path_from(path: &Path, root: Option<&Path>) -> String {
     let below = root.filter(|root| root.parent().is_some()).and_then(|root| path.strip_prefix(root).ok());
-    visible_line(&below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path).to_string_lossy())
+    let below = below.filter(|below| !below.as_os_str().is_empty());
+    visible_line(&path_text::shown(below.unwrap_or(path)))
 }
 
 /// `999`, `12.3k`, `1.2M`.

@@ -6,7 +6,7 @@ pub(crate) mod summary;
 
 use zdx_protocol::compaction::{Author, Dropped, LoadedSkill, State, Trigger};
 use zdx_protocol::transcript::{OpenInput, weight};
-use zdx_protocol::{Compaction, Message, Part, Role, Transcript, record};
+use zdx_protocol::{Compaction, Message, Part, Role, Transcript, path_text, record};
 
 use super::budget::Gauge;
 use super::cap;
@@ -150,7 +150,7 @@ impl CompactionPlan {
             None => (Author::Session, summary::from_session(transcript, self.summary_bytes)),
         };
         let state = State {
-            root: transcript.root.as_ref().map(|root| root.to_string_lossy().into_owned()),
+            root: transcript.root.as_deref().map(|root| path_text::encode(root).into_owned()),
             model: transcript.model.clone(),
             agent: transcript.agent.clone(),
             first_prompt: transcript.first_prompt.clone(),

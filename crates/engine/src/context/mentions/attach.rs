@@ -2,9 +2,9 @@
 //! Opens files through the workspace alone. May block on a slow disk: not for an async thread.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use zdx_protocol::Target;
+use zdx_protocol::{Target, path_text};
 
 use super::{Author, Form, Mention, What, trimmed};
 use crate::files::Workspace;
@@ -247,7 +247,7 @@ fn listing(target: &Target) -> Result<String, String> {
     let read = std::fs::read_dir(&target.path).map_err(|error| error.to_string().to_lowercase())?;
     let mut names: Vec<String> = Vec::new();
     for entry in read.take(MOST_READ).flatten() {
-        let name = entry.file_name().to_string_lossy().replace(char::is_control, "\u{fffd}");
+        let name = path_text::shown(Path::new(&entry.file_name())).replace(char::is_control, "\u{fffd}");
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
         names.push(if is_dir { format!("{name}/") } else { name });
     }

@@ -255,3 +255,23 @@ fn a_workspace_that_is_seen_resolves_and_opens_nothing() {
     let target = seen.resolve("link").unwrap();
     assert_eq!((target.path, target.inside, target.exists), (PathBuf::from("/etc/x"), false, false));
 }
+
+#[test]
+fn names_that_are_not_utf8_are_found_by_their_escapes_and_never_hide_a_literal_name() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(dir.path()).unwrap();
+    let bytes = |name: &[u8]| workspace.root().join(OsStr::from_bytes(name));
+    if let Err(error) = fs::create_dir(bytes(b"d\xff")) {
+        return eprintln!("skipped: this file system takes no such names ({error})");
+    }
+    let path = |named: &str| workspace.resolve(named).unwrap().path;
+    assert_eq!(path(r"d\xFF"), bytes(b"d\xff"));
+    assert_eq!(path(r"d\xff/new/file"), bytes(b"d\xff/new/file"), "below a folder that exists");
+    assert_eq!(path(r"d\xFE"), bytes(br"d\xFE"), "nothing there is called so");
+    assert_eq!(path(r".//d\xFE"), bytes(b"d\xfe"), "the mark says that it is escaped");
+    fs::create_dir(bytes(br"d\xFF")).unwrap();
+    assert_eq!(path(r"d\xFF"), bytes(br"d\xFF"), "the name as it stands comes first");
+    assert_eq!(path(r"../\xFF"), workspace.root().parent().unwrap().join(r"\xFF"));
+}

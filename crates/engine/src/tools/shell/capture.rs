@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use zdx_protocol::display::Gap;
+use zdx_protocol::path_text;
 use zdx_protocol::redact::RedactStream;
 
 use self::progress::Progress;
@@ -204,9 +205,9 @@ impl Capture {
         let missing = self.total - (head.len() + tail.len()) as u64;
         let whole = match &self.spill {
             Spill::File { path, .. } if self.total > SPILL_LIMIT => {
-                format!("; the first {} MiB are in {}", SPILL_LIMIT / (1024 * 1024), path.display())
+                format!("; the first {} MiB are in {}", SPILL_LIMIT / (1024 * 1024), path_text::encode(path))
             }
-            Spill::File { path, .. } => format!("; the whole is in {}", path.display()),
+            Spill::File { path, .. } => format!("; the whole is in {}", path_text::encode(path)),
             Spill::None | Spill::Waiting { .. } => String::new(),
         };
         let (head, tail) = (decode(before_cut(head)), decode(after_cut(tail)));

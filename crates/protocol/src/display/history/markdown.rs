@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{text, when};
 use crate::display::titles;
+use crate::path_text;
 use crate::record::{Meta, ToolResult, ToolUse};
 use crate::transcript::Entry;
 use crate::typeset::plain;
@@ -59,7 +60,7 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
 }
 
 fn header(meta: &Meta, zone: &TimeZone) -> String {
-    let root = meta.root.as_deref().map(|root| format!(" · {}", code(&root.to_string_lossy())));
+    let root = meta.root.as_deref().map(|root| format!(" · {}", code(&path_text::shown(root))));
     let model = meta.model.as_deref().map(|model| format!(" · {model}"));
     let about: String = root.into_iter().chain(model).collect();
     format!("# Session {}\n\n{}{about}\n", meta.id.as_deref().unwrap_or("?"), when(meta.ts, zone))

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 use zdx_protocol::facts::{MCP_CALL, facts};
-use zdx_protocol::{ToolCall, ToolOutput};
+use zdx_protocol::{ToolCall, ToolOutput, path_text};
 
 use super::repeat::{Repeat, RepeatGuard, Streak};
 use crate::call::life::Finish;
@@ -120,7 +120,7 @@ fn kept_whole(output: ToolOutput, call: &ToolCall, spill: Option<&Path>) -> Tool
         let text =
             data[*stream].as_str().filter(|text| text.len() > LEAST_KEPT && data.get(&field).is_none());
         if let Some(file) = text.and_then(|text| spill::keep(dir, &spill::name(&call.id, stream), text)) {
-            data[field] = json!(file);
+            data[field] = json!(path_text::encode(&file));
         }
     }
     ToolOutput::Ok(data)
