@@ -1,6 +1,7 @@
 //! What differs between two texts, and how alike they are. One comparison over numbers, whatever they stand for: the
 //! library's own front door is built anew for every kind of thing and every algorithm it knows, over a megabyte of program.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::hash::Hash;
@@ -53,16 +54,16 @@ pub fn nearest<'a>(name: &str, names: &[&'a str], most: usize, least: f32) -> Ve
     near.into_iter().take(most).map(|(_, name)| name).collect()
 }
 
-/// Two texts, line by line.
+/// Two texts, line by line. Lines are compared by their bytes, so two that read alike still differ.
 pub struct LineDiff<'a> {
-    old: Vec<&'a str>,
-    new: Vec<&'a str>,
+    old: Vec<&'a [u8]>,
+    new: Vec<&'a [u8]>,
     ops: Vec<DiffOp>,
 }
 
 impl<'a> LineDiff<'a> {
-    pub fn new(old: &'a str, new: &'a str, deadline: Option<Instant>) -> Self {
-        let (old, new) = (lines(old), lines(new));
+    pub fn new<T: AsRef<[u8]> + ?Sized>(old: &'a T, new: &'a T, deadline: Option<Instant>) -> Self {
+        let (old, new) = (lines(old.as_ref()), lines(new.as_ref()));
         let ops = differences(&old, &new, deadline);
         Self { old, new, ops }
     }
@@ -99,19 +100,32 @@ impl<'a> LineDiff<'a> {
     }
 }
 
-fn put(text: &mut String, sign: char, line: &str) {
-    let _ = write!(text, "{sign}{line}");
-    if !line.ends_with(['\r', '\n']) {
+fn put(text: &mut String, sign: char, line: &[u8]) {
+    let _ = write!(text, "{sign}{}", with_bytes_visible(line));
+    if !line.ends_with(b"\r") && !line.ends_with(b"\n") {
         text.push_str("\n\\ No newline at end of file\n");
     }
 }
 
+/// Returns the text with each byte that is not UTF-8 written as `\xE9`.
+pub fn with_bytes_visible(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| _ = write!(text, r"\x{byte:02X}"));
+    }
+    Cow::Owned(text)
+}
+
 /// Each with its end, which may be that of any system.
-fn lines(text: &str) -> Vec<&str> {
+fn lines(text: &[u8]) -> Vec<&[u8]> {
     let mut lines = Vec::new();
     let mut rest = text;
-    while let Some(at) = rest.find(['\r', '\n']) {
-        let end = at + if rest[at..].starts_with("\r\n") { 2 } else { 1 };
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\r' | b'\n')) {
+        let end = at + if rest[at..].starts_with(b"\r\n") { 2 } else { 1 };
         lines.push(&rest[..end]);
         rest = &rest[end..];
     }
@@ -130,14 +144,18 @@ mod tests {
 
     /// The text that a unified diff makes of another.
     fn patched(old: &str, diff: &str) -> String {
-        let (old, mut at, mut out) = (lines(old), 0, String::new());
-        let mut rest = lines(diff).into_iter().peekable();
+        let texts = |text: &'_ str| -> Vec<String> {
+            lines(text.as_bytes()).into_iter().map(|line| String::from_utf8(line.to_vec()).unwrap()).collect()
+        };
+        let (old, mut at, mut out) = (texts(old), 0, String::new());
+        let rest = texts(diff);
+        let mut rest = rest.iter().map(String::as_str).peekable();
         while let Some(line) = rest.next() {
             if let Some(head) = line.strip_prefix("@@ -") {
                 let (start, _) = head.split_once([',', ' ']).unwrap();
                 let empty = head.split(' ').next().unwrap().ends_with(",0");
                 let start = start.parse::<usize>().unwrap() - usize::from(!empty);
-                out.extend(old[at..start].iter().copied());
+                out.extend(old[at..start].iter().map(String::as_str));
                 at = start;
                 continue;
             }
@@ -149,7 +167,7 @@ mod tests {
                 _ => out.push_str(body),
             }
         }
-        out.extend(old[at..].iter().copied());
+        out.extend(old[at..].iter().map(String::as_str));
         out
     }
 
@@ -175,6 +193,17 @@ mod tests {
             let theirs = TextDiff::from_lines(&old, &new);
             prop_assert_eq!(ours.unified(2), theirs.unified_diff().context_radius(2).to_string());
         }
+    }
+
+    #[test]
+    fn a_line_that_differs_in_a_byte_that_is_no_text_is_shown() {
+        let diff = LineDiff::new(&b"a\ncaf\xe9\n"[..], &b"a\ncaf\xe8\n"[..], None);
+        assert_eq!(
+            (diff.counts(), diff.unified(3)),
+            ((1, 1), "@@ -1,2 +1,2 @@\n a\n-caf\\xE9\n+caf\\xE8\n".to_owned())
+        );
+        let diff = LineDiff::new(&b"\xff"[..], "\u{fffd}".as_bytes(), None);
+        assert_eq!(diff.counts(), (1, 1));
     }
 
     #[test]

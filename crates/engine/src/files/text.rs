@@ -10,6 +10,52 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
     if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text.into_owned() }
 }
 
+/// Bytes of a text that are not UTF-8, which [`decode`] shows as U+FFFD.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct InvalidUtf8 {
+    bytes: usize,
+    /// The first few lines they are on, and `…` for more.
+    lines: String,
+}
+
+impl InvalidUtf8 {
+    /// None for UTF-8. `first_line` is the number of the first line of these bytes.
+    pub(crate) fn find(bytes: &[u8], first_line: u64) -> Option<Self> {
+        const FEW: usize = 10;
+        let (mut count, mut line, mut lines) = (0, first_line, Vec::new());
+        for chunk in bytes.utf8_chunks() {
+            line += chunk.valid().matches('\n').count() as u64;
+            count += chunk.invalid().len();
+            if !chunk.invalid().is_empty() && lines.last() != Some(&line) && lines.len() <= FEW {
+                lines.push(line);
+            }
+        }
+        let mut names: Vec<String> = lines.iter().map(u64::to_string).collect();
+        if let Some(last) = names.get_mut(FEW) {
+            "…".clone_into(last);
+        }
+        (count > 0).then(|| Self { bytes: count, lines: names.join(", ") })
+    }
+}
+
+impl std::fmt::Display for InvalidUtf8 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (byte, is) = if self.bytes == 1 { ("byte", "is") } else { ("bytes", "are") };
+        let line = if self.lines.contains(',') { "lines" } else { "line" };
+        write!(
+            f,
+            "{} {byte} on {line} {} {is} not UTF-8 and shown as U+FFFD: change this file with edit, which keeps them (leave \
+             U+FFFD out of `old` and `new`)",
+            self.bytes, self.lines
+        )
+    }
+}
+
+/// Whether a file begins with a byte-order mark of UTF-16.
+pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
+}
+
 /// Drops an unfinished character at the end.
 pub(crate) fn before_cut(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len() - unfinished(bytes)]
@@ -45,4 +91,18 @@ pub(crate) fn first(text: &str, limit: usize) -> &str {
 pub(crate) fn last(text: &str, limit: usize) -> &str {
     let start = (text.len().saturating_sub(limit)..text.len()).find(|&at| text.is_char_boundary(at));
     &text[start.unwrap_or(text.len())..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_counted_with_their_lines() {
+        let found = |bytes: &[u8]| InvalidUtf8::find(bytes, 1).map(|found| (found.bytes, found.lines));
+        assert_eq!(found("é\u{fffd}\0".as_bytes()), None);
+        assert_eq!(found(b"a\nb\xe9\xe8\nc\xff \xff"), Some((4, "2, 3".to_owned())));
+        assert_eq!(found(&b"\xff\n".repeat(11)), Some((11, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …".to_owned())));
+        assert_eq!(found(b"a\xe2\x82"), Some((2, "1".to_owned())), "a character that is cut off");
+    }
 }

@@ -36,7 +36,7 @@ fn counted(changes: &[FileChange], blobs: Option<&Blobs>) -> Vec<ChangedFile> {
     let deadline = Instant::now() + PATIENCE;
     let counted = |change: &FileChange| {
         let text = |state: &Option<FileState>| match state {
-            None => Some(String::new()),
+            None => Some(Vec::new()),
             Some(state) => content(state, &change.path, blobs?),
         };
         let in_time = Instant::now() < deadline;
@@ -48,8 +48,7 @@ fn counted(changes: &[FileChange], blobs: Option<&Blobs>) -> Vec<ChangedFile> {
 }
 
 /// As it was kept, or as it still lies there.
-fn content(state: &FileState, path: &Path, blobs: &Blobs) -> Option<String> {
+fn content(state: &FileState, path: &Path, blobs: &Blobs) -> Option<Vec<u8>> {
     let hash = state.sha256.as_deref()?;
-    let found = blobs.get(hash).or_else(|_| read_as(path, hash));
-    String::from_utf8(found.ok()?).ok()
+    blobs.get(hash).or_else(|_| read_as(path, hash)).ok()
 }

@@ -71,7 +71,7 @@ pub(crate) fn recall(transcript: &Transcript, workspace: &Workspace) {
 fn read_of(output: ToolOutput) -> Option<(PathBuf, Option<Sight>)> {
     let ToolOutput::Ok(data) = output else { return None };
     let (path, content) = (data["path"].as_str()?, data["content"].as_str()?);
-    let whole = data["bytes"] == content.len();
+    let whole = data["bytes"] == content.len() && data["lossy"].is_null();
     Some((path_text::decode(path), whole.then(|| Sight::of(Some(content.as_bytes())))))
 }
 

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
-use zdx_protocol::compare::LineDiff;
+use zdx_protocol::compare::{LineDiff, with_bytes_visible};
 use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 
 use crate::files::path_lock::{ContentHash, PathLockError};
 use crate::files::sights::Known;
-use crate::files::text::first;
+use crate::files::text::{before_cut, first};
 use crate::files::workspace::{FileError, Permissions, Workspace};
 
 /// Files above this are neither compared nor edited.
@@ -123,6 +123,30 @@ pub(super) fn unseen(path: &Path) -> ToolError {
 pub(super) const UNSEEN: &str =
     "this file changed since you last read or wrote it: read it again before you rely on the rest of it";
 
+/// Whether a change puts U+FFFD where a file may have bytes that are no text: `read` shows those so, and they would be lost.
+pub(super) fn loses_bytes(old: &[u8], new: &[u8]) -> bool {
+    let count = |text: &[u8]| memchr::memmem::find_iter(text, "\u{fffd}").count();
+    (old.contains(&0) || std::str::from_utf8(old).is_err()) && count(new) > count(old)
+}
+
+/// For a change that would lose them.
+pub(super) fn lost_bytes(path: &Path) -> String {
+    format!(
+        "{} has bytes that are not text, which `read` shows as U+FFFD, and this change would put real U+FFFD characters \
+         there: nothing was touched. Change the other parts with edit, which keeps those bytes, and leave U+FFFD out of \
+         `old` and `new`",
+        path.display()
+    )
+}
+
+/// For a file that neither edit nor patch can change.
+pub(super) fn is_utf16(path: &Path) -> String {
+    format!(
+        "{} is UTF-16 text: convert it with bash (iconv -f UTF-16 -t UTF-8), change the copy, and convert that back",
+        path.display()
+    )
+}
+
 /// Lines that come and go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LineChange {
@@ -142,8 +166,7 @@ impl LineChange {
         if old.len() + new.len() > DIFF_INPUT {
             return Self::uncompared(old, new, "(too large to compare line by line)");
         }
-        let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-        let diff = LineDiff::new(&old, &new, Some(Instant::now() + DIFF_TIME));
+        let diff = LineDiff::new(old, new, Some(Instant::now() + DIFF_TIME));
         let (additions, deletions) = diff.counts();
         let mut text = String::new();
         // A NUL in new content is shown like any other character: it must not hide what stands around it.
@@ -173,7 +196,7 @@ impl LineChange {
         let additions = lines(new);
         let mut diff = why.to_owned();
         let from = new[..start].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let comes = String::from_utf8_lossy(&new[from..new.len() - end]);
+        let comes = with_bytes_visible(before_cut(&new[from..new.len() - end]));
         let shown = first(&comes, DIFF_OUTPUT);
         if !shown.is_empty() {
             let _ = write!(diff, "\n@@ -0,0 +1,{} @@", shown.lines().count());
@@ -229,6 +252,19 @@ mod tests {
         assert!(started.elapsed() < Duration::from_secs(30));
         assert_eq!((change.additions, change.deletions), (800_000, 800_000));
         assert_eq!(LineChange::between(b"a\0\n", b"a\0\nb\n").additions, 1);
+    }
+
+    #[test]
+    fn changed_bytes_are_never_hidden() {
+        let change = LineChange::between(b"a\xe9\n", "a\u{fffd}\n".as_bytes());
+        assert_eq!((change.additions, change.deletions), (1, 1));
+        assert_eq!(change.diff, "@@ -1 +1 @@\n-a\\xE9\n+a\u{fffd}\n");
+        assert!(loses_bytes(b"\xe9", "\u{fffd}".as_bytes()) && loses_bytes(b"\0", "\u{fffd}".as_bytes()));
+        assert!(
+            !loses_bytes("\u{fffd}\u{fffd}".as_bytes(), "\u{fffd}".repeat(3).as_bytes()),
+            "all of it is text"
+        );
+        assert!(!loses_bytes("\u{fffd}".as_bytes(), "\u{fffd}".as_bytes()) && !loses_bytes(b"\xe9", b"e"));
     }
 
     #[test]

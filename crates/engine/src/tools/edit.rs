@@ -1,5 +1,6 @@
 //! `edit`: one exact replacement in an existing file.
-//! Guesses nothing: what is not there byte for byte, line ends aside, is an error that helps to find it.
+//! Guesses nothing: what is not there byte for byte, line ends aside, is an error that helps to find it. Knows bytes, not
+//! text: a file that is not all UTF-8 keeps what is not replaced.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,13 +12,19 @@ use zdx_protocol::facts::EDIT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec, path_text};
 
-use super::change::{Before, LineChange, MOST, UNSEEN, adds_mask, changed_since, replace};
+use super::change::{
+    Before, LineChange, MOST, UNSEEN, adds_mask, changed_since, is_utf16, loses_bytes, lost_bytes, replace,
+};
 use super::input::{Input, invalid};
 use super::{Prepared, Tool, ToolContext, off_thread_locked};
 use crate::files::sights::{Known, Sight};
+use crate::files::text;
 use crate::files::workspace::{FileError, Workspace, near_names};
 
 pub(super) mod nearest;
+mod replacement;
+
+use replacement::{Edited, Fault, Replacement};
 
 pub(super) struct Edit {
     spec: ToolSpec,
@@ -47,13 +54,6 @@ impl Default for Edit {
     }
 }
 
-/// What is to be replaced, as the model wrote it.
-struct Replacement {
-    old: String,
-    new: String,
-    expected: u64,
-}
-
 /// The file as it was when the edit was prepared, and what was shown of the edit.
 struct SeenBefore {
     before: Option<[u8; 32]>,
@@ -65,7 +65,7 @@ struct SeenBefore {
 impl SeenBefore {
     /// Other calls of this session may have changed the file meanwhile. The edit is applied to what they left if it replaces
     /// the very lines that were shown; after anybody else's change it is not.
-    fn holds(&self, workspace: &Workspace, target: &Target, content: &str, change: &LineChange) -> bool {
+    fn holds(&self, workspace: &Workspace, target: &Target, content: &[u8], change: &LineChange) -> bool {
         let now = digest(content);
         self.before == Some(now)
             || (self.before.is_some()
@@ -100,11 +100,11 @@ impl Tool for Edit {
         let mut added = replacement.old.contains(MASK) || replacement.new.contains(MASK);
         let mut shown = None;
         let (preview, doomed) = match content.map(|content| (replacement.apply(&content), content)) {
-            Ok((Ok(Edited { text, .. }), content)) => {
-                added = adds_mask(content.as_bytes(), text.as_bytes());
-                let change = LineChange::between(content.as_bytes(), text.as_bytes());
+            Ok((Ok(Edited { content: new, .. }), old)) => {
+                added = adds_mask(&old, &new);
+                let change = LineChange::between(&old, &new);
                 shown = change.shown_lines().map(|lines| lines.into_iter().map(str::to_owned).collect());
-                (change.preview(&target.path, Operation::Updated), None)
+                (change.preview(&target.path, Operation::Updated), keeps_bytes(&target, &old, &new).err())
             }
             Ok((Err(fault), _)) => (Preview::None, Some(fault.plainly(&target, &replacement))),
             Err(error) => (Preview::None, Some(error)),
@@ -121,19 +121,31 @@ impl Tool for Edit {
     }
 }
 
-fn digest(content: &str) -> [u8; 32] {
+fn digest(content: &[u8]) -> [u8; 32] {
     Sha256::digest(content).into()
 }
 
-fn load(workspace: &Workspace, target: &Target) -> Result<String, ToolError> {
+fn load(workspace: &Workspace, target: &Target) -> Result<Vec<u8>, ToolError> {
     let content = workspace.read_file(target, MOST).map_err(|error| match error {
         FileError::Missing(_) => missing(target),
         other => other.or_code(ToolCode::ReadError),
     })?;
-    String::from_utf8(content).map_err(|_| {
-        let message = format!("{} is not UTF-8 text and cannot be edited this way", target.path.display());
-        ToolError::new(ToolCode::ReadError, message)
-    })
+    let path = &target.path;
+    let unfit = if text::is_utf16(&content) {
+        is_utf16(path)
+    } else if content.contains(&0) && std::str::from_utf8(&content).is_err() {
+        format!("{} is a binary file and cannot be edited this way", path.display())
+    } else {
+        return Ok(content);
+    };
+    Err(ToolError::new(ToolCode::ReadError, unfit))
+}
+
+fn keeps_bytes(target: &Target, old: &[u8], new: &[u8]) -> Result<(), ToolError> {
+    match loses_bytes(old, new) {
+        true => Err(ToolError::new(ToolCode::WriteError, lost_bytes(&target.path))),
+        false => Ok(()),
+    }
 }
 
 /// Names beside it are told for the workspace alone: elsewhere nobody has allowed a look yet.
@@ -153,25 +165,26 @@ fn edit(
     replacement: &Replacement,
 ) -> Result<Value, ToolError> {
     let content = load(workspace, target)?;
-    let Edited { text, count, crlf } = match replacement.apply(&content) {
+    let Edited { content: new, count, crlf } = match replacement.apply(&content) {
         Ok(edited) => edited,
         Err(_) if seen.shown.is_some() => return Err(changed_since(&target.path)),
         Err(fault) => return Err(fault.helpfully(target, replacement, &content)),
     };
-    let change = LineChange::between(content.as_bytes(), text.as_bytes());
+    let change = LineChange::between(&content, &new);
     if !seen.holds(workspace, target, &content, &change) {
         return Err(changed_since(&target.path));
     }
-    replace(workspace, target, &Before::Content(digest(&content)), text.as_bytes())?;
-    let written = workspace.read_file(target, text.len() as u64);
-    if !written.is_ok_and(|written| written == text.as_bytes()) {
+    keeps_bytes(target, &content, &new)?;
+    replace(workspace, target, &Before::Content(digest(&content)), &new)?;
+    let written = workspace.read_file(target, new.len() as u64);
+    if !written.is_ok_and(|written| written == new) {
         let message = format!("{} does not hold what was written: read it again", target.path.display());
         return Err(ToolError::new(ToolCode::WriteError, message));
     }
-    let overtaken = seen.known.is_overtaken_by(Some(content.as_bytes()));
+    let overtaken = seen.known.is_overtaken_by(Some(&content));
     // What came meanwhile the model still has not seen.
     if !overtaken {
-        workspace.sights().saw(&target.path, Some(Sight::of(Some(text.as_bytes()))));
+        workspace.sights().saw(&target.path, Some(Sight::of(Some(&new))));
     }
     let mut data = json!({
         "path": path_text::encode(&target.path),
@@ -179,49 +192,12 @@ fn edit(
         "additions": change.additions,
         "deletions": change.deletions,
     });
-    let crlf =
-        crlf.then_some("the lines of this file end with CRLF: `old` was found so, and `new` was written so");
+    let crlf = crlf.then_some("the lines there end with CRLF: `old` was found so, and `new` was written so");
     let notes: Vec<&str> = crlf.into_iter().chain(overtaken.then_some(UNSEEN)).collect();
     if !notes.is_empty() {
         data["note"] = json!(notes.join("; "));
     }
     Ok(data)
-}
-
-/// A file's content after the replacement.
-struct Edited {
-    text: String,
-    count: usize,
-    /// By the file's own line ends, not those of `old`.
-    crlf: bool,
-}
-
-enum Fault {
-    NotFound,
-    Count(usize),
-}
-
-impl Replacement {
-    /// Exact bytes first. A file with CRLF line ends may be named with plain ones, and then gets its own back.
-    fn apply(&self, content: &str) -> Result<Edited, Fault> {
-        let mut pair = (Cow::Borrowed(&*self.old), Cow::Borrowed(&*self.new));
-        let mut count = content.matches(&*pair.0).count();
-        let crlf =
-            count == 0 && self.old.contains('\n') && !self.old.contains('\r') && content.contains("\r\n");
-        if crlf {
-            pair = (with_crlf(&self.old).into(), with_crlf(&self.new).into());
-            count = content.matches(&*pair.0).count();
-        }
-        match count {
-            0 => Err(Fault::NotFound),
-            _ if count as u64 != self.expected => Err(Fault::Count(count)),
-            _ => Ok(Edited { text: content.replace(&*pair.0, &pair.1), count, crlf }),
-        }
-    }
-}
-
-fn with_crlf(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
 impl Fault {
@@ -232,7 +208,7 @@ impl Fault {
             Self::NotFound => {
                 ToolError::new(ToolCode::OldNotFound, format!("`old` is not in {path}: read the file again"))
             }
-            Self::Count(count) => {
+            Self::Count(count, _) => {
                 let expected = replacement.expected;
                 let message = format!(
                     "`old` occurs {count} times in {path}, not {expected}: add surrounding lines to `old`, or set \
@@ -244,19 +220,23 @@ impl Fault {
     }
 
     /// With what helps to get it right.
-    fn helpfully(&self, target: &Target, replacement: &Replacement, content: &str) -> ToolError {
+    fn helpfully(&self, target: &Target, replacement: &Replacement, content: &[u8]) -> ToolError {
         let mut error = self.plainly(target, replacement);
         match self {
             Self::NotFound => {
-                if let Some(near) = nearest::region(content, &replacement.old) {
-                    error.message = format!("`old` is not in {}. {near}", target.path.display());
+                let path = target.path.display();
+                if let Some(near) = nearest::region(&String::from_utf8_lossy(content), &replacement.old) {
+                    error.message = format!("`old` is not in {path}. {near}");
+                }
+                if replacement.old.contains('\u{fffd}') && std::str::from_utf8(content).is_err() {
+                    error.message.push_str(
+                        "\nU+FFFD stands for bytes there that are not UTF-8: leave it out of `old`, and name the text \
+                         around it",
+                    );
                 }
             }
-            Self::Count(_) => {
-                let lines = nearest::lines_of(content, &replacement.old);
-                if !lines.is_empty() {
-                    error.message = format!("{} (lines {lines})", error.message);
-                }
+            Self::Count(_, starts) => {
+                error.message = format!("{} (lines {})", error.message, nearest::lines_of(content, starts));
             }
         }
         error

@@ -14,7 +14,7 @@ use zdx_protocol::{Action, Target, ToolCode, ToolError, ToolOutput, ToolSpec, pa
 use super::input::{Input, invalid};
 use super::{Prepared, RunContext, Tool, ToolContext};
 use crate::files::sights::Watched;
-use crate::files::text::{LIMIT, before_cut, decode, first};
+use crate::files::text::{InvalidUtf8, LIMIT, before_cut, decode, first, is_utf16};
 use crate::files::workspace::{FileError, Opened, near_names};
 
 pub(super) struct Read {
@@ -128,12 +128,15 @@ struct Slice {
     open_line: bool,
     /// The end of the file was reached.
     at_end: bool,
+    /// The file begins with a byte-order mark of UTF-16.
+    is_utf16: bool,
 }
 
 impl Slice {
     fn read(mut file: impl io::Read, lines: Lines, stop: &CancellationToken) -> io::Result<Self> {
         let mut slice = Self::default();
         let mut buffer = vec![0; 64 * 1024];
+        let mut first_read = true;
         let first_wanted = lines.offset - 1;
         let behind = lines.limit.map(|limit| first_wanted.saturating_add(limit));
         loop {
@@ -149,6 +152,8 @@ impl Slice {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
+            slice.is_utf16 |= first_read && is_utf16(&buffer[..count]);
+            first_read = false;
             for line in buffer[..count].split_inclusive(|&byte| byte == b'\n') {
                 if behind.is_some_and(|behind| slice.passed >= behind) || slice.bytes.len() > LIMIT {
                     return Ok(slice);
@@ -163,6 +168,13 @@ impl Slice {
     }
 
     fn describe(self, target: &Target, size: u64, lines: Lines) -> Result<Value, ToolError> {
+        if self.is_utf16 {
+            let message = format!(
+                "{} is UTF-16 text: read it with bash (iconv -f UTF-16 -t UTF-8)",
+                target.path.display()
+            );
+            return Err(ToolError::new(ToolCode::ReadError, message));
+        }
         let total = self.at_end.then(|| self.passed + u64::from(self.open_line));
         if let Some(total) = total
             && lines.offset > total.max(1)
@@ -172,7 +184,8 @@ impl Slice {
         }
         let cut = before_cut(&self.bytes[..self.bytes.len().min(LIMIT)]);
         let over = self.bytes.len() > LIMIT;
-        let decoded = decode(if over { cut } else { &self.bytes });
+        let shown = if over { cut } else { &self.bytes };
+        let decoded = decode(shown);
         let content = first(&decoded, LIMIT);
         let truncated = over || content.len() < decoded.len();
         let whole_lines = content.matches('\n').count() as u64;
@@ -195,6 +208,9 @@ impl Slice {
         }
         if self.bytes.contains(&0) {
             data.insert("binary".to_owned(), json!(true));
+        } else if let Some(invalid) = InvalidUtf8::find(shown, lines.offset) {
+            data.insert("lossy".to_owned(), json!(true));
+            data.insert("note".to_owned(), json!(invalid.to_string()));
         }
         Ok(Value::Object(data))
     }

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use zdx_protocol::facts::WRITE;
-use zdx_protocol::{Action, Operation, Preview, Target, ToolError, ToolSpec, path_text};
+use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec, path_text};
 
-use super::change::{Before, LineChange, adds_mask, changed_since, is_unseen, look, replace, unseen};
+use super::change::{
+    Before, LineChange, adds_mask, changed_since, is_unseen, look, loses_bytes, lost_bytes, replace, unseen,
+};
 use super::input::Input;
 use super::{Prepared, Tool, ToolContext, off_thread_locked};
 use crate::files::sights::{Known, Sight};
@@ -61,6 +63,7 @@ impl Tool for Write {
                 let operation = operation(&before, old.as_deref(), &content);
                 let lost = operation != Operation::Unchanged && is_unseen(&known, &before, old.as_deref());
                 let doomed = lost.then(|| unseen(&target.path));
+                let doomed = doomed.or_else(|| keeps_bytes(&target, old.as_deref(), &content).err());
                 (Some(before), change.preview(&target.path, operation), doomed)
             }
             Err(error) => (None, Preview::None, Some(error.not_written())),
@@ -83,6 +86,13 @@ fn operation(before: &Before, old: Option<&[u8]>, content: &str) -> Operation {
     }
 }
 
+fn keeps_bytes(target: &Target, old: Option<&[u8]>, content: &str) -> Result<(), ToolError> {
+    match loses_bytes(old.unwrap_or_default(), content.as_bytes()) {
+        true => Err(ToolError::new(ToolCode::WriteError, lost_bytes(&target.path))),
+        false => Ok(()),
+    }
+}
+
 /// `prepared` is what the file was then; none if it could not be told, which must still be so.
 fn write(
     workspace: &Workspace,
@@ -100,6 +110,7 @@ fn write(
         if is_unseen(known, &before, old.as_deref()) {
             return Err(unseen(&target.path));
         }
+        keeps_bytes(target, old.as_deref(), content)?;
         replace(workspace, target, &before, content.as_bytes())?;
     }
     workspace.sights().saw(&target.path, Some(Sight::of(Some(content.as_bytes()))));

@@ -9,7 +9,7 @@ use zdx_protocol::{Target, path_text};
 use super::{Author, Form, Mention, What, trimmed};
 use crate::files::Workspace;
 use crate::files::sights::Watched;
-use crate::files::text::{before_cut, decode};
+use crate::files::text::{InvalidUtf8, before_cut, decode};
 use crate::files::workspace::{FileError, near_names};
 
 const LARGEST: usize = 64 * 1024;
@@ -145,11 +145,11 @@ impl Desk<'_> {
         }
         self.workspace.sights().saw(&target.path, file.sight());
         if bytes.len() <= room {
-            return Ok(decode(&bytes));
+            return Ok(decode_with_note(&bytes, 1));
         }
         let size = opened.size;
         self.say(path, &format!("only the first {room} of its {size} bytes were attached"));
-        let kept = decode(before_cut(&bytes[..room]));
+        let kept = decode_with_note(before_cut(&bytes[..room]), 1);
         Ok(format!("{kept}\n[cut: {room} of {size} bytes; read the file for the rest]"))
     }
 
@@ -212,15 +212,24 @@ impl Lines {
                 wanted.extend_from_slice(&line);
             }
             if wanted.len() > room {
-                let kept = decode(before_cut(&wanted[..room]));
+                let kept = decode_with_note(before_cut(&wanted[..room]), self.first as u64);
                 return Ok(format!("{kept}\n[cut: {room} bytes of these lines; read the file for the rest]"));
             }
         }
         match wanted {
             none if none.is_empty() => Err(format!("it has {passed} lines")),
             text if text.contains(&0) => Err("it is not a text file".to_owned()),
-            text => Ok(decode(&text)),
+            text => Ok(decode_with_note(&text, self.first as u64)),
         }
+    }
+}
+
+/// The text, and what of it is not the file's own.
+fn decode_with_note(bytes: &[u8], first_line: u64) -> String {
+    let text = decode(bytes);
+    match InvalidUtf8::find(bytes, first_line) {
+        Some(invalid) => format!("{text}\n[{invalid}]"),
+        None => text,
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use crate::patch::{Hunk, Sign};
 
+const MARK: char = '\u{feff}';
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,8 @@ struct Place {
     start: usize,
     length: usize,
     likeness: Likeness,
+    /// Its first old line is the file's first, with the byte-order mark written out.
+    names_bom: bool,
 }
 
 /// The content with all hunks applied.
@@ -119,7 +122,8 @@ fn key(line: &[u8], likeness: Likeness) -> &[u8] {
 
 impl<'a> Text<'a> {
     fn new(content: &'a [u8]) -> Self {
-        let body = content.strip_prefix(BOM);
+        // Of a file that holds nothing else, the mark is a line.
+        let body = content.strip_prefix(BOM).filter(|body| !body.is_empty());
         Self { bom: body.is_some(), lines: split(body.unwrap_or(content)), indexes: Default::default() }
     }
 
@@ -147,12 +151,16 @@ impl<'a> Text<'a> {
     /// `drift` is how far the hunk before was from where it says it is.
     fn locate(&self, number: usize, hunk: &Hunk, drift: isize) -> Result<Place, Misfit> {
         let length = hunk.old_lines().count();
-        let place = |start, likeness| Place { hunk: number, start, length, likeness };
+        let place = |start, likeness| Place { hunk: number, start, length, likeness, names_bom: false };
         if length == 0 {
             return match hunk.at_end || self.lines.is_empty() {
                 true => Ok(place(self.lines.len(), Likeness::Exact)),
                 false => Err(Misfit::NoContext),
             };
+        }
+        if let Some(likeness) = LIKENESSES.into_iter().find(|likeness| self.begins_with_bom(hunk, *likeness))
+        {
+            return Ok(Place { names_bom: true, ..place(0, likeness) });
         }
         for likeness in LIKENESSES {
             let index = self.index(likeness);
@@ -181,6 +189,20 @@ impl<'a> Text<'a> {
         Err(Misfit::NotFound)
     }
 
+    /// Whether the hunk is about the beginning of the file, and writes the byte-order mark as git does.
+    fn begins_with_bom(&self, hunk: &Hunk, likeness: Likeness) -> bool {
+        let mut wanted: Vec<&[u8]> = hunk.old_lines().map(str::as_bytes).collect();
+        let Some(first) = wanted.first().and_then(|line| line.strip_prefix(BOM)).filter(|_| self.bom) else {
+            return false;
+        };
+        wanted[0] = first;
+        let index = self.index(likeness);
+        let number = |line: &&[u8]| index.numbers.get(key(line, likeness)).copied();
+        let fits = wanted.len() <= index.lines.len()
+            && wanted.iter().zip(&index.lines).all(|(line, there)| number(line) == Some(*there));
+        fits && (!hunk.at_end || wanted.len() == self.lines.len())
+    }
+
     /// Of each place the anchors name, the first start after it. An anchor that is nowhere in the file says nothing
     /// about a place that is unique without it.
     fn below_anchors(&self, starts: Vec<usize>, hunk: &Hunk) -> Vec<usize> {
@@ -205,15 +227,25 @@ impl<'a> Text<'a> {
 
     fn with(&self, hunks: &[Hunk], places: &[Place]) -> Vec<u8> {
         let mut out: Vec<Line<'_>> = Vec::with_capacity(self.lines.len());
-        let mut at = 0;
+        let (mut at, mut bom) = (0, self.bom);
         let mut closed = self.lines.last().is_none_or(|(_, end)| *end != End::None);
         for place in places {
             let hunk = &hunks[place.hunk];
             out.extend_from_slice(&self.lines[at..place.start]);
             at = place.start;
+            // A patch that names the mark says itself whether it stays.
+            bom &= !place.names_bom;
             for (sign, line) in &hunk.lines {
+                bom |= place.names_bom && *sign != Sign::Remove && out.is_empty() && line.starts_with(MARK);
                 match sign {
+                    // A line that comes before the mark makes it a character like any other.
+                    Sign::Context if place.names_bom && at == 0 && !out.is_empty() => {
+                        out.push(([BOM, &self.lines[0].0].concat().into(), self.lines[0].1));
+                    }
                     Sign::Context => out.push(self.lines[at].clone()),
+                    Sign::Add if bom && out.is_empty() => {
+                        out.push(self.added(line.strip_prefix(MARK).unwrap_or(line), place));
+                    }
                     Sign::Add => out.push(self.added(line, place)),
                     Sign::Remove => {}
                 }
@@ -226,7 +258,7 @@ impl<'a> Text<'a> {
             };
         }
         out.extend_from_slice(&self.lines[at..]);
-        self.join(out, closed)
+        self.join(out, closed, bom)
     }
 
     /// A line that comes in has the line end of those around it, unless the patch speaks of line ends itself.
@@ -251,7 +283,7 @@ impl<'a> Text<'a> {
             .unwrap_or(End::Lf)
     }
 
-    fn join(&self, mut lines: Vec<Line<'_>>, closed: bool) -> Vec<u8> {
+    fn join(&self, mut lines: Vec<Line<'_>>, closed: bool, bom: bool) -> Vec<u8> {
         let usual = lines.iter().map(|(_, end)| *end).find(|end| *end != End::None).unwrap_or(End::Lf);
         let last = lines.len().saturating_sub(1);
         for (at, (_, end)) in lines.iter_mut().enumerate() {
@@ -261,7 +293,7 @@ impl<'a> Text<'a> {
                 (false, _, End::Lf | End::CrLf) | (true, true, End::Lf | End::CrLf) => {}
             }
         }
-        let mut content = if self.bom { BOM.to_vec() } else { Vec::new() };
+        let mut content = if bom && !lines.is_empty() { BOM.to_vec() } else { Vec::new() };
         for (line, end) in &lines {
             content.extend_from_slice(line);
             content.extend_from_slice(end.bytes());

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use zdx_protocol::{Operation, Target, ToolCode, ToolError};
 
-use super::super::change::{LineChange, MOST, adds_mask, unseen};
+use super::super::change::{LineChange, MOST, adds_mask, is_utf16, loses_bytes, lost_bytes, unseen};
 use super::super::edit::nearest;
 use super::super::input::invalid;
 use super::place::{self, Misfit};
 use crate::files::sights::Known;
+use crate::files::text;
 use crate::files::workspace::{FileError, Workspace, near_names};
 use crate::patch::{Hunk, Section, SectionKind, Sign};
 
@@ -113,7 +114,24 @@ impl PatchPlan {
         for section in sections {
             plan.add(workspace, section, names)?;
         }
+        plan.keeps_bytes()?;
         Ok(plan)
+    }
+
+    fn keeps_bytes(&self) -> Result<(), ToolError> {
+        let loses = |file: &&PlannedFile| {
+            let [before, after] = [&self.source(file).before, &file.after];
+            before.as_deref().zip(after.as_deref()).is_some_and(|(before, after)| loses_bytes(before, after))
+        };
+        match self.files.iter().find(loses) {
+            Some(file) => Err(ToolError::new(ToolCode::PatchRejected, lost_bytes(&file.target.path))),
+            None => Ok(()),
+        }
+    }
+
+    /// The file, or the one whose content it takes over.
+    fn source<'a>(&'a self, file: &'a PlannedFile) -> &'a PlannedFile {
+        file.moved_from.map_or(file, |at| &self.files[at])
     }
 
     fn add(&mut self, workspace: &Workspace, section: &Section, names: &Names) -> Result<(), Fault> {
@@ -211,6 +229,7 @@ impl PatchPlan {
         let file = &mut self.files[at];
         let content = file.after.take().ok_or_else(|| missing(&file.target))?;
         match content.contains(&0) {
+            _ if text::is_utf16(&content) => Err(rejected(is_utf16(&file.target.path))),
             true => Err(rejected(format!("{} is a binary file", file.target.path.display()))),
             false => Ok(content),
         }
@@ -218,7 +237,7 @@ impl PatchPlan {
 
     /// Whether a file, or the one whose content it takes over, held what the model has not seen.
     pub(super) fn is_overtaken(&self, file: &PlannedFile) -> bool {
-        let source = file.moved_from.map_or(file, |at| &self.files[at]);
+        let source = self.source(file);
         source.known.is_overtaken_by(source.before.as_deref())
     }
 
@@ -311,10 +330,9 @@ fn applied(content: &[u8], section: &Section, path: &str) -> Result<Vec<u8>, Fau
         let (number, of, line) = (misplaced.hunk + 1, section.hunks.len(), hunk.line);
         let what = format!("hunk {number} of {of} for {path} (line {line} of the patch)");
         let (plain, help) = match &misplaced.misfit {
-            Misfit::NotFound => (
-                "does not match the file: read it again".to_owned(),
-                nearest::region(&String::from_utf8_lossy(content), &old_text(hunk)),
-            ),
+            Misfit::NotFound => {
+                ("does not match the file: read it again".to_owned(), not_found(content, &old_text(hunk)))
+            }
             Misfit::Ambiguous(starts) => {
                 let starts: Vec<String> = starts.iter().map(usize::to_string).collect();
                 (
@@ -332,6 +350,15 @@ fn applied(content: &[u8], section: &Section, path: &str) -> Result<Vec<u8>, Fau
         let helpfully = help.map(|help| format!("{}. {help}", plainly.message));
         Fault { plainly, helpfully }
     })
+}
+
+fn not_found(content: &[u8], old: &str) -> Option<String> {
+    let shown_bytes = old.contains('\u{fffd}') && std::str::from_utf8(content).is_err();
+    let hint = "U+FFFD stands for bytes there that are not UTF-8: leave such lines out of the patch.";
+    let near = nearest::region(&String::from_utf8_lossy(content), old);
+    let parts = [shown_bytes.then(|| hint.to_owned()), near];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 fn old_text(hunk: &Hunk) -> String {

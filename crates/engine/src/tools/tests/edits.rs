@@ -180,13 +180,13 @@ fn no_edit_that_was_reported_ok_is_lost() {
 #[test]
 fn what_cannot_be_edited_says_why() {
     let desk = Desk::with(&[("main.rs", "x")]);
-    fs::write(desk.path("latin1"), b"caf\xe9").unwrap();
+    fs::write(desk.path("utf16"), b"\xff\xfea\0").unwrap();
     fs::File::create(desk.path("huge")).unwrap().set_len(1 << 40).unwrap();
     let edit = |path: &str| desk.err("edit", json!({"path": path, "old": "a", "new": "b"}));
     for (path, code) in [
         ("mian.rs", ToolCode::PathError),
         ("main.rs/x", ToolCode::PathError),
-        ("latin1", ToolCode::ReadError),
+        ("utf16", ToolCode::ReadError),
         (".", ToolCode::NotRegular),
         ("huge", ToolCode::TooLarge),
     ] {
@@ -203,4 +203,65 @@ fn a_link_stays_a_link() {
     assert_eq!(data["path"], json!(desk.path("f")));
     assert!(desk.path("link").is_symlink());
     assert_eq!(desk.content("f"), "new");
+}
+
+#[test]
+fn bytes_that_are_not_utf8_stay_and_are_shown_where_they_change() {
+    let desk = Desk::new();
+    let file = |content: &[u8]| fs::write(desk.path("f"), content).unwrap();
+    file(b"caf\xe9\none\r\n\xff\xfe two\n");
+    let prepared = desk.prepare("edit", json!({"path": "f", "old": "two", "new": "2"})).unwrap();
+    let Preview::Change { diff, .. } = &prepared.preview else { panic!("no preview") };
+    assert_eq!(diff, "@@ -1,3 +1,3 @@\n caf\\xE9\n one\r\n-\\xFF\\xFE two\n+\\xFF\\xFE 2\n");
+    assert!(run(prepared).is_ok());
+    assert_eq!(fs::read(desk.path("f")).unwrap(), b"caf\xe9\none\r\n\xff\xfe 2\n");
+    let (code, message) = desk.err("edit", json!({"path": "f", "old": "caf\u{fffd}", "new": "x"}));
+    assert_eq!(code, ToolCode::OldNotFound);
+    assert!(message.contains("leave it out of `old`"), "{message}");
+    let (code, message) = desk.err("edit", json!({"path": "f", "old": "one", "new": "\u{fffd}"}));
+    assert_eq!(code, ToolCode::WriteError);
+    assert!(message.contains("not text"), "{message}");
+    assert_eq!(fs::read(desk.path("f")).unwrap(), b"caf\xe9\none\r\n\xff\xfe 2\n");
+    for (content, said) in [(&b"\xff\xfea\0"[..], "UTF-16"), (b"a\0\xff", "binary")] {
+        file(content);
+        let (code, message) = desk.err("edit", json!({"path": "f", "old": "a", "new": "b"}));
+        assert_eq!(code, ToolCode::ReadError);
+        assert!(message.contains(said), "{message}");
+    }
+}
+
+#[test]
+fn a_line_that_comes_in_ends_like_those_around_it() {
+    for (before, old, new, after) in [
+        ("a\r\nb\r\nc\r\n", "b", "b\nB", "a\r\nb\r\nB\r\nc\r\n"),
+        ("a\r\nb", "b", "b\nB", "a\r\nb\r\nB"),
+        ("a\r\nb", "b", "b\nB\n", "a\r\nb\r\nB\r\n"),
+        ("a\r\n", "a", "0\na", "0\r\na\r\n"),
+        ("a", "a", "a\nb", "a\nb"),
+        // A line end at either edge of `old` is a whole one.
+        ("a\r\nb\r\n", "\nb", "\nx\nb", "a\r\nx\r\nb\r\n"),
+        ("a\r\nb\r\n", "\nb", "", "a\r\n"),
+        ("a\r\nb\r\nc", "b\n", "", "a\r\nc"),
+        // Lines that stay keep their ends, also in a file of mixed ones.
+        ("a\r\nb\nc\r\n", "a\nb\nc", "a\nB\nb\nc", "a\r\nB\r\nb\nc\r\n"),
+        ("a\r\nb\nc\r\n", "b", "b\nB", "a\r\nb\nB\nc\r\n"),
+        ("a\r\nb\nc\r\n", "a\nb\nc\n", "x\nb\nc\n", "x\r\nb\nc\r\n"),
+        // Whoever writes returns means them.
+        ("a\r\nb\r\n", "a\r\nb\r\n", "a\nb\n", "a\nb\n"),
+        ("a\nb\n", "b", "b\r\nc", "a\nb\r\nc\n"),
+        ("a\r\nb\r\n", "a\nb", "a\r\nx\nb", "a\r\nx\r\nb\r\n"),
+        // Returns alone are no line ends here.
+        ("a\rb\rc", "b", "b\nB", "a\rb\nB\rc"),
+        ("\u{feff}a\r\nb\r\n", "a\nb\n", "b\n", "\u{feff}b\r\n"),
+    ] {
+        assert_eq!(edited(before, old, new), Ok(after.to_owned()), "{before:?} {old:?} → {new:?}");
+    }
+    let desk = Desk::with(&[("f", "x\r\ny\nx\n")]);
+    let input = json!({"path": "f", "old": "x\n", "new": "x\nz\n", "expected_replacements": 2});
+    assert!(desk.call("edit", input).is_ok());
+    assert_eq!(desk.content("f"), "x\r\nz\r\ny\nx\nz\n");
+    let desk = Desk::with(&[("f", "a\r\nb\r\na\r\nb\r\n")]);
+    let (code, message) = desk.err("edit", json!({"path": "f", "old": "a\nb\n", "new": ""}));
+    assert_eq!(code, ToolCode::ReplacementCountMismatch);
+    assert!(message.ends_with("(lines 1, 3)"), "{message}");
 }

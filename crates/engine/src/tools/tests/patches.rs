@@ -361,3 +361,79 @@ mod properties {
         }
     }
 }
+
+#[test]
+fn lines_that_are_not_utf8_are_left_alone_by_a_patch() {
+    let desk = Desk::new();
+    let before = b"caf\xe9\none\ntwo\n";
+    fs::write(desk.path("f"), before).unwrap();
+    let patch = |hunk: &str| desk.call("patch", json!({"patch": unified(hunk)}));
+    assert!(patch("@@ -2,2 +2,2 @@\n one\n-two\n+2\n").is_ok());
+    assert_eq!(fs::read(desk.path("f")).unwrap(), b"caf\xe9\none\n2\n");
+    let ToolOutput::Err(error) = patch("@@ -1,2 +1,2 @@\n caf\u{fffd}\n-one\n+1\n") else {
+        panic!("applied")
+    };
+    assert_eq!(error.code, ToolCode::PatchRejected);
+    assert!(error.message.contains("leave such lines out"), "{error}");
+    let ToolOutput::Err(error) = patch("@@ -2,1 +2,1 @@\n-one\n+caf\u{fffd}\n") else { panic!("applied") };
+    assert_eq!(error.code, ToolCode::PatchRejected);
+    assert!(error.message.contains("U+FFFD"), "{error}");
+    assert_eq!(fs::read(desk.path("f")).unwrap(), b"caf\xe9\none\n2\n");
+}
+
+#[test]
+fn a_byte_order_mark_may_be_named_or_not() {
+    for (before, hunk, after) in [
+        ("\u{feff}a\nb\n", "@@ -1,2 +1,2 @@\n-\u{feff}a\n+\u{feff}A\n b\n", "\u{feff}A\nb\n"),
+        ("\u{feff}a\nb\n", "@@ -1,2 +1,2 @@\n \u{feff}a\n-b\n+B\n", "\u{feff}a\nB\n"),
+        ("\u{feff}a\nb\n", "@@ -1,2 +1,2 @@\n-a\n+A\n b\n", "\u{feff}A\nb\n"),
+        ("\u{feff}a\nb\n", "@@ -1,2 +1,2 @@\n-a\n+\u{feff}A\n b\n", "\u{feff}A\nb\n"),
+        // Who names it says whether it stays.
+        ("\u{feff}a\nb\n", "@@ -1,2 +1,2 @@\n-\u{feff}a\n+a\n b\n", "a\nb\n"),
+        ("a\nb\n", "@@ -1,2 +1,2 @@\n-a\n+\u{feff}a\n b\n", "\u{feff}a\nb\n"),
+        ("\u{feff}a\nb\n", "@@ -1,2 +1 @@\n-\u{feff}a\n b\n", "b\n"),
+        ("\u{feff}a\r\nb\r\n", "@@ -1,2 +1,2 @@\n-\u{feff}a\n+\u{feff}A\n b\n", "\u{feff}A\r\nb\r\n"),
+        ("a\n\u{feff}b\n", "@@ -2 +2 @@\n-\u{feff}b\n+b\n", "a\nb\n"),
+    ] {
+        assert_eq!(patched(before, &unified(hunk)), Ok(after.to_owned()), "{before:?} {hunk:?}");
+        if after.starts_with('\u{feff}') {
+            let hunk = hunk.split_once('\n').unwrap().1;
+            let patch = envelope(&format!("@@\n{hunk}"));
+            assert_eq!(patched(before, &patch), Ok(after.to_owned()), "{before:?} {patch:?}");
+        }
+    }
+    let desk = Desk::with(&[("f", "\u{feff}a\n"), ("g", "\u{feff}a\n")]);
+    let delete = |name: &str, line: &str| format!("--- a/{name}\n+++ /dev/null\n@@ -1 +0,0 @@\n-{line}\n");
+    desk.ok("patch", json!({"patch": delete("f", "\u{feff}a") + &delete("g", "a")}));
+    assert!(!desk.path("f").exists() && !desk.path("g").exists());
+}
+
+/// What git says is the difference between two files makes the one of the other.
+#[test]
+fn diffs_of_git_apply_to_files_with_marks_and_any_line_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let texts = [
+        "a\nb\nc\n",
+        "a\r\nb\r\nc\r\n",
+        "a\nb\r\nc",
+        "\u{feff}a\nb\nc\n",
+        "\u{feff}a\r\nB\r\nc",
+        "\u{feff}",
+        "\u{feff}x\na\n",
+    ];
+    for (before, after) in texts.iter().flat_map(|one| texts.iter().map(move |other| (one, other))) {
+        if before == after {
+            continue;
+        }
+        fs::write(dir.path().join("old"), before).unwrap();
+        fs::write(dir.path().join("new"), after).unwrap();
+        let git = std::process::Command::new("git")
+            .args(["-c", "core.autocrlf=false", "diff", "--no-index", "--no-color", "old", "new"])
+            .current_dir(dir.path())
+            .output();
+        let Ok(git) = git else { return eprintln!("skipped: there is no git") };
+        let diff = String::from_utf8(git.stdout).unwrap();
+        let hunks = &diff[diff.find("@@").unwrap()..];
+        assert_eq!(patched(before, &unified(hunks)), Ok((*after).to_owned()), "{before:?}\n{diff}");
+    }
+}

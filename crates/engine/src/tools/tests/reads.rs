@@ -128,3 +128,29 @@ fn a_read_without_end_is_cut_off_by_time_and_by_interrupt() {
     let ToolOutput::Err(error) = output else { panic!("it ended") };
     assert_eq!(error.code, ToolCode::Interrupted);
 }
+
+#[test]
+fn a_file_that_is_not_utf8_says_so_and_where() {
+    let desk = Desk::new();
+    fs::write(desk.path("f"), b"one\ncaf\xe9\nok\n\xff\xfe\n").unwrap();
+    let data = desk.ok("read", json!({"path": "f"}));
+    assert_eq!(
+        (&data["content"], &data["lossy"]),
+        (&json!("one\ncaf\u{fffd}\nok\n\u{fffd}\u{fffd}\n"), &json!(true))
+    );
+    let note = data["note"].as_str().unwrap();
+    assert!(note.starts_with("3 bytes on lines 2, 4 are not UTF-8") && note.contains("edit"), "{note}");
+    let part = desk.ok("read", json!({"path": "f", "offset": 3, "limit": 1}));
+    assert_eq!((part.get("lossy"), part.get("note")), (None, None));
+    let part = desk.ok("read", json!({"path": "f", "offset": 2, "limit": 1}));
+    assert!(part["note"].as_str().unwrap().starts_with("1 byte on line 2 is not UTF-8"), "{part}");
+    // Real U+FFFD is text.
+    fs::write(desk.path("f"), "\u{fffd}\n").unwrap();
+    assert_eq!(desk.ok("read", json!({"path": "f"})).get("lossy"), None);
+    for bom in [b"\xff\xfea\0\n\0", b"\xfe\xff\0a\0\n"] {
+        fs::write(desk.path("f"), bom).unwrap();
+        let (code, message) = desk.err("read", json!({"path": "f", "offset": 1}));
+        assert_eq!(code, ToolCode::ReadError);
+        assert!(message.contains("UTF-16") && message.contains("iconv"), "{message}");
+    }
+}

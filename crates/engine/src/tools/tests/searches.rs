@@ -187,7 +187,7 @@ fn odd_names_stay_one_line_each() {
     for name in [&b"new\nline"[..], b"bad\xff", b"-flag", b" space ", "ünïcode".as_bytes()] {
         fs::write(desk.dir.path().join(OsStr::from_bytes(name)), "hit\n").unwrap();
     }
-    let names = [" space ", "-flag", "bad\u{fffd}", "new\\nline", "ünïcode"];
+    let names = [" space ", "-flag", r"bad\xFF", "new\\nline", "ünïcode"];
     assert_eq!(paths(&desk, json!({"pattern": "*"})), names);
     assert_eq!(entries(&desk, json!({})).lines().collect::<Vec<_>>(), names);
     let text = text(&desk, json!({"pattern": "hit"}));
@@ -325,4 +325,16 @@ fn ten_thousand_files_and_a_huge_one_take_no_time_to_stop() {
     assert_eq!(output, ToolOutput::error(ToolCode::Interrupted, "the search was interrupted"));
     drop(runtime);
     assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn lines_that_are_not_utf8_are_found_and_shown_as_read_shows_them() {
+    let desk = Desk::new();
+    let long = [&b"\xff".repeat(500)[..], b" needle \xe9", &b"\xc3".repeat(500)].concat();
+    fs::write(desk.path("f"), [b"caf\xe9 needle\n", &long[..], b"\n"].concat()).unwrap();
+    let data = desk.ok("grep", json!({"pattern": "needle"}));
+    assert_eq!(data["matches"], 2);
+    let text = data["text"].as_str().unwrap();
+    assert!(text.starts_with("f\n1:caf\u{fffd} needle\n2:…\u{fffd}"), "{text}");
+    assert!(text.contains("\u{fffd} needle \u{fffd}"), "{text}");
 }

@@ -106,3 +106,28 @@ fn an_interrupt_that_came_first_changes_nothing() {
     assert_eq!(error.code, ToolCode::Interrupted);
     assert!(!desk.path("new").exists());
 }
+
+#[test]
+fn bytes_that_are_not_utf8_are_not_written_over_by_what_read_shows_of_them() {
+    let desk = Desk::new();
+    let file = |content: &[u8]| fs::write(desk.path("f"), content).unwrap();
+    let write = |content: &str| desk.call("write", json!({"path": "f", "content": content}));
+    for before in [&b"caf\xe9\nx \xff\n"[..], b"a\0b"] {
+        file(before);
+        let shown = String::from_utf8_lossy(before).replace('\0', "\u{fffd}");
+        let prepared = desk.prepare("write", json!({"path": "f", "content": shown})).unwrap();
+        assert_eq!(prepared.doomed.as_ref().unwrap().code, ToolCode::WriteError);
+        let ToolOutput::Err(error) = run(prepared) else { panic!("written") };
+        assert!(error.message.contains("edit"), "{error}");
+        assert_eq!(fs::read(desk.path("f")).unwrap(), before);
+    }
+    file(b"caf\xe9\n");
+    let prepared = desk.prepare("write", json!({"path": "f", "content": "caf\u{e9}\n"})).unwrap();
+    let Preview::Change { diff, .. } = &prepared.preview else { panic!("no preview") };
+    assert_eq!(diff, "@@ -1 +1 @@\n-caf\\xE9\n+caf\u{e9}\n", "a line that differs in bytes alone is shown");
+    assert!(run(prepared).is_ok(), "nothing is lost that the model did not replace");
+    // Where all of it is text, U+FFFD is a character like any other; and so is one that the file has already.
+    assert!(write("\u{fffd}\n").is_ok());
+    let desk = Desk::with(&[("f", "\u{fffd} \0")]);
+    desk.ok("write", json!({"path": "f", "content": "\u{fffd} only\n"}));
+}
