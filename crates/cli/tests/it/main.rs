@@ -21,6 +21,7 @@ mod doors;
 mod exec;
 mod facts;
 mod faults;
+mod file_contents;
 mod file_names;
 mod goes_on;
 mod grants;

@@ -100,6 +100,7 @@ fn read_inside(root: &Path, file: PathBuf) -> Result<ConfigBytes, ConfigError> {
         FileError::BadPath(_)
         | FileError::ChangedMeanwhile(_)
         | FileError::Folder { .. }
+        | FileError::Damaged { .. }
         | FileError::Editor { .. } => unreadable(std::io::ErrorKind::InvalidInput.into()),
     };
     let workspace = Workspace::open(root).map_err(unreadable)?;

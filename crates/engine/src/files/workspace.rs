@@ -20,8 +20,10 @@ use crate::files::path_lock::{LockScope, PathLockError, PathLockGuard, PathLocks
 use crate::files::sights::Sights;
 use crate::files::{Blobs, Journal};
 
+mod attributes;
 mod beneath;
 mod editor;
+mod in_place;
 mod journal;
 mod open;
 mod replace;
@@ -86,6 +88,8 @@ pub enum FileError {
     TooLarge { path: PathBuf, size: u64, limit: u64 },
     #[error("could not create the folder {}: {}", .path.display(), plainly(.source))]
     Folder { path: PathBuf, source: io::Error },
+    #[error("{} could not be written ({}), nor put back: what it held is in {}", .path.display(), plainly(.source), .kept.display())]
+    Damaged { path: PathBuf, kept: PathBuf, source: io::Error },
     #[error("the editor did not write {}: {why}", .path.display())]
     Editor { path: PathBuf, why: String },
     #[error("{}: {}", .path.display(), plainly(.source))]
@@ -103,7 +107,7 @@ impl FileError {
             Self::ChangedMeanwhile(_) => ToolCode::ChangedSince,
             Self::TooLarge { .. } => ToolCode::TooLarge,
             Self::Folder { .. } => ToolCode::MkdirError,
-            Self::Editor { .. } => ToolCode::WriteError,
+            Self::Editor { .. } | Self::Damaged { .. } => ToolCode::WriteError,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => ToolCode::Eacces,
                 io::ErrorKind::NotADirectory => ToolCode::Enotdir,
@@ -125,6 +129,7 @@ impl FileError {
             | Self::ChangedMeanwhile(_)
             | Self::TooLarge { .. }
             | Self::Editor { .. }
+            | Self::Damaged { .. }
             | Self::Folder { .. } => self.into(),
         }
     }
@@ -144,6 +149,7 @@ impl FileError {
             | Self::ChangedMeanwhile(_)
             | Self::TooLarge { .. }
             | Self::Editor { .. }
+            | Self::Damaged { .. }
             | Self::Folder { .. } => self.into(),
         }
     }

@@ -8,8 +8,8 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 use zdx_acp::shapes::{AuthMethod, Choices, CommandInfo, SessionUpdate, Setting, Update, Welcome};
 use zdx_acp::{CallError, Heard, Inbox, Peer, RpcError, code};
-use zdx_protocol::{ErrorKind, path_text};
 use zdx_protocol::display::visible_line;
+use zdx_protocol::{ErrorKind, path_text};
 
 use super::label;
 use crate::acp::{AgentCommand, AgentProcess, Launch, short};
@@ -148,7 +148,8 @@ impl Link {
     /// Goes on with this session where that can be, else begins one.
     async fn open(&mut self, remote: Option<&str>, root: &Path) -> Result<(), Trouble> {
         let Some(cwd) = root.to_str() else {
-            let why = format!("{} cannot work in {}: its name is not UTF-8", self.name, path_text::shown(root));
+            let why =
+                format!("{} cannot work in {}: its name is not UTF-8", self.name, path_text::shown(root));
             return Err(Trouble::Failed(ErrorKind::Session, why));
         };
         let params = json!({"cwd": cwd, "mcpServers": []});

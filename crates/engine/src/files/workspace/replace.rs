@@ -8,13 +8,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
-use rustix::fs::{fchmod, fchown, fstat, fsync, openat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{fchmod, fstat, fsync, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use zdx_protocol::{EditorFiles, Target};
 
 use super::open::{Folders, regular};
-use super::{FileError, Workspace};
+use super::{FileError, Workspace, attributes, in_place};
 use crate::files::{Blobs, Draft};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,26 +36,36 @@ pub enum Permissions {
 /// New content beside the file it is for. Gone again unless it is committed.
 pub struct Staged {
     temporary: Temporary,
+    /// After the temporary file, which lies in them.
+    new_folders: NewFolders,
     name: OsString,
     path: PathBuf,
     created: bool,
+    permissions: Permissions,
+    mode: u32,
     /// What the journal is told once the content is in its place.
-    change: Option<(Draft, String, u32)>,
+    change: Option<(Draft, String)>,
     /// Who puts which text there instead.
     editor: Option<(Arc<dyn EditorFiles>, String)>,
 }
 
 impl Staged {
-    pub fn commit(self) -> Result<Written, FileError> {
+    pub fn commit(mut self) -> Result<Written, FileError> {
         match self.editor.and_then(|(editor, text)| editor.write(&self.path, &text)) {
             Some(Ok(())) => {}
             Some(Err(why)) => return Err(FileError::Editor { path: self.path, why }),
-            None => {
-                self.temporary.rename_to(&self.name).map_err(|error| FileError::io(&self.path, error))?;
-            }
+            None => match self.temporary.rename_to(&self.name) {
+                Ok(()) => {}
+                Err(Errno::BUSY) if !self.created => {
+                    let mode = (self.permissions != Permissions::Keep).then_some(self.mode);
+                    in_place::overwrite(&mut self.temporary, &self.name, &self.path, mode)?;
+                }
+                Err(error) => return Err(FileError::io(&self.path, error)),
+            },
         }
-        if let Some((draft, hash, mode)) = self.change {
-            draft.written(hash, mode);
+        self.new_folders.keep();
+        if let Some((draft, hash)) = self.change {
+            draft.written(hash, self.mode);
         }
         Ok(Written { created: self.created })
     }
@@ -74,37 +84,57 @@ impl Workspace {
         content: &[u8],
         permissions: Permissions,
     ) -> Result<Staged, FileError> {
+        self.stage_like(target, target, content, permissions)
+    }
+
+    /// [`stage`](Self::stage) for a file that may not be there yet: then it has the owner and the attributes of `like`.
+    pub fn stage_like(
+        &self,
+        target: &Target,
+        like: &Target,
+        content: &[u8],
+        permissions: Permissions,
+    ) -> Result<Staged, FileError> {
         let path = &target.path;
         let draft = self.draft(target);
+        let new_folders = NewFolders::of(path);
         let (folder, name) = self.folder_of(target, Folders::Create)?;
         let before = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Some(found),
             Err(Errno::NOENT) => None,
             Err(error) => return Err(FileError::io(path, error)),
         };
+        let mut old = None;
         if let Some(found) = &before {
             regular(path, found.st_mode)?;
-            writable(folder.as_fd(), &name, path)?;
+            old = Some(writable(folder.as_fd(), &name, path)?);
+        } else if like.path != target.path {
+            old = Some(self.open_on_disk(like)?);
         }
         let failed = |error: std::io::Error| FileError::Io { path: path.clone(), source: error };
-        let (mut file, temporary) =
+        let mut temporary =
             Temporary::create(folder, before.is_some() || matches!(permissions, Permissions::Like(_)))
                 .map_err(|error| failed(error.into()))?;
-        file.write_all(content).map_err(failed)?;
-        if let Some(before) = &before {
-            keep(&file, before).map_err(|error| failed(error.into()))?;
-        }
-        permit(&file, permissions).map_err(|error| failed(error.into()))?;
-        fsync(&file).map_err(|error| failed(error.into()))?;
-        let editor = self.written_by(target, content, permissions);
-        let change = match draft {
-            Some(draft) => {
-                let mode = fstat(&file).map_err(|error| failed(error.into()))?.st_mode;
-                Some((draft, Blobs::hash(content), mode))
-            }
-            None => None,
-        };
-        Ok(Staged { temporary, name, path: path.clone(), created: before.is_none(), change, editor })
+        temporary.file.write_all(content).map_err(failed)?;
+        let mode = permit(&temporary.file, old, permissions).map_err(|error| failed(error.into()))?;
+        fsync(&temporary.file).map_err(|error| failed(error.into()))?;
+        Ok(Staged {
+            temporary,
+            new_folders,
+            name,
+            path: path.clone(),
+            created: before.is_none(),
+            permissions,
+            mode,
+            change: draft.map(|draft| (draft, Blobs::hash(content))),
+            editor: self.written_by(target, content, permissions),
+        })
+    }
+
+    fn open_on_disk(&self, target: &Target) -> Result<OwnedFd, FileError> {
+        let (folder, name) = self.folder_of(target, Folders::MustExist)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        openat(&folder, &name, flags, Mode::empty()).map_err(|error| FileError::io(&target.path, error))
     }
 
     /// Takes a file out of its place. It comes back unless it is discarded.
@@ -147,39 +177,71 @@ impl Drop for Aside {
     }
 }
 
-fn permit(file: &File, permissions: Permissions) -> rustix::io::Result<()> {
-    let now = fstat(file)?.st_mode & 0o7777;
+/// Gives the new file what the old one has, and the mode it is to have; tells which one it has then.
+fn permit(file: &File, old: Option<OwnedFd>, permissions: Permissions) -> rustix::io::Result<u32> {
+    let mut allowed = 0o7777;
+    let mut usual = fstat(file)?.st_mode & 0o7777;
+    if let Some(old) = &old {
+        let found = fstat(old)?;
+        allowed = attributes::copy(old, &found, file)?;
+        usual = found.st_mode & 0o7777;
+    }
     let mode = match permissions {
-        Permissions::Keep => return Ok(()),
+        Permissions::Keep => usual,
         Permissions::Like(mode) => mode & 0o7777,
-        Permissions::Executable(true) => now | (now & 0o444) >> 2,
-        Permissions::Executable(false) => now & !0o111,
+        Permissions::Executable(true) => usual | (usual & 0o444) >> 2,
+        Permissions::Executable(false) => usual & !0o111,
     };
-    fchmod(file, Mode::from_raw_mode(mode))
+    if old.is_some() || permissions != Permissions::Keep {
+        fchmod(file, Mode::from_raw_mode(mode & allowed))?;
+    }
+    Ok(fstat(file)?.st_mode)
 }
 
-/// A file its owner made read-only is not replaced behind their back, though a rename would.
-fn writable(folder: BorrowedFd<'_>, name: &OsStr, path: &Path) -> Result<(), FileError> {
-    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    match openat(folder, name, flags, Mode::empty()) {
+/// The file, if its owner did not make it read-only: that is not replaced behind their back, though a rename would.
+fn writable(folder: BorrowedFd<'_>, name: &OsStr, path: &Path) -> Result<OwnedFd, FileError> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let open = |access| openat(folder, name, flags | access, Mode::empty());
+    let opened = open(OFlags::WRONLY).or_else(|error| match error {
         // A running program cannot be written to, but its entry can be replaced.
-        Ok(_) | Err(Errno::TXTBSY) => Ok(()),
-        Err(Errno::LOOP) => Err(FileError::Escape(path.to_owned())),
-        Err(error) => Err(FileError::io(path, error)),
+        Errno::TXTBSY => open(OFlags::RDONLY),
+        other => Err(other),
+    });
+    opened.map_err(|error| match error {
+        Errno::LOOP => FileError::Escape(path.to_owned()),
+        other => FileError::io(path, other),
+    })
+}
+
+/// Folders that were not there before a file was staged in them; gone again unless the file came to stay.
+struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    fn of(path: &Path) -> Self {
+        let missing = path.ancestors().skip(1).take_while(|folder| folder.symlink_metadata().is_err());
+        Self(missing.map(Path::to_owned).collect())
+    }
+
+    fn keep(&mut self) {
+        self.0.clear();
     }
 }
 
-/// Mode and owner of the file before. An owner that cannot be kept is no reason not to write.
-fn keep(file: &File, before: &Stat) -> rustix::io::Result<()> {
-    let _ = fchown(file, Some(Uid::from_raw(before.st_uid)), Some(Gid::from_raw(before.st_gid)));
-    fchmod(file, Mode::from_raw_mode(before.st_mode & 0o7777))
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // One that is not empty is somebody's.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
 }
 
 /// A file that is gone again unless it was renamed.
-struct Temporary {
-    folder: OwnedFd,
-    name: OsString,
-    renamed: bool,
+pub(super) struct Temporary {
+    pub file: File,
+    pub folder: OwnedFd,
+    pub name: OsString,
+    stays: bool,
 }
 
 fn temporary_name() -> OsString {
@@ -188,24 +250,29 @@ fn temporary_name() -> OsString {
 
 impl Temporary {
     /// Content that replaces a private file must not be readable meanwhile; a new file takes its mode from the umask.
-    fn create(folder: OwnedFd, private: bool) -> rustix::io::Result<(File, Self)> {
+    pub(super) fn create(folder: OwnedFd, private: bool) -> rustix::io::Result<Self> {
         let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let name = temporary_name();
-        let file = openat(&folder, &name, flags, mode)?;
-        Ok((file.into(), Self { folder, name, renamed: false }))
+        let file = openat(&folder, &name, flags, mode)?.into();
+        Ok(Self { file, folder, name, stays: false })
     }
 
-    fn rename_to(mut self, name: &OsStr) -> rustix::io::Result<()> {
+    fn rename_to(&mut self, name: &OsStr) -> rustix::io::Result<()> {
         renameat(&self.folder, &self.name, &self.folder, name)?;
-        self.renamed = true;
+        self.stays = true;
         Ok(())
+    }
+
+    /// It stays under the name that it has.
+    pub(super) fn keep(mut self) {
+        self.stays = true;
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if !self.renamed {
+        if !self.stays {
             let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
         }
     }
@@ -220,11 +287,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = || OwnedFd::from(File::open(dir.path()).unwrap());
         let entries = || std::fs::read_dir(dir.path()).unwrap().count();
-        let (_, temporary) = Temporary::create(folder(), true).unwrap();
+        let temporary = Temporary::create(folder(), true).unwrap();
         assert_eq!(entries(), 1);
         drop(temporary);
         assert_eq!(entries(), 0);
-        let (_, temporary) = Temporary::create(folder(), true).unwrap();
+        let mut temporary = Temporary::create(folder(), true).unwrap();
         temporary.rename_to(OsStr::new("kept")).unwrap();
         assert!(dir.path().join("kept").exists());
     }

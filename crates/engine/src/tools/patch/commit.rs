@@ -54,7 +54,9 @@ impl<'a> Work<'a> {
                 (None, Some(_), Some(mode)) => Permissions::Like(mode),
                 (None, _, _) => Permissions::Keep,
             };
-            Some(self.workspace.stage(&file.target, content, permissions).map(|staged| (file, staged)))
+            let like = file.moved_from.map_or(&file.target, |at| &plan.files[at].target);
+            let staged = self.workspace.stage_like(&file.target, like, content, permissions);
+            Some(staged.map(|staged| (file, staged)))
         };
         plan.files.iter().filter_map(stage).collect()
     }
@@ -181,7 +183,7 @@ mod tests {
         let error = work.carry_out(&plan, staged).unwrap_err();
         assert_eq!(fs::read(path("a")).unwrap(), b"new\n", "it did not come so far");
         let error = work.undo(error.not_written());
-        assert_eq!(error.code, ToolCode::WriteError);
+        assert_eq!(error.code, ToolCode::NotRegular);
         assert!(error.message.ends_with("; nothing was changed"), "{error}");
         assert_eq!(fs::read(path("a")).unwrap(), b"old\n");
         assert_eq!(fs::metadata(path("a")).unwrap().permissions().mode() & 0o7777, 0o751);

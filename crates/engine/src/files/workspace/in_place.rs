@@ -1,0 +1,52 @@
+//! Writing into a file whose entry cannot be replaced, as it is a mount of its own: containers share single files so.
+//! Not one step, therefore what was there is copied aside first, and put back when writing fails.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Seek};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, fchmod, fstat, openat};
+
+use super::FileError;
+use super::open::regular;
+use super::replace::Temporary;
+
+/// Gives the file the content of `new`, and its mode where that is to change.
+pub(super) fn overwrite(
+    new: &mut Temporary,
+    name: &OsStr,
+    path: &Path,
+    mode: Option<u32>,
+) -> Result<(), FileError> {
+    let failed = |source: io::Error| FileError::Io { path: path.to_owned(), source };
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = openat(&new.folder, name, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
+    regular(path, fstat(&opened).map_err(|error| failed(error.into()))?.st_mode)?;
+    let mut file = File::from(opened);
+    let folder = new.folder.as_fd().try_clone_to_owned().map_err(failed)?;
+    let mut before = Temporary::create(folder, true).map_err(|error| failed(error.into()))?;
+    copy(&mut file, &mut before.file).map_err(failed)?;
+    let written = copy(&mut new.file, &mut file).and_then(|()| match mode {
+        Some(mode) => Ok(fchmod(&file, Mode::from_raw_mode(mode))?),
+        None => Ok(()),
+    });
+    written.map_err(|source| match copy(&mut before.file, &mut file) {
+        Ok(()) => failed(source),
+        Err(_) => {
+            let kept = path.with_file_name(&before.name);
+            before.keep();
+            FileError::Damaged { path: path.to_owned(), kept, source }
+        }
+    })
+}
+
+/// Makes the one file hold what the other does, on the disk.
+fn copy(from: &mut File, to: &mut File) -> io::Result<()> {
+    from.rewind()?;
+    to.rewind()?;
+    let length = io::copy(from, to)?;
+    to.set_len(length)?;
+    to.sync_all()
+}
