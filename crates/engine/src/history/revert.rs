@@ -102,6 +102,8 @@ pub struct RevertPlan {
     way: Planned,
     home: Home,
     files: Vec<FileChange>,
+    /// Files that came and went in the turns that are taken back: of those, folders may be left.
+    passing: Vec<FileChange>,
     interleaved: Vec<PathBuf>,
     left: Option<LeftBehind>,
 }
@@ -146,7 +148,7 @@ impl RevertPlan {
             Way::Back(turn) => Self::back(transcript, turn),
             Way::Unsay(turn) => {
                 let plan = Self::back(transcript, turn)?;
-                Ok(Self { files: Vec::new(), interleaved: Vec::new(), ..plan })
+                Ok(Self { files: Vec::new(), passing: Vec::new(), interleaved: Vec::new(), ..plan })
             }
             Way::Forth => match (transcript.redo_turns(), transcript.redo_files()) {
                 (Some(turns), Some(files)) => {
@@ -155,6 +157,7 @@ impl RevertPlan {
                         way: Planned::Redo { turns },
                         home,
                         files,
+                        passing: Vec::new(),
                         interleaved: Vec::new(),
                         left: None,
                     })
@@ -173,17 +176,20 @@ impl RevertPlan {
             Some(turn) => return Err(RevertError::UnknownTurn { turn, turns }),
         };
         let undos = transcript.undo_since(turn).ok_or(RevertError::FoldedAway(turn))?;
-        let undos = undos.into_iter().filter(|undo| undo.change.before != undo.change.after);
-        let (mut files, mut interleaved) = (Vec::new(), Vec::new());
+        let (mut files, mut passing, mut interleaved) = (Vec::new(), Vec::new(), Vec::new());
         // The last one first, as one goes back.
-        for undo in undos.rev() {
+        for undo in undos.into_iter().rev() {
+            if undo.change.before == undo.change.after {
+                passing.push(undo.change);
+                continue;
+            }
             if undo.interleaved {
                 interleaved.push(undo.change.path.clone());
             }
             files.push(undo.change);
         }
         let home = Home::of(transcript);
-        Ok(Self { way: Planned::Revert { turn }, home, files, interleaved, left: None })
+        Ok(Self { way: Planned::Revert { turn }, home, files, passing, interleaved, left: None })
     }
 
     /// The first turn that is taken back; none when it goes forth.
@@ -271,7 +277,8 @@ impl RevertPlan {
             }
             return Err(RevertError::Failed { path: step.path.clone(), why });
         }
-        remove_folders(&files);
+        let passing = self.passing.iter().filter(|file| self.home.allow(file, workspace).is_ok());
+        remove_folders(self.files.iter().chain(passing));
         Ok(self.event(files))
     }
 }
@@ -285,8 +292,8 @@ fn busy(error: PathLockError) -> RevertError {
 }
 
 /// Folders that came with files which are gone now go too, unless something else lies in them.
-fn remove_folders(files: &[FileChange]) {
-    let gone = files.iter().filter(|file| file.after.is_none());
+fn remove_folders<'a>(files: impl Iterator<Item = &'a FileChange>) {
+    let gone = files.filter(|file| file.after.is_none());
     let folders: BTreeSet<&Path> = gone.flat_map(FileChange::own_folders).collect();
     // A folder sorts before what lies in it.
     for folder in folders.into_iter().rev() {

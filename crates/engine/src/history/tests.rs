@@ -247,3 +247,34 @@ fn content_that_cannot_be_kept_is_told_once_and_stops_nothing() {
         assert_eq!(trouble.is_some(), told);
     }
 }
+
+#[test]
+fn folders_that_came_with_files_go_with_them_however_the_files_went() {
+    let mut place = Place::new();
+    fs::create_dir(place.path("old")).unwrap();
+    place.turn();
+    place.write("moved/away/x", "x");
+    place.write("old/new/deep/y", "y");
+    place.write("by-hand/z", "z");
+    place.turn();
+    place.remove("moved/away/x");
+    place.write("kept/x", "x");
+    fs::remove_file(place.path("by-hand/z")).unwrap();
+    place.go(Way::Back(Some(1))).unwrap();
+    let left: Vec<_> =
+        fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["old"]);
+    assert_eq!(fs::read_dir(place.path("old")).unwrap().count(), 0, "it was there before");
+}
+
+#[test]
+fn a_write_that_does_not_come_leaves_no_folder_and_a_later_one_knows_that_it_made_it() {
+    let mut place = Place::new();
+    place.turn();
+    let target = place.workspace.resolve("new/deep/x").unwrap();
+    drop(place.workspace.stage(&target, b"x", crate::files::workspace::Permissions::Keep).unwrap());
+    assert!(!place.path("new").exists());
+    place.write("new/deep/x", "x");
+    place.go(Way::Back(None)).unwrap();
+    assert!(!place.path("new").exists());
+}
