@@ -16,15 +16,12 @@ fn bytes(name: &[u8]) -> &OsStr {
     OsStr::from_bytes(name)
 }
 
-/// A workspace `r\xFF` with a file `caf\xFF.txt` in it; None where the file system takes no such names.
-fn folder(zdx: &Zdx) -> Option<PathBuf> {
+/// A workspace `r\xFF` with a file `caf\xFF.txt` in it; fails where the file system takes no such names.
+fn folder(zdx: &Zdx) -> std::io::Result<PathBuf> {
     let root = zdx.root().join(bytes(b"r\xff"));
-    if let Err(error) = fs::create_dir(&root) {
-        eprintln!("skipped: this file system takes no such names ({error})");
-        return None;
-    }
-    fs::write(root.join(bytes(b"caf\xff.txt")), "one\ntwo\n").unwrap();
-    Some(root)
+    fs::create_dir(&root)?;
+    fs::write(root.join(bytes(b"caf\xff.txt")), "one\ntwo\n")?;
+    Ok(root)
 }
 
 fn results(zdx: &Zdx) -> Vec<Value> {
@@ -36,7 +33,7 @@ fn results(zdx: &Zdx) -> Vec<Value> {
 fn names_that_are_not_utf8_are_read_changed_and_put_back() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
-    let Some(root) = folder(&zdx) else { return };
+    let Ok(root) = folder(&zdx) else { return eprintln!("skipped: no such names here") };
     let deep = format!("sub/{FILE}");
     for (n, (tool, input)) in [
         ("list", json!({})),
@@ -99,7 +96,7 @@ fn names_that_are_not_utf8_are_read_changed_and_put_back() {
 fn a_session_in_a_folder_that_is_not_utf8_goes_on_there_and_not_beside_it() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
-    let Some(root) = folder(&zdx) else { return };
+    let Ok(root) = folder(&zdx) else { return eprintln!("skipped: no such names here") };
     let beside = zdx.root().join(bytes(b"r\xfe"));
     fs::create_dir(&beside).unwrap();
     server.push(Reply::chat().text("first"));
@@ -115,7 +112,7 @@ fn a_session_in_a_folder_that_is_not_utf8_goes_on_there_and_not_beside_it() {
 fn an_acp_agent_is_not_started_in_a_folder_that_it_cannot_be_told_of() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
-    let Some(root) = folder(&zdx) else { return };
+    let Ok(root) = folder(&zdx) else { return eprintln!("skipped: no such names here") };
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_zdx"))
         .args(["acp", "-a", "true", "hi"])
         .current_dir(&root)

@@ -208,11 +208,12 @@ mod tests {
     #[test]
     fn a_group_that_cannot_be_kept_leaves_no_more_than_others_had() {
         let now = fstat(tempfile::tempfile().unwrap()).unwrap();
-        let found = Stat { st_mode: 0o106664, ..now };
+        let mut found = now;
+        found.st_mode = 0o106664;
         assert_eq!(allowed_to(&found, &now), ALL);
-        let others = Stat { st_gid: found.st_gid + 1, ..found };
-        assert_eq!(others.st_mode & 0o7777 & allowed_to(&others, &now), 0o4644);
-        let theirs = Stat { st_uid: found.st_uid + 1, ..found };
-        assert_eq!(theirs.st_mode & 0o7777 & allowed_to(&theirs, &now), 0o2664);
+        found.st_gid += 1;
+        assert_eq!(found.st_mode & ALL & allowed_to(&found, &now), 0o4644);
+        (found.st_uid, found.st_gid) = (found.st_uid + 1, now.st_gid);
+        assert_eq!(found.st_mode & ALL & allowed_to(&found, &now), 0o2664);
     }
 }

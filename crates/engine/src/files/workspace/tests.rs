@@ -273,5 +273,5 @@ fn names_that_are_not_utf8_are_found_by_their_escapes_and_never_hide_a_literal_n
     assert_eq!(path(r".//d\xFE"), bytes(b"d\xfe"), "the mark says that it is escaped");
     fs::create_dir(bytes(br"d\xFF")).unwrap();
     assert_eq!(path(r"d\xFF"), bytes(br"d\xFF"), "the name as it stands comes first");
-    assert_eq!(path(r"../\xFF"), workspace.root().parent().unwrap().join(r"\xFF"));
+    assert_eq!(path(r"../x\xFF"), workspace.root().parent().unwrap().join(r"x\xFF"));
 }

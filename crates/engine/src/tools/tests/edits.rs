@@ -116,7 +116,7 @@ fn an_edit_is_applied_to_what_other_calls_of_the_session_left() {
     }
     let shown = prepare("y", "z");
     desk.ok("edit", json!({"path": "f", "old": "3 y", "new": "33 y"}));
-    assert_eq!(run(shown).is_ok(), false, "it would change a line that nobody was shown");
+    assert!(!run(shown).is_ok(), "it would change a line that nobody was shown");
     assert_eq!(desk.content("f"), "1\n2\n33 y\n");
     // Somebody else's change under one of ours.
     let mine = prepare("1", "I");
