@@ -2,12 +2,13 @@
 //! Nothing reaches a front end that would be lost to a crash if it should have been saved.
 //! (The field says event bus, event sourcing, persistence.)
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::mpsc;
 use zdx_protocol::redact::Redactor;
-use zdx_protocol::{Event, NoticeLevel, Record, Transcript, record};
+use zdx_protocol::{Event, FileChange, NoticeLevel, Record, Transcript, record};
 
+use crate::files::ChangeRecorder;
 use crate::logbook::Logbook;
 use crate::secrets::{self, LiveMasks, Masked};
 use crate::session::SessionLog;
@@ -32,6 +33,8 @@ struct Books {
     logbook: Option<Logbook>,
     /// What streams, and may be the start of a secret.
     live: LiveMasks,
+    /// What is to be said of records that were saved from threads that cannot tell it.
+    remarks: Remarks,
 }
 
 /// What is still to be said after an event.
@@ -45,7 +48,7 @@ impl Emitter {
         events: mpsc::Sender<Event>,
         logbook: Option<Logbook>,
     ) -> Self {
-        let books = Mutex::new(Books { log, logbook, live: LiveMasks::default() });
+        let books = Mutex::new(Books { log, logbook, live: LiveMasks::default(), remarks: Vec::new() });
         Self { shared: Arc::new(Shared { redactor, transcript: Mutex::new(transcript), books, events }) }
     }
 
@@ -64,6 +67,20 @@ impl Emitter {
     }
 
     pub async fn emit(&self, event: Event) {
+        self.pass(event, Saving::Due).await;
+    }
+
+    /// Tells an event that its maker had saved already.
+    pub(crate) async fn tell(&self, event: Event) {
+        self.pass(event, Saving::Done).await;
+    }
+
+    /// The way for changes of files into this session's log. It does not keep the session alive.
+    pub(crate) fn recorder(&self) -> Box<dyn ChangeRecorder> {
+        Box::new(LogRecorder(Arc::downgrade(&self.shared)))
+    }
+
+    async fn pass(&self, event: Event, saving: Saving) {
         let held = self.books().live.release(&self.shared.redactor, &event);
         for held in held {
             if let Ok(place) = self.shared.events.reserve().await {
@@ -73,22 +90,22 @@ impl Emitter {
         // A place in the queue first. A front end that is gone has also closed its commands: the engine ends by that, not
         // here, and what is to be saved is saved.
         let place = self.shared.events.reserve().await.ok();
-        for remark in self.settle(event, place) {
+        for remark in self.settle(event, saving, place) {
             let place = self.shared.events.reserve().await.ok();
-            self.settle(remark, place);
+            self.settle(remark, Saving::Due, place);
         }
     }
 
     /// Masked, saved, folded and told, as one step.
-    fn settle(&self, mut event: Event, place: Option<mpsc::Permit<'_, Event>>) -> Remarks {
-        let mut remarks = Vec::new();
+    fn settle(&self, mut event: Event, saving: Saving, place: Option<mpsc::Permit<'_, Event>>) -> Remarks {
         let mut books = self.books();
+        let mut remarks = std::mem::take(&mut books.remarks);
         if !books.live.pass(&self.shared.redactor, &mut event) {
             return remarks;
         }
         let masked = secrets::mask(&self.shared.redactor, &mut event);
         let ts = record::now();
-        if let Some(record) = event.record(ts) {
+        if let Some(record) = event.record(ts).filter(|_| saving == Saving::Due) {
             remarks.extend(books.log.append(&record).notice().map(warning));
             match &masked {
                 // The one case in which context and file differ: until the turn is over, its maker wants it unchanged.
@@ -138,7 +155,65 @@ impl Emitter {
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {
-        self.shared.books.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.books()
+    }
+}
+
+impl Shared {
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Saves and folds an event that is told later, or to nobody.
+    fn keep(&self, event: &Event, durability: Durability) {
+        let Some(record) = event.record(record::now()) else { return };
+        let mut books = self.books();
+        let appended = books.log.append(&record).notice();
+        let synced = match durability {
+            Durability::PowerCut => books.log.sync().notice(),
+            Durability::Kill => None,
+        };
+        books.remarks.extend(appended.into_iter().chain(synced).map(warning));
+        self.transcript.lock().unwrap_or_else(PoisonError::into_inner).absorb(record);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Saving {
+    Due,
+    Done,
+}
+
+/// The end of zdx that a record survives.
+#[derive(Clone, Copy)]
+enum Durability {
+    Kill,
+    PowerCut,
+}
+
+struct LogRecorder(Weak<Shared>);
+
+impl LogRecorder {
+    fn keep(&self, event: &Event, durability: Durability) -> bool {
+        let shared = self.0.upgrade();
+        shared.as_ref().inspect(|shared| shared.keep(event, durability)).is_some()
+    }
+}
+
+impl ChangeRecorder for LogRecorder {
+    fn intend(&self, call: &str, change: &FileChange) {
+        let event = Event::FileChangeIntended { id: call.to_owned(), change: change.clone() };
+        self.keep(&event, Durability::PowerCut);
+    }
+
+    fn happened(&self, call: &str, change: &FileChange) -> bool {
+        let event = Event::FileChanged { id: call.to_owned(), change: change.clone() };
+        self.keep(&event, Durability::Kill)
+    }
+
+    fn dropped(&self, call: &str, change: &FileChange) {
+        let event = Event::FileChangeDropped { id: call.to_owned(), change: change.clone() };
+        self.keep(&event, Durability::Kill);
     }
 }
 

@@ -57,7 +57,9 @@ pub use context::{Linked, Links, assemble, links, load_project_context};
 pub use files::Workspace;
 pub use grants::GrantStore;
 pub use guard::{GuardSetup, guard, guard_as};
-pub use history::{Asker, Handoff, RevertPlan, SessionDigest, Way, left_behind, summarize};
+pub use history::{
+    Asker, Handoff, RevertPlan, SessionDigest, SettledIntents, Way, left_behind, settle_intents, summarize,
+};
 pub use host::spawn;
 pub use library::{Agents, Places};
 pub use models::ModelPicker;

@@ -173,7 +173,11 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             items.iter_mut().filter_map(|item| text(&mut item.content).then_some(())).count() > 0
         }
         // Names and hashes: a masked one would lead nowhere.
-        Event::FileChanged { .. } | Event::Reverted { .. } | Event::Redone { .. } => false,
+        Event::FileChanged { .. }
+        | Event::FileChangeIntended { .. }
+        | Event::FileChangeDropped { .. }
+        | Event::Reverted { .. }
+        | Event::Redone { .. } => false,
         Event::SessionStarted(_)
         | Event::StateChanged { .. }
         | Event::ReasoningDelta { .. }

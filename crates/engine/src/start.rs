@@ -144,7 +144,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         .map(|workspace| workspace.with_home(setup.env.home()).with_locks_in(setup.paths.locks()))
         .map_err(|source| StartError::Root { path: root.clone(), source })?;
     let root = workspace.root().to_owned();
-    let mut opened = OpenedSession::open(&setup, session, &root)?;
+    let mut opened = OpenedSession::open(&setup, session, &workspace)?;
     opened.notices.extend(notices);
     opened.warn(std::mem::take(&mut configured.resolved.notices));
     opened.warn(configured.notice().into_iter().collect());
@@ -225,6 +225,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let saved = opened.log.path().is_some().then(|| opened.log.id());
     let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
     let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);
+    calls.tools.workspace.journal().record_to(emit.recorder());
     let ruler = Ruler::new(policy, lent);
     preset.into_iter().for_each(|preset| ruler.set_approval(preset));
     let queries = Arc::new(Queries {

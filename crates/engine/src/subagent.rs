@@ -177,6 +177,7 @@ impl Subagents {
     ) -> TurnSummary {
         let redactor = Arc::clone(&self.redactor);
         let emit = Emitter::new(child.log, Transcript::default(), redactor, events, None);
+        child.workspace.journal().record_to(emit.recorder());
         emit.emit(Event::SessionStarted(child.info)).await;
         emit.emit(Event::AgentChanged { agent: child.persona.name.clone() }).await;
         let todos = Arc::new(Todos::default());

@@ -143,6 +143,19 @@ pub enum Event {
         #[serde(flatten)]
         change: FileChange,
     },
+    /// A tool call is about to change a file. Saved before the file is touched and told to no front end: a `FileChanged`
+    /// or `FileChangeDropped` of the same path follows, unless zdx is killed in between.
+    FileChangeIntended {
+        id: String,
+        #[serde(flatten)]
+        change: FileChange,
+    },
+    /// An intended change did not happen. Saved, and told to no front end.
+    FileChangeDropped {
+        id: String,
+        #[serde(flatten)]
+        change: FileChange,
+    },
     /// The conversation stands as before this turn, and so do the files that tools had changed since.
     Reverted {
         turn: u32,

@@ -52,6 +52,8 @@ pub enum Record {
     Preset(Preset),
     Todos(Todos),
     Change(Change),
+    ChangeIntent(Change),
+    ChangeDropped(Change),
     Revert(Revert),
     Redo(Redo),
     Usage(UsageRecord),
@@ -235,7 +237,8 @@ pub struct Todos {
     pub ts: Timestamp,
 }
 
-/// What a tool call did to a file; the contents lie beside the session.
+/// What a tool call did to a file; the contents lie beside the session. As an intent: what it is about to do, followed by
+/// a `change` or `change_dropped` of the same path unless the process was killed in between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     pub tool_use_id: String,
@@ -243,6 +246,12 @@ pub struct Change {
     pub change: FileChange,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
+}
+
+impl Change {
+    pub fn new(call: &str, change: &FileChange, ts: Timestamp) -> Self {
+        Self { tool_use_id: call.to_owned(), change: change.clone(), ts }
+    }
 }
 
 /// From here on it is as if this turn and all after it had not been.
@@ -361,6 +370,8 @@ impl Record {
             "preset" => read(line, Self::Preset),
             "todos" => read(line, Self::Todos),
             "change" => read(line, Self::Change),
+            "change_intent" => read(line, Self::ChangeIntent),
+            "change_dropped" => read(line, Self::ChangeDropped),
             "revert" => read(line, Self::Revert),
             "redo" => read(line, Self::Redo),
             "usage" => read(line, Self::Usage),
@@ -397,6 +408,8 @@ impl Record {
             | Self::Preset(Preset { ts, .. })
             | Self::Todos(Todos { ts, .. })
             | Self::Change(Change { ts, .. })
+            | Self::ChangeIntent(Change { ts, .. })
+            | Self::ChangeDropped(Change { ts, .. })
             | Self::Revert(Revert { ts, .. })
             | Self::Redo(Redo { ts, .. })
             | Self::Usage(UsageRecord { ts, .. })

@@ -53,6 +53,8 @@ pub struct Transcript {
     pub todos: Vec<Todo>,
     /// What the user allowed for good in this session.
     pub grants: Vec<String>,
+    /// Changes of files that were about to happen when the records end; oldest first, one for each path.
+    intents: Vec<record::Change>,
     /// A call that somebody was asked about and has not answered: it never ran, nor did those behind it.
     asked: Option<String>,
     /// The preset, if one was chosen in it.
@@ -119,7 +121,12 @@ impl Transcript {
             Entry::Agent(agent) => self.agent = Some(agent),
             Entry::Remote(remote) => self.remote = Some(remote),
             Entry::Todos(items) => self.todos = items,
-            Entry::FileChanged(record) => self.note_change(record.change),
+            Entry::FileChanged(record) => {
+                self.end_intent(&record.change);
+                self.note_change(record.change);
+            }
+            Entry::FileChangeIntended(record) => self.note_intent(record),
+            Entry::FileChangeDropped(record) => self.end_intent(&record.change),
             Entry::Reverted(revert) => {
                 self.apply_revert(revert.turn, revert.files);
                 self.remeasure();

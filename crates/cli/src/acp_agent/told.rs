@@ -125,6 +125,8 @@ impl Told {
             | Event::ApprovalWithdrawn { .. }
             | Event::ApprovalResolved { .. }
             | Event::FileChanged { .. }
+            | Event::FileChangeIntended { .. }
+            | Event::FileChangeDropped { .. }
             | Event::ModelChanged { .. }
             | Event::ApprovalChanged { .. }
             | Event::ToolsChanged { .. }

@@ -92,6 +92,8 @@ impl Account {
             | Entry::Preset(_)
             | Entry::Todos(_)
             | Entry::FileChanged(_)
+            | Entry::FileChangeIntended(_)
+            | Entry::FileChangeDropped(_)
             | Entry::Reverted(_)
             | Entry::Redone(_)
             | Entry::Usage(_)

@@ -1,7 +1,9 @@
 //! `zdx sessions fork`, `revert`, `redo` and `summarize`: what can be made of a session that is over.
 
 use serde_json::json;
-use zdx_engine::{Opened, RevertPlan, SessionId, Way, Workspace, left_behind, summarize};
+use zdx_engine::{
+    Opened, RevertPlan, SessionId, SettledIntents, Way, Workspace, left_behind, settle_intents, summarize,
+};
 use zdx_protocol::display::{labels, plain};
 use zdx_protocol::{Event, Transcript, record};
 
@@ -34,15 +36,20 @@ pub fn go(settings: &Settings, id: &str, way: Way, mode: Mode) -> Result<Ending,
     let blobs = store.blobs(id);
     let event = match mode {
         Mode::DryRun => {
-            let transcript = store.read(id).map_err(Failure::runtime)?.transcript;
+            let mut transcript = store.read(id).map_err(Failure::runtime)?.transcript;
             let workspace = workspace(settings, transcript.root.as_deref())?;
+            warn(settings, &settle_intents(&mut transcript, &workspace).notices);
             let plan = plan(settings, id, &transcript, way, &workspace)?;
             plan.check(&workspace, &blobs).map_err(Failure::runtime)?
         }
         Mode::Do => {
-            let Opened { mut log, transcript, notices, .. } = store.open(id).map_err(Failure::runtime)?;
+            let opened = store.open(id).map_err(Failure::runtime)?;
+            let Opened { mut log, mut transcript, notices, .. } = opened;
             warn(settings, &notices);
             let workspace = workspace(settings, transcript.root.as_deref())?;
+            let SettledIntents { records, notices } = settle_intents(&mut transcript, &workspace);
+            warn(settings, &notices);
+            records.iter().for_each(|record| warn(settings, log.append(record).notice().as_slice()));
             let plan = plan(settings, id, &transcript, way, &workspace)?;
             let event = plan.carry_out(&workspace, &blobs).map_err(Failure::runtime)?;
             if let Some(record) = event.record(record::now()) {

@@ -174,6 +174,8 @@ impl Plain {
             | Event::ToolStarted { .. }
             | Event::ToolProgress { .. }
             | Event::FileChanged { .. }
+            | Event::FileChangeIntended { .. }
+            | Event::FileChangeDropped { .. }
             | Event::Reminded { .. }
             | Event::Done { .. }
             | Event::Reply { .. }

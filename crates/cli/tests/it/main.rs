@@ -29,6 +29,7 @@ mod guard;
 mod handoff;
 mod history;
 mod json;
+mod killed;
 mod left_behind;
 mod lines;
 mod mcp;

@@ -10,6 +10,7 @@ use zdx_protocol::{
 };
 
 use crate::call::TurnIo;
+use crate::files::MadeChange;
 
 const DIFF_LIMIT: usize = 32 << 10;
 
@@ -66,10 +67,14 @@ pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish
         io.emit.emit(Event::TodosChanged { items, draft: false }).await;
     }
     let (changes, trouble) = io.tools.workspace.journal().take();
-    for (owner, change) in changes {
+    for MadeChange { owner, change, recorded } in changes {
         // Whoever works for a call does it in that call's name; all else was done by the only one that ran.
         let id = owner.unwrap_or_else(|| call.id.clone());
-        io.emit.emit(Event::FileChanged { id, change }).await;
+        let event = Event::FileChanged { id, change };
+        match recorded {
+            true => io.emit.tell(event).await,
+            false => io.emit.emit(event).await,
+        }
     }
     if let Some(trouble) = trouble {
         io.emit.notice(NoticeLevel::Warning, trouble).await;

@@ -1,8 +1,9 @@
-//! Keeps what a file held before a tool changes it, and remembers the change until the session has saved it.
+//! Keeps what a file held before a tool changes it, has the session save each change before and after it happens, and
+//! remembers it until front ends have heard of it.
 //! Never stops a tool: content that cannot be kept makes a change that cannot be taken back, and says so once.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zdx_protocol::{FileChange, FileState};
 
@@ -11,19 +12,50 @@ use super::Blobs;
 /// What is kept of one file, at most.
 pub(crate) const KEPT: u64 = 16 << 20;
 
-#[derive(Debug, Default)]
+/// Saves changes of files in the log of a session, in the name of a call. Called from threads that may block.
+pub(crate) trait ChangeRecorder: Send + Sync {
+    /// Saves a change that is about to happen; it is on the disk when this returns.
+    fn intend(&self, call: &str, change: &FileChange);
+
+    /// Saves that it happened. False: nothing can be saved here any more.
+    fn happened(&self, call: &str, change: &FileChange) -> bool;
+
+    /// Saves that it did not.
+    fn dropped(&self, call: &str, change: &FileChange);
+}
+
+/// A change that happened and that front ends have not heard of yet.
+#[derive(Debug)]
+pub(crate) struct MadeChange {
+    /// The call that somebody else made it for; none: the call that runs here.
+    pub owner: Option<String>,
+    pub change: FileChange,
+    /// It is in the session's log already.
+    pub recorded: bool,
+}
+
+#[derive(Default)]
 pub struct Journal {
     /// None: nothing is kept or remembered.
     blobs: Option<Blobs>,
     /// Whatever is changed for this session is changed for that one too, in the name of the call it works for.
     above: Option<(Arc<Journal>, String)>,
+    /// Set once the session that this belongs to has a log.
+    recorder: OnceLock<Box<dyn ChangeRecorder>>,
     state: Mutex<State>,
+}
+
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").field("blobs", &self.blobs).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// With the call that a change was made for, where somebody else made it for that call.
-    changes: Vec<(Option<String>, FileChange)>,
+    changes: Vec<MadeChange>,
+    /// The call that changes files here now.
+    call: String,
     trouble: Trouble,
 }
 
@@ -44,6 +76,15 @@ pub struct Draft {
     folders: u32,
 }
 
+/// A change that was saved as about to happen. Saved as not happened unless it is said to be done.
+#[derive(Debug)]
+pub struct ChangeIntent {
+    journal: Arc<Journal>,
+    /// The call that it was intended for.
+    call: String,
+    change: Option<FileChange>,
+}
+
 impl Journal {
     pub fn new(blobs: Blobs) -> Self {
         Self { blobs: Some(blobs), ..Self::default() }
@@ -52,6 +93,16 @@ impl Journal {
     /// For a session that works for a call of another one: what it changes can be taken back from either.
     pub fn below(above: Arc<Journal>, call: String, blobs: Option<Blobs>) -> Self {
         Self { blobs, above: Some((above, call)), ..Self::default() }
+    }
+
+    /// Has every change from now on saved there.
+    pub(crate) fn record_to(&self, recorder: Box<dyn ChangeRecorder>) {
+        let _ = self.recorder.set(recorder);
+    }
+
+    /// Files are changed for this call from now on.
+    pub(crate) fn begin_call(&self, call: &str) {
+        self.lock().call = call.to_owned();
     }
 
     pub fn blobs(&self) -> Option<&Blobs> {
@@ -77,9 +128,9 @@ impl Journal {
         Draft { journal: Arc::clone(self), path: path.to_owned(), before, folders }
     }
 
-    /// Changes since this was last asked, each with the call it was made for where that is not the one that asks, and what
-    /// the user should know of them: whoever asks must save and tell.
-    pub fn take(&self) -> (Vec<(Option<String>, FileChange)>, Option<String>) {
+    /// Changes since this was last asked, and what the user should know of them: whoever asks must tell, and save what is
+    /// not recorded.
+    pub(crate) fn take(&self) -> (Vec<MadeChange>, Option<String>) {
         let mut state = self.lock();
         let trouble = match std::mem::replace(&mut state.trouble, Trouble::Told) {
             Trouble::Untold(why) => Some(format!(
@@ -105,12 +156,23 @@ impl Journal {
         }
     }
 
-    fn note(&self, owner: Option<String>, change: FileChange) {
+    /// Calls `each` with every recorder that is to hear of a change for `call`: this session's, and those above it.
+    fn recorders(&self, call: &str, each: &mut dyn FnMut(&dyn ChangeRecorder, &str)) {
+        if let Some(recorder) = self.recorder.get() {
+            each(&**recorder, call);
+        }
         if let Some((above, call)) = &self.above {
-            above.note(Some(call.clone()), change.clone());
+            above.recorders(call, each);
+        }
+    }
+
+    fn note(&self, owner: Option<String>, call: &str, change: &FileChange) {
+        let recorded = self.recorder.get().is_some_and(|recorder| recorder.happened(call, change));
+        if let Some((above, call)) = &self.above {
+            above.note(Some(call.clone()), call, change);
         }
         if self.blobs.is_some() {
-            self.lock().changes.push((owner, change));
+            self.lock().changes.push(MadeChange { owner, change: change.clone(), recorded });
         }
     }
 
@@ -129,16 +191,38 @@ impl Journal {
 }
 
 impl Draft {
-    pub fn written(self, content_hash: String, mode: u32) {
-        self.done(Some(FileState { sha256: Some(content_hash), mode: mode & 0o7777 }));
+    /// Announces new content; to be called right before it takes its place.
+    pub fn intend_content(self, content_hash: String, mode: u32) -> ChangeIntent {
+        self.intend(Some(FileState { sha256: Some(content_hash), mode: mode & 0o7777 }))
     }
 
-    pub fn removed(self) {
-        self.done(None);
+    /// Announces a removal; to be called right before the file leaves its place.
+    pub fn intend_removal(self) -> ChangeIntent {
+        self.intend(None)
     }
 
-    fn done(self, after: Option<FileState>) {
+    fn intend(self, after: Option<FileState>) -> ChangeIntent {
         let Self { journal, path, before, folders } = self;
-        journal.note(None, FileChange { path, before, after, folders });
+        let call = journal.lock().call.clone();
+        let change = FileChange { path, before, after, folders };
+        journal.recorders(&call, &mut |recorder, call| recorder.intend(call, &change));
+        ChangeIntent { journal, call, change: Some(change) }
+    }
+}
+
+impl ChangeIntent {
+    /// It is so now.
+    pub fn happened(mut self) {
+        if let Some(change) = self.change.take() {
+            self.journal.note(None, &self.call, &change);
+        }
+    }
+}
+
+impl Drop for ChangeIntent {
+    fn drop(&mut self) {
+        if let Some(change) = self.change.take() {
+            self.journal.recorders(&self.call, &mut |recorder, call| recorder.dropped(call, &change));
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! files in zdx's own folder. A lock must never be held while a person is asked.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -10,6 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
+
+use super::leftovers::{self, Leftover};
 
 /// The longest wait for somebody else's change of the same file.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -57,7 +60,9 @@ pub(crate) struct PathLockGuard {
 }
 
 impl PathLocks {
+    /// Clears up after processes that were killed while they held locks there.
     pub(crate) fn in_folder(dir: PathBuf) -> Arc<Self> {
+        leftovers::clear_all(&dir);
         Arc::new(Self { dir: Some(dir), ..Self::default() })
     }
 
@@ -92,6 +97,13 @@ impl PathLocks {
             guard.lock_files(dir, until, interrupted)?;
         }
         Ok(guard)
+    }
+
+    /// Names a temporary file that is about to be made beside a path that this process has locked.
+    pub(crate) fn name_temporary(&self, path: &Path, temporary: &OsStr, kind: Leftover) {
+        if let Some(dir) = &self.dir {
+            kind.note(&dir.join(lock_name(path)), path, temporary);
+        }
     }
 
     /// Remembers that a tool of this session took a file from one state to the other. Called under the lock.
@@ -132,11 +144,14 @@ impl PathLockGuard {
             self.paths.iter().map(|path| (lock_name(path), path)).collect();
         for (name, path) in by_name {
             let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false).mode(0o600);
+            options.read(true).write(true).create(true).truncate(false).mode(0o600);
             let Ok(file) = options.open(dir.join(name)) else { continue };
             loop {
                 match file.try_lock() {
-                    Ok(()) => break self.files.push(file),
+                    Ok(()) => {
+                        leftovers::clear_named(&file);
+                        break self.files.push(file);
+                    }
                     Err(TryLockError::Error(_)) => break,
                     Err(TryLockError::WouldBlock) => {
                         give_up(path, until, interrupted)?;
@@ -152,6 +167,7 @@ impl PathLockGuard {
 impl Drop for PathLockGuard {
     fn drop(&mut self) {
         for file in &self.files {
+            leftovers::forget_named(file);
             // Closing is not enough: a child that is being started shares the open file until it runs its program.
             let _ = file.unlock();
         }

@@ -93,6 +93,8 @@ impl SessionDigest {
             | Entry::Thought(_)
             | Entry::Call(_)
             | Entry::Result { call: None, .. }
+            | Entry::FileChangeIntended(_)
+            | Entry::FileChangeDropped(_)
             | Entry::RemoteCall(_)
             | Entry::RemoteResult { call: None, .. }
             | Entry::Remote(_)

@@ -135,7 +135,8 @@ impl Account {
             self.turns.last_mut().into_iter().for_each(|turn| turn.commands = true);
         }
         match entry {
-            Entry::FileChanged(change) => {
+            // Of an intent that nothing followed yet it is unknown: what it names is no command's doing either way.
+            Entry::FileChanged(change) | Entry::FileChangeIntended(change) => {
                 self.files.note(&change.change);
                 self.turns
                     .last_mut()

@@ -8,6 +8,7 @@ mod digest;
 mod handoff;
 mod left;
 pub(crate) mod revert;
+mod settle;
 pub(crate) mod since;
 mod summary;
 
@@ -20,4 +21,5 @@ pub use digest::SessionDigest;
 pub use handoff::Handoff;
 pub use left::left_behind;
 pub use revert::{RevertPlan, Way};
+pub use settle::{SettledIntents, settle_intents};
 pub use summary::summarize;

@@ -8,7 +8,7 @@ use zdx_protocol::{Event, Role, Transcript};
 
 use super::revert::{Conflict, RevertError, RevertPlan, Way, Why};
 use crate::files::Workspace;
-use crate::files::{Blobs, Journal, KEPT};
+use crate::files::{Blobs, Journal, KEPT, MadeChange};
 
 struct Place {
     dir: tempfile::TempDir,
@@ -48,7 +48,7 @@ impl Place {
 
     /// As a turn does after each call.
     fn save(&mut self) {
-        for (owner, change) in self.journal.take().0 {
+        for MadeChange { owner, change, .. } in self.journal.take().0 {
             let event = Event::FileChanged { id: owner.unwrap_or_else(|| "c".to_owned()), change };
             self.transcript.apply(&event.record(record::now()).unwrap());
         }
@@ -243,7 +243,7 @@ fn content_that_cannot_be_kept_is_told_once_and_stops_nothing() {
     for (content, told) in [("1", true), ("2", false)] {
         workspace.replace(&workspace.resolve("b").unwrap(), content.as_bytes()).unwrap();
         let (changes, trouble) = journal.take();
-        assert_eq!(changes[0].1.before.as_ref().unwrap().sha256, None);
+        assert_eq!(changes[0].change.before.as_ref().unwrap().sha256, None);
         assert_eq!(trouble.is_some(), told);
     }
 }

@@ -9,9 +9,10 @@ use zdx_protocol::facts::SKILL;
 use zdx_protocol::{Approval, Event, NoticeLevel, Part, Transcript};
 
 use super::{Handed, SessionChoice, StartError};
-use crate::files::Journal;
+use crate::files::{Journal, Workspace};
 use crate::grants::Granted;
 use crate::history::revert::go_there;
+use crate::history::{SettledIntents, settle_intents};
 use crate::in_force::Lent;
 use crate::library::Skills;
 use crate::session::{SessionId, SessionLog, SessionStore, is_same_root};
@@ -34,8 +35,13 @@ pub(crate) struct OpenedSession {
 }
 
 impl OpenedSession {
-    /// In `root`, where a session is that does not say where it began.
-    pub(crate) fn open(setup: &Setup, choice: SessionChoice, root: &Path) -> Result<Self, StartError> {
+    /// In this folder, where a session is that does not say where it began.
+    pub(crate) fn open(
+        setup: &Setup,
+        choice: SessionChoice,
+        workspace: &Workspace,
+    ) -> Result<Self, StartError> {
+        let root = workspace.root();
         let store = SessionStore::new(setup.paths.sessions());
         let fresh = |log: SessionLog| Self {
             spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
@@ -62,6 +68,10 @@ impl OpenedSession {
                 if !setup.one_prompt {
                     opened.become_chat();
                 }
+                let SettledIntents { records, notices: settled } =
+                    settle_intents(&mut opened.transcript, workspace);
+                let unsaved = records.iter().filter_map(|record| opened.log.append(record).notice());
+                opened.notices.extend(settled.into_iter().chain(unsaved));
                 let elsewhere = elsewhere(&opened.transcript, root, id);
                 let notices = opened.notices.into_iter().chain(elsewhere);
                 Ok(Self {

@@ -143,10 +143,11 @@ async fn off_thread_locked(
     paths: Vec<PathBuf>,
     work: impl FnOnce(&Workspace) -> Result<Value, ToolError> + Send + 'static,
 ) -> ToolOutput {
-    let cancel = run.cancel.clone();
+    let (cancel, id) = (run.cancel.clone(), run.id.clone());
     off_thread(run, move || {
         let locked = workspace.lock_paths(paths, &|| cancel.is_cancelled());
         let _guard = locked.map_err(change::not_locked)?;
+        workspace.journal().begin_call(&id);
         work(&workspace)
     })
     .await

@@ -67,6 +67,8 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         | Entry::Asked(_)
         | Entry::Ended(_)
         | Entry::FileChanged(_)
+        | Entry::FileChangeIntended(_)
+        | Entry::FileChangeDropped(_)
         | Entry::Revoked(_)
         | Entry::Preset(_)
         | Entry::Usage(_)

@@ -121,8 +121,12 @@ impl Event {
             Self::TodosChanged { items, draft } => {
                 Record::Todos(record::Todos { items: items.clone(), draft: *draft, ts })
             }
-            Self::FileChanged { id, change } => {
-                Record::Change(record::Change { tool_use_id: id.clone(), change: change.clone(), ts })
+            Self::FileChanged { id, change } => Record::Change(record::Change::new(id, change, ts)),
+            Self::FileChangeIntended { id, change } => {
+                Record::ChangeIntent(record::Change::new(id, change, ts))
+            }
+            Self::FileChangeDropped { id, change } => {
+                Record::ChangeDropped(record::Change::new(id, change, ts))
             }
             Self::Reverted { turn, files, left } => {
                 Record::Revert(record::Revert { turn: *turn, files: files.clone(), left: left.clone(), ts })

@@ -76,6 +76,8 @@ pub enum Entry {
     Preset(Approval),
     Todos(Vec<Todo>),
     FileChanged(record::Change),
+    FileChangeIntended(record::Change),
+    FileChangeDropped(record::Change),
     Reverted(record::Revert),
     Redone(record::Redo),
     Usage(Usage),
@@ -124,6 +126,8 @@ impl From<Record> for Entry {
             Record::Todos(todos) if todos.draft => Self::Todos(Vec::new()),
             Record::Todos(todos) => Self::Todos(todos.items),
             Record::Change(change) => Self::FileChanged(change),
+            Record::ChangeIntent(change) => Self::FileChangeIntended(change),
+            Record::ChangeDropped(change) => Self::FileChangeDropped(change),
             Record::Revert(revert) => Self::Reverted(revert),
             Record::Redo(redo) => Self::Redone(redo),
             Record::Usage(record) => Self::Usage(record.usage),
@@ -169,6 +173,8 @@ impl Entry {
             | Self::Interrupted
             | Self::Error(_)
             | Self::FileChanged(_)
+            | Self::FileChangeIntended(_)
+            | Self::FileChangeDropped(_)
             | Self::Reverted(_)
             | Self::Redone(_)
             | Self::Usage(_)

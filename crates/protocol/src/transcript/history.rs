@@ -8,6 +8,7 @@ use super::{Entry, Transcript, Turns};
 use crate::change::{FileChange, FileState};
 use crate::conversation::{Message, Part, Role, Usage};
 use crate::event::LastTurn;
+use crate::record;
 use crate::todo::Todo;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -175,6 +176,21 @@ impl Transcript {
         if let Some(mark) = self.history.turns.last_mut() {
             mark.prompt = prompt;
         }
+    }
+
+    /// Changes of which the records do not say whether they happened. What lies on the disk now tells it.
+    pub fn open_intents(&self) -> &[record::Change] {
+        &self.intents
+    }
+
+    pub(super) fn note_intent(&mut self, intent: record::Change) {
+        self.end_intent(&intent.change);
+        self.intents.push(intent);
+    }
+
+    /// Tools change a file one at a time, so the path alone says which intent is meant.
+    pub(super) fn end_intent(&mut self, change: &FileChange) {
+        self.intents.retain(|open| open.change.path != change.path);
     }
 
     pub(super) fn note_change(&mut self, change: FileChange) {

@@ -160,6 +160,7 @@ impl Conversation {
             Event::ToolsChanged { added, removed } => self.quiet(context::tools_changed(added, removed)),
             Event::Replayed { event } => self.tell(event, now),
             Event::FileChanged { .. } => self.did = Did::Files,
+            Event::FileChangeIntended { .. } | Event::FileChangeDropped { .. } => {}
             // The status row, the dialogs and whoever sent a command show these.
             Event::StateChanged { .. }
             | Event::McpChanged(_)

@@ -15,7 +15,8 @@ use zdx_protocol::{EditorFiles, Target};
 
 use super::open::{Folders, regular};
 use super::{FileError, Workspace, attributes, in_place};
-use crate::files::{Blobs, Draft};
+use crate::files::leftovers::{Leftover, temporary_name};
+use crate::files::{Blobs, ChangeIntent, Draft};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -43,7 +44,7 @@ pub struct Staged {
     created: bool,
     permissions: Permissions,
     mode: u32,
-    /// What the journal is told once the content is in its place.
+    /// What the journal is told right before and after the content comes into its place.
     change: Option<(Draft, String)>,
     /// Who puts which text there instead.
     editor: Option<(Arc<dyn EditorFiles>, String)>,
@@ -51,6 +52,8 @@ pub struct Staged {
 
 impl Staged {
     pub fn commit(mut self) -> Result<Written, FileError> {
+        let mode = self.mode;
+        let intent = self.change.take().map(|(draft, hash)| draft.intend_content(hash, mode));
         match self.editor.and_then(|(editor, text)| editor.write(&self.path, &text)) {
             Some(Ok(())) => {}
             Some(Err(why)) => return Err(FileError::Editor { path: self.path, why }),
@@ -64,9 +67,7 @@ impl Staged {
             },
         }
         self.new_folders.keep();
-        if let Some((draft, hash)) = self.change {
-            draft.written(hash, self.mode);
-        }
+        intent.into_iter().for_each(ChangeIntent::happened);
         Ok(Written { created: self.created })
     }
 }
@@ -112,9 +113,11 @@ impl Workspace {
             old = Some(self.open_on_disk(like)?);
         }
         let failed = |error: std::io::Error| FileError::Io { path: path.clone(), source: error };
-        let mut temporary =
-            Temporary::create(folder, before.is_some() || matches!(permissions, Permissions::Like(_)))
-                .map_err(|error| failed(error.into()))?;
+        let temporary_name = temporary_name();
+        self.locks.name_temporary(path, &temporary_name, Leftover::Staged);
+        let private = before.is_some() || matches!(permissions, Permissions::Like(_));
+        let mut temporary = Temporary::create(folder, temporary_name, private)
+            .map_err(|error| failed(error.into()))?;
         temporary.file.write_all(content).map_err(failed)?;
         let mode = permit(&temporary.file, old, permissions).map_err(|error| failed(error.into()))?;
         fsync(&temporary.file).map_err(|error| failed(error.into()))?;
@@ -139,14 +142,16 @@ impl Workspace {
 
     /// Takes a file out of its place. It comes back unless it is discarded.
     pub fn set_aside(&self, target: &Target) -> Result<Aside, FileError> {
-        let change = self.draft(target);
+        let draft = self.draft(target);
         let (folder, name) = self.folder_of(target, Folders::MustExist)?;
         let failed = |error: Errno| FileError::io(&target.path, error);
         let found = statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
         regular(&target.path, found.st_mode)?;
         let aside = temporary_name();
+        self.locks.name_temporary(&target.path, &aside, Leftover::SetAside);
+        let intent = draft.map(Draft::intend_removal);
         renameat(&folder, &name, &folder, &aside).map_err(failed)?;
-        Ok(Aside { folder, name, aside, change, discarded: false })
+        Ok(Aside { folder, name, aside, intent, discarded: false })
     }
 }
 
@@ -155,7 +160,7 @@ pub struct Aside {
     folder: OwnedFd,
     name: OsString,
     aside: OsString,
-    change: Option<Draft>,
+    intent: Option<ChangeIntent>,
     discarded: bool,
 }
 
@@ -163,9 +168,7 @@ impl Aside {
     pub fn discard(mut self) {
         self.discarded = true;
         let _ = unlinkat(&self.folder, &self.aside, AtFlags::empty());
-        if let Some(draft) = self.change.take() {
-            draft.removed();
-        }
+        self.intent.take().into_iter().for_each(ChangeIntent::happened);
     }
 }
 
@@ -244,16 +247,11 @@ pub(super) struct Temporary {
     stays: bool,
 }
 
-fn temporary_name() -> OsString {
-    OsString::from(format!(".zdx-{}.tmp", uuid::Uuid::new_v4().simple()))
-}
-
 impl Temporary {
     /// Content that replaces a private file must not be readable meanwhile; a new file takes its mode from the umask.
-    pub(super) fn create(folder: OwnedFd, private: bool) -> rustix::io::Result<Self> {
+    pub(super) fn create(folder: OwnedFd, name: OsString, private: bool) -> rustix::io::Result<Self> {
         let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let name = temporary_name();
         let file = openat(&folder, &name, flags, mode)?.into();
         Ok(Self { file, folder, name, stays: false })
     }
@@ -287,11 +285,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = || OwnedFd::from(File::open(dir.path()).unwrap());
         let entries = || std::fs::read_dir(dir.path()).unwrap().count();
-        let temporary = Temporary::create(folder(), true).unwrap();
+        let temporary = Temporary::create(folder(), temporary_name(), true).unwrap();
         assert_eq!(entries(), 1);
         drop(temporary);
         assert_eq!(entries(), 0);
-        let mut temporary = Temporary::create(folder(), true).unwrap();
+        let mut temporary = Temporary::create(folder(), temporary_name(), true).unwrap();
         temporary.rename_to(OsStr::new("kept")).unwrap();
         assert!(dir.path().join("kept").exists());
     }

@@ -1,0 +1,70 @@
+//! Settles changes that a killed process had announced and did not come to call done: what lies on the disk tells whether
+//! they happened. Looks only.
+
+use zdx_protocol::{FileChange, FileState, Record, Transcript, record};
+
+use super::revert::{look, target};
+use crate::files::Workspace;
+
+/// Outcome of announced changes.
+#[derive(Debug, Default)]
+pub struct SettledIntents {
+    /// To be saved; the transcript has them already.
+    pub records: Vec<Record>,
+    /// For the user, a line each.
+    pub notices: Vec<String>,
+}
+
+/// Decides every open intent of a session that no process works on.
+pub fn settle_intents(transcript: &mut Transcript, workspace: &Workspace) -> SettledIntents {
+    let mut settled = SettledIntents::default();
+    let last = transcript.last;
+    for intent in transcript.open_intents().to_vec() {
+        let ts = record::now();
+        let path = intent.change.path.display().to_string();
+        let call = intent.tool_use_id;
+        let (record, became) = match outcome(&intent.change, workspace) {
+            IntentOutcome::Happened(change) => (Record::Change(record::Change::new(&call, &change, ts)), "it was made"),
+            IntentOutcome::Dropped => {
+                (Record::ChangeDropped(record::Change::new(&call, &intent.change, ts)), "it was not made")
+            }
+            // As if it had happened: a revert then refuses to touch what somebody else left there.
+            IntentOutcome::Foreign => {
+                (Record::Change(record::Change::new(&call, &intent.change, ts)), "the file was changed since")
+            }
+        };
+        settled.notices.push(format!("zdx was ended while it changed {path}: {became}"));
+        transcript.absorb(record.clone());
+        settled.records.push(record);
+    }
+    // What is put right now was not said now.
+    transcript.last = last;
+    settled
+}
+
+enum IntentOutcome {
+    /// With the file as it is.
+    Happened(FileChange),
+    Dropped,
+    /// The file is in neither state.
+    Foreign,
+}
+
+fn outcome(intent: &FileChange, workspace: &Workspace) -> IntentOutcome {
+    let found = target(&intent.path, workspace).and_then(|target| look(workspace, &target).ok());
+    let Some(found) = found else { return IntentOutcome::Foreign };
+    let now = found.map(|(state, _)| state);
+    let is = |state: &Option<FileState>| FileState::same_content(now.as_ref(), state.as_ref());
+    // Where only the mode was to change, the content says nothing.
+    let only_mode = FileState::same_content(intent.before.as_ref(), intent.after.as_ref());
+    match (is(&intent.after), is(&intent.before)) {
+        (true, _) if !only_mode || now == intent.after => {
+            IntentOutcome::Happened(FileChange { after: now, ..intent.clone() })
+        }
+        (_, true) => IntentOutcome::Dropped,
+        (_, false) => IntentOutcome::Foreign,
+    }
+}
+
+#[cfg(test)]
+mod tests;
