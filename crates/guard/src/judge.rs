@@ -3,6 +3,7 @@
 
 mod grants;
 mod instead;
+mod outputs;
 mod words;
 
 use std::path::Path;
@@ -210,6 +211,10 @@ impl Weigher<'_> {
         }
         for target in targets {
             let shown = target.path.display().to_string();
+            if let Some(output) = self.spilled_output(key, &ruling, &target.path) {
+                findings.push(output);
+                continue;
+            }
             let by_rule = self.by_rule(&shown, &ruling, what(target.exists));
             let granted = write && by_rule.verdict == Level::Ask && self.edit_granted(target);
             findings.push(if granted { granted_as(&shown, Granting::Edits) } else { by_rule });
@@ -221,7 +226,7 @@ impl Weigher<'_> {
             {
                 findings.push(anothers_memory(&shown));
             }
-            let lent = !write && (self.is_lent(&target.path) || self.is_output(&target.path));
+            let lent = !write && self.is_lent(&target.path);
             if !target.inside && !lent && !super::protected::is_harmless_device(&target.path) {
                 let code = if target.led_out { ReasonCode::SymlinkEscape } else { ReasonCode::PathEscape };
                 findings.push(self.outside(&shown, &target.path, code));
@@ -250,17 +255,6 @@ impl Weigher<'_> {
 
     fn is_lent(&self, path: &Path) -> bool {
         self.cx.lent.iter().any(|folder| path.starts_with(folder))
-    }
-
-    /// What a command of this session printed or a prompt brought along, kept whole; nothing else that lies there. The
-    /// second file of a name has a number behind it.
-    fn is_output(&self, path: &Path) -> bool {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let name =
-            name.rsplit_once('.').filter(|(_, number)| is_number(number)).map_or(name, |(name, _)| name);
-        self.cx.outputs.as_deref().is_some_and(|folder| path.parent() == Some(folder))
-            && [".stdout", ".stderr", ".input"].iter().any(|kind| name.ends_with(kind))
     }
 
     fn outside(&self, text: &str, path: &Path, code: ReasonCode) -> PartFinding {

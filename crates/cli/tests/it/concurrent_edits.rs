@@ -54,9 +54,11 @@ fn two_subagents_change_one_file() {
             next_edit(request, 1)
         } else if results(request).is_empty() {
             let task = |prompt: &str| json!({"agent": "general", "prompt": prompt});
-            Reply::chat()
-                .tool_call("t1", "task", task("edit the even lines"))
-                .tool_call("t2", "task", task("edit the odd lines"))
+            Reply::chat().tool_call("t1", "task", task("edit the even lines")).tool_call(
+                "t2",
+                "task",
+                task("edit the odd lines"),
+            )
         } else {
             Reply::chat().text("both are done")
         }

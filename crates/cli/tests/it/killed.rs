@@ -23,7 +23,9 @@ fn last_id(zdx: &Zdx) -> String {
 }
 
 fn kind(line: &str) -> String {
-    serde_json::from_str::<Value>(line).map(|record| record["type"].as_str().unwrap().to_owned()).unwrap_or_default()
+    serde_json::from_str::<Value>(line)
+        .map(|record| record["type"].as_str().unwrap().to_owned())
+        .unwrap_or_default()
 }
 
 /// One call after another, never an end: writes, an edit by patch, a deletion.
@@ -36,12 +38,17 @@ fn busy_server() -> ModelServer {
         let id = format!("c{n}");
         let reply = match n % 8 {
             2 => {
-                let patch = "*** Begin Patch\n*** Delete File: gone.txt\n*** Add File: made.txt\n+x\n*** End Patch\n";
+                let patch =
+                    "*** Begin Patch\n*** Delete File: gone.txt\n*** Add File: made.txt\n+x\n*** End Patch\n";
                 reply.tool_call(&id, "patch", json!({ "patch": patch }))
             }
             4 => reply.tool_call(&id, "write", json!({"path": "new.txt", "content": format!("{n}")})),
             6 => reply.tool_call(&id, "write", json!({"path": "gone.txt", "content": format!("{n}")})),
-            _ => reply.tool_call(&id, "write", json!({"path": "a.txt", "content": format!("{n}\n").repeat(2000)})),
+            _ => reply.tool_call(
+                &id,
+                "write",
+                json!({"path": "a.txt", "content": format!("{n}\n").repeat(2000)}),
+            ),
         };
         reply.done()
     });
@@ -153,7 +160,9 @@ fn what_an_agent_of_a_task_changed_is_taken_back_when_the_task_was_killed() {
             (false, false) => Reply::chat()
                 .tool_call("w", "write", json!({"path": "a.txt", "content": "by the agent"}))
                 .done(),
-            (false, true) => hold_before(Reply::chat().text_deltas(["a", " report"]).done(), " report", &held),
+            (false, true) => {
+                hold_before(Reply::chat().text_deltas(["a", " report"]).done(), " report", &held)
+            }
         }
     });
     let zdx = place().chat(&server);

@@ -45,6 +45,7 @@ mod servers;
 mod sessions;
 mod signals;
 mod spec;
+mod spilled;
 mod stdin;
 mod todos;
 mod told_again;

@@ -1,7 +1,6 @@
 //! Questions on a terminal: what is shown before somebody answers, what counts as an answer and what never does, and what
 //! an answer leads to.
 
-
 use serde_json::{Value, json};
 use zdx_testkit::{ChatReply, Gate, ModelServer, Pty, Reply, Zdx};
 

@@ -199,11 +199,13 @@ impl Engine {
         // What is written beside the session is masked like the session.
         let masked = self.emit.redactor().redact(text);
         let name = spill::name(&format!("turn-{turn}"), "input");
-        let dir = self.calls.tools.shell.spill_dir();
-        let Fitted { text: kept, file } = input::fit(&masked, most, Keep { dir, name: &name, source: path });
+        let folder = self.calls.tools.shell.spill();
+        let Fitted { text: kept, file } =
+            input::fit(&masked, most, Keep { folder, name: &name, source: path });
         let whole = match (file, path) {
             (Some(file), _) => format!("; the whole is in {}", file.display()),
             (None, Some(_)) => "; the model can read the rest of the file".to_owned(),
+            (None, None) if folder.is_some() => "; the rest is left out and could not be kept".to_owned(),
             (None, None) => "; the rest is left out, since the session keeps no files".to_owned(),
         };
         let (left, all) = (bytes(kept.len() as u64), bytes(text.len() as u64));

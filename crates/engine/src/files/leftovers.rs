@@ -63,8 +63,7 @@ impl Leftover {
         if !temporary.symlink_metadata().is_ok_and(|found| found.is_file()) {
             return;
         }
-        let is_missing =
-            || path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        let is_missing = || path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
         if self == Self::SetAside && is_missing() {
             put_back(&temporary, path);
         } else {

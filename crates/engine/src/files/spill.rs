@@ -1,11 +1,16 @@
-//! Files beside a session that keep whole what a model is shown in part. Decides nothing about what is too long.
+//! Files beside a session that keep whole what a model is shown in part, up to a limit for all of them together.
+//! Decides nothing about what is too long.
 
 use std::borrow::Cow;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
+/// Limit on all spilled outputs of a session together. What is there stays, since the conversation names it; once it is
+/// reached nothing more is spilled.
+const SESSION_LIMIT: u64 = 512 << 20;
 /// `read` goes by lines: a longer one could only be seen whole or not at all.
 const LONGEST_LINE: usize = 1_000;
 /// What such a line is broken into, between words where it has any.
@@ -21,32 +26,122 @@ pub(crate) fn name(id: &str, what: &str) -> String {
     format!("{id}.{what}")
 }
 
-/// Never over a file that is there: an id may come again in a resumed session.
-pub(crate) fn create(dir: &Path, name: &str) -> io::Result<(PathBuf, File)> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    for number in 1..1000 {
-        let path = match number {
-            1 => dir.join(name),
-            _ => dir.join(format!("{name}.{number}")),
-        };
-        match options.open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => return opened.map(|file| (path, file)),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
+/// The folder of a session's spilled outputs. Clones share one account of how much lies there.
+#[derive(Clone, Debug)]
+pub(crate) struct SpillFolder {
+    dir: PathBuf,
+    limit: u64,
+    /// Bytes of all spilled files; none until somebody looked.
+    used: Arc<Mutex<Option<u64>>>,
 }
 
-/// Keeps a text whole; nothing if that cannot be done: half a file called whole would mislead.
-pub(crate) fn keep(dir: &Path, name: &str, text: &str) -> Option<PathBuf> {
-    let (path, mut file) = create(dir, name).ok()?;
-    if file.write_all(text.as_bytes()).is_err() {
-        let _ = std::fs::remove_file(&path);
-        return None;
+/// Why an output is not kept whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpillError {
+    /// The session's spilled outputs have reached their limit.
+    Full,
+    Failed,
+}
+
+/// Said of an output that is not kept because of the limit.
+pub(crate) fn full_note() -> String {
+    format!(
+        "the whole is not kept, because the long outputs of this session take up {} MiB",
+        SESSION_LIMIT >> 20
+    )
+}
+
+impl SpillFolder {
+    pub(crate) fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into(), limit: SESSION_LIMIT, used: Arc::default() }
     }
-    Some(path)
+
+    #[cfg(test)]
+    pub(crate) fn limited(self, limit: u64) -> Self {
+        Self { limit, ..self }
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Never over a file that is there: an id may come again in a resumed session.
+    pub(crate) fn create(&self, name: &str) -> Result<SpillFile, SpillError> {
+        let failed = |_| SpillError::Failed;
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        for number in 1..1000 {
+            let path = match number {
+                1 => self.dir.join(name),
+                _ => self.dir.join(format!("{name}.{number}")),
+            };
+            match options.open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(error)),
+                Ok(file) => return Ok(SpillFile { folder: self.clone(), path, file, written: 0 }),
+            }
+        }
+        Err(SpillError::Failed)
+    }
+
+    /// Keeps a text whole, or not at all: half a file called whole would mislead.
+    pub(crate) fn keep(&self, name: &str, text: &str) -> Result<PathBuf, SpillError> {
+        let mut file = self.create(name)?;
+        match file.write(text.as_bytes()) {
+            Ok(()) => Ok(file.path),
+            Err(error) => {
+                file.remove();
+                Err(error)
+            }
+        }
+    }
+
+    fn reserve(&self, bytes: u64) -> bool {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = used.get_or_insert_with(|| files_size(&self.dir));
+        let fits = now.saturating_add(bytes) <= self.limit;
+        *now += if fits { bytes } else { 0 };
+        fits
+    }
+
+    fn give_back(&self, bytes: u64) {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(used) = used.as_mut() {
+            *used = used.saturating_sub(bytes);
+        }
+    }
+}
+
+/// The files of a folder together, without those in folders below it.
+fn files_size(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| entry.metadata().ok()).filter(std::fs::Metadata::is_file);
+    files.map(|file| file.len()).sum()
+}
+
+/// A spilled output that is being written.
+#[derive(Debug)]
+pub(crate) struct SpillFile {
+    folder: SpillFolder,
+    pub path: PathBuf,
+    file: File,
+    pub written: u64,
+}
+
+impl SpillFile {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), SpillError> {
+        if !self.folder.reserve(bytes.len() as u64) {
+            return Err(SpillError::Full);
+        }
+        self.written += bytes.len() as u64;
+        self.file.write_all(bytes).map_err(|_| SpillError::Failed)
+    }
+
+    pub(crate) fn remove(self) {
+        let _ = std::fs::remove_file(&self.path);
+        self.folder.give_back(self.written);
+    }
 }
 
 pub(crate) fn has_long_line(text: &str) -> bool {
@@ -99,10 +194,22 @@ mod tests {
     #[test]
     fn a_file_that_is_there_stays() {
         let dir = tempfile::tempdir().unwrap();
-        let one = keep(dir.path(), &name("turn 1", "input"), "a").unwrap();
-        let two = keep(dir.path(), &name("turn 1", "input"), "b").unwrap();
+        let folder = SpillFolder::new(dir.path());
+        let one = folder.keep(&name("turn 1", "input"), "a").unwrap();
+        let two = folder.keep(&name("turn 1", "input"), "b").unwrap();
         assert_eq!(one.file_name().unwrap(), "turn_1.input");
         assert_eq!(two.file_name().unwrap(), "turn_1.input.2");
         assert_eq!(std::fs::read_to_string(one).unwrap(), "a");
+    }
+
+    #[test]
+    fn outputs_of_earlier_runs_count_and_what_does_not_fit_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        SpillFolder::new(dir.path()).keep("c0.stdout", &"x".repeat(60)).unwrap();
+        let folder = SpillFolder::new(dir.path()).limited(100);
+        assert_eq!(folder.keep("c1.stdout", &"y".repeat(41)), Err(SpillError::Full));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        folder.clone().keep("c2.stdout", &"y".repeat(40)).unwrap();
+        assert_eq!(folder.keep("c3.stdout", "z"), Err(SpillError::Full));
     }
 }

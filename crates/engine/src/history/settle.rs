@@ -24,7 +24,9 @@ pub fn settle_intents(transcript: &mut Transcript, workspace: &Workspace) -> Set
         let path = intent.change.path.display().to_string();
         let call = intent.tool_use_id;
         let (record, became) = match outcome(&intent.change, workspace) {
-            IntentOutcome::Happened(change) => (Record::Change(record::Change::new(&call, &change, ts)), "it was made"),
+            IntentOutcome::Happened(change) => {
+                (Record::Change(record::Change::new(&call, &change, ts)), "it was made")
+            }
             IntentOutcome::Dropped => {
                 (Record::ChangeDropped(record::Change::new(&call, &intent.change, ts)), "it was not made")
             }

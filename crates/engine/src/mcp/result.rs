@@ -7,7 +7,7 @@ use zdx_protocol::display::format::size;
 use zdx_protocol::{ToolCode, ToolOutput, path_text};
 
 use crate::context::cap::shorten;
-use crate::files::spill;
+use crate::files::spill::{self, SpillError};
 use crate::files::text::LIMIT;
 use crate::tools::Shell;
 
@@ -44,14 +44,17 @@ fn put(data: &mut Value, field: &str, text: String, id: &str, shell: &Shell) {
     }
     let masked = shell.masked(&text);
     let whole = spill::readable(&masked);
-    let file = shell.spill_dir().and_then(|dir| spill::keep(dir, &spill::name(id, field), &whole));
+    let file = shell.spill().map(|folder| folder.keep(&spill::name(id, field), &whole));
     let hint = match &file {
-        Some(_) => "; the whole is in the file named in this result: read it with offset and limit",
-        None => "; ask for less at a time",
+        Some(Ok(_)) => {
+            "; the whole is in the file named in this result: read it with offset and limit".to_owned()
+        }
+        Some(Err(SpillError::Full)) => format!("; {}: ask for less at a time", spill::full_note()),
+        Some(Err(SpillError::Failed)) | None => "; ask for less at a time".to_owned(),
     };
-    data[field] = json!(shorten(&masked, LIMIT, hint));
+    data[field] = json!(shorten(&masked, LIMIT, &hint));
     data["truncated"] = json!(true);
-    if let Some(file) = file {
+    if let Some(Ok(file)) = file {
         data[format!("{field}_file")] = json!(path_text::encode(&file));
     }
 }

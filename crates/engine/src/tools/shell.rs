@@ -20,6 +20,7 @@ use zdx_protocol::redact::{RedactStream, Redactor};
 use self::capture::{Capture, Spill};
 use self::order::{Order, Stream};
 use self::supervised::Supervised;
+use crate::files::spill::SpillFolder;
 
 mod capture;
 mod child;
@@ -144,7 +145,7 @@ impl ShellError {
 pub struct Shell {
     supervisor: PathBuf,
     env: Vec<(OsString, OsString)>,
-    spill_dir: Option<PathBuf>,
+    spill: Option<SpillFolder>,
     redactor: Arc<Redactor>,
     left: Mutex<Vec<Left>>,
 }
@@ -160,17 +161,18 @@ impl Shell {
     pub fn new(settings: ShellSettings) -> Self {
         let ShellSettings { supervisor, env, env_pass, spill_dir, redactor } = settings;
         let env = environment::allowed(env, &env_pass);
-        Self { supervisor, env, spill_dir, redactor, left: Mutex::default() }
+        let spill = spill_dir.map(SpillFolder::new);
+        Self { supervisor, env, spill, redactor, left: Mutex::default() }
     }
 
     /// For programs that the user named himself (ACP agents): they get the environment whole and as it is.
     pub fn trusting(supervisor: PathBuf, env: Vec<(OsString, OsString)>, redactor: Arc<Redactor>) -> Self {
-        Self { supervisor, env, spill_dir: None, redactor, left: Mutex::default() }
+        Self { supervisor, env, spill: None, redactor, left: Mutex::default() }
     }
 
     /// Where what is too long for a model is kept whole.
-    pub fn spill_dir(&self) -> Option<&Path> {
-        self.spill_dir.as_deref()
+    pub(crate) fn spill(&self) -> Option<&SpillFolder> {
+        self.spill.as_ref()
     }
 
     /// A text as it may be written to a file beside the session.
@@ -192,7 +194,7 @@ impl Shell {
         let (mut supervised, stdout, stderr) = self.supervise(&self.env, &cwd, nothing.into())?;
         let script = script(command);
         let arguments = [OsStr::new(SHELL), OsStr::new("-c"), OsStr::new(&*script)];
-        let spill = |stream| Spill::new(self.spill_dir.as_deref(), &id, stream);
+        let spill = |stream| Spill::new(self.spill.as_ref(), &id, stream);
         let mask = || RedactStream::new(Arc::clone(&self.redactor));
         let order = Order::default();
         let mut stdout =

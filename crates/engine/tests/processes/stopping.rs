@@ -64,7 +64,8 @@ async fn time_to_end(command: &str) -> Duration {
 
 async fn keeps_output() {
     let bench = Bench::new();
-    let output = bench.run_until_ready("echo before; echo oops >&2; touch ready; sleep 100; echo after").await;
+    let output =
+        bench.run_until_ready("echo before; echo oops >&2; touch ready; sleep 100; echo after").await;
     assert_eq!((output.stdout.text.as_str(), output.stderr.text.as_str()), ("before\n", "oops\n"));
     assert!(!output.background);
 }

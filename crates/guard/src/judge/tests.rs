@@ -328,11 +328,37 @@ fn what_was_kept_whole_beside_the_session_may_be_read() {
         let target = Target { path: path.into(), inside: false, exists: true, led_out: false };
         judge(&Action::Read { tool: "read".to_owned(), targets: vec![target] }, &cx).level()
     };
-    for name in ["c1.stdout", "c1.stderr.2", "turn-1.input", "turn-1.input.2"] {
+    for name in
+        ["c1.stdout", "c1.stderr.2", "turn-1.input", "turn-1.input.2", "c2.content", "c2.structured.3"]
+    {
         assert_eq!(read(&format!("/home/me/.zdx/sessions/1/{name}")), Level::Allow, "{name}");
     }
     for path in ["/home/me/.zdx/sessions/1/log", "/home/me/.zdx/sessions/1/x.2", "/home/me/.zdx/x.input"] {
         assert_eq!(read(path), Level::Deny, "{path}");
+    }
+}
+
+#[test]
+fn spilled_outputs_are_read_in_every_preset_and_whatever_rules_say_of_paths() {
+    let spilled = "/home/me/.zdx/sessions/1/c1.stdout";
+    let target = || Target { path: spilled.into(), inside: false, exists: true, led_out: false };
+    let rules = global(&serde_json::json!({ "external_directory": "deny", "read": "ask", "grep": "ask" }));
+    for approval in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
+        for person in [true, false] {
+            let outputs = Some("/home/me/.zdx/sessions/1".into());
+            let cx = PolicyContext { outputs, person, rules: Arc::clone(&rules), ..cx(approval) };
+            for tool in ["read", "grep"] {
+                let action = Action::Read { tool: tool.to_owned(), targets: vec![target()] };
+                assert_eq!(judge(&action, &cx), Verdict::Allow, "{approval:?} {tool}");
+            }
+            let list = Action::Read { tool: "list".to_owned(), targets: vec![target()] };
+            assert_eq!(judge(&list, &cx).level(), Level::Deny);
+            let write = Action::Write { tool: "write".to_owned(), targets: vec![target()] };
+            assert_eq!(judge(&write, &cx).level(), Level::Deny);
+            let no_tool = PolicyContext { rules: global(&serde_json::json!({ "read": "deny" })), ..cx };
+            let read = Action::Read { tool: "read".to_owned(), targets: vec![target()] };
+            assert_eq!(judge(&read, &no_tool).level(), Level::Deny, "the tool itself is denied");
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use serde_json::json;
 use zdx_testkit::Signal;
 
 use super::{acp, methods, playing, sent_of, with_agent};
-use crate::mcp::{processes_with, wait_until};
 use crate::SOON;
+use crate::mcp::{processes_with, wait_until};
 
 #[test]
 fn a_signal_calls_the_turn_off_and_nobody_is_left() {

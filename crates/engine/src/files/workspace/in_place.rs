@@ -27,7 +27,8 @@ pub(super) fn overwrite(
     regular(path, fstat(&opened).map_err(|error| failed(error.into()))?.st_mode)?;
     let mut file = File::from(opened);
     let folder = new.folder.as_fd().try_clone_to_owned().map_err(failed)?;
-    let mut before = Temporary::create(folder, temporary_name(), true).map_err(|error| failed(error.into()))?;
+    let mut before =
+        Temporary::create(folder, temporary_name(), true).map_err(|error| failed(error.into()))?;
     copy(&mut file, &mut before.file).map_err(failed)?;
     let written = copy(&mut new.file, &mut file).and_then(|()| match mode {
         Some(mode) => Ok(fchmod(&file, Mode::from_raw_mode(mode))?),

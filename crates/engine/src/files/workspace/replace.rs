@@ -116,8 +116,8 @@ impl Workspace {
         let temporary_name = temporary_name();
         self.locks.name_temporary(path, &temporary_name, Leftover::Staged);
         let private = before.is_some() || matches!(permissions, Permissions::Like(_));
-        let mut temporary = Temporary::create(folder, temporary_name, private)
-            .map_err(|error| failed(error.into()))?;
+        let mut temporary =
+            Temporary::create(folder, temporary_name, private).map_err(|error| failed(error.into()))?;
         temporary.file.write_all(content).map_err(failed)?;
         let mode = permit(&temporary.file, old, permissions).map_err(|error| failed(error.into()))?;
         fsync(&temporary.file).map_err(|error| failed(error.into()))?;

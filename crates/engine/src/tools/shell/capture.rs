@@ -1,9 +1,7 @@
 //! One stream of a command: all of it read, little of it held, the whole on disk when it is too long to show.
 //! Secrets are masked before anything is kept, so that no cut leaves half of one. Memory stays bounded whatever comes; a disk that is full costs the file, never the command.
 
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +14,7 @@ use zdx_protocol::redact::RedactStream;
 
 use self::progress::Progress;
 use super::order::{Order, Stream};
-use crate::files::spill;
+use crate::files::spill::{self, SpillError, SpillFile, SpillFolder};
 use crate::files::text::{LIMIT, after_cut, before_cut, decode, first, last};
 
 mod progress;
@@ -204,10 +202,12 @@ impl Capture {
         let tail = &tail[tail.len().saturating_sub(TAIL)..];
         let missing = self.total - (head.len() + tail.len()) as u64;
         let whole = match &self.spill {
-            Spill::File { path, .. } if self.total > SPILL_LIMIT => {
-                format!("; the first {} MiB are in {}", SPILL_LIMIT / (1024 * 1024), path_text::encode(path))
+            Spill::File(file) if self.total > SPILL_LIMIT => {
+                let path = path_text::encode(&file.path);
+                format!("; the first {} MiB are in {path}", SPILL_LIMIT / (1024 * 1024))
             }
-            Spill::File { path, .. } => format!("; the whole is in {}", path_text::encode(path)),
+            Spill::File(file) => format!("; the whole is in {}", path_text::encode(&file.path)),
+            Spill::Full => format!("; {}", spill::full_note()),
             Spill::None | Spill::Waiting { .. } => String::new(),
         };
         let (head, tail) = (decode(before_cut(head)), decode(after_cut(tail)));
@@ -227,41 +227,48 @@ fn newlines(bytes: &[u8]) -> usize {
 /// The file for output that is too long; made only when needed.
 pub(super) enum Spill {
     None,
-    Waiting { dir: PathBuf, name: String },
-    File { path: PathBuf, file: File, written: u64 },
+    Waiting {
+        folder: SpillFolder,
+        name: String,
+    },
+    File(SpillFile),
+    /// The session keeps no more of them.
+    Full,
 }
 
 impl Spill {
-    pub(super) fn new(dir: Option<&Path>, id: &str, stream: &str) -> Self {
-        let Some(dir) = dir else { return Self::None };
-        Self::Waiting { dir: dir.to_owned(), name: spill::name(id, stream) }
+    pub(super) fn new(folder: Option<&SpillFolder>, id: &str, stream: &str) -> Self {
+        let Some(folder) = folder else { return Self::None };
+        Self::Waiting { folder: folder.clone(), name: spill::name(id, stream) }
     }
 
     fn open(&mut self, so_far: &[u8]) {
-        let Self::Waiting { dir, name } = self else { return };
-        *self = match spill::create(dir, name) {
-            Ok((path, file)) => Self::File { path, file, written: 0 },
-            Err(_) => Self::None,
-        };
+        let Self::Waiting { folder, name } = self else { return };
+        *self = folder.create(name).map_or_else(Self::given_up, Self::File);
         self.write(so_far);
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        let Self::File { path, file, written } = self else { return };
-        let room = usize::try_from(SPILL_LIMIT - *written).unwrap_or(usize::MAX);
-        let bytes = &bytes[..bytes.len().min(room)];
-        *written += bytes.len() as u64;
-        if file.write_all(bytes).is_err() {
-            // Half a file called whole would mislead.
-            let _ = std::fs::remove_file(path);
-            *self = Self::None;
+        let Self::File(file) = self else { return };
+        let room = usize::try_from(SPILL_LIMIT - file.written).unwrap_or(usize::MAX);
+        let Err(error) = file.write(&bytes[..bytes.len().min(room)]) else { return };
+        // Half a file called whole would mislead.
+        if let Self::File(file) = std::mem::replace(self, Self::given_up(error)) {
+            file.remove();
+        }
+    }
+
+    fn given_up(error: SpillError) -> Self {
+        match error {
+            SpillError::Full => Self::Full,
+            SpillError::Failed => Self::None,
         }
     }
 
     fn path(&self) -> Option<PathBuf> {
         match self {
-            Self::File { path, .. } => Some(path.clone()),
-            Self::None | Self::Waiting { .. } => None,
+            Self::File(file) => Some(file.path.clone()),
+            Self::None | Self::Waiting { .. } | Self::Full => None,
         }
     }
 }

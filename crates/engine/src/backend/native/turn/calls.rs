@@ -76,7 +76,7 @@ impl Calls {
             io.emit.sync().await;
         }
         let calls: Vec<ToolCall> = ready.iter().map(|ready| ready.call.clone()).collect();
-        let mut wave = Wave::new(&calls, &self.guard, self.room).keeping(io.tools.shell.spill_dir());
+        let mut wave = Wave::new(&calls, &self.guard, self.room).keeping(io.tools.shell.spill());
         let (mut running, mut progress) = (FuturesUnordered::new(), Vec::new());
         for (at, ready) in ready.into_iter().enumerate() {
             let does = Does::of(&ready.prepared.action, ready.reads.is_some());

@@ -99,7 +99,7 @@ async fn cut_input(native: &Native, io: &TurnIo, squeeze: Squeeze) -> bool {
     let cuts = {
         let transcript = io.emit.transcript();
         let room = native.gauge(&transcript).input_bytes() / share;
-        input::plan(&transcript, room, io.tools.shell.spill_dir())
+        input::plan(&transcript, room, io.tools.shell.spill())
     };
     let any = !cuts.is_empty();
     if any {

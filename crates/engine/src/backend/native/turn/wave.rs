@@ -3,8 +3,6 @@
 //! before it for that one.
 //! (The field says parallel tool calls.)
 
-use std::path::Path;
-
 use serde_json::json;
 use zdx_protocol::facts::{MCP_CALL, facts};
 use zdx_protocol::{ToolCall, ToolOutput, path_text};
@@ -12,7 +10,7 @@ use zdx_protocol::{ToolCall, ToolOutput, path_text};
 use super::repeat::{Repeat, RepeatGuard, Streak};
 use crate::call::life::Finish;
 use crate::context::cap::{ResultRoom, Shares};
-use crate::files::spill;
+use crate::files::spill::{self, SpillError, SpillFolder};
 
 /// Less than this is never cut.
 const LEAST_KEPT: usize = 240;
@@ -28,7 +26,7 @@ pub(super) struct Wave<'a> {
     before: Option<Streak>,
     shares: Shares,
     /// Where output is kept whole that does not fit.
-    spill: Option<&'a Path>,
+    spill: Option<&'a SpillFolder>,
     /// Of each call that was told.
     streaks: Vec<Option<Streak>>,
     waiting: Vec<Ended>,
@@ -46,7 +44,7 @@ impl<'a> Wave<'a> {
         }
     }
 
-    pub(super) fn keeping(self, spill: Option<&'a Path>) -> Self {
+    pub(super) fn keeping(self, spill: Option<&'a SpillFolder>) -> Self {
         Self { spill, ..self }
     }
 
@@ -111,16 +109,18 @@ impl<'a> Wave<'a> {
 
 /// What a command printed, or a server answered, and the context has no room for goes to its file, like what is too long
 /// for any context. What else is long can be had again.
-fn kept_whole(output: ToolOutput, call: &ToolCall, spill: Option<&Path>) -> ToolOutput {
-    let (ToolOutput::Ok(mut data), Some(dir)) = (output.clone(), spill) else { return output };
+fn kept_whole(output: ToolOutput, call: &ToolCall, spill: Option<&SpillFolder>) -> ToolOutput {
+    let (ToolOutput::Ok(mut data), Some(folder)) = (output.clone(), spill) else { return output };
     let is_servers = facts(&call.name).is_none() || MCP_CALL.is(&call.name);
     let kept: &[&str] = if is_servers { &["content", "structured"] } else { &["stdout", "stderr"] };
     for stream in kept {
         let field = format!("{stream}_file");
         let text =
             data[*stream].as_str().filter(|text| text.len() > LEAST_KEPT && data.get(&field).is_none());
-        if let Some(file) = text.and_then(|text| spill::keep(dir, &spill::name(&call.id, stream), text)) {
-            data[field] = json!(path_text::encode(&file));
+        match text.map(|text| folder.keep(&spill::name(&call.id, stream), text)) {
+            Some(Ok(file)) => data[field] = json!(path_text::encode(&file)),
+            Some(Err(SpillError::Full)) => data["not_kept"] = json!(spill::full_note()),
+            Some(Err(SpillError::Failed)) | None => {}
         }
     }
     ToolOutput::Ok(data)

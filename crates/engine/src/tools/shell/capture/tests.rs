@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use zdx_protocol::redact::Redactor;
 
 use super::*;
@@ -10,8 +12,8 @@ fn redactor() -> Arc<Redactor> {
 
 fn captured(chunks: &[&[u8]], dir: Option<&Path>) -> Captured {
     let mask = RedactStream::new(redactor());
-    let mut capture =
-        Capture::new(Spill::new(dir, "call 1/..", "stdout"), mask, None, (Order::default(), Stream::Out));
+    let spill = Spill::new(dir.map(SpillFolder::new).as_ref(), "call 1/..", "stdout");
+    let mut capture = Capture::new(spill, mask, None, (Order::default(), Stream::Out));
     for chunk in chunks {
         capture.push(chunk);
     }
