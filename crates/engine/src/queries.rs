@@ -1,7 +1,7 @@
 //! What a front end may ask of a session (completions, agents, models, sessions, context …), answered beside a turn:
 //! nothing here waits for one, and nothing here changes the conversation.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -9,7 +9,8 @@ use zdx_protocol::display::approval::{grant_words, meant_grants};
 use zdx_protocol::display::format::{ago, path};
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::query::{
-    AgentInfo, Completions, Drafted, FilesChanged, Grants, ModelOffer, Named, SessionSummary, Setting, Then,
+    AgentInfo, Completions, Drafted, FilesChanged, Grants, ModelOffer, Named, SessionSummary, Setting,
+    SpilledOutput, Then,
 };
 use zdx_protocol::slash::{self, COMMANDS, SlashCommand};
 use zdx_protocol::{
@@ -22,6 +23,7 @@ use crate::configured::Configured;
 use crate::context::complete::{Completer, Name, Names};
 use crate::emit::Emitter;
 use crate::files::Workspace;
+use crate::files::spill::SpillFolder;
 use crate::git;
 use crate::grants::Granted;
 use crate::history::{Asker, Handoff, SessionDigest, report, since, summarize};
@@ -49,6 +51,8 @@ pub(crate) struct Queries {
     pub grants: Granted,
     /// None when it is not saved.
     pub saved: Option<SessionId>,
+    /// Where this session's long outputs lie.
+    pub spill: Option<SpillFolder>,
     pub asker: Asker,
     /// One for all questions: it knows which folders hang.
     pub completer: Completer,
@@ -117,10 +121,19 @@ impl Queries {
             }
             Query::Sessions { limit } => off_thread(move || self.sessions(limit).map(Reply::Sessions)).await,
             Query::FilesChanged => off_thread(move || Ok(Reply::FilesChanged(self.files_changed()))).await,
+            Query::SpilledOutput { file } => {
+                off_thread(move || self.spilled_output(&file).map(Reply::SpilledOutput)).await
+            }
             Query::Trust => off_thread(move || self.trust()).await,
             Query::Grants => off_thread(move || Ok(Reply::Grants(self.granted()))).await,
             Query::GitBranch => off_thread(move || Ok(Reply::GitBranch(git::branch(&self.root)))).await,
         }
+    }
+
+    fn spilled_output(&self, file: &Path) -> Result<SpilledOutput, NoAnswer> {
+        let read = self.spill.as_ref().map(|folder| folder.read(file));
+        let read = read.unwrap_or_else(|| Err(std::io::ErrorKind::NotFound.into()));
+        read.map_err(|error| NoAnswer::new(ErrorKind::Session, format!("{}: {error}", file.display())))
     }
 
     async fn agents(&self) -> Result<Vec<AgentInfo>, NoAnswer> {

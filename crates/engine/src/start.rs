@@ -244,6 +244,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         policy: ruler.in_force(),
         grants,
         saved,
+        spill: calls.tools.shell.spill().cloned(),
         agent: Mutex::new(persona.name.clone()),
         servers,
     });

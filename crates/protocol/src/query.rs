@@ -57,6 +57,10 @@ pub enum Query {
     Masked {
         text: String,
     },
+    /// An output of this session that was too long to show, from the file that a result names.
+    SpilledOutput {
+        file: PathBuf,
+    },
 }
 
 /// What became of a file that tools left otherwise.
@@ -94,6 +98,18 @@ pub enum Reply {
     Summary(Drafted),
     Handoff(Drafted),
     Masked(String),
+    SpilledOutput(SpilledOutput),
+}
+
+/// An output as its file has it; of one that is too long for a front end the beginning and the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SpilledOutput {
+    #[serde(serialize_with = "lossy")]
+    pub file: PathBuf,
+    pub head: String,
+    /// Bytes between the two.
+    pub left_out: u64,
+    pub tail: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -441,5 +441,15 @@ fn a_long_output_is_counted_whole_and_shows_its_end() {
     let shown = said(&pty, "› go");
     assert!(shown.iter().any(|row| row.trim() == "+19995 lines, Ctrl-O to expand"), "{shown:#?}");
     assert!(shown.iter().any(|row| row == "    20000"), "{shown:#?}");
+    // Its middle is in a file alone, which the page of the whole conversation shows.
+    pty.send("\x0f");
+    pty.wait_for_text("q leaves", SOON);
+    pty.wait_for(
+        |screen| screen.contents().contains("20000") && !screen.contents().contains("left out"),
+        SOON,
+    );
+    pty.send("/10000\r");
+    pty.wait_for(|screen| screen.contents().contains("    10000\n    10001\n"), SOON);
+    pty.send("q");
     leave(&mut pty);
 }

@@ -3,14 +3,22 @@
 
 use std::borrow::Cow;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::fs::{Mode, OFlags};
+use zdx_protocol::query::SpilledOutput;
+
+use super::text::{after_cut, before_cut, decode};
+
 /// Limit on all spilled outputs of a session together. What is there stays, since the conversation names it; once it is
 /// reached nothing more is spilled.
 const SESSION_LIMIT: u64 = 512 << 20;
+/// Bytes of a spilled output that a front end is given: of a longer one its beginning and its end.
+const SHOWN_HEAD: u64 = 3 << 20;
+const SHOWN_TAIL: u64 = 1 << 20;
 /// `read` goes by lines: a longer one could only be seen whole or not at all.
 const LONGEST_LINE: usize = 1_000;
 /// What such a line is broken into, between words where it has any.
@@ -95,6 +103,31 @@ impl SpillFolder {
                 Err(error)
             }
         }
+    }
+
+    /// A spilled output, or its two ends. Only a file that lies right here is opened, and no link is followed.
+    pub(crate) fn read(&self, path: &Path) -> io::Result<SpilledOutput> {
+        let name =
+            path.file_name().filter(|_| path.parent() == Some(&self.dir)).ok_or(ErrorKind::NotFound)?;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::open(self.dir.join(name), flags, Mode::empty())?);
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(ErrorKind::InvalidInput.into());
+        }
+        let whole = found.len() <= SHOWN_HEAD + SHOWN_TAIL;
+        let (mut head, mut tail) = (Vec::new(), Vec::new());
+        let most = if whole { found.len() } else { SHOWN_HEAD };
+        (&mut file).take(most).read_to_end(&mut head)?;
+        if !whole {
+            file.seek(SeekFrom::End(-(SHOWN_TAIL as i64)))?;
+            file.take(SHOWN_TAIL).read_to_end(&mut tail)?;
+        }
+        // A line that is cut in two is of no use.
+        let head = if whole { &head[..] } else { before_cut(&head) };
+        let tail = after_cut(&tail);
+        let left_out = found.len().saturating_sub((head.len() + tail.len()) as u64);
+        Ok(SpilledOutput { file: path.to_owned(), head: decode(head), left_out, tail: decode(tail) })
     }
 
     fn reserve(&self, bytes: u64) -> bool {
@@ -200,6 +233,29 @@ mod tests {
         assert_eq!(one.file_name().unwrap(), "turn_1.input");
         assert_eq!(two.file_name().unwrap(), "turn_1.input.2");
         assert_eq!(std::fs::read_to_string(one).unwrap(), "a");
+    }
+
+    #[test]
+    fn a_front_end_is_given_files_of_this_folder_alone_and_the_ends_of_a_long_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = SpillFolder::new(dir.path().join("own"));
+        let short = folder.keep("a.stdout", "one\ntwo\n").unwrap();
+        let read = folder.read(&short).unwrap();
+        assert_eq!((read.head.as_str(), read.left_out, read.tail.as_str()), ("one\ntwo\n", 0, ""));
+        let line = "0123456789012345678901234567890\n";
+        let long = folder.keep("b.stdout", &line.repeat(200_000)).unwrap();
+        let read = folder.read(&long).unwrap();
+        let all = (read.head.len() + read.tail.len()) as u64 + read.left_out;
+        assert_eq!((all, read.head.starts_with(line)), (200_000 * line.len() as u64, true));
+        assert!(read.tail.ends_with(line) && read.tail.len() > 1_000_000 && read.left_out > 0);
+        let other = dir.path().join("other");
+        std::fs::write(&other, "secret").unwrap();
+        std::os::unix::fs::symlink(&other, dir.path().join("own/c.stdout")).unwrap();
+        for path in
+            [other, dir.path().join("own/c.stdout"), dir.path().join("own"), dir.path().join("own/../other")]
+        {
+            assert!(folder.read(&path).is_err(), "{}", path.display());
+        }
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
             found.candidates.iter().map(|candidate| candidate.shown.clone()).collect()
         }
         Reply::Masked(text) => vec![text.clone()],
+        Reply::SpilledOutput(output) => {
+            output.head.lines().chain(output.tail.lines()).map(str::to_owned).collect()
+        }
     };
     if lines.is_empty() { vec![nothing(reply).to_owned()] } else { lines }
 }
@@ -73,7 +76,8 @@ fn nothing(reply: &Reply) -> &'static str {
         | Reply::Summary(_)
         | Reply::Handoff(_)
         | Reply::Completions(_)
-        | Reply::Masked(_) => "none",
+        | Reply::Masked(_)
+        | Reply::SpilledOutput(_) => "none",
     }
 }
 

@@ -58,6 +58,10 @@ impl State {
                 self.composer.remember(line.clone());
                 vec![Effect::Remember(line)]
             }
+            (Purpose::Output, Event::Reply { answer: Reply::SpilledOutput(read), .. }) => {
+                self.show_output(&read);
+                Vec::new()
+            }
             (Purpose::Status, event) => {
                 self.status.apply(&event, now);
                 Vec::new()
@@ -78,9 +82,14 @@ impl State {
                 self.custom(&name, draft, known.iter().any(|command| command.name == name))
             }
             // What cannot be completed, kept or named is no news.
-            (Purpose::Complete(_) | Purpose::Offered | Purpose::Remember | Purpose::Shutdown, _) => {
-                Vec::new()
-            }
+            (
+                Purpose::Complete(_)
+                | Purpose::Offered
+                | Purpose::Remember
+                | Purpose::Output
+                | Purpose::Shutdown,
+                _,
+            ) => Vec::new(),
             (
                 Purpose::Do
                 | Purpose::Switch

@@ -81,6 +81,7 @@ impl State {
             }
             if pager.key(key) == Turned::Leave {
                 self.pages.close();
+                self.conversation.forget_outputs();
                 self.dialogs.covered();
             }
             self.dialogs.note_typed(None, false, now);
@@ -161,7 +162,7 @@ impl State {
             Act::Leave => return self.leave(now),
             Act::Preset => return self.next_preset(),
             Act::TakeBack => self.take_back(now),
-            Act::Conversation => self.show_conversation(),
+            Act::Conversation => return self.show_conversation(),
             Act::Editor => return vec![Effect::Edit(self.composer.text())],
             Act::Suspend => return vec![Effect::Suspend],
             Act::Redraw => return vec![Effect::Redraw],
@@ -252,10 +253,7 @@ impl State {
         match BINDINGS.find(key) {
             // Neither answers anything.
             Some(Act::Suspend) => return vec![Effect::Suspend],
-            Some(Act::Conversation) => {
-                self.show_conversation();
-                return Vec::new();
-            }
+            Some(Act::Conversation) => return self.show_conversation(),
             _ => {}
         }
         match self.dialogs.key(key) {

@@ -99,6 +99,8 @@ pub(crate) enum Purpose {
     Offered,
     /// A line without its secrets, for the history.
     Remember,
+    /// A long output, for the whole conversation.
+    Output,
     /// Something that the status row shows.
     Status,
     /// Whether there is a command of this name, to be sent as this text.
@@ -267,6 +269,7 @@ impl State {
 
     fn told(&mut self, event: &Event, now: Instant) -> Vec<Effect> {
         let mut effects = Vec::new();
+        let mut output_came = false;
         self.status.apply(event, now);
         self.dialogs.apply(event);
         self.keep_unsent_message();
@@ -305,6 +308,7 @@ impl State {
             Event::UsageReported(_) | Event::Redone { .. } | Event::ModelChanged { .. } => {
                 effects.extend(ask(Purpose::Status, Query::Context));
             }
+            Event::ToolFinished { .. } => output_came = true,
             Event::ApprovalChanged { approval } => {
                 let words = format!("approval: {}, {}", approval.name(), approval.meaning());
                 // What runs is not covered by it.
@@ -324,6 +328,9 @@ impl State {
         }
         let event = self.as_typed(event);
         self.conversation.apply(&event, now);
+        if output_came && self.pages.is_conversation() {
+            effects.extend(self.ask_for_outputs());
+        }
         effects
     }
 

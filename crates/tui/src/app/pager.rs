@@ -60,6 +60,11 @@ impl Pager {
         })
     }
 
+    /// Has its text laid out anew at once.
+    pub fn outdate(&mut self) {
+        self.made = None;
+    }
+
     /// The same text, grown or wrapped anew.
     pub fn refresh(&mut self, lines: Vec<Line<'static>>, width: u16, now: Instant) {
         if self.made.is_some_and(|(made, _)| made != width) {

@@ -4,16 +4,20 @@
 use std::time::Instant;
 
 use ratatui_core::text::Line;
-use zdx_protocol::Reply;
 use zdx_protocol::display::format::count;
 use zdx_protocol::display::text::hang;
 use zdx_protocol::display::visible_line;
+use zdx_protocol::query::SpilledOutput;
+use zdx_protocol::{Query, Reply};
 
-use super::State;
 use super::pager::{Paged, Pager};
 use super::view::Size;
+use super::{Effect, Purpose, State, ask};
 use crate::conversation::NoteKind;
 use crate::look::{Drawn, Look};
+
+/// Long outputs that are read at a time for the whole conversation; the engine bounds each.
+const MOST_OUTPUTS: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Pages {
@@ -26,6 +30,10 @@ pub(super) struct Pages {
 }
 
 impl Pages {
+    pub(super) fn is_conversation(&self) -> bool {
+        self.open.as_ref().is_some_and(|pager| pager.what == Paged::Conversation)
+    }
+
     pub(super) fn close(&mut self) {
         self.open = None;
     }
@@ -46,10 +54,24 @@ impl State {
         self.pages.open = Some(Pager::new(Paged::Help));
     }
 
-    pub(super) fn show_conversation(&mut self) {
+    pub(super) fn show_conversation(&mut self) -> Vec<Effect> {
         let left = self.pages.left.take();
         self.pages.open = Some(left.unwrap_or_else(|| Pager::new(Paged::Conversation)));
         self.pages.grown = true;
+        self.ask_for_outputs()
+    }
+
+    /// Long outputs are read when somebody wants to see them, those of the last calls.
+    pub(super) fn ask_for_outputs(&mut self) -> Vec<Effect> {
+        let files = self.conversation.unread_outputs(MOST_OUTPUTS).into_iter();
+        files.flat_map(|file| ask(Purpose::Output, Query::SpilledOutput { file })).collect()
+    }
+
+    pub(super) fn show_output(&mut self, read: &SpilledOutput) {
+        if self.pages.is_conversation() {
+            self.conversation.read_output(read);
+            self.pages.open.iter_mut().for_each(Pager::outdate);
+        }
     }
 
     /// What a command brought, where it can be read. A page must not cover a question, nor take the keys of somebody who types.

@@ -1,6 +1,7 @@
 mod approval_focus;
 mod calm;
 mod lists;
+mod outputs;
 mod sessions;
 mod streams;
 mod typing;

@@ -7,6 +7,7 @@ use zdx_protocol::display::titles::{self, Ended, Title};
 use zdx_protocol::display::{Gap, visible_line};
 use zdx_protocol::{CallKind, CallOrigin, Decision, NoticeLevel};
 
+use super::spilled::SpilledPieces;
 use super::tail::Tail;
 use super::task::Task;
 
@@ -67,6 +68,8 @@ pub(super) struct End {
     /// What kind of call it was, where it is known to change nothing.
     pub(super) reads: Option<CallKind>,
     pub(super) output: Kept,
+    /// Where all of the output is, when `output` is only a part of it.
+    pub(super) spilled: Option<SpilledPieces>,
     pub(super) diff: Option<String>,
 }
 
@@ -141,6 +144,13 @@ impl Call {
     pub(super) fn end(&self) -> Option<&End> {
         match &self.stage {
             Stage::Ended(end) => Some(end),
+            Stage::Requested | Stage::Asked | Stage::Running { .. } => None,
+        }
+    }
+
+    pub(super) fn spilled_mut(&mut self) -> Option<&mut SpilledPieces> {
+        match &mut self.stage {
+            Stage::Ended(end) => end.spilled.as_mut(),
             Stage::Requested | Stage::Asked | Stage::Running { .. } => None,
         }
     }
@@ -280,8 +290,11 @@ impl Call {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let end =
-            self.end().map_or(0, |end| end.output.text.len() + end.diff.as_ref().map_or(0, String::len));
+        let of_end = |end: &End| {
+            let spilled = end.spilled.as_ref().map_or(0, SpilledPieces::bytes);
+            end.output.text.len() + end.diff.as_ref().map_or(0, String::len) + spilled
+        };
+        let end = self.end().map_or(0, of_end);
         end + self.proposed.as_ref().map_or(0, String::len)
             + self.title.subject.len()
             + self.task.bytes()
@@ -292,6 +305,7 @@ impl Call {
         self.task.steps = Vec::new();
         if let Stage::Ended(end) = &mut self.stage {
             end.output.forget();
+            end.spilled = None;
             if end.diff.take().is_some() || self.proposed.take().is_some() {
                 end.output.cut = true;
             }

@@ -12,6 +12,7 @@ use super::Conversation;
 use super::call::{Call, Stage};
 use super::cell::{Cell, Item, Known};
 use super::folds;
+use super::spilled::SpilledPieces;
 
 /// What is told of a call's end besides its result.
 pub(super) struct Told<'a> {
@@ -152,7 +153,7 @@ impl Conversation {
             let output = titles::brought(name, result, order);
             call.finish(titles::ended(name, result), took, output, diff.map(str::to_owned));
             if let Stage::Ended(end) = &mut call.stage {
-                (end.at, end.reads) = (at, reads);
+                (end.at, end.reads, end.spilled) = (at, reads, SpilledPieces::of(result));
             }
             bytes = call.bytes().saturating_sub(before);
         });

@@ -179,6 +179,10 @@ fn below(call: &Call, end: &End, look: Look<'_>, manner: &Manner) -> Vec<Line<'s
         _ if !end.ended.well && !end.ended.undone => manner.failed,
         CallOrigin::Model | CallOrigin::Remote | CallOrigin::Check | CallOrigin::Subagent => manner.output,
     };
+    let whole = end.spilled.as_ref().filter(|_| manner.whole);
+    if let Some(rows) = whole.and_then(|spilled| spilled.rows(BELOW, look)) {
+        return rows;
+    }
     match manner.whole && call.reports {
         true => reported(call, &end.output, look, manner),
         false if most == 0 => Vec::new(),

@@ -102,6 +102,15 @@ impl Cell {
         one.into_iter().chain(many.iter().filter_map(Item::call))
     }
 
+    pub(super) fn calls_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Call> {
+        let (one, many): (Option<&mut Call>, &mut [Item]) = match self {
+            Self::Call(call) => (Some(call), &mut []),
+            Self::Fold(items) => (None, items),
+            _ => (None, &mut []),
+        };
+        one.into_iter().chain(many.iter_mut().filter_map(Item::call_mut))
+    }
+
     pub(super) fn call_mut(&mut self, id: &str) -> Option<&mut Call> {
         match self {
             Self::Call(call) => Some(call.as_mut()).filter(|call| call.id == id),

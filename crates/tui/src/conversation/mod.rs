@@ -13,6 +13,7 @@ mod find;
 mod folds;
 mod names;
 mod rows;
+mod spilled;
 mod tail;
 mod task;
 #[cfg(test)]
@@ -23,12 +24,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ratatui_core::text::Line;
+use zdx_protocol::query::SpilledOutput;
 use zdx_protocol::{Todo, TodoStatus};
 
 use self::announced::Announced;
 use self::call::Call;
 use self::cell::{Cell, Group, Item, Known, Text, Thought};
 use self::rows::{Manner, PLAIN, SCREEN, WHOLE, row};
+use self::spilled::SpilledPieces;
 use crate::look::Look;
 
 pub(crate) use self::cell::NoteKind;
@@ -308,6 +311,28 @@ impl Conversation {
             out.extend(draw::thinking(thought, look, now, usize::MAX));
         }
         out
+    }
+
+    /// Files with outputs that are only in part here and that nobody asked for, at most so many, of the last calls first.
+    pub(crate) fn unread_outputs(&mut self, most: usize) -> Vec<PathBuf> {
+        let calls = self.cells.iter_mut().rev().flat_map(Cell::calls_mut);
+        let spilled = calls.filter_map(Call::spilled_mut);
+        spilled.flat_map(SpilledPieces::take_unread).take(most).collect()
+    }
+
+    /// One of them, to be shown in the whole conversation.
+    pub(crate) fn read_output(&mut self, read: &SpilledOutput) {
+        self.each_spilled(|spilled| spilled.set_read(read));
+    }
+
+    /// Frees what was read of them.
+    pub(crate) fn forget_outputs(&mut self) {
+        self.each_spilled(SpilledPieces::forget_read);
+    }
+
+    fn each_spilled(&mut self, change: impl FnMut(&mut SpilledPieces)) {
+        let calls = self.cells.iter_mut().flat_map(Cell::calls_mut);
+        calls.filter_map(Call::spilled_mut).for_each(change);
     }
 
     /// The list while something on it is left to do.
