@@ -44,7 +44,7 @@ fn two_tools_then_an_answer_over_chat() {
         .records
         .iter()
         .map(|r| r["type"].as_str().unwrap())
-        .filter(|k| !["usage", "change", "turn_end"].contains(k))
+        .filter(|k| !["usage", "change_intent", "change", "turn_end"].contains(k))
         .collect();
     let expected =
         ["meta", "message", "tool_use", "tool_result", "message", "tool_use", "tool_result", "message"];
