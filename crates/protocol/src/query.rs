@@ -104,7 +104,7 @@ pub enum Reply {
 /// An output as its file has it; of one that is too long for a front end the beginning and the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SpilledOutput {
-    #[serde(serialize_with = "lossy")]
+    #[serde(serialize_with = "path_text::serialize")]
     pub file: PathBuf,
     pub head: String,
     /// Bytes between the two.

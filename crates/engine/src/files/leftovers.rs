@@ -118,6 +118,10 @@ pub(crate) fn clear_all(locks: &Path) {
         {
             clear_named(&file);
             let _ = file.unlock();
+            // The list of a session that was killed; lock files of paths have short names and stay.
+            if entry.file_name().len() > "ff.lock".len() {
+                let _ = std::fs::remove_file(entry.path());
+            }
         }
     }
 }

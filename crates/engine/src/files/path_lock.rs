@@ -7,7 +7,7 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
@@ -43,6 +43,10 @@ pub(crate) struct PathLocks {
     /// The folder of the lock files; none: only this process is locked out.
     dir: Option<PathBuf>,
     made: Mutex<HashMap<PathBuf, Vec<(ContentHash, ContentHash)>>>,
+    /// Names of the lock files that are held through this.
+    held: Arc<Mutex<BTreeSet<String>>>,
+    /// For temporary files of paths whose lock file is not held here.
+    own_list: OnceLock<Option<OwnList>>,
 }
 
 /// Why paths could not be locked. Nothing was touched.
@@ -56,7 +60,34 @@ pub(crate) enum PathLockError {
 #[derive(Debug)]
 pub(crate) struct PathLockGuard {
     paths: BTreeSet<PathBuf>,
-    files: Vec<File>,
+    files: Vec<(String, File)>,
+    held: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// A locked list of temporary files, there as long as its session is open.
+#[derive(Debug)]
+struct OwnList {
+    path: PathBuf,
+    _file: File,
+}
+
+impl OwnList {
+    fn create(dir: &Path) -> Option<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).ok()?;
+        let path = dir.join(format!("{}.lock", uuid::Uuid::new_v4().simple()));
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
+        if file.try_lock().is_ok() {
+            return Some(Self { path, _file: file });
+        }
+        let _ = std::fs::remove_file(&path);
+        None
+    }
+}
+
+impl Drop for OwnList {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 impl PathLocks {
@@ -92,7 +123,7 @@ impl PathLocks {
         }
         held.extend(paths.iter().cloned());
         drop(held);
-        let mut guard = PathLockGuard { paths, files: Vec::new() };
+        let mut guard = PathLockGuard { paths, files: Vec::new(), held: Arc::clone(&self.held) };
         if let (LockScope::AllProcesses, Some(dir)) = (scope, &self.dir) {
             guard.lock_files(dir, until, interrupted)?;
         }
@@ -101,8 +132,14 @@ impl PathLocks {
 
     /// Names a temporary file that is about to be made beside a path that this process has locked.
     pub(crate) fn name_temporary(&self, path: &Path, temporary: &OsStr, kind: Leftover) {
-        if let Some(dir) = &self.dir {
-            kind.note(&dir.join(lock_name(path)), path, temporary);
+        let Some(dir) = &self.dir else { return };
+        let name = lock_name(path);
+        if self.held.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
+            return kind.note(&dir.join(name), path, temporary);
+        }
+        // Whoever gets that lock would take the temporary file for one of a killed process.
+        if let Some(own) = self.own_list.get_or_init(|| OwnList::create(dir)) {
+            kind.note(&own.path, path, temporary);
         }
     }
 
@@ -145,12 +182,13 @@ impl PathLockGuard {
         for (name, path) in by_name {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false).mode(0o600);
-            let Ok(file) = options.open(dir.join(name)) else { continue };
+            let Ok(file) = options.open(dir.join(&name)) else { continue };
             loop {
                 match file.try_lock() {
                     Ok(()) => {
                         leftovers::clear_named(&file);
-                        break self.files.push(file);
+                        self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+                        break self.files.push((name, file));
                     }
                     Err(TryLockError::Error(_)) => break,
                     Err(TryLockError::WouldBlock) => {
@@ -166,7 +204,8 @@ impl PathLockGuard {
 
 impl Drop for PathLockGuard {
     fn drop(&mut self) {
-        for file in &self.files {
+        for (name, file) in &self.files {
+            self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
             leftovers::forget_named(file);
             // Closing is not enough: a child that is being started shares the open file until it runs its program.
             let _ = file.unlock();
@@ -240,6 +279,35 @@ mod tests {
         drop(ours);
         theirs.try_lock().unwrap();
         assert!(locks.lock_within(SOON, LockScope::ThisProcess, [path], &never).is_ok());
+    }
+
+    #[test]
+    fn a_temporary_file_is_never_taken_for_that_of_a_killed_process_while_its_maker_lives() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, folder) = (dir.path().join("a"), dir.path().join("locks"));
+        let locks = PathLocks::in_folder(folder.clone());
+        let stage = || {
+            let name = leftovers::temporary_name();
+            locks.name_temporary(&path, &name, Leftover::Staged);
+            let staged = dir.path().join(name);
+            std::fs::write(&staged, "new").unwrap();
+            staged
+        };
+        // Without the lock of its path it is in nobody's way: another process locks that meanwhile.
+        let unlocked = stage();
+        drop(
+            PathLocks::in_folder(folder.clone())
+                .lock(LockScope::AllProcesses, [path.clone()], &never)
+                .unwrap(),
+        );
+        assert!(unlocked.exists());
+        let guard = locks.lock(LockScope::AllProcesses, [path.clone()], &never).unwrap();
+        let locked = stage();
+        leftovers::clear_all(&folder);
+        assert!(locked.exists() && unlocked.exists());
+        drop(guard);
+        drop(locks);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "its own list goes with it");
     }
 
     #[test]

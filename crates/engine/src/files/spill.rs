@@ -43,7 +43,7 @@ pub(crate) struct SpillFolder {
     used: Arc<Mutex<Option<u64>>>,
 }
 
-/// Why an output is not kept whole.
+/// Reason for which an output is not kept whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpillError {
     /// The session's spilled outputs have reached their limit.
@@ -51,7 +51,7 @@ pub(crate) enum SpillError {
     Failed,
 }
 
-/// Said of an output that is not kept because of the limit.
+/// Words for an output that is not kept because of the limit.
 pub(crate) fn full_note() -> String {
     format!(
         "the whole is not kept, because the long outputs of this session take up {} MiB",

@@ -8,7 +8,7 @@ use zdx_protocol::{Level, ReasonCode};
 use super::{PartFinding, Weigher, finding};
 use crate::rules::Ruling;
 
-/// What spilled files are called by: streams of commands, texts of a prompt, answers of MCP servers.
+/// Endings of the names of spilled files: streams of commands, texts of a prompt, answers of MCP servers.
 const KINDS: [&str; 5] = [".stdout", ".stderr", ".input", ".content", ".structured"];
 
 impl Weigher<'_> {

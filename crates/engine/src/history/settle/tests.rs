@@ -77,7 +77,7 @@ impl Place {
         fs::read(self.store.dir().join(format!("{}.jsonl", self.id))).unwrap()
     }
 
-    /// What `zdx sessions revert` plans with these first bytes of the log.
+    /// The plan of `zdx sessions revert` for these first bytes of the log.
     fn plan(&self, log: &[u8], copy: &SessionStore) -> Result<RevertPlan, RevertError> {
         fs::create_dir_all(copy.dir()).unwrap();
         fs::write(copy.dir().join(format!("{}.jsonl", self.id)), log).unwrap();
