@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::configured::Configured;
 use crate::mcp::entry;
 use crate::paths::Env;
+use crate::trust::PinnedCommand;
 pub use process::{AgentProcess, Launch};
 pub use proposal::{Proposal, command_line};
 pub use ring::Ring;
@@ -31,6 +32,8 @@ pub struct AgentCommand {
     pub args: Vec<String>,
     /// Set beyond what zdx itself was started with.
     pub env: Vec<(String, String)>,
+    /// Set for a project's own agent: it is started only as it was trusted.
+    pub pinned: Option<PinnedCommand>,
 }
 
 const KNOWN: [&str; 5] = ["command", "args", "env", "environment", "description"];
@@ -80,7 +83,12 @@ pub fn agent_commands(configured: &Configured, env: &Env) -> Agents {
         let origin = configured.resolved.origins.get(&path).map(|leaf| leaf.source.to_string());
         let place = format!("{}: acp.agents.{name}", origin.unwrap_or_default());
         let unusable = |why| Unusable { name: name.clone(), why: format!("{place}: {why}") };
-        agents.commands.push(read(name, value, env).map_err(unusable));
+        let command = read(name, value, env).map(|command| {
+            let values = command.env.iter().map(|(_, value)| value);
+            let words = [&command.program].into_iter().chain(&command.args).chain(values).cloned().collect();
+            AgentCommand { pinned: configured.pin(&["acp", "agents", name], words), ..command }
+        });
+        agents.commands.push(command.map_err(unusable));
         let unknown =
             value.as_object().into_iter().flatten().filter(|(key, _)| !KNOWN.contains(&key.as_str()));
         agents.warnings.extend(unknown.map(|(key, _)| format!("{place}: unknown key {key} is ignored")));
@@ -97,5 +105,5 @@ fn read(name: &str, value: &Value, env: &Env) -> Result<AgentCommand, String> {
     let mut words = words.into_iter();
     let program = words.next().unwrap_or_default();
     let env = entry::environment(table, env)?;
-    Ok(AgentCommand { name: name.to_owned(), program, args: words.collect(), env })
+    Ok(AgentCommand { name: name.to_owned(), program, args: words.collect(), env, pinned: None })
 }

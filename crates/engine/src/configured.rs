@@ -5,10 +5,10 @@ use std::path::Path;
 
 use zdx_protocol::{Standing, TrustState, Want};
 
-use crate::config::{ConfigError, Flags, ResolveInput, Resolved, Source, resolve};
+use crate::config::{ConfigError, Flags, Layer, ResolveInput, Resolved, Source, resolve};
 use crate::paths::{Env, Paths};
 use crate::project::Project;
-use crate::trust::{self, TrustStore, TrustedFiles};
+use crate::trust::{self, PinnedCommand, TrustStore, TrustedFiles};
 
 /// Where configuration is looked for, and what stands above it.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ pub struct Configured {
 
 impl Configured {
     pub fn read(place: Place<'_>) -> Result<Self, ConfigError> {
-        let project = Project::read(place.paths, place.root)?;
+        let project = Project::read(place.paths, place.env, place.root)?;
         let store = TrustStore::new(place.paths.trust_file());
         let (standing, trouble) = match store.status(place.root, &project.digest()) {
             _ if place.trust => (Standing::Trusted, None),
@@ -47,7 +47,7 @@ impl Configured {
 
     /// As it is without trust, whatever was trusted: for showing what trust would change.
     pub fn untrusted(place: Place<'_>) -> Result<Self, ConfigError> {
-        Self::standing(place, &Project::read(place.paths, place.root)?, Standing::Unknown)
+        Self::standing(place, &Project::read(place.paths, place.env, place.root)?, Standing::Unknown)
     }
 
     fn standing(place: Place<'_>, project: &Project, standing: Standing) -> Result<Self, ConfigError> {
@@ -70,6 +70,14 @@ impl Configured {
             Standing::Trusted => self.files.clone(),
             Standing::Changed | Standing::Unknown => TrustedFiles::default(),
         }
+    }
+
+    /// Binds a command of the configuration to the files that it names, if the project's own files ask for it. A command
+    /// of the user's own configuration is bound to nothing.
+    pub(crate) fn pin(&self, key: &[&str], words: Vec<String>) -> Option<PinnedCommand> {
+        let key: Vec<String> = key.iter().map(|&part| part.to_owned()).collect();
+        let layer = self.resolved.origins.get(&key)?.source.layer();
+        (layer == Layer::Project).then(|| self.trusted().pin(words))
     }
 
     /// One line about what is left out, for somebody who is not asked.

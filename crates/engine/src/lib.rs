@@ -68,7 +68,7 @@ pub use project::Project;
 pub use secrets::redactor;
 pub use session::{Opened, SessionId, SessionKind, SessionStore, ignore_sigxfsz};
 pub use setup::Setup;
-pub use trust::{TrustEntry, TrustStore};
+pub use trust::{PinnedCommand, TrustEntry, TrustStore};
 pub use validate::validate;
 
 /// MCP servers without a session: looked at, and changed in the user's configuration.

@@ -205,15 +205,20 @@ pub fn ensure_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// At most `limit` bytes of a regular file. Never waits: a pipe or a device by that name is refused.
-pub(crate) fn read_regular(path: &Path, limit: usize) -> io::Result<Bounded> {
+/// Opens a regular file for reading, without waiting for whatever else has that name.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     }
+}
+
+/// At most `limit` bytes of a regular file. Never waits: a pipe or a device by that name is refused.
+pub(crate) fn read_regular(path: &Path, limit: usize) -> io::Result<Bounded> {
     let mut bytes = Vec::new();
-    file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    open_regular(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     let cut = bytes.len() > limit;
     bytes.truncate(limit);
     Ok(Bounded { bytes, cut })

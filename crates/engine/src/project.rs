@@ -10,13 +10,13 @@ use std::path::Path;
 
 use zdx_protocol::Want;
 
-use crate::config::{ConfigBytes, ConfigError, read_foreign, read_project};
+use crate::config::{ConfigBytes, ConfigError, commands, read_foreign, read_project};
 use crate::library::Places;
-use crate::paths::Paths;
+use crate::paths::{Env, Paths};
 use crate::trust::{ContentHash, TrustedFiles};
 
-/// A project's files as far as trust is concerned: its configuration, and what of its commands and agents asks for
-/// more than to be read. Read once; what was hashed is what is handed on.
+/// A project's files as far as trust is concerned: its configuration, what of its commands and agents asks for more than
+/// to be read, and the scripts that any of these name. Read once; what was hashed is what is handed on.
 #[derive(Debug)]
 pub struct Project {
     config: Option<ConfigBytes>,
@@ -30,7 +30,7 @@ pub struct Project {
 
 impl Project {
     /// `root` is canonical. A file that a link leads to from outside is left out, with a notice.
-    pub fn read(paths: &Paths, root: &Path) -> Result<Self, ConfigError> {
+    pub fn read(paths: &Paths, env: &Env, root: &Path) -> Result<Self, ConfigError> {
         let mut notices = Vec::new();
         let config = match read_project(paths, root) {
             Err(error @ ConfigError::Outside { .. }) => {
@@ -47,6 +47,9 @@ impl Project {
         notices.extend(trouble);
         for other in &foreign {
             files.add(&other.file, ContentHash::of(&other.bytes));
+        }
+        for words in commands(paths, env, root, config.as_ref(), &foreign) {
+            files.add_named(words.iter().map(String::as_str));
         }
         let mut project = Self { config, foreign, files, wants: Vec::new(), notices };
         library::scan(&mut project, &Places::new(root, paths).of_the_project());

@@ -150,7 +150,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     opened.warn(configured.notice().into_iter().collect());
     let config = Arc::new(configured.resolved.config.clone());
     let redactor = Arc::new(secrets::redactor(&config, &setup.env, &root)?);
-    let (plan, warnings) = Plan::new(&config.mcp, &configured.wants, &setup.env, &root);
+    let (plan, warnings) = Plan::new(&configured, &setup.env, &root);
     opened.warn(warnings);
     let client = Client::new(config.timeouts);
     let picker = Arc::new(ModelPicker::new(Arc::clone(&config), setup.env.clone())?);
@@ -216,7 +216,17 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         Answers::Model(chosen, loan) => {
             let limits = limits(&setup, &config);
             let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen: *chosen, limits };
-            (Backend::Native(Box::new(native(&setup, seed, &persona, &calls.registry, &root))), loan)
+            (
+                Backend::Native(Box::new(native(
+                    &setup,
+                    &configured,
+                    seed,
+                    &persona,
+                    &calls.registry,
+                    &root,
+                ))),
+                loan,
+            )
         }
     };
 
@@ -418,8 +428,15 @@ fn guarded(
     Ok((policy, Granted::new(opened.grants(root), store)))
 }
 
-fn native(setup: &Setup, seed: native::Seed, persona: &Persona, registry: &Registry, root: &Path) -> Native {
-    let validation = Validation::choose(&seed.config, root, setup.person);
+fn native(
+    setup: &Setup,
+    configured: &Configured,
+    seed: native::Seed,
+    persona: &Persona,
+    registry: &Registry,
+    root: &Path,
+) -> Native {
+    let validation = Validation::choose(configured, root, setup.person);
     Native::new(seed, persona, registry).with(validation)
 }
 

@@ -1,6 +1,7 @@
 //! Which contents of a project's files the user trusts: their hashes, the file that remembers them, and the words for
 //! what is left out meanwhile. Reads no project's file and grants nothing itself.
 
+mod named_files;
 mod store;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use zdx_protocol::{Standing, Want};
 
+pub use named_files::PinnedCommand;
+pub(crate) use named_files::named_files;
 pub(crate) use store::TrustError;
 pub use store::{TrustEntry, TrustStore};
 
@@ -76,6 +79,18 @@ impl TrustedFiles {
         let relative = self.relative(path).to_owned();
         self.files.insert(relative.clone(), content);
         relative
+    }
+
+    /// Adds the files that a command names; of a file that is part of it already, the bytes that were read count.
+    pub fn add_named<'w>(&mut self, words: impl IntoIterator<Item = &'w str>) {
+        for (path, content) in named_files(&self.root, words) {
+            self.files.entry(path).or_insert(content);
+        }
+    }
+
+    /// Binds a command to the trusted content of the files that it names.
+    pub fn pin(&self, words: Vec<String>) -> PinnedCommand {
+        PinnedCommand::new(self, words)
     }
 
     /// Over the sorted paths and contents of all of them.

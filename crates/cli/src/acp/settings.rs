@@ -79,7 +79,7 @@ impl Known {
         }
         self.agents.extend(written.agent_servers.0.into_iter().map(|(name, agent)| {
             let WrittenAgent { command, args, env } = agent;
-            Ok(AgentCommand { name, program: command.0, args, env: env.0 })
+            Ok(AgentCommand { name, program: command.0, args, env: env.0, pinned: None })
         }));
         for server in written.mcp_servers {
             self.servers.push(server.read().map_err(|why| Failure::usage(format!("{place}: {why}")))?);

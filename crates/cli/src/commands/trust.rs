@@ -2,10 +2,10 @@
 
 use std::io::BufRead;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use zdx_engine::{Configured, Project, TrustEntry};
 use zdx_protocol::display::trust::{changed_since, listed};
-use zdx_protocol::display::{format, plain};
+use zdx_protocol::display::{format, plain, visible_line};
 use zdx_protocol::{Standing, path_text};
 
 use super::{json_line, print, say, warn};
@@ -115,12 +115,23 @@ fn list(settings: &Settings) -> Result<Ending, Failure> {
             match settings.format {
                 Format::Json => {
                     let (root, at) = (entry.root.to_string_lossy(), entry.at.to_string());
-                    json_line(&json!({"root": root, "digest": entry.digest, "at": at, "holds": holds}))
+                    let files: Map<String, Value> = entry
+                        .files
+                        .iter()
+                        .map(|(path, hash)| (path_text::encode(path).into_owned(), json!(hash)))
+                        .collect();
+                    json_line(&json!({
+                        "root": root, "digest": entry.digest, "at": at, "holds": holds, "files": files
+                    }))
                 }
                 Format::Text => {
                     let folder = format::path(&entry.root, settings.paths.home());
                     let note = if holds { "" } else { "  (changed since: not trusted any more)" };
-                    format!("{}  {}{note}\n", entry.at, plain(&folder))
+                    let files = entry
+                        .files
+                        .keys()
+                        .map(|path| format!("  {}\n", visible_line(&path_text::shown(path))));
+                    format!("{}  {}{note}\n{}", entry.at, plain(&folder), files.collect::<String>())
                 }
             }
         })
@@ -130,6 +141,6 @@ fn list(settings: &Settings) -> Result<Ending, Failure> {
 
 /// Whether the files are still what was trusted; what cannot be read is not.
 fn still_holds(settings: &Settings, entry: &TrustEntry) -> bool {
-    Project::read(&settings.paths, &entry.root)
+    Project::read(&settings.paths, &settings.env, &entry.root)
         .is_ok_and(|project| project.digest().to_string() == entry.digest)
 }

@@ -50,6 +50,7 @@ mod stdin;
 mod todos;
 mod told_again;
 mod trust;
+mod trusted_scripts;
 mod tui_approval;
 mod tui_composer;
 mod tui_conversation;

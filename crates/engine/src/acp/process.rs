@@ -47,6 +47,11 @@ impl AgentProcess {
         launch: &Launch,
         tap: Option<Tap>,
     ) -> Result<(Self, Peer, Inbox), String> {
+        if let Some(pinned) = &command.pinned
+            && let Some(why) = pinned.refusal().await
+        {
+            return Err(format!("the agent {} is not started: {why}", command.name));
+        }
         let Launch { env, root, supervisor, redactor } = launch;
         let vars = env.vars().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let shell = Shell::trusting(supervisor.clone(), vars, Arc::clone(redactor));

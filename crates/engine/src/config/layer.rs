@@ -12,7 +12,7 @@ use super::secret;
 use super::servers;
 use super::tree::{self, Format, Node, Shape, Table};
 use crate::files::workspace::{FileError, Workspace};
-use crate::paths::{Paths, read_regular};
+use crate::paths::{Env, Paths, read_regular};
 
 const LARGEST_FILE: usize = 1 << 20;
 /// A file full of unknown keys must not flood the screen.
@@ -155,6 +155,42 @@ pub(super) fn parse(
     walk.table(&mut Vec::new(), &servers::rewrite(provider::rewrite(root)))?;
     let notices = walk.unknown_notices();
     Ok(FileLayer { file: file.to_owned(), found: walk.found, notices })
+}
+
+/// The commands that a project's files want run (MCP servers, ACP agents, the check), each as its words with variables
+/// filled in. A file that cannot be parsed wants none: resolving it says what is wrong.
+pub(crate) fn commands(
+    paths: &Paths,
+    env: &Env,
+    root: &Path,
+    config: Option<&ConfigBytes>,
+    foreign: &[ConfigBytes],
+) -> Vec<Vec<String>> {
+    let own = config.and_then(|config| parse(config, paths.home(), Some(root)).ok());
+    let layers = own.into_iter().chain(foreign.iter().map(parse_foreign));
+    let found = layers.flat_map(|layer| layer.found);
+    let words = found.filter_map(|found| match (found.key.path, &found.value) {
+        ("mcp.*" | "acp.agents.*", Value::Object(table)) => {
+            let mut words = Vec::new();
+            ["command", "args", "cwd", "env", "environment"]
+                .iter()
+                .filter_map(|key| table.get(*key))
+                .for_each(|value| texts(value, env, &mut words));
+            Some(words)
+        }
+        ("validation.command", Value::String(command)) => Some(vec![command.clone()]),
+        _ => None,
+    });
+    words.collect()
+}
+
+fn texts(value: &Value, env: &Env, words: &mut Vec<String>) {
+    match value {
+        Value::String(text) => words.push(env.filled(text).unwrap_or_else(|_| text.clone())),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, env, words)),
+        Value::Object(table) => table.values().for_each(|item| texts(item, env, words)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// The MCP servers of another program's file. What is wrong with it is no reason not to start.

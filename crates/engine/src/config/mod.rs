@@ -19,14 +19,14 @@ mod value;
 
 pub(crate) use error::ConfigError;
 pub use layer::find_config_file;
-pub(crate) use layer::{ConfigBytes, read_foreign, read_project};
+pub(crate) use layer::{ConfigBytes, commands, read_foreign, read_project};
 pub use resolve::Resolved;
 pub(crate) use resolve::{ResolveInput, resolve};
 pub(crate) use secret::password;
 pub use show::{Setting, describe, init_text};
 pub(crate) use source::{FileRef, Instruction, Layer, Source};
 pub use value::Flags;
-pub(crate) use value::{Config, Logs, Mcp, SystemPrompt};
+pub(crate) use value::{Config, Logs, SystemPrompt};
 
 #[cfg(test)]
 mod tests;

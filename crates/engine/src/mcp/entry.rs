@@ -7,6 +7,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::{Map, Value};
 
 use crate::paths::Env;
+use crate::trust::PinnedCommand;
 
 /// To start, to answer the handshake and to list its tools; also what a call waits for its server.
 const TIMEOUT_MS: u64 = 30_000;
@@ -54,6 +55,8 @@ pub(crate) struct Entry {
     pub environment: Vec<(String, String)>,
     pub timeout: Duration,
     pub tools: Filter,
+    /// Set for a project's own server: it is started only as it was trusted.
+    pub pinned: Option<PinnedCommand>,
 }
 
 /// What came of reading a table.
@@ -71,6 +74,13 @@ pub(crate) struct Filter {
     /// Empty: all of them.
     allow: Vec<String>,
     deny: Vec<String>,
+}
+
+impl Entry {
+    /// The words in which files may be named.
+    pub(crate) fn words(&self) -> Vec<String> {
+        self.command.iter().chain(self.environment.iter().map(|(_, value)| value)).cloned().collect()
+    }
 }
 
 impl Filter {
@@ -149,6 +159,7 @@ fn server(name: &str, table: &Map<String, Value>, env: &Env) -> Result<Entry, St
         environment: environment(table, env)?,
         timeout: timeout(table)?,
         tools: filter(table)?,
+        pinned: None,
     })
 }
 

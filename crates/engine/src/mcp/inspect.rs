@@ -44,7 +44,7 @@ pub async fn inspect(
     let redactor = Arc::new(redactor(config, place.env, place.root)?);
     let ground =
         || Ground::new(place.paths, place.env, config, place.root, executable.clone(), Arc::clone(&redactor));
-    let (mut plan, warnings) = Plan::new(&config.mcp, &configured.wants, place.env, place.root);
+    let (mut plan, warnings) = Plan::new(configured, place.env, place.root);
     if let Some(only) = only {
         plan.entries.retain(|(id, entry)| id == only || entry.name == only);
         plan.others.retain(|other| other.name == only);

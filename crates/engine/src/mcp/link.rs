@@ -146,6 +146,11 @@ fn lock(routes: &Routes) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::Send
 impl Running {
     /// Starts a server and shakes hands with it. Given up midway, it is stopped with all it started.
     pub(crate) async fn start(entry: &Entry, id: &str, ground: &Ground) -> Result<Self, Fault> {
+        if let Some(pinned) = &entry.pinned
+            && let Some(why) = pinned.refusal().await
+        {
+            return Err(Fault { why, lasting: true });
+        }
         let spec = ChildSpec {
             program: OsString::from(&entry.command[0]),
             args: entry.command[1..].iter().map(OsString::from).collect(),

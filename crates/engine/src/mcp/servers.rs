@@ -9,12 +9,12 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{McpServer, McpState, Want};
+use zdx_protocol::{McpServer, McpState};
 
 use super::attend::{Manner, Server};
 use super::entry::{self, Entry, Read};
 use super::{Ground, names};
-use crate::config::Mcp;
+use crate::configured::Configured;
 use crate::paths::Env;
 
 /// What may wait to be told of servers; a state that was overtaken need not be told.
@@ -42,15 +42,19 @@ pub(crate) struct Room {
 }
 
 impl Plan {
-    /// Also what deserves a warning. `wants` are those of a project that nobody trusts.
-    pub(crate) fn new(config: &Mcp, wants: &[Want], env: &Env, root: &Path) -> (Self, Vec<String>) {
+    /// Also what deserves a warning.
+    pub(crate) fn new(configured: &Configured, env: &Env, root: &Path) -> (Self, Vec<String>) {
+        let config = &configured.resolved.config.mcp;
         let (mut entries, mut others, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         let mut taken = HashSet::new();
         for (name, value) in &config.servers {
             let (read, told) = entry::read(name, value, env);
             warnings.extend(told);
             match read {
-                Read::Server(entry) => entries.push((names::server(name, &mut taken), *entry)),
+                Read::Server(entry) => {
+                    let pinned = configured.pin(&["mcp", name], entry.words());
+                    entries.push((names::server(name, &mut taken), Entry { pinned, ..*entry }));
+                }
                 Read::Disabled => others.push(McpServer::new(name, McpState::Disabled)),
                 Read::Refused(why) => {
                     let refused = McpServer { error: Some(why), ..McpServer::new(name, McpState::Refused) };
@@ -59,7 +63,7 @@ impl Plan {
                 }
             }
         }
-        let untrusted = wants.iter().filter_map(|want| want.key.strip_prefix("mcp."));
+        let untrusted = configured.wants.iter().filter_map(|want| want.key.strip_prefix("mcp."));
         let untrusted = untrusted.filter(|name| !entry::SETTINGS.contains(name));
         others.extend(untrusted.map(|name| McpServer::new(name.trim_matches('"'), McpState::Untrusted)));
         let room = Room {

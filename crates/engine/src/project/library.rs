@@ -15,6 +15,7 @@ pub(super) fn scan(project: &mut Project, places: &Places) {
     for found in places.gather(LibraryKind::Commands, &[]).found {
         if let Ok(command) = SlashCommand::read(&found) {
             note(project, &found, &format!("/{}", command.name), command_wants(&command, &found));
+            project.files.add_named(command.shells().map(|(_, shell)| shell));
         }
     }
     for found in places.gather(LibraryKind::Agents, &[]).found {

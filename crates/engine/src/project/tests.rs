@@ -11,6 +11,7 @@ use crate::trust::{TrustError, TrustStore};
 
 struct World {
     _dir: tempfile::TempDir,
+    env: Env,
     paths: Paths,
     root: PathBuf,
 }
@@ -24,7 +25,7 @@ impl World {
             fs::create_dir_all(dir).unwrap();
         }
         let env = Env::from_pairs([("HOME", home), ("ZDX_HOME", base)]);
-        Self { _dir: dir, paths: Paths::from_env(&env).unwrap(), root }
+        Self { _dir: dir, paths: Paths::from_env(&env).unwrap(), env, root }
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -34,7 +35,7 @@ impl World {
     }
 
     fn project(&self) -> Project {
-        Project::read(&self.paths, &self.root).unwrap()
+        Project::read(&self.paths, &self.env, &self.root).unwrap()
     }
 
     fn wants(&self) -> Vec<String> {

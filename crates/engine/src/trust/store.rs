@@ -34,6 +34,8 @@ pub struct TrustEntry {
     pub root: PathBuf,
     pub digest: String,
     pub at: Timestamp,
+    /// Every file that is part of it with its hash, by path from the root; empty where that was not kept.
+    pub files: BTreeMap<PathBuf, String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -117,6 +119,7 @@ impl TrustStore {
             root: root.into(),
             digest: trusted.digest,
             at: trusted.at,
+            files: trusted.files.into_iter().map(|(path, hash)| (path_text::decode(&path), hash)).collect(),
         };
         Ok(self.read()?.projects.into_iter().map(entry).collect())
     }

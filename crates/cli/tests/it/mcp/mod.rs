@@ -21,7 +21,7 @@ fn server(name: &str, options: &[&str], more: &str) -> String {
 }
 
 /// Waited for when nobody knows it yet, however busy the machine is.
-const PATIENT: &str = "[mcp]\nfirst_wait_ms = 60000\n";
+pub const PATIENT: &str = "[mcp]\nfirst_wait_ms = 60000\n";
 
 fn with_fake(model: &ModelServer, options: &[&str]) -> Zdx {
     with_model(model).config_more(PATIENT).config_more(&server("fake", options, ""))

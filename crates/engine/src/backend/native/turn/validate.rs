@@ -12,8 +12,9 @@ use zdx_protocol::{CallOrigin, CheckResult, Checked, Event, Origin};
 
 use crate::call::TurnIo;
 use crate::call::command::{NotRun, Wanted, ending, report, run_gated};
-use crate::config::Config;
+use crate::configured::Configured;
 use crate::tools::{CommandOutput, End};
+use crate::trust::PinnedCommand;
 
 /// What a failing command may tell the model.
 const REPORT_LIMIT: usize = 8 << 10;
@@ -30,6 +31,8 @@ pub(crate) struct Validation {
     attempts: u32,
     /// Whoever was asked said no: that holds until the session ends, whichever agent works.
     declined: Arc<AtomicBool>,
+    /// Set for a project's own command: it is run only as it was trusted.
+    pinned: Option<PinnedCommand>,
 }
 
 pub(crate) enum Check {
@@ -81,19 +84,20 @@ impl Red {
 
 impl Validation {
     /// `guess`: with no command configured, take one by what is in the folder.
-    pub(crate) fn choose(config: &Config, root: &Path, guess: bool) -> Option<Self> {
-        let settings = &config.validation;
+    pub(crate) fn choose(configured: &Configured, root: &Path, guess: bool) -> Option<Self> {
+        let settings = &configured.resolved.config.validation;
         if !settings.enabled {
             return None;
         }
-        let configured = settings.command.as_deref().map(str::trim).filter(|command| !command.is_empty());
-        let (command, origin) = match configured {
+        let written = settings.command.as_deref().map(str::trim).filter(|command| !command.is_empty());
+        let (command, origin) = match written {
             Some(command) => (command.to_owned(), Origin::User),
             None if guess => (guess_command(root)?.to_owned(), Origin::Model),
             None => return None,
         };
         let (timeout, attempts) = (settings.timeout, settings.max_attempts);
-        Some(Self { command, origin, timeout, attempts, declined: Arc::default() })
+        let pinned = configured.pin(&["validation", "command"], vec![command.clone()]);
+        Some(Self { command, origin, timeout, attempts, declined: Arc::default(), pinned })
     }
 
     /// Whether a command line makes this check and no more: where its errors are printed does not matter.
@@ -121,6 +125,12 @@ impl Validation {
             let attempt = failures + u32::from(result == CheckResult::Failed);
             io.emit.emit(Event::Checked(Checked { id, command, result, attempt, attempts }))
         };
+        if let Some(pinned) = &self.pinned
+            && let Some(why) = pinned.refusal().await
+        {
+            tell(CheckResult::NotRun { why }).await;
+            return Check::Skipped;
+        }
         let output = match run_gated(wanted, io).await {
             Ok((output, _)) => output,
             // The model was done: whoever stops at this question declines the check, and breaks nothing off.

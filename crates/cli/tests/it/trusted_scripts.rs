@@ -1,0 +1,108 @@
+//! The files that trusted commands name are part of what was trusted: other content asks again.
+
+use std::fs;
+
+use serde_json::json;
+use zdx_testkit::{ModelServer, Reply, Zdx, mcp_fake};
+
+use crate::guard::{code, told};
+use crate::mcp::PATIENT;
+use crate::{SOON, place, with_model};
+
+const SCRIPT: &str = "scripts/server.sh";
+
+fn script(mark: &str) -> String {
+    format!("touch {mark}\nexec {:?}\n", mcp_fake())
+}
+
+/// A project whose own MCP server is a script, trusted as it is.
+fn trusted(model: &ModelServer) -> Zdx {
+    let zdx = with_model(model).config_more(PATIENT);
+    zdx.write(SCRIPT, script("first"));
+    let server = json!({"mcpServers": {"fake": {"command": "sh", "args": [SCRIPT]}}});
+    zdx.write(".mcp.json", server.to_string());
+    zdx.run(["trust", "--yes"]).success();
+    zdx
+}
+
+#[test]
+fn a_changed_script_of_a_server_is_asked_about_by_name() {
+    let model = ModelServer::start();
+    let zdx = trusted(&model);
+    let echo = [("mcp__fake__echo", json!({"text": "up"}))];
+    let holds = || {
+        let listed = zdx.run(["trust", "--list", "--format", "json"]).success().json_lines();
+        assert!(listed[0]["files"][SCRIPT].as_str().unwrap().starts_with("sha256:"), "{listed:?}");
+        listed[0]["holds"].as_bool().unwrap()
+    };
+    told(&zdx, &model, &echo, &[]);
+    assert!(zdx.root().join("first").exists() && holds());
+    let listed = zdx.run(["trust", "--list"]).success().stdout;
+    assert!(listed.lines().any(|line| line == format!("  {SCRIPT}")), "{listed}");
+
+    zdx.write(SCRIPT, script("second"));
+    let (out, _) = told(&zdx, &model, &echo, &[]);
+    assert!(
+        out.stderr.contains("changed since you trusted") && out.stderr.contains("mcp.fake"),
+        "{}",
+        out.stderr
+    );
+    assert!(!zdx.root().join("second").exists() && !holds());
+    let asked = zdx.run(["trust"]).expect_code(2).stderr;
+    assert!(asked.contains(&format!("changed since you trusted it: {SCRIPT}")), "{asked}");
+    let mut pty = zdx.command().line_mode(40, 110);
+    pty.wait_for_text("[q] leave:", SOON);
+    let question = pty.contents();
+    assert!(question.contains(&format!("changed since you trusted it: {SCRIPT}")), "{question}");
+    pty.send("q");
+    assert_eq!(pty.wait_exit(SOON), 0);
+
+    zdx.run(["trust", "--yes"]).success();
+    told(&zdx, &model, &echo, &[]);
+    assert!(zdx.root().join("second").exists() && holds());
+}
+
+/// The session was begun with the trusted script: what takes its place meanwhile is not started when the server is.
+#[test]
+fn a_server_is_not_started_again_from_a_script_that_was_changed() {
+    let model = ModelServer::start();
+    let zdx = trusted(&model);
+    let calls = [
+        ("mcp__fake__echo", json!({"text": "up"})),
+        ("bash", json!({"command": "printf 'touch second\\n' > scripts/server.sh"})),
+        ("mcp__fake__crash", json!({})),
+        ("mcp__fake__echo", json!({"text": "back"})),
+    ];
+    let (_, results) = told(&zdx, &model, &calls, &["--allow-dangerous"]);
+    assert_eq!(results[0]["data"]["content"], "echo: up");
+    assert_eq!(code(&results[3]), "mcp_unavailable");
+    let why = results[3]["error"]["message"].as_str().unwrap();
+    assert!(why.contains("scripts/server.sh changed since you trusted"), "{why}");
+    assert!(!zdx.root().join("second").exists());
+}
+
+#[test]
+fn a_check_that_the_model_rewrote_is_not_run() {
+    let write = |path: &str, content: &str| {
+        Reply::chat().tool_call("w", "write", json!({"path": path, "content": content})).done()
+    };
+    let done = || Reply::chat().text("done").done();
+    let zdx = |server: &ModelServer| {
+        let zdx = place().chat(server);
+        zdx.write("check.sh", "touch checked\n");
+        zdx.write(".zdx/config.toml", "validation.command = \"sh check.sh\"\n");
+        zdx.run(["trust", "--yes"]).success();
+        zdx
+    };
+    let server = ModelServer::start_with(vec![write("a.rs", "x"), done()]);
+    let honest = zdx(&server);
+    let out = honest.run(["exec", "-p", "go"]).success();
+    assert!(honest.root().join("checked").exists(), "{}", out.stderr);
+
+    let server = ModelServer::start_with(vec![write("check.sh", "touch evil\n"), done()]);
+    let rewritten = zdx(&server);
+    let out = rewritten.run(["exec", "-p", "go"]).success();
+    assert!(out.stderr.contains("check.sh changed since you trusted"), "{}", out.stderr);
+    assert_eq!(fs::read_to_string(rewritten.root().join("check.sh")).unwrap(), "touch evil\n");
+    assert!(!rewritten.root().join("evil").exists());
+}
