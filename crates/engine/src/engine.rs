@@ -14,18 +14,19 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{
-    Approval, Command, CommandId, ErrorKind, Event, NoticeLevel, Open, Outcome, Prompt, Sent, TurnState,
-    TurnSummary,
+    Approval, CheckChoice, Command, CommandId, ErrorKind, Event, NoticeLevel, Open, Outcome, Prompt, Sent,
+    TurnState, TurnSummary,
 };
 
 use crate::backend::Backend;
+use crate::backend::native::RUN_CHECK;
 use crate::call::{Approvals, CallContext, TurnIo, command};
 use crate::emit::Emitter;
 use crate::history::revert::{RevertError, Way};
 use crate::in_force::Ruler;
 use crate::library::Expanded;
 use crate::persona::{Persona, Personas};
-use crate::queries::Queries;
+use crate::queries::{NO_CHECK, Queries};
 use crate::subagent::{ParentState, Subagents};
 pub(crate) use aside::{Aside, failed};
 pub(crate) use inbox::Inbox;
@@ -93,6 +94,7 @@ enum Task {
     Undo(Way),
     Retry,
     Compact,
+    Check,
     SetModel(String),
     SetAgent(String),
 }
@@ -201,6 +203,7 @@ impl Engine {
                 Ok(())
             }
             Task::Retry => match self.take_back_last().await {
+                Ok(prompt) if prompt.text == RUN_CHECK => self.check(queue, aside, inbox).await,
                 Ok(prompt) => {
                     self.prompt(prompt, queue, aside, inbox).await;
                     Ok(())
@@ -210,6 +213,7 @@ impl Engine {
                 }
                 Err(error) => Err((ErrorKind::Session, error.to_string())),
             },
+            Task::Check => self.check(queue, aside, inbox).await,
             Task::Compact => {
                 self.turn(Work::Compact, queue, aside, inbox).await;
                 Ok(())
@@ -233,6 +237,19 @@ impl Engine {
         if turns > before {
             self.asked = Some((turns, prompt));
         }
+    }
+
+    async fn check(
+        &mut self,
+        queue: &mut Queue,
+        aside: &mut Aside,
+        inbox: &mut Inbox,
+    ) -> Result<(), (ErrorKind, String)> {
+        if self.queries.check.is_none() {
+            return Err((ErrorKind::Config, NO_CHECK.to_owned()));
+        }
+        self.turn(Work::Check, queue, aside, inbox).await;
+        Ok(())
     }
 
     async fn turn(&mut self, work: Work, queue: &mut Queue, aside: &mut Aside, inbox: &mut Inbox) {
@@ -318,6 +335,10 @@ async fn answer(backend: &mut Backend, work: Work, io: &TurnIo) -> TurnSummary {
                 intake::empty_summary(Outcome::Completed)
             }
         },
+        Work::Check => match backend.run_check(io).await {
+            Some(summary) => summary,
+            None => intake::empty_summary(Outcome::Completed),
+        },
         Work::Done(summary) => summary,
     }
 }
@@ -373,6 +394,8 @@ impl Queue {
             Command::Retry => self.work.push_back((id, Task::Retry)),
             Command::Redo => self.work.push_back((id, Task::Undo(Way::Forth))),
             Command::Compact => self.work.push_back((id, Task::Compact)),
+            Command::Check(Some(CheckChoice::Run)) => self.work.push_back((id, Task::Check)),
+            Command::Check(choice) => aside.check(desk.emit, desk.queries, id, choice),
             Command::SetModel(model) => self.work.push_back((id, Task::SetModel(model))),
             Command::SetAgent(agent) => self.work.push_back((id, Task::SetAgent(agent))),
             Command::Answer { request, decision } => {

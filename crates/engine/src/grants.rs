@@ -62,6 +62,16 @@ impl GrantStore {
         })
     }
 
+    /// Puts a grant in the place of others.
+    pub fn replace(&self, root: &Path, old: impl Fn(&str) -> bool, grant: &str) -> Result<(), GrantError> {
+        let name = root.to_str().ok_or_else(|| GrantError::Unnamed { root: root.to_owned() })?;
+        self.change(|book| {
+            let grants = book.projects.entry(name.to_owned()).or_default();
+            grants.retain(|known| !old(known));
+            grants.push(grant.to_owned());
+        })
+    }
+
     /// Takes back one grant, or with `None` all of a project. Says how many went.
     pub fn revoke(&self, root: &Path, grant: Option<&str>) -> Result<usize, GrantError> {
         let Some(name) = root.to_str().filter(|_| self.path.exists()) else { return Ok(0) };
@@ -154,6 +164,11 @@ impl Granted {
                 Ok(())
             }
         }
+    }
+
+    /// Puts a grant for the project in the place of others. Unlike `remember`, it holds only where it can be kept.
+    pub fn replace(&self, root: &Path, old: impl Fn(&str) -> bool, grant: &str) -> Result<(), GrantError> {
+        self.store.replace(root, old, grant)
     }
 
     /// Takes back what is meant, wherever it holds, and says what that was.

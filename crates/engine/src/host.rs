@@ -194,6 +194,7 @@ impl Host {
                 | Command::Retry
                 | Command::SetApproval(_)
                 | Command::Revoke { .. }
+                | Command::Check(_)
                 | Command::Trust
                 | Command::Export { .. }
                 | Command::Ask(_) => failed(id, ErrorKind::Session, "no session is open"),

@@ -35,6 +35,7 @@ mod project;
 mod queries;
 mod secrets;
 mod session;
+mod session_check;
 mod setup;
 mod start;
 mod subagent;

@@ -14,7 +14,8 @@ use zdx_protocol::query::{
 };
 use zdx_protocol::slash::{self, COMMANDS, SlashCommand};
 use zdx_protocol::{
-    ErrorKind, Event, McpServer, McpState, Open, Query, Reply, SessionPick, Todo, Transcript, TrustState,
+    CheckChoice, CheckState, ErrorKind, Event, McpServer, McpState, Open, Query, Reply, SessionPick, Todo,
+    Transcript, TrustState,
 };
 
 use crate::backend::View;
@@ -32,6 +33,7 @@ use crate::library::{Commands, Mode, Skills};
 use crate::mcp::Servers;
 use crate::persona::Personas;
 use crate::session::{FindError, OpenError, SessionId, SessionStore, is_same_root};
+use crate::session_check::SessionCheck;
 use crate::setup::Setup;
 use crate::tools::Todos;
 
@@ -49,6 +51,7 @@ pub(crate) struct Queries {
     pub todos: Arc<Todos>,
     pub policy: InForce,
     pub grants: Granted,
+    pub check: Option<Arc<SessionCheck>>,
     /// None when it is not saved.
     pub saved: Option<SessionId>,
     /// Where this session's long outputs lie.
@@ -60,6 +63,10 @@ pub(crate) struct Queries {
     pub agent: Mutex<String>,
     pub servers: Arc<Servers>,
 }
+
+/// Why there is nothing to run or to answer.
+pub(crate) const NO_CHECK: &str =
+    "there is no check here: nothing in this folder suggests one, and validation.command sets one";
 
 /// Why there is no answer.
 pub(crate) struct NoAnswer {
@@ -379,6 +386,16 @@ impl Queries {
                 Ok(revoked) => Ok(revoked),
                 Err(error) => Err(NoAnswer::new(ErrorKind::Session, error)),
             }
+        })
+        .await
+    }
+
+    /// Answers the offer of a check, or only says how it stands.
+    pub(crate) async fn check(self: Arc<Self>, choice: Option<CheckChoice>) -> Result<CheckState, NoAnswer> {
+        let check = self.check.clone().ok_or_else(|| NoAnswer::new(ErrorKind::Config, NO_CHECK))?;
+        off_thread(move || match choice {
+            Some(choice) => check.answer(choice).map_err(|why| NoAnswer::new(ErrorKind::Config, why)),
+            None => Ok(check.state()),
         })
         .await
     }

@@ -192,6 +192,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         | Event::ApprovalChanged { .. }
         | Event::ToolsChanged { .. }
         | Event::GrantRevoked { .. }
+        | Event::CheckTold(_)
         | Event::ApprovalWithdrawn { .. }
         | Event::TrustRequested(_)
         | Event::TrustResolved { .. }

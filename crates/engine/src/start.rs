@@ -40,9 +40,9 @@ use crate::persona::{self, Offer, Persona, PersonaError, Personas};
 use crate::queries::Queries;
 use crate::secrets::{self, SecretsError};
 use crate::session::{OpenError, SessionId, SessionLog, SessionStore};
+use crate::session_check::SessionCheck;
 use crate::setup::Setup;
 use crate::subagent::Subagents;
-use crate::tools::registry::Registry;
 use crate::tools::shell::{Shell, ShellSettings};
 use crate::tools::{Todos, ToolContext};
 pub(crate) use announcement::Announcement;
@@ -211,22 +211,17 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         used: Mutex::default(),
     });
     let calls = CallContext { registry: subagents.offered(&persona), ..calls };
+    let check = match &answers {
+        Answers::Other(_) => None,
+        Answers::Model(..) => SessionCheck::choose(&configured, &root, &grants, setup.person),
+    };
     let (backend, loan) = match answers {
         Answers::Other(backend) => (backend, None),
         Answers::Model(chosen, loan) => {
             let limits = limits(&setup, &config);
             let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen: *chosen, limits };
-            (
-                Backend::Native(Box::new(native(
-                    &setup,
-                    &configured,
-                    seed,
-                    &persona,
-                    &calls.registry,
-                    &root,
-                ))),
-                loan,
-            )
+            let validation = check.clone().map(|check| Validation::new(check, &config));
+            (Backend::Native(Box::new(Native::new(seed, &persona, &calls.registry).with(validation))), loan)
         }
     };
 
@@ -253,6 +248,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         todos: Arc::clone(&calls.tools.todos),
         policy: ruler.in_force(),
         grants,
+        check,
         saved,
         spill: calls.tools.shell.spill().cloned(),
         agent: Mutex::new(persona.name.clone()),
@@ -426,18 +422,6 @@ fn guarded(
     opened.warn(warnings);
     policy.outputs = opened.spill_dir.as_deref().map(|folder| locate(&Disk, root, root, folder).path);
     Ok((policy, Granted::new(opened.grants(root), store)))
-}
-
-fn native(
-    setup: &Setup,
-    configured: &Configured,
-    seed: native::Seed,
-    persona: &Persona,
-    registry: &Registry,
-    root: &Path,
-) -> Native {
-    let validation = Validation::choose(configured, root, setup.person);
-    Native::new(seed, persona, registry).with(validation)
 }
 
 /// What servers said of their models, for a while.

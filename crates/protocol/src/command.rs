@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::check::CheckChoice;
 use crate::policy::{Approval, Decision, RequestId};
 use crate::query::Query;
 
@@ -168,6 +169,8 @@ pub enum Command {
     Revoke {
         grant: String,
     },
+    /// Answers the offer of a check; none: tells how it stands.
+    Check(Option<CheckChoice>),
     /// Asks about this folder's own files (again), and goes on with the session as they are trusted by then. A running turn
     /// is interrupted first.
     Trust,
@@ -202,6 +205,7 @@ impl Command {
             | Self::Retry
             | Self::SetApproval(_)
             | Self::Revoke { .. }
+            | Self::Check(_)
             | Self::Export { .. }
             | Self::Ask(_) => false,
         }

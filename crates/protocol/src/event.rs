@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::change::{FileChange, LeftBehind};
+use crate::check::CheckState;
 use crate::code::ErrorKind;
 use crate::command::CommandId;
 use crate::compaction::{Compacted, ContextUsage};
@@ -186,6 +187,8 @@ pub enum Event {
     GrantRevoked {
         grant: String,
     },
+    /// The check is offered, or was answered or asked about.
+    CheckTold(CheckState),
     /// A server that brings tools has come up, has failed, or lists others now.
     McpChanged(McpServer),
     /// Tools of servers came or went: the next request begins with other bytes.

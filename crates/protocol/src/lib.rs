@@ -2,6 +2,7 @@
 //! Owns no I/O: nothing here opens a file, a socket or a terminal.
 
 pub mod change;
+pub mod check;
 pub mod code;
 pub mod command;
 pub mod compaction;
@@ -30,6 +31,7 @@ pub mod trust;
 mod typeset;
 
 pub use change::{FileChange, FileState, LeftBehind, Operation};
+pub use check::{CheckChoice, CheckGrant, CheckStanding, CheckState};
 pub use code::{ErrorKind, Level, ReasonCode, ToolCode};
 pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};

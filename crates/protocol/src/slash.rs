@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use crate::check::CheckChoice;
 use crate::command::{Open, SessionPick};
 use crate::compare::nearest;
 use crate::policy::Approval;
@@ -17,6 +18,8 @@ pub enum Argument {
     Session,
     /// Something that was allowed for good.
     Grant,
+    /// An answer to the offer of a check.
+    Check,
     /// The number of a turn.
     Turn,
     File,
@@ -37,6 +40,7 @@ impl Argument {
             | Self::Preset
             | Self::Session
             | Self::Grant
+            | Self::Check
             | Self::Turn
             | Self::File
             | Self::Clip => false,
@@ -51,6 +55,7 @@ impl Argument {
             Self::Preset => " [PRESET]",
             Self::Session => " [ID]",
             Self::Grant => " [GRANT]",
+            Self::Check => " [run|always|never]",
             Self::Turn => " [TURN]",
             Self::File => " [FILE]",
             Self::Clip => " [code [N]]",
@@ -112,6 +117,8 @@ pub enum Slash {
     Policy,
     /// Without one: list what was allowed.
     Revoke(Option<String>),
+    /// Without one: say how the check stands.
+    Check(Option<CheckChoice>),
     Config,
     Exit,
 }
@@ -130,7 +137,7 @@ const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand
 }
 
 /// In the order help shows them.
-pub static COMMANDS: [SlashCommand; 27] = [
+pub static COMMANDS: [SlashCommand; 28] = [
     row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
     or(row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))), &["clear"]),
     row(
@@ -162,6 +169,12 @@ pub static COMMANDS: [SlashCommand; 27] = [
     row("revoke", Argument::Grant, "take back what was allowed, by number, by words, or all", |rest| {
         Ok(Slash::Revoke(given(rest)))
     }),
+    row(
+        "check",
+        Argument::Check,
+        "the check of the edits: run it once, after each turn here, or never",
+        check,
+    ),
     row("trust", Argument::None, "what this folder's own files want, and whether they get it", |_| {
         Ok(Slash::Trust)
     }),
@@ -296,6 +309,13 @@ fn compact(rest: &str) -> Result<Slash, String> {
                 .to_owned())
         }
     }
+}
+
+fn check(rest: &str) -> Result<Slash, String> {
+    let choice = |text: String| {
+        CheckChoice::named(&text).ok_or_else(|| "one of run, always, never goes behind /check".to_owned())
+    };
+    given(rest).map(choice).transpose().map(Slash::Check)
 }
 
 fn approval(rest: &str) -> Result<Slash, String> {

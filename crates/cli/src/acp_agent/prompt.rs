@@ -17,10 +17,11 @@ pub enum Meant {
 }
 
 /// Our own commands that make sense where an editor keeps the sessions.
-pub const OFFERED: [&str; 15] = [
+pub const OFFERED: [&str; 16] = [
     "approval",
     "policy",
     "revoke",
+    "check",
     "config",
     "todo",
     "files",
@@ -72,6 +73,7 @@ fn own(slash: Slash) -> Meant {
         Slash::Redo => Meant::Do(Command::Redo),
         Slash::Revert { turn, keep_files } => Meant::Do(Command::Revert { turn, keep_files }),
         Slash::Revoke(Some(grant)) => Meant::Do(Command::Revoke { grant }),
+        Slash::Check(choice) => Meant::Do(Command::Check(choice)),
         Slash::Export(path) => Meant::Do(Command::Export { path }),
         Slash::Model(Some(name)) => Meant::Do(Command::SetModel(name)),
         Slash::Agent(Some(name)) => Meant::Do(Command::SetAgent(name)),

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use zdx_protocol::display::approval::grant_words;
 use zdx_protocol::display::{context, labels, text::one_line};
-use zdx_protocol::{CheckResult, ContextUsage, Event, NoticeLevel, Todo, TodoStatus};
+use zdx_protocol::{CheckResult, CheckStanding, ContextUsage, Event, NoticeLevel, Todo, TodoStatus};
 
 use super::calls::Calls;
 
@@ -88,6 +88,11 @@ impl Told {
             Event::GrantRevoked { grant } => {
                 let words = grant_words(grant, Some(self.calls.root()));
                 update(message(&format!("no longer allowed: {words}")))
+            }
+            Event::CheckTold(state) => {
+                // An offer stands below the answer of its turn.
+                let before = if state.standing == CheckStanding::Offered { "\n\n" } else { "" };
+                update(message(&format!("{before}{}", labels::check_told(state))))
             }
             Event::Compacted(compacted) => notice(NoticeLevel::Info, context::compacted(&compacted.0)),
             Event::Pruned { calls, bytes } if when == When::Now => {

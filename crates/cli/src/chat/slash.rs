@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use zdx_protocol::display::listing::{self, Place};
 use zdx_protocol::slash::Slash;
-use zdx_protocol::{Command, Query, Reply, Standing};
+use zdx_protocol::{CheckChoice, Command, Query, Reply, Standing};
 
 use super::open::Opened;
 use super::{Chat, Step};
@@ -37,6 +37,10 @@ impl Chat<'_> {
             Slash::Agent(Some(name)) => self.carry_out(Command::SetAgent(name)).await,
             Slash::Approval(Some(approval)) => self.carry_out(Command::SetApproval(approval)).await,
             Slash::Revoke(Some(grant)) => self.carry_out(Command::Revoke { grant }).await,
+            Slash::Check(choice @ Some(CheckChoice::Run)) => {
+                return Ok(self.turn(Command::Check(choice)).await);
+            }
+            Slash::Check(choice) => self.carry_out(Command::Check(choice)).await,
             Slash::Revert { turn, keep_files } => self.carry_out(Command::Revert { turn, keep_files }).await,
             Slash::Retry => return Ok(self.turn(Command::Retry).await),
             Slash::Resume => self.offer_sessions().await,

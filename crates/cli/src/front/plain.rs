@@ -105,6 +105,7 @@ impl Plain {
             }
             Event::Checked(checked) => self.checked(checked, page),
             Event::Replayed { event } => self.past(event, page),
+            Event::CheckTold(state) => self.status(&labels::check_told(state), page),
             Event::Exported { path } => self.status(&format!("written to {}", path.display()), page),
             Event::ApprovalChanged { approval } => {
                 self.status(&format!("approval: {}", approval.name()), page);

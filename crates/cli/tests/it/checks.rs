@@ -178,19 +178,6 @@ fn what_a_check_said_is_shown_once() {
 }
 
 #[test]
-fn make_test_is_found_on_the_first_line_of_a_makefile() {
-    let server = repairs(&["x"]);
-    let zdx = place().chat(&server);
-    zdx.write("Makefile", "test:\n\ttrue\n");
-    let mut pty = zdx.command().args(["--yolo"]).line_mode(40, 100);
-    pty.wait_for_text("> ", SOON);
-    pty.send("go\r");
-    pty.wait_for_text("check passed: make test", SOON);
-    pty.send("\x04");
-    assert_eq!(pty.wait_exit(SOON), 0);
-}
-
-#[test]
 fn a_check_that_is_interrupted_ends_an_interrupted_turn() {
     let server = repairs(&["bad"]);
     let zdx = place().chat(&server).config_more("[validation]\ncommand = \"echo begun; sleep 600\"");

@@ -11,6 +11,7 @@ mod calls;
 mod case_rows;
 mod chat;
 mod chat_sessions;
+mod check_offer;
 mod checks;
 mod comeback;
 mod concurrent_edits;

@@ -126,34 +126,26 @@ fn whoever_can_open_the_folder_is_told_how_and_once() {
     leave(pty);
 }
 
-/// Who wants no check says so once; who wants it, for the session.
+/// Who wants no check that has to be confirmed says so once.
 #[test]
-fn a_check_is_asked_about_until_somebody_has_said() {
-    for keys in ["n", "as"] {
-        let server = ModelServer::start();
-        let zdx = with_model(&server).config_more("[permission]\nwrite = \"allow\"\n");
-        zdx.write("Makefile", "test:\n\ttrue\n");
-        let pty = open(&zdx, 100, &[]);
-        let call = begin(&server, &pty, write("a.rs", "one"));
-        wait_for_question(&pty);
-        assert!(shown(&pty).contains("zdx checks the work"), "{}", pty.contents());
-        match keys {
-            "n" => pty.send("n\r"),
-            _ => {
-                pty.send("a\r");
-                wait_for_keys(&pty, "[b] back");
-                pty.send("s\r");
-            }
-        }
-        told(&server, call, &pty);
-        wait_for_prompt(&pty);
-        let word = "not asked again here; !make test runs it";
-        assert_eq!(shown(&pty).contains(word), keys == "n", "{}", pty.contents());
-        let call = begin(&server, &pty, write("a.rs", "two"));
-        told(&server, call, &pty);
-        wait_for_prompt(&pty);
-        assert_eq!(shown(&pty).matches("zdx checks the work").count(), 1, "{}", pty.contents());
-        assert_eq!(shown(&pty).matches(word).count(), usize::from(keys == "n"), "{}", pty.contents());
-        leave(pty);
+fn a_check_that_was_refused_is_not_asked_about_again() {
+    let server = ModelServer::start();
+    let config = "[permission]\nwrite = \"allow\"\n[validation]\ncommand = \"rm -f gone\"\n";
+    let zdx = with_model(&server).config_more(config);
+    let pty = open(&zdx, 100, &[]);
+    let call = begin(&server, &pty, write("a.rs", "one"));
+    wait_for_keys(&pty, "[n] no");
+    assert!(shown(&pty).contains("zdx checks the work"), "{}", pty.contents());
+    pty.send("n\r");
+    told(&server, call, &pty);
+    wait_for_prompt(&pty);
+    let word = "not asked again here; !rm -f gone runs it";
+    assert!(shown(&pty).contains(word), "{}", pty.contents());
+    let call = begin(&server, &pty, write("a.rs", "two"));
+    told(&server, call, &pty);
+    wait_for_prompt(&pty);
+    for once in ["zdx checks the work", word] {
+        assert_eq!(shown(&pty).matches(once).count(), 1, "{}", pty.contents());
     }
+    leave(pty);
 }

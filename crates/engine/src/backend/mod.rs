@@ -44,6 +44,16 @@ impl Backend {
         }
     }
 
+    /// A turn that begins with the check. `None`: its work is not ours to check.
+    pub(crate) async fn run_check(&mut self, io: &TurnIo) -> Option<TurnSummary> {
+        match self {
+            Self::Native(native) => Some(native.run_check(io).await),
+            Self::Acp(_) => None,
+            #[cfg(feature = "testing")]
+            Self::Test(_) => None,
+        }
+    }
+
     /// The name of the model that answers from the next request on, or why not. `None`: which model answers is not ours to
     /// choose.
     pub(crate) fn set_model(&mut self, model: &str) -> Option<Result<String, ModelError>> {

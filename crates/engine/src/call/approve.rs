@@ -29,7 +29,7 @@ pub(crate) enum Gate {
     /// By the guard. The model hears why, and the turn goes on.
     Denied(ToolError),
     /// By a person, who may have said why. The model hears it, and the turn goes on.
-    Rejected(ToolError, Option<String>),
+    Rejected(ToolError),
     /// It could not have worked, so it was not even asked about.
     Failed(ToolError),
     Interrupted,
@@ -82,7 +82,7 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
             // what runs; anything else is a new question.
             Asked::Allowed => answered = Some(judged),
             Asked::Overtaken => answered = None,
-            Asked::Rejected(word) => return Gate::Rejected(rejection(word.clone()), word),
+            Asked::Rejected(word) => return Gate::Rejected(rejection(word)),
             Asked::Interrupted => return Gate::Interrupted,
         }
     }

@@ -34,15 +34,15 @@ pub(crate) enum NotRun {
     /// The guard, or a fault on the way: the user has to be told why.
     Denied(ToolError),
     Failed(ToolError),
-    /// Whoever said no himself, or stopped it, knows; with what he said about it.
-    Rejected(ToolError, Option<String>),
+    /// Whoever said no, or stopped it, knows.
+    Rejected(ToolError),
     Interrupted,
 }
 
 impl NotRun {
     fn error(&self) -> ToolError {
         match self {
-            Self::Denied(error) | Self::Failed(error) | Self::Rejected(error, _) => error.clone(),
+            Self::Denied(error) | Self::Failed(error) | Self::Rejected(error) => error.clone(),
             Self::Interrupted => ToolError::new(ToolCode::NotRun, "interrupted"),
         }
     }
@@ -151,7 +151,7 @@ async fn admitted(
     match gate(io, call, Proposed { action: &action, preview: &preview, doomed: None }).await {
         Gate::Run { .. } => {}
         Gate::Denied(error) => return Err(NotRun::Denied(error)),
-        Gate::Rejected(error, word) => return Err(NotRun::Rejected(error, word)),
+        Gate::Rejected(error) => return Err(NotRun::Rejected(error)),
         Gate::Failed(error) => return Err(NotRun::Failed(error)),
         Gate::Interrupted => return Err(NotRun::Interrupted),
     }

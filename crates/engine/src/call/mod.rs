@@ -15,7 +15,7 @@ use crate::grants::Granted;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 
-pub(crate) use approvals::Approvals;
+pub(crate) use approvals::{Approvals, Clock};
 pub use io::TurnIo;
 pub(crate) use run::{Moment, Ready, Refused, admit, run, single};
 pub(crate) use work::WorkTracker;

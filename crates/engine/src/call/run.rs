@@ -99,7 +99,7 @@ pub(crate) async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused>
             let reads = reads.then(|| action.kind(preview));
             masked.map_or(Ok(Ready { call, prepared, reads }), |error| Err(error.into()))
         }
-        Gate::Denied(error) | Gate::Rejected(error, _) => Err(Refused { error, denied: true }),
+        Gate::Denied(error) | Gate::Rejected(error) => Err(Refused { error, denied: true }),
         Gate::Failed(error) => Err(error.into()),
         Gate::Interrupted => Err(not_run().into()),
     }

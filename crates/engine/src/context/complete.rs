@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use zdx_protocol::Approval;
 use zdx_protocol::facts::quote;
 use zdx_protocol::query::{Candidate, Completions, Then};
 use zdx_protocol::slash::{self, Argument};
+use zdx_protocol::{Approval, CheckChoice};
 
 use super::mentions::may_start;
 use index::FileIndex;
@@ -160,6 +160,9 @@ impl Completer {
             Argument::Model => names.models.clone(),
             // The boldest last: it is not to be chosen by a hasty key.
             Argument::Preset => Approval::NAMES.iter().rev().filter_map(preset).collect(),
+            Argument::Check => {
+                CheckChoice::ALL.map(|choice| Name::new(choice.name(), choice.meaning())).into()
+            }
             Argument::Session => (names.sessions)(),
             Argument::Grant => (names.grants)(),
             Argument::File => return Some(self.files(typed, replace)),

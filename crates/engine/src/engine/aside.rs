@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{CommandId, ErrorKind, Event, Query};
+use zdx_protocol::{CheckChoice, CommandId, ErrorKind, Event, Query};
 
 use crate::emit::Emitter;
 use crate::queries::Queries;
@@ -107,6 +107,23 @@ impl Aside {
                     let revoked = grants.into_iter().map(|grant| Event::GrantRevoked { grant });
                     revoked.chain([Event::Done { id }]).collect()
                 }
+                Err(none) => vec![failed(id, none.kind, none.message)],
+            }
+        };
+        self.run(emit, id, work.boxed());
+    }
+
+    pub(crate) fn check(
+        &mut self,
+        emit: &Emitter,
+        queries: &Arc<Queries>,
+        id: CommandId,
+        choice: Option<CheckChoice>,
+    ) {
+        let queries = Arc::clone(queries);
+        let work = async move {
+            match queries.check(choice).await {
+                Ok(state) => vec![Event::CheckTold(state), Event::Done { id }],
                 Err(none) => vec![failed(id, none.kind, none.message)],
             }
         };

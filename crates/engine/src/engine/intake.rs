@@ -48,6 +48,8 @@ pub(crate) enum Work {
     },
     /// The conversation becomes a summary now.
     Compact,
+    /// The check runs now, and the model repairs what it finds.
+    Check,
     /// Nothing: it was a setting, or a mistake that has been told.
     Done(TurnSummary),
 }

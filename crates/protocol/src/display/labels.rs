@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::change::{FileChange, LeftBehind};
+use crate::check::{CheckStanding, CheckState};
 use crate::event::{CheckResult, Checked, NoticeLevel};
 use crate::facts::{self, Given, ToolFacts};
 use crate::record::ShellEnd;
@@ -58,6 +59,35 @@ pub fn checked(checked: &Checked) -> (NoticeLevel, String) {
             (NoticeLevel::Warning, format!("check still fails after {attempts}: {command}"))
         }
         CheckResult::NotRun { why } => (NoticeLevel::Warning, format!("not checked: {why}")),
+    }
+}
+
+/// How the check stands, and what can be typed about it.
+pub fn check_told(state: &CheckState) -> String {
+    let command = visible_line(&state.command);
+    let changed: Vec<String> = state.changed.iter().map(|path| visible_line(path)).collect();
+    match state.standing {
+        CheckStanding::Configured => {
+            format!("`{command}` runs after each turn that edits code (validation.command)")
+        }
+        CheckStanding::Offered => {
+            let offer =
+                format!("check the edits with `{command}`? /check run · /check always · /check never");
+            match changed.as_slice() {
+                [] => offer,
+                changed => format!("changed since you said always: {}; {offer}", changed.join(", ")),
+            }
+        }
+        CheckStanding::Always => {
+            format!(
+                "`{command}` runs after each turn that edits code in this folder; /check never stops that"
+            )
+        }
+        CheckStanding::Never => {
+            format!(
+                "`{command}` is not offered in this folder; /check always runs it after each turn that edits code"
+            )
+        }
     }
 }
 

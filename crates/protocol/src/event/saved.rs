@@ -157,6 +157,7 @@ impl Event {
             }
             Self::Interrupted => Record::Interrupted(record::Interrupted::at(ts)),
             Self::SessionStarted(_)
+            | Self::CheckTold(_)
             | Self::StateChanged { .. }
             | Self::ReasoningDelta { .. }
             | Self::AssistantDelta { .. }

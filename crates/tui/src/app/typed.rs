@@ -1,7 +1,7 @@
 //! What a line that a person sent leads to.
 
 use zdx_protocol::slash::{Clip, Line, Slash, parse};
-use zdx_protocol::{Approval, Command, Query};
+use zdx_protocol::{Approval, CheckChoice, Command, Query};
 
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::composer::Draft;
@@ -91,6 +91,8 @@ impl State {
             Slash::Approval(Some(Approval::Yolo)) => self.wish_for(Approval::Yolo),
             Slash::Approval(Some(approval)) => done(Command::SetApproval(approval)),
             Slash::Revoke(Some(grant)) => done(Command::Revoke { grant }),
+            Slash::Check(Some(CheckChoice::Run)) => self.work(draft, Command::Check(Some(CheckChoice::Run))),
+            Slash::Check(choice) => done(Command::Check(choice)),
             Slash::Export(path) => done(Command::Export { path }),
             Slash::Resume => ask(Purpose::Choose(Choice::Session), Query::Sessions { limit: 0 }),
             Slash::Model(None) => ask(Purpose::Choose(Choice::Model), Query::Models),
@@ -165,11 +167,13 @@ fn answers_below(slash: &Slash) -> bool {
         | Slash::Export(_)
         | Slash::Revert { .. }
         | Slash::Redo
+        | Slash::Check(None | Some(CheckChoice::Always | CheckChoice::Never))
         | Slash::Revoke(_) => true,
         Slash::Help
         | Slash::Exit
         | Slash::Config
         | Slash::Copy(_)
+        | Slash::Check(Some(CheckChoice::Run))
         | Slash::Compact
         | Slash::Retry
         | Slash::Open(_)

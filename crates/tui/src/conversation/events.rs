@@ -145,6 +145,7 @@ impl Conversation {
             Event::GrantRevoked { grant } => {
                 self.quiet(format!("no longer allowed: {}", grant_words(grant, self.root.as_deref())));
             }
+            Event::CheckTold(state) => self.quiet(labels::check_told(state)),
             Event::Exported { path } => self.quiet(format!("written to {}", path.display())),
             // On a screen it stands below the prompt that wants it, which comes next.
             Event::Attached { label, .. } if !self.place.in_lines => {

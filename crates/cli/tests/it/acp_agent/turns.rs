@@ -209,3 +209,25 @@ fn a_long_answer_is_told_in_fewer_frames_than_pieces() {
     assert!(frames < 1_000, "{frames}");
     client.hang_up();
 }
+
+#[test]
+fn a_suggested_check_is_offered_below_the_answer_and_answered_in_the_chat() {
+    let server = ModelServer::start();
+    let zdx = with_model(&server);
+    zdx.write("Makefile", "test:\n\ttrue\n");
+    server.push(Reply::chat().tool_call("w", "write", json!({"path": "a.rs", "content": "x"})).done());
+    server.push(Reply::chat().text("written"));
+    let mut client = Client::start(&zdx, &["--yolo"]);
+    let session = client.open(&zdx);
+    assert_eq!(client.prompt(&session, "go").unwrap(), "end_turn");
+    let offer = "check the edits with `make test`? /check run · /check always · /check never";
+    assert_eq!(client.said(&session), format!("written\n\n{offer}"));
+    for line in ["/check run", "/check always"] {
+        assert_eq!(client.prompt(&session, line).unwrap(), "end_turn");
+    }
+    let kept = "`make test` runs after each turn that edits code in this folder; /check never stops that";
+    assert!(client.said(&session).ends_with(kept), "{}", client.said(&session));
+    client.hang_up();
+    let granted = zdx.run(["policy", "grants"]).success().stdout;
+    assert!(granted.contains("the check make test after each turn"), "{granted}");
+}

@@ -8,8 +8,7 @@ fn the_time_of_a_check_is_not_that_of_the_question_about_it() {
     let server = ModelServer::start();
     server.push(Reply::chat().tool_call("c1", "write", json!({"path": "a.rs", "content": "x"})));
     server.push(Reply::chat().text("done"));
-    let zdx = with_model(&server);
-    zdx.write("Makefile", "test:\n\ttrue\n");
+    let zdx = with_model(&server).config_more("[validation]\ncommand = \"rm -f gone\"");
     talk(&zdx, |mut talk| async move {
         talk.open(Open::New).await;
         talk.engine.send(Command::Prompt("go".into())).await;

@@ -177,7 +177,7 @@ async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcErro
     let call = call(id, READ.name, json!({"path": named}));
     match gate(io, &call, Proposed { action: &action, preview: &Preview::None, doomed: None }).await {
         Gate::Run { .. } => {}
-        Gate::Denied(error) | Gate::Rejected(error, _) | Gate::Failed(error) => return Err(refused(&error)),
+        Gate::Denied(error) | Gate::Rejected(error) | Gate::Failed(error) => return Err(refused(&error)),
         Gate::Interrupted => return Err(RpcError::new(code::CANCELLED, "the turn was cancelled")),
     }
     // A file system may hang.

@@ -16,6 +16,7 @@ use crate::models::{Chosen, ModelPicker};
 use crate::persona::Persona;
 use crate::tools::registry::Registry;
 pub(crate) use limits::Limits;
+pub(crate) use turn::run::RUN_CHECK;
 pub(crate) use turn::validate::Validation;
 pub(crate) use view::View;
 use view::Watched;
@@ -93,6 +94,10 @@ impl Native {
 
     pub(crate) async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
         turn::run::run(self, prompt, io).await
+    }
+
+    pub(crate) async fn run_check(&mut self, io: &TurnIo) -> TurnSummary {
+        turn::run::run_check(self, io).await
     }
 
     pub(crate) async fn compact(&mut self, io: &TurnIo) -> TurnSummary {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::page::{INDENT, Page};
 use super::{Part, files};
+use crate::check::CheckGrant;
 use crate::facts::{self, ToolFacts};
 use crate::policy::{Action, ApprovalRequest, Granting};
 use crate::typeset::format::path_from;
@@ -11,9 +12,29 @@ use crate::typeset::visible_line;
 
 /// A grant as lists and questions name it: files of the workspace from there, where it is known.
 pub fn grant_words(grant: &str, root: Option<&Path>) -> String {
+    if let Some(check) = CheckGrant::of(grant) {
+        return check_words(&check);
+    }
     match Granting::of(grant) {
         Granting::Exactly(grant) => exactly(grant, root),
         wider @ (Granting::Commands(_) | Granting::Edits) => covered(wider),
+    }
+}
+
+fn check_words(check: &CheckGrant<'_>) -> String {
+    match check {
+        CheckGrant::Always { command, files } => {
+            let names: Vec<String> = files.iter().map(|(path, _)| visible_line(path)).collect();
+            let command = visible_line(command);
+            match names.as_slice() {
+                [] => format!("the check {command} after each turn that edits code"),
+                names => format!(
+                    "the check {command} after each turn that edits code, with {} as it is",
+                    names.join(", ")
+                ),
+            }
+        }
+        CheckGrant::Never { command } => format!("never offering the check {}", visible_line(command)),
     }
 }
 
@@ -54,12 +75,17 @@ pub fn allowed_rows(session: &[String], project: &[String], root: &Path) -> Vec<
         }
         many => Some(format!("{} things {head} in this {place} · /policy, /revoke", many.len())),
     };
-    let rows = [("still allowed", "session", session), ("allowed", "project", project)];
+    let never = |grant: &str| matches!(CheckGrant::of(grant), Some(CheckGrant::Never { .. }));
+    let project: Vec<String> = project.iter().filter(|grant| !never(grant)).cloned().collect();
+    let rows = [("still allowed", "session", session), ("allowed", "project", project.as_slice())];
     rows.into_iter().filter_map(row).collect()
 }
 
 /// Whether this is meant: named by itself, by what a list shows of it, or commands by their text alone.
 pub fn names_grant(typed: &str, grant: &str, root: Option<&Path>) -> bool {
+    if let Some(check) = CheckGrant::of(grant) {
+        return typed == grant || typed == check_words(&check) || typed == visible_line(check.command());
+    }
     let text = match Granting::of(grant) {
         Granting::Exactly(grant) => grant.strip_prefix("bash "),
         Granting::Commands(words) => Some(words),

@@ -80,8 +80,9 @@ impl Calls {
         let (mut running, mut progress) = (FuturesUnordered::new(), Vec::new());
         for (at, ready) in ready.into_iter().enumerate() {
             let does = Does::of(&ready.prepared.action, ready.reads.is_some());
+            let before = io.work.changes();
             let (run, chunks) = call::run(ready, io).await;
-            running.push(run.map(move |finish| (Ended { at, finish }, does)));
+            running.push(run.map(move |finish| (Ended { at, finish }, does, before)));
             progress.push(chunks);
         }
         let mut progress = stream::select_all(progress);
@@ -90,8 +91,8 @@ impl Calls {
                 biased;
                 Some((id, chunk)) = progress.next() => io.emit.emit(Event::ToolProgress { id, chunk }).await,
                 ended = running.next() => match ended {
-                    Some((ended, does)) => {
-                        self.note(does, &ended.finish.output, &io.work);
+                    Some((ended, does, before)) => {
+                        self.note(does, &ended.finish.output, before, &io.work);
                         self.tell(ended, &mut wave, io).await;
                     }
                     None => break,
@@ -101,15 +102,18 @@ impl Calls {
         self.close(wave);
     }
 
-    fn note(&mut self, does: Does, output: &ToolOutput, work: &WorkTracker) {
+    /// `before`: the number of changes when the call began.
+    fn note(&mut self, does: Does, output: &ToolOutput, before: u64, work: &WorkTracker) {
         match does {
             // A patch that failed halfway may have changed files all the same.
             Does::Edits { code } => work.note_edit(code && output.is_ok()),
             Does::Runs { command, reads } => {
+                // What was changed beside a command, it may have seen or not.
+                let alone = work.changes() == before;
                 if !reads {
                     work.note_possible_change();
                 }
-                if matches!(output, ToolOutput::Ok(data) if data["exit_code"] == 0) {
+                if alone && matches!(output, ToolOutput::Ok(data) if data["exit_code"] == 0) {
                     self.green.push((command, work.changes()));
                 }
             }

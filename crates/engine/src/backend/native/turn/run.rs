@@ -11,8 +11,12 @@ use super::room::{self, NoRoom};
 use super::stop;
 use super::stream::{self, Broken};
 use super::validate::{Check, Red};
-use crate::call::TurnIo;
+use crate::call::{Clock, TurnIo};
 use crate::context::cap::ResultRoom;
+use crate::session_check::CheckDecision;
+
+/// The line with which a user has the check run: it is what such a turn was asked.
+pub(crate) const RUN_CHECK: &str = "/check run";
 
 pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> TurnSummary {
     let clock = io.approvals.clock();
@@ -28,37 +32,46 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
         // An interrupted turn may have left this behind.
         io.work.take_edited_code();
     }
-    let mut turn = Turn {
-        ids: CallIds::default(),
-        calls: Calls::default(),
-        text: String::new(),
-        usage: Usage::default(),
-        failed_checks: 0,
-        red: None,
-        checked_at: 0,
-        cut_short: None,
-    };
+    let mut turn = Turn::default();
     let outcome = turn.steps(native, io).await;
     forget_draft(io).await;
+    turn.end(outcome, native, clock, io).await
+}
 
-    if outcome == Outcome::Interrupted {
-        io.emit.emit(Event::Interrupted).await;
-    }
-    room::tell_usage(native, io).await;
-    let state = if outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
-    io.emit.emit(Event::StateChanged { state }).await;
-    io.emit.sync().await;
-    TurnSummary {
-        outcome,
-        text: turn.text,
-        usage: turn.usage,
-        denied: turn.calls.denied,
-        duration_ms: clock.ms(),
-        cut_short: turn.cut_short.filter(|_| outcome == Outcome::Completed),
-        begun: false,
+/// A turn that begins with the check, for a user who wants it run now. The model has a part in it only where it fails.
+pub(crate) async fn run_check(native: &mut Native, io: &TurnIo) -> TurnSummary {
+    let clock = io.approvals.clock();
+    let number = io.emit.transcript().turns + 1;
+    io.emit.emit(Event::TurnStarted { turn: number, prompt: RUN_CHECK.to_owned() }).await;
+    io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+    io.work.take_edited_code();
+    let mut turn = Turn::default();
+    let outcome = turn.check_first(native, io).await;
+    turn.end(outcome, native, clock, io).await
+}
+
+impl Turn {
+    async fn end(self, outcome: Outcome, native: &mut Native, clock: Clock, io: &TurnIo) -> TurnSummary {
+        if outcome == Outcome::Interrupted {
+            io.emit.emit(Event::Interrupted).await;
+        }
+        room::tell_usage(native, io).await;
+        let state = if outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
+        io.emit.emit(Event::StateChanged { state }).await;
+        io.emit.sync().await;
+        TurnSummary {
+            outcome,
+            text: self.text,
+            usage: self.usage,
+            denied: self.calls.denied,
+            duration_ms: clock.ms(),
+            cut_short: self.cut_short.filter(|_| outcome == Outcome::Completed),
+            begun: false,
+        }
     }
 }
 
+#[derive(Default)]
 struct Turn {
     ids: CallIds,
     calls: Calls,
@@ -106,7 +119,7 @@ impl Turn {
                 stop::tell(native, &answer, io).await;
                 self.cut_short = stop::cut_short(&answer);
                 match self.check(native, io).await {
-                    Check::Failed(_) | Check::Told => continue,
+                    Check::Failed(_) => continue,
                     Check::Interrupted => return Outcome::Interrupted,
                     Check::Passed | Check::GivenUp(_) | Check::Skipped => return self.finished(io).await,
                 }
@@ -136,6 +149,23 @@ impl Turn {
 }
 
 impl Turn {
+    async fn check_first(&mut self, native: &mut Native, io: &TurnIo) -> Outcome {
+        let Some(validation) = native.validation.clone() else { return Outcome::Completed };
+        validation.ask_again();
+        let check = validation.run(0, io).await;
+        self.note_check(&check, io);
+        match check {
+            Check::Failed(_) => self.steps(native, io).await,
+            Check::Interrupted => Outcome::Interrupted,
+            Check::Passed => {
+                let text = format!("The user had `{}` run: it passed.", validation.check.command());
+                io.emit.emit(Event::Reminded { text }).await;
+                Outcome::Completed
+            }
+            Check::GivenUp(_) | Check::Skipped => self.finished(io).await,
+        }
+    }
+
     /// Skipped when no code was edited, when the last check still says how things are, or when there is none to make.
     async fn check(&mut self, native: &Native, io: &TurnIo) -> Check {
         let Some(validation) = &native.validation else { return Check::Skipped };
@@ -149,19 +179,37 @@ impl Turn {
         }
         let check = match green {
             true => Check::Passed,
-            false => validation.check(self.failed_checks, io).await,
+            false => match validation.check.decide().await {
+                CheckDecision::Run => validation.run(self.failed_checks, io).await,
+                CheckDecision::Leave => self.unchecked(),
+                CheckDecision::Offer(state) => {
+                    io.emit.emit(Event::CheckTold(state)).await;
+                    self.unchecked()
+                }
+            },
         };
+        self.note_check(&check, io);
+        check
+    }
+
+    /// The user did not say that it is to run after this turn: how it failed before says nothing about what was changed
+    /// since.
+    fn unchecked(&mut self) -> Check {
+        self.red = None;
+        Check::Skipped
+    }
+
+    fn note_check(&mut self, check: &Check, io: &TurnIo) {
         self.checked_at = io.work.changes();
-        match &check {
+        match check {
             Check::Passed => self.red = None,
             Check::Failed(red) => {
                 self.failed_checks += 1;
                 self.red = Some(red.clone());
             }
             Check::GivenUp(red) => self.red = Some(red.clone()),
-            Check::Told | Check::Interrupted | Check::Skipped => {}
+            Check::Interrupted | Check::Skipped => {}
         }
-        check
     }
 
     /// The model is done. Its work is not, as long as the last check failed: whether the model had all its attempts or
