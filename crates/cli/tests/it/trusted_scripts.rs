@@ -99,10 +99,17 @@ fn a_check_that_the_model_rewrote_is_not_run() {
     let out = honest.run(["exec", "-p", "go"]).success();
     assert!(honest.root().join("checked").exists(), "{}", out.stderr);
 
+    // Nor does it count that the model ran it itself.
+    for runs in [false, true] {
+        let run = Reply::chat().tool_call("r", "bash", json!({"command": "sh check.sh"})).done();
+        let replies = [Some(write("check.sh", "true\n")), runs.then_some(run), Some(done())];
+        let server = ModelServer::start_with(replies.into_iter().flatten().collect::<Vec<_>>());
+        let out = zdx(&server).run(["exec", "--allow-dangerous", "-p", "go"]).success();
+        assert!(out.stderr.contains("check.sh changed since you trusted"), "{}", out.stderr);
+    }
     let server = ModelServer::start_with(vec![write("check.sh", "touch evil\n"), done()]);
     let rewritten = zdx(&server);
-    let out = rewritten.run(["exec", "-p", "go"]).success();
-    assert!(out.stderr.contains("check.sh changed since you trusted"), "{}", out.stderr);
+    rewritten.run(["exec", "-p", "go"]).success();
     assert_eq!(fs::read_to_string(rewritten.root().join("check.sh")).unwrap(), "touch evil\n");
     assert!(!rewritten.root().join("evil").exists());
 }

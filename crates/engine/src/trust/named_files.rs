@@ -82,8 +82,7 @@ fn tokens<'w>(words: impl IntoIterator<Item = &'w str>) -> BTreeSet<String> {
             };
             tokens.extend([piece, bare].map(str::to_owned));
         }
-        let mut pieces = word.split_whitespace().peekable();
-        while let Some(piece) = pieces.next() {
+        for piece in word.split_whitespace() {
             if previous == "-m" {
                 let module = piece.replace('.', "/");
                 tokens.extend([format!("{module}.py"), module]);

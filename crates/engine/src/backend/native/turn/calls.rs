@@ -179,3 +179,28 @@ impl Does {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_command_beside_which_files_were_changed_says_nothing_of_how_they_are_now() {
+        for (changed_beside, reads, counts) in
+            [(false, true, true), (false, false, true), (true, true, false)]
+        {
+            let (mut calls, work) = (Calls::default(), WorkTracker::default());
+            let before = work.changes();
+            if changed_beside {
+                work.note_edit(true);
+            }
+            let does = Does::Runs { command: "cargo check".to_owned(), reads };
+            calls.note(does, &ToolOutput::Ok(json!({"exit_code": 0})), before, &work);
+            assert_eq!(calls.green(&work).count(), usize::from(counts), "{changed_beside} {reads}");
+            work.note_possible_change();
+            assert_eq!(calls.green(&work).count(), 0);
+        }
+    }
+}
