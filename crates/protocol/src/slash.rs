@@ -55,7 +55,7 @@ impl Argument {
             Self::Preset => " [PRESET]",
             Self::Session => " [ID]",
             Self::Grant => " [GRANT]",
-            Self::Check => " [run|always|never]",
+            Self::Check => " [ANSWER]",
             Self::Turn => " [TURN]",
             Self::File => " [FILE]",
             Self::Clip => " [code [N]]",
@@ -169,12 +169,7 @@ pub static COMMANDS: [SlashCommand; 28] = [
     row("revoke", Argument::Grant, "take back what was allowed, by number, by words, or all", |rest| {
         Ok(Slash::Revoke(given(rest)))
     }),
-    row(
-        "check",
-        Argument::Check,
-        "the check of the edits: run it once, after each turn here, or never",
-        check,
-    ),
+    row("check", Argument::Check, "the check of the edits: run, always (after each turn) or never", check),
     row("trust", Argument::None, "what this folder's own files want, and whether they get it", |_| {
         Ok(Slash::Trust)
     }),

@@ -20,16 +20,16 @@ const MOST_TOKENS: usize = 4096;
 const MOST_FOLDERS: usize = 16;
 
 /// Programs that run what a file of the folder says, and the names of that file.
-const RUNNERS: [(&[&str], &[&str]); 9] = [
-    (&["npm", "pnpm", "yarn", "bun", "npx", "pnpx", "bunx"], &["package.json"]),
-    (&["make", "gmake", "bmake"], &["GNUmakefile", "makefile", "Makefile"]),
-    (&["just"], &["justfile", "Justfile", ".justfile"]),
-    (&["task"], &["Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"]),
-    (&["rake"], &["Rakefile", "rakefile"]),
-    (&["composer"], &["composer.json"]),
-    (&["deno"], &["deno.json", "deno.jsonc"]),
-    (&["tox", "nox"], &["tox.ini", "noxfile.py"]),
-    (&["poe", "pdm", "hatch", "poetry"], &["pyproject.toml"]),
+const RUNNERS: [(&str, &[&str]); 9] = [
+    ("npm pnpm yarn bun npx pnpx bunx", &["package.json"]),
+    ("make gmake bmake", &["GNUmakefile", "makefile", "Makefile"]),
+    ("just", &["justfile", "Justfile", ".justfile"]),
+    ("task go-task", &["Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"]),
+    ("rake", &["Rakefile", "rakefile"]),
+    ("composer", &["composer.json"]),
+    ("deno", &["deno.json", "deno.jsonc"]),
+    ("tox nox", &["tox.ini", "noxfile.py"]),
+    ("poe pdm hatch poetry", &["pyproject.toml"]),
 ];
 
 /// Files that an interpreter runs when it is given their folder.
@@ -98,7 +98,7 @@ fn tokens<'w>(words: impl IntoIterator<Item = &'w str>) -> BTreeSet<String> {
 
 fn manifests(token: &str) -> &'static [&'static str] {
     let program = token.rsplit('/').next().unwrap_or(token);
-    let runner = RUNNERS.iter().find(|(programs, _)| programs.contains(&program));
+    let runner = RUNNERS.iter().find(|(programs, _)| programs.split(' ').any(|name| name == program));
     runner.map_or(&[], |(_, manifests)| manifests)
 }
 
