@@ -115,6 +115,29 @@ fn trust_is_for_the_exact_content() {
     assert_eq!(world.standing(), Standing::Trusted);
 }
 
+#[test]
+fn scripts_that_are_named_are_part_of_what_is_trusted() {
+    let world = World::new();
+    let config = "validation.command = \"sh check.sh\"\n\
+                  [mcp.db]\ncommand = [\"${HOME}/../project/db.sh\"]\nenvironment = { NODE_OPTIONS = \"-r ./hook.js\" }\n\
+                  [acp.agents.x]\ncommand = [\"node\", \"agent.js\"]\n";
+    world.write(".zdx/config.toml", config);
+    world.write(".claude/commands/a.md", "!`npm run deploy`");
+    let scripts = ["check.sh", "db.sh", "hook.js", "agent.js", "package.json"];
+    scripts.iter().for_each(|script| world.write(script, "as it was"));
+    world.store().trust(&world.root, &world.project().trusted_files()).unwrap();
+    for script in scripts {
+        world.write(script, "changed");
+        assert_eq!(world.standing(), Standing::Changed, "{script}");
+        let changed = world.store().changed(&world.root, &world.project().trusted_files()).unwrap();
+        assert_eq!(changed, [PathBuf::from(script)]);
+        world.write(script, "as it was");
+        assert_eq!(world.standing(), Standing::Trusted, "{script}");
+    }
+    world.write("other.sh", "nobody names it");
+    assert_eq!(world.standing(), Standing::Trusted);
+}
+
 /// The loaders ask about the bytes they read: what changed since the user was asked, and what never was part of it, only
 /// informs.
 #[test]
