@@ -25,7 +25,7 @@ fn open(zdx: &Zdx) -> Pty {
 }
 
 fn say(pty: &mut Pty, line: &str, answer: &str) {
-    pty.send(&format!("{line}\r"));
+    pty.send(format!("{line}\r"));
     pty.wait_for_text(answer, SOON);
     wait_for_prompt(pty);
 }
