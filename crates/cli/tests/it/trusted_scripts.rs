@@ -51,10 +51,10 @@ fn a_changed_script_of_a_server_is_asked_about_by_name() {
     let asked = zdx.run(["trust"]).expect_code(2).stderr;
     assert!(asked.contains(&format!("changed since you trusted it: {SCRIPT}")), "{asked}");
     let mut pty = zdx.command().line_mode(40, 110);
-    pty.wait_for_text("[q] leave:", SOON);
+    pty.wait_for_text("[q] leave\nanswer:", SOON);
     let question = pty.contents();
     assert!(question.contains(&format!("changed since you trusted it: {SCRIPT}")), "{question}");
-    pty.send("q");
+    pty.send("q\r");
     assert_eq!(pty.wait_exit(SOON), 0);
 
     zdx.run(["trust", "--yes"]).success();
