@@ -107,6 +107,10 @@ pub struct Options {
     #[arg(long, global = true, value_name = "FOLDER", help_heading = GLOBAL)]
     pub root: Option<PathBuf>,
 
+    /// Let this folder outside the workspace count like it, for this run's session; may be given again
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = GLOBAL)]
+    pub add_dir: Vec<PathBuf>,
+
     /// The model, as NAME or PROVIDER/NAME
     #[arg(long, global = true, value_name = "MODEL", help_heading = GLOBAL)]
     pub model: Option<String>,

@@ -25,6 +25,8 @@ pub struct Settings {
     /// Sessions are kept; `--no-save` says otherwise.
     pub save: bool,
     pub allow_dangerous: bool,
+    /// Folders outside the workspace that the session counts like it. Absolute, links followed.
+    pub add_dirs: Vec<PathBuf>,
     pub agent: Option<String>,
     /// The agent that answers in place of a model, by its name.
     pub remote: Option<String>,
@@ -49,6 +51,7 @@ impl Settings {
             open,
             save: !options.no_save,
             allow_dangerous: options.allow_dangerous,
+            add_dirs: options.add_dir.iter().map(|path| resolve_added(path)).collect::<Result<_, _>>()?,
             agent: options.agent.clone(),
             remote: pick_backend(options.backend.as_deref())?,
             trust: options.trust,
@@ -99,6 +102,12 @@ fn resolve_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
         return Err(Failure::usage(format!("cannot work in {}: it is not a folder", shown())));
     }
     Ok(root)
+}
+
+fn resolve_added(given: &Path) -> Result<PathBuf, Failure> {
+    let failed = |why: &str| Failure::usage(format!("cannot add --add-dir {}: {why}", given.display()));
+    let folder = std::fs::canonicalize(given).map_err(|error| failed(&reason(&error)))?;
+    if folder.is_dir() { Ok(folder) } else { Err(failed("it is not a folder")) }
 }
 
 fn pick_backend(backend: Option<&str>) -> Result<Option<String>, Failure> {

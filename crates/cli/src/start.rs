@@ -1,6 +1,7 @@
 //! The seam to the engine: it is started here, and nowhere else in the command line. What utility commands want of the
 //! configuration without a session is here too.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use zdx_engine::agents::{Launch, agent_commands};
@@ -10,7 +11,7 @@ use zdx_engine::{
     Agents, Asker, Configured, GrantStore, GuardSetup, ModelPicker, Place, Places, Resolved, SessionDigest,
     SessionId, Setup, assemble, load_project_context, redactor, spawn,
 };
-use zdx_guard::PolicyContext;
+use zdx_guard::{PolicyContext, folder_grant};
 use zdx_models::{Client, Endpoint, ModelError, list_models};
 use zdx_protocol::query::{ModelOffer, SessionSummary};
 use zdx_protocol::redact::Redactor;
@@ -57,6 +58,7 @@ pub fn engine_in(
         person: matches!(audience, Audience::Person | Audience::Screen),
         one_prompt: audience == Audience::OnePrompt,
         allow_dangerous: settings.allow_dangerous,
+        add_dirs: settings.add_dirs.clone(),
         replay: match audience {
             Audience::Person => TURNS_TOLD_AGAIN,
             Audience::Screen => usize::MAX,
@@ -117,6 +119,7 @@ pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failur
     })
     .map_err(Failure::runtime)?;
     notices.extend(warnings);
+    add_folders(settings, &mut context)?;
     if let Some(agent) = &settings.agent {
         let places = Places::new(&settings.root, &settings.paths).trusting(trusted);
         let (agents, told) = Agents::load(&places, &config.agent);
@@ -124,6 +127,17 @@ pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failur
         context = zdx_engine::guard_as(context, agent, agents).map_err(Failure::runtime)?;
     }
     Ok((context, notices))
+}
+
+/// The folders of this command line, as a session would add them.
+fn add_folders(settings: &Settings, context: &mut PolicyContext) -> Result<(), Failure> {
+    let refused =
+        |path: &Path, why| Failure::usage(format!("cannot add --add-dir {}: {why}", path.display()));
+    for path in settings.add_dirs.iter().filter(|path| !path.starts_with(&settings.root)) {
+        let grant = folder_grant(path, context).map_err(|why| refused(path, why))?;
+        Arc::make_mut(&mut context.grants).insert(grant);
+    }
+    Ok(())
 }
 
 /// The system prompt as the model gets it, and what was noticed while putting it together.

@@ -413,6 +413,7 @@ impl Queue {
                 desk.ruler.set_approval(approval);
                 aside.tell(desk.emit, vec![Event::ApprovalChanged { approval }, Event::Done { id }]);
             }
+            Command::AddFolder { path } => aside.add_folder(desk.emit, desk.queries, id, path),
             Command::Revoke { grant } => aside.revoke(desk.emit, desk.queries, id, grant),
             Command::Ask(query) => aside.ask(desk.emit, desk.queries, id, query),
             Command::Export { path } => aside.export(desk.emit, desk.queries, id, path),

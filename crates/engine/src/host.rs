@@ -195,6 +195,7 @@ impl Host {
                 | Command::SetApproval(_)
                 | Command::Revoke { .. }
                 | Command::Check(_)
+                | Command::AddFolder { .. }
                 | Command::Trust
                 | Command::Export { .. }
                 | Command::Ask(_) => failed(id, ErrorKind::Session, "no session is open"),

@@ -8,6 +8,7 @@
 #![cfg_attr(feature = "testing", warn(unreachable_pub))]
 
 mod acp;
+mod added_folders;
 mod backend;
 mod cache;
 mod call;

@@ -112,6 +112,7 @@ fn line(event: &Event) -> Option<(Level, String)> {
             (Level::Info, format!("tools added={} removed={}", added.len(), removed.len()))
         }
         Event::ModelChanged { model } => (Level::Info, format!("model {model}")),
+        Event::FolderAdded { path } => (Level::Info, format!("added the folder {}", path.display())),
         Event::GrantRevoked { grant } => (Level::Info, format!("revoked {grant}")),
         Event::RemoteSession { agent, session } => {
             (Level::Info, format!("answered by {agent}, session {session}"))

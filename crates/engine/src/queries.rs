@@ -18,6 +18,7 @@ use zdx_protocol::{
     Transcript, TrustState,
 };
 
+use crate::added_folders;
 use crate::backend::View;
 use crate::config::{Resolved, describe};
 use crate::configured::Configured;
@@ -133,6 +134,7 @@ impl Queries {
             }
             Query::Trust => off_thread(move || self.trust()).await,
             Query::Grants => off_thread(move || Ok(Reply::Grants(self.granted()))).await,
+            Query::AddedFolders => Ok(Reply::AddedFolders(added_folders::listed(&self.grants, &self.root))),
             Query::GitBranch => off_thread(move || Ok(Reply::GitBranch(git::branch(&self.root)))).await,
         }
     }
@@ -396,6 +398,15 @@ impl Queries {
         off_thread(move || match choice {
             Some(choice) => check.answer(choice).map_err(|why| NoAnswer::new(ErrorKind::Config, why)),
             None => Ok(check.state()),
+        })
+        .await
+    }
+
+    /// Lets a folder outside the workspace count like it, for this session.
+    pub(crate) async fn add_folder(self: Arc<Self>, named: String) -> Result<PathBuf, NoAnswer> {
+        off_thread(move || {
+            let added = added_folders::add_named(&named, &self.workspace, &self.policy.now(), &self.grants);
+            added.map_err(|error| NoAnswer::new(ErrorKind::Session, error))
         })
         .await
     }

@@ -193,6 +193,7 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
         | Event::ToolsChanged { .. }
         | Event::GrantRevoked { .. }
         | Event::CheckTold(_)
+        | Event::FolderAdded { .. }
         | Event::ApprovalWithdrawn { .. }
         | Event::TrustRequested(_)
         | Event::TrustResolved { .. }

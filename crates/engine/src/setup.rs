@@ -29,6 +29,8 @@ pub struct Setup {
     /// One prompt and no more: tools of servers that are not up for it come too late, so it waits for them a moment.
     pub one_prompt: bool,
     pub allow_dangerous: bool,
+    /// `--add-dir`: folders outside the workspace that every session counts like it. Absolute.
+    pub add_dirs: Vec<PathBuf>,
     /// So many of the last turns of a resumed session are told again.
     pub replay: usize,
     /// The editor that the session works in: what it has open is what is read and written.

@@ -15,6 +15,7 @@ use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, ErrorKind, Event, NoticeLevel, Transcript, slash};
 
 use crate::acp::{Launch, agent_commands};
+use crate::added_folders::{self, AddFolderError};
 use crate::backend::Backend;
 use crate::backend::acp::Acp;
 use crate::backend::native::{self, Limits, Native, Validation};
@@ -106,6 +107,8 @@ pub(crate) enum StartError {
     Prompt(#[from] PromptError),
     #[error(transparent)]
     Secrets(#[from] SecretsError),
+    #[error(transparent)]
+    Folder(#[from] AddFolderError),
     #[error("{0}")]
     Backend(String),
 }
@@ -121,6 +124,7 @@ impl StartError {
             | Self::RecordedAgent(_)
             | Self::Prompt(_)
             | Self::Secrets(_)
+            | Self::Folder(_)
             | Self::Backend(_) => ErrorKind::Config,
         }
     }
@@ -166,6 +170,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         opened.warn_of_place(&root, setup.paths.home());
         opened.tell_allowed(&policy, &grants);
     }
+    let added = added_folders::add_all(&setup.add_dirs, &tools.workspace, &policy, &grants)?;
     let rules = Rules::clone(&policy.rules);
     let personas = Arc::new(Personas { agents: library.agents, system, rules });
     let named = carried.as_ref().map(|carried| carried.agent.as_str()).or(setup.agent.as_deref());
@@ -226,7 +231,8 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     };
 
     let named = named.map(str::to_owned).filter(|name| carried.is_none() || name != persona::DEFAULT);
-    let announcement = Announcement::new(&mut opened, named, &persona, &policy, &backend.view());
+    let announcement =
+        Announcement::new(&mut opened, named, &persona, &policy, &backend.view()).with_folders(added);
     let saved = opened.log.path().is_some().then(|| opened.log.id());
     let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
     let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);

@@ -1,6 +1,7 @@
 //! Rules, then the preset, then the floors, then whether anybody can be asked: in this order, for every door.
 //! Pure: the disk is only seen through the context's file view.
 
+mod folders;
 mod grants;
 mod instead;
 mod outputs;
@@ -23,6 +24,7 @@ use super::rules::{EXTERNAL, Ruling};
 use super::shell::syntax::text::Raw;
 use super::shell::{self, Concern, Inspection, Part, Proof, Surroundings};
 
+pub use folders::folder_grant;
 pub use grants::{grant_key, is_covered, wider_grant};
 
 /// One thing that was weighed: a part of a command line, or the action as a whole.
@@ -108,6 +110,11 @@ fn only_instructions(findings: &[PartFinding]) -> bool {
         .all(|asks| asks.code == ReasonCode::Instructions)
 }
 
+/// Whether a path outside the workspace does not pass, whatever else there is.
+fn holds_outside(findings: &[PartFinding]) -> bool {
+    findings.iter().any(|finding| finding.verdict > Level::Allow && finding.code.is_outside())
+}
+
 struct Weigher<'a> {
     cx: &'a PolicyContext,
     lenient: bool,
@@ -127,7 +134,7 @@ impl Weigher<'_> {
             Level::Ask if grant_key(action, cx).is_some_and(|key| cx.grants.contains(&key)) => Verdict::Allow,
             Level::Ask if cx.person => Verdict::Ask(reason),
             Level::Confirm if cx.person => Verdict::Confirm(reason),
-            Level::Confirm if cx.allow_dangerous => Verdict::Allow,
+            Level::Confirm if cx.allow_dangerous && !holds_outside(findings) => Verdict::Allow,
             Level::Ask if cx.allow_dangerous && only_instructions(findings) => Verdict::Allow,
             Level::Ask | Level::Confirm => {
                 let instead = self.instead(findings, level);
@@ -265,10 +272,11 @@ impl Weigher<'_> {
         let mut spellings = vec![full.as_str(), below.as_str()];
         spellings.extend(from_home.as_deref());
         let ruling = self.cx.rules.named(EXTERNAL, &spellings);
-        let level = match ruling.level {
-            Level::Deny if self.lenient && !ruling.written => Level::Allow,
-            other => self.preset(other),
-        };
+        let level = self.preset(ruling.level);
+        let added = self.cx.added_folders().find(|folder| path.starts_with(folder)).and_then(Path::to_str);
+        if let (Level::Ask, Some(folder)) = (level, added) {
+            return granted_as(text, Granting::Folder(folder));
+        }
         let reason = format!("{full} lies outside the workspace");
         finding(text, level, code, &reason, ruling.rule)
     }
@@ -296,9 +304,11 @@ impl Weigher<'_> {
 
     fn inspect(&self, command: &str, cwd: &Path) -> Inspection {
         let home = self.cx.home.as_ref().map(|home| home.to_string_lossy().into_owned());
+        let added: Vec<&Path> = self.cx.added_folders().collect();
         let around = Surroundings {
             root: &self.cx.root,
             own: self.cx.own.as_deref(),
+            added: &added,
             cwd,
             home: home.as_deref(),
             env: &self.cx.env,

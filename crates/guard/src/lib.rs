@@ -19,7 +19,9 @@ use std::sync::Arc;
 use zdx_protocol::Approval;
 
 pub use files::{Disk, FileEntry, FileView, Located, MapView, Step, follow, locate};
-pub use judge::{Explanation, PartFinding, explain, grant_key, is_covered, judge, weigh, wider_grant};
+pub use judge::{
+    Explanation, PartFinding, explain, folder_grant, grant_key, is_covered, judge, weigh, wider_grant,
+};
 pub use rules::{LayerSource, RuleError, Rules, Ruling};
 pub use shell::selects_helper;
 pub use table::{Miss, Report, RowError, run_table};

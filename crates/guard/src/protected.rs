@@ -123,15 +123,23 @@ const CREDENTIALS: &str = ".ssh .gnupg .aws .azure .kube .config/gcloud .config/
     .cargo/credentials.toml .gem/credentials .terraform.d/credentials.tfrc.json .password-store \
     .local/share/keyrings .mozilla .config/google-chrome .config/chromium Library/Keychains";
 
+/// The same files of the machine.
+const MACHINE_CREDENTIALS: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh"];
+
+/// Whether keys, tokens or passwords are kept in this folder, somewhere below it or right above it.
+pub(crate) fn encloses_credentials(folder: &Path, home: Option<&Path>) -> bool {
+    let touches = |place: &Path| place.starts_with(folder) || folder.starts_with(place);
+    home.is_some_and(|home| CREDENTIALS.split_whitespace().any(|place| touches(&home.join(place))))
+        || MACHINE_CREDENTIALS.iter().any(|place| touches(Path::new(place)))
+}
+
 /// Does reading it give away somebody's keys? What lies in the workspace is the project's own.
 pub(crate) fn holds_credentials(path: &Path, root: &Path, home: Option<&Path>) -> bool {
     let of_home = home.and_then(|home| path.strip_prefix(home).ok()).is_some_and(|below| {
         let public = below.extension().is_some_and(|kind| kind == "pub") || below.ends_with("known_hosts");
         !public && CREDENTIALS.split(' ').any(|place| below.starts_with(place))
     });
-    let of_machine = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh"]
-        .iter()
-        .any(|place| path.starts_with(place));
+    let of_machine = MACHINE_CREDENTIALS.iter().any(|place| path.starts_with(place));
     !path.starts_with(root) && (of_home || of_machine)
 }
 

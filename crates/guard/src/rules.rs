@@ -107,7 +107,7 @@ impl Rules {
         for pattern in ["ls *", "cat *", "grep *"] {
             rules.push(rule(COMMANDS, Some(pattern), Level::Allow));
         }
-        rules.push(rule(EXTERNAL, None, Level::Deny));
+        rules.push(rule(EXTERNAL, None, Level::Ask));
         let base = Layer {
             origin: "built-in".to_owned(),
             trusted: true,

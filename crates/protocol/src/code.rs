@@ -199,6 +199,13 @@ impl ToolCode {
     }
 }
 
+impl ReasonCode {
+    /// It is about a path outside the workspace.
+    pub fn is_outside(self) -> bool {
+        matches!(self, Self::PathEscape | Self::SymlinkEscape)
+    }
+}
+
 /// A denial as the result of the call that was denied.
 impl From<ReasonCode> for ToolCode {
     fn from(code: ReasonCode) -> Self {

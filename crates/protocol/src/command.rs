@@ -171,6 +171,10 @@ pub enum Command {
     },
     /// Answers the offer of a check; none: tells how it stands.
     Check(Option<CheckChoice>),
+    /// Lets a folder outside the workspace count like it in this session; as typed: `~` and relative paths are resolved.
+    AddFolder {
+        path: String,
+    },
     /// Asks about this folder's own files (again), and goes on with the session as they are trusted by then. A running turn
     /// is interrupted first.
     Trust,
@@ -206,6 +210,7 @@ impl Command {
             | Self::SetApproval(_)
             | Self::Revoke { .. }
             | Self::Check(_)
+            | Self::AddFolder { .. }
             | Self::Export { .. }
             | Self::Ask(_) => false,
         }

@@ -189,6 +189,11 @@ pub enum Event {
     },
     /// The check is offered, or was answered or asked about.
     CheckTold(CheckState),
+    /// A folder outside the workspace counts like it from here on, in this session.
+    FolderAdded {
+        #[serde(serialize_with = "path_text::serialize")]
+        path: PathBuf,
+    },
     /// A server that brings tools has come up, has failed, or lists others now.
     McpChanged(McpServer),
     /// Tools of servers came or went: the next request begins with other bytes.

@@ -255,17 +255,24 @@ pub enum Granting<'a> {
     Commands(&'a str),
     /// Every change that a tool makes to a file of the workspace.
     Edits,
+    /// This folder outside the workspace counts like the workspace, with all that lies below it.
+    Folder(&'a str),
 }
 
 impl<'a> Granting<'a> {
     const COMMANDS: &'static str = "every ";
     const EDITS: &'static str = "edits";
+    const FOLDER: &'static str = "folder ";
 
     pub fn of(grant: &'a str) -> Self {
-        match grant.strip_prefix(Self::COMMANDS) {
-            Some(words) => Self::Commands(words),
-            None if grant == Self::EDITS => Self::Edits,
-            None => Self::Exactly(grant),
+        if grant == Self::EDITS {
+            return Self::Edits;
+        }
+        let folder = || grant.strip_prefix(Self::FOLDER).filter(|path| path.starts_with('/'));
+        match (grant.strip_prefix(Self::COMMANDS), folder()) {
+            (Some(words), _) => Self::Commands(words),
+            (None, Some(path)) => Self::Folder(path),
+            (None, None) => Self::Exactly(grant),
         }
     }
 
@@ -275,14 +282,15 @@ impl<'a> Granting<'a> {
             Self::Exactly(grant) => grant.to_owned(),
             Self::Commands(words) => format!("{}{words}", Self::COMMANDS),
             Self::Edits => Self::EDITS.to_owned(),
+            Self::Folder(path) => format!("{}{path}", Self::FOLDER),
         }
     }
 
-    /// How long it may hold. Nobody means to say yes to all edits for ever.
+    /// How long it may hold. Nobody means to say yes to all edits, or to a folder outside, for ever.
     pub fn longest(self) -> GrantScope {
         match self {
             Self::Exactly(_) | Self::Commands(_) => GrantScope::Project,
-            Self::Edits => GrantScope::Session,
+            Self::Edits | Self::Folder(_) => GrantScope::Session,
         }
     }
 }

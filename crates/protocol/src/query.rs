@@ -42,6 +42,8 @@ pub enum Query {
     Trust,
     /// The preset in force, and what was allowed for good.
     Grants,
+    /// The folders outside the workspace that count like it in this session.
+    AddedFolders,
     /// Every setting with where it came from.
     Config,
     GitBranch,
@@ -91,6 +93,7 @@ pub enum Reply {
     },
     Trust(TrustState),
     Grants(Grants),
+    AddedFolders(Vec<String>),
     Config(Vec<Setting>),
     /// Nothing outside of a repository.
     GitBranch(Option<String>),

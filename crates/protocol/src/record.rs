@@ -49,6 +49,7 @@ pub enum Record {
     Agent(Agent),
     Approval(ApprovalRecord),
     Revoked(Revoked),
+    FolderAdded(FolderAdded),
     Preset(Preset),
     Todos(Todos),
     Change(Change),
@@ -301,6 +302,16 @@ pub struct Revoked {
     pub ts: Timestamp,
 }
 
+/// A folder outside the workspace that the user added to the session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FolderAdded {
+    /// Absolute, links followed.
+    #[serde(with = "path_text")]
+    pub path: PathBuf,
+    #[serde(serialize_with = "stamp")]
+    pub ts: Timestamp,
+}
+
 /// How much may happen without asking, from here on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Preset {
@@ -367,6 +378,7 @@ impl Record {
             "agent" => read(line, Self::Agent),
             "approval" => read(line, Self::Approval),
             "revoked" => read(line, Self::Revoked),
+            "folder_added" => read(line, Self::FolderAdded),
             "preset" => read(line, Self::Preset),
             "todos" => read(line, Self::Todos),
             "change" => read(line, Self::Change),
@@ -405,6 +417,7 @@ impl Record {
             | Self::Agent(Agent { ts, .. })
             | Self::Approval(ApprovalRecord { ts, .. })
             | Self::Revoked(Revoked { ts, .. })
+            | Self::FolderAdded(FolderAdded { ts, .. })
             | Self::Preset(Preset { ts, .. })
             | Self::Todos(Todos { ts, .. })
             | Self::Change(Change { ts, .. })

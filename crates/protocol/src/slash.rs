@@ -23,6 +23,8 @@ pub enum Argument {
     /// The number of a turn.
     Turn,
     File,
+    /// A folder, in the workspace or anywhere else.
+    Folder,
     /// What of an answer.
     Clip,
     /// Words for which nothing can be offered.
@@ -43,6 +45,7 @@ impl Argument {
             | Self::Check
             | Self::Turn
             | Self::File
+            | Self::Folder
             | Self::Clip => false,
         }
     }
@@ -58,6 +61,7 @@ impl Argument {
             Self::Check => " [ANSWER]",
             Self::Turn => " [TURN]",
             Self::File => " [FILE]",
+            Self::Folder => " [PATH]",
             Self::Clip => " [code [N]]",
             Self::Text(shown) => shown,
         }
@@ -119,6 +123,8 @@ pub enum Slash {
     Revoke(Option<String>),
     /// Without one: say how the check stands.
     Check(Option<CheckChoice>),
+    /// Without a path: list the folders that were added.
+    AddDir(Option<String>),
     Config,
     Exit,
 }
@@ -137,7 +143,7 @@ const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand
 }
 
 /// In the order help shows them.
-pub static COMMANDS: [SlashCommand; 28] = [
+pub static COMMANDS: [SlashCommand; 29] = [
     row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
     or(row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))), &["clear"]),
     row(
@@ -170,6 +176,12 @@ pub static COMMANDS: [SlashCommand; 28] = [
         Ok(Slash::Revoke(given(rest)))
     }),
     row("check", Argument::Check, "the check of the edits: run, always (after each turn) or never", check),
+    row(
+        "add-dir",
+        Argument::Folder,
+        "add a folder outside the workspace for this session, or list those that were added",
+        |rest| Ok(Slash::AddDir(given(rest))),
+    ),
     row("trust", Argument::None, "what this folder's own files want, and whether they get it", |_| {
         Ok(Slash::Trust)
     }),
@@ -426,6 +438,8 @@ mod tests {
             matches!(parse("/model acp:fake"), Line::Misused(why) if why.contains("zdx --backend acp:fake"))
         );
         assert_eq!(parse("/model lab/acp:7b"), Line::Slash(Slash::Model(Some("lab/acp:7b".into()))));
+        assert_eq!(parse("/add-dir ~/my data "), Line::Slash(Slash::AddDir(Some("~/my data".into()))));
+        assert_eq!(parse("/add-dir"), Line::Slash(Slash::AddDir(None)));
         assert_eq!(parse("/approval yolo"), Line::Slash(Slash::Approval(Some(Approval::Yolo))));
         assert!(matches!(parse("/approval all"), Line::Misused(_)));
         assert!(matches!(parse("/handoff"), Line::Misused(_)));

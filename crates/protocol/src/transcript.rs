@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use crate::code::ToolCode;
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role, Usage};
-use crate::policy::{Approval, Decision, GrantScope};
+use crate::policy::{Approval, Decision, GrantScope, Granting};
 use crate::record::{self, Record};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
@@ -152,6 +152,9 @@ impl Transcript {
                 }
             }
             Entry::Preset(approval) => self.approval = Some(approval),
+            Entry::FolderAdded(path) => {
+                self.grants.extend(path.to_str().map(|path| Granting::Folder(path).spelled()));
+            }
             Entry::Revoked(grant) => self.grants.retain(|known| *known != grant),
             Entry::RemoteCall(_)
             | Entry::RemoteResult { .. }

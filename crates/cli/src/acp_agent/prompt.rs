@@ -17,11 +17,12 @@ pub enum Meant {
 }
 
 /// Our own commands that make sense where an editor keeps the sessions.
-pub const OFFERED: [&str; 16] = [
+pub const OFFERED: [&str; 17] = [
     "approval",
     "policy",
     "revoke",
     "check",
+    "add-dir",
     "config",
     "todo",
     "files",
@@ -74,6 +75,8 @@ fn own(slash: Slash) -> Meant {
         Slash::Revert { turn, keep_files } => Meant::Do(Command::Revert { turn, keep_files }),
         Slash::Revoke(Some(grant)) => Meant::Do(Command::Revoke { grant }),
         Slash::Check(choice) => Meant::Do(Command::Check(choice)),
+        Slash::AddDir(Some(path)) => Meant::Do(Command::AddFolder { path }),
+        Slash::AddDir(None) => ask(Query::AddedFolders),
         Slash::Export(path) => Meant::Do(Command::Export { path }),
         Slash::Model(Some(name)) => Meant::Do(Command::SetModel(name)),
         Slash::Agent(Some(name)) => Meant::Do(Command::SetAgent(name)),
@@ -224,6 +227,8 @@ mod tests {
     fn our_commands_are_carried_out_and_others_are_prompts() {
         let meant = |text: &str| read(&json!([{"type": "text", "text": text}]), Path::new("/w")).unwrap();
         assert_eq!(meant("/compact"), Meant::Do(Command::Compact));
+        assert_eq!(meant("/add-dir /srv/x"), Meant::Do(Command::AddFolder { path: "/srv/x".into() }));
+        assert_eq!(meant("/add-dir"), Meant::Do(Command::Ask(Query::AddedFolders)));
         assert_eq!(meant("/context"), Meant::Do(Command::Ask(Query::Context)));
         assert!(matches!(meant("/approval nonsense"), Meant::Say(_)));
         assert!(matches!(meant("/new"), Meant::Say(_)));

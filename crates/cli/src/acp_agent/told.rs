@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use zdx_protocol::display::approval::grant_words;
+use zdx_protocol::display::approval::{folder_added, grant_words};
 use zdx_protocol::display::{context, labels, text::one_line};
 use zdx_protocol::{CheckResult, CheckStanding, ContextUsage, Event, NoticeLevel, Todo, TodoStatus};
 
@@ -85,6 +85,7 @@ impl Told {
                 update(message(&labels::redone(*turn, files, Some(self.calls.root()))))
             }
             Event::Exported { path } => update(message(&format!("written to {}", path.display()))),
+            Event::FolderAdded { path } => update(message(&folder_added(path))),
             Event::GrantRevoked { grant } => {
                 let words = grant_words(grant, Some(self.calls.root()));
                 update(message(&format!("no longer allowed: {words}")))

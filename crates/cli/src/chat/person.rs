@@ -93,7 +93,9 @@ impl Typing<'_> {
                 Answer::AllowOnce => break Decision::AllowOnce,
                 Answer::Session => break Decision::AllowAlways { scope: GrantScope::Session, wider },
                 Answer::Project => break Decision::AllowAlways { scope: GrantScope::Project, wider },
-                Answer::AllEdits => break Decision::AllowAlways { scope: GrantScope::Session, wider: true },
+                Answer::AllEdits | Answer::AddFolder => {
+                    break Decision::AllowAlways { scope: GrantScope::Session, wider: true };
+                }
                 Answer::Deny => break Decision::Deny { word: None },
                 Answer::DenyWithWord => break self.denial(stage).await,
                 // The engine withdraws the question and judges anew: no answer is needed.

@@ -41,6 +41,8 @@ impl Chat<'_> {
                 return Ok(self.turn(Command::Check(choice)).await);
             }
             Slash::Check(choice) => self.carry_out(Command::Check(choice)).await,
+            Slash::AddDir(Some(path)) => self.carry_out(Command::AddFolder { path }).await,
+            Slash::AddDir(None) => self.tell(Query::AddedFolders).await,
             Slash::Revert { turn, keep_files } => self.carry_out(Command::Revert { turn, keep_files }).await,
             Slash::Retry => return Ok(self.turn(Command::Retry).await),
             Slash::Resume => self.offer_sessions().await,

@@ -89,6 +89,7 @@ impl Account {
             | Entry::Agent(_)
             | Entry::Approval(_)
             | Entry::Revoked(_)
+            | Entry::FolderAdded(_)
             | Entry::Preset(_)
             | Entry::Todos(_)
             | Entry::FileChanged(_)

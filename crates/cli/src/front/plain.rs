@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use zdx_protocol::display::approval::grant_words;
+use zdx_protocol::display::approval::{folder_added, grant_words};
 use zdx_protocol::display::{Colours, Sanitizer, context, labels, plain, typed_command};
 use zdx_protocol::facts::BASH;
 use zdx_protocol::{CallOrigin, CheckResult, Event, NoticeLevel, ToolCode, ToolOutput, TurnSummary};
@@ -109,6 +109,9 @@ impl Plain {
             Event::Exported { path } => self.status(&format!("written to {}", path.display()), page),
             Event::ApprovalChanged { approval } => {
                 self.status(&format!("approval: {}", approval.name()), page);
+            }
+            Event::FolderAdded { path } => {
+                self.status(&folder_added(path), page);
             }
             Event::GrantRevoked { grant } => {
                 self.status(

@@ -49,6 +49,7 @@ fn talk<F: Future<Output = ()>>(zdx: &Zdx, conversation: impl FnOnce(Talk) -> F)
             person: true,
             one_prompt: false,
             allow_dangerous: false,
+            add_dirs: Vec::new(),
             replay: 10,
             editor: None,
             executable: PathBuf::from(env!("CARGO_BIN_EXE_zdx")),

@@ -406,8 +406,8 @@ fn a_long_output_can_be_read_where_it_was_kept() {
     let results = chat_results(server.calls().last().unwrap());
     assert_eq!(results[1].1["data"]["matches"], 1, "{results:?}");
     assert_eq!(results[2].1["data"]["stdout"], "60000\n", "{results:?}");
-    assert_eq!(results[3].1["error"]["code"], "path_escape", "{results:?}");
-    assert_eq!(results[4].1["error"]["code"], "path_escape", "{results:?}");
+    assert_eq!(results[3].1["error"]["code"], "approval_required", "{results:?}");
+    assert_eq!(results[4].1["error"]["code"], "approval_required", "{results:?}");
 }
 
 /// What is explained is what holds for whoever works as that agent.

@@ -35,6 +35,7 @@ mod left_behind;
 mod lines;
 mod mcp;
 mod models;
+mod outside;
 mod poisoned;
 mod policy_cmd;
 mod privacy;

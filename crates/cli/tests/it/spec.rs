@@ -111,5 +111,10 @@ fn a_link_that_leads_out_is_called_one() {
     let paths = ["link", outside.to_str().unwrap(), "../home/private.txt", "loop", name.as_str()];
     let (_, results) = told(&zdx, &server, &paths.map(read), &["--approval", "balanced"]);
     let codes: Vec<&str> = results.iter().map(code).collect();
+    let unasked = "approval_required";
+    assert_eq!(codes, [unasked, unasked, unasked, "ELOOP", "ENAMETOOLONG"]);
+    let zdx = zdx.config_more("[permission]\nexternal_directory = \"deny\"\n");
+    let (_, results) = told(&zdx, &server, &paths.map(read), &["--yolo"]);
+    let codes: Vec<&str> = results.iter().map(code).collect();
     assert_eq!(codes, ["symlink_escape", "path_escape", "path_escape", "ELOOP", "ENAMETOOLONG"]);
 }

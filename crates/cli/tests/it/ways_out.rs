@@ -3,7 +3,7 @@
 use serde_json::json;
 use zdx_testkit::{ModelServer, Pty, Reply};
 
-use crate::approvals::{bash, begin, open, told, wait_for_keys, wait_for_question};
+use crate::approvals::{begin, open, told, wait_for_keys};
 use crate::chat::{leave, wait_for_prompt};
 use crate::{SOON, with_model};
 
@@ -102,28 +102,6 @@ fn who_plans_is_offered_no_tool_that_changes_files() {
         assert!(tools.contains("\"name\":\"bash\"") && tools.contains("\"name\":\"read\""), "{tools}");
         assert_eq!(out.stderr.contains("(`/agent build`)"), !offered, "{}", out.stderr);
     }
-}
-
-#[test]
-fn whoever_can_open_the_folder_is_told_how_and_once() {
-    let server = ModelServer::start();
-    let zdx = with_model(&server);
-    let pty = open(&zdx, 100, &[]);
-    for _ in 0..2 {
-        let call = begin(&server, &pty, bash("cat /etc/hostname"));
-        assert_eq!(told(&server, call, &pty)["error"]["code"], "path_escape");
-        wait_for_prompt(&pty);
-    }
-    let said = shown(&pty);
-    assert_eq!(said.matches("put external_directory = \"ask\" under [permission]").count(), 1, "{said}");
-    leave(pty);
-    let zdx = zdx.config_more("[permission]\nexternal_directory = \"ask\"\n");
-    let pty = open(&zdx, 100, &[]);
-    let call = begin(&server, &pty, bash("cat /etc/hostname"));
-    wait_for_question(&pty);
-    pty.send("n\r");
-    assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected");
-    leave(pty);
 }
 
 /// Who wants no check that has to be confirmed says so once.

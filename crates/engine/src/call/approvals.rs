@@ -17,8 +17,6 @@ pub struct Approvals {
 struct Waiting {
     last: u64,
     answers: HashMap<RequestId, oneshot::Sender<Decision>>,
-    /// A person was told what is to be done about paths outside.
-    told_outside: bool,
     /// Since when one is open at least.
     since: Option<Instant>,
     /// How long that was the case before.
@@ -53,11 +51,6 @@ impl Clock {
 }
 
 impl Approvals {
-    /// True once: what is to be done about paths outside need not be said again.
-    pub(crate) fn is_first_outside(&self) -> bool {
-        !std::mem::replace(&mut self.waiting().told_outside, true)
-    }
-
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -62,7 +62,6 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
                 return Gate::Run { reads: judged.reads };
             }
             Verdict::Deny(reason) => {
-                tell_way_out(io, &reason, &context).await;
                 return Gate::Denied(refusal(reason));
             }
             Verdict::Ask(reason) => (Danger::Ask, reason),
@@ -74,8 +73,9 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
         }
         // What would be remembered is written to files, where no secret belongs.
         let known = |grant: &String| danger == Danger::Ask && !io.emit.holds_secret(grant);
-        let offered =
-            Offered { exact: grant_key(plan.action, &context).filter(known), wider: wider.filter(known) };
+        let wider = wider.filter(known);
+        let exact = grant_key(plan.action, &context).filter(known);
+        let offered = Offered { exact: exact.filter(|_| !adds_folder(plan.action, wider.as_deref())), wider };
         let question = Question { danger, reason, context, offered };
         match ask(io, call, plan, question, &mut policy).await {
             // A file may have come, gone or turned into a link while the question stood. What was answered is
@@ -88,15 +88,10 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
     }
 }
 
-/// A model is told with each refusal how it could be lifted; a person, who can lift it, once.
-async fn tell_way_out(io: &TurnIo, reason: &Reason, context: &PolicyContext) {
-    let outside = matches!(reason.code, ReasonCode::PathEscape | ReasonCode::SymlinkEscape);
-    if outside && context.person && io.approvals.is_first_outside() {
-        let message = "what lies outside the workspace is refused; to be asked instead, put external_directory = \"ask\" \
-                       under [permission] in the configuration (`zdx config path`), or name folders there: \
-                       external_directory = { \"/data/**\" = \"allow\" }";
-        io.emit.notice(NoticeLevel::Info, message.to_owned()).await;
-    }
+/// A file outside is allowed by the folder that it lies in: the one file alone need not be offered beside that.
+fn adds_folder(action: &Action, wider: Option<&str>) -> bool {
+    matches!(action, Action::Read { .. } | Action::Write { .. })
+        && matches!(wider.map(Granting::of), Some(Granting::Folder(_)))
 }
 
 /// Whether a person would have been asked, and the command line answered in his place.
@@ -104,6 +99,7 @@ fn passes_by_option(judged: &Explanation, context: &PolicyContext, granted: bool
     let asks = |part: &&PartFinding| part.verdict == Level::Ask;
     context.allow_dangerous
         && !context.person
+        && judged.verdict == Verdict::Allow
         && match judged.strictest() {
             Level::Confirm => true,
             Level::Ask if granted => false,
@@ -148,7 +144,7 @@ async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Judged {
     let weighing = move || {
         let mut context = PolicyContext { grants: Arc::default(), ..context };
         let judged = weigh(&action, &context);
-        if judged.strictest() != Level::Ask {
+        if matches!(judged.strictest(), Level::Allow | Level::Deny) {
             return judged.into();
         }
         // Only here do grants count: they are looked up when they do.
@@ -212,10 +208,7 @@ pub(crate) async fn only_reads(io: &TurnIo, action: &Action) -> bool {
 
 /// Why nobody may do it, if so: who asks for such a thing need not be asked about.
 pub(crate) async fn denied(io: &TurnIo, action: &Action) -> Option<ToolError> {
-    let context = io.policy.now();
-    let Judged { explanation, granted, .. } = judge(io, action, context.clone()).await;
-    match explanation.verdict {
-        Verdict::Deny(_) if passes_by_option(&explanation, &context, granted) => None,
+    match judge(io, action, io.policy.now()).await.explanation.verdict {
         Verdict::Deny(reason) => Some(refusal(reason)),
         Verdict::Allow | Verdict::Ask(_) | Verdict::Confirm(_) => None,
     }

@@ -166,6 +166,7 @@ impl Completer {
             Argument::Session => (names.sessions)(),
             Argument::Grant => (names.grants)(),
             Argument::File => return Some(self.files(typed, replace)),
+            Argument::Folder => return Some(self.folders(typed, replace)),
             Argument::Turn => (names.turns)(),
             Argument::Clip => {
                 vec![Name::new("code", "its last block of code; a number behind it counts back")]
@@ -179,7 +180,22 @@ impl Completer {
 
     /// Plain paths, as a command takes them.
     fn files(&self, typed: &str, replace: Range<usize>) -> Completions {
-        let Some(entries) = self.entries(typed) else {
+        self.paths(typed, replace, self.entries(typed))
+    }
+
+    /// Folders anywhere: what is named here is meant to lie outside.
+    fn folders(&self, typed: &str, replace: Range<usize>) -> Completions {
+        let (folder, prefix) = typed.rfind('/').map_or(("", typed), |at| typed.split_at(at + 1));
+        let place = self.folder(folder).unwrap_or_else(|| self.root.join(folder));
+        let mut entries = self.listed(place, folder, prefix);
+        if let Some(entries) = &mut entries {
+            entries.retain(|path| path.ends_with('/'));
+        }
+        self.paths(typed, replace, entries)
+    }
+
+    fn paths(&self, typed: &str, replace: Range<usize>, entries: Option<Vec<String>>) -> Completions {
+        let Some(entries) = entries else {
             return Completions { timed_out: true, ..Completions::default() };
         };
         let candidates = entries.iter().map(|path| Candidate {
@@ -278,7 +294,14 @@ impl Completer {
     /// What a folder holds that begins like the last part of the path, sorted; none when it hangs.
     fn entries(&self, typed: &str) -> Option<Vec<String>> {
         let (folder, prefix) = typed.rfind('/').map_or(("", typed), |at| typed.split_at(at + 1));
-        let Some(place) = self.folder(folder) else { return Some(Vec::new()) };
+        match self.folder(folder) {
+            Some(place) => self.listed(place, folder, prefix),
+            None => Some(Vec::new()),
+        }
+    }
+
+    /// The same of the folder that `folder` names.
+    fn listed(&self, place: PathBuf, folder: &str, prefix: &str) -> Option<Vec<String>> {
         let shown = |entry: &NameInFolder| {
             let end = if entry.is_dir { "/" } else { "" };
             format!("{folder}{}{end}", entry.name)

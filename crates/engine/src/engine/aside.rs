@@ -130,6 +130,17 @@ impl Aside {
         self.run(emit, id, work.boxed());
     }
 
+    pub(crate) fn add_folder(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, path: String) {
+        let queries = Arc::clone(queries);
+        let work = async move {
+            match queries.add_folder(path).await {
+                Ok(path) => vec![Event::FolderAdded { path }, Event::Done { id }],
+                Err(none) => vec![failed(id, none.kind, none.message)],
+            }
+        };
+        self.run(emit, id, work.boxed());
+    }
+
     /// Something that takes time, and what is to be told of it.
     fn run(&mut self, emit: &Emitter, id: CommandId, work: BoxFuture<'static, Vec<Event>>) {
         if self.running.len() >= MOST {

@@ -109,6 +109,7 @@ impl SessionDigest {
             | Entry::Agent(_)
             | Entry::Approval(_)
             | Entry::Revoked(_)
+            | Entry::FolderAdded(_)
             | Entry::Preset(_)
             | Entry::Usage(_)
             | Entry::Pruned(_)

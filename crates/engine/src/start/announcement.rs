@@ -1,5 +1,7 @@
 //! What a front end hears of a session before anything else.
 
+use std::path::PathBuf;
+
 use jiff::{SignedDuration, Timestamp};
 use zdx_guard::PolicyContext;
 use zdx_protocol::display::format;
@@ -20,6 +22,8 @@ pub(crate) struct Announcement {
     /// Another model or agent than the session used before.
     model: Option<String>,
     agent: Option<String>,
+    /// Folders of this command line that the session did not know.
+    folders: Vec<PathBuf>,
     /// The preset that its file knows.
     recorded: Option<Approval>,
     /// When it was left, where it was resumed.
@@ -59,11 +63,16 @@ impl Announcement {
             notices: std::mem::take(&mut opened.notices),
             model: changed.then_some(model),
             agent: named.filter(|agent| opened.transcript.agent.as_ref() != Some(agent)),
+            folders: Vec::new(),
             recorded: opened.transcript.approval,
             left: opened.left,
             past: std::mem::take(&mut opened.past),
             usage: opened.resumed.then(|| backend.usage(opened.transcript.size())).flatten(),
         }
+    }
+
+    pub(crate) fn with_folders(self, folders: Vec<PathBuf>) -> Self {
+        Self { folders, ..self }
     }
 
     pub(crate) async fn announce(self, engine: &Engine) {
@@ -81,6 +90,9 @@ impl Announcement {
         }
         for (level, message) in self.notices {
             engine.emit().notice(level, message).await;
+        }
+        for path in self.folders {
+            engine.emit().emit(Event::FolderAdded { path }).await;
         }
         // One that was chosen in the session before: it is this one's from here on.
         if let Some(approval) = engine.chosen_preset().filter(|chosen| self.recorded != Some(*chosen)) {

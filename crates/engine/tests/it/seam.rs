@@ -88,6 +88,7 @@ impl Place {
             person: true,
             one_prompt: false,
             allow_dangerous: false,
+            add_dirs: Vec::new(),
             replay: 0,
             editor: None,
             executable: PathBuf::from("/nonexistent"),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use zdx_protocol::{Action, Approval, Granting, Level, Origin, Target, facts, path_text};
 
-use super::{Weigher, weigh};
+use super::folders::offered_folder;
+use super::{Explanation, Weigher, weigh};
 use crate::PolicyContext;
 use crate::families::family;
 use crate::protected::{is_instruction, is_protected};
@@ -39,15 +40,18 @@ pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
     }
 }
 
-/// The wider grant that may be offered beside it: the one with which this action, which is asked about, would not be.
+/// The wider grant that may be offered beside it: the one with which this action, which is asked about, would not be. Where
+/// it leaves the workspace, that is the folder it reaches: with that one, nothing is asked because it lies outside.
 pub fn wider_grant(action: &Action, cx: &PolicyContext) -> Option<String> {
-    let would_do = |grant: &String| {
-        let mut grants: HashSet<String> = HashSet::clone(&cx.grants);
-        grants.insert(grant.clone());
-        weigh(action, &PolicyContext { grants: Arc::new(grants), ..cx.clone() }).verdict.level()
-            == Level::Allow
-    };
-    candidates(action, cx).into_iter().find(would_do)
+    let would_do = |grant: &String| weigh_granted(action, grant, cx).verdict.level() == Level::Allow;
+    candidates(action, cx).into_iter().find(would_do).or_else(|| offered_folder(action, cx))
+}
+
+/// The decision as it would be with one grant more.
+pub(super) fn weigh_granted(action: &Action, grant: &str, cx: &PolicyContext) -> Explanation {
+    let mut grants: HashSet<String> = HashSet::clone(&cx.grants);
+    grants.insert(grant.to_owned());
+    weigh(action, &PolicyContext { grants: Arc::new(grants), ..cx.clone() })
 }
 
 /// Whether wider grants cover all that this exact one does.
@@ -125,7 +129,7 @@ impl Weigher<'_> {
 
     /// All edits were granted, and this is one of those that were meant.
     pub(super) fn edit_granted(&self, target: &Target) -> bool {
-        target.inside
+        (target.inside || self.cx.is_added(&target.path))
             && self.cx.grants.contains(&Granting::Edits.spelled())
             && !is_instruction(&target.path)
             && !is_protected(&target.path, &self.cx.root, self.cx.own.as_deref())

@@ -139,6 +139,9 @@ pub(crate) fn unanswered(
         Level::Confirm => {
             "a person must confirm it and nobody can be asked here: run interactively, or pass --allow-dangerous"
         }
+        Level::Ask if all(&[ReasonCode::PathEscape, ReasonCode::SymlinkEscape]) => {
+            "nobody can be asked here: stay inside the workspace, run interactively, or pass --add-dir FOLDER"
+        }
         Level::Ask if all(&[ReasonCode::Instructions]) => {
             "a person must agree and nobody can be asked here: run interactively, or pass --allow-dangerous"
         }

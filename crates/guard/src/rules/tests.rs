@@ -29,7 +29,7 @@ fn the_base_table_is_the_offline_default() {
     assert_eq!(rules.tool("write").level, Level::Ask);
     assert_eq!(rules.tool("todo").level, Level::Allow);
     assert_eq!(rules.tool("webfetch").level, Level::Ask);
-    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Deny);
+    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Ask);
     assert_eq!(bash(&rules, "ls"), Level::Allow);
     assert_eq!(bash(&rules, "catfish x"), Level::Ask);
 }
@@ -61,7 +61,7 @@ fn a_written_deny_stands_and_untrusted_layers_only_raise() {
         self::rules(&[("project", false, json!({"bash": "allow", "read": "ask", EXTERNAL: "allow"}))]);
     assert_eq!(bash(&rules, "make all"), Level::Ask);
     assert_eq!(rules.tool("read").level, Level::Ask);
-    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Deny);
+    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Ask);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn edit_sets_both_writing_keys_and_the_catch_all_never_opens_the_outside() {
     assert_eq!(rules.tool("write").level, Level::Deny);
     assert_eq!(rules.tool("patch").level, Level::Deny);
     assert_eq!(rules.tool("anything").level, Level::Allow);
-    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Deny);
+    assert_eq!(rules.named(EXTERNAL, &["/etc"]).level, Level::Ask);
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub(crate) struct Surroundings<'a> {
     pub root: &'a Path,
     /// zdx's own folder.
     pub own: Option<&'a Path>,
+    /// Folders outside that count like the root.
+    pub added: &'a [&'a Path],
     pub cwd: &'a Path,
     pub home: Option<&'a str>,
     /// The variables that the command would start with.

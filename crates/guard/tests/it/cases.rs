@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use zdx_guard::{FileEntry, MapView, PolicyContext, explain, run_table};
-use zdx_protocol::{Approval, Level, Origin, ToolCode, Verdict};
+use zdx_guard::{FileEntry, LayerSource, MapView, PolicyContext, Rules, explain, run_table};
+use zdx_protocol::{Approval, Level, Origin, ReasonCode, ToolCode, Verdict};
 
 /// Without the rows about calls of tools, which the binary is tested with.
 fn table(text: &str) -> usize {
@@ -53,10 +53,25 @@ pub fn small_machine() -> PolicyContext {
     cx
 }
 
+/// The same machine where the user denies paths outside: `deny` in a table then shows that one was found.
+fn closed_machine() -> PolicyContext {
+    let mut rules = Rules::base();
+    let permission = serde_json::json!({"external_directory": "deny"});
+    rules
+        .add(&LayerSource {
+            origin: "global".to_owned(),
+            trusted: true,
+            permission: Some(&permission),
+            ..LayerSource::default()
+        })
+        .unwrap();
+    PolicyContext { rules: Arc::new(rules), ..small_machine() }
+}
+
 /// Everyday commands and tricks with the exact verdict each gets: neither laxer nor stricter.
 #[test]
 fn every_command_gets_exactly_its_verdict() {
-    let cx = small_machine();
+    let cx = closed_machine();
     let table = include_str!("../cases/verdicts.tsv");
     let mut wrong = Vec::new();
     for line in table.lines() {
@@ -68,6 +83,33 @@ fn every_command_gets_exactly_its_verdict() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Without such a rule a person is asked about what lies outside, and where nobody can be asked it is denied.
+#[test]
+fn what_leaves_the_workspace_is_asked_about_or_denied() {
+    let (closed, open) = (closed_machine(), small_machine());
+    let nobody = PolicyContext { person: false, ..open.clone() };
+    let agreed = PolicyContext { allow_dangerous: true, ..nobody.clone() };
+    let mut found = 0;
+    for (_, command) in include_str!("../cases/verdicts.tsv").lines().filter_map(|line| line.split_once('\t'))
+    {
+        let command = command.replace("\\n", "\n");
+        let verdict = |cx: &PolicyContext| explain(&command, Origin::Model, cx).verdict;
+        if !matches!(verdict(&closed), Verdict::Deny(reason) if reason.code == ReasonCode::PathEscape) {
+            continue;
+        }
+        found += 1;
+        assert!(matches!(verdict(&open).level(), Level::Ask | Level::Confirm), "{command}");
+        for cx in [&nobody, &agreed] {
+            let code = match verdict(cx) {
+                Verdict::Deny(reason) => Some(reason.code),
+                Verdict::Allow | Verdict::Ask(_) | Verdict::Confirm(_) => None,
+            };
+            assert_eq!(code, Some(ReasonCode::ApprovalRequired), "{command}");
+        }
+    }
+    assert!(found > 100, "{found}");
 }
 
 /// Classes of damage, many spellings each: the laxest preset confirms or refuses every one of them.
@@ -86,7 +128,7 @@ fn no_preset_lets_a_class_of_damage_pass() {
 /// Names and variables that only look like something else.
 #[test]
 fn what_is_known_is_not_taken_for_unknown() {
-    let mut cx = small_machine();
+    let mut cx = closed_machine();
     cx.env = Arc::new([("DOCS".to_owned(), "docs".to_owned()), ("OUT".to_owned(), "/etc".to_owned())].into());
     for (expected, command) in [
         ("ask", "npm org rm my-org user"),

@@ -17,7 +17,7 @@ use crate::typeset::diff::LineKind;
 use crate::typeset::{format, visible_line};
 
 pub use choice::choice;
-pub use granted::{allowed_rows, grant_words, meant_grants, names_grant};
+pub use granted::{allowed_rows, folder_added, grant_words, meant_grants, names_grant};
 use page::{INDENT, Page};
 
 /// What a line of a question is about; a front end colours by it.
@@ -53,6 +53,8 @@ pub enum Answer {
     Wider,
     /// The wider grant that holds for the session and never longer: nothing is left to ask.
     AllEdits,
+    /// Yes to this, and the folder outside the workspace that it is about is added for the session.
+    AddFolder,
     /// Asks which: see [`preset_question`].
     Preset,
     /// This preset from now on, by which the question is judged anew.
@@ -109,6 +111,7 @@ const ONCE: Key = Key { key: 'y', label: "yes, once", answer: Answer::AllowOnce 
 const ALWAYS: Key = Key { key: 'a', label: "always", answer: Answer::Always };
 const EVERY: Key = Key { key: 'w', label: "every such", answer: Answer::Wider };
 const EDITS: Key = Key { key: 'e', label: "every edit", answer: Answer::AllEdits };
+const FOLDER: Key = Key { key: 'd', label: "add this folder", answer: Answer::AddFolder };
 const PRESET: Key = Key { key: 'p', label: "preset", answer: Answer::Preset };
 // Digits: a `y` that was meant for the question must not choose one.
 const PRESETS: [Key; 3] = [
@@ -267,6 +270,7 @@ fn label(wider: Granting<'_>) -> &'static str {
     match wider {
         Granting::Exactly(_) | Granting::Commands(_) => "every",
         Granting::Edits => "edits",
+        Granting::Folder(_) => "folder",
     }
 }
 
@@ -274,6 +278,7 @@ fn key(wider: Granting<'_>) -> Key {
     match wider {
         Granting::Exactly(_) | Granting::Commands(_) => EVERY,
         Granting::Edits => EDITS,
+        Granting::Folder(_) => FOLDER,
     }
 }
 
@@ -291,6 +296,7 @@ impl Question {
                 Answer::Always => "always",
                 Answer::Wider => "wider",
                 Answer::AllEdits => "edits",
+                Answer::AddFolder => "folder",
                 Answer::Preset => "preset",
                 Answer::Switch(preset) => preset.name(),
                 Answer::Session => "session",

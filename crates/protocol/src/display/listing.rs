@@ -44,6 +44,9 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
         Reply::Context(usage) => vec![context::usage(usage)],
         Reply::Trust(state) => trust(state, home),
         Reply::Grants(grants) => granted(grants),
+        Reply::AddedFolders(folders) => {
+            folders.iter().map(|folder| format::path(Path::new(folder), home)).collect()
+        }
         Reply::Summary(drafted) | Reply::Handoff(drafted) => self::drafted(drafted),
         Reply::GitBranch(branch) => branch.clone().into_iter().collect(),
         Reply::Completions(found) => {
@@ -68,6 +71,7 @@ fn nothing(reply: &Reply) -> &'static str {
         Reply::Todos { .. } => "there is no list of steps yet",
         Reply::FilesChanged(_) => "no file was changed in this session",
         Reply::GitBranch(_) => "no branch",
+        Reply::AddedFolders(_) => "no folder was added to this session; /add-dir PATH adds one",
         Reply::Sessions(_)
         | Reply::Config(_)
         | Reply::Context(_)

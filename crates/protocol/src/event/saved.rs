@@ -118,6 +118,7 @@ impl Event {
             }
             Self::ApprovalChanged { approval } => Record::Preset(record::Preset { approval: *approval, ts }),
             Self::GrantRevoked { grant } => Record::Revoked(record::Revoked { grant: grant.clone(), ts }),
+            Self::FolderAdded { path } => Record::FolderAdded(record::FolderAdded { path: path.clone(), ts }),
             Self::TodosChanged { items, draft } => {
                 Record::Todos(record::Todos { items: items.clone(), draft: *draft, ts })
             }

@@ -195,6 +195,10 @@ fn shapes() -> Vec<(Record, &'static str)> {
             r#"{"type":"revoked","grant":"edits","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
         (
+            Record::FolderAdded(FolderAdded { path: "/srv/data".into(), ts: ts() }),
+            r#"{"type":"folder_added","path":"/srv/data","ts":"2025-12-17T03:21:09.000Z"}"#,
+        ),
+        (
             Record::Preset(Preset { approval: Approval::Paranoid, ts: ts() }),
             r#"{"type":"preset","approval":"paranoid","ts":"2025-12-17T03:21:09.000Z"}"#,
         ),

@@ -2,6 +2,7 @@
 //! Decides nothing about what is shown or kept; that is each reader's business.
 
 use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 
 use crate::compaction::Compaction;
 use crate::conversation::{Reasoning, Role, Usage};
@@ -73,6 +74,7 @@ pub enum Entry {
     Agent(String),
     Approval(record::ApprovalRecord),
     Revoked(String),
+    FolderAdded(PathBuf),
     Preset(Approval),
     Todos(Vec<Todo>),
     FileChanged(record::Change),
@@ -121,6 +123,7 @@ impl From<Record> for Entry {
             Record::Agent(change) => Self::Agent(change.agent),
             Record::Approval(approval) => Self::Approval(approval),
             Record::Revoked(revoked) => Self::Revoked(revoked.grant),
+            Record::FolderAdded(added) => Self::FolderAdded(added.path),
             Record::Preset(preset) => Self::Preset(preset.approval),
             // A draft that nobody took up is no list.
             Record::Todos(todos) if todos.draft => Self::Todos(Vec::new()),
@@ -189,6 +192,7 @@ impl Entry {
             | Self::Approval(_)
             | Self::Asked(_)
             | Self::Revoked(_)
+            | Self::FolderAdded(_)
             | Self::Preset(_)
             | Self::Todos(_)
             | Self::Unknown(_) => Place::Beside,

@@ -93,6 +93,8 @@ impl State {
             Slash::Revoke(Some(grant)) => done(Command::Revoke { grant }),
             Slash::Check(Some(CheckChoice::Run)) => self.work(draft, Command::Check(Some(CheckChoice::Run))),
             Slash::Check(choice) => done(Command::Check(choice)),
+            Slash::AddDir(Some(path)) => done(Command::AddFolder { path }),
+            Slash::AddDir(None) => ask(Purpose::Tell, Query::AddedFolders),
             Slash::Export(path) => done(Command::Export { path }),
             Slash::Resume => ask(Purpose::Choose(Choice::Session), Query::Sessions { limit: 0 }),
             Slash::Model(None) => ask(Purpose::Choose(Choice::Model), Query::Models),
@@ -168,6 +170,7 @@ fn answers_below(slash: &Slash) -> bool {
         | Slash::Revert { .. }
         | Slash::Redo
         | Slash::Check(None | Some(CheckChoice::Always | CheckChoice::Never))
+        | Slash::AddDir(_)
         | Slash::Revoke(_) => true,
         Slash::Help
         | Slash::Exit

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use zdx_protocol::display::approval::grant_words;
+use zdx_protocol::display::approval::{folder_added, grant_words};
 use zdx_protocol::display::titles;
 use zdx_protocol::display::{context, labels, turns};
 use zdx_protocol::{
@@ -142,6 +142,7 @@ impl Conversation {
             Event::ApprovalChanged { approval } => {
                 self.quiet(format!("approval: {}, {}", approval.name(), approval.meaning()));
             }
+            Event::FolderAdded { path } => self.quiet(folder_added(path)),
             Event::GrantRevoked { grant } => {
                 self.quiet(format!("no longer allowed: {}", grant_words(grant, self.root.as_deref())));
             }

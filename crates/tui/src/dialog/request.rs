@@ -98,6 +98,7 @@ impl Act {
                 | Answer::Always
                 | Answer::Wider
                 | Answer::AllEdits
+                | Answer::AddFolder
                 | Answer::Session
                 | Answer::Project => true,
                 Answer::Preset
@@ -304,11 +305,11 @@ fn trusted(request: &TrustRequest, trust: bool) -> Step {
 }
 
 fn answered(request: RequestId, page: Page, answer: Answer) -> Step {
-    let always =
-        |scope| Decision::AllowAlways { scope, wider: page == Page::Wider || answer == Answer::AllEdits };
+    let wider = page == Page::Wider || matches!(answer, Answer::AllEdits | Answer::AddFolder);
+    let always = |scope| Decision::AllowAlways { scope, wider };
     let decision = match answer {
         Answer::AllowOnce => Decision::AllowOnce,
-        Answer::AllEdits | Answer::Session => always(GrantScope::Session),
+        Answer::AllEdits | Answer::AddFolder | Answer::Session => always(GrantScope::Session),
         Answer::Project => always(GrantScope::Project),
         Answer::Deny => Decision::Deny { word: None },
         Answer::Always => return Step::To(Page::Scope),

@@ -51,7 +51,8 @@ impl Judged {
             return self.table(touch, true).map_err(str::to_owned);
         }
         for target in &targets {
-            self.table(touch, target.inside).map_err(|why| format!("{}: {why}", target.path.display()))?;
+            let near = target.inside || self.policy.is_added(&target.path);
+            self.table(touch, near).map_err(|why| format!("{}: {why}", target.path.display()))?;
         }
         self.guarded(&match touch {
             Touch::Read => Action::Read { tool: READ.permission.key.to_owned(), targets },

@@ -88,7 +88,7 @@ fn what_was_shown_and_allowed_is_written_unasked_and_nothing_else_is() {
     assert_eq!(zdx.read("a.txt"), "made\n");
     pty.wait_for_text("-made", SOON);
     wait_for_question(&pty);
-    pty.send("n");
+    pty.send("n\r");
     pty.wait_for_text("two", SOON);
     assert_eq!(zdx.read("a.txt"), "made\n");
     leave(pty);

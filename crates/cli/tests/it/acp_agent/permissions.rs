@@ -138,3 +138,29 @@ fn a_folder_that_wants_trust_gets_none_unseen() {
     client.running.wait_for_stderr("`zdx trust`", crate::SOON);
     client.hang_up();
 }
+
+/// A path outside is asked about here too, and the folder may be added.
+#[test]
+fn a_folder_outside_can_be_added_for_the_session() {
+    let server = ModelServer::start();
+    let data = tempfile::tempdir().unwrap();
+    let folder = data.path().canonicalize().unwrap();
+    std::fs::write(folder.join("a.txt"), "alpha\n").unwrap();
+    let (_zdx, mut client, session) = begun(&server);
+    for _ in 0..2 {
+        server.push(Reply::chat().tool_call("c1", "read", json!({"path": folder.join("a.txt")})));
+    }
+    server.push(Reply::chat().text("ok"));
+    let turn = client.begin(&session, "go");
+    let (id, params) = client.request(0);
+    assert_eq!(kinds(&params), ["allow_once", "allow_always", "reject_once"]);
+    let name = format!("yes, and add the folder {}, for this session", folder.display());
+    assert_eq!(params["options"][1]["name"], name);
+    client.select(&id, "allow_wider_session");
+    assert_eq!(client.answer(turn).unwrap()["stopReason"], "end_turn");
+    let asked = client.heard().iter().filter(|frame| frame["method"] == "session/request_permission").count();
+    assert_eq!(asked, 1);
+    assert_eq!(client.prompt(&session, "/add-dir").unwrap(), "end_turn");
+    assert!(client.said(&session).contains(folder.to_str().unwrap()), "{}", client.said(&session));
+    client.hang_up();
+}

@@ -65,7 +65,7 @@ pub fn a_patch_stays_inside_and_means_what_it_says() {
     let (_, results) =
         told(&zdx, &server, &[renamed, disagreeing, inside].map(call), &["--approval", "balanced"]);
     let codes: Vec<_> = results.iter().map(code).collect();
-    assert_eq!(codes, ["path_escape", "invalid_input", "invalid_input"]);
+    assert_eq!(codes, ["approval_required", "invalid_input", "invalid_input"]);
     // Outside paths pass in yolo; what contradicts itself never does.
     let (_, results) = told(&zdx, &server, &[disagreeing, inside].map(call), &["--yolo"]);
     let codes: Vec<_> = results.iter().map(code).collect();

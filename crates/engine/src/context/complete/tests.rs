@@ -84,6 +84,8 @@ fn names_are_offered_as_they_begin_or_by_their_letters() {
         ("/revoke the command m", &["the command make"]),
         ("/revoke session", &["every edit"]),
         ("/export src/ma", &["src/main.rs", "src/map.rs"]),
+        ("/add-dir sr", &["src/"]),
+        ("/add-dir src/", &["src/sub dir/"]),
         ("/usr/b", &[]),
         ("say /h", &[]),
         ("@agent:", &["@agent:plan", "@agent:build", "@agent:play"]),

@@ -47,8 +47,8 @@ fn a_wider_grant_covers_every_command_that_begins_so_and_no_other() {
         ("cargo test --config a.b=c", Level::Confirm),
         ("cargo test > existing.txt", Level::Confirm),
         ("rm x", Level::Confirm),
-        ("cargo test --manifest-path ../x/Cargo.toml", Level::Deny),
-        ("cd /etc && cargo test", Level::Deny),
+        ("cargo test --manifest-path ../x/Cargo.toml", Level::Ask),
+        ("cd /etc && cargo test", Level::Ask),
     ] {
         assert_eq!(run(command, &cx).level(), expected, "{command}");
     }
@@ -99,7 +99,7 @@ fn all_edits_are_those_of_plain_files_in_the_workspace() {
         ("/w/sub/CLAUDE.md", Level::Ask),
         ("/w/.git/config", Level::Confirm),
         ("/w/.mcp.json", Level::Confirm),
-        ("/home/me/x", Level::Deny),
+        ("/home/me/x", Level::Ask),
     ] {
         assert_eq!(write(path, &cx).level(), expected, "{path}");
         let target =

@@ -106,6 +106,11 @@ impl Walker<'_> {
         !path.starts_with(self.around.root) && !protected::is_harmless_device(path) && !fresh
     }
 
+    /// Whether it lies neither in the workspace nor in a folder that was added to it.
+    fn is_beyond(&self, path: &Path) -> bool {
+        self.is_outside(path) && !self.around.added.iter().any(|folder| path.starts_with(folder))
+    }
+
     pub(crate) fn is_protected(&self, path: &Path) -> bool {
         protected::is_protected(path, self.around.root, self.around.own)
     }
@@ -180,12 +185,12 @@ impl Walker<'_> {
         }
     }
 
-    /// Does everything that the word names lie in the workspace, wildcards and links followed?
+    /// Does everything that the word names lie in the workspace or an added folder, wildcards and links followed?
     pub(super) fn stays_inside(&self, arg: &Arg, place: &Place) -> bool {
         match place {
             Place::At(all) => match arg.glob {
-                false => all.iter().all(|located| !self.is_outside(&located.path)),
-                true => self.expanded(arg).is_some_and(|all| all.iter().all(|path| !self.is_outside(path))),
+                false => all.iter().all(|located| !self.is_beyond(&located.path)),
+                true => self.expanded(arg).is_some_and(|all| all.iter().all(|path| !self.is_beyond(path))),
             },
             Place::Below(_) | Place::Unknown => false,
         }

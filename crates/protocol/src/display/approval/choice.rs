@@ -13,12 +13,16 @@ pub fn choice(request: &ApprovalRequest, answer: Answer) -> String {
             Some(Granting::Commands(words)) => {
                 format!("always: every `{} …`, with other arguments too", visible_line(words))
             }
+            Some(Granting::Folder(path)) => format!("yes, and add the folder {}", visible_line(path)),
             Some(wider @ (Granting::Exactly(_) | Granting::Edits)) => {
                 format!("always: {}", granted::covered(wider))
             }
             None => "always, and more than this".to_owned(),
         },
         Answer::AllEdits => "every edit this session, except of protected files".to_owned(),
+        Answer::AddFolder => {
+            format!("{} for this session", choice(request, Answer::Wider))
+        }
         Answer::Preset => match request.approval {
             Some(now) => format!("change the preset (now {})", now.name()),
             None => "change the preset".to_owned(),

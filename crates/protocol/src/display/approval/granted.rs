@@ -17,6 +17,7 @@ pub fn grant_words(grant: &str, root: Option<&Path>) -> String {
     }
     match Granting::of(grant) {
         Granting::Exactly(grant) => exactly(grant, root),
+        Granting::Folder(path) => format!("the folder {}", path_from(Path::new(path), root)),
         wider @ (Granting::Commands(_) | Granting::Edits) => covered(wider),
     }
 }
@@ -36,6 +37,11 @@ fn check_words(check: &CheckGrant<'_>) -> String {
         }
         CheckGrant::Never { command } => format!("never offering the check {}", visible_line(command)),
     }
+}
+
+/// That a folder outside was added, as a notice.
+pub fn folder_added(path: &Path) -> String {
+    format!("added for this session: {}", path_from(path, None))
 }
 
 fn exactly(grant: &str, root: Option<&Path>) -> String {
@@ -88,7 +94,7 @@ pub fn names_grant(typed: &str, grant: &str, root: Option<&Path>) -> bool {
     }
     let text = match Granting::of(grant) {
         Granting::Exactly(grant) => grant.strip_prefix("bash "),
-        Granting::Commands(words) => Some(words),
+        Granting::Commands(words) | Granting::Folder(words) => Some(words),
         Granting::Edits => None,
     };
     typed == grant || typed == visible_line(grant) || typed == grant_words(grant, root) || text == Some(typed)
@@ -127,6 +133,7 @@ pub(super) fn covered(granting: Granting<'_>) -> String {
         Granting::Exactly(grant) => visible_line(grant),
         Granting::Commands(words) => format!("commands that begin with {}", visible_line(words)),
         Granting::Edits => "every edit, except of protected files".to_owned(),
+        Granting::Folder(path) => format!("this once, and adds the folder {}", visible_line(path)),
     }
 }
 
@@ -139,8 +146,11 @@ pub(super) fn limits(granting: Granting<'_>) -> Option<&'static str> {
              programs, redirections, or options that zdx does not know to be harmless",
         ),
         Granting::Edits => Some(
-            "files of this workspace made, changed, moved or deleted by write, edit and patch; protected files, \
-             AGENTS.md and CLAUDE.md are still asked about",
+            "files of this workspace and of added folders made, changed, moved or deleted by write, edit and patch; \
+             protected files, AGENTS.md and CLAUDE.md are still asked about",
+        ),
+        Granting::Folder(_) => Some(
+            "for this session it counts like the workspace: reading is not asked about again, changes are as usual",
         ),
     }
 }

@@ -372,13 +372,42 @@ fn all_edits_are_offered_for_the_session_alone() {
       rule    bash = ask (built in)
       always  allows every change to this file, and to no other
       edits   allows every edit, except of protected files
-              files of this workspace made, changed, moved or deleted by write, edit
-              and patch; protected files, AGENTS.md and CLAUDE.md are still asked
-              about
+              files of this workspace and of added folders made, changed, moved or
+              deleted by write, edit and patch; protected files, AGENTS.md and
+              CLAUDE.md are still asked about
     [y] yes, once (Enter)  [a] always  [e] every edit  [n] no  [m] no, and why
     "#);
     assert_eq!(question(&request, VIEW).answer("e"), Some(Answer::AllEdits));
     assert_eq!(wider_question(&request, VIEW), None);
+}
+
+#[test]
+fn a_folder_outside_is_offered_for_the_session() {
+    let target = Target { path: "/srv/data/a.csv".into(), inside: false, exists: true, led_out: false };
+    let request = ApprovalRequest {
+        action: Action::Read { tool: "read".to_owned(), targets: vec![target] },
+        preview: Preview::None,
+        grant: None,
+        wider: Some("folder /srv/data".to_owned()),
+        ..command("")
+    };
+    let asked = question(&request, VIEW);
+    insta::assert_snapshot!(page(&asked, 80), @r#"
+    read /srv/data/a.csv?
+      may     read /srv/data/a.csv, OUTSIDE the workspace
+      why     bash asks by default
+      rule    bash = ask (built in)
+      folder  allows this once, and adds the folder /srv/data
+              for this session it counts like the workspace: reading is not asked
+              about again, changes are as usual
+    [y] yes, once  [d] add this folder  [n] no  [m] no, and why
+    "#);
+    assert_eq!([asked.answer("d"), asked.answer("folder")], [Some(Answer::AddFolder); 2]);
+    assert_eq!(wider_question(&request, VIEW), None);
+    let said = choice(&request, Answer::AddFolder);
+    assert_eq!(said, "yes, and add the folder /srv/data for this session");
+    let dangerous = ApprovalRequest { danger: Danger::Confirm, ..request };
+    assert_eq!(question(&dangerous, VIEW).answer("d"), None);
 }
 
 #[test]
@@ -396,7 +425,15 @@ fn yolo_is_confirmed_with_the_way_back_named() {
 
 #[test]
 fn every_grant_is_read_as_it_is_spelled() {
-    for grant in ["bash cargo test", "every cargo test", "edits", "write /w/edits", "bash every x"] {
+    for grant in [
+        "bash cargo test",
+        "every cargo test",
+        "edits",
+        "write /w/edits",
+        "bash every x",
+        "folder /srv/a b",
+        "folder x",
+    ] {
         assert_eq!(Granting::of(grant).spelled(), grant);
     }
     let words = |grant: &str| grant_words(grant, Some(Path::new("/w")));
@@ -410,6 +447,7 @@ fn every_grant_is_read_as_it_is_spelled() {
         ("mcp files__list #12ab", "calls of list of the MCP server files"),
         ("skill pdf", "the skill pdf"),
         ("task explore", "tasks for the agent explore"),
+        ("folder /srv/data", "the folder /srv/data"),
     ] {
         assert_eq!(words(grant), expected);
         assert!(names_grant(expected, grant, Some(Path::new("/w"))) && names_grant(grant, grant, None));

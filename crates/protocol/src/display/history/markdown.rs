@@ -55,6 +55,7 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         | Entry::FileChangeIntended(_)
         | Entry::FileChangeDropped(_)
         | Entry::Revoked(_)
+        | Entry::FolderAdded(_)
         | Entry::Preset(_)
         | Entry::Usage(_)
         | Entry::Unknown(_) => String::new(),
