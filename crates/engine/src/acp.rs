@@ -3,6 +3,7 @@
 
 mod process;
 mod proposal;
+mod raw_input;
 mod ring;
 mod terminal;
 mod text;
@@ -16,6 +17,8 @@ use crate::paths::Env;
 use crate::trust::PinnedCommand;
 pub use process::{AgentProcess, Launch};
 pub use proposal::{Proposal, command_line};
+pub use raw_input::RawShape;
+pub(crate) use raw_input::unknown_keys;
 pub use ring::Ring;
 pub use terminal::TerminalRequest;
 pub use text::{Lines, file_fault, text_of};

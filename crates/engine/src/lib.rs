@@ -47,8 +47,8 @@ mod validate;
 /// Agents of others, spoken to over ACP.
 pub mod agents {
     pub use crate::acp::{
-        AgentCommand, AgentProcess, Agents, Launch, Lines, Proposal, Ring, TerminalRequest, Unusable,
-        agent_commands, command_line, file_fault, short, stopped, text_of,
+        AgentCommand, AgentProcess, Agents, Launch, Lines, Proposal, RawShape, Ring, TerminalRequest,
+        Unusable, agent_commands, command_line, file_fault, short, stopped, text_of,
     };
 }
 

@@ -4,6 +4,8 @@
 use serde_json::{Value, json};
 use zdx_protocol::facts::{BASH, READ};
 
+use super::raw_input::{self, RawShape};
+
 /// What agents call files in the arguments of their tools; the others only where files are changed.
 const NAMED: [&str; 4] = ["path", "paths", "file_path", "filePath"];
 const CHANGED: [&str; 9] =
@@ -50,6 +52,35 @@ impl Proposal {
     }
 }
 
+impl Proposal {
+    /// All that the call may do: what its raw input shows first, then what its kind and title say. Whoever judges takes the
+    /// strictest.
+    pub fn readings(call: &Value) -> Vec<Self> {
+        let input = &call["rawInput"];
+        let run = |command| Self::Run { command: Some(command), folder: folder(call) };
+        let mut all: Vec<Self> = raw_input::commands(input).into_iter().map(run).collect();
+        if raw_input::may_change(input) || diffs(call).next().is_some() {
+            all.push(Self::Write(paths(call, &CHANGED)));
+        }
+        let said = Self::of(call);
+        if !all.contains(&said) {
+            all.push(said);
+        }
+        all
+    }
+
+    /// Whether the raw input alone says what is done, and kind and content do not contradict it. Without this, a call does
+    /// not pass unasked.
+    pub fn is_proven(call: &Value) -> bool {
+        let kind = call["kind"].as_str();
+        match RawShape::of(&call["rawInput"]) {
+            RawShape::Command => matches!(kind, None | Some("execute")) && diffs(call).next().is_none(),
+            RawShape::Change => matches!(kind, None | Some("edit" | "delete" | "move")),
+            RawShape::Absent | RawShape::Unknown | RawShape::Names => false,
+        }
+    }
+}
+
 /// Quoted, as a shell would have to be given it.
 pub fn command_line(words: &[String]) -> String {
     let given = json!({"command": words});
@@ -57,7 +88,7 @@ pub fn command_line(words: &[String]) -> String {
 }
 
 /// Some give the program alone here, and its arguments beside it.
-fn command(input: &Value) -> Option<String> {
+pub(super) fn command(input: &Value) -> Option<String> {
     let command = BASH.given(input).text("command")?;
     let word = |word: &Value| word.as_str().map_or_else(|| word.to_string(), str::to_owned);
     let args = match &input["args"] {
@@ -143,6 +174,8 @@ fn inputs(input: &Value, more: &[&str]) -> Vec<String> {
 }
 
 fn folder(call: &Value) -> Option<String> {
-    let named = ["cwd", "workdir", "directory"].into_iter().find_map(|name| call["rawInput"][name].as_str());
+    let named = ["cwd", "workdir", "directory", "dir_path"]
+        .into_iter()
+        .find_map(|name| call["rawInput"][name].as_str());
     named.filter(|named| !named.is_empty()).map(str::to_owned)
 }

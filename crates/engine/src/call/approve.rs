@@ -196,6 +196,8 @@ pub struct Permission {
     pub id: String,
     pub tool: String,
     pub action: Action,
+    /// That agent's input says all that is done: only then it may pass unasked because the rules let it.
+    pub proven: bool,
     pub preview: Preview,
     /// Why it is asked about, in that agent's words.
     pub reason: String,
@@ -204,6 +206,18 @@ pub struct Permission {
 /// Whether what another agent does itself is proven to only read.
 pub(crate) async fn only_reads(io: &TurnIo, action: &Action) -> bool {
     judge(io, action, io.policy.now()).await.explanation.reads
+}
+
+/// The action that is judged the hardest; the first of several.
+pub(crate) async fn strictest(io: &TurnIo, actions: Vec<Action>) -> Option<Action> {
+    let mut worst: Option<(Level, Action)> = None;
+    for action in actions {
+        let level = judge(io, &action, io.policy.now()).await.explanation.strictest();
+        if worst.as_ref().is_none_or(|(known, _)| level > *known) {
+            worst = Some((level, action));
+        }
+    }
+    worst.map(|(_, action)| action)
 }
 
 /// Why nobody may do it, if so: who asks for such a thing need not be asked about.
@@ -216,14 +230,15 @@ pub(crate) async fn denied(io: &TurnIo, action: &Action) -> Option<ToolError> {
 
 /// What the person says, or the preset in his place. Nothing when the turn was interrupted.
 pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decision> {
-    let Permission { id, tool, action, preview, reason } = permission;
+    let Permission { id, tool, action, proven, preview, reason } = permission;
     let call = ToolCall { id, name: tool, arguments: Arguments::Object(Map::new()), signature: None };
     let plan = Proposed { action: &action, preview: &preview, doomed: None };
     let mut policy = io.policy.clone();
     loop {
         let context = policy.seen();
         let Judged { explanation, granted, .. } = judge(io, &action, context.clone()).await;
-        if passes_by_option(&explanation, &context, granted) {
+        let certain = proven || context.approval == Approval::Yolo;
+        if certain && passes_by_option(&explanation, &context, granted) {
             return Some(Decision::AllowOnce);
         }
         let danger = match explanation.strictest() {
@@ -231,7 +246,7 @@ pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decisi
             Level::Confirm | Level::Deny => Danger::Confirm,
         };
         // What a tool of ours would do unasked.
-        if explanation.verdict == Verdict::Allow {
+        if certain && explanation.verdict == Verdict::Allow {
             return Some(Decision::AllowOnce);
         }
         match (context.approval, danger) {

@@ -155,6 +155,7 @@ fn permission() -> Permission {
         tool: "shell".to_owned(),
         preview: Preview::Command { command: command.clone() },
         action: Action::Command { command, cwd: "/remote".into(), origin: Origin::Model },
+        proven: true,
         reason: "the agent asks".to_owned(),
     }
 }

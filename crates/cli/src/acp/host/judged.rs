@@ -86,6 +86,16 @@ impl Judged {
         }
     }
 
+    /// A call whose input is not understood may do anything: only who lets the agent do anything lets it pass.
+    pub(super) fn unknown_input(&self) -> Result<(), Refusal> {
+        match self.reach {
+            Reach::Yolo => Ok(()),
+            Reach::Default | Reach::Write => {
+                Err("its input holds what zdx does not understand, and only --yolo lets that pass".to_owned())
+            }
+        }
+    }
+
     fn guarded(&self, action: &Action) -> Result<(), Refusal> {
         refusal(judge(action, &self.policy))
     }

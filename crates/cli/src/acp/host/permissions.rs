@@ -4,7 +4,7 @@
 use serde_json::Value;
 use zdx_acp::shapes::{Answer, PermissionOption, outcome, pick};
 use zdx_acp::{HostEvent, Params};
-use zdx_engine::agents::Proposal;
+use zdx_engine::agents::{Proposal, RawShape};
 use zdx_protocol::Target;
 
 use super::Events;
@@ -39,7 +39,15 @@ fn named(call: &Value) -> String {
 }
 
 fn decide(judged: &Judged, call: &Value) -> Result<(), Refusal> {
-    match Proposal::of(call) {
+    Proposal::readings(call).into_iter().try_for_each(|reading| decide_reading(judged, reading))?;
+    match RawShape::of(&call["rawInput"]) {
+        RawShape::Unknown => judged.unknown_input(),
+        RawShape::Absent | RawShape::Command | RawShape::Change | RawShape::Names => Ok(()),
+    }
+}
+
+fn decide_reading(judged: &Judged, reading: Proposal) -> Result<(), Refusal> {
+    match reading {
         Proposal::Read(named) => judged.files(Touch::Read, targets(judged, &named)?),
         Proposal::Write(named) => judged.files(Touch::Write, targets(judged, &named)?),
         Proposal::Run { command: Some(command), folder } => {

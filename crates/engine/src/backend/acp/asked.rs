@@ -15,11 +15,12 @@ use zdx_protocol::{
 };
 
 use super::change::{self, Ledger};
+use super::output::cut;
 use super::terminals::Terminals;
 use super::told;
-use crate::acp::{Lines, Proposal, file_fault, short, text_of};
+use crate::acp::{Lines, Proposal, RawShape, file_fault, short, text_of, unknown_keys};
 use crate::call::TurnIo;
-use crate::call::approve::{Gate, Permission, Proposed, denied, gate};
+use crate::call::approve::{Gate, Permission, Proposed, denied, gate, strictest};
 
 /// Which request of which turn it is.
 #[derive(Clone, Copy)]
@@ -103,10 +104,12 @@ async fn permission(seat: Seat, params: &Value, io: &TurnIo, ledger: &Ledger) ->
     let call = &params["toolCall"];
     let title = short(call["title"].as_str().or(call["kind"].as_str()).unwrap_or("something"));
     let title = titles::own_words(&title, Some(io.tools.workspace.root()));
-    let action = action(call, &title, io);
-    if let Some(error) = denied(io, &action).await {
-        io.emit.notice(NoticeLevel::Warning, format!("{title}: not allowed: {}", error.message)).await;
-        return no(None);
+    let actions = actions(call, &title, io);
+    for action in &actions {
+        if let Some(error) = denied(io, action).await {
+            io.emit.notice(NoticeLevel::Warning, format!("{title}: not allowed: {}", error.message)).await;
+            return no(None);
+        }
     }
     // Nobody says for good what a person says once.
     let Some(once) = options.iter().find(|option| option.kind == "allow_once") else {
@@ -115,12 +118,21 @@ async fn permission(seat: Seat, params: &Value, io: &TurnIo, ledger: &Ledger) ->
         return no(None);
     };
     let changes = change::shown(call, false, io).await;
+    let Some(action) = strictest(io, actions).await else { return no(None) };
+    let preview = match &action {
+        Action::Command { command, .. } => Preview::Command { command: command.clone() },
+        _ => match told::question(call, &changes) {
+            Preview::None => input_preview(call),
+            shown => shown,
+        },
+    };
     let permission = Permission {
         id: told::id(seat.turn, call["toolCallId"].as_str().unwrap_or_default()),
         tool: told::name(call).0,
+        proven: is_proven(call, &action, io),
         action,
-        preview: told::question(call, &changes),
-        reason: format!("the agent asks: {title}"),
+        preview,
+        reason: reason(call, &title),
     };
     match io.ask(permission).await {
         None => not_a_no(Ok(outcome(None))),
@@ -132,39 +144,97 @@ async fn permission(seat: Seat, params: &Value, io: &TurnIo, ledger: &Ledger) ->
     }
 }
 
-/// What it will do itself, as far as it says. Of one that does not say on what, or names what cannot be found, there is nothing
+/// The raw input as it came, where nothing else shows what would be done.
+fn input_preview(call: &Value) -> Preview {
+    match RawShape::of(&call["rawInput"]) {
+        RawShape::Absent => Preview::None,
+        RawShape::Unknown | RawShape::Command | RawShape::Change | RawShape::Names => {
+            let text = serde_json::to_string_pretty(&call["rawInput"]).unwrap_or_default();
+            Preview::Text { text: cut(&text) }
+        }
+    }
+}
+
+/// The words of the question: what the agent says of the call, and what of its input zdx does not understand.
+fn reason(call: &Value, title: &str) -> String {
+    let asks = format!("the agent asks: {title}");
+    match unknown_keys(&call["rawInput"]).as_slice() {
+        [] => asks,
+        unknown => format!("{asks}; zdx does not understand {}", short(&unknown.join(", "))),
+    }
+}
+
+/// Whether it may pass unasked where the rules let it: its input says all that it does, and where.
+fn is_proven(call: &Value, action: &Action, io: &TurnIo) -> bool {
+    let near = match action {
+        // A command that lists the folder it runs in names no path.
+        Action::Command { cwd, .. } => cwd.starts_with(io.tools.workspace.root()),
+        Action::Write { targets, .. } => !targets.is_empty(),
+        Action::Read { .. }
+        | Action::Mcp { .. }
+        | Action::Skill { .. }
+        | Action::Task { .. }
+        | Action::Todo => false,
+    };
+    near && Proposal::is_proven(call) && Proposal::readings(call).iter().all(|reading| resolves(reading, io))
+}
+
+/// Whether everything that it names can be found.
+fn resolves(reading: &Proposal, io: &TurnIo) -> bool {
+    let found = |named: &String| io.tools.workspace.resolve(named).is_ok();
+    match reading {
+        Proposal::Read(named) | Proposal::Write(named) => named.iter().all(found),
+        Proposal::Run { folder, .. } | Proposal::Titled { folder, .. } => folder.iter().all(found),
+        Proposal::Other => true,
+    }
+}
+
+/// What it may do itself, as far as it says. Of one that does not say on what, or names what cannot be found, there is nothing
 /// to judge.
-fn action(call: &Value, title: &str, io: &TurnIo) -> Action {
+fn actions(call: &Value, title: &str, io: &TurnIo) -> Vec<Action> {
+    let unknown = || Action::Mcp { server: String::new(), tool: title.to_owned(), digest: String::new() };
+    let readings = Proposal::readings(call);
+    let whole = readings.iter().all(|reading| resolves(reading, io));
+    let mut all: Vec<Action> = readings.into_iter().filter_map(|reading| action(reading, io)).collect();
+    // What is known to run or to change something is what is shown, with what is not understood of it beside it.
+    let known = all.iter().any(|action| matches!(action, Action::Command { .. } | Action::Write { .. }));
+    if !whole || all.is_empty() || (!known && RawShape::of(&call["rawInput"]) == RawShape::Unknown) {
+        all.push(unknown());
+    }
+    all
+}
+
+fn action(reading: Proposal, io: &TurnIo) -> Option<Action> {
     let workspace = &io.tools.workspace;
     let targets = |named: Vec<String>| -> Option<Vec<Target>> {
-        let all: Result<Vec<Target>, _> = named.iter().map(|named| workspace.resolve(named)).collect();
-        let mut all = all.ok()?;
+        // A name that leads nowhere takes nothing from what the others are judged by.
+        let mut all: Vec<Target> = named.iter().filter_map(|named| workspace.resolve(named).ok()).collect();
         // Many name a file twice, from the root and from the folder.
         all.sort_by(|one, other| one.path.cmp(&other.path));
         all.dedup_by(|one, other| one.path == other.path);
         Some(all).filter(|all| !all.is_empty())
     };
     let command = |command, folder: Option<String>| {
-        let folder = folder.and_then(|folder| workspace.resolve(&folder).ok());
-        let cwd = folder.map_or_else(|| workspace.root().to_owned(), |folder| folder.path);
-        Action::Command { command, cwd, origin: Origin::Model }
+        let cwd = match folder {
+            Some(folder) => workspace.resolve(&folder).ok()?.path,
+            None => workspace.root().to_owned(),
+        };
+        Some(Action::Command { command, cwd, origin: Origin::Model })
     };
-    let known = match Proposal::of(call) {
+    match reading {
         Proposal::Read(named) => {
             targets(named).map(|targets| Action::Read { tool: READ.permission.key.to_owned(), targets })
         }
         Proposal::Write(named) => {
             targets(named).map(|targets| Action::Write { tool: WRITE.permission.key.to_owned(), targets })
         }
-        Proposal::Run { command: Some(line), folder } => Some(command(line, folder)),
+        Proposal::Run { command: Some(line), folder } => command(line, folder),
         // Whether it is one or words about it, it is judged as one.
         Proposal::Titled { readings, folder } => {
-            readings.into_iter().next().map(|line| command(line, folder))
+            readings.into_iter().next().and_then(|line| command(line, folder))
         }
         Proposal::Run { command: None, .. } | Proposal::Other => None,
-    };
-    let unknown = || Action::Mcp { server: String::new(), tool: title.to_owned(), digest: String::new() };
-    known.unwrap_or_else(unknown)
+    }
 }
 
 async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcError> {

@@ -98,6 +98,38 @@ async fn every_way_to_name_a_file_counts() {
     assert!(!allows(&Place::new(Reach::Default), quietly).await);
 }
 
+/// What the input shows counts beside the kind, and what zdx does not understand passes with `--yolo` alone.
+#[tokio::test]
+async fn a_kind_hides_nothing_of_what_the_input_shows() {
+    let (never, writing, all) = ([false; 3], [false, true, true], [false, false, true]);
+    for (call, expected) in [
+        (json!({"kind": "read", "rawInput": {"path": "a", "offset": 3}}), [true; 3]),
+        (
+            json!({"kind": "execute", "rawInput": {"command": "ls", "description": "List", "timeout": 5}}),
+            [true; 3],
+        ),
+        (json!({"kind": "read", "rawInput": {"path": "a", "content": "x"}}), writing),
+        (
+            json!({"kind": "other", "rawInput": {"file_path": "a", "old_string": "x", "new_string": "y"}}),
+            writing,
+        ),
+        (json!({"kind": "edit", "rawInput": {"filepath": "a", "diff": "-x"}}), writing),
+        (json!({"kind": "search", "content": [{"type": "diff", "path": "a", "newText": "x"}]}), writing),
+        (json!({"kind": "read", "rawInput": {"path": "a", "mode": "delete"}}), all),
+        (json!({"kind": "execute", "rawInput": {"command": "ls", "env": {"PATH": "."}}}), all),
+        (json!({"kind": "execute", "rawInput": {"command": "ls", "run_in_background": true}}), all),
+        (json!({"kind": "execute", "title": "ls", "rawInput": "ls"}), all),
+        (json!({"kind": "think", "rawInput": {"thought": "x"}}), all),
+        (json!({"kind": "read", "rawInput": {"command": "rm -rf a"}}), never),
+        (json!({"kind": "read", "rawInput": {"path": "a", "then": {"command": "sudo id"}}}), never),
+        (json!({"kind": "execute", "rawInput": {"command": "ls", "cmd": "rm -rf a"}}), never),
+        (json!({"kind": "read", "rawInput": {"path": ".git/config", "content": "x"}}), never),
+        (json!({"kind": "read", "rawInput": {"path": "../x", "content": "x"}}), never),
+    ] {
+        assert_eq!(row(|_| call.clone()).await, expected, "{call}");
+    }
+}
+
 #[tokio::test]
 async fn commands_pass_the_floors() {
     let place = Place::new(Reach::Yolo);
