@@ -149,8 +149,8 @@ fn a_subagents_question_comes_up_in_the_same_chat() {
     pty.send("delegate\r");
     pty.wait_for_text("rm old.txt", SOON);
     pty.wait_for_text("the agent general", SOON);
-    pty.wait_for_text("[y]", SOON);
-    pty.send("y");
+    crate::approvals::wait_for_question(&pty);
+    pty.send("y\r");
     pty.wait_for_text("Task general: ", SOON);
     pty.wait_for_text("    written", SOON);
     pty.wait_for_text("both reported", SOON);

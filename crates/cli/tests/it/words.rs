@@ -55,8 +55,8 @@ fn nobody_is_told_what_is_for_the_model() {
     let mut pty = zdx.command().line_mode(40, 160);
     pty.wait_for_text("> ", SOON);
     pty.send("make it\r");
-    pty.wait_for_text("[y]", SOON);
-    pty.send("n");
+    crate::approvals::wait_for_question(&pty);
+    pty.send("n\r");
     pty.wait_for_text("as you like", SOON);
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);

@@ -112,6 +112,50 @@ fn what_leaves_the_workspace_is_asked_about_or_denied() {
     assert!(found > 100, "{found}");
 }
 
+/// Programs that change who a command runs as, or what it may do: never for a model, confirmed for a person.
+#[test]
+fn changing_privileges_is_forbidden_to_a_model() {
+    for approval in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
+        let cx = PolicyContext { approval, ..small_machine() };
+        for command in [
+            "sudo ls",
+            "runuser -u me ls",
+            "setpriv --reuid 0 ls",
+            "setpriv ls",
+            "setpriv -d ls",
+            "capsh",
+            "capsh -- -c ls",
+            "capsh --print -- -c ls",
+            "capsh --print --",
+            "sg docker ls",
+            "sg docker -c ls",
+            "sg",
+            "newgrp docker",
+            "login root",
+            "machinectl shell",
+            "machinectl shell root@.host /bin/ls",
+            "machinectl -q -M x shell",
+            "machinectl --uid=0 shell x",
+            "machinectl login x",
+            "kexec -l /boot/x",
+            "kexec -e",
+            "/usr/sbin/kexec --version",
+            "systemctl kexec",
+            "env setpriv --reuid 0 ls",
+            "nice capsh -- -c ls",
+            "echo root | xargs sg",
+            "sh -c 'sg docker ls'",
+        ] {
+            for (origin, level) in [(Origin::Model, Level::Deny), (Origin::User, Level::Confirm)] {
+                let verdict = explain(command, origin, &cx).verdict;
+                assert_eq!(verdict.level(), level, "{command}: {verdict:?}");
+                let code = verdict.reason().map(|reason| reason.code);
+                assert_eq!(code, Some(ReasonCode::Forbidden), "{command}");
+            }
+        }
+    }
+}
+
 /// Classes of damage, many spellings each: the laxest preset confirms or refuses every one of them.
 #[test]
 fn no_preset_lets_a_class_of_damage_pass() {

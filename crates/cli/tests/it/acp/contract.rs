@@ -27,7 +27,7 @@ fn what_it_has_us_do_is_asked_about_while_it_speaks_and_can_be_taken_back() {
     pty.wait_for_text("meanwhile", SOON);
     wait_for_question(&pty);
     assert!(!zdx.root().join("a.txt").exists(), "nothing runs before the answer");
-    pty.send("y");
+    pty.send("y\r");
     pty.wait_for_text("written", SOON);
     assert_eq!(zdx.read("a.txt"), "made\n");
     pty.send("/revert\r");
@@ -83,7 +83,7 @@ fn what_was_shown_and_allowed_is_written_unasked_and_nothing_else_is() {
     pty.wait_for_text("the agent asks: write", SOON);
     wait_for_question(&pty);
     assert!(!pty.contents().contains("dangerous"), "{}", pty.contents());
-    pty.send("y");
+    pty.send("y\r");
     pty.wait_for_text("first done", SOON);
     assert_eq!(zdx.read("a.txt"), "made\n");
     pty.wait_for_text("-made", SOON);
@@ -108,7 +108,7 @@ fn what_has_to_be_confirmed_is_asked_about_in_every_preset() {
     pty.send("go\r");
     pty.wait_for_text("dangerous", SOON);
     wait_for_question(&pty);
-    pty.send("y");
+    pty.send("y\r");
     pty.wait_for_text("asked", SOON);
     leave(pty);
     assert_eq!(chosen(&zdx), ["n", "y"]);
@@ -260,7 +260,7 @@ fn what_is_not_understood_is_shown_to_the_person() {
     let shown = pty.contents();
     assert!(shown.contains("$ ls") && shown.contains("zdx does not understand env="), "{shown}");
     assert!(!shown.contains("[a] always"), "{shown}");
-    pty.send("n");
+    pty.send("n\r");
     pty.wait_for_text("asked", SOON);
     leave(pty);
     assert_eq!(chosen(&zdx), ["n"]);
@@ -295,7 +295,7 @@ fn a_question_shows_what_the_agent_says_about_it() {
     pty.wait_for_text("let the agent do this: Ready to code?", SOON);
     wait_for_question(&pty);
     assert!(pty.contents().contains("2. write"), "{}", pty.contents());
-    pty.send("y");
+    pty.send("y\r");
     pty.wait_for_text("so be it", SOON);
     leave(pty);
     assert_eq!(chosen(&zdx), ["y"]);

@@ -36,7 +36,7 @@ fn a_part_of_a_file_is_shown_in_its_place_asked_about_once_and_told_once() {
     pty.send("go\r");
     pty.wait_for_text("the agent asks: Edit a.txt", SOON);
     wait_for_question(&pty);
-    pty.send("y");
+    pty.send("y\r");
     // One yes is enough.
     pty.wait_for_text("changed", SOON);
     let screen = pty.lines().join("\n");
@@ -62,14 +62,14 @@ fn a_word_with_a_no_reaches_the_agent_as_the_next_thing_it_is_told() {
     pty.send("go\r");
     pty.wait_for_text("$ make deploy", SOON);
     wait_for_question(&pty);
-    pty.send("m");
-    pty.wait_for_text("what the model should know", SOON);
+    pty.send("m\r");
+    pty.wait_for_text("Reason for the model", SOON);
     wait_for_prompt(&pty);
     pty.send("use make check\r");
     // It plays the same again, in the same turn.
     pty.wait_for_text("so be it.", SOON);
     wait_for_question(&pty);
-    pty.send("y");
+    pty.send("y\r");
     wait_for_prompt(&pty);
     leave(pty);
     assert_eq!(chosen(&zdx), ["n", "y"]);

@@ -62,7 +62,7 @@ fn a_terminal_is_judged_and_asked_about_like_any_command() {
     pty.send("go\r");
     pty.wait_for_text("$ rm -rf kept", SOON);
     wait_for_question(&pty);
-    pty.send("y");
+    pty.send("y\r");
     pty.wait_for_text("tried", SOON);
     leave(pty);
     assert!(!zdx.root().join("kept").exists());

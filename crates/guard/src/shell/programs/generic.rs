@@ -63,6 +63,7 @@ fn floor(call: &Call<'_>, out: &mut Effects) -> bool {
         if row.name.contains(' ') { format!("it {}", row.why) } else { format!("{name} {}", row.why) }
     };
     match row.floor {
+        Floor::Forbidden if only_shows(call) => return true,
         Floor::Forbidden => {
             out.push(Effect::Forbid(says(call.name)));
             return true;
@@ -97,6 +98,13 @@ fn is_spared(call: &Call<'_>) -> bool {
         && !call.has_effect(OptionEffect::Insists)
         && !call.doubtful
         && (call.row.is("open") || call.unknown.is_empty())
+}
+
+/// Options that print something about the program or the process are all it is given.
+fn only_shows(call: &Call<'_>) -> bool {
+    let shows = |found: &Found| found.option.effect == OptionEffect::Spares;
+    let options = !call.found.is_empty() && call.found.iter().all(shows);
+    options && call.operands.is_empty() && call.unknown.is_empty() && !call.ended && !call.doubtful
 }
 
 fn options(call: &Call<'_>, out: &mut Effects) {
@@ -408,10 +416,10 @@ fn runs(call: &Call<'_>, out: &mut Effects) {
     if row.is("root") && command.is_empty() {
         out.confirm(ReasonCode::Opaque, "it starts a shell");
     }
-    if row.is("shellrest") {
-        let text = if command.first().is_some_and(|arg| arg.text == "-c") { &command[1..] } else { command };
-        out.push(Effect::Shell(text.to_vec()));
-    } else if row.is("assigns") {
+    if row.is("shell") && command.is_empty() && !call.has("help") && !call.has("version") {
+        out.push(Effect::Input(Input::Shell));
+    }
+    if row.is("assigns") {
         out.push(Effect::Arguments(command.to_vec()));
     } else if !command.is_empty() && (call.unknown.is_empty() || row.is("open")) {
         let inner = if row.is("transparent") { Inner::Transparent } else { Inner::Changed };

@@ -213,14 +213,14 @@ impl Row {
 /// begins with a dash is its text or its expression, no option. `single`: long options have one dash. `project`: it runs
 /// what files of the project say. `compiles`: what it writes is made from a source. `transparent`: what it wraps runs
 /// unchanged, so an allowing pattern may look through. `assigns`: assignments stand before the command. `logs`, `root`: the
-/// operand before the command is a file it writes, or the folder it runs in. `shellrest`: the rest is joined for a shell.
+/// operand before the command is a file it writes, or the folder it runs in. `shell`: without a command it starts a shell.
 /// `stops`: some of its words stop the machine. `here`: it writes where it runs. `bare`: without any word it only shows.
 /// `input=perhaps`: its input may be a script; `input=orders`: it takes orders from it, some of which run programs.
 /// `environment`: it shows the environment, where keys are; `sends`: what it is given goes to another machine. `names`: it prints numbers, or words of its own; `files`: names
 /// of files, as they lie; `lists`: with some option it does; `visible`: without some option no hidden ones; `filters`: lines
 /// as it reads them. `fetches`: what it prints comes from another machine. `unpacks`: it
 /// makes files of what it reads.
-pub(crate) const WORDS: &str = "reads gitreads open single project compiles transparent assigns logs root shellrest stops here bare \
+pub(crate) const WORDS: &str = "reads gitreads open single project compiles transparent assigns logs root shell stops here bare \
     input=perhaps input=orders environment sends subs names files visible lists words filters fetches \
     unpacks";
 
