@@ -15,6 +15,7 @@ use zdx_protocol::facts;
 use zdx_protocol::{Action, Approval, Granting, Level, Origin, ReasonCode, Target, Verdict};
 
 use super::PolicyContext;
+use super::limits::{Budget, MAX_RULE_STEPS};
 use super::pattern::UNKNOWN;
 use super::protected::{
     holds_credentials, is_anothers_memory, is_instruction, is_protected, is_raw_device,
@@ -67,7 +68,7 @@ pub fn judge(action: &Action, cx: &PolicyContext) -> Verdict {
 
 /// The same decision, part by part.
 pub fn weigh(action: &Action, cx: &PolicyContext) -> Explanation {
-    let weigher = Weigher { cx, lenient: is_lenient(action, cx) };
+    let weigher = Weigher::new(cx, is_lenient(action, cx));
     let (parts, reads) = weigher.findings(action);
     Explanation { verdict: weigher.conclude(action, &parts), parts, reads }
 }
@@ -118,6 +119,14 @@ fn holds_outside(findings: &[PartFinding]) -> bool {
 struct Weigher<'a> {
     cx: &'a PolicyContext,
     lenient: bool,
+    /// Steps of comparing a command with the rules.
+    budget: Budget,
+}
+
+impl<'a> Weigher<'a> {
+    fn new(cx: &'a PolicyContext, lenient: bool) -> Self {
+        Self { cx, lenient, budget: Budget::of(MAX_RULE_STEPS) }
+    }
 }
 
 impl Weigher<'_> {
@@ -299,6 +308,10 @@ impl Weigher<'_> {
                 None => by_rule,
             });
         }
+        if self.budget.is_exceeded() {
+            let reason = "comparing it with all the rules takes too long";
+            findings.push(finding(command, Level::Confirm, ReasonCode::TooLarge, reason, None));
+        }
         findings
     }
 
@@ -319,6 +332,9 @@ impl Weigher<'_> {
 
     /// Regular expressions of the configuration, on the text as given and on each part as it would run.
     fn patterns(&self, text: &str, shown: &str, findings: &mut Vec<PartFinding>) {
+        if !self.budget.spend(text.len() * self.cx.rules.expressions()) {
+            return;
+        }
         if let Some(rule) = self.cx.rules.blacklisted(text) {
             findings.push(finding(
                 shown,
@@ -368,7 +384,7 @@ impl Weigher<'_> {
                 Concern::Instructions | Concern::Ask { .. } => {}
             }
         }
-        let ruling = self.cx.rules.command(&part.views, part.plain);
+        let ruling = self.cx.rules.command(&part.views, part.plain, &self.budget);
         let whys = part.concerns.iter().filter_map(|concern| match concern {
             Concern::Ask { why } => Some(why.as_str()),
             Concern::Instructions => Some(STEERS_AGENTS),
@@ -394,7 +410,7 @@ impl Weigher<'_> {
         let name = name.filter(|name| name.chars().count() <= 40 && !name.contains(UNKNOWN));
         let Some(name) = name else { return "it runs a command".to_owned() };
         if !part.plain && ruling.level == Level::Ask {
-            let plainly = self.cx.rules.command(&part.views, true);
+            let plainly = self.cx.rules.command(&part.views, true, &self.budget);
             if plainly.level == Level::Allow {
                 return format!(
                     "it runs {name} with words that are not literal, which no allowing rule covers"

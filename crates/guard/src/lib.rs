@@ -6,6 +6,7 @@
 mod families;
 mod files;
 mod judge;
+mod limits;
 mod pattern;
 mod protected;
 mod rules;

@@ -1,6 +1,8 @@
 //! Wildcards of permission rules: words against words for commands, text against text for names and paths.
 //! An ambiguous pattern is read narrowly when it allows and widely when it forbids.
 
+use crate::limits::Budget;
+
 /// Stands for the part of a word that only running the script would tell.
 pub(crate) const UNKNOWN: char = '\0';
 
@@ -28,7 +30,8 @@ impl CommandPattern {
         matches!(self.words.as_slice(), [only] if only == "*")
     }
 
-    pub(crate) fn matches(&self, argv: &[String], reading: Reading) -> bool {
+    /// Not to be believed once the budget is exceeded.
+    pub(crate) fn matches(&self, argv: &[String], reading: Reading, budget: &Budget) -> bool {
         if self.is_catch_all() {
             return true;
         }
@@ -36,10 +39,10 @@ impl CommandPattern {
             return false;
         }
         match reading {
-            Reading::Wide => words_match(&self.words, argv, reading, true),
+            Reading::Wide => words_match(&self.words, argv, reading, true, budget),
             Reading::Narrow => match self.attached_star() {
-                Some(words) => words_match(&words, argv, reading, true),
-                None => words_match(&self.words, argv, reading, false),
+                Some(words) => words_match(&words, argv, reading, true, budget),
+                None => words_match(&self.words, argv, reading, false, budget),
             },
         }
     }
@@ -58,17 +61,24 @@ impl CommandPattern {
 }
 
 /// Every word of the pattern is weighed against every place once, so many stars cost no more than one.
-fn words_match(pattern: &[String], argv: &[String], reading: Reading, open_end: bool) -> bool {
+fn words_match(
+    pattern: &[String],
+    argv: &[String],
+    reading: Reading,
+    open_end: bool,
+    budget: &Budget,
+) -> bool {
     let same = |wanted: &str, word: &str| match reading {
-        Reading::Narrow => !word.contains(UNKNOWN) && glob(wanted, word),
-        Reading::Wide => word.contains(UNKNOWN) || glob(wanted, word),
+        Reading::Narrow => !word.contains(UNKNOWN) && glob_within(wanted, word, budget),
+        Reading::Wide => word.contains(UNKNOWN) || glob_within(wanted, word, budget),
     };
     // Which numbers of words the pattern so far may have covered.
     let mut covered = vec![false; argv.len() + 1];
     covered[0] = true;
     for wanted in pattern {
+        let first = covered.iter().position(|covered| *covered);
+        let Some(first) = first.filter(|_| budget.spend(argv.len() + 1)) else { return false };
         if wanted == "*" {
-            let first = covered.iter().position(|covered| *covered).unwrap_or(covered.len());
             covered[first..].fill(true);
         } else {
             for at in (0..argv.len()).rev() {
@@ -82,31 +92,53 @@ fn words_match(pattern: &[String], argv: &[String], reading: Reading, open_end: 
 
 /// `*` is any run of characters, `?` is one; everything else is itself.
 pub(crate) fn glob(pattern: &str, text: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let text: Vec<char> = text.chars().collect();
-    let (mut p, mut t) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                retry = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match retry {
-                Some((star, from)) => {
-                    retry = Some((star, from + 1));
-                    p = star + 1;
-                    t = from + 1;
-                }
-                None => return false,
-            },
+    glob_within(pattern, text, &Budget::of(usize::MAX))
+}
+
+/// The same within a budget; not to be believed once that is exceeded.
+pub(crate) fn glob_within(pattern: &str, text: &str, budget: &Budget) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return match pattern.contains('?') {
+            true => after_start(pattern, text, budget).is_some_and(str::is_empty),
+            false => pattern == text,
+        };
+    };
+    let (between, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let Some(mut text) = after_start(first, text, budget) else { return false };
+    // The first place that fits leaves the most for what follows.
+    for piece in between.split('*').filter(|piece| !piece.is_empty()) {
+        match after_first(piece, text, budget) {
+            Some(rest) => text = rest,
+            None => return false,
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
+    let from = match last.chars().count() {
+        0 => return true,
+        length => text.char_indices().rev().nth(length - 1).map(|(at, _)| at),
+    };
+    budget.spend(text.len())
+        && from.is_some_and(|at| after_start(last, &text[at..], budget).is_some_and(str::is_empty))
+}
+
+/// What stands behind a piece without stars at the beginning of a text.
+fn after_start<'t>(piece: &str, text: &'t str, budget: &Budget) -> Option<&'t str> {
+    let mut rest = text.chars();
+    let mut steps = 0;
+    let fits = piece.chars().all(|wanted| {
+        steps += 1;
+        rest.next().is_some_and(|c| wanted == '?' || wanted == c)
+    });
+    (budget.spend(steps) && fits).then_some(rest.as_str())
+}
+
+/// What stands behind the first place where a piece without stars fits.
+fn after_first<'t>(piece: &str, text: &'t str, budget: &Budget) -> Option<&'t str> {
+    if !piece.contains('?') {
+        return text.find(piece).filter(|_| budget.spend(text.len())).map(|at| &text[at + piece.len()..]);
+    }
+    text.char_indices()
+        .take_while(|_| !budget.is_exceeded())
+        .find_map(|(at, _)| after_start(piece, &text[at..], budget))
 }
 
 /// Is it one of these words?
@@ -142,7 +174,46 @@ mod tests {
 
     fn matches(pattern: &str, command: &str, reading: Reading) -> bool {
         let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
-        CommandPattern::new(pattern).matches(&argv, reading)
+        CommandPattern::new(pattern).matches(&argv, reading, &Budget::of(usize::MAX))
+    }
+
+    #[test]
+    fn wildcards_stand_for_any_run_or_one_character() {
+        for (pattern, text, expected) in [
+            ("", "", true),
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("?", "é", true),
+            ("?", "", false),
+            ("a?c", "abc", true),
+            ("*", "", true),
+            ("a*", "a", true),
+            ("*a", "ba", true),
+            ("*a", "ab", false),
+            ("a*a", "a", false),
+            ("a*a", "aa", true),
+            ("*ab*ab", "ab", false),
+            ("*ab*ab", "abab", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b?*c", "abc", false),
+            ("a*b?*c", "abbc", true),
+            ("*é?", "aéb", true),
+            ("a**b", "ab", true),
+            ("x*", "ax", false),
+        ] {
+            assert_eq!(glob(pattern, text), expected, "{pattern} / {text}");
+        }
+    }
+
+    #[test]
+    fn hard_patterns_end_within_the_budget() {
+        let (piece, text) = ("?".repeat(400) + "b", "a".repeat(60_000));
+        for pattern in [format!("*{piece}*"), format!("*{}", "*a?".repeat(300)), piece.clone() + "*"] {
+            let budget = Budget::of(1_000_000);
+            assert!(!glob_within(&pattern, &text, &budget) || !budget.is_exceeded(), "{pattern}");
+        }
+        let budget = Budget::of(1_000_000);
+        assert!(!glob_within(&format!("*{piece}*"), &text, &budget) && budget.is_exceeded());
     }
 
     #[test]

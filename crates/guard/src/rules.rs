@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use zdx_protocol::facts::{BASH, TASK, permission_keys};
 use zdx_protocol::{Action, Level};
 
-use super::pattern::{CommandPattern, Reading, glob};
+use super::limits::{Budget, MAX_RULE_PATTERN, MAX_RULE_STEPS};
+use super::pattern::{CommandPattern, Reading, glob, glob_within};
 
 /// Longest pattern list and pattern a layer may bring: config is bounded like everything else.
 const MAX_RULES: usize = 2_000;
@@ -144,33 +145,43 @@ impl Rules {
 
     /// A tool without patterns: `read`, `write`, `todo`, …
     pub fn tool(&self, key: &str) -> Ruling {
-        self.decide(key, |rule| rule.pattern.is_none())
+        self.decide(key, &Budget::of(MAX_RULE_STEPS), |rule| rule.pattern.is_none())
     }
 
     /// A tool whose patterns speak of names (`skill`, `task`, `mcp`) or paths (`external_directory`).
     /// Any of the spellings may be the one a pattern means.
     pub fn named(&self, key: &str, spellings: &[&str]) -> Ruling {
-        self.decide(key, |rule| match &rule.text {
+        let budget = Budget::of(MAX_RULE_STEPS);
+        self.decide(key, &budget, |rule| match &rule.text {
             None => true,
-            Some(text) => spellings.iter().any(|name| glob(text, name)),
+            Some(text) => spellings.iter().any(|name| glob_within(text, name, &budget)),
         })
     }
 
     /// One simple command. `views` are the ways to read it, the command itself first, then what wraps it or
     /// hides behind a path; `plain` says that its words are exactly what will run.
-    pub fn command(&self, views: &[Vec<String>], plain: bool) -> Ruling {
-        self.decide(COMMANDS, |rule| {
+    pub(crate) fn command(&self, views: &[Vec<String>], plain: bool, budget: &Budget) -> Ruling {
+        self.decide(COMMANDS, budget, |rule| {
             let Some(pattern) = &rule.pattern else { return true };
             match rule.level {
                 Level::Allow => {
                     pattern.is_catch_all()
-                        || (plain && views.first().is_some_and(|argv| pattern.matches(argv, Reading::Narrow)))
+                        || (plain
+                            && views
+                                .first()
+                                .is_some_and(|argv| pattern.matches(argv, Reading::Narrow, budget)))
                 }
                 Level::Ask | Level::Confirm | Level::Deny => {
-                    pattern.is_catch_all() || views.iter().any(|argv| pattern.matches(argv, Reading::Wide))
+                    pattern.is_catch_all()
+                        || views.iter().any(|argv| pattern.matches(argv, Reading::Wide, budget))
                 }
             }
         })
+    }
+
+    /// The number of regular expressions that each text is compared with.
+    pub(crate) fn expressions(&self) -> usize {
+        self.layers.iter().map(|layer| layer.blacklist.len() + layer.dangerous.len()).sum()
     }
 
     /// The pattern of `blacklist_patterns` that covers this text, and its layer.
@@ -191,8 +202,8 @@ impl Rules {
     }
 
     /// In a layer the last match wins. Across layers the later wins, but a written `deny` stands, and an
-    /// untrusted layer only raises.
-    fn decide(&self, key: &str, matches: impl Fn(&Rule) -> bool) -> Ruling {
+    /// untrusted layer only raises. Where the budget does not do, a person has to confirm.
+    fn decide(&self, key: &str, budget: &Budget, matches: impl Fn(&Rule) -> bool) -> Ruling {
         let mut ruling = Ruling { level: Level::Ask, rule: None, written: false, whole_tool: false };
         for layer in &self.layers {
             let Some(rule) = layer.rules.iter().rev().find(|rule| rule.covers(key) && matches(rule)) else {
@@ -209,6 +220,10 @@ impl Rules {
                 written: !layer.base,
                 whole_tool: !layer.base && rule.level == Level::Allow && rule.is_catch_all(),
             };
+        }
+        if budget.is_exceeded() {
+            let rule = Some("more rules than it can be compared with".to_owned());
+            return Ruling { level: Level::Confirm, rule, written: true, whole_tool: false };
         }
         ruling
     }
@@ -331,6 +346,10 @@ impl Parser<'_> {
     fn push(&mut self, key: &str, pattern: Option<&str>, level: Level) -> Result<(), RuleError> {
         if self.rules.len() >= MAX_RULES {
             return Err(error(self.origin, "permission", format!("has more than {MAX_RULES} rules")));
+        }
+        if key.len().max(pattern.map_or(0, str::len)) > MAX_RULE_PATTERN {
+            let message = format!("has a pattern of more than {MAX_RULE_PATTERN} bytes");
+            return Err(error(self.origin, "permission", message));
         }
         self.rules.push(Rule {
             key: key.to_owned(),

@@ -1,7 +1,7 @@
 //! What a person's "always" would remember, and whether what is remembered covers an action. Nothing here is wider than
 //! the words under which it is shown, and nothing that has to be confirmed is ever covered.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use super::folders::offered_folder;
 use super::{Explanation, Weigher, weigh};
 use crate::PolicyContext;
 use crate::families::family;
+use crate::limits::MAX_FAMILIES;
 use crate::protected::{is_instruction, is_protected};
 use crate::shell::{self, Concern, Part};
 
@@ -85,12 +86,12 @@ fn is_exact(grant: &str) -> bool {
 fn candidates(action: &Action, cx: &PolicyContext) -> Vec<String> {
     match action {
         Action::Command { command, cwd, .. } => {
-            let weigher = Weigher { cx, lenient: false };
+            let weigher = Weigher::new(cx, false);
             let parts = weigher.inspect(command, cwd).parts;
-            let mut families: Vec<String> =
+            let families: BTreeSet<String> =
                 parts.iter().filter_map(|part| weigher.family(part, cwd)).collect();
-            families.dedup();
-            families
+            // Each is tried, which reads the command again.
+            families.into_iter().filter(|grant| !cx.grants.contains(grant)).take(MAX_FAMILIES).collect()
         }
         Action::Write { .. } => vec![Granting::Edits.spelled()],
         Action::Read { .. }

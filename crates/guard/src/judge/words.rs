@@ -1,6 +1,8 @@
 //! What a decision says: every reason for it, and the way on for whoever reads it, a person or a model.
 //! Decides nothing.
 
+use std::collections::HashSet;
+
 use zdx_protocol::{Level, Origin, Reason, ReasonCode};
 
 use super::PartFinding;
@@ -52,13 +54,8 @@ fn program(why: &str) -> Option<&str> {
 }
 
 fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut distinct: Vec<&str> = Vec::new();
-    for text in texts {
-        if !distinct.contains(&text) {
-            distinct.push(text);
-        }
-    }
-    distinct
+    let mut seen = HashSet::new();
+    texts.filter(|text| seen.insert(*text)).collect()
 }
 
 /// Each text once, in order, as far as anybody reads.

@@ -19,7 +19,7 @@ fn rules(layers: &[(&str, bool, Value)]) -> Rules {
 
 fn bash(rules: &Rules, command: &str) -> Level {
     let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
-    rules.command(&[argv], true).level
+    rules.command(&[argv], true, &Budget::of(MAX_RULE_STEPS)).level
 }
 
 #[test]

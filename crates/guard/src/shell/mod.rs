@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::ReasonCode;
 
 use super::files::FileView;
+use super::limits::{Budget, MAX_CONCERNS, MAX_STEPS};
 use syntax::text;
 
 pub(crate) use programs::says::says;
@@ -103,8 +104,21 @@ impl Part {
     }
 
     fn add(&mut self, concern: Concern) {
-        if !self.concerns.contains(&concern) {
-            self.concerns.push(concern);
+        let forbids = matches!(concern, Concern::Forbidden { .. });
+        match self.concerns.len() {
+            _ if self.concerns.contains(&concern) => {}
+            // What forbids counts however much else there is; of all the rest there is enough.
+            count if count < MAX_CONCERNS || (forbids && count < 2 * MAX_CONCERNS) => {
+                self.concerns.push(concern);
+            }
+            _ => {
+                self.proof = Proof::Broken;
+                let why = "it does more than can be judged".to_owned();
+                let too_much = Concern::Confirm { code: ReasonCode::TooLarge, why };
+                if !self.concerns.contains(&too_much) {
+                    self.concerns.push(too_much);
+                }
+            }
         }
     }
 }
@@ -133,20 +147,66 @@ impl Inspection {
 /// Reads a command line. Text that is too long or no text at all has no parts; anything else has all of them,
 /// hidden characters or not: they must not hide what is worse.
 pub(crate) fn inspect(command: &str, around: &Surroundings<'_>) -> Inspection {
+    inspect_within(command, around, &Budget::of(MAX_STEPS))
+}
+
+fn inspect_within(command: &str, around: &Surroundings<'_>, budget: &Budget) -> Inspection {
     let raw = text::check(command);
     if matches!(raw, Some(text::Raw::Nul | text::Raw::TooLong)) {
-        return Inspection { raw, parts: Vec::new() };
+        return Inspection { raw, ..Inspection::default() };
     }
     let mut facts = walk::Facts::default();
-    let (mut parts, mut found) = walk::Walker::new(around, &facts).script(command);
+    let (mut parts, mut found) = walk::Walker::new(around, &facts, budget).script(command);
     // Aliases, functions and changes of folder reach back and forth: what the first reading found is known to
     // the second, and a script may define them in text that only the second reads.
     for _ in 0..3 {
-        if found == facts {
+        if found == facts || budget.is_exceeded() {
             break;
         }
         facts = found;
-        (parts, found) = walk::Walker::new(around, &facts).script(command);
+        (parts, found) = walk::Walker::new(around, &facts, budget).script(command);
     }
     Inspection { raw, parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::MapView;
+
+    fn steps(command: &str) -> usize {
+        let (files, env) = (MapView::default(), BTreeMap::new());
+        let (root, home) = (Path::new("/w"), Some("/home/me"));
+        let around = Surroundings { root, own: None, cwd: root, home, env: &env, files: &files };
+        let budget = Budget::of(MAX_STEPS);
+        inspect_within(command, &around, &budget);
+        budget.spent()
+    }
+
+    /// The limits are far from what people write.
+    #[test]
+    fn everyday_commands_take_few_steps() {
+        let tables =
+            [include_str!("../../tests/cases/everyday.tsv"), include_str!("../../tests/cases/verdicts.tsv")];
+        let commands =
+            tables.iter().flat_map(|table| table.lines().filter_map(|line| line.rsplit_once('\t')));
+        for (_, command) in commands {
+            let taken = steps(&command.replace("\\n", "\n"));
+            assert!(taken < MAX_STEPS / 10, "{taken} steps: {command}");
+        }
+        let file = "x = '$(ls)' `a`\n".repeat(3_500);
+        let script = format!("cat > x.py <<'E'\n{file}E\npython3 x.py");
+        assert!(steps(&script) < MAX_STEPS / 4, "{}", steps(&script));
+    }
+
+    #[test]
+    fn no_command_takes_more_steps_than_there_are() {
+        let doubled = format!("a=xx; {}", "a=$a$a; ".repeat(30));
+        let globs = format!("cat {}", "*/".repeat(8_000));
+        let nested = format!("{}[[ a ]];{}", "for i in 1 2 3 4; do ".repeat(23), " done;".repeat(23));
+        let holes = format!("a=('{}'); touch {}", "x".repeat(30_000), "$x".repeat(15_000));
+        for command in [doubled, globs, nested, holes] {
+            assert!(steps(&command) <= MAX_STEPS, "{}", command.chars().take(40).collect::<String>());
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use zdx_protocol::ReasonCode;
 
+use crate::limits::{MAX_WORDS, MAX_WRAPPED};
 use crate::shell::programs::special::runners::basename;
 use crate::shell::programs::{generic, table};
 use crate::shell::syntax::word::Arg;
@@ -19,13 +20,15 @@ const PROGRAM_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr", "/opt", "/nix", "/sn
 /// Programs found here are the ones a bare name finds.
 const BIN_FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"];
 
-/// Commands that run commands that run commands.
-const MAX_WRAPPED: usize = 16;
-
 impl Walker<'_> {
     /// Looks at one command. `transparent`: the words are what the outer command would run unchanged.
     pub(crate) fn argv(&mut self, argv: &[Arg], part: &mut Part, transparent: bool) {
         let Some(first) = argv.first() else { return };
+        let length: usize = argv.iter().map(|arg| arg.text.len() + 16).sum();
+        if argv.len() > MAX_WORDS || !self.budget.spend(length) {
+            self.budget.exceed();
+            return;
+        }
         if self.nest.wrapped >= MAX_WRAPPED {
             part.confirm(
                 ReasonCode::TooDeep,
@@ -107,6 +110,7 @@ impl Walker<'_> {
         let Some(value) = self.facts.aliases.get(&first.text).cloned() else { return false };
         part.plain = false;
         part.doubt();
+        self.budget.spend(value.as_ref().map_or(0, String::len));
         part.ask(format!("{} is an alias here", first.text));
         if matches!(first.text.as_str(), "cd" | "pushd" | "popd") {
             part.confirm(ReasonCode::Opaque, "an alias changes where the rest runs");

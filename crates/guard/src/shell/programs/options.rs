@@ -211,11 +211,11 @@ fn letters(call: &mut Call<'_>, arg: &Arg, text: &str, mut at: usize) -> usize {
             continue;
         };
         let attached = &text[index + letter.len_utf8()..];
-        let value = Arg { text: attached.to_owned(), ..arg.clone() };
+        let value = || Arg { text: attached.to_owned(), ..arg.clone() };
         match option.takes {
             Takes::Nothing => call.found.push(Found { option, values: Vec::new() }),
             Takes::Maybe => {
-                let values = if attached.is_empty() { Vec::new() } else { vec![value] };
+                let values = if attached.is_empty() { Vec::new() } else { vec![value()] };
                 call.found.push(Found { option, values });
                 return at;
             }
@@ -224,7 +224,7 @@ fn letters(call: &mut Call<'_>, arg: &Arg, text: &str, mut at: usize) -> usize {
                     at += 1;
                     call.argv.get(at - 1).cloned().into_iter().collect()
                 } else {
-                    vec![value]
+                    vec![value()]
                 };
                 call.found.push(Found { option, values });
                 return at;

@@ -1,9 +1,7 @@
 //! Brace expansion, on characters that know whether they were quoted.
 
+use crate::limits::{MAX_BRACE_LENGTH, MAX_BRACE_WORDS};
 use crate::pattern::UNKNOWN;
-
-/// More words than this out of one brace expansion count as unknown.
-const MAX_BRACE_WORDS: usize = 64;
 
 pub(crate) type Chars = Vec<(char, bool)>;
 
@@ -13,7 +11,7 @@ pub(crate) fn brace_words(word: &[(char, bool)]) -> Vec<(Chars, bool)> {
     if open == 0 || !word.contains(&('}', false)) {
         return vec![(word.to_vec(), false)];
     }
-    if open > MAX_BRACE_WORDS {
+    if open > MAX_BRACE_WORDS || word.len() > MAX_BRACE_LENGTH {
         return vec![(vec![(UNKNOWN, true)], true)];
     }
     let mut done: Vec<(Chars, bool)> = Vec::new();

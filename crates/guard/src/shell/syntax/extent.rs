@@ -1,7 +1,8 @@
 //! Where a word, a quote or an expansion ends, in every context that the shell knows.
 //! Refuses what shells end in different places.
 
-use crate::shell::syntax::lexer::{LexError, MAX_EXPANSION, Result, command_end};
+use crate::limits::MAX_EXPANSION;
+use crate::shell::syntax::lexer::{LexError, Result, command_end};
 
 /// The end of the unquoted word that starts at `at`.
 pub(crate) fn word_end(source: &str, mut at: usize, depth: usize) -> Result<usize> {

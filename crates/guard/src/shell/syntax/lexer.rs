@@ -4,12 +4,11 @@
 
 use brush_parser::{SourcePosition, SourceSpan, Token};
 
+use crate::limits::{
+    MAX_CASES, MAX_ELEMENTS, MAX_EXPANSION, MAX_INDEX, MAX_NESTING, MAX_PARENS, MAX_TEST_OPERATORS,
+    MAX_TOKENS,
+};
 use crate::shell::syntax::extent::{arithmetic_end, word_end};
-
-/// Deepest nesting of expansions inside words, and of groups and loops in a script.
-pub(crate) const MAX_EXPANSION: usize = 8;
-const MAX_NESTING: usize = 24;
-const MAX_PARENS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LexError {
@@ -17,6 +16,8 @@ pub(crate) enum LexError {
     Unterminated,
     #[error("it nests too deeply to be read")]
     TooDeep,
+    #[error("it has more words than can be read")]
+    TooLong,
     #[error("a here-document's end is not clear")]
     HereDocument,
     #[error("it uses a form that shells read differently")]
@@ -31,8 +32,15 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token>> {
     if source.contains("$\\\n") {
         return Err(LexError::Ambiguous);
     }
-    let mut lexer =
-        Lexer { source, bytes: source.as_bytes(), at: 0, depth: 0, out: Vec::new(), pending: Vec::new() };
+    let mut lexer = Lexer {
+        source,
+        bytes: source.as_bytes(),
+        at: 0,
+        depth: 0,
+        out: Vec::new(),
+        pending: Vec::new(),
+        elements: 0,
+    };
     lexer.run(false)?;
     check_nesting(&lexer.out)?;
     Ok(lexer.out)
@@ -43,8 +51,15 @@ pub(crate) fn command_end(source: &str, from: usize, depth: usize) -> Result<usi
     if depth > MAX_EXPANSION {
         return Err(LexError::TooDeep);
     }
-    let mut lexer =
-        Lexer { source, bytes: source.as_bytes(), at: from, depth, out: Vec::new(), pending: Vec::new() };
+    let mut lexer = Lexer {
+        source,
+        bytes: source.as_bytes(),
+        at: from,
+        depth,
+        out: Vec::new(),
+        pending: Vec::new(),
+        elements: 0,
+    };
     lexer.run(true)?;
     Ok(lexer.at)
 }
@@ -64,6 +79,8 @@ struct Lexer<'a> {
     depth: usize,
     out: Vec<Token>,
     pending: Vec<Here>,
+    /// Words so far that look like an element of an array.
+    elements: usize,
 }
 
 const OPERATORS: &[&str] = &[
@@ -77,6 +94,9 @@ impl Lexer<'_> {
         let mut open = Vec::new();
         loop {
             self.skip_blanks();
+            if self.out.len() > MAX_TOKENS {
+                return Err(LexError::TooLong);
+            }
             let Some(&byte) = self.bytes.get(self.at) else { break };
             if byte == b'\n' {
                 self.newline()?;
@@ -186,6 +206,9 @@ impl Lexer<'_> {
         let inside = &self.source[from + 2..end - 2];
         let mut start = from + 2;
         for (index, part) in inside.split(';').enumerate() {
+            if index > MAX_TOKENS {
+                return Err(LexError::TooLong);
+            }
             if index > 0 {
                 self.out.push(Token::Operator(";".to_owned(), span(start - 1, start)));
             }
@@ -215,6 +238,12 @@ impl Lexer<'_> {
             && text.starts_with(|c: char| c.is_alphabetic() || c == '_')
         {
             return Err(LexError::TooDeep);
+        }
+        if let Some(index) = element_index(&text) {
+            self.elements += 1;
+            if self.elements > MAX_ELEMENTS || index.len() > MAX_INDEX {
+                return Err(LexError::TooLong);
+            }
         }
         let next_redirects = self.bytes.get(end).is_some_and(|b| matches!(b, b'<' | b'>'));
         if next_redirects && text.len() > 6 && text.bytes().all(|b| b.is_ascii_digit()) {
@@ -336,11 +365,33 @@ fn join_lines(raw: &str) -> String {
     out
 }
 
+/// The inside of the brackets of `name[index]=value`, as far as the grammar would look for their end.
+fn element_index(word: &str) -> Option<&str> {
+    let name = word.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let named = name.len() < word.len() && !word.starts_with(|c: char| c.is_ascii_digit());
+    let inside = name.strip_prefix('[').filter(|_| named)?;
+    Some(inside.split_once("]=").map_or(inside, |(index, _)| index))
+}
+
 /// The grammar recurses once per opener: more of them than this at a time is not read at all.
 fn check_nesting(tokens: &[Token]) -> Result<()> {
     let (mut depth, mut parens, mut prefixes) = (0usize, 0usize, 0usize);
+    let mut cases = 0usize;
+    // Operators since the `[[` that is not closed yet.
+    let mut operators: Option<usize> = None;
     for token in tokens {
         let text = token.to_str();
+        match (token, text) {
+            (Token::Word(..), "case") => cases += 1,
+            (Token::Word(..), "esac") => cases = cases.saturating_sub(1),
+            (Token::Word(..), "[[") => operators = Some(0),
+            (Token::Word(..), "]]") => operators = None,
+            (Token::Operator(..), "&&" | "||") => operators = operators.map(|count| count + 1),
+            _ => {}
+        }
+        if cases > MAX_CASES || operators.is_some_and(|count| count > MAX_TEST_OPERATORS) {
+            return Err(LexError::TooDeep);
+        }
         // Words that may stand before a command again and again.
         prefixes = if matches!(text, "!" | "coproc" | "time") { prefixes + 1 } else { 0 };
         match (token, text) {

@@ -11,6 +11,8 @@ pub(crate) enum Unreadable {
     Lex(#[from] LexError),
     #[error("it is not valid shell syntax")]
     Syntax,
+    #[error("it is too long to be read")]
+    TooLarge,
 }
 
 /// Aliases and extended patterns are off in the shells we start, so the grammar must not know them either.

@@ -3,8 +3,7 @@
 
 use zdx_protocol::display::is_invisible;
 
-/// Longest command that is read at all.
-pub(crate) const MAX_BYTES: usize = 64 * 1024;
+use crate::limits::MAX_BYTES;
 
 /// Why a text is not even read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

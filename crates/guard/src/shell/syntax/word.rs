@@ -1,6 +1,7 @@
 //! What a word will be once quotes are gone, as far as its text alone tells.
 //! Runs nothing and guesses nothing: a part that only execution would tell is marked unknown.
 
+use crate::limits::MAX_EXPANDED;
 use crate::pattern::UNKNOWN;
 use crate::shell::syntax::ansi;
 use crate::shell::syntax::braces::brace_words;
@@ -82,6 +83,10 @@ pub(crate) trait Lookup {
     fn variable(&self, name: &str) -> Known;
     /// What `$(…)` yields.
     fn printed(&self, script: &str) -> Known;
+    /// Takes steps of the work that is left; false when there are not enough.
+    fn spend(&self, _steps: usize) -> bool {
+        true
+    }
     /// Words are split at blanks, as ever.
     fn splits_at_blanks(&self) -> bool {
         true
@@ -123,10 +128,15 @@ struct Evaluator<'a> {
     dash: bool,
     /// This is the second reading of something: nothing in it is read twice again.
     again: bool,
+    /// Bytes that came out of expansions so far.
+    expanded: usize,
 }
 
 /// The arguments that one word of the script becomes.
 pub(crate) fn evaluate(raw: &str, known: &dyn Lookup, effects: &mut Effects) -> Result<Vec<Arg>, LexError> {
+    if !known.spend(raw.len()) {
+        return Ok(vec![Arg::unknown()]);
+    }
     let mut evaluator = Evaluator::new(known, effects, false);
     evaluator.tilde(raw);
     let from = if evaluator.out.is_empty() { 0 } else { tilde_length(raw) };
@@ -144,6 +154,9 @@ pub(crate) fn evaluate_body(
     known: &dyn Lookup,
     effects: &mut Effects,
 ) -> Result<String, LexError> {
+    if !known.spend(raw.len()) {
+        return Ok(UNKNOWN.to_string());
+    }
     let mut evaluator = Evaluator::new(known, effects, false);
     evaluator.run(raw, 0, Context::Quoted)?;
     Ok(evaluator.out.into_iter().map(|(c, _)| c).collect())
@@ -180,7 +193,7 @@ fn tilde_length(raw: &str) -> usize {
 
 impl<'a> Evaluator<'a> {
     fn new(known: &'a dyn Lookup, effects: &'a mut Effects, again: bool) -> Self {
-        Self { known, effects, out: Vec::new(), splits: false, bare: true, dash: false, again }
+        Self { known, effects, out: Vec::new(), splits: false, bare: true, dash: false, again, expanded: 0 }
     }
 
     fn tilde(&mut self, raw: &str) {
@@ -248,7 +261,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn push_unknown(&mut self, context: Context) {
-        self.dash |= self.out.iter().all(|(c, _)| *c == UNKNOWN);
+        self.dash = self.dash || self.out.iter().all(|(c, _)| *c == UNKNOWN);
         self.push_name(context);
     }
 
@@ -261,6 +274,15 @@ impl<'a> Evaluator<'a> {
 
     /// Text that comes out of an expansion: without quotes, blanks would split it and wildcards count.
     fn push_value(&mut self, known: Known, context: Context) {
+        let length = match &known {
+            Known::Text(text) | Known::Pattern(text) => text.len(),
+            Known::Name | Known::Unknown => 0,
+        };
+        self.expanded += length;
+        if self.expanded > MAX_EXPANDED || !self.known.spend(length) {
+            self.push_unknown(context);
+            return;
+        }
         match known {
             Known::Text(_) if context == Context::Bare && !self.known.splits_at_blanks() => {
                 self.push_unknown(context)
@@ -365,6 +387,10 @@ impl<'a> Evaluator<'a> {
         if rest.starts_with(":=") || rest.starts_with('=') {
             self.effects.assigns.push(name.to_owned());
         }
+        if !self.known.spend(rest.len()) {
+            self.push_unknown(context);
+            return Ok(());
+        }
         self.effects.hidden_process |= rest.contains("<(") || rest.contains(">(");
         if rest.ends_with("@P") {
             self.effects.prompt = true;
@@ -379,7 +405,7 @@ impl<'a> Evaluator<'a> {
             let _ = second.run(rest, 0, Context::Quoted);
         }
         for script in nested.scripts {
-            if !self.effects.scripts.contains(&script) {
+            if self.known.spend(self.effects.scripts.len()) && !self.effects.scripts.contains(&script) {
                 self.effects.scripts.push(script);
             }
         }
@@ -388,10 +414,8 @@ impl<'a> Evaluator<'a> {
         self.effects.prompt |= nested.prompt;
         self.effects.hidden_process |= nested.hidden_process;
         match self.same_value(name, rest) {
-            Some(value) => {
-                self.bare = false;
-                self.push_text(&value);
-            }
+            // It holds nothing that would be read again.
+            Some(value) => self.push_value(Known::Text(value), Context::Quoted),
             None => self.push_unknown(context),
         }
         Ok(())

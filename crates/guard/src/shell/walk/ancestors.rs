@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::Located;
+use crate::limits::MAX_PATH;
 use crate::pattern::UNKNOWN;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
@@ -11,6 +12,12 @@ use crate::shell::walk::files::Place;
 impl Walker<'_> {
     /// `/`, the home folder, or a folder that holds the workspace, with or without a trailing wildcard.
     pub(crate) fn is_ancestor(&self, arg: &Arg) -> bool {
+        if arg.text.len() > MAX_PATH && arg.glob {
+            self.budget.exceed();
+        }
+        if arg.text.len() > MAX_PATH || !self.budget.spend(arg.text.len()) {
+            return false;
+        }
         let mut trimmed = arg.text.as_str();
         // Everything in a folder is the folder.
         while arg.glob && is_everything(trimmed.trim_end_matches('/').rsplit('/').next().unwrap_or("")) {

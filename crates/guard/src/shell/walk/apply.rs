@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::ReasonCode;
 
 use crate::files::Located;
+use crate::limits::EFFECT;
 use crate::pattern::UNKNOWN;
 use crate::protected::{self, descriptor};
 use crate::shell::programs::effects::{Effect, Effects, Inner, Input, ProgramKind};
@@ -32,6 +33,9 @@ impl Walker<'_> {
     }
 
     fn effect(&mut self, effect: Effect, part: &mut Part) {
+        if !self.budget.spend(EFFECT) {
+            return;
+        }
         match effect {
             Effect::Ask(why) => part.ask(why),
             Effect::Confirm(code, why) => part.confirm(code, why),

@@ -2,11 +2,12 @@
 
 use brush_parser::ast;
 
+use crate::limits::MAX_COMMANDS;
 use crate::shell::syntax::word::{self, Known};
+use crate::shell::walk::Walker;
 use crate::shell::walk::feed::Stdin;
 use crate::shell::walk::folders::Folders;
 use crate::shell::walk::variables::selects_helper;
-use crate::shell::walk::{MAX_COMMANDS, Walker};
 use crate::shell::{Part, Proof};
 
 /// Loops over so few words are read once for each.

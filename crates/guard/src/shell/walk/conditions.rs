@@ -3,7 +3,6 @@
 use brush_parser::ast;
 use zdx_protocol::ReasonCode;
 
-use crate::shell::syntax::parse;
 use crate::shell::syntax::word::{self, Effects};
 use crate::shell::walk::redirect::Mode;
 use crate::shell::walk::{Walker, shorten};
@@ -24,7 +23,7 @@ impl Walker<'_> {
             return;
         }
         let script = &outer[1..outer.len() - 1];
-        if parse::program(script).is_ok() {
+        if self.parse(script).is_ok() {
             let from = self.parts.len();
             self.apart(script);
             // A sum with a `*` in it is not a wildcard command to anyone but dash.

@@ -3,7 +3,7 @@
 
 use brush_parser::ast;
 
-use crate::shell::syntax::parse;
+use crate::limits::MAX_EXPANDED;
 use crate::shell::syntax::word::{self, Arg, Effects};
 use crate::shell::walk::Walker;
 use crate::shell::walk::names::Names;
@@ -76,6 +76,7 @@ impl Walker<'_> {
             ("printf", None) => printf(arguments),
             _ => None,
         }
+        .filter(|text| self.budget.spend(text.len()))
     }
 
     /// Another meaning was given to this name in the script.
@@ -88,7 +89,7 @@ impl Walker<'_> {
 
     /// The text that a substitution yields when it only prints literals: `$(cat <<'E' …)`.
     pub(crate) fn printed_by(&self, script: &str) -> Option<String> {
-        let program = parse::program(script).ok()?;
+        let program = self.parse(script).ok()?;
         let [list] = program.complete_commands.as_slice() else { return None };
         let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = list.0.as_slice() else {
             return None;
@@ -134,7 +135,9 @@ fn printf(arguments: &[String]) -> Option<String> {
     if before.contains('%') || after.contains('%') {
         return None;
     }
-    Some(values.iter().map(|value| format!("{before}{value}{after}")).collect())
+    let around = (before.len() + after.len()) * values.len();
+    let whole = around + values.iter().map(String::len).sum::<usize>();
+    (whole <= MAX_EXPANDED).then(|| values.iter().map(|value| format!("{before}{value}{after}")).collect())
 }
 
 /// An argument list as one script text, for what hands its arguments to a shell.

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use zdx_protocol::ReasonCode;
 
 use crate::files::{FileEntry, Located, locate};
+use crate::limits::{LOOK, MAX_COMPONENTS, MAX_PATH};
 use crate::pattern::UNKNOWN;
 use crate::protected;
 use crate::shell::syntax::word::Arg;
@@ -24,9 +25,6 @@ pub(crate) enum FileEffect {
     /// A command changes it in place, creates it or removes it.
     Alter,
 }
-
-/// Longer paths are not followed through new links.
-const MAX_COMPONENTS: usize = 256;
 
 /// Where an argument leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +51,17 @@ impl Walker<'_> {
     /// Resolves an argument in every folder the command may run in.
     pub(crate) fn place(&self, arg: &Arg) -> Place {
         let text = arg.text.as_str();
+        // Nothing can be opened by a longer name; what a longer pattern finds could be.
+        if text.len() > MAX_PATH {
+            if arg.glob {
+                self.budget.exceed();
+            }
+            return Place::Unknown;
+        }
+        let parts = 1 + text.bytes().filter(|byte| *byte == b'/').count();
+        if !self.budget.spend((text.len() + LOOK * parts) * self.scope.folders.0.len().max(1)) {
+            return Place::Unknown;
+        }
         let lexical = if let Some(at) = text.find(UNKNOWN) {
             // Known up to some folder: `/etc/$x` is outside whatever x is.
             match text[..at].rfind('/') {

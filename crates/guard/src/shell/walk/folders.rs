@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::ReasonCode;
 
 use crate::files::{FileEntry, locate};
+use crate::limits::LOOK;
 use crate::shell::Part;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
@@ -62,6 +63,9 @@ impl Walker<'_> {
     pub(crate) fn changes_where_stayed(&mut self, arg: &Arg, change: FileEffect, part: &mut Part) {
         let Some(path) = arg.known().map(Path::new).filter(|path| !path.is_absolute()) else { return };
         for folder in self.scope.stayed.clone() {
+            if !self.budget.spend(LOOK * (1 + path.components().count())) {
+                return;
+            }
             let located = locate(self.around.files, self.around.root, &folder, path);
             let shown = located.path.strip_prefix(self.around.root).unwrap_or(&located.path).display();
             let there = located.entry.as_ref().is_some_and(|entry| *entry != FileEntry::Dir)

@@ -27,9 +27,10 @@ use std::rc::Rc;
 use brush_parser::ast;
 use zdx_protocol::ReasonCode;
 
+use crate::limits::{Budget, MAX_BYTES, MAX_COMMANDS, MAX_DEPTH, PARSE, VISIT};
 use crate::shell::programs::special::runners::basename;
 use crate::shell::programs::table;
-use crate::shell::syntax::parse;
+use crate::shell::syntax::parse::{self, Unreadable};
 use crate::shell::syntax::word::{self, Effects};
 use crate::shell::walk::conditions::is_plain_test;
 pub(super) use crate::shell::walk::facts::Facts;
@@ -38,10 +39,6 @@ pub(super) use crate::shell::walk::folders::Folders;
 use crate::shell::walk::state::{Looked, Nest, Scope, Touched};
 pub use crate::shell::walk::variables::selects_helper;
 use crate::shell::{Part, Surroundings};
-
-/// Scripts inside scripts, and simple commands in all of them.
-const MAX_DEPTH: usize = 8;
-pub(super) const MAX_COMMANDS: usize = 200;
 
 pub(super) struct Walker<'a> {
     pub around: &'a Surroundings<'a>,
@@ -55,10 +52,11 @@ pub(super) struct Walker<'a> {
     pub touched: Touched,
     pub nest: Nest,
     pub looked: Looked,
+    pub budget: &'a Budget,
 }
 
 impl<'a> Walker<'a> {
-    pub(super) fn new(around: &'a Surroundings<'a>, facts: &'a Facts) -> Self {
+    pub(super) fn new(around: &'a Surroundings<'a>, facts: &'a Facts, budget: &'a Budget) -> Self {
         Self {
             around,
             source: Rc::from(""),
@@ -70,6 +68,7 @@ impl<'a> Walker<'a> {
             touched: Touched::default(),
             nest: Nest::default(),
             looked: Looked::default(),
+            budget,
         }
     }
 
@@ -82,17 +81,23 @@ impl<'a> Walker<'a> {
         // Counted over all of it and said once at the end: a part that was only probed must not swallow it.
         if self.nest.commands > MAX_COMMANDS {
             self.refuse(text, ReasonCode::TooLarge, "it holds more commands than can be judged");
+        } else if self.budget.is_exceeded() {
+            self.refuse(text, ReasonCode::TooLarge, "it takes more work to read than can be spent on it");
         }
         (self.parts, self.found)
     }
 
     /// A script given as text: the whole command, a substitution, the argument of `eval` or `sh -c`.
     pub(super) fn text(&mut self, text: &str) {
+        if self.nest.commands > MAX_COMMANDS {
+            return;
+        }
         if self.nest.depth >= MAX_DEPTH {
             self.refuse(text, ReasonCode::TooDeep, "it nests more scripts in scripts than can be read");
             return;
         }
-        match parse::program(text) {
+        match self.parse(text) {
+            _ if self.budget.is_exceeded() => {}
             Ok(program) => {
                 self.nest.depth += 1;
                 let outer = std::mem::replace(&mut self.source, Rc::from(text));
@@ -104,6 +109,15 @@ impl<'a> Walker<'a> {
             }
             Err(error) => self.refuse(text, ReasonCode::Unreadable, &error.to_string()),
         }
+    }
+
+    /// The tree of a script, within the budget.
+    pub(super) fn parse(&self, text: &str) -> Result<ast::Program, Unreadable> {
+        if text.len() > MAX_BYTES || !self.budget.spend(PARSE + 2 * text.len()) {
+            self.budget.exceed();
+            return Err(Unreadable::TooLarge);
+        }
+        parse::program(text)
     }
 
     /// A script that runs apart: its `cd` does not reach the rest.
@@ -269,7 +283,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn command(&mut self, command: &ast::Command) {
-        if self.nest.commands > MAX_COMMANDS {
+        if self.nest.commands > MAX_COMMANDS || !self.budget.spend(VISIT) {
             return;
         }
         match command {

@@ -1,14 +1,12 @@
 //! Words that are only partly known: what they may still turn out to be.
 //! Looks for what must not happen whatever the unknown part is, or with the literals that the script itself holds.
 
+use crate::limits::{MAX_EXPANDED, MAX_LITERALS};
 use crate::pattern::UNKNOWN;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
 use crate::shell::walk::apply::must_be_confirmed;
 use crate::shell::{Concern, Part};
-
-/// More literals than this are not tried.
-const MAX_LITERALS: usize = 32;
 
 impl Walker<'_> {
     /// A script text with holes in it: what is forbidden in the rest of it is forbidden.
@@ -24,8 +22,17 @@ impl Walker<'_> {
         if !arg.has_unknown() {
             return Vec::new();
         }
-        let literals = self.facts.literals.iter().take(MAX_LITERALS);
-        literals.map(|literal| Arg::literal(arg.text.replace(UNKNOWN, literal))).collect()
+        let holes = arg.text.matches(UNKNOWN).count();
+        let mut readings = Vec::new();
+        for literal in self.facts.literals.iter().take(MAX_LITERALS) {
+            let length = arg.text.len() + holes * literal.len();
+            if length > MAX_EXPANDED || !self.budget.spend(length) {
+                self.budget.exceed();
+                return Vec::new();
+            }
+            readings.push(Arg::literal(arg.text.replace(UNKNOWN, literal)));
+        }
+        readings
     }
 
     /// Judges every reading of a word, and keeps only what would have to be confirmed or refused.

@@ -3,6 +3,7 @@
 use brush_parser::ast;
 use zdx_protocol::ReasonCode;
 
+use crate::limits::MAX_WORDS;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::feed::Stdin;
 use crate::shell::walk::variables::selects_helper;
@@ -41,6 +42,10 @@ impl Walker<'_> {
                 _ => {}
             }
             self.item(item, &mut part, &mut argv, &mut stdin, None);
+        }
+        if argv.len() > MAX_WORDS {
+            part.confirm(ReasonCode::TooLarge, "it has more words than can be judged");
+            argv.truncate(MAX_WORDS);
         }
         // `! time y=x`: the word of the language to bash, which then sets y; a program to dash and to the grammar.
         let sets = |arg: &Arg| {

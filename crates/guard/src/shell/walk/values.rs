@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::shell::syntax::parse;
+use crate::limits::{MAX_PRINTED, MAX_VALUE, PARSE};
 use crate::shell::syntax::word::{self, Effects, Known, Lookup};
 use crate::shell::walk::Walker;
 use crate::shell::walk::feed::Stdin;
@@ -11,9 +11,6 @@ use brush_parser::ast;
 
 /// A place that nothing is at before `mktemp` makes it: no script can name it but through the variable.
 pub(crate) const FRESH: &str = "\u{fdd0}mktemp";
-
-/// Substitutions in substitutions are read again for each: longer ones are not looked into.
-const MAX_PRINTED: usize = 400;
 
 /// Variables that the shell itself sets, to whatever it likes.
 const MOVING: &[&str] =
@@ -28,7 +25,8 @@ impl Walker<'_> {
         if self.nest.later > 0 {
             self.found.assigned_later.insert(name.to_owned());
         }
-        self.scope.values.insert(name.to_owned(), value);
+        let long = matches!(&value, Known::Text(text) | Known::Pattern(text) if text.len() > MAX_VALUE);
+        self.scope.values.insert(name.to_owned(), if long { Known::Unknown } else { value });
     }
 
     /// From here on it may hold anything.
@@ -87,6 +85,10 @@ impl Walker<'_> {
 }
 
 impl Lookup for Walker<'_> {
+    fn spend(&self, steps: usize) -> bool {
+        self.budget.spend(steps)
+    }
+
     fn home(&self) -> Option<&str> {
         let set = self.facts.assigned.contains("HOME") || self.found.assigned.contains("HOME");
         self.around.home.filter(|_| !set)
@@ -110,6 +112,7 @@ impl Lookup for Walker<'_> {
             "?" | "#" | "$" | "!" => Known::Name,
             _ if moving || !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') => Known::Unknown,
             _ => match self.around.env.get(name) {
+                Some(value) if value.len() > MAX_VALUE => Known::Unknown,
                 Some(value) => Known::Text(value.clone()),
                 // Nobody sets it: it is empty, or a number of the shell's own.
                 None => Known::Name,
@@ -122,13 +125,13 @@ impl Lookup for Walker<'_> {
     }
 
     fn printed(&self, script: &str) -> Known {
-        if script.len() > MAX_PRINTED {
+        if script.len() > MAX_PRINTED || !self.budget.spend(PARSE) {
             return Known::Unknown;
         }
         if let Some(text) = self.printed_by(script) {
             return Known::Text(text.trim_end_matches('\n').to_owned());
         }
-        let Ok(program) = parse::program(script) else { return Known::Unknown };
+        let Ok(program) = self.parse(script) else { return Known::Unknown };
         let [list] = program.complete_commands.as_slice() else { return Known::Unknown };
         let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = list.0.as_slice() else {
             return Known::Unknown;

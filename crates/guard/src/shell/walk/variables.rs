@@ -1,5 +1,8 @@
 //! Variables that choose which program or code runs: setting one is as good as naming the program.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use zdx_protocol::ReasonCode;
 
 use crate::pattern::among;
@@ -59,11 +62,17 @@ const HARMLESS_HELPERS: &[&str] =
 const SHOWING: &str = "PAGER MANPAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR SYSTEMD_PAGER AWS_PAGER \
     BAT_PAGER GH_PAGER PSQL_PAGER DELTA_PAGER BROWSER";
 
+/// The words of a list, to be found at once: scripts may set thousands of variables.
+type NameSet = LazyLock<HashSet<&'static str>>;
+
+static HELPER_NAMES: NameSet = LazyLock::new(|| HELPERS.split_whitespace().collect());
+static WRITTEN_NAMES: NameSet = LazyLock::new(|| WRITTEN.split_whitespace().collect());
+
 /// Whether setting the variable decides which program or code runs.
 pub fn selects_helper(name: &str) -> bool {
     let cargo_tool =
         name.starts_with("CARGO_TARGET_") && (name.ends_with("_RUNNER") || name.ends_with("_LINKER"));
-    among(HELPERS, name)
+    HELPER_NAMES.contains(name)
         || PREFIXES.split(' ').any(|prefix| name.starts_with(prefix))
         || cargo_tool
         || name.eq_ignore_ascii_case("npm_config_script_shell")
@@ -147,7 +156,7 @@ impl Walker<'_> {
 
     /// What tools write where a variable says is written by whoever sets it.
     fn written_by_tools(&mut self, name: &str, value: Option<&str>, part: &mut Part) {
-        let known = among(WRITTEN, name);
+        let known = WRITTEN_NAMES.contains(name);
         let upper = name.to_ascii_uppercase();
         let called = WRITTEN_LIKE.split(' ').any(|word| upper.contains(word));
         match value {
@@ -218,9 +227,16 @@ fn is_folder(name: &str) -> bool {
 
 /// `name[…$(…)]`: text that runs a command when a number is made of it.
 fn subscript_runs(text: &str) -> bool {
-    text.match_indices('[').any(|(at, _)| {
-        let named = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        let inside = text[at + 1..].split(']').next().unwrap_or("");
-        named && (inside.contains("$(") || inside.contains('`'))
-    })
+    let (mut open, mut before) = (false, ' ');
+    for c in text.chars() {
+        match c {
+            '[' => open |= before.is_ascii_alphanumeric() || before == '_',
+            ']' => open = false,
+            '`' if open => return true,
+            '(' if open && before == '$' => return true,
+            _ => {}
+        }
+        before = c;
+    }
+    false
 }

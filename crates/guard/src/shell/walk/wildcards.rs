@@ -3,13 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::files::locate;
+use crate::limits::{MAX_GLOB, MAX_GLOB_NAMES};
 use crate::pattern::shell_glob;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
-
-/// More names than these are not looked at one by one.
-const MAX_NAMES: usize = 2_000;
-const MAX_PATTERN: usize = 512;
 
 impl Walker<'_> {
     /// Everything that a pattern may become, links followed; none when that cannot be told.
@@ -28,7 +25,7 @@ impl Walker<'_> {
 
     /// The names as they stand, where no script before made new ones.
     fn matches(&self, arg: &Arg) -> Option<Vec<PathBuf>> {
-        let long = arg.text.len() > MAX_PATTERN;
+        let long = arg.text.len() > MAX_GLOB;
         if long
             || arg.has_unknown()
             || self.scope.folders.is_unknown()
@@ -44,11 +41,17 @@ impl Walker<'_> {
             for part in arg.text.split('/').filter(|part| !part.is_empty() && *part != ".") {
                 let mut next = Vec::new();
                 for at in &found {
+                    if !self.budget.spend(at.as_os_str().len()) {
+                        return None;
+                    }
                     if part.contains(['*', '?', '[']) {
                         let names = self
                             .around
                             .files
                             .names(&locate(self.around.files, self.around.root, at, Path::new("")).path)?;
+                        if !self.budget.spend(names.len() * part.len().max(8)) {
+                            return None;
+                        }
                         next.extend(names.iter().filter(|name| fits(part, name)).map(|name| at.join(name)));
                     }
                     // A name that only looks like a pattern is itself.
@@ -58,9 +61,9 @@ impl Walker<'_> {
                     {
                         next.push(at.join(part));
                     }
-                }
-                if next.len() > MAX_NAMES {
-                    return None;
+                    if next.len() > MAX_GLOB_NAMES {
+                        return None;
+                    }
                 }
                 found = next;
             }

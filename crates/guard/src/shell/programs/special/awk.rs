@@ -49,9 +49,10 @@ pub(crate) fn program(program: &Arg) -> Effects {
         out.0.extend(strings_of(code).into_iter().map(Effect::Perhaps));
     }
     // `> "file"` after print opens a file; a comparison has no string behind it.
-    for (index, _) in code.match_indices('>').filter(|_| bare.contains("print")) {
-        let after = code[index + 1..].trim_start_matches('>').trim_start();
-        if let Some(rest) = after.strip_prefix('"') {
+    let prints = bare.contains("print");
+    for (index, _) in code.match_indices('>').filter(|_| prints) {
+        let after = &code[index + 1..];
+        if let Some(rest) = after.trim_start().strip_prefix('"') {
             let file = rest.split('"').next().unwrap_or(rest);
             out.push(Effect::NotPlain);
             out.changes(&Arg::literal(file), FileEffect::Overwrite);

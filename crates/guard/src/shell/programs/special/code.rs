@@ -242,7 +242,7 @@ pub(crate) fn strings_of(code: &str) -> Vec<String> {
     }
     // `qx(rm x)`, `qw(rm x)` and `%x{rm x}` quote with brackets.
     for mark in ["qx", "qw", "%x", "%w"] {
-        for (at, _) in code.match_indices(mark) {
+        for (at, _) in code.match_indices(mark).take(MAX_TEXTS) {
             let rest = &code[at + mark.len()..];
             let inner: String = rest
                 .trim_start()
