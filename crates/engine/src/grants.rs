@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use zdx_protocol::GrantScope;
+use zdx_protocol::{GrantScope, Granting};
 
 use crate::paths::{ensure_dir, lock_beside, read_regular};
 
@@ -56,6 +56,7 @@ impl GrantStore {
         let name = root.to_str().ok_or_else(|| GrantError::Unnamed { root: root.to_owned() })?;
         self.change(|book| {
             let grants = book.projects.entry(name.to_owned()).or_default();
+            grants.retain(|known| known == grant || !Granting::of(known).is_replaced_by(Granting::of(grant)));
             if !grants.iter().any(|known| known == grant) {
                 grants.push(grant.to_owned());
             }
@@ -156,11 +157,11 @@ impl Granted {
         match kept {
             Some(Ok(())) => Ok(()),
             Some(Err(error)) => {
-                self.session().insert(grant.to_owned());
+                self.insert(grant);
                 Err(error)
             }
             None => {
-                self.session().insert(grant.to_owned());
+                self.insert(grant);
                 Ok(())
             }
         }
@@ -169,6 +170,12 @@ impl Granted {
     /// Puts a grant for the project in the place of others. Unlike `remember`, it holds only where it can be kept.
     pub fn replace(&self, root: &Path, old: impl Fn(&str) -> bool, grant: &str) -> Result<(), GrantError> {
         self.store.replace(root, old, grant)
+    }
+
+    fn insert(&self, grant: &str) {
+        let mut session = self.session();
+        session.retain(|known| !Granting::of(known).is_replaced_by(Granting::of(grant)));
+        session.insert(grant.to_owned());
     }
 
     /// Takes back what is meant, wherever it holds, and says what that was.
@@ -208,6 +215,23 @@ mod tests {
         assert_eq!(store.of(a).unwrap(), ["bash cargo test"]);
         assert_eq!(store.revoke(b, None).unwrap(), 1);
         assert_eq!(store.all().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_family_that_is_granted_anew_takes_the_place_of_its_older_grant() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = GrantStore::new(dir.path().join("grants.json"));
+        let root = Path::new("/a");
+        let (old, elsewhere) = ("every cargo test #1 Cargo.toml .", "every cargo test #1 Cargo.toml web");
+        for grant in ["every cargo test", "every cargo check", old, elsewhere] {
+            store.add(root, grant).unwrap();
+        }
+        let new = "every cargo test #2 Cargo.toml .";
+        store.add(root, new).unwrap();
+        assert_eq!(store.of(root).unwrap(), ["every cargo check", elsewhere, new]);
+        let granted = Granted::new(&[old.to_owned()], GrantStore::new(dir.path().join("none.json")));
+        granted.remember(root, new, GrantScope::Session).unwrap();
+        assert_eq!(granted.by_scope(root).0, [new]);
     }
 
     #[test]

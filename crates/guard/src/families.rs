@@ -14,6 +14,9 @@ struct Family {
     operands: bool,
     /// Alone, with digits or with `=value` behind; what goes to a test binary behind `--` is measured by the same list.
     options: &'static str,
+    /// Project files that say what it runs, in the folder it runs in and those above it: a grant holds until one of them
+    /// changes. The first is the one that everybody knows.
+    manifests: &'static [&'static str],
 }
 
 /// Of a script or a target.
@@ -27,26 +30,49 @@ const FAMILIES: &[Family] = &[
         options: "-p --package --workspace --all --exclude --lib --bin --bins --test --tests --example --examples \
                   --bench --benches --doc --all-targets --features -F --all-features --no-default-features --release \
                   -r --profile --cargo-profile -j --jobs --keep-going --no-fail-fast --no-run --no-deps \
-                  --document-private-items --offline --locked --frozen --manifest-path -q --quiet -v -vv --verbose \
+                  --document-private-items --offline --locked --frozen -q --quiet -v -vv --verbose \
                   --color --message-format --check --retries --test-threads --nocapture --no-capture --show-output \
                   --ignored --include-ignored --exact --skip --list --format -D -W -A",
+        manifests: &[
+            "Cargo.toml",
+            "build.rs",
+            ".cargo/config.toml",
+            ".cargo/config",
+            ".config/nextest.toml",
+            "rust-toolchain.toml",
+            "rust-toolchain",
+            "clippy.toml",
+        ],
     },
-    Family { program: "go", starts: &["test", "build", "vet"], operands: true, options: GO },
+    Family {
+        program: "go",
+        starts: &["test", "build", "vet"],
+        operands: true,
+        options: GO,
+        manifests: &["go.mod", "go.work"],
+    },
     Family {
         program: "npm",
         starts: &["test", "run NAME"],
         operands: true,
-        options: "-s --silent --if-present -w --workspace --workspaces --run --watch --watchAll --coverage --verbose --ci \
-                  -t --testNamePattern --bail",
+        options: "-s --silent --if-present --run --watch --watchAll --coverage --verbose --ci -t --testNamePattern --bail",
+        manifests: SCRIPT_FILES,
     },
-    Family { program: "pnpm", starts: &["test", "run NAME"], operands: true, options: SCRIPTS },
+    Family {
+        program: "pnpm",
+        starts: &["test", "run NAME"],
+        operands: true,
+        options: SCRIPTS,
+        manifests: SCRIPT_FILES,
+    },
     // `yarn run` runs any program there is a name for, `node` too.
-    Family { program: "yarn", starts: &["test"], operands: true, options: SCRIPTS },
+    Family { program: "yarn", starts: &["test"], operands: true, options: SCRIPTS, manifests: SCRIPT_FILES },
     Family {
         program: "make",
         starts: &[NAME],
         operands: false,
         options: "-j --jobs -k --keep-going -s --silent -B --always-make -n --dry-run",
+        manifests: &["Makefile", "makefile", "GNUmakefile"],
     },
     Family {
         program: "pytest",
@@ -55,33 +81,42 @@ const FAMILIES: &[Family] = &[
         options: "-q -qq -v -vv -x -k -m -s -l -n -ra -rA -rs -rx --quiet --verbose --exitfirst --maxfail --lf --ff \
                   --last-failed --failed-first --tb --durations --no-header --no-summary --collect-only --co \
                   --showlocals --color --disable-warnings --stepwise --sw --cov",
+        manifests: &["pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "conftest.py"],
     },
     Family {
         program: "git",
         starts: &["add"],
         operands: true,
         options: "-A --all -u --update -v --verbose -n --dry-run -N --intent-to-add",
+        manifests: &[".gitattributes"],
     },
     Family {
         program: "git",
         starts: &["commit"],
         operands: true,
         options: "-m --message -a --all -am -q --quiet -s --signoff -v --verbose --allow-empty",
+        manifests: HOOK_FILES,
     },
 ];
 
+const SCRIPT_FILES: &[&str] =
+    &["package.json", ".npmrc", "pnpm-workspace.yaml", ".pnpmfile.cjs", ".yarnrc", ".yarnrc.yml"];
+/// A commit runs the hooks that these name; the hooks themselves lie in protected folders.
+const HOOK_FILES: &[&str] =
+    &[".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".gitattributes"];
 const SCRIPTS: &str =
     "-s --silent --run --watch --watchAll --coverage --verbose --ci -t --testNamePattern --bail";
 const GO: &str = "-run -v -count -race -cover -short -timeout -bench -benchmem -benchtime -failfast -json -tags -parallel \
                   -cpu -shuffle -skip -list -p -n -x";
 
-/// The first words of a command that may be granted with any words like the rest of it; nothing where they may not.
-pub(crate) fn family(argv: &[String]) -> Option<String> {
+/// The first words of a command that may be granted with any words like the rest of it, and the project files on which
+/// the grant depends; nothing where they may not.
+pub(crate) fn family(argv: &[String]) -> Option<(String, &'static [&'static str])> {
     FAMILIES.iter().find_map(|family| {
         let (program, behind) = argv.split_first().filter(|(program, _)| *program == family.program)?;
         let (start, rest) = family.starts.iter().find_map(|start| begins(start, behind))?;
         let words = std::iter::once(program).chain(start).map(String::as_str).collect::<Vec<_>>();
-        rest.iter().all(|word| family.covers(word)).then(|| words.join(" "))
+        rest.iter().all(|word| family.covers(word)).then(|| (words.join(" "), family.manifests))
     })
 }
 
@@ -123,7 +158,7 @@ mod tests {
     use super::*;
 
     fn of(command: &str) -> Option<String> {
-        family(&command.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        family(&command.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).map(|(words, _)| words)
     }
 
     #[test]
@@ -159,6 +194,8 @@ mod tests {
             "cargo --config a.b=c test",
             "cargo test --config a.b=c",
             "cargo test --target-dir x",
+            "cargo test --manifest-path x/Cargo.toml",
+            "npm test -w x",
             "cargo test -Zunstable",
             "cargo test -- --logfile=x",
             "cargo clippy --fix",
@@ -204,6 +241,8 @@ mod tests {
                 assert!(start.split_whitespace().all(|word| word == NAME || is_name(word)), "{start}");
             }
             assert!(family.options.split_whitespace().all(|option| option.starts_with('-')));
+            assert!(!family.manifests.is_empty(), "{}", family.program);
+            assert!(!family.manifests.iter().any(|name| name.contains([',', ' ', '#'])));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Rules, then the preset, then the floors, then whether anybody can be asked: in this order, for every door.
 //! Pure: the disk is only seen through the context's file view.
 
+mod binding;
 mod folders;
 mod grants;
 mod instead;
@@ -160,7 +161,7 @@ impl Weigher<'_> {
             Action::Write { targets, .. } => self.files(key, targets, true),
             Action::Command { command, cwd, origin } => {
                 let inspection = self.inspect(command, cwd);
-                return (self.command(command, cwd, *origin, &inspection), inspection.only_reads());
+                return (self.command(command, *origin, &inspection), inspection.only_reads());
             }
             Action::Mcp { server, tool, .. } => {
                 let name = format!("{server}__{tool}");
@@ -290,19 +291,14 @@ impl Weigher<'_> {
         finding(text, level, code, &reason, ruling.rule)
     }
 
-    fn command(
-        &self,
-        command: &str,
-        cwd: &Path,
-        origin: Origin,
-        inspection: &Inspection,
-    ) -> Vec<PartFinding> {
+    fn command(&self, command: &str, origin: Origin, inspection: &Inspection) -> Vec<PartFinding> {
         let mut findings = Vec::new();
         self.patterns(command, command, &mut findings);
         findings.extend(inspection.raw.map(|raw| unread(command, raw)));
-        for part in &inspection.parts {
+        let granted_families = self.granted_families(&inspection.parts);
+        for (part, granted) in inspection.parts.iter().zip(granted_families) {
             let by_rule = self.part(part, origin, &mut findings);
-            let granted = if by_rule.verdict == Level::Ask { self.granted_by(part, cwd) } else { None };
+            let granted = granted.filter(|_| by_rule.verdict == Level::Ask);
             findings.push(match granted {
                 Some(grant) => granted_as(&part.text, Granting::of(&grant)),
                 None => by_rule,

@@ -60,8 +60,8 @@ pub(crate) const EFFECT: usize = 40;
 pub(crate) const LOOK: usize = 32;
 /// Steps of comparing a command with rules and patterns.
 pub(crate) const MAX_RULE_STEPS: usize = 4_000_000;
-/// Families of commands in one command line that are tried for a wider grant.
-pub(crate) const MAX_FAMILIES: usize = 4;
+/// Families of commands, or folders, of one command line that are tried as a wider grant; each is judged anew.
+pub(crate) const MAX_WIDER_GRANTS: usize = 4;
 /// Longest pattern of a rule, in bytes.
 pub(crate) const MAX_RULE_PATTERN: usize = 1_000;
 

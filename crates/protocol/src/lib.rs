@@ -45,8 +45,8 @@ pub use handle::{EngineEnd, EngineHandle};
 pub use mcp::{McpServer, McpState};
 pub use packed::Packed;
 pub use policy::{
-    Action, Approval, ApprovalRequest, Danger, Decision, GrantScope, Granting, Origin, Preview, Reason,
-    RequestId, Target, Verdict,
+    Action, Approval, ApprovalRequest, CommandFamily, Danger, Decision, FamilyBinding, GrantScope, Granting,
+    Origin, Preview, Reason, RequestId, Target, Verdict,
 };
 pub use query::{Query, Reply};
 pub use record::{InputCut, Record, SCHEMA_VERSION};

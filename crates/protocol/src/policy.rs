@@ -251,12 +251,55 @@ pub struct ApprovalRequest {
 pub enum Granting<'a> {
     /// One command, one set of files, one name.
     Exactly(&'a str),
-    /// Every command that begins with these words.
-    Commands(&'a str),
+    /// Every command of a family.
+    Commands(CommandFamily<'a>),
     /// Every change that a tool makes to a file of the workspace.
     Edits,
     /// This folder outside the workspace counts like the workspace, with all that lies below it.
     Folder(&'a str),
+}
+
+/// Commands that begin with the same words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandFamily<'a> {
+    pub words: &'a str,
+    /// The place it holds for; absent in grants of earlier versions, which hold nowhere any more.
+    pub binding: Option<FamilyBinding<'a>>,
+}
+
+/// Where a family of commands was granted, and by which project files: in another folder, or once one of these files is
+/// made, changed or removed, it is asked about again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FamilyBinding<'a> {
+    /// The folder it runs in, from the workspace; `.` is the workspace itself.
+    pub folder: &'a str,
+    /// Names of the files that say what it runs, with commas between; empty when there are none.
+    pub files: &'a str,
+    /// SHA-256 over these files.
+    pub hash: &'a str,
+}
+
+impl<'a> CommandFamily<'a> {
+    /// `words #hash files folder`. Neither the words nor the names of files hold a `#` or a blank too many.
+    fn of(text: &'a str) -> Self {
+        let bound = text.split_once(" #").and_then(|(words, rest)| {
+            let mut parts = rest.splitn(3, ' ');
+            let (hash, files, folder) = (parts.next()?, parts.next()?, parts.next()?);
+            let files = if files == "-" { "" } else { files };
+            Some(Self { words, binding: Some(FamilyBinding { folder, files, hash }) })
+        });
+        bound.unwrap_or(Self { words: text, binding: None })
+    }
+
+    fn spelled(self) -> String {
+        match self.binding {
+            None => self.words.to_owned(),
+            Some(FamilyBinding { folder, files, hash }) => {
+                let files = if files.is_empty() { "-" } else { files };
+                format!("{} #{hash} {files} {folder}", self.words)
+            }
+        }
+    }
 }
 
 impl<'a> Granting<'a> {
@@ -270,7 +313,7 @@ impl<'a> Granting<'a> {
         }
         let folder = || grant.strip_prefix(Self::FOLDER).filter(|path| path.starts_with('/'));
         match (grant.strip_prefix(Self::COMMANDS), folder()) {
-            (Some(words), _) => Self::Commands(words),
+            (Some(family), _) => Self::Commands(CommandFamily::of(family)),
             (None, Some(path)) => Self::Folder(path),
             (None, None) => Self::Exactly(grant),
         }
@@ -280,10 +323,17 @@ impl<'a> Granting<'a> {
     pub fn spelled(self) -> String {
         match self {
             Self::Exactly(grant) => grant.to_owned(),
-            Self::Commands(words) => format!("{}{words}", Self::COMMANDS),
+            Self::Commands(family) => format!("{}{}", Self::COMMANDS, family.spelled()),
             Self::Edits => Self::EDITS.to_owned(),
             Self::Folder(path) => format!("{}{path}", Self::FOLDER),
         }
+    }
+
+    /// Whether a newer grant takes the place of this one: the same family in the same folder.
+    pub fn is_replaced_by(self, newer: Granting<'_>) -> bool {
+        let (Self::Commands(old), Granting::Commands(new)) = (self, newer) else { return false };
+        let folder = |family: CommandFamily<'_>| family.binding.map(|binding| binding.folder.to_owned());
+        old.words == new.words && (old.binding.is_none() || folder(old) == folder(new))
     }
 
     /// How long it may hold. Nobody means to say yes to all edits, or to a folder outside, for ever.

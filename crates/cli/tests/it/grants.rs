@@ -133,11 +133,14 @@ fn every_cargo_test_is_granted_used_with_other_words_and_revoked() {
     let call = begin(&server, &pty, bash("cargo test --lib"));
     wait_for_question(&pty);
     let shown = pty.contents();
-    assert!(shown.contains("every   allows commands that begin with cargo test"), "{shown}");
+    let every =
+        "every   allows commands that begin with cargo test here, until Cargo.toml\n          changes";
+    assert!(shown.contains(every), "{shown}");
     pty.send("w\r");
     wait_for_keys(&pty, "[b] back");
     let shown = pty.contents();
-    assert!(shown.contains("\n  commands that begin with cargo test\n"), "{shown}");
+    let every = "\n  commands that begin with cargo test here, until Cargo.toml changes\n";
+    assert!(shown.contains(every), "{shown}");
     pty.send("p\r");
     assert_eq!(stdout(&told(&server, call, &pty)), "cargo test --lib\n");
     for words in ["cargo test parser -- --nocapture", "cargo test -p a 2>&1 && cargo test -p b | cat"] {
@@ -151,10 +154,10 @@ fn every_cargo_test_is_granted_used_with_other_words_and_revoked() {
         pty.send("n\r");
         assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected", "{words}");
     }
-    let list = "commands that begin with cargo test\n";
+    let list = "commands that begin with cargo test here, until Cargo.toml changes\n";
     assert_eq!(zdx.run(["policy", "grants"]).success().stdout, list);
     pty.send("/policy\r");
-    pty.wait_for_text("allowed for this project: commands that begin with cargo test", SOON);
+    pty.wait_for_text("allowed for this project: commands that begin with cargo test here", SOON);
     wait_for_prompt(&pty);
     let revoked = zdx.run(["policy", "grants", "--revoke", "cargo test"]).success();
     assert_eq!(revoked.stdout, format!("revoked {list}"));
@@ -167,7 +170,65 @@ fn every_cargo_test_is_granted_used_with_other_words_and_revoked() {
     let given = session.lines().find(|line| line.contains("allow_always")).unwrap();
     let given: Value = serde_json::from_str(given).unwrap();
     let told = (&given["scope"], &given["wider"], &given["grant"]);
-    assert_eq!(told, (&json!("project"), &json!(true), &json!("every cargo test")));
+    assert_eq!((told.0, told.1), (&json!("project"), &json!(true)));
+    let grant = told.2.as_str().unwrap();
+    assert!(grant.starts_with("every cargo test #") && grant.ends_with(" Cargo.toml ."), "{grant}");
+}
+
+/// A grant for a family holds in its folder and for the project file as it was, whoever changed that; one that an earlier
+/// version stored without these holds nowhere.
+#[test]
+fn a_family_is_asked_about_again_in_another_folder_and_after_its_project_file_changed() {
+    let server = ModelServer::start();
+    let zdx =
+        with_cargo(&server).config_more("[permission]\nedit = \"allow\"\n[validation]\nenabled = false\n");
+    zdx.write("Cargo.toml", "[workspace]\n");
+    zdx.write("sub/x", "");
+    let pty = open(&zdx, 80, &[]);
+    let refused = |command: &str| {
+        let call = begin(&server, &pty, bash(command));
+        wait_for_question(&pty);
+        pty.send("n\r");
+        assert_eq!(told(&server, call, &pty)["error"]["code"], "rejected", "{command}");
+    };
+    let granted = |command: &str| {
+        let call = begin(&server, &pty, bash(command));
+        wait_for_question(&pty);
+        pty.send("w\r");
+        wait_for_keys(&pty, "[b] back");
+        pty.send("p\r");
+        assert!(stdout(&told(&server, call, &pty)).starts_with("cargo test"));
+    };
+    let runs = |command: &str| {
+        let call = begin(&server, &pty, bash(command));
+        assert!(stdout(&told(&server, call, &pty)).starts_with("cargo test"), "{command}");
+    };
+    granted("cargo test");
+    runs("cargo test --lib");
+    refused("cd sub && cargo test");
+    let write = json!({"path": "Cargo.toml", "content": "[workspace]\nmembers = [\"x\"]\n"});
+    let call = begin(&server, &pty, Reply::chat().tool_call("c1", "write", write));
+    assert_eq!(told(&server, call, &pty)["ok"], true);
+    refused("cargo test");
+    granted("cargo test");
+    runs("cargo test --lib");
+    leave(pty);
+    // Granted anew, the family stands there once; and one of an earlier version is only told of.
+    let list = "commands that begin with cargo test here, until Cargo.toml changes\n";
+    assert_eq!(zdx.run(["policy", "grants"]).success().stdout, list);
+    let file = zdx.storage().join("grants.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let start = text.find("every cargo test").unwrap();
+    let end = start + text[start..].find('"').unwrap();
+    std::fs::write(&file, text.replace(&text[start..end], "every cargo test")).unwrap();
+    let calls = server.calls().len();
+    server.push(bash("cargo test"));
+    server.push(Reply::chat().text("done"));
+    zdx.run(["exec", "-p", "again", "--approval", "balanced"]).success();
+    let result = chat_results(&server.calls()[calls + 1]).pop().unwrap().1;
+    assert_eq!(result["error"]["code"], "approval_required", "{result}");
+    let listed = zdx.run(["policy", "grants"]).success().stdout;
+    assert!(listed.contains("granted by an earlier version; asked about again"), "{listed}");
 }
 
 /// The words of what begins so, but is dangerous or goes elsewhere, are not even offered.
@@ -295,7 +356,7 @@ fn a_sessions_grant_is_revoked_in_the_chat_and_stays_so() {
     pty.wait_for_text("nothing like \"cargo build\" was allowed", SOON);
     wait_for_prompt(&pty);
     pty.send("/revoke cargo test\r");
-    pty.wait_for_text("no longer allowed: commands that begin with cargo test", SOON);
+    pty.wait_for_text("no longer allowed: commands that begin with cargo test here", SOON);
     wait_for_prompt(&pty);
     let call = begin(&server, &pty, bash("cargo test --lib"));
     wait_for_question(&pty);

@@ -38,6 +38,27 @@ fn explain_names_each_part_its_rule_and_where_that_came_from() {
     assert!(of("rm -rf build").iter().any(|part| part["verdict"] == "confirm"), "{told}");
 }
 
+/// Inside one table the last match wins, a deny that it follows too; a deny of one layer stands against later layers.
+#[test]
+fn a_deny_stands_against_later_layers_and_not_against_its_own_table() {
+    let rules = "[permission.bash]\n\"git *\" = \"deny\"\n\"git push *\" = \"allow\"\n\"curl *\" = \"allow\"\n\"curl -k *\" = \"deny\"\n";
+    let zdx = place().config(rules);
+    zdx.write(
+        ".zdx/config.toml",
+        "[permission.bash]\n\"git pull *\" = \"allow\"\n\"curl *\" = \"allow\"\n\"make *\" = \"allow\"\n",
+    );
+    zdx.run(["trust", "--yes"]).success();
+    for (command, verdict, rule) in [
+        ("git push origin", "allow", "bash \"git push *\" = allow ("),
+        ("git pull origin", "deny", "bash \"git *\" = deny ("),
+        ("curl -k http://localhost", "deny", "bash \"curl -k *\" = deny ("),
+        ("make all", "allow", "bash \"make *\" = allow ("),
+    ] {
+        let told = zdx.run(["policy", "explain", command]).success().stdout;
+        assert!(told.contains(&format!("verdict   {verdict}")) && told.contains(rule), "{command}\n{told}");
+    }
+}
+
 #[test]
 fn presets_and_the_root_are_those_of_the_command_line() {
     let zdx = place();

@@ -8,6 +8,7 @@ use super::grants::weigh_granted;
 use super::{Weigher, holds_outside};
 use crate::PolicyContext;
 use crate::files::{FileEntry, locate};
+use crate::limits::MAX_WIDER_GRANTS;
 use crate::protected::encloses_credentials;
 use crate::shell::Concern;
 
@@ -57,13 +58,15 @@ pub fn folder_grant(folder: &Path, cx: &PolicyContext) -> Result<String, &'stati
 
 /// The grant of a folder with which nothing outside would be asked about in this action. What else has to be asked still is.
 pub(super) fn offered_folder(action: &Action, cx: &PolicyContext) -> Option<String> {
-    let weigher = Weigher { cx, lenient: false };
+    let weigher = Weigher::new(cx, false);
     let mut folders: Vec<PathBuf> =
         weigher.outside_paths(action).iter().map(|path| folder_of(path, cx)).collect();
     folders.sort_unstable();
     folders.dedup();
+    // The shortest, which may cover all of them, comes first.
     folders
         .iter()
+        .take(MAX_WIDER_GRANTS)
         .filter_map(|folder| folder_grant(folder, cx).ok())
         .find(|grant| !holds_outside(&weigh_granted(action, grant, cx).parts))
 }

@@ -5,15 +5,18 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use zdx_protocol::{Action, Approval, Granting, Level, Origin, Target, facts, path_text};
+use zdx_protocol::{
+    Action, Approval, CommandFamily, FamilyBinding, Granting, Level, Origin, Target, facts, path_text,
+};
 
+use super::binding::{ProjectFiles, project_files};
 use super::folders::offered_folder;
 use super::{Explanation, Weigher, weigh};
 use crate::PolicyContext;
 use crate::families::family;
-use crate::limits::MAX_FAMILIES;
+use crate::limits::MAX_WIDER_GRANTS;
 use crate::protected::{is_instruction, is_protected};
-use crate::shell::{self, Concern, Part};
+use crate::shell::{self, Concern, Part, Proof};
 
 /// Exactly what "always" would remember for this action: this command, this path, nothing wider.
 pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
@@ -88,10 +91,9 @@ fn candidates(action: &Action, cx: &PolicyContext) -> Vec<String> {
         Action::Command { command, cwd, .. } => {
             let weigher = Weigher::new(cx, false);
             let parts = weigher.inspect(command, cwd).parts;
-            let families: BTreeSet<String> =
-                parts.iter().filter_map(|part| weigher.family(part, cwd)).collect();
+            let families: BTreeSet<String> = parts.iter().filter_map(|part| weigher.family(part)).collect();
             // Each is tried, which reads the command again.
-            families.into_iter().filter(|grant| !cx.grants.contains(grant)).take(MAX_FAMILIES).collect()
+            families.into_iter().filter(|grant| !cx.grants.contains(grant)).take(MAX_WIDER_GRANTS).collect()
         }
         Action::Write { .. } => vec![Granting::Edits.spelled()],
         Action::Read { .. }
@@ -103,16 +105,21 @@ fn candidates(action: &Action, cx: &PolicyContext) -> Vec<String> {
 }
 
 impl Weigher<'_> {
-    /// The words under which this part was granted, with whatever is behind them.
-    pub(super) fn granted_by(&self, part: &Part, cwd: &Path) -> Option<String> {
-        if self.cx.grants.is_empty() {
-            return None;
+    /// For each part the grant of its family, if there is one. A command that changes something else may change the
+    /// project files before they are read: beside it, no family is covered.
+    pub(super) fn granted_families(&self, parts: &[Part]) -> Vec<Option<String>> {
+        if !self.cx.grants.iter().any(|grant| matches!(Granting::of(grant), Granting::Commands(_))) {
+            return vec![None; parts.len()];
         }
-        self.family(part, cwd).filter(|grant| self.cx.grants.contains(grant))
+        let granted = |part: &Part| self.family(part).filter(|grant| self.cx.grants.contains(grant));
+        let families: Vec<Option<String>> = parts.iter().map(granted).collect();
+        let settled =
+            |(part, family): (&Part, &Option<String>)| family.is_some() || part.proof == Proof::Reads;
+        if parts.iter().zip(&families).all(settled) { families } else { vec![None; parts.len()] }
     }
 
     /// The grant that would cover it, if its words are exactly what runs, and it runs in the workspace and on its files.
-    fn family(&self, part: &Part, cwd: &Path) -> Option<String> {
+    fn family(&self, part: &Part) -> Option<String> {
         let harmless = |concern: &Concern| match concern {
             Concern::Ask { .. } => true,
             Concern::Forbidden { .. }
@@ -122,10 +129,14 @@ impl Weigher<'_> {
         };
         // A second way to read it is a wrapper, an alias or a path: the command does not begin with these words.
         let [argv] = part.views.as_slice() else { return None };
-        if !part.plain || !part.concerns.iter().all(harmless) || !cwd.starts_with(&self.cx.root) {
+        let folder = part.folder.as_deref().filter(|folder| folder.starts_with(&self.cx.root))?;
+        if !part.plain || !part.concerns.iter().all(harmless) {
             return None;
         }
-        family(argv).map(|words| Granting::Commands(&words).spelled())
+        let (words, manifests) = family(argv)?;
+        let ProjectFiles { folder, names, hash } = project_files(folder, manifests, self.cx)?;
+        let binding = FamilyBinding { folder: &folder, files: &names, hash: &hash };
+        Some(Granting::Commands(CommandFamily { words: &words, binding: Some(binding) }).spelled())
     }
 
     /// All edits were granted, and this is one of those that were meant.

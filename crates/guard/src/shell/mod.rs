@@ -60,6 +60,8 @@ pub(crate) struct Part {
     /// An allowing pattern may cover it: its words are literal and nothing is hidden in it.
     pub plain: bool,
     pub proof: Proof,
+    /// The folder it runs in, where that is certain.
+    pub folder: Option<PathBuf>,
     pub concerns: Vec<Concern>,
 }
 

@@ -404,8 +404,8 @@ mod tests {
     fn an_answer_says_what_was_granted() {
         let always = Decision::AllowAlways { scope: GrantScope::Session, wider: true };
         assert_eq!(
-            answered(&always, Some("every cargo test"), None, "cargo test --all", None).1,
-            "allowed for this session: commands that begin with cargo test"
+            answered(&always, Some("every cargo test #ab12 Cargo.toml ."), None, "cargo test --all", None).1,
+            "allowed for this session: commands that begin with cargo test here, until Cargo.toml changes"
         );
         assert_eq!(answered(&Decision::AllowOnce, None, None, "ls", None), (true, "allowed: ls".to_owned()));
     }

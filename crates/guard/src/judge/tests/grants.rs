@@ -21,8 +21,9 @@ fn a_grant_covers_exactly_what_was_shown() {
 #[test]
 fn a_wider_grant_covers_every_command_that_begins_so_and_no_other() {
     let mut cx = cx(Approval::Balanced);
-    let grants = ["every cargo test", "every rm", "every sh -c", "every git commit"];
-    cx.grants = Arc::new(grants.map(str::to_owned).into_iter().collect());
+    let families = ["cargo test", "git commit -m x"].map(|command| offered(command, "/w", &cx).unwrap());
+    let never = ["every rm", "every sh -c"].map(str::to_owned);
+    cx.grants = Arc::new(families.into_iter().chain(never).collect());
     for (command, expected) in [
         ("cargo test", Level::Allow),
         ("cargo test --lib parser -- --nocapture", Level::Allow),
@@ -61,15 +62,106 @@ fn a_wider_grant_covers_every_command_that_begins_so_and_no_other() {
     assert_eq!(run("cargo test", &cx).level(), Level::Deny);
 }
 
+fn offered(command: &str, cwd: &str, cx: &PolicyContext) -> Option<String> {
+    wider_grant(&Action::Command { command: command.to_owned(), cwd: cwd.into(), origin: Origin::Model }, cx)
+}
+
+/// A project with a file for each family, and a folder with another project in it.
+fn projects(change: impl FnOnce(&mut MapView)) -> PolicyContext {
+    let mut disk = MapView::default();
+    for (name, text) in [
+        ("Cargo.toml", "[package]"),
+        ("package.json", "{}"),
+        ("Makefile", "test:"),
+        ("go.mod", "module x"),
+        ("pyproject.toml", "[tool]"),
+        ("src/main.rs", "fn main() {}"),
+        ("sub/Cargo.toml", "[package]"),
+        ("other/deep/x", ""),
+    ] {
+        disk.write(format!("/w/{name}"), text);
+    }
+    change(&mut disk);
+    PolicyContext { files: Arc::new(disk), ..cx(Approval::Balanced) }
+}
+
+#[test]
+fn a_family_is_asked_about_again_once_a_project_file_changed() {
+    for (command, file) in [
+        ("cargo test", "Cargo.toml"),
+        ("cargo test", "build.rs"),
+        ("cargo build", ".cargo/config.toml"),
+        ("cargo check", "rust-toolchain.toml"),
+        ("npm test", "package.json"),
+        ("npm run lint", "package.json"),
+        ("pnpm run lint", "package.json"),
+        ("yarn test", "package.json"),
+        ("make test", "Makefile"),
+        ("make test", "GNUmakefile"),
+        ("go test ./...", "go.mod"),
+        ("go build", "go.work"),
+        ("pytest -q", "pyproject.toml"),
+        ("pytest -q", "conftest.py"),
+        ("git commit -m x", ".pre-commit-config.yaml"),
+        ("git add x", ".gitattributes"),
+    ] {
+        let before = projects(|_| ());
+        let grants = Arc::new([offered(command, "/w", &before).unwrap()].into_iter().collect());
+        let judged =
+            |cx: PolicyContext| run(command, &PolicyContext { grants: Arc::clone(&grants), ..cx }).level();
+        assert_eq!(judged(before), Level::Allow, "{command}");
+        let code_changed = projects(|disk| disk.write("/w/src/main.rs", "fn main() { x() }"));
+        assert_eq!(judged(code_changed), Level::Allow, "{command}");
+        let changed = projects(|disk| disk.write(format!("/w/{file}"), "something else"));
+        assert_eq!(judged(changed), Level::Ask, "{command} after {file}");
+        let linked = projects(|disk| {
+            disk.insert(format!("/w/{file}"), crate::FileEntry::Link("src/main.rs".into()));
+        });
+        assert_eq!(judged(linked), Level::Ask, "{command} with a link for {file}");
+    }
+}
+
+#[test]
+fn a_family_is_granted_for_one_folder() {
+    let cx = projects(|_| ());
+    let here = offered("cargo test", "/w", &cx).unwrap();
+    let grants = Arc::new([here].into_iter().collect());
+    let cx = PolicyContext { grants, ..cx };
+    for (command, cwd, expected) in [
+        ("cargo test", "/w", Level::Allow),
+        ("cd . && cargo test", "/w", Level::Allow),
+        ("cargo test", "/w/sub", Level::Ask),
+        ("cd sub && cargo test", "/w", Level::Ask),
+        ("cd sub; cargo test", "/w", Level::Ask),
+        ("cd .. && cargo test", "/w/sub", Level::Allow),
+        ("cd $x && cargo test", "/w", Level::Ask),
+        ("cd nowhere || cargo test", "/w", Level::Ask),
+        ("ls || cd sub; cargo test", "/w", Level::Ask),
+        ("cargo test", "/w/other/deep", Level::Ask),
+        // The project files may be other ones by the time they are read.
+        ("touch x && cargo test", "/w", Level::Ask),
+        ("echo >> Cargo.toml; cargo test", "/w", Level::Ask),
+        ("cargo test --manifest-path sub/Cargo.toml", "/w", Level::Ask),
+    ] {
+        let action = Action::Command { command: command.to_owned(), cwd: cwd.into(), origin: Origin::Model };
+        assert_eq!(judge(&action, &cx).level(), expected, "{command} in {cwd}");
+    }
+    let allowed = PolicyContext { rules: global(&serde_json::json!({"bash": {"touch *": "allow"}})), ..cx };
+    assert_eq!(run("touch build.rs && cargo test", &allowed).level(), Level::Ask);
+    assert!(offered("cargo test", "/w/sub", &allowed).unwrap().ends_with(" Cargo.toml sub"));
+    // What earlier versions stored says no place: it is not taken for any.
+    let old =
+        PolicyContext { grants: Arc::new(["every cargo test".to_owned()].into_iter().collect()), ..allowed };
+    assert_eq!(run("cargo test", &old).level(), Level::Ask);
+}
+
 #[test]
 fn a_wider_grant_is_offered_where_it_would_do() {
     let cx = cx(Approval::Balanced);
-    let offered = |command: &str| {
-        let cwd = "/w".into();
-        wider_grant(&Action::Command { command: command.to_owned(), cwd, origin: Origin::Model }, &cx)
-    };
+    let offered = |command: &str| offered(command, "/w", &cx);
     for command in ["cargo test", "cargo test --lib x 2>&1", "cargo test | cat", "ls && cargo test"] {
-        assert_eq!(offered(command).as_deref(), Some("every cargo test"), "{command}");
+        let grant = offered(command).unwrap();
+        assert!(grant.starts_with("every cargo test #") && grant.ends_with(" Cargo.toml ."), "{grant}");
     }
     for command in [
         "cargo test > new.txt",

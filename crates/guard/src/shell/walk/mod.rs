@@ -22,6 +22,7 @@ pub(super) mod values;
 pub(super) mod variables;
 pub(super) mod wildcards;
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use brush_parser::ast;
@@ -161,6 +162,15 @@ impl<'a> Walker<'a> {
     pub(super) fn known_pwd(&self) -> Option<String> {
         match self.scope.folders.0.as_slice() {
             [only] => Some(only.to_string_lossy().into_owned()),
+            _ => None,
+        }
+    }
+
+    /// The one folder that a command runs in now, if no change of folder before it is in doubt.
+    pub(super) fn certain_folder(&self) -> Option<PathBuf> {
+        let certain = !self.scope.maybe_moved && self.scope.stayed.is_empty() && self.nest.later == 0;
+        match self.scope.folders.0.as_slice() {
+            [only] if certain => Some(only.clone()),
             _ => None,
         }
     }

@@ -13,6 +13,7 @@ use crate::shell::{Part, Proof};
 impl Walker<'_> {
     pub(crate) fn simple(&mut self, command: &ast::SimpleCommand) {
         let mut part = Part::of(shorten(&command.to_string()));
+        part.folder = self.certain_folder();
         let mut argv: Vec<Arg> = Vec::new();
         let mut stdin = self.stdin.clone();
         let mut assignments = Vec::new();

@@ -10,8 +10,8 @@ pub fn choice(request: &ApprovalRequest, answer: Answer) -> String {
         Answer::AllowOnce => "yes, once".to_owned(),
         Answer::Always => format!("always: {}", exactly(&request.action)),
         Answer::Wider => match request.wider.as_deref().map(Granting::of) {
-            Some(Granting::Commands(words)) => {
-                format!("always: every `{} …`, with other arguments too", visible_line(words))
+            Some(Granting::Commands(family)) => {
+                format!("always: every `{} …`{}", visible_line(family.words), granted::bounds(family))
             }
             Some(Granting::Folder(path)) => format!("yes, and add the folder {}", visible_line(path)),
             Some(wider @ (Granting::Exactly(_) | Granting::Edits)) => {

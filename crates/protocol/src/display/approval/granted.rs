@@ -6,7 +6,7 @@ use super::page::{INDENT, Page};
 use super::{Part, files};
 use crate::check::CheckGrant;
 use crate::facts::{self, ToolFacts};
-use crate::policy::{Action, ApprovalRequest, Granting};
+use crate::policy::{Action, ApprovalRequest, CommandFamily, Granting};
 use crate::typeset::format::path_from;
 use crate::typeset::visible_line;
 
@@ -94,7 +94,8 @@ pub fn names_grant(typed: &str, grant: &str, root: Option<&Path>) -> bool {
     }
     let text = match Granting::of(grant) {
         Granting::Exactly(grant) => grant.strip_prefix("bash "),
-        Granting::Commands(words) | Granting::Folder(words) => Some(words),
+        Granting::Commands(family) => Some(family.words),
+        Granting::Folder(path) => Some(path),
         Granting::Edits => None,
     };
     typed == grant || typed == visible_line(grant) || typed == grant_words(grant, root) || text == Some(typed)
@@ -131,9 +132,26 @@ pub fn meant_grants(named: &str, all: &[String], root: &Path) -> Result<Vec<Stri
 pub(super) fn covered(granting: Granting<'_>) -> String {
     match granting {
         Granting::Exactly(grant) => visible_line(grant),
-        Granting::Commands(words) => format!("commands that begin with {}", visible_line(words)),
+        Granting::Commands(family) => {
+            format!("commands that begin with {}{}", visible_line(family.words), bounds(family))
+        }
         Granting::Edits => "every edit, except of protected files".to_owned(),
         Granting::Folder(path) => format!("this once, and adds the folder {}", visible_line(path)),
+    }
+}
+
+/// Where a family of commands is granted, and until when.
+pub(super) fn bounds(family: CommandFamily<'_>) -> String {
+    let Some(binding) = family.binding else {
+        return " (granted by an earlier version; asked about again)".to_owned();
+    };
+    let place = match binding.folder {
+        "." => " here".to_owned(),
+        folder => format!(" in {}", visible_line(folder)),
+    };
+    match binding.files {
+        "" => place,
+        files => format!("{place}, until {} changes", visible_line(&files.replace(',', " or "))),
     }
 }
 
@@ -142,8 +160,9 @@ pub(super) fn limits(granting: Granting<'_>) -> Option<&'static str> {
     match granting {
         Granting::Exactly(_) => None,
         Granting::Commands(_) => Some(
-            "with other arguments too, and whatever code of the workspace that runs; not with files outside, other \
-             programs, redirections, or options that zdx does not know to be harmless",
+            "with other arguments too, and whatever code of the workspace that runs; not in other folders, once a \
+             project file that says what it runs has changed, with files outside, other programs, redirections, or \
+             options that zdx does not know to be harmless",
         ),
         Granting::Edits => Some(
             "files of this workspace and of added folders made, changed, moved or deleted by write, edit and patch; \

@@ -315,7 +315,7 @@ proptest! {
 #[test]
 fn a_wider_grant_is_spelled_out_before_it_is_given() {
     let request = ApprovalRequest {
-        wider: Some("every cargo test".to_owned()),
+        wider: Some("every cargo test #ab12 Cargo.toml,build.rs .".to_owned()),
         approval: Some(Approval::Balanced),
         ..command("cargo test --lib")
     };
@@ -326,16 +326,18 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
       why     bash asks by default
       rule    bash = ask (built in)
       always  allows exactly this command, nothing wider
-      every   allows commands that begin with cargo test
+      every   allows commands that begin with cargo test here, until Cargo.toml or
+              build.rs changes
     [y] yes, once (Enter)  [a] always  [w] every such  [p] preset  [n] no
     [m] no, and why
     "#);
     insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
     always allow more than this, for how long?
-      commands that begin with cargo test
-      with other arguments too, and whatever code of the workspace that runs; not
-      with files outside, other programs, redirections, or options that zdx does not
-      know to be harmless
+      commands that begin with cargo test here, until Cargo.toml or build.rs changes
+      with other arguments too, and whatever code of the workspace that runs; not in
+      other folders, once a project file that says what it runs has changed, with
+      files outside, other programs, redirections, or options that zdx does not know
+      to be harmless
       `zdx policy grants` lists and revokes what a project was granted
     [s] this session (Enter)  [p] this project  [b] back
     "#);
@@ -428,6 +430,8 @@ fn every_grant_is_read_as_it_is_spelled() {
     for grant in [
         "bash cargo test",
         "every cargo test",
+        "every cargo test #ab12 Cargo.toml,build.rs .",
+        "every git add #ab12 - a folder # with blanks",
         "edits",
         "write /w/edits",
         "bash every x",
@@ -439,7 +443,19 @@ fn every_grant_is_read_as_it_is_spelled() {
     let words = |grant: &str| grant_words(grant, Some(Path::new("/w")));
     for (grant, expected) in [
         ("edits", "every edit, except of protected files"),
-        ("every cargo test", "commands that begin with cargo test"),
+        (
+            "every cargo test",
+            "commands that begin with cargo test (granted by an earlier version; asked about again)",
+        ),
+        (
+            "every cargo test #ab12 Cargo.toml,build.rs .",
+            "commands that begin with cargo test here, until Cargo.toml or build.rs changes",
+        ),
+        (
+            "every npm test #ab12 package.json web/app",
+            "commands that begin with npm test in web/app, until package.json changes",
+        ),
+        ("every git add #ab12 - web app", "commands that begin with git add in web app"),
         ("bash sh run.sh", "the command sh run.sh"),
         ("write /w/shop/cart.py", "changes to shop/cart.py"),
         ("patch /w/a\n/elsewhere/b", "patches of a, /elsewhere/b"),
@@ -451,6 +467,21 @@ fn every_grant_is_read_as_it_is_spelled() {
     ] {
         assert_eq!(words(grant), expected);
         assert!(names_grant(expected, grant, Some(Path::new("/w"))) && names_grant(grant, grant, None));
+    }
+}
+
+#[test]
+fn a_newer_grant_of_a_family_replaces_the_older_one_of_its_folder() {
+    let replaced = |old: &str, new: &str| Granting::of(old).is_replaced_by(Granting::of(new));
+    let new = "every cargo test #2 Cargo.toml .";
+    assert!(replaced("every cargo test #1 Cargo.toml,build.rs .", new) && replaced("every cargo test", new));
+    for other in [
+        "every cargo test #1 Cargo.toml web",
+        "every cargo check #1 Cargo.toml .",
+        "bash cargo test",
+        "edits",
+    ] {
+        assert!(!replaced(other, new), "{other}");
     }
 }
 
