@@ -42,6 +42,16 @@ pub(crate) const MAX_EXPANDED: usize = MAX_BYTES;
 pub(crate) const MAX_PRINTED: usize = 400;
 /// Literals of a script that are tried in place of what is not known.
 pub(crate) const MAX_LITERALS: usize = 32;
+/// Words of a loop that is read once for each of them; of a longer one the word is unknown.
+pub(crate) const MAX_UNROLLED: usize = 4;
+/// Folders that a command may run in; beyond, the folder is unknown.
+pub(crate) const MAX_STAYED: usize = 8;
+/// Names below listed folders that are looked at, over a whole script; beyond, they may be anything.
+pub(crate) const MAX_NAMES: usize = 2_000;
+/// Words that `parallel` puts into its command one by one; of more, the word is unknown.
+pub(crate) const MAX_LISTED: usize = 16;
+/// Texts that are looked at out of one piece of code of another language.
+pub(crate) const MAX_TEXTS: usize = 64;
 /// Longest path: the kernel follows none beyond it.
 pub(crate) const MAX_PATH: usize = 4_096;
 /// Parts of a path that are followed one by one.

@@ -41,7 +41,7 @@ fn command(number: u64, text: &str) -> ApprovalRequest {
             rule: Some("bash = ask (built-in)".to_owned()),
         },
         grant: Some(format!("bash {text}")),
-        wider: Some("every cargo test".to_owned()),
+        wider: Some("every cargo test #ab12 Cargo.toml .".to_owned()),
         approval: Some(Approval::Balanced),
     }
 }

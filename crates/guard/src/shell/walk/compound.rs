@@ -2,16 +2,13 @@
 
 use brush_parser::ast;
 
-use crate::limits::MAX_COMMANDS;
+use crate::limits::{MAX_COMMANDS, MAX_UNROLLED};
 use crate::shell::syntax::word::{self, Known};
 use crate::shell::walk::Walker;
 use crate::shell::walk::feed::Stdin;
 use crate::shell::walk::folders::Folders;
 use crate::shell::walk::variables::selects_helper;
 use crate::shell::{Part, Proof};
-
-/// Loops over so few words are read once for each.
-const MAX_UNROLLED: usize = 4;
 
 impl Walker<'_> {
     pub(super) fn compound(&mut self, compound: &ast::CompoundCommand) {

@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::ReasonCode;
 
 use crate::files::{FileEntry, locate};
-use crate::limits::LOOK;
+use crate::limits::{LOOK, MAX_STAYED};
 use crate::shell::Part;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::Walker;
 use crate::shell::walk::files::{FileEffect, flatten};
-
-/// More possible folders than this are not followed.
-const MAX_STAYED: usize = 8;
 
 /// The folders a command may run in; empty when that is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +31,7 @@ impl Folders {
         }
         let mut all = self.0.clone();
         all.extend(other.0.iter().filter(|path| !self.0.contains(path)).cloned());
-        if all.len() > 8 { Self::unknown() } else { Self(all) }
+        if all.len() > MAX_STAYED { Self::unknown() } else { Self(all) }
     }
 }
 

@@ -15,9 +15,6 @@ use crate::shell::walk::feed::Stdin;
 use crate::shell::walk::files::Place;
 use crate::shell::{Part, Proof};
 
-/// More names than these, over a whole script, are not looked at one by one.
-pub(super) const MAX_NAMES: usize = 2_000;
-
 /// Names of files or numbers, one or many.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Names {

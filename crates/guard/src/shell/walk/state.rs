@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use crate::limits::MAX_NAMES;
 use crate::shell::syntax::word::Known;
 use crate::shell::walk::folders::Folders;
-use crate::shell::walk::names::MAX_NAMES;
 
 /// What a subshell has of its own: where it is, and what its variables hold.
 #[derive(Clone)]

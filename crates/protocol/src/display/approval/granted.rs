@@ -160,9 +160,8 @@ pub(super) fn limits(granting: Granting<'_>) -> Option<&'static str> {
     match granting {
         Granting::Exactly(_) => None,
         Granting::Commands(_) => Some(
-            "with other arguments too, and whatever code of the workspace that runs; not in other folders, once a \
-             project file that says what it runs has changed, with files outside, other programs, redirections, or \
-             options that zdx does not know to be harmless",
+            "with other arguments too, and whatever code of the workspace that runs; not with files outside, other \
+             programs, redirections, or options that zdx does not know to be harmless",
         ),
         Granting::Edits => Some(
             "files of this workspace and of added folders made, changed, moved or deleted by write, edit and patch; \

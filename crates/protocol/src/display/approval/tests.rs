@@ -334,10 +334,9 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
     insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
     always allow more than this, for how long?
       commands that begin with cargo test here, until Cargo.toml or build.rs changes
-      with other arguments too, and whatever code of the workspace that runs; not in
-      other folders, once a project file that says what it runs has changed, with
-      files outside, other programs, redirections, or options that zdx does not know
-      to be harmless
+      with other arguments too, and whatever code of the workspace that runs; not
+      with files outside, other programs, redirections, or options that zdx does not
+      know to be harmless
       `zdx policy grants` lists and revokes what a project was granted
     [s] this session (Enter)  [p] this project  [b] back
     "#);

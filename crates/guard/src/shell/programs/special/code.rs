@@ -3,6 +3,7 @@
 
 use zdx_protocol::ReasonCode;
 
+use crate::limits::MAX_TEXTS;
 use crate::pattern::{UNKNOWN, among};
 use crate::shell::programs::effects::{Effect, Effects, Input};
 use crate::shell::programs::options::{Call, operands};
@@ -185,9 +186,6 @@ pub(crate) fn code(code: &str) -> Effects {
 /// Words with which code hands work to a shell or another program.
 const SHELLS_OUT: &str = "system|exec|popen|spawn|subprocess|child_process|qx|%x|`|shell|os.|run(|getoutput|passthru|\
     proc_open|deno.command|callcommand|readprocess";
-
-/// So many texts out of one piece of code are looked at.
-const MAX_TEXTS: usize = 64;
 
 /// Enough of a text to see which command it begins with: each of many beginnings is read.
 pub(crate) fn beginning(text: &str) -> &str {

@@ -3,6 +3,7 @@
 
 use zdx_protocol::ReasonCode;
 
+use crate::limits::MAX_LISTED;
 use crate::shell::programs::effects::{Effect, Effects, Inner, Input};
 use crate::shell::programs::options::Call;
 use crate::shell::syntax::word::Arg;
@@ -167,9 +168,6 @@ pub(crate) fn parallel(call: &Call<'_>, out: &mut Effects) {
         out.0.extend(commands.map(|command| Effect::Shell(vec![command.clone()])));
     }
 }
-
-/// More words than these are taken for any.
-const MAX_LISTED: usize = 16;
 
 /// The words with this one in place of `{}`, or behind them.
 fn filled(words: &[Arg], arg: &Arg) -> Vec<Arg> {
