@@ -179,7 +179,7 @@ mod tests {
     fn steps(command: &str) -> usize {
         let (files, env) = (MapView::default(), BTreeMap::new());
         let (root, home) = (Path::new("/w"), Some("/home/me"));
-        let around = Surroundings { root, own: None, cwd: root, home, env: &env, files: &files };
+        let around = Surroundings { root, own: None, added: &[], cwd: root, home, env: &env, files: &files };
         let budget = Budget::of(MAX_STEPS);
         inspect_within(command, &around, &budget);
         budget.spent()
