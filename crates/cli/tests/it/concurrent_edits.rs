@@ -88,7 +88,7 @@ fn two_processes_change_one_file() {
     let zdx = place().chat(&servers[0]);
     zdx.write("shared.txt", lines());
     let running = servers.each_ref().map(|server| {
-        zdx.command().env("ZDX_BASE_URL", &server.openai_base()).args(["exec", "-p", "go"]).spawn()
+        zdx.command().env("ZDX_BASE_URL", server.openai_base()).args(["exec", "-p", "go"]).spawn()
     });
     for process in running {
         process.finish(SOON).success();

@@ -91,7 +91,7 @@ fn a_person_is_asked_and_may_add_the_folder_for_the_session() {
     wait_for_question(&pty);
     let asked = pty.contents();
     assert!(asked.contains("OUTSIDE the workspace"), "{asked}");
-    assert!(asked.contains("[y] yes, once  [d] add this folder"), "{asked}");
+    assert!(asked.contains("[y] yes, once (Enter)  [d] add this folder"), "{asked}");
     assert!(!asked.contains("[a] always"), "{asked}");
     pty.send("d\r");
     assert_eq!(told(&server, call, &pty)["ok"], true);

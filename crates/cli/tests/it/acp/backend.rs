@@ -133,7 +133,7 @@ fn a_person_is_asked_and_the_answer_is_the_agents() {
         "options": [{"optionId": "ever", "name": "Always", "kind": "allow_always"}, {"optionId": "y", "name": "Yes", "kind": "allow_once"},
             {"optionId": "n", "name": "No", "kind": "reject_once"}]}});
     let zdx = playing(json!([ask, {"say": "so be it"}]));
-    for (key, option) in [("y", "y"), ("n", "n")] {
+    for (key, option) in [("y\r", "y"), ("n\r", "n")] {
         let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
         wait_for_prompt(&pty);
         pty.send("go\r");

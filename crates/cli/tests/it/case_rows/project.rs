@@ -15,11 +15,11 @@ pub fn a_server_of_the_projects_is_asked_about_before_anything_starts() {
     let trap = Trap::new();
     trap.config(format!("[mcp.evil]\ntype = \"local\"\ncommand = [\"/bin/sh\", \"-c\", \"{}\"]", trap.touch));
     let mut pty = trap.command(&[]).line_mode(40, 100);
-    pty.wait_for_text("[t] trust", SOON);
+    pty.wait_for_text("\nanswer:", SOON);
     let shown = pty.contents();
     assert!(shown.contains(".zdx/config.toml") && shown.contains("start the MCP server evil"), "{shown}");
     trap.assert_untouched("at the question");
-    pty.send("n");
+    pty.send("n\r");
     pty.wait_for(|screen| screen.contents().contains("have not trusted"), SOON);
     pty.send("\x04");
     assert_eq!(pty.wait_exit(SOON), 0);

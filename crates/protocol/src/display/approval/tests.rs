@@ -401,7 +401,7 @@ fn a_folder_outside_is_offered_for_the_session() {
       folder  allows this once, and adds the folder /srv/data
               for this session it counts like the workspace: reading is not asked
               about again, changes are as usual
-    [y] yes, once  [d] add this folder  [n] no  [m] no, and why
+    [y] yes, once (Enter)  [d] add this folder  [n] no  [m] no, and why
     "#);
     assert_eq!([asked.answer("d"), asked.answer("folder")], [Some(Answer::AddFolder); 2]);
     assert_eq!(wider_question(&request, VIEW), None);
