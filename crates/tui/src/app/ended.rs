@@ -59,7 +59,7 @@ impl State {
                 vec![Effect::Remember(line)]
             }
             (Purpose::Output, Event::Reply { answer: Reply::SpilledOutput(read), .. }) => {
-                self.show_output(&read);
+                self.show_output(read);
                 Vec::new()
             }
             (Purpose::Status, event) => {

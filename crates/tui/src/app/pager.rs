@@ -2,6 +2,7 @@
 
 mod search;
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use ratatui_core::text::{Line, Span};
@@ -9,6 +10,7 @@ use zdx_protocol::Reply;
 use zdx_protocol::display::text::truncate_width;
 use zdx_protocol::display::visible_line;
 
+use crate::conversation::PageRows;
 use crate::key::{Key, KeyCode};
 use crate::look::{Drawn, Look};
 use search::{Search, Way, holds, marked};
@@ -28,7 +30,9 @@ pub(crate) enum Paged {
 #[derive(Debug)]
 pub(crate) struct Pager {
     pub what: Paged,
-    lines: Vec<Line<'static>>,
+    parts: Vec<PageRows>,
+    /// Rows of all parts.
+    count: usize,
     /// The first row in view.
     top: usize,
     /// Rows in view, as they were drawn last.
@@ -50,7 +54,8 @@ impl Pager {
     /// Opened at its end, as a conversation is, or at its start.
     pub fn new(what: Paged) -> Self {
         let follows = what == Paged::Conversation;
-        Self { what, lines: Vec::new(), top: 0, height: 0, follows, search: Search::default(), made: None }
+        let search = Search::default();
+        Self { what, parts: Vec::new(), count: 0, top: 0, height: 0, follows, search, made: None }
     }
 
     /// Whether its text is to be laid out anew: never was, in another width, or grown since some time ago.
@@ -66,12 +71,13 @@ impl Pager {
     }
 
     /// The same text, grown or wrapped anew.
-    pub fn refresh(&mut self, lines: Vec<Line<'static>>, width: u16, now: Instant) {
+    pub fn refresh(&mut self, parts: Vec<PageRows>, width: u16, now: Instant) {
         if self.made.is_some_and(|(made, _)| made != width) {
             // The rows are others now.
             self.search.found = None;
         }
-        self.lines = lines;
+        self.count = parts.iter().map(PageRows::len).sum();
+        self.parts = parts;
         self.made = Some((width, now));
     }
 
@@ -118,7 +124,7 @@ impl Pager {
     /// The next row that holds the words, whatever their case: from the one that was found last if it is still in view, else
     /// from the edge of what is. Round the end and on.
     fn find(&mut self, way: Way) {
-        let count = self.lines.len();
+        let count = self.count;
         if self.search.words.is_empty() || count == 0 {
             return;
         }
@@ -128,10 +134,10 @@ impl Pager {
             Way::Down => last.map_or(top, |row| row + 1),
             Way::Up => last.unwrap_or(below),
         };
-        let is_there = |row: &usize| self.lines.get(*row).is_some_and(|line| holds(line, &self.search.words));
+        let (before, behind) = (0..from.min(count), from.min(count)..count);
         let (ahead, around) = match way {
-            Way::Down => ((from..count).find(is_there), (0..from.min(count)).find(is_there)),
-            Way::Up => ((0..from).rev().find(is_there), (from..count).rev().find(is_there)),
+            Way::Down => (self.find_in(behind, way), self.find_in(before, way)),
+            Way::Up => (self.find_in(before, way), self.find_in(behind, way)),
         };
         self.search.note = match (ahead, around, way) {
             (Some(_), ..) => None,
@@ -147,8 +153,34 @@ impl Pager {
         self.follows = false;
     }
 
+    /// The row in this range that holds the words: the first one going down, the last one going up.
+    fn find_in(&self, range: Range<usize>, way: Way) -> Option<usize> {
+        let is_there = |line: &Line<'static>| holds(line, &self.search.words);
+        let last = matches!(way, Way::Up);
+        let mut found = self
+            .parts_in(range)
+            .filter_map(|(start, part, range)| part.find(range, last, is_there).map(|at| start + at));
+        if last { found.last() } else { found.next() }
+    }
+
+    /// The parts that reach into this range: where each starts, and which of its rows lie in it.
+    fn parts_in(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &PageRows, Range<usize>)> {
+        self.parts
+            .iter()
+            .scan(0, |next, part| {
+                let start = *next;
+                *next += part.len();
+                Some((start, part))
+            })
+            .filter_map(move |(start, part)| {
+                let from = range.start.max(start) - start;
+                let to = range.end.min(start + part.len()).saturating_sub(start);
+                (from < to).then_some((start, part, from..to))
+            })
+    }
+
     fn last_top(&self) -> usize {
-        self.lines.len().saturating_sub(self.height)
+        self.count.saturating_sub(self.height)
     }
 
     fn up(&mut self, rows: usize) {
@@ -169,13 +201,14 @@ impl Pager {
             self.top = self.last_top();
         }
         self.top = self.top.min(self.last_top());
-        let shown = self.lines.iter().enumerate().skip(self.top).take(self.height);
-        let mut lines: Vec<Line<'static>> = match self.search.words.is_empty() || self.search.typing {
-            true => shown.map(|(_, line)| line.clone()).collect(),
-            false => shown
-                .map(|(at, line)| marked(line, &self.search.words, self.search.found == Some(at)))
-                .collect(),
-        };
+        let marks = !self.search.words.is_empty() && !self.search.typing;
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for (start, part, range) in self.parts_in(self.top..self.top + self.height) {
+            for (at, line) in part.rows(range) {
+                let found = self.search.found == Some(start + at);
+                lines.push(if marks { marked(&line, &self.search.words, found) } else { line });
+            }
+        }
         lines.resize(self.height, Line::default());
         let (foot, cursor) = self.foot(look);
         lines.push(foot);
@@ -193,8 +226,8 @@ impl Pager {
             let note = truncate_width(&visible_line(note), width);
             return (Line::from(Span::styled(note, look.theme.warning)), None);
         }
-        let end = (self.top + self.height).min(self.lines.len());
-        let text = format!("{end} of {} · q leaves · ↑↓ PgUp PgDn g G · / searches, n N", self.lines.len());
+        let end = (self.top + self.height).min(self.count);
+        let text = format!("{end} of {} · q leaves · ↑↓ PgUp PgDn g G · / searches, n N", self.count);
         (Line::from(Span::styled(truncate_width(&text, width), look.theme.dim)), None)
     }
 }
@@ -212,8 +245,12 @@ mod tests {
         drawn.lines.iter().take(3).map(ToString::to_string).collect()
     }
 
-    fn numbered(count: usize) -> Vec<Line<'static>> {
-        (1..=count).map(|n| Line::from(format!("line {n}"))).collect()
+    /// In two parts.
+    fn numbered(count: usize) -> Vec<PageRows> {
+        let lines = |range: std::ops::RangeInclusive<usize>| {
+            PageRows::Lines(range.map(|n| Line::from(format!("line {n}"))).collect())
+        };
+        vec![lines(1..=count / 3), lines(count / 3 + 1..=count)]
     }
 
     #[test]

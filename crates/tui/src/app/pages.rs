@@ -1,6 +1,7 @@
 //! What is read on a screen of its own, and what it is made of: the whole conversation, help, warnings, a long answer to a
 //! command; and lists to choose from.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use ratatui_core::text::Line;
@@ -13,11 +14,11 @@ use zdx_protocol::{Query, Reply};
 use super::pager::{Paged, Pager};
 use super::view::Size;
 use super::{Effect, Purpose, State, ask};
-use crate::conversation::NoteKind;
+use crate::conversation::{NoteKind, PageRows};
 use crate::look::{Drawn, Look};
 
-/// Long outputs that are read at a time for the whole conversation; the engine bounds each.
-const MOST_OUTPUTS: usize = 8;
+/// Bytes of long outputs that are read at a time for the whole conversation, those of the last calls first.
+const MOST_OUTPUT_BYTES: u64 = 128 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Pages {
@@ -63,13 +64,13 @@ impl State {
 
     /// Long outputs are read when somebody wants to see them, those of the last calls.
     pub(super) fn ask_for_outputs(&mut self) -> Vec<Effect> {
-        let files = self.conversation.unread_outputs(MOST_OUTPUTS).into_iter();
+        let files = self.conversation.unread_outputs(MOST_OUTPUT_BYTES).into_iter();
         files.flat_map(|file| ask(Purpose::Output, Query::SpilledOutput { file })).collect()
     }
 
-    pub(super) fn show_output(&mut self, read: &SpilledOutput) {
+    pub(super) fn show_output(&mut self, read: SpilledOutput) {
         if self.pages.is_conversation() {
-            self.conversation.read_output(read);
+            self.conversation.read_output(&Arc::new(read));
             self.pages.open.iter_mut().for_each(Pager::outdate);
         }
     }
@@ -117,9 +118,9 @@ impl State {
     }
 
     /// As wide as the screen is now.
-    fn paged(&self, what: &Paged, look: Look<'_>, now: Instant) -> Vec<Line<'static>> {
-        match what {
-            Paged::Conversation => self.conversation.whole(look, now),
+    fn paged(&self, what: &Paged, look: Look<'_>, now: Instant) -> Vec<PageRows> {
+        let lines = match what {
+            Paged::Conversation => return self.conversation.whole(look, now),
             Paged::Help => super::keys::help(look),
             Paged::Warnings => self.status.warning_lines(look),
             Paged::Answer(reply) => {
@@ -127,6 +128,7 @@ impl State {
                 let rows = lines.iter().flat_map(|line| hang(&visible_line(line), usize::from(look.width)));
                 rows.map(|row| Line::styled(row, look.theme.text)).collect()
             }
-        }
+        };
+        vec![PageRows::Lines(lines)]
     }
 }

@@ -148,6 +148,10 @@ impl Call {
         }
     }
 
+    pub(super) fn spilled(&self) -> Option<&SpilledPieces> {
+        self.end()?.spilled.as_ref()
+    }
+
     pub(super) fn spilled_mut(&mut self) -> Option<&mut SpilledPieces> {
         match &mut self.stage {
             Stage::Ended(end) => end.spilled.as_mut(),

@@ -15,7 +15,7 @@ use crate::look::Look;
 use crate::write::wrap::{Margin, wrap_in};
 use crate::write::{diff, markdown};
 
-const BELOW: &str = "    ";
+pub(super) const BELOW: &str = "    ";
 /// Of a running command.
 const LIVE: usize = 3;
 /// With less room than this for what a call is about, its end goes first.

@@ -12,6 +12,7 @@ mod events;
 mod find;
 mod folds;
 mod names;
+mod page_rows;
 mod rows;
 mod spilled;
 mod tail;
@@ -20,7 +21,8 @@ mod task;
 mod tests;
 mod thoughts;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use ratatui_core::text::Line;
@@ -30,11 +32,13 @@ use zdx_protocol::{Todo, TodoStatus};
 use self::announced::Announced;
 use self::call::Call;
 use self::cell::{Cell, Group, Item, Known, Text, Thought};
+use self::page_rows::OutputRows;
 use self::rows::{Manner, PLAIN, SCREEN, WHOLE, row};
-use self::spilled::SpilledPieces;
+use self::spilled::{SpilledPieces, placeholder_of};
 use crate::look::Look;
 
 pub(crate) use self::cell::NoteKind;
+pub(crate) use self::page_rows::PageRows;
 
 /// Of all that is kept to be read again.
 const MOST_BYTES: usize = 32 << 20;
@@ -302,7 +306,7 @@ impl Conversation {
     }
 
     /// All that is known, expanded, and what goes on at the end of it.
-    pub(crate) fn whole(&self, look: Look<'_>, now: Instant) -> Vec<Line<'static>> {
+    pub(crate) fn whole(&self, look: Look<'_>, now: Instant) -> Vec<PageRows> {
         let mut out: Vec<Line<'static>> =
             (0..self.whole_len()).flat_map(|at| self.whole_part(at, look)).collect();
         let open = self.cells[self.given..].iter().flat_map(Cell::calls).filter(|call| !call.is_over());
@@ -310,18 +314,41 @@ impl Conversation {
         if let Some(thought) = &self.thought {
             out.extend(draw::thinking(thought, look, now, usize::MAX));
         }
-        out
+        self.with_outputs(out, look)
     }
 
-    /// Files with outputs that are only in part here and that nobody asked for, at most so many, of the last calls first.
-    pub(crate) fn unread_outputs(&mut self, most: usize) -> Vec<PathBuf> {
+    /// Puts long outputs in the place of the rows that stand for them.
+    fn with_outputs(&self, lines: Vec<Line<'static>>, look: Look<'_>) -> Vec<PageRows> {
+        let (mut page, mut part) = (Vec::new(), Vec::new());
+        for line in lines {
+            match placeholder_of(&line).and_then(|path| self.output_of(&path)) {
+                None => part.push(line),
+                Some(output) => {
+                    page.push(PageRows::Lines(std::mem::take(&mut part)));
+                    let rows = OutputRows::new(Arc::clone(output), calls::BELOW, look.theme.dim, look.width);
+                    page.push(PageRows::Output(rows));
+                }
+            }
+        }
+        page.push(PageRows::Lines(part));
+        page
+    }
+
+    fn output_of(&self, path: &Path) -> Option<&Arc<SpilledOutput>> {
+        let calls = self.cells.iter().flat_map(Cell::calls);
+        calls.filter_map(Call::spilled).find_map(|spilled| spilled.find(path))
+    }
+
+    /// Files with outputs that are only in part here and that nobody asked for: of the last calls first, as far as they fit
+    /// into so many bytes.
+    pub(crate) fn unread_outputs(&mut self, mut room: u64) -> Vec<PathBuf> {
         let calls = self.cells.iter_mut().rev().flat_map(Cell::calls_mut);
         let spilled = calls.filter_map(Call::spilled_mut);
-        spilled.flat_map(SpilledPieces::take_unread).take(most).collect()
+        spilled.flat_map(|spilled| spilled.take_unread(&mut room)).collect()
     }
 
     /// One of them, to be shown in the whole conversation.
-    pub(crate) fn read_output(&mut self, read: &SpilledOutput) {
+    pub(crate) fn read_output(&mut self, read: &Arc<SpilledOutput>) {
         self.each_spilled(|spilled| spilled.set_read(read));
     }
 

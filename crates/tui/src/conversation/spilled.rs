@@ -2,13 +2,14 @@
 //! looks at the whole conversation.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ratatui_core::text::Line;
 use serde_json::Value;
-use zdx_protocol::ToolOutput;
 use zdx_protocol::display::Gap;
 use zdx_protocol::display::format::size;
 use zdx_protocol::query::SpilledOutput;
+use zdx_protocol::{ToolOutput, path_text};
 
 use super::rows::{block, printed, row};
 use crate::look::Look;
@@ -17,6 +18,9 @@ use crate::look::Look;
 const FIELDS: [&str; 4] = ["stdout", "stderr", "content", "structured"];
 /// A file may be a little shorter than what was counted: bytes that are no text were replaced in it.
 const SLACK: u64 = 4 << 10;
+
+/// Longer ones are laid out where somebody looks, not as a whole.
+const LONG: usize = 256 << 10;
 
 /// All that a call brought, in pieces.
 #[derive(Debug)]
@@ -37,7 +41,7 @@ struct SpilledPiece {
     /// The end of it, as the result has it.
     end: String,
     asked: bool,
-    read: Option<SpilledOutput>,
+    read: Option<Arc<SpilledOutput>>,
 }
 
 impl SpilledPieces {
@@ -56,19 +60,31 @@ impl SpilledPieces {
         self.0.iter().map(bytes).sum()
     }
 
-    /// The files that nobody asked for yet; they count as asked for from now on.
-    pub(super) fn take_unread(&mut self) -> Vec<PathBuf> {
+    /// The files that nobody asked for yet, as far as they fit into so many bytes.
+    pub(super) fn take_unread(&mut self, room: &mut u64) -> Vec<PathBuf> {
         let ask = |file: &mut SpilledPiece| {
-            let asked = std::mem::replace(&mut file.asked, true);
-            (!asked).then(|| file.path.clone())
+            let fits = !file.asked && file.printed <= *room;
+            if fits {
+                file.asked = true;
+                *room -= file.printed;
+            }
+            fits.then(|| file.path.clone())
         };
         self.files_mut().filter_map(ask).collect()
     }
 
-    pub(super) fn set_read(&mut self, read: &SpilledOutput) {
+    pub(super) fn set_read(&mut self, read: &Arc<SpilledOutput>) {
         for file in self.files_mut().filter(|file| file.path == read.file) {
-            file.read = Some(read.clone());
+            file.read = Some(Arc::clone(read));
         }
+    }
+
+    /// The output that a row made by `placeholder` stands for.
+    pub(super) fn find(&self, path: &Path) -> Option<&Arc<SpilledOutput>> {
+        self.0.iter().find_map(|piece| match piece {
+            Piece::File(file) if file.path == path => file.read.as_ref(),
+            Piece::File(_) | Piece::Text(_) => None,
+        })
     }
 
     pub(super) fn forget_read(&mut self) {
@@ -115,7 +131,7 @@ impl Piece {
             }
         }
         Some(Self::File(Box::new(SpilledPiece {
-            path: PathBuf::from(path),
+            path: path_text::decode(path),
             printed,
             end,
             asked: false,
@@ -133,8 +149,10 @@ impl Piece {
 
 impl SpilledPiece {
     fn rows(&self, indent: &'static str, look: Look<'_>) -> Vec<Line<'static>> {
-        let Some(SpilledOutput { file, head, left_out, tail }) = &self.read else { return Vec::new() };
-        let mut rows = lines(head, indent, look);
+        let Some(read) = &self.read else { return Vec::new() };
+        let SpilledOutput { file, head, left_out, tail } = &**read;
+        let mut rows =
+            if head.len() > LONG { vec![placeholder(&self.path)] } else { lines(head, indent, look) };
         if *left_out > 0 {
             let note = format!("({} are not shown here; the whole is in {})", size(*left_out), shown(file));
             rows.extend(block(indent, &note, (look.theme.dim, look.theme.warning), look, usize::MAX));
@@ -148,6 +166,17 @@ impl SpilledPiece {
         }
         rows
     }
+}
+
+/// The row that stands for a long output until the page is put together. No text on the screen has a NUL in it.
+fn placeholder(path: &Path) -> Line<'static> {
+    Line::from(format!("\0{}", path_text::encode(path)))
+}
+
+/// The file that a placeholder names.
+pub(super) fn placeholder_of(line: &Line<'_>) -> Option<PathBuf> {
+    let named = line.spans.last()?.content.strip_prefix('\0')?;
+    Some(path_text::decode(named))
 }
 
 fn shown(path: &Path) -> String {

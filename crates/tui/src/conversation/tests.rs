@@ -59,7 +59,9 @@ impl Shown {
     }
 
     fn whole(&self) -> Vec<String> {
-        text(&self.conversation.whole(Look { width: self.width, theme: &self.theme }, self.now))
+        let parts = self.conversation.whole(Look { width: self.width, theme: &self.theme }, self.now);
+        let lines: Vec<_> = parts.iter().flat_map(|part| part.rows(0..part.len())).collect();
+        text(&lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>())
     }
 }
 

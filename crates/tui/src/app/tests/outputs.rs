@@ -104,3 +104,23 @@ fn an_output_that_cannot_be_read_is_shown_as_it_came() {
     let shown = page(&mut state).join("\n");
     assert!(shown.contains("left out here") && !shown.contains("gone"), "{shown}");
 }
+
+#[test]
+fn a_very_long_output_is_whole_and_can_be_searched() {
+    let mut state = with_long_output();
+    press(&mut state, Key::ctrl('o'));
+    let head: String = (0..60_000).map(|n| format!("number {n}\n")).collect();
+    answer(&mut state, &format!("first\n{head}last\n"), 0, "");
+    let foot = page(&mut state).last().cloned().unwrap();
+    assert!(foot.contains("of 6000"), "every line has its row: {foot}");
+    press(&mut state, Key::char('/'));
+    "number 31415".chars().for_each(|c| drop(press(&mut state, Key::char(c))));
+    press(&mut state, Key::plain(KeyCode::Enter));
+    let shown = page(&mut state);
+    assert!(shown.contains(&"number 31415".to_owned()), "{shown:?}");
+    press(&mut state, Key::char('g'));
+    assert!(page(&mut state).iter().any(|row| row == "first"));
+    press(&mut state, Key::char('G'));
+    let shown = page(&mut state);
+    assert!(shown.contains(&"number 59999".to_owned()) && shown.contains(&"last".to_owned()), "{shown:?}");
+}
