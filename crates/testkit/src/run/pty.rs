@@ -241,17 +241,20 @@ impl Pty {
 
     /// Every line there is, those that left the screen at its top first, without the blanks at their ends.
     pub fn lines(&self) -> Vec<String> {
-        let mut screen = self.screen();
-        let (rows, columns) = screen.size();
-        let above = screen.scrollback_len();
-        let mut lines = Vec::new();
-        for from_end in (1..=above).rev() {
-            screen.set_scrollback(from_end);
-            lines.extend(screen.rows(0, columns.get()).next());
-        }
-        screen.set_scrollback(0);
-        lines.extend(screen.rows(0, columns.get()).take(usize::from(rows.get())));
-        lines.iter().map(|line| line.trim_end().to_owned()).collect()
+        lines_with_scrollback(&self.screen())
+    }
+
+    /// Waits until the lines of screen and scrollback satisfy this; fails with the lines otherwise.
+    #[track_caller]
+    pub fn wait_for_lines(&self, seen: impl Fn(&[String]) -> bool, timeout: Duration) {
+        let (terminal, changed) = &*self.shared.0;
+        let lines = |terminal: &Terminal| lines_with_scrollback(terminal.parser.screen());
+        let terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
+        let (terminal, _) = changed
+            .wait_timeout_while(terminal, timeout, |terminal| terminal.open && !seen(&lines(terminal)))
+            .unwrap_or_else(PoisonError::into_inner);
+        let lines = lines(&terminal);
+        assert!(seen(&lines), "not there within {timeout:?}:\n{lines:#?}");
     }
 
     /// Every byte the program wrote.
@@ -315,6 +318,20 @@ impl Drop for Pty {
 
 fn size(rows: u16, cols: u16) -> PtySize {
     PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
+}
+
+fn lines_with_scrollback(screen: &Screen) -> Vec<String> {
+    let mut screen = screen.clone();
+    let (rows, columns) = screen.size();
+    let above = screen.scrollback_len();
+    let mut lines = Vec::new();
+    for from_end in (1..=above).rev() {
+        screen.set_scrollback(from_end);
+        lines.extend(screen.rows(0, columns.get()).next());
+    }
+    screen.set_scrollback(0);
+    lines.extend(screen.rows(0, columns.get()).take(usize::from(rows.get())));
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 fn nonzero(count: u16) -> std::num::NonZeroU16 {
