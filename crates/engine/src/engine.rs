@@ -18,8 +18,8 @@ use zdx_protocol::{
     TurnState, TurnSummary,
 };
 
-use crate::backend::Backend;
 use crate::backend::native::RUN_CHECK;
+use crate::backend::{Backend, BackendInfo};
 use crate::call::{Approvals, CallContext, TurnIo, command};
 use crate::emit::Emitter;
 use crate::history::revert::{RevertError, Way};
@@ -130,9 +130,9 @@ impl Engine {
 
     /// What goes on in a fresh session that follows this one; the preset does too, by `follow`.
     pub(crate) fn carried(&self) -> Carried {
-        let backend = self.backend.view();
-        let agent = backend.mode().unwrap_or_else(|| self.persona.name.clone());
-        Carried { model: backend.model(), agent, remote: backend.agent(), loan: self.loan.clone() }
+        let BackendInfo { model, remote_agent, modes, .. } = self.backend.info().clone();
+        let agent = modes.map_or_else(|| self.persona.name.clone(), |modes| modes.current);
+        Carried { model, agent, remote: remote_agent, loan: self.loan.clone() }
     }
 
     /// The preset that holds now.

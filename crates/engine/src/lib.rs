@@ -92,6 +92,7 @@ pub mod process {
 #[cfg(feature = "testing")]
 pub mod testing {
     pub use crate::backend::scripted::{Factory, Permission, Scripted};
+    pub use crate::backend::{BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, SessionModes};
     pub use crate::call::TurnIo;
     pub use crate::files::text::LIMIT;
     pub use crate::host::spawn_scripted;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use tokio::sync::watch;
+use zdx_models::ModelError;
 use zdx_protocol::display::approval::{grant_words, meant_grants};
 use zdx_protocol::display::format::{ago, path};
 use zdx_protocol::display::text::one_line;
@@ -19,7 +21,8 @@ use zdx_protocol::{
 };
 
 use crate::added_folders;
-use crate::backend::View;
+use crate::backend::native::ModelLister;
+use crate::backend::{BackendInfo, started};
 use crate::config::{Resolved, describe};
 use crate::configured::Configured;
 use crate::context::complete::{Completer, Name, Names};
@@ -45,7 +48,8 @@ pub(crate) struct Queries {
     pub workspace: Arc<Workspace>,
     pub resolved: Resolved,
     pub emit: Emitter,
-    pub backend: View,
+    pub backend: watch::Receiver<BackendInfo>,
+    pub model_lister: Option<ModelLister>,
     pub personas: Arc<Personas>,
     pub skills: Arc<Skills>,
     pub commands: Arc<Commands>,
@@ -104,16 +108,17 @@ impl Queries {
                 let commands = commands.map(|command| (command.name.as_str(), command.description.as_str()));
                 let mut commands = named(commands);
                 commands.extend(self.servers.prompts());
-                commands.extend(self.backend.commands().into_iter().map(|command| Named {
-                    name: command.name,
-                    description: command.description.unwrap_or_default(),
+                commands.extend(self.backend.borrow().commands.iter().map(|command| Named {
+                    name: command.name.clone(),
+                    description: command.description.clone(),
                 }));
                 Ok(Reply::Commands(commands))
             }
             Query::Mcp => Ok(Reply::Mcp(self.mcp())),
             Query::Models => self.models().await.map(Reply::Models),
             Query::Context => {
-                let usage = self.backend.usage(self.emit.transcript().size());
+                let size = self.emit.transcript().size();
+                let usage = self.backend.borrow().context.usage(size);
                 usage.map(Reply::Context).ok_or_else(|| not_ours("how full its context is"))
             }
             Query::Todos => Ok(Reply::Todos { items: self.todos(), draft: self.todos.is_draft() }),
@@ -146,8 +151,11 @@ impl Queries {
     }
 
     async fn agents(&self) -> Result<Vec<AgentInfo>, NoAnswer> {
-        if let Some(modes) = self.backend.modes().await {
-            return if modes.is_empty() { Err(self.not_told("which modes it has")) } else { Ok(modes) };
+        let backend = started(&self.backend).await;
+        match &backend.modes {
+            Some(modes) if modes.offered.is_empty() => return Err(not_told(&backend, "which modes it has")),
+            Some(modes) => return Ok(modes.offered.clone()),
+            None => {}
         }
         let at_work = self.agent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let agents = self.personas.agents.iter().filter(|agent| !agent.hidden);
@@ -158,16 +166,6 @@ impl Queries {
             primary: agent.mode.serves(Mode::Primary),
         });
         Ok(info.collect())
-    }
-
-    fn not_told(&self, what: &str) -> NoAnswer {
-        match self.backend.is_starting() {
-            true => NoAnswer::new(
-                ErrorKind::Provider,
-                "who answers here is still starting; ask again in a moment",
-            ),
-            false => not_ours(what),
-        }
     }
 
     fn resources(&self) -> Vec<Name> {
@@ -192,12 +190,16 @@ impl Queries {
     }
 
     async fn models(&self) -> Result<Vec<ModelOffer>, NoAnswer> {
-        let offered =
-            self.backend.models().await.ok_or_else(|| self.not_told("which models it could use"))?;
-        // Servers like to quote the key that they refuse.
-        offered.map_err(|error| {
-            NoAnswer::new(ErrorKind::Provider, self.emit.redactor().redact(&error.to_string()))
-        })
+        if let Some(lister) = &self.model_lister {
+            // Servers like to quote the key that they refuse.
+            let masked = |error: ModelError| self.emit.redactor().redact(&error.to_string()).into_owned();
+            let offered = lister.offers().await;
+            return offered.map_err(|error| NoAnswer::new(ErrorKind::Provider, masked(error)));
+        }
+        let backend = started(&self.backend).await;
+        let offer = |name: &String| ModelOffer { name: name.clone(), context_limit: None };
+        let offered = backend.models.as_ref().map(|models| models.iter().map(offer).collect());
+        offered.ok_or_else(|| not_told(&backend, "which models it could use"))
     }
 
     fn completions(&self, question: u64, line: &str, cursor: usize) -> Completions {
@@ -206,8 +208,9 @@ impl Queries {
             let agents = agents.filter(|agent| !agent.hidden && agent.mode.serves(Mode::Primary));
             agents.map(|agent| Name::new(&agent.name, &agent.description)).collect()
         };
-        let modes = self.backend.known_modes();
-        let modes = modes.map(|modes| modes.into_iter().map(|mode| Name::new(mode.name, mode.description)));
+        let backend = self.backend.borrow().clone();
+        let modes = backend.modes.map(|modes| modes.offered.into_iter());
+        let modes = modes.map(|modes| modes.map(|mode| Name::new(mode.name, mode.description)));
         let own = self.commands.iter().map(|command| Name {
             hint: command.hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default(),
             then: Then::Line,
@@ -215,13 +218,13 @@ impl Queries {
         });
         let prompts =
             self.servers.prompts().into_iter().map(|prompt| Name::new(prompt.name, prompt.description));
-        let in_use = self.backend.model();
-        let theirs = self.backend.commands().into_iter().map(|command| Name {
+        let in_use = backend.model;
+        let theirs = backend.commands.into_iter().map(|command| Name {
             hint: command.hint.map(|hint| format!(" {hint}")).unwrap_or_default(),
             then: Then::Line,
-            ..Name::new(command.name, command.description.unwrap_or_default())
+            ..Name::new(command.name, command.description)
         });
-        let models = self.backend.known_models().into_iter();
+        let models = backend.models.unwrap_or_default().into_iter();
         let mut models: Vec<Name> = models.map(|model| Name::new(model, "")).collect();
         models.retain(|model| model.name != in_use);
         models.insert(0, Name::new(in_use, "in use"));
@@ -437,6 +440,15 @@ fn built_in(command: &SlashCommand) -> Name {
         then: if command.argument.is_needed() { Then::Word } else { Then::Line },
         often: slash::often(command.name),
         ..Name::new(command.name, command.help)
+    }
+}
+
+fn not_told(backend: &BackendInfo, what: &str) -> NoAnswer {
+    match backend.is_starting {
+        true => {
+            NoAnswer::new(ErrorKind::Provider, "who answers here is still starting; ask again in a moment")
+        }
+        false => not_ours(what),
     }
 }
 

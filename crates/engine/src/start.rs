@@ -232,7 +232,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
 
     let named = named.map(str::to_owned).filter(|name| carried.is_none() || name != persona::DEFAULT);
     let announcement =
-        Announcement::new(&mut opened, named, &persona, &policy, &backend.view()).with_folders(added);
+        Announcement::new(&mut opened, named, &persona, &policy, &backend.info()).with_folders(added);
     let saved = opened.log.path().is_some().then(|| opened.log.id());
     let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
     let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);
@@ -247,7 +247,8 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         workspace: Arc::clone(&calls.tools.workspace),
         resolved: configured.resolved,
         emit: emit.clone(),
-        backend: backend.view(),
+        backend: backend.subscribe(),
+        model_lister: backend.model_lister(),
         personas: Arc::clone(&personas),
         skills,
         commands: Arc::new(library.commands),

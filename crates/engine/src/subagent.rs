@@ -18,7 +18,8 @@ use zdx_protocol::{
     ToolOutput, Transcript, TurnSummary, Usage,
 };
 
-use crate::backend::{Backend, Seed};
+use crate::backend::Backend;
+use crate::backend::native::Seed;
 use crate::call::{CallContext, TurnIo};
 use crate::emit::Emitter;
 use crate::files::workspace::Workspace;
@@ -137,19 +138,18 @@ impl Subagents {
         let persona = self.personas.subagent(agent, &now.rules);
         let persona = persona.map_err(|error| ToolError::new(ToolCode::UnknownAgent, error.to_string()))?;
         let registry = Arc::new(self.offer.tools(&persona));
-        let backend = seed.grow(&persona, &registry)?;
+        let backend = Backend::Native(Box::new(seed.grow(&persona, &registry)?));
         let id = SessionId::random();
         let blobs = self.store.as_ref().map(|store| store.blobs(id));
         let workspace = self.calls.tools.workspace.for_child(call, blobs);
         let workspace = workspace.map_err(|error| ToolError::new(ToolCode::Internal, error.to_string()))?;
-        let view = backend.view();
         let info = SessionInfo {
             session: id.to_string(),
             root: now.root,
-            model: view.model(),
+            model: backend.info().model.clone(),
             agent: persona.name.clone(),
             approval: now.approval,
-            context_limit: view.context_limit(),
+            context_limit: backend.info().context.limit(),
             resumed: false,
             saved: self.store.is_some(),
             parent: Some(self.parent.to_string()),

@@ -1,20 +1,24 @@
-//! Who answers a turn: a model that we drive (`native`), or another agent that drives its own (`acp`). What a backend may do meanwhile is
-//! `TurnIo`; what can be asked of it beside a turn is its `View`.
+//! The part that answers a turn: a model that we drive (`native`), or another agent that drives its own (`acp`). Meanwhile it
+//! may use `TurnIo` and nothing else; what is known of it beside a turn is the `BackendInfo` that it publishes.
 
 pub(crate) mod acp;
+mod info;
 pub(crate) mod native;
 #[cfg(feature = "testing")]
 pub(crate) mod scripted;
 
-use zdx_acp::shapes::CommandInfo;
-use zdx_models::ModelError;
-use zdx_protocol::query::{AgentInfo, ModelOffer};
-use zdx_protocol::transcript::ContextSize;
-use zdx_protocol::{ContextUsage, Event, Prompt, ToolError, TurnSummary};
+use tokio::sync::watch;
+use zdx_protocol::{Event, Prompt, TurnSummary};
 
 use crate::call::TurnIo;
 use crate::persona::Persona;
 use crate::tools::registry::Registry;
+pub(crate) use info::started;
+pub use info::{BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, SessionModes};
+use native::ModelLister;
+
+const NO_MODEL_CHOICE: &str = "which model answers is not zdx's to choose here";
+const NO_MODES: &str = "there are no session modes here";
 
 /// A closed set of what we own, so an enum and not a trait with a dozen defaults. What one of them cannot do is `None`.
 pub(crate) enum Backend {
@@ -54,14 +58,13 @@ impl Backend {
         }
     }
 
-    /// The name of the model that answers from the next request on, or why not. `None`: which model answers is not ours to
-    /// choose.
-    pub(crate) fn set_model(&mut self, model: &str) -> Option<Result<String, ModelError>> {
+    /// Selects the model of the next request and returns its name, or the reason why it cannot be used.
+    pub(crate) fn set_model(&mut self, model: &str) -> Result<String, String> {
         match self {
-            Self::Native(native) => Some(native.set_model(model)),
+            Self::Native(native) => native.set_model(model).map_err(|error| error.to_string()),
             Self::Acp(acp) => acp.set_model(model),
             #[cfg(feature = "testing")]
-            Self::Test(_) => None,
+            Self::Test(_) => Err(NO_MODEL_CHOICE.to_owned()),
         }
     }
 
@@ -75,13 +78,13 @@ impl Backend {
         }
     }
 
-    /// The model that answers where nobody chose one, or why none does. `None`: as with `set_model`.
-    pub(crate) async fn usual_model(&self) -> Option<Result<String, ModelError>> {
+    /// Returns the model that answers where nobody chose one, or the reason why none does.
+    pub(crate) async fn usual_model(&self) -> Result<String, String> {
         match self {
-            Self::Native(native) => Some(native.usual_model().await),
-            Self::Acp(_) => None,
+            Self::Native(native) => native.usual_model().await.map_err(|error| error.to_string()),
+            Self::Acp(_) => Err(NO_MODEL_CHOICE.to_owned()),
             #[cfg(feature = "testing")]
-            Self::Test(_) => None,
+            Self::Test(_) => Err(NO_MODEL_CHOICE.to_owned()),
         }
     }
 
@@ -105,34 +108,30 @@ impl Backend {
         }
     }
 
-    /// Works in another of its own modes from the next request on: the name of that, or why not. `None`: it has our agents, or
-    /// none at all.
-    pub(crate) fn set_mode(&mut self, mode: &str) -> Option<Result<String, String>> {
+    /// Selects the session mode of the next request and returns its name, or the reason why it cannot be used.
+    pub(crate) fn set_mode(&mut self, mode: &str) -> Result<String, String> {
         match self {
-            Self::Acp(acp) => Some(acp.set_mode(mode)),
-            Self::Native(_) => None,
+            Self::Acp(acp) => acp.set_mode(mode),
+            Self::Native(_) => Err(NO_MODES.to_owned()),
             #[cfg(feature = "testing")]
-            Self::Test(_) => None,
+            Self::Test(_) => Err(NO_MODES.to_owned()),
         }
     }
 
-    /// Works as somebody else from the next request on. `None`: it has no agents of ours.
-    pub(crate) fn play(&mut self, persona: &Persona, registry: &Registry) -> Option<()> {
+    /// Works as another agent profile from the next request on, where `plays_agent_profiles` is set.
+    pub(crate) fn play(&mut self, persona: &Persona, registry: &Registry) {
         match self {
-            Self::Native(native) => {
-                native.play(persona, registry);
-                Some(())
-            }
-            Self::Acp(_) => None,
+            Self::Native(native) => native.play(persona, registry),
+            Self::Acp(_) => {}
             #[cfg(feature = "testing")]
-            Self::Test(_) => None,
+            Self::Test(_) => {}
         }
     }
 
-    /// What agents are made from that work for this one. `None`: it launches its own.
-    pub(crate) fn seed(&self) -> Option<Seed> {
+    /// The parts that subagents are made from. `None`: it launches its own.
+    pub(crate) fn seed(&self) -> Option<native::Seed> {
         match self {
-            Self::Native(native) => Some(Seed::Native(native.seed())),
+            Self::Native(native) => Some(native.seed()),
             Self::Acp(_) => None,
             #[cfg(feature = "testing")]
             Self::Test(_) => None,
@@ -149,156 +148,32 @@ impl Backend {
         }
     }
 
-    pub(crate) fn view(&self) -> View {
+    /// Lists the models of a server, which takes a request. `None`: what it offers is in its info.
+    pub(crate) fn model_lister(&self) -> Option<ModelLister> {
         match self {
-            Self::Native(native) => View::Native(native.view()),
-            Self::Acp(acp) => View::Acp(acp.view()),
-            #[cfg(feature = "testing")]
-            Self::Test(_) => View::Test,
-        }
-    }
-}
-
-/// A backend that another one can be made from, as its parent was at this moment.
-#[derive(Clone)]
-pub(crate) enum Seed {
-    Native(native::Seed),
-}
-
-impl Seed {
-    pub(crate) fn grow(&self, persona: &Persona, registry: &Registry) -> Result<Backend, ToolError> {
-        match self {
-            Self::Native(seed) => Ok(Backend::Native(Box::new(seed.grow(persona, registry)?))),
-        }
-    }
-}
-
-/// What is known of a backend without disturbing it.
-#[derive(Clone)]
-pub(crate) enum View {
-    Native(native::View),
-    Acp(acp::View),
-    #[cfg(feature = "testing")]
-    Test,
-}
-
-impl View {
-    /// Who answers, as a person names it.
-    pub(crate) fn model(&self) -> String {
-        match self {
-            Self::Native(view) => view.model(),
-            Self::Acp(view) => view.model(),
-            #[cfg(feature = "testing")]
-            Self::Test => "scripted".to_owned(),
-        }
-    }
-
-    /// The agent that answers in place of a model.
-    pub(crate) fn agent(&self) -> Option<String> {
-        match self {
-            Self::Native(_) => None,
-            Self::Acp(view) => Some(view.agent()),
-            #[cfg(feature = "testing")]
-            Self::Test => None,
-        }
-    }
-
-    /// Tokens the model can hold, when somebody knows.
-    pub(crate) fn context_limit(&self) -> Option<u64> {
-        match self {
-            Self::Native(view) => view.context_limit(),
-            Self::Acp(view) => view.context_limit(),
-            #[cfg(feature = "testing")]
-            Self::Test => None,
-        }
-    }
-
-    /// With a conversation of this size. `None`: nobody knows what it keeps of it.
-    pub(crate) fn usage(&self, size: ContextSize) -> Option<ContextUsage> {
-        match self {
-            Self::Native(view) => Some(view.usage(size)),
-            Self::Acp(view) => view.usage(),
-            #[cfg(feature = "testing")]
-            Self::Test => None,
-        }
-    }
-
-    /// What the input of the next turn may weigh, beside a conversation of this size. `None`: nobody can say.
-    pub(crate) fn input_bytes(&self, size: ContextSize) -> Option<usize> {
-        match self {
-            Self::Native(view) => Some(view.input_bytes(size)),
+            Self::Native(native) => Some(native.model_lister()),
             Self::Acp(_) => None,
             #[cfg(feature = "testing")]
-            Self::Test => None,
+            Self::Test(_) => None,
         }
     }
 
-    /// What else could answer. `None`: nobody can say.
-    pub(crate) async fn models(&self) -> Option<Result<Vec<ModelOffer>, ModelError>> {
+    fn publisher(&self) -> &watch::Sender<BackendInfo> {
         match self {
-            Self::Native(view) => Some(view.models().await),
-            Self::Acp(view) => view.models().await.map(Ok),
+            Self::Native(native) => native.info(),
+            Self::Acp(acp) => acp.info(),
             #[cfg(feature = "testing")]
-            Self::Test => None,
+            Self::Test(scripted) => scripted.info(),
         }
     }
 
-    /// The names of the same, as far as they are known at once.
-    pub(crate) fn known_models(&self) -> Vec<String> {
-        match self {
-            Self::Native(view) => view.known_models(),
-            Self::Acp(view) => view.known_models().into_iter().map(|model| model.name).collect(),
-            #[cfg(feature = "testing")]
-            Self::Test => Vec::new(),
-        }
+    /// Its info at this moment; not to be held while anything is waited for.
+    pub(crate) fn info(&self) -> watch::Ref<'_, BackendInfo> {
+        self.publisher().borrow()
     }
 
-    /// What it offers is not known yet.
-    pub(crate) fn is_starting(&self) -> bool {
-        match self {
-            Self::Native(_) => false,
-            Self::Acp(view) => view.is_starting(),
-            #[cfg(feature = "testing")]
-            Self::Test => false,
-        }
-    }
-
-    /// The mode that it is in. `None`: it has our agents.
-    pub(crate) fn mode(&self) -> Option<String> {
-        match self {
-            Self::Native(_) => None,
-            Self::Acp(view) => Some(view.mode()),
-            #[cfg(feature = "testing")]
-            Self::Test => None,
-        }
-    }
-
-    /// Its own modes. `None`: it has our agents.
-    pub(crate) async fn modes(&self) -> Option<Vec<AgentInfo>> {
-        match self {
-            Self::Native(_) => None,
-            Self::Acp(view) => Some(view.modes().await),
-            #[cfg(feature = "testing")]
-            Self::Test => None,
-        }
-    }
-
-    pub(crate) fn known_modes(&self) -> Option<Vec<AgentInfo>> {
-        match self {
-            Self::Native(_) => None,
-            Self::Acp(view) => Some(view.known_modes()),
-            #[cfg(feature = "testing")]
-            Self::Test => None,
-        }
-    }
-
-    /// Commands of its own, which it takes as prompts.
-    pub(crate) fn commands(&self) -> Vec<CommandInfo> {
-        match self {
-            Self::Native(_) => Vec::new(),
-            Self::Acp(view) => view.commands(),
-            #[cfg(feature = "testing")]
-            Self::Test => Vec::new(),
-        }
+    /// Its info, for readers beside a turn.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<BackendInfo> {
+        self.publisher().subscribe()
     }
 }

@@ -1,12 +1,17 @@
 //! A backend that follows a script, for tests of the seam: it does what another agent's process would do, without one.
 
 use futures_util::future::BoxFuture;
+use tokio::sync::watch;
 use zdx_protocol::{Prompt, TurnSummary};
 
+use super::BackendInfo;
 use crate::call::TurnIo;
 pub use crate::call::approve::Permission;
 
 pub trait Scripted: Send + Sync {
+    /// Publishes what the backend offers.
+    fn info(&self) -> &watch::Sender<BackendInfo>;
+
     fn run_turn(&mut self, prompt: Prompt, io: TurnIo) -> BoxFuture<'_, TurnSummary>;
 }
 

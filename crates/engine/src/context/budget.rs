@@ -169,7 +169,7 @@ pub(crate) struct Gauge {
 
 /// What of the next request does not depend on the conversation.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Frame {
+pub struct Frame {
     limit: Option<u64>,
     max_tokens: u32,
     dense: Option<f64>,

@@ -7,12 +7,10 @@ use zdx_protocol::{Event, NoticeLevel};
 use super::{Engine, Loan};
 use crate::persona::Persona;
 
-const NOT_OURS: &str = "which model answers is not zdx's to choose here";
-
 impl Engine {
     /// The user's own choice: it stays, whoever is at work.
     pub(super) async fn set_model(&mut self, model: &str) -> Result<(), String> {
-        let model = self.switch(model)?;
+        let model = self.backend.set_model(model)?;
         self.loan = None;
         self.backend.ask_limit().await;
         self.emit.emit(Event::ModelChanged { model }).await;
@@ -21,9 +19,17 @@ impl Engine {
 
     /// Says what is wrong when there is no such agent, or it cannot have its model. The one at work goes on as before.
     pub(super) async fn set_agent(&mut self, name: &str) -> Result<(), String> {
-        if let Some(set) = self.backend.set_mode(name) {
-            self.emit.emit(Event::AgentChanged { agent: set? }).await;
+        let (has_modes, plays_profiles) = {
+            let info = self.backend.info();
+            (info.modes.is_some(), info.capabilities.plays_agent_profiles)
+        };
+        if has_modes {
+            let agent = self.backend.set_mode(name)?;
+            self.emit.emit(Event::AgentChanged { agent }).await;
             return Ok(());
+        }
+        if !plays_profiles {
+            return Err("who answers here has agents of its own".to_owned());
         }
         if self.persona.name == name {
             self.emit.notice(NoticeLevel::Info, format!("{name} is at work already")).await;
@@ -32,7 +38,7 @@ impl Engine {
         let persona = self.personas.primary(name).map_err(|error| error.to_string())?;
         let registry = self.subagents.offered(&persona);
         let model = self.model_for(&persona).await?;
-        self.backend.play(&persona, &registry).ok_or("who answers here has agents of its own")?;
+        self.backend.play(&persona, &registry);
         self.calls.registry = registry;
         self.ruler.set_rules(Arc::clone(&persona.rules));
         self.queries.set_agent(name);
@@ -47,25 +53,17 @@ impl Engine {
     /// An agent's own model comes with it; with the next one that has none, what answered before is back. The model's name,
     /// if it is another one now.
     async fn model_for(&mut self, persona: &Persona) -> Result<Option<String>, String> {
-        let at_present = self.backend.view().model();
+        let at_present = self.backend.info().model.clone();
         let (wanted, loan) = match (&persona.model, &self.loan) {
             (Some(own), Some(loan)) => (own.clone(), Some(loan.clone())),
             (Some(own), None) => (own.clone(), Some(Loan { before: Some(at_present.clone()) })),
             (None, Some(Loan { before: Some(before) })) => (before.clone(), None),
-            (None, Some(Loan { before: None })) => {
-                let usual = self.backend.usual_model().await.ok_or(NOT_OURS)?;
-                (usual.map_err(|error| error.to_string())?, None)
-            }
+            (None, Some(Loan { before: None })) => (self.backend.usual_model().await?, None),
             (None, None) => return Ok(None),
         };
         // What was learnt of a model that stays is kept.
-        let model = if wanted == at_present { wanted } else { self.switch(&wanted)? };
+        let model = if wanted == at_present { wanted } else { self.backend.set_model(&wanted)? };
         self.loan = loan;
         Ok(Some(model).filter(|model| *model != at_present))
-    }
-
-    fn switch(&mut self, model: &str) -> Result<String, String> {
-        let switched = self.backend.set_model(model).ok_or(NOT_OURS)?;
-        switched.map_err(|error| error.to_string())
     }
 }

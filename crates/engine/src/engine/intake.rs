@@ -180,7 +180,7 @@ impl Engine {
         let files = attachments.iter().map(|attachment| attachment.text.len());
         let lengths: Vec<usize> =
             [prompt.typed().len(), prompt.data().len()].into_iter().chain(files).collect();
-        let room = self.backend.view().input_bytes(size).unwrap_or(usize::MAX);
+        let room = self.backend.info().context.input_bytes(size).unwrap_or(usize::MAX);
         if lengths.iter().sum::<usize>() <= room {
             return (prompt, attachments);
         }

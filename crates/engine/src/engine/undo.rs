@@ -16,7 +16,8 @@ impl Engine {
         self.note_sights(&event);
         self.emit.emit(event).await;
         self.emit.sync().await;
-        if let Some(agent) = self.backend.view().agent() {
+        let remote_agent = self.backend.info().remote_agent.clone();
+        if let Some(agent) = remote_agent {
             let message = format!("{agent} still knows what was taken back: only zdx forgets it");
             self.emit.notice(NoticeLevel::Warning, message).await;
         }

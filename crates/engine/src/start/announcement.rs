@@ -8,7 +8,7 @@ use zdx_protocol::display::format;
 use zdx_protocol::{Approval, ContextUsage, Event, NoticeLevel, SessionInfo, record};
 
 use super::opened::OpenedSession;
-use crate::backend::View;
+use crate::backend::BackendInfo;
 use crate::engine::Engine;
 use crate::history::since;
 use crate::persona::Persona;
@@ -40,17 +40,17 @@ impl Announcement {
         named: Option<String>,
         persona: &Persona,
         policy: &PolicyContext,
-        backend: &View,
+        backend: &BackendInfo,
     ) -> Self {
-        let model = backend.model();
+        let model = backend.model.clone();
         let changed = opened.resumed && opened.transcript.model.as_deref() != Some(model.as_str());
         let info = SessionInfo {
             session: opened.log.id().to_string(),
             root: policy.root.clone(),
             model: model.clone(),
-            agent: backend.mode().unwrap_or_else(|| persona.name.clone()),
+            agent: backend.modes.as_ref().map_or(&persona.name, |modes| &modes.current).clone(),
             approval: policy.approval,
-            context_limit: backend.context_limit(),
+            context_limit: backend.context.limit(),
             resumed: opened.resumed,
             saved: opened.log.path().is_some(),
             parent: opened.transcript.parent.clone(),
@@ -67,7 +67,7 @@ impl Announcement {
             recorded: opened.transcript.approval,
             left: opened.left,
             past: std::mem::take(&mut opened.past),
-            usage: opened.resumed.then(|| backend.usage(opened.transcript.size())).flatten(),
+            usage: opened.resumed.then(|| backend.context.usage(opened.transcript.size())).flatten(),
         }
     }
 

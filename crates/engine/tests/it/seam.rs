@@ -7,23 +7,41 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::time::timeout;
-use zdx_engine::testing::{Permission, Scripted, TurnIo, spawn_scripted};
+use zdx_engine::testing::{
+    BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, Permission, Scripted, SessionModes,
+    TurnIo, spawn_scripted,
+};
 use zdx_engine::{Env, Flags, Paths, Setup};
+use zdx_protocol::query::{AgentInfo, ModelOffer, Named};
 use zdx_protocol::{
-    Action, Approval, Arguments, CallKind, CallOrigin, Command, CommandId, Decision, EngineHandle, ErrorKind,
-    Event, Open, Origin, Outcome, Preview, Prompt, Query, ToolCall, ToolOutput, TurnSummary, Usage,
+    Action, Approval, Arguments, Breakdown, CallKind, CallOrigin, Command, CommandId, ContextUsage, Decision,
+    EngineHandle, ErrorKind, Event, Open, Origin, Outcome, Preview, Prompt, Query, Reply, ToolCall,
+    ToolOutput, TurnSummary, Usage,
 };
 
 const SOON: Duration = Duration::from_secs(60);
 
+const CONTEXT: ContextUsage =
+    ContextUsage { used: 70, limit: 100, percent: 70, assumed: false, breakdown: NOTHING };
+const NOTHING: Breakdown =
+    Breakdown { system: 0, tools: 0, mcp: 0, messages: 0, tool_results: 0, summary: 0 };
+
 type Script = Arc<dyn Fn(Prompt, TurnIo) -> BoxFuture<'static, Outcome> + Send + Sync>;
 
-struct Agent(Script);
+struct Agent {
+    script: Script,
+    info: watch::Sender<BackendInfo>,
+}
 
 impl Scripted for Agent {
+    fn info(&self) -> &watch::Sender<BackendInfo> {
+        &self.info
+    }
+
     fn run_turn(&mut self, prompt: Prompt, io: TurnIo) -> BoxFuture<'_, TurnSummary> {
-        let script = Arc::clone(&self.0);
+        let script = Arc::clone(&self.script);
         async move {
             let turn = 1;
             io.emit(Event::TurnStarted { turn, prompt: prompt.text.clone() }).await;
@@ -71,6 +89,18 @@ impl Place {
     where
         F: Future<Output = Outcome> + Send + 'static,
     {
+        self.talk_with(scripted_info(), script).await
+    }
+
+    /// The same with a backend that offers this.
+    async fn talk_with<F>(
+        &self,
+        info: watch::Sender<BackendInfo>,
+        script: impl Fn(Prompt, TurnIo) -> F + Send + Sync + 'static,
+    ) -> Talk
+    where
+        F: Future<Output = Outcome> + Send + 'static,
+    {
         let script: Script = Arc::new(move |prompt, io| script(prompt, io).boxed());
         let env = Env::from_pairs([
             ("HOME", self.dir.path().join("home").into_os_string()),
@@ -93,12 +123,21 @@ impl Place {
             editor: None,
             executable: PathBuf::from("/nonexistent"),
         };
-        let engine = spawn_scripted(setup, Box::new(move || Box::new(Agent(Arc::clone(&script)))));
+        let engine = spawn_scripted(
+            setup,
+            Box::new(move || Box::new(Agent { script: Arc::clone(&script), info: info.clone() })),
+        );
         let mut talk = Talk { engine, told: Vec::new() };
         let opened = talk.carry_out(Command::Open(Open::New)).await;
         assert!(matches!(opened, Event::Done { .. }), "{opened:?}");
         talk
     }
+}
+
+fn scripted_info() -> watch::Sender<BackendInfo> {
+    let capabilities = BackendCapabilities { manages_own_context: true, plays_agent_profiles: false };
+    let model = "scripted".to_owned();
+    watch::Sender::new(BackendInfo { model, capabilities, ..BackendInfo::default() })
 }
 
 struct Talk {
@@ -124,6 +163,13 @@ impl Talk {
     async fn carry_out(&mut self, command: Command) -> Event {
         let id = self.engine.send(command).await;
         self.over(id).await
+    }
+
+    async fn reply(&mut self, query: Query) -> Reply {
+        match self.carry_out(Command::Ask(query)).await {
+            Event::Reply { answer, .. } => answer,
+            other => panic!("{other:?}"),
+        }
     }
 
     /// The first question that comes up.
@@ -328,4 +374,60 @@ async fn what_a_backend_cannot_do_is_said_and_harms_nothing() {
     assert!(matches!(talk.carry_out(Command::Compact).await, Event::Done { .. }));
     assert_eq!(talk.outcome(), Outcome::Completed);
     talk.carry_out(Command::Prompt("still there?".into())).await;
+}
+
+#[tokio::test]
+async fn what_a_backend_publishes_is_seen_by_queries_beside_its_turn() {
+    let place = Place::new();
+    let info = scripted_info();
+    let publish = info.clone();
+    let script = move |_: Prompt, io: TurnIo| {
+        let publish = publish.clone();
+        async move {
+            publish.send_modify(|info| {
+                let mode = |name: &str, in_use| AgentInfo {
+                    name: name.to_owned(),
+                    description: String::new(),
+                    in_use,
+                    primary: true,
+                };
+                let offered = vec![mode("ask", false), mode("code", true)];
+                info.model = "scripted/large".to_owned();
+                info.models = Some(vec!["scripted/small".to_owned(), "scripted/large".to_owned()]);
+                info.modes = Some(SessionModes { current: "code".to_owned(), offered });
+                info.commands = vec![BackendCommand {
+                    name: "deploy".to_owned(),
+                    description: "Deploy it".to_owned(),
+                    hint: Some("target".to_owned()),
+                }];
+                info.context = ContextBudget::Reported(CONTEXT);
+            });
+            io.emit(Event::AssistantDelta { text: "published".to_owned() }).await;
+            io.cancel.cancelled().await;
+            Outcome::Interrupted
+        }
+    };
+    let mut talk = place.talk_with(info, script).await;
+    let none = talk.reply(Query::Commands).await;
+    assert_eq!(none, Reply::Commands(Vec::new()));
+    let prompt = talk.engine.send(Command::Prompt("go".into())).await;
+    talk.until(|event| matches!(event, Event::AssistantDelta { .. })).await;
+    let deploy = Named { name: "deploy".to_owned(), description: "Deploy it".to_owned() };
+    assert_eq!(talk.reply(Query::Commands).await, Reply::Commands(vec![deploy]));
+    assert_eq!(talk.reply(Query::Context).await, Reply::Context(CONTEXT));
+    let offer = |name: &str| ModelOffer { name: name.to_owned(), context_limit: None };
+    let offers = vec![offer("scripted/small"), offer("scripted/large")];
+    assert_eq!(talk.reply(Query::Models).await, Reply::Models(offers));
+    let Reply::Agents(modes) = talk.reply(Query::Agents).await else { panic!("modes") };
+    let modes: Vec<_> = modes.iter().map(|mode| (mode.name.as_str(), mode.in_use)).collect();
+    assert_eq!(modes, [("ask", false), ("code", true)]);
+    let line = "/model ".to_owned();
+    let Reply::Completions(names) = talk.reply(Query::Completions { cursor: line.len(), line }).await else {
+        panic!("completions")
+    };
+    let names: Vec<_> =
+        names.candidates.iter().map(|name| (name.text.as_str(), name.detail.as_str())).collect();
+    assert_eq!(names, [("scripted/large", "in use"), ("scripted/small", "")]);
+    talk.engine.send(Command::Interrupt).await;
+    talk.over(prompt).await;
 }

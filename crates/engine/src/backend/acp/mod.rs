@@ -5,27 +5,26 @@
 mod asked;
 mod change;
 mod link;
+mod offer;
 mod output;
 mod prompt;
 mod terminals;
 mod told;
 mod turn;
-mod view;
 
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use zdx_acp::shapes::StopReason;
-use zdx_models::ModelError;
 use zdx_protocol::{
     ErrorKind, Event, NoticeLevel, Outcome, Prompt, Transcript, TurnState, TurnSummary, Usage,
 };
 
+use super::{BackendInfo, ContextBudget, NO_MODEL_CHOICE};
 use crate::acp::{AgentCommand, Launch, PREFIX, stopped};
 use crate::call::TurnIo;
 use link::{Chosen, Link, Trouble};
 use told::Teller;
-pub(crate) use view::View;
-use view::Watched;
 
 pub(crate) struct Acp {
     command: AgentCommand,
@@ -44,7 +43,7 @@ pub(crate) struct Acp {
     meanwhile: Vec<String>,
     /// The mode that was told last.
     told_mode: Option<String>,
-    watched: Watched,
+    info: watch::Sender<BackendInfo>,
 }
 
 /// What agents that can call it.
@@ -77,7 +76,7 @@ impl Acp {
         let told_mode = before.agent.clone().filter(|_| remote.is_some());
         let mode = mode.map(str::to_owned).or_else(|| told_mode.clone());
         let remote = remote.map(|remote| remote.session.clone());
-        let watched = Watched::new(label, model.clone(), mode.clone());
+        let info = offer::unknown(&command.name, model.as_deref(), mode.as_deref());
         Self {
             command,
             launch,
@@ -89,7 +88,7 @@ impl Acp {
             mode,
             meanwhile: Vec::new(),
             told_mode,
-            watched,
+            info,
         }
     }
 
@@ -104,8 +103,8 @@ impl Acp {
         }
     }
 
-    pub(crate) fn view(&self) -> View {
-        self.watched.view()
+    pub(crate) fn info(&self) -> &watch::Sender<BackendInfo> {
+        &self.info
     }
 
     pub(crate) async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
@@ -120,8 +119,11 @@ impl Acp {
         let ended = if io.cancel.is_cancelled() { Err(Trouble::Interrupted) } else { ended };
         let (usage, denied, text) = teller.finish(ended.is_ok()).await;
         let outcome = tell_end(ended, io).await;
-        self.watched.used(usage);
-        if let Some(usage) = self.view().usage() {
+        if let Some(usage) = usage {
+            self.info.send_modify(|info| info.context = ContextBudget::Reported(usage));
+        }
+        let usage = self.info.borrow().context.usage(io.emit.transcript().size());
+        if let Some(usage) = usage {
             io.emit.emit(Event::ContextUsage(usage)).await;
         }
         let state = if outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
@@ -141,7 +143,7 @@ impl Acp {
 
     /// By the agent's own command, where it has one.
     pub(crate) async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
-        let offered = self.view().commands().iter().any(|command| command.name == COMPACT);
+        let offered = self.info.borrow().commands.iter().any(|command| command.name == COMPACT);
         match offered {
             true => Some(self.run_turn(Prompt::with_data(&format!("/{COMPACT}"), ""), io).await),
             false => None,
@@ -177,7 +179,7 @@ impl Acp {
             }
             Err(trouble) => Err(trouble),
         };
-        self.watched.knows(&link.choices, &link.commands);
+        self.publish_offer(&link);
         self.tell_mode(&link, io).await;
         match &ended {
             Ok(_) | Err(Trouble::Refused(..)) => self.link = Some(link),
@@ -211,7 +213,7 @@ impl Acp {
     async fn connected(&mut self, io: &TurnIo) -> Result<Link, Trouble> {
         let connected = unless_interrupted(io, self.connecting()).await;
         self.connecting = JoinSet::new();
-        self.watched.starting(false);
+        self.info.send_modify(|info| info.is_starting = false);
         connected
     }
 
@@ -239,17 +241,17 @@ impl Acp {
                     // It is gone, and the next prompt starts it again.
                     None => std::future::pending().await,
                 }
-                self.watched.knows(&link.choices, &link.commands);
+                self.link.as_ref().inspect(|link| self.publish_offer(link));
             } else if self.tried && self.connecting.is_empty() {
                 return std::future::pending().await;
             } else {
                 match self.connecting().await {
                     Ok(link) => {
-                        self.watched.knows(&link.choices, &link.commands);
+                        self.publish_offer(&link);
                         self.link = Some(link);
                     }
                     Err(trouble) => {
-                        self.watched.starting(false);
+                        self.info.send_modify(|info| info.is_starting = false);
                         return Event::Notice {
                             level: NoticeLevel::Warning,
                             message: trouble.words(),
@@ -289,26 +291,26 @@ impl Acp {
         let Some(now) = link.choices.mode().and_then(zdx_acp::shapes::Setting::current) else { return };
         if self.told_mode.as_ref() != Some(&now) {
             self.told_mode = Some(now.clone());
-            self.watched.mode(&now);
+            self.publish_mode(&now);
             self.mode = Some(now.clone());
             io.emit.emit(Event::AgentChanged { agent: now }).await;
         }
     }
 
-    /// From the next prompt on. `None`: it lets nobody choose.
-    pub(crate) fn set_model(&mut self, model: &str) -> Option<Result<String, ModelError>> {
+    /// From the next prompt on.
+    pub(crate) fn set_model(&mut self, model: &str) -> Result<String, String> {
         let label = label(&self.command.name);
         let wanted = own_name(&label, model).unwrap_or(model);
         if let Some(link) = &self.link {
-            let setting = Chosen::Model.of(&link.choices)?;
+            let setting = Chosen::Model.of(&link.choices).ok_or(NO_MODEL_CHOICE)?;
             if setting.find(wanted).is_none() {
-                let why = Chosen::Model.unknown(&self.command.name, wanted, setting);
-                return Some(Err(ModelError::Setup(why)));
+                return Err(Chosen::Model.unknown(&self.command.name, wanted, setting));
             }
         }
         self.model = Some(wanted.to_owned());
-        self.watched.model(wanted);
-        Some(Ok(self.view().model()))
+        let name = offer::model_name(&self.command.name, Some(wanted));
+        self.info.send_modify(|info| info.model.clone_from(&name));
+        Ok(name)
     }
 
     /// The same for how it works; or why not.
@@ -322,7 +324,7 @@ impl Acp {
             self.told_mode = Some(mode.clone());
         }
         self.mode = Some(mode.clone());
-        self.watched.mode(&mode);
+        self.publish_mode(&mode);
         Ok(mode)
     }
 

@@ -10,13 +10,13 @@ use zdx_acp::shapes::{Block, Call, Calls, Update};
 use zdx_protocol::facts::BASH;
 use zdx_protocol::record::millis;
 use zdx_protocol::{
-    Action, CallKind, CallOrigin, Event, Location, NoticeLevel, Origin, Preview, Reasoning, Todo, TodoStatus,
-    ToolCode, ToolOutput,
+    Action, CallKind, CallOrigin, ContextUsage, Event, Location, NoticeLevel, Origin, Preview, Reasoning,
+    Todo, TodoStatus, ToolCode, ToolOutput,
 };
 
 use super::change::{self, Change, Ledger};
+use super::offer;
 use super::output::{cut, failure, output, texts};
-use super::view::Used;
 use crate::acp::Proposal;
 use crate::call::{TurnIo, approve};
 
@@ -38,7 +38,7 @@ pub(super) struct Teller {
     said: String,
     calls: Calls,
     told: HashMap<String, Told>,
-    used: Option<Used>,
+    used: Option<ContextUsage>,
     pub(super) denied: u32,
     /// Calls of its own that it may not make.
     refused: HashSet<String>,
@@ -95,7 +95,7 @@ impl Teller {
             }
             Update::Unknown(update) if update["sessionUpdate"] == "usage_update" => {
                 if let (Some(used), Some(size)) = (update["used"].as_u64(), update["size"].as_u64()) {
-                    self.used = Some(Used { used, size });
+                    self.used = Some(offer::usage(used, size));
                 }
             }
             Update::User(_)
@@ -316,7 +316,7 @@ impl Teller {
     }
 
     /// The turn is over: what is left open is closed. What it used, how much was denied, and what was said last.
-    pub(super) async fn finish(mut self, whole: bool) -> (Option<Used>, u32, String) {
+    pub(super) async fn finish(mut self, whole: bool) -> (Option<ContextUsage>, u32, String) {
         self.end_thought().await;
         self.end_text(!whole).await;
         for call in self.calls.open().collect::<Vec<_>>() {

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use zdx_models::{Client, Endpoint, ModelInfo, list_models};
+use zdx_models::{Endpoint, ModelInfo};
 
+use super::models::ModelLister;
 use crate::cache::Cache;
 
 /// Nobody asks longer for a list of models.
@@ -47,7 +48,7 @@ impl Limits {
     }
 
     /// What is known now. Starts to ask, if nobody has.
-    fn look_up(&self, client: &Client, endpoint: &Endpoint) -> Option<u64> {
+    fn look_up(&self, lister: &ModelLister, endpoint: &Endpoint) -> Option<u64> {
         if endpoint.is_demo() {
             return None;
         }
@@ -55,23 +56,23 @@ impl Limits {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = asked.entry(key).or_insert_with_key(|key| match self.cached(key) {
             Some(known) => watch::channel(Some(known)).1,
-            None => self.ask(client, endpoint, key),
+            None => self.ask(lister, endpoint, key),
         });
         limit(*answer.borrow())
     }
 
     /// The same, with a little patience when it asks: a server on this machine answers at once.
-    pub(super) async fn soon(&self, client: &Client, endpoint: &Endpoint) -> Option<u64> {
+    pub(super) async fn soon(&self, lister: &ModelLister, endpoint: &Endpoint) -> Option<u64> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&key(endpoint));
         if asked {
             return self.known(endpoint);
         }
-        tokio::time::timeout(PATIENCE, self.await_answer(client, endpoint)).await.ok().flatten()
+        tokio::time::timeout(PATIENCE, self.await_answer(lister, endpoint)).await.ok().flatten()
     }
 
     /// The same, but waits for a server that was asked and has not answered yet: when there is no way on without it.
-    pub(super) async fn await_answer(&self, client: &Client, endpoint: &Endpoint) -> Option<u64> {
-        self.look_up(client, endpoint);
+    pub(super) async fn await_answer(&self, lister: &ModelLister, endpoint: &Endpoint) -> Option<u64> {
+        self.look_up(lister, endpoint);
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).get(&key(endpoint)).cloned();
         let mut answer = asked?;
         let answer = answer.wait_for(Option::is_some).await.ok()?;
@@ -106,15 +107,14 @@ impl Limits {
         listed.get(&endpoint.base_url).cloned().unwrap_or_default()
     }
 
-    fn ask(&self, client: &Client, endpoint: &Endpoint, key: &str) -> watch::Receiver<LimitKnown> {
+    fn ask(&self, lister: &ModelLister, endpoint: &Endpoint, key: &str) -> watch::Receiver<LimitKnown> {
         let (tell, answer) = watch::channel(None);
-        let (client, endpoint, key, limits) =
-            (client.clone(), endpoint.clone(), key.to_owned(), self.clone());
+        let (lister, endpoint, key, limits) =
+            (lister.clone(), endpoint.clone(), key.to_owned(), self.clone());
         tokio::spawn(async move {
-            let listed = tokio::time::timeout(ASK_LIMIT, list_models(&client, &endpoint)).await;
+            let listed = tokio::time::timeout(ASK_LIMIT, lister.list(&endpoint)).await;
             let known = match listed {
                 Ok(Ok(models)) => {
-                    limits.note_list(&endpoint, &models);
                     // A server with one model answers to any name.
                     let named = models.iter().find(|model| model.id == endpoint.model);
                     let model = named.or(models.first().filter(|_| models.len() == 1));

@@ -1,14 +1,16 @@
 //! A model behind an API: where it is, what it is told, how much it may use, and (in `turn`) how it is driven.
 
 mod limits;
+mod models;
 mod turn;
-mod view;
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use zdx_models::{Client, Endpoint, ModelError, Thinking};
 use zdx_protocol::{Event, NoticeLevel, Prompt, ToolCode, ToolError, ToolSpec, Transcript, TurnSummary};
 
+use super::BackendInfo;
 use crate::call::TurnIo;
 use crate::config::Config;
 use crate::context::budget::{Budget, Frame, Gauge};
@@ -16,10 +18,9 @@ use crate::models::{Chosen, ModelPicker};
 use crate::persona::Persona;
 use crate::tools::registry::Registry;
 pub(crate) use limits::Limits;
+pub(crate) use models::ModelLister;
 pub(crate) use turn::run::RUN_CHECK;
 pub(crate) use turn::validate::Validation;
-pub(crate) use view::View;
-use view::Watched;
 
 pub(crate) struct Native {
     seed: Seed,
@@ -38,7 +39,7 @@ pub(crate) struct Native {
     told_of_text_calls: bool,
     /// Whether files are as they were left was looked at, when the session was gone on with.
     looked_at_files: bool,
-    watched: Watched,
+    models: ModelLister,
 }
 
 /// What models are reached with, and the one in use.
@@ -79,7 +80,7 @@ impl Native {
             validation: None,
             told_of_text_calls: false,
             looked_at_files: false,
-            watched: Watched::new(&seed),
+            models: ModelLister::new(&seed),
             seed,
         };
         native.recall_limit();
@@ -108,8 +109,12 @@ impl Native {
         self.seed.clone()
     }
 
-    pub(crate) fn view(&self) -> View {
-        self.watched.view(&self.seed)
+    pub(crate) fn info(&self) -> &watch::Sender<BackendInfo> {
+        self.models.info()
+    }
+
+    pub(crate) fn model_lister(&self) -> ModelLister {
+        self.models.clone()
     }
 
     /// Points the next request at another model.
@@ -127,9 +132,9 @@ impl Native {
         if self.budget.knows_limit() {
             return;
         }
-        if let Some(limit) = self.seed.limits.soon(&self.seed.client, &self.seed.chosen.endpoint).await {
+        if let Some(limit) = self.seed.limits.soon(&self.models, &self.seed.chosen.endpoint).await {
             self.set_limit(limit);
-            self.tell_view();
+            self.publish();
         }
     }
 
@@ -145,7 +150,7 @@ impl Native {
         let Self { system, tools, max_steps, temperature, top_p, .. } = fresh;
         (self.system, self.tools) = (system, tools);
         (self.max_steps, self.temperature, self.top_p) = (max_steps, temperature, top_p);
-        self.tell_view();
+        self.publish();
     }
 
     /// What servers bring may have changed since the last request: then the next one begins with other bytes, and that is told.
@@ -166,7 +171,7 @@ impl Native {
         };
         let (added, removed) = (names(&tools, &self.tools), names(&self.tools, &tools));
         self.tools = tools;
-        self.tell_view();
+        self.publish();
         if self.begun {
             io.emit.emit(Event::ToolsChanged { added, removed }).await;
         }
@@ -200,7 +205,7 @@ impl Native {
         {
             self.set_limit(limit);
         }
-        self.tell_view();
+        self.publish();
     }
 
     /// Agents that are launched from here on know it too.
@@ -211,7 +216,7 @@ impl Native {
     }
 
     /// Whoever asks beside a turn hears of what was learnt in it.
-    fn tell_view(&mut self) {
-        self.watched.tell(&self.seed.chosen.endpoint, self.frame());
+    fn publish(&self) {
+        self.models.publish(&self.seed.chosen.endpoint, self.frame());
     }
 }

@@ -42,7 +42,7 @@ pub(crate) async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, NoRo
     if io.emit.transcript().size().reported.is_some() {
         native.budget.relax();
     }
-    native.tell_view();
+    native.publish();
     let gauge = native.gauge(&io.emit.transcript());
     let prune = (native.config().compaction.prune && gauge.should_prune())
         .then(|| prune::plan(io.emit.transcript().messages(), &gauge))
@@ -149,7 +149,7 @@ async fn compact_as_asked(native: &Native, io: &TurnIo) -> Result<Usage, Broken>
 }
 
 pub(crate) async fn tell_usage(native: &mut Native, io: &TurnIo) {
-    native.tell_view();
+    native.publish();
     let usage = native.gauge(&io.emit.transcript()).usage();
     io.emit.emit(Event::ContextUsage(usage)).await;
 }
@@ -180,7 +180,7 @@ impl Overflow {
             tokio::select! {
                 biased;
                 () = io.cancel.cancelled() => return false,
-                limit = native.seed.limits.await_answer(&native.seed.client, &native.seed.chosen.endpoint) => {
+                limit = native.seed.limits.await_answer(&native.models, &native.seed.chosen.endpoint) => {
                     if let Some(limit) = limit {
                         native.set_limit(limit);
                     }
@@ -333,7 +333,7 @@ async fn learn_limit(native: &mut Native, io: &TurnIo) -> Result<(), Broken> {
     let limit = tokio::select! {
         biased;
         () = io.cancel.cancelled() => return Err(Broken::Interrupted),
-        limit = native.seed.limits.soon(&native.seed.client, &native.seed.chosen.endpoint) => limit,
+        limit = native.seed.limits.soon(&native.models, &native.seed.chosen.endpoint) => limit,
     };
     if let Some(limit) = limit {
         native.set_limit(limit);
