@@ -18,7 +18,6 @@ use zdx_protocol::{
     TurnState, TurnSummary,
 };
 
-use crate::backend::native::RUN_CHECK;
 use crate::backend::{Backend, BackendInfo};
 use crate::call::{Approvals, CallContext, TurnIo, command};
 use crate::emit::Emitter;
@@ -28,6 +27,7 @@ use crate::library::Expanded;
 use crate::persona::{Persona, Personas};
 use crate::queries::{NO_CHECK, Queries};
 use crate::subagent::{ParentState, Subagents};
+use crate::turn::{self, RUN_CHECK};
 pub(crate) use aside::{Aside, failed};
 pub(crate) use inbox::Inbox;
 use intake::Work;
@@ -307,39 +307,25 @@ impl Engine {
 
 async fn answer(backend: &mut Backend, work: Work, io: &TurnIo) -> TurnSummary {
     match work {
-        Work::Prompt(prompt) => backend.run_turn(prompt, io).await,
-        Work::Shell { typed, command } => {
-            let summary = command::run_for_user(&typed, &command, io).await;
-            backend.read_along(&summary.text);
-            summary
-        }
+        Work::Prompt(prompt) => turn::run_prompt(backend, prompt, io).await,
+        Work::Shell { typed, command } => turn::run_shell(backend, &typed, &command, io).await,
         Work::Slash { expanded, data } => {
             let (text, denied) = fill(&expanded, io).await;
-            let mut summary = backend.run_turn(Prompt::with_data(&text, &data), io).await;
+            let mut summary = turn::run_prompt(backend, Prompt::with_data(&text, &data), io).await;
             summary.denied += denied;
             summary
         }
         Work::Mentioning { prompt, resources } => match mentioned::attach(resources, io).await {
-            true => backend.run_turn(prompt, io).await,
-            false => intake::empty_summary(Outcome::Interrupted),
+            true => turn::run_prompt(backend, prompt, io).await,
+            false => turn::empty_summary(Outcome::Interrupted),
         },
         Work::Prompted { prompted, data } => match mentioned::fill(prompted, data, io).await {
-            Ok(prompt) => backend.run_turn(prompt, io).await,
-            Err(outcome) => intake::empty_summary(outcome),
+            Ok(prompt) => turn::run_prompt(backend, prompt, io).await,
+            Err(outcome) => turn::empty_summary(outcome),
         },
-        Work::Compact => match backend.compact(io).await {
-            Some(summary) => summary,
-            None => {
-                let message = "nothing to compact: who answers here looks after its context itself";
-                io.emit.notice(NoticeLevel::Info, message).await;
-                intake::empty_summary(Outcome::Completed)
-            }
-        },
-        Work::Check => match backend.run_check(io).await {
-            Some(summary) => summary,
-            None => intake::empty_summary(Outcome::Completed),
-        },
-        Work::Done(summary) => summary,
+        Work::Compact => turn::run_compaction(backend, io).await,
+        Work::Check => turn::run_check(backend, io).await,
+        Work::Done(outcome) => turn::empty_summary(outcome),
     }
 }
 

@@ -42,6 +42,7 @@ mod start;
 mod subagent;
 mod tools;
 mod trust;
+mod turn;
 mod validate;
 
 /// Agents of others, spoken to over ACP.
@@ -93,7 +94,7 @@ pub mod process {
 pub mod testing {
     pub use crate::backend::scripted::{Factory, Permission, Scripted};
     pub use crate::backend::{BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, SessionModes};
-    pub use crate::call::TurnIo;
+    pub use crate::call::{TurnIo, TurnResult};
     pub use crate::files::text::LIMIT;
     pub use crate::host::spawn_scripted;
     pub use crate::tools::registry::Registry;

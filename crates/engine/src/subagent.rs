@@ -30,6 +30,7 @@ use crate::tools::registry::Registry;
 use crate::tools::task::{Launcher, Work};
 use crate::tools::todo::Todos;
 use crate::tools::{RunContext, ToolContext};
+use crate::turn;
 
 /// What a parent reads of a report; the whole is in the child's session.
 const REPORT_LIMIT: usize = 16 << 10;
@@ -184,7 +185,7 @@ impl Subagents {
         let tools = ToolContext { todos, workspace: child.workspace, ..self.calls.tools.clone() };
         let calls = CallContext { tools, registry: child.registry, ..self.calls.clone() };
         let io = TurnIo::new(emit, &calls, child.persona, child.policy, cancel);
-        child.backend.run_turn(Prompt::from(prompt), &io).await
+        turn::run_prompt(&mut child.backend, Prompt::from(prompt), &io).await
     }
 
     /// Passes on what a front end must know of (questions, calls, warnings) and keeps the rest in the child's own file.

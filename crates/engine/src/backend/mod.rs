@@ -8,9 +8,9 @@ pub(crate) mod native;
 pub(crate) mod scripted;
 
 use tokio::sync::watch;
-use zdx_protocol::{Event, Prompt, TurnSummary};
+use zdx_protocol::{Event, Outcome, Prompt};
 
-use crate::call::TurnIo;
+use crate::call::{TurnIo, TurnResult};
 use crate::persona::Persona;
 use crate::tools::registry::Registry;
 pub(crate) use info::started;
@@ -28,33 +28,36 @@ pub(crate) enum Backend {
     Test(Box<dyn scripted::Scripted>),
 }
 
+/// What a turn is for. Only a prompt is for backends that manage their own context.
+pub(crate) enum TurnRequest {
+    Prompt(Prompt),
+    /// The check runs first, and the model repairs what it finds.
+    Check,
+    /// The conversation becomes a summary.
+    Compact,
+}
+
 impl Backend {
-    pub(crate) async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
+    /// Adds what goes into the conversation before the prompt: going back to before the turn takes it along.
+    pub(crate) async fn prepare_turn(&mut self, prompt: &Prompt, io: &TurnIo) {
         match self {
-            Self::Native(native) => native.run_turn(prompt, io).await,
-            Self::Acp(acp) => acp.run_turn(prompt, io).await,
+            Self::Native(native) => native.prepare_turn(prompt, io).await,
+            Self::Acp(_) => {}
             #[cfg(feature = "testing")]
-            Self::Test(scripted) => scripted.run_turn(prompt, io.clone()).await,
+            Self::Test(_) => {}
         }
     }
 
-    /// `None`: it looks after its context itself.
-    pub(crate) async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
-        match self {
-            Self::Native(native) => Some(native.compact(io).await),
-            Self::Acp(acp) => acp.compact(io).await,
+    /// Answers a turn that has started; `turn` tells and records its start and its end.
+    pub(crate) async fn run_turn(&mut self, request: TurnRequest, io: &TurnIo) -> TurnResult {
+        match (self, request) {
+            (Self::Native(native), request) => native.run_turn(request, io).await,
+            (Self::Acp(acp), TurnRequest::Prompt(prompt)) => acp.run_turn(&prompt, io).await,
             #[cfg(feature = "testing")]
-            Self::Test(_) => None,
-        }
-    }
-
-    /// A turn that begins with the check. `None`: its work is not ours to check.
-    pub(crate) async fn run_check(&mut self, io: &TurnIo) -> Option<TurnSummary> {
-        match self {
-            Self::Native(native) => Some(native.run_check(io).await),
-            Self::Acp(_) => None,
-            #[cfg(feature = "testing")]
-            Self::Test(_) => None,
+            (Self::Test(scripted), TurnRequest::Prompt(prompt)) => {
+                scripted.run_turn(prompt, io.clone()).await
+            }
+            (_, TurnRequest::Check | TurnRequest::Compact) => TurnResult::from(Outcome::Completed),
         }
     }
 

@@ -2,17 +2,17 @@
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
-use zdx_protocol::{Prompt, TurnSummary};
+use zdx_protocol::Prompt;
 
 use super::BackendInfo;
-use crate::call::TurnIo;
 pub use crate::call::approve::Permission;
+use crate::call::{TurnIo, TurnResult};
 
 pub trait Scripted: Send + Sync {
     /// Publishes what the backend offers.
     fn info(&self) -> &watch::Sender<BackendInfo>;
 
-    fn run_turn(&mut self, prompt: Prompt, io: TurnIo) -> BoxFuture<'_, TurnSummary>;
+    fn run_turn(&mut self, prompt: Prompt, io: TurnIo) -> BoxFuture<'_, TurnResult>;
 }
 
 /// Makes the backend of each session that is opened.

@@ -8,14 +8,13 @@ use tokio::sync::mpsc;
 use zdx_protocol::facts::BASH;
 use zdx_protocol::record::{Shell, ShellEnd, millis};
 use zdx_protocol::{
-    Action, Arguments, CallOrigin, Event, Origin, Outcome, Preview, ToolCall, ToolCode, ToolError,
-    ToolOutput, TurnState, TurnSummary, Usage,
+    Action, Arguments, CallOrigin, Event, Origin, Outcome, Preview, ToolCall, ToolCode, ToolError, ToolOutput,
 };
 
 use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
-use crate::call::TurnIo;
+use crate::call::{TurnIo, TurnResult};
 use crate::tools::shell::Captured;
 use crate::tools::{BesideResult, CommandOutput, End, RunOptions, ShellError, command_result};
 
@@ -57,14 +56,10 @@ impl NotRun {
     }
 }
 
-/// `!command`: one user message with what was typed, one assistant message with what came of it.
-pub(crate) async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> TurnSummary {
-    let clock = io.approvals.clock();
-    let turn = io.emit.transcript().turns + 1;
-    io.emit.emit(Event::TurnStarted { turn, prompt: typed.to_owned() }).await;
-    io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+/// Runs a user's `!command` within its turn.
+pub(crate) async fn run_for_user(command: &str, io: &TurnIo) -> TurnResult {
     let wanted = Wanted {
-        id: format!("shell-{turn}"),
+        id: format!("shell-{}", io.emit.transcript().turns),
         command,
         by: CallOrigin::User,
         word: Origin::User,
@@ -82,13 +77,7 @@ pub(crate) async fn run_for_user(typed: &str, command: &str, io: &TurnIo) -> Tur
     };
     io.emit.emit(Event::ShellFinished { text: text.clone(), shell }).await;
     let outcome = if io.cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Completed };
-    if outcome == Outcome::Interrupted {
-        io.emit.emit(Event::Interrupted).await;
-    }
-    io.emit.emit(Event::StateChanged { state: TurnState::Done }).await;
-    io.emit.sync().await;
-    let duration_ms = clock.ms();
-    TurnSummary { outcome, text, usage: Usage::default(), denied, duration_ms, cut_short: None, begun: false }
+    TurnResult { text, denied, ..TurnResult::from(outcome) }
 }
 
 /// A command that was not run.

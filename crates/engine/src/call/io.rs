@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 #[cfg(feature = "testing")]
 use zdx_protocol::Event;
-use zdx_protocol::{Decision, ToolCall, ToolOutput};
+use zdx_protocol::{CutShort, Decision, Outcome, ToolCall, ToolOutput, Usage};
 
 use super::approve::{self, Permission};
 use super::{Approvals, CallContext, Moment, WorkTracker};
@@ -16,6 +16,24 @@ use crate::in_force::InForce;
 use crate::persona::Persona;
 use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
+
+/// The answer to a turn, by whoever gave it; the rest of a `TurnSummary` is the same for all.
+#[derive(Debug)]
+pub struct TurnResult {
+    pub outcome: Outcome,
+    /// The last assistant message.
+    pub text: String,
+    pub usage: Usage,
+    /// Calls that were refused.
+    pub denied: u32,
+    pub cut_short: Option<CutShort>,
+}
+
+impl From<Outcome> for TurnResult {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, text: String::new(), usage: Usage::default(), denied: 0, cut_short: None }
+    }
+}
 
 #[derive(Clone)]
 pub struct TurnIo {

@@ -16,7 +16,7 @@ use crate::tools::ToolContext;
 use crate::tools::registry::Registry;
 
 pub(crate) use approvals::{Approvals, Clock};
-pub use io::TurnIo;
+pub use io::{TurnIo, TurnResult};
 pub(crate) use run::{Moment, Ready, Refused, admit, run, single};
 pub(crate) use work::WorkTracker;
 

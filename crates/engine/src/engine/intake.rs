@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use zdx_protocol::display::format::{count, size as bytes};
-use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, TurnSummary, Usage};
+use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt};
 
 use super::Engine;
 use crate::context::input::{self, Fitted, Keep};
@@ -51,7 +51,7 @@ pub(crate) enum Work {
     /// The check runs now, and the model repairs what it finds.
     Check,
     /// Nothing: it was a setting, or a mistake that has been told.
-    Done(TurnSummary),
+    Done(Outcome),
 }
 
 impl Engine {
@@ -77,13 +77,13 @@ impl Engine {
                         self.calls.tools.workspace.root().display()
                     );
                     self.emit.notice(NoticeLevel::Info, message).await;
-                    return Work::Done(empty_summary(Outcome::Completed));
+                    return Work::Done(Outcome::Completed);
                 }
                 Work::Shell { typed: prompt.typed().to_owned(), command }
             }
             Input::Agent(name) => {
                 let outcome = if self.work_as(&name).await { Outcome::Completed } else { Outcome::Error };
-                Work::Done(empty_summary(outcome))
+                Work::Done(outcome)
             }
             Input::Command { name, args } => self.slash(prompt, &name, &args).await,
             Input::Prompt { mentions, .. } => {
@@ -231,7 +231,7 @@ impl Engine {
 
     async fn refuse(&mut self, message: String) -> Work {
         self.complain(message).await;
-        Work::Done(empty_summary(Outcome::Error))
+        Work::Done(Outcome::Error)
     }
 
     async fn complain(&self, message: String) {
@@ -243,16 +243,4 @@ impl Engine {
 /// `cd`, with nothing behind it that would find itself in another folder.
 fn only_changes_folder(command: &str) -> bool {
     command.split_whitespace().next() == Some("cd") && !command.contains(['&', ';', '|', '\n'])
-}
-
-pub(super) fn empty_summary(outcome: Outcome) -> TurnSummary {
-    TurnSummary {
-        outcome,
-        text: String::new(),
-        usage: Usage::default(),
-        denied: 0,
-        duration_ms: 0,
-        cut_short: None,
-        begun: false,
-    }
 }

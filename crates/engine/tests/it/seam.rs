@@ -11,24 +11,31 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use zdx_engine::testing::{
     BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, Permission, Scripted, SessionModes,
-    TurnIo, spawn_scripted,
+    TurnIo, TurnResult, spawn_scripted,
 };
 use zdx_engine::{Env, Flags, Paths, Setup};
 use zdx_protocol::query::{AgentInfo, ModelOffer, Named};
 use zdx_protocol::{
     Action, Approval, Arguments, Breakdown, CallKind, CallOrigin, Command, CommandId, ContextUsage, Decision,
     EngineHandle, ErrorKind, Event, Open, Origin, Outcome, Preview, Prompt, Query, Reply, ToolCall,
-    ToolOutput, TurnSummary, Usage,
+    ToolOutput, TurnState, TurnSummary, Usage,
 };
 
 const SOON: Duration = Duration::from_secs(60);
 
 const CONTEXT: ContextUsage =
     ContextUsage { used: 70, limit: 100, percent: 70, assumed: false, breakdown: NOTHING };
+const USAGE: Usage = Usage {
+    input_tokens: 60,
+    output_tokens: 10,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    reasoning_tokens: 0,
+};
 const NOTHING: Breakdown =
     Breakdown { system: 0, tools: 0, mcp: 0, messages: 0, tool_results: 0, summary: 0 };
 
-type Script = Arc<dyn Fn(Prompt, TurnIo) -> BoxFuture<'static, Outcome> + Send + Sync>;
+type Script = Arc<dyn Fn(Prompt, TurnIo) -> BoxFuture<'static, TurnResult> + Send + Sync>;
 
 struct Agent {
     script: Script,
@@ -40,23 +47,8 @@ impl Scripted for Agent {
         &self.info
     }
 
-    fn run_turn(&mut self, prompt: Prompt, io: TurnIo) -> BoxFuture<'_, TurnSummary> {
-        let script = Arc::clone(&self.script);
-        async move {
-            let turn = 1;
-            io.emit(Event::TurnStarted { turn, prompt: prompt.text.clone() }).await;
-            let outcome = script(prompt, io).await;
-            TurnSummary {
-                outcome,
-                text: String::new(),
-                usage: Usage::default(),
-                denied: 0,
-                duration_ms: 0,
-                cut_short: None,
-                begun: false,
-            }
-        }
-        .boxed()
+    fn run_turn(&mut self, prompt: Prompt, io: TurnIo) -> BoxFuture<'_, TurnResult> {
+        (self.script)(prompt, io)
     }
 }
 
@@ -87,7 +79,7 @@ impl Place {
     /// An engine behind which this script answers, with its session open.
     async fn talk<F>(&self, script: impl Fn(Prompt, TurnIo) -> F + Send + Sync + 'static) -> Talk
     where
-        F: Future<Output = Outcome> + Send + 'static,
+        F: Future<Output: Into<TurnResult>> + Send + 'static,
     {
         self.talk_with(scripted_info(), script).await
     }
@@ -99,9 +91,9 @@ impl Place {
         script: impl Fn(Prompt, TurnIo) -> F + Send + Sync + 'static,
     ) -> Talk
     where
-        F: Future<Output = Outcome> + Send + 'static,
+        F: Future<Output: Into<TurnResult>> + Send + 'static,
     {
-        let script: Script = Arc::new(move |prompt, io| script(prompt, io).boxed());
+        let script: Script = Arc::new(move |prompt, io| script(prompt, io).map(Into::into).boxed());
         let env = Env::from_pairs([
             ("HOME", self.dir.path().join("home").into_os_string()),
             ("ZDX_HOME", self.dir.path().join("zdx").into_os_string()),
@@ -430,4 +422,64 @@ async fn what_a_backend_publishes_is_seen_by_queries_beside_its_turn() {
     assert_eq!(names, [("scripted/large", "in use"), ("scripted/small", "")]);
     talk.engine.send(Command::Interrupt).await;
     talk.over(prompt).await;
+}
+
+/// The type of each record, with the role of a message or the outcome of a turn.
+fn kinds(records: &str) -> Vec<String> {
+    let kind = |line: &str| {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let word = |key: &str| record[key].as_str().unwrap_or_default();
+        format!("{} {}{}", word("type"), word("role"), word("outcome"))
+    };
+    records.lines().map(kind).collect()
+}
+
+#[tokio::test]
+async fn the_engine_alone_writes_the_start_and_the_end_of_a_turn() {
+    for (outcome, recorded) in [
+        (Outcome::Completed, "turn_end completed"),
+        (Outcome::Interrupted, "interrupted system"),
+        (Outcome::Error, "turn_end error"),
+    ] {
+        let place = Place::new();
+        let info = scripted_info();
+        info.send_modify(|info| info.context = ContextBudget::Reported(CONTEXT));
+        let answer = || Event::AssistantFinal { text: "hello".to_owned(), partial: false, continues: false };
+        let script = move |_: Prompt, io: TurnIo| async move {
+            io.emit(answer()).await;
+            TurnResult { outcome, text: "hello".to_owned(), usage: USAGE, denied: 1, cut_short: None }
+        };
+        let mut talk = place.talk_with(info, script).await;
+        talk.told.clear();
+        let Event::Done { id } = talk.carry_out(Command::Prompt("hi".into())).await else { panic!("done") };
+        for event in &mut talk.told {
+            if let Event::TurnFinished(summary) = event {
+                summary.duration_ms = 0;
+            }
+        }
+        let state = |state| Event::StateChanged { state };
+        let interrupted = (outcome == Outcome::Interrupted).then_some(Event::Interrupted);
+        let end = if outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
+        let summary = TurnSummary {
+            outcome,
+            text: "hello".to_owned(),
+            usage: USAGE,
+            denied: 1,
+            duration_ms: 0,
+            cut_short: None,
+            begun: true,
+        };
+        let start = [Event::TurnStarted { turn: 1, prompt: "hi".to_owned() }, state(TurnState::Planning)];
+        let rest = [
+            Event::ContextUsage(CONTEXT),
+            state(end),
+            Event::TurnFinished(summary),
+            state(TurnState::Idle),
+            Event::Done { id },
+        ];
+        let expected: Vec<Event> =
+            start.into_iter().chain([answer()]).chain(interrupted).chain(rest).collect();
+        assert_eq!(talk.told, expected);
+        assert_eq!(kinds(&place.records()), ["meta ", "message user", "message assistant", recorded]);
+    }
 }

@@ -16,13 +16,11 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use zdx_acp::shapes::StopReason;
-use zdx_protocol::{
-    ErrorKind, Event, NoticeLevel, Outcome, Prompt, Transcript, TurnState, TurnSummary, Usage,
-};
+use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, Transcript};
 
 use super::{BackendInfo, ContextBudget, NO_MODEL_CHOICE};
 use crate::acp::{AgentCommand, Launch, PREFIX, stopped};
-use crate::call::TurnIo;
+use crate::call::{TurnIo, TurnResult};
 use link::{Chosen, Link, Trouble};
 use told::Teller;
 
@@ -45,9 +43,6 @@ pub(crate) struct Acp {
     told_mode: Option<String>,
     info: watch::Sender<BackendInfo>,
 }
-
-/// What agents that can call it.
-const COMPACT: &str = "compact";
 
 /// Of what a person ran, an agent gets this much of each, and of so many.
 const READ_ALONG: usize = 32 << 10;
@@ -107,47 +102,20 @@ impl Acp {
         &self.info
     }
 
-    pub(crate) async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
-        let clock = io.approvals.clock();
-        let attached = prompt::attached(&io.emit.transcript());
-        let turn = io.emit.transcript().turns + 1;
-        io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text.clone() }).await;
-        io.emit.emit(Event::StateChanged { state: TurnState::Planning }).await;
+    pub(crate) async fn run_turn(&mut self, prompt: &Prompt, io: &TurnIo) -> TurnResult {
+        let (turn, attached) = {
+            let transcript = io.emit.transcript();
+            (transcript.turns, prompt::attached(&transcript))
+        };
         let mut teller = Teller::new(io.clone(), self.launch.root.clone(), turn, &self.command.name);
         let ended = self.answer(&prompt.text, &attached, &mut teller, io).await;
         // Whatever it says of the end of a turn that was called off.
         let ended = if io.cancel.is_cancelled() { Err(Trouble::Interrupted) } else { ended };
         let (usage, denied, text) = teller.finish(ended.is_ok()).await;
-        let outcome = tell_end(ended, io).await;
         if let Some(usage) = usage {
             self.info.send_modify(|info| info.context = ContextBudget::Reported(usage));
         }
-        let usage = self.info.borrow().context.usage(io.emit.transcript().size());
-        if let Some(usage) = usage {
-            io.emit.emit(Event::ContextUsage(usage)).await;
-        }
-        let state = if outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
-        io.emit.emit(Event::StateChanged { state }).await;
-        io.emit.sync().await;
-        let duration_ms = clock.ms();
-        TurnSummary {
-            outcome,
-            text,
-            usage: Usage::default(),
-            denied,
-            duration_ms,
-            cut_short: None,
-            begun: false,
-        }
-    }
-
-    /// By the agent's own command, where it has one.
-    pub(crate) async fn compact(&mut self, io: &TurnIo) -> Option<TurnSummary> {
-        let offered = self.info.borrow().commands.iter().any(|command| command.name == COMPACT);
-        match offered {
-            true => Some(self.run_turn(Prompt::with_data(&format!("/{COMPACT}"), ""), io).await),
-            false => None,
-        }
+        TurnResult { text, denied, ..TurnResult::from(tell_end(ended, io).await) }
     }
 
     async fn answer(
@@ -355,6 +323,7 @@ fn own_name<'m>(label: &str, model: &'m str) -> Option<&'m str> {
     }
 }
 
+/// Tells why a turn failed, and returns how it ended.
 async fn tell_end(ended: Result<StopReason, Trouble>, io: &TurnIo) -> Outcome {
     let (outcome, error) = match ended {
         Ok(StopReason::EndTurn) => (Outcome::Completed, None),
@@ -370,9 +339,6 @@ async fn tell_end(ended: Result<StopReason, Trouble>, io: &TurnIo) -> Outcome {
     };
     if let Some((kind, message)) = error {
         io.emit.emit(Event::Error { command: None, kind, message, details: None }).await;
-    }
-    if outcome == Outcome::Interrupted {
-        io.emit.emit(Event::Interrupted).await;
     }
     outcome
 }

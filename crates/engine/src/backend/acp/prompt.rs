@@ -8,14 +8,19 @@ use zdx_protocol::{Part, Role, Transcript};
 
 const FILE: &str = "@file:";
 
-/// What was put before the prompt that comes now.
+/// Returns what was attached to the prompt of the turn that has started: it stands right before it, in a message of its own.
 pub(super) fn attached(transcript: &Transcript) -> Vec<String> {
-    let last = transcript.messages().last().filter(|last| last.role == Role::System);
+    let attached = match transcript.messages() {
+        // A prompt that nothing is attached to joins an earlier one that was not answered.
+        [.., before, prompt] if prompt.parts.len() == 1 => Some(before),
+        _ => None,
+    };
+    let attached = attached.filter(|before| before.role == Role::System);
     let text = |part: &Part| match part {
         Part::Text(text) => Some(text.clone()),
         Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
     };
-    last.into_iter().flat_map(|last| &last.parts).filter_map(text).collect()
+    attached.into_iter().flat_map(|attached| &attached.parts).filter_map(text).collect()
 }
 
 /// `before` is what a person has done since the last one.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use zdx_models::{Client, Endpoint, ModelError, Thinking};
-use zdx_protocol::{Event, NoticeLevel, Prompt, ToolCode, ToolError, ToolSpec, Transcript, TurnSummary};
+use zdx_protocol::{Event, NoticeLevel, Prompt, ToolCode, ToolError, ToolSpec, Transcript};
 
-use super::BackendInfo;
-use crate::call::TurnIo;
+use super::{BackendInfo, TurnRequest};
+use crate::call::{TurnIo, TurnResult};
 use crate::config::Config;
 use crate::context::budget::{Budget, Frame, Gauge};
 use crate::models::{Chosen, ModelPicker};
@@ -19,7 +19,6 @@ use crate::persona::Persona;
 use crate::tools::registry::Registry;
 pub(crate) use limits::Limits;
 pub(crate) use models::ModelLister;
-pub(crate) use turn::run::RUN_CHECK;
 pub(crate) use turn::validate::Validation;
 
 pub(crate) struct Native {
@@ -93,16 +92,18 @@ impl Native {
         self
     }
 
-    pub(crate) async fn run_turn(&mut self, prompt: Prompt, io: &TurnIo) -> TurnSummary {
-        turn::run::run(self, prompt, io).await
+    pub(crate) async fn prepare_turn(&mut self, prompt: &Prompt, io: &TurnIo) {
+        turn::run::prepare(self, prompt, io).await;
     }
 
-    pub(crate) async fn run_check(&mut self, io: &TurnIo) -> TurnSummary {
-        turn::run::run_check(self, io).await
-    }
-
-    pub(crate) async fn compact(&mut self, io: &TurnIo) -> TurnSummary {
-        turn::room::run_compaction(self, io).await
+    pub(crate) async fn run_turn(&mut self, request: TurnRequest, io: &TurnIo) -> TurnResult {
+        let result = match request {
+            TurnRequest::Prompt(_) => turn::run::run(self, io).await,
+            TurnRequest::Check => turn::run::run_check(self, io).await,
+            TurnRequest::Compact => turn::room::run_compaction(self, io).await,
+        };
+        self.publish();
+        result
     }
 
     pub(crate) fn seed(&self) -> Seed {

@@ -6,13 +6,11 @@
 use zdx_models::{ModelError, ModelEvent};
 use zdx_protocol::compaction::Trigger;
 use zdx_protocol::display::format::count;
-use zdx_protocol::{
-    Compacted, Event, Message, NoticeLevel, Outcome, Part, Role, TurnState, TurnSummary, Usage,
-};
+use zdx_protocol::{Compacted, Event, Message, NoticeLevel, Outcome, Part, Role, TurnState, Usage};
 
 use super::super::Native;
 use super::stream::{self, Broken};
-use crate::call::TurnIo;
+use crate::call::{TurnIo, TurnResult};
 use crate::context::budget::{Budget, Gauge, Lesson};
 use crate::context::compact::{self, CompactionPlan, Squeeze, summary};
 use crate::context::{input, prune};
@@ -109,21 +107,11 @@ async fn cut_input(native: &Native, io: &TurnIo, squeeze: Squeeze) -> bool {
 }
 
 /// `/compact`: a turn of its own, so that it can be interrupted like any other.
-pub(crate) async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnSummary {
-    let clock = io.approvals.clock();
-    let result = compact_as_asked(native, io).await;
-    let (outcome, usage) = match result {
-        Ok(usage) => (Outcome::Completed, usage),
-        Err(_) => {
-            io.emit.emit(Event::Interrupted).await;
-            (Outcome::Interrupted, Usage::default())
-        }
-    };
-    tell_usage(native, io).await;
-    io.emit.emit(Event::StateChanged { state: TurnState::Done }).await;
-    io.emit.sync().await;
-    let duration_ms = clock.ms();
-    TurnSummary { outcome, text: String::new(), usage, denied: 0, duration_ms, cut_short: None, begun: false }
+pub(crate) async fn run_compaction(native: &Native, io: &TurnIo) -> TurnResult {
+    match compact_as_asked(native, io).await {
+        Ok(usage) => TurnResult { usage, ..TurnResult::from(Outcome::Completed) },
+        Err(_) => TurnResult::from(Outcome::Interrupted),
+    }
 }
 
 async fn compact_as_asked(native: &Native, io: &TurnIo) -> Result<Usage, Broken> {
@@ -146,12 +134,6 @@ async fn compact_as_asked(native: &Native, io: &TurnIo) -> Result<Usage, Broken>
         io.emit.notice(NoticeLevel::Info, message).await;
     }
     Ok(usage)
-}
-
-pub(crate) async fn tell_usage(native: &mut Native, io: &TurnIo) {
-    native.publish();
-    let usage = native.gauge(&io.emit.transcript()).usage();
-    io.emit.emit(Event::ContextUsage(usage)).await;
 }
 
 /// What was done about refusals of one request.

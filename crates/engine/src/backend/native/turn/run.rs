@@ -1,6 +1,6 @@
 //! The loop of a turn: ask the model, run what it calls for, until it is done or something ends it.
 
-use zdx_protocol::{CutShort, ErrorKind, Event, Outcome, Prompt, TurnState, TurnSummary, Usage};
+use zdx_protocol::{CutShort, ErrorKind, Event, Outcome, Prompt, Usage};
 
 use super::super::Native;
 use super::call_ids::CallIds;
@@ -11,23 +11,19 @@ use super::room::{self, NoRoom};
 use super::stop;
 use super::stream::{self, Broken};
 use super::validate::{Check, Red};
-use crate::call::{Clock, TurnIo};
+use crate::call::{TurnIo, TurnResult};
 use crate::context::cap::ResultRoom;
 use crate::session_check::CheckDecision;
 
-/// The line with which a user has the check run: it is what such a turn was asked.
-pub(crate) const RUN_CHECK: &str = "/check run";
-
-pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> TurnSummary {
-    let clock = io.approvals.clock();
+/// Reminders come before the prompt.
+pub(crate) async fn prepare(native: &mut Native, prompt: &Prompt, io: &TurnIo) {
     if !std::mem::replace(&mut native.looked_at_files, true) {
         remind_of_changes(io).await;
     }
-    remind(&prompt, io).await;
-    let turn = io.emit.transcript().turns + 1;
-    io.emit.emit(Event::TurnStarted { turn, prompt: prompt.text }).await;
-    io.emit.emit(Event::StateChanged { state: TurnState::Planning }).await;
+    remind(prompt, io).await;
+}
 
+pub(crate) async fn run(native: &mut Native, io: &TurnIo) -> TurnResult {
     if native.validation.is_some() {
         // An interrupted turn may have left this behind.
         io.work.take_edited_code();
@@ -35,40 +31,15 @@ pub(crate) async fn run(native: &mut Native, prompt: Prompt, io: &TurnIo) -> Tur
     let mut turn = Turn::default();
     let outcome = turn.steps(native, io).await;
     forget_draft(io).await;
-    turn.end(outcome, native, clock, io).await
+    turn.result(outcome)
 }
 
-/// A turn that begins with the check, for a user who wants it run now. The model has a part in it only where it fails.
-pub(crate) async fn run_check(native: &mut Native, io: &TurnIo) -> TurnSummary {
-    let clock = io.approvals.clock();
-    let number = io.emit.transcript().turns + 1;
-    io.emit.emit(Event::TurnStarted { turn: number, prompt: RUN_CHECK.to_owned() }).await;
-    io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+/// A turn that begins with the check, for a user who wants it run now.
+pub(crate) async fn run_check(native: &mut Native, io: &TurnIo) -> TurnResult {
     io.work.take_edited_code();
     let mut turn = Turn::default();
     let outcome = turn.check_first(native, io).await;
-    turn.end(outcome, native, clock, io).await
-}
-
-impl Turn {
-    async fn end(self, outcome: Outcome, native: &mut Native, clock: Clock, io: &TurnIo) -> TurnSummary {
-        if outcome == Outcome::Interrupted {
-            io.emit.emit(Event::Interrupted).await;
-        }
-        room::tell_usage(native, io).await;
-        let state = if outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
-        io.emit.emit(Event::StateChanged { state }).await;
-        io.emit.sync().await;
-        TurnSummary {
-            outcome,
-            text: self.text,
-            usage: self.usage,
-            denied: self.calls.denied,
-            duration_ms: clock.ms(),
-            cut_short: self.cut_short.filter(|_| outcome == Outcome::Completed),
-            begun: false,
-        }
-    }
+    turn.result(outcome)
 }
 
 #[derive(Default)]
@@ -88,6 +59,11 @@ struct Turn {
 }
 
 impl Turn {
+    fn result(self, outcome: Outcome) -> TurnResult {
+        let Self { text, usage, calls, cut_short, .. } = self;
+        TurnResult { outcome, text, usage, denied: calls.denied, cut_short }
+    }
+
     async fn steps(&mut self, native: &mut Native, io: &TurnIo) -> Outcome {
         let max_steps = native.max_steps;
         for step in 1.. {
