@@ -20,7 +20,7 @@ use native::ModelLister;
 const NO_MODEL_CHOICE: &str = "which model answers is not zdx's to choose here";
 const NO_MODES: &str = "there are no session modes here";
 
-/// A closed set of what we own, so an enum and not a trait with a dozen defaults. What one of them cannot do is `None`.
+/// A closed set of what we own, so an enum and not a trait with defaults. What each can do is in its info.
 pub(crate) enum Backend {
     Native(Box<native::Native>),
     Acp(Box<acp::Acp>),
@@ -28,7 +28,7 @@ pub(crate) enum Backend {
     Test(Box<dyn scripted::Scripted>),
 }
 
-/// What a turn is for. Only a prompt is for backends that manage their own context.
+/// The work of a turn. Backends that manage their own context get prompts alone.
 pub(crate) enum TurnRequest {
     Prompt(Prompt),
     /// The check runs first, and the model repairs what it finds.
@@ -38,7 +38,7 @@ pub(crate) enum TurnRequest {
 }
 
 impl Backend {
-    /// Adds what goes into the conversation before the prompt: going back to before the turn takes it along.
+    /// Adds messages that belong before the prompt: they are reverted together with it.
     pub(crate) async fn prepare_turn(&mut self, prompt: &Prompt, io: &TurnIo) {
         match self {
             Self::Native(native) => native.prepare_turn(prompt, io).await,
@@ -71,7 +71,7 @@ impl Backend {
         }
     }
 
-    /// Behind `set_model`: what the model holds, as far as that is ours to know.
+    /// Asks for the context limit of a model that was just selected, if it is ours to know.
     pub(crate) async fn ask_limit(&mut self) {
         match self {
             Self::Native(native) => native.ask_limit().await,
@@ -91,7 +91,7 @@ impl Backend {
         }
     }
 
-    /// What a person ran meanwhile, and what came of it. A model reads it in the history.
+    /// Takes a command that the user ran meanwhile, with its output. A model reads it in the history.
     pub(crate) fn read_along(&mut self, output: &str) {
         match self {
             Self::Acp(acp) => acp.read_along(output),
@@ -101,7 +101,7 @@ impl Backend {
         }
     }
 
-    /// What it is to be told between turns, where there is something to tell; can be left at any time.
+    /// Waits between turns for an event to tell; can be dropped at any time.
     pub(crate) async fn attend(&mut self) -> Event {
         match self {
             Self::Acp(acp) => acp.attend().await,
@@ -141,7 +141,7 @@ impl Backend {
         }
     }
 
-    /// Leaves no process behind.
+    /// Ends the processes that it started.
     pub(crate) async fn close(&mut self) {
         match self {
             Self::Native(_) => {}

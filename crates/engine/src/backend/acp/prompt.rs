@@ -51,3 +51,28 @@ fn address(label: &str, root: &Path) -> String {
         None => label.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use zdx_protocol::{Event, record};
+
+    use super::*;
+
+    #[test]
+    fn only_the_attachments_of_this_prompt_are_found() {
+        let mut transcript = Transcript::default();
+        let mut tell = |event: Event| {
+            transcript.absorb(event.record(record::now()).unwrap());
+            attached(&transcript)
+        };
+        let prompt = |text: &str| Event::TurnStarted { turn: 1, prompt: text.to_owned() };
+        let attach = |text: &str| Event::Attached { label: String::new(), text: text.to_owned() };
+        assert!(tell(prompt("alone")).is_empty());
+        tell(attach("a"));
+        tell(attach("b"));
+        assert_eq!(tell(prompt("about these")), ["a", "b"]);
+        assert!(tell(prompt("again, since nobody answered")).is_empty());
+        tell(Event::AssistantFinal { text: "hm".to_owned(), partial: false, continues: false });
+        assert!(tell(prompt("next")).is_empty());
+    }
+}
