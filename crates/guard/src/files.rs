@@ -1,8 +1,10 @@
-//! What the guard may know of the disk: which entry a path names and where it really leads.
+//! The guard's view of the disk: which entry a path names and where it really leads.
 //! Only looks; opening anything is the business of the tools.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
+
+use crate::limits::MAX_FOLDER_NAMES;
 
 /// One directory entry, not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +27,8 @@ pub trait FileView: Send + Sync {
     fn names(&self, folder: &Path) -> Option<Vec<String>>;
 }
 
-/// Larger files are not read, fuller folders are not listed.
+/// Larger files are not read.
 const MAX_TEXT: u64 = 64 * 1024;
-const MAX_NAMES: usize = 10_000;
 
 /// The real disk.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,7 +67,7 @@ impl FileView for Disk {
             Ok(entries) => {
                 for entry in entries {
                     names.push(entry.ok()?.file_name().into_string().ok()?);
-                    if names.len() > MAX_NAMES {
+                    if names.len() > MAX_FOLDER_NAMES {
                         return None;
                     }
                 }

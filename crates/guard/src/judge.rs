@@ -55,6 +55,11 @@ impl Explanation {
         self.parts.iter().map(|part| part.verdict).max().unwrap_or(Level::Allow)
     }
 
+    /// Whether `--allow-dangerous` answers where it has to be confirmed and nobody can be asked.
+    pub fn yields_to_option(&self) -> bool {
+        yields_to_option(&self.parts)
+    }
+
     /// Whether a yes to what was asked here also says yes to what the same action would mean `now`.
     pub fn covers(&self, now: &Explanation) -> bool {
         let asked = |part: &PartFinding| part.verdict == Level::Allow || self.parts.contains(part);
@@ -79,12 +84,12 @@ pub fn explain(command: &str, origin: Origin, cx: &PolicyContext) -> Explanation
     weigh(&Action::Command { command: command.to_owned(), cwd: cx.root.clone(), origin }, cx)
 }
 
-/// Who typed a command wants it run: only floors and written denials stand against it.
+/// A user who types a command wants it run: only floors and written denials stand against it.
 fn is_lenient(action: &Action, cx: &PolicyContext) -> bool {
     cx.approval == Approval::Yolo || matches!(action, Action::Command { origin: Origin::User, .. })
 }
 
-/// Who wants it.
+/// The one who wants an action.
 fn asked_by(action: &Action) -> Origin {
     match action {
         Action::Command { origin, .. } => *origin,
@@ -97,7 +102,7 @@ fn asked_by(action: &Action) -> Origin {
     }
 }
 
-/// What agents are told is at least asked about, in every preset.
+/// The reason for a change of what agents are told, which is at least asked about in every preset.
 pub(crate) const STEERS_AGENTS: &str =
     "it changes what agents are told, which is at least asked about, whatever rules say";
 
@@ -115,6 +120,33 @@ fn only_instructions(findings: &[PartFinding]) -> bool {
 /// Whether a path outside the workspace does not pass, whatever else there is.
 fn holds_outside(findings: &[PartFinding]) -> bool {
     findings.iter().any(|finding| finding.verdict > Level::Allow && finding.code.is_outside())
+}
+
+/// Whether nothing in it is beyond what `--allow-dangerous` answers.
+fn yields_to_option(findings: &[PartFinding]) -> bool {
+    !holds_outside(findings) && !is_unread(findings)
+}
+
+/// Whether a part could not be read whole. What is forbidden may stand in the rest, which no option lifts.
+pub(super) fn is_unread(findings: &[PartFinding]) -> bool {
+    findings.iter().any(|finding| match finding.code {
+        ReasonCode::TooLarge | ReasonCode::TooDeep | ReasonCode::Unreadable => true,
+        ReasonCode::Allowed
+        | ReasonCode::ApprovalRequired
+        | ReasonCode::Denied
+        | ReasonCode::Forbidden
+        | ReasonCode::Internal
+        | ReasonCode::PathEscape
+        | ReasonCode::SymlinkEscape
+        | ReasonCode::ProtectedPath
+        | ReasonCode::Instructions
+        | ReasonCode::ListedCommand
+        | ReasonCode::Destructive
+        | ReasonCode::Overwrite
+        | ReasonCode::Helper
+        | ReasonCode::Opaque
+        | ReasonCode::HiddenCharacters => false,
+    })
 }
 
 struct Weigher<'a> {
@@ -144,7 +176,7 @@ impl Weigher<'_> {
             Level::Ask if grant_key(action, cx).is_some_and(|key| cx.grants.contains(&key)) => Verdict::Allow,
             Level::Ask if cx.person => Verdict::Ask(reason),
             Level::Confirm if cx.person => Verdict::Confirm(reason),
-            Level::Confirm if cx.allow_dangerous && !holds_outside(findings) => Verdict::Allow,
+            Level::Confirm if cx.allow_dangerous && yields_to_option(findings) => Verdict::Allow,
             Level::Ask if cx.allow_dangerous && only_instructions(findings) => Verdict::Allow,
             Level::Ask | Level::Confirm => {
                 let instead = self.instead(findings, level);
@@ -153,7 +185,7 @@ impl Weigher<'_> {
         }
     }
 
-    /// What was found, and whether all of it is known to only read.
+    /// The findings about an action, and whether all of it is known to only read.
     fn findings(&self, action: &Action) -> (Vec<PartFinding>, bool) {
         let key = action.key();
         let findings = match action {
@@ -328,10 +360,7 @@ impl Weigher<'_> {
 
     /// Regular expressions of the configuration, on the text as given and on each part as it would run.
     fn patterns(&self, text: &str, shown: &str, findings: &mut Vec<PartFinding>) {
-        if !self.budget.spend(text.len() * self.cx.rules.expressions()) {
-            return;
-        }
-        if let Some(rule) = self.cx.rules.blacklisted(text) {
+        if let Some(rule) = self.cx.rules.blacklisted(text, &self.budget) {
             findings.push(finding(
                 shown,
                 Level::Deny,
@@ -340,7 +369,7 @@ impl Weigher<'_> {
                 Some(rule),
             ));
         }
-        if let Some(rule) = self.cx.rules.dangerous(text) {
+        if let Some(rule) = self.cx.rules.dangerous(text, &self.budget) {
             findings.push(finding(
                 shown,
                 Level::Confirm,
@@ -400,7 +429,7 @@ impl Weigher<'_> {
         self.by_rule(text, &ruling, &why)
     }
 
-    /// What a part does about which nothing else is known.
+    /// The words for a part about which nothing else is known.
     fn plain_words(&self, part: &Part, ruling: &Ruling, about: Option<&str>) -> String {
         let name = part.views.first().and_then(|view| view.first());
         let name = name.filter(|name| name.chars().count() <= 40 && !name.contains(UNKNOWN));

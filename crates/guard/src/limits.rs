@@ -1,5 +1,5 @@
-//! Limits on the work that reading one command line may take, all in one place. A command beyond them cannot be read,
-//! and is confirmed: no limit makes a verdict milder.
+//! Limits on the work that reading one command line may take, all in one place. A command beyond them cannot be read
+//! whole: a person confirms it, and with nobody to ask it is denied, since something forbidden may stand in the rest.
 
 use std::cell::Cell;
 
@@ -48,14 +48,14 @@ pub(crate) const MAX_UNROLLED: usize = 4;
 pub(crate) const MAX_STAYED: usize = 8;
 /// Names below listed folders that are looked at, over a whole script; beyond, they may be anything.
 pub(crate) const MAX_NAMES: usize = 2_000;
+/// Names in a folder that is listed; those of a fuller one are not known.
+pub(crate) const MAX_FOLDER_NAMES: usize = 10_000;
 /// Words that `parallel` puts into its command one by one; of more, the word is unknown.
 pub(crate) const MAX_LISTED: usize = 16;
-/// Texts that are looked at out of one piece of code of another language.
+/// Commands without quotes that are looked at in one piece of code of another language, for each word that begins one.
 pub(crate) const MAX_TEXTS: usize = 64;
-/// Longest path: the kernel follows none beyond it.
+/// Longest path that the kernel takes. A longer one is shortened first, as shells do.
 pub(crate) const MAX_PATH: usize = 4_096;
-/// Parts of a path that are followed one by one.
-pub(crate) const MAX_COMPONENTS: usize = 256;
 /// Longest pattern whose files are looked up, and the names looked at for one; beyond, they are unknown.
 pub(crate) const MAX_GLOB: usize = 512;
 pub(crate) const MAX_GLOB_NAMES: usize = 2_000;
@@ -63,11 +63,13 @@ pub(crate) const MAX_GLOB_NAMES: usize = 2_000;
 /// Steps of reading one command line; about one for each byte that is read or made. Everyday commands take
 /// some thousand.
 pub(crate) const MAX_STEPS: usize = 1_200_000;
-/// Steps of one visit, of one parse whatever its length, of one effect, and of looking at one part of a path on the disk.
+/// Steps of one visit, of one parse whatever its length, of one effect, of looking at one part of a path on the disk, and of
+/// reading one name in a folder.
 pub(crate) const VISIT: usize = MAX_STEPS / MAX_VISITS;
 pub(crate) const PARSE: usize = 100;
 pub(crate) const EFFECT: usize = 40;
 pub(crate) const LOOK: usize = 32;
+pub(crate) const LISTED_NAME: usize = 2;
 /// Steps of comparing a command with rules and patterns.
 pub(crate) const MAX_RULE_STEPS: usize = 4_000_000;
 /// Families of commands, or folders, of one command line that are tried as a wider grant; each is judged anew.

@@ -21,7 +21,7 @@ pub struct RuleError {
     pub message: String,
 }
 
-/// What one place says, as configuration keeps it: ordered values, nothing interpreted yet.
+/// The rules of one place, as configuration keeps them: ordered values, nothing interpreted yet.
 #[derive(Clone, Debug, Default)]
 pub struct LayerSource<'a> {
     /// Where it was written, as a person would name it: `built-in`, a file, `agent plan`.
@@ -65,7 +65,7 @@ struct Layer {
     dangerous: Vec<Regex>,
 }
 
-/// What the rules say: the level, and which rule of which layer said so.
+/// The level that the rules give, and which rule of which layer gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling {
     pub level: Level,
@@ -76,8 +76,15 @@ pub struct Ruling {
     pub whole_tool: bool,
 }
 
+impl Ruling {
+    /// A written `deny` stands against every later layer.
+    fn is_final(&self) -> bool {
+        self.level == Level::Deny && self.written
+    }
+}
+
 pub(crate) const EXTERNAL: &str = "external_directory";
-/// Whose patterns speak of command lines.
+/// The key whose patterns speak of command lines.
 const COMMANDS: &str = BASH.permission.key;
 
 /// All layers in order. Cheap to share, never changed once built.
@@ -179,39 +186,44 @@ impl Rules {
         })
     }
 
-    /// The number of regular expressions that each text is compared with.
-    pub(crate) fn expressions(&self) -> usize {
-        self.layers.iter().map(|layer| layer.blacklist.len() + layer.dangerous.len()).sum()
-    }
-
     /// The pattern of `blacklist_patterns` that covers this text, and its layer.
-    pub fn blacklisted(&self, text: &str) -> Option<String> {
-        self.regex_match(text, |layer| &layer.blacklist, "blacklist_patterns")
+    pub(crate) fn blacklisted(&self, text: &str, budget: &Budget) -> Option<String> {
+        self.regex_match(text, budget, |layer| &layer.blacklist, "blacklist_patterns")
     }
 
     /// The pattern of `dangerous_patterns` that covers this text, and its layer.
-    pub fn dangerous(&self, text: &str) -> Option<String> {
-        self.regex_match(text, |layer| &layer.dangerous, "dangerous_patterns")
+    pub(crate) fn dangerous(&self, text: &str, budget: &Budget) -> Option<String> {
+        self.regex_match(text, budget, |layer| &layer.dangerous, "dangerous_patterns")
     }
 
-    fn regex_match(&self, text: &str, list: impl Fn(&Layer) -> &Vec<Regex>, key: &str) -> Option<String> {
+    /// The first that matches, as far as the budget goes.
+    fn regex_match(
+        &self,
+        text: &str,
+        budget: &Budget,
+        list: impl Fn(&Layer) -> &Vec<Regex>,
+        key: &str,
+    ) -> Option<String> {
         self.layers.iter().find_map(|layer| {
-            let hit = list(layer).iter().find(|pattern| pattern.is_match(text))?;
+            let hit =
+                list(layer).iter().find(|pattern| budget.spend(text.len()) && pattern.is_match(text))?;
             Some(format!("{key} \"{}\" ({})", hit.as_str(), layer.origin))
         })
     }
 
     /// In a layer the last match wins. Across layers the later wins, but a written `deny` stands, and an
-    /// untrusted layer only raises. Where the budget does not do, a person has to confirm.
+    /// untrusted layer only raises. Where the budget ends before that, a person has to confirm.
     fn decide(&self, key: &str, budget: &Budget, matches: impl Fn(&Rule) -> bool) -> Ruling {
         let mut ruling = Ruling { level: Level::Ask, rule: None, written: false, whole_tool: false };
         for layer in &self.layers {
-            let Some(rule) = layer.rules.iter().rev().find(|rule| rule.covers(key) && matches(rule)) else {
-                continue;
-            };
-            let stands = ruling.level == Level::Deny && ruling.written;
+            if ruling.is_final() {
+                break;
+            }
+            let fits = |rule: &&Rule| budget.is_exceeded() || (rule.covers(key) && matches(rule));
+            let found = layer.rules.iter().rev().find(fits).filter(|_| !budget.is_exceeded());
+            let Some(rule) = found else { continue };
             let raises = rule.level > ruling.level;
-            if stands || (!layer.trusted && !raises) {
+            if !layer.trusted && !raises {
                 continue;
             }
             ruling = Ruling {
@@ -221,7 +233,7 @@ impl Rules {
                 whole_tool: !layer.base && rule.level == Level::Allow && rule.is_catch_all(),
             };
         }
-        if budget.is_exceeded() {
+        if budget.is_exceeded() && !ruling.is_final() {
             let rule = Some("more rules than it can be compared with".to_owned());
             return Ruling { level: Level::Confirm, rule, written: true, whole_tool: false };
         }

@@ -10,7 +10,7 @@ use zdx_engine::run_table;
 use zdx_guard::{Explanation, PartFinding, PolicyContext, explain};
 use zdx_protocol::display::text::wrap;
 use zdx_protocol::display::{format, visible, visible_line};
-use zdx_protocol::{Approval, Level, Origin, Verdict};
+use zdx_protocol::{Approval, Level, Origin};
 
 use super::{json_line, print};
 use crate::args::{Format, PolicyCommand};
@@ -60,7 +60,7 @@ fn in_words(command: &str, explanation: &Explanation, approval: Approval, column
     let mut page = Page { columns, text: String::new() };
     page.text.push_str(&format!("{}\n", visible(command)));
     let verdict = &explanation.verdict;
-    page.labelled("verdict", &format!("{}: {}", verdict.level(), meaning(verdict)));
+    page.labelled("verdict", &format!("{}: {}", verdict.level(), meaning(explanation)));
     page.labelled("approval", preset(approval));
     if let Some(reason) = verdict.reason() {
         page.labelled("why", &reason.message);
@@ -91,11 +91,14 @@ fn weighed(finding: &PartFinding) -> String {
     }
 }
 
-/// What a verdict leads to, with a person there and without.
-fn meaning(verdict: &Verdict) -> &'static str {
-    match verdict.level() {
+/// Says in words where a verdict leads, with a person there and without.
+fn meaning(explanation: &Explanation) -> &'static str {
+    match explanation.verdict.level() {
         Level::Allow => "it runs unasked",
         Level::Ask => "a person is asked, and may allow it for good; with nobody to ask it is denied",
+        Level::Confirm if !explanation.yields_to_option() => {
+            "a person is asked every time; with nobody to ask it is denied"
+        }
         Level::Confirm => {
             "a person is asked every time; with nobody to ask it is denied unless --allow-dangerous is given"
         }

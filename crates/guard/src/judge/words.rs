@@ -1,21 +1,21 @@
-//! What a decision says: every reason for it, and the way on for whoever reads it, a person or a model.
+//! Words of a decision: every reason for it, and the way on for whoever reads it, a person or a model.
 //! Decides nothing.
 
 use std::collections::HashSet;
 
 use zdx_protocol::{Level, Origin, Reason, ReasonCode};
 
-use super::PartFinding;
+use super::{PartFinding, is_unread};
 use crate::PolicyContext;
 
 /// More than these make nobody wiser.
 const MOST: usize = 4;
 
-/// How every reason of a rule that asks ends; said once when there are several.
+/// The end of every reason of a rule that asks; said once when there are several.
 pub(crate) const RULES_ASK: &str = "; the rules ask first";
 pub(crate) const PRESET_ASKS: &str = "; the preset paranoid asks about what rules allow";
 
-/// How a reason begins that only names a program.
+/// The beginning of a reason that only names a program.
 pub(crate) const RUNS: &str = "it runs ";
 
 /// The findings of one level as one reason: the code of the first, the words and rules of all.
@@ -130,7 +130,11 @@ pub(crate) fn unanswered(
         equals.all(|finding| codes.contains(&finding.code))
     };
     let way_out = match level {
-        Level::Confirm if origin == Origin::Model && all(&[ReasonCode::Opaque, ReasonCode::Unreadable]) => {
+        Level::Confirm if is_unread(findings) => {
+            "a person must confirm what cannot be read whole and nobody can be asked here: write it plainly and in \
+             smaller commands, or run interactively"
+        }
+        Level::Confirm if origin == Origin::Model && all(&[ReasonCode::Opaque]) => {
             "write the command out plainly; or run interactively, or pass --allow-dangerous"
         }
         Level::Confirm => {

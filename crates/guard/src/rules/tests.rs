@@ -109,8 +109,10 @@ fn whitelist_blacklist_and_dangerous_patterns() {
         .unwrap();
     assert_eq!(bash(&rules, "git status -s"), Level::Allow);
     assert_eq!(bash(&rules, "git statusx"), Level::Ask);
-    assert!(rules.blacklisted("nc -l 80").is_some() && rules.blacklisted("sync").is_none());
-    assert!(rules.dangerous("terraform destroy -auto-approve").is_some());
+    let budget = Budget::of(1_000);
+    assert!(rules.blacklisted("nc -l 80", &budget).is_some() && rules.blacklisted("sync", &budget).is_none());
+    assert!(rules.dangerous("terraform destroy -auto-approve", &budget).is_some());
+    assert!(!budget.is_exceeded() && rules.blacklisted("nc -l 80", &Budget::of(7)).is_none());
     assert!(
         rules
             .add(&LayerSource {

@@ -6,6 +6,7 @@ mod cases;
 mod everyday;
 mod fuzz;
 mod odd;
+mod padding;
 mod properties;
 mod reading;
 mod reasons;

@@ -1,16 +1,17 @@
 //! One command: which program its first word means, by name, path, alias or function. What it does with the rest is the
 //! table's to say.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zdx_protocol::ReasonCode;
 
-use crate::limits::{MAX_WORDS, MAX_WRAPPED};
+use crate::files::{Located, locate};
+use crate::limits::{LOOK, MAX_PATH, MAX_STAYED, MAX_WORDS, MAX_WRAPPED};
 use crate::shell::programs::special::runners::basename;
 use crate::shell::programs::{generic, table};
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::feed::Stdin;
-use crate::shell::walk::files::Place;
+use crate::shell::walk::files::{Place, flatten};
 use crate::shell::walk::{Folders, Walker};
 use crate::shell::{Concern, Part};
 
@@ -195,26 +196,54 @@ impl Walker<'_> {
 
     /// `cd`, `pushd`, `env -C`, `git -C`: later paths are read from there.
     pub(crate) fn change_folder(&mut self, target: &Arg, part: &mut Part) {
-        self.move_stayed(target);
-        if target.known().is_none() {
-            part.ask("which folder it changes to is not known before it runs");
-            part.doubt();
-            self.scope.folders = Folders::unknown();
-            return;
+        let place = self.place(target);
+        // Where no name is short enough, a shell might still get there step by step.
+        let base = self.scope.folders.0.first().map_or(Path::new("/"), PathBuf::as_path);
+        if target.text.len() > MAX_PATH && flatten(&base.join(&target.text)).as_os_str().len() > MAX_PATH {
+            self.budget.exceed();
         }
-        match self.place(target) {
-            Place::Below(_) | Place::Unknown => {
+        self.move_stayed(target);
+        for path in place.clone().paths().into_iter().filter(|path| self.is_outside(path)) {
+            part.add(Concern::Outside { path, write: false });
+        }
+        match place {
+            Place::At(mut all) if target.known().is_some() => {
+                self.enter_by_name(target, &mut all, part);
+                let certain = all.iter().all(Located::is_dir) && self.touched.written.is_empty();
+                self.scope.maybe_moved |= !certain;
+                self.scope.folders = Folders(all.into_iter().map(|located| located.path).collect());
+            }
+            Place::At(_) | Place::Below(_) | Place::Unknown => {
+                if target.known().is_none() {
+                    part.ask("which folder it changes to is not known before it runs");
+                }
                 part.doubt();
                 self.scope.folders = Folders::unknown();
             }
-            Place::At(all) => {
-                let certain =
-                    all.iter().all(crate::files::Located::is_dir) && self.touched.written.is_empty();
-                self.scope.maybe_moved |= !certain;
-                for located in all.iter().filter(|located| self.is_outside(&located.path)) {
+        }
+    }
+
+    /// Shells follow `..` by the names of folders, not by where links led: `cd link; cd ..` is back where it was.
+    fn enter_by_name(&mut self, target: &Arg, all: &mut Vec<Located>, part: &mut Part) {
+        let entered = std::mem::take(&mut self.scope.entered);
+        for base in self.scope.folders.0.iter().chain(&entered) {
+            let name = flatten(&base.join(&target.text));
+            if name.as_os_str().len() > MAX_PATH || self.scope.entered.len() >= MAX_STAYED {
+                self.budget.exceed();
+                return;
+            }
+            if !self.budget.spend(LOOK * (1 + name.components().count())) {
+                return;
+            }
+            let located = locate(self.around.files, self.around.root, Path::new("/"), &name);
+            if located.path != name && !self.scope.entered.contains(&name) {
+                self.scope.entered.push(name);
+            }
+            if !all.iter().any(|known| known.path == located.path) {
+                if self.is_outside(&located.path) {
                     part.add(Concern::Outside { path: located.path.clone(), write: false });
                 }
-                self.scope.folders = Folders(all.into_iter().map(|located| located.path).collect());
+                all.push(located);
             }
         }
     }

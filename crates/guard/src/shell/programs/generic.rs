@@ -25,6 +25,7 @@ pub(crate) fn effects_of(row: &'static Row, name: &str, argv: &[Arg]) -> Effects
                 options(&call, &mut out);
                 doubts(&call, &mut out);
                 out.0.extend(effects_of(sub, name, call.behind()).0);
+                later_subcommands(&call, &mut out);
                 return out;
             }
             None if word.known().is_none() && table::worst_subcommand(row) => {
@@ -33,6 +34,9 @@ pub(crate) fn effects_of(row: &'static Row, name: &str, argv: &[Arg]) -> Effects
             }
             None => {}
         }
+    }
+    if word.is_some() {
+        later_subcommands(&call, &mut out);
     }
     // Nothing is known of the subcommand: options may stand behind it.
     let call = if word.is_some() { read_until(row, name, argv, false) } else { call };
@@ -53,6 +57,22 @@ pub(crate) fn effects_of(row: &'static Row, name: &str, argv: &[Arg]) -> Effects
         out.push(Effect::Unproven);
     }
     out
+}
+
+/// Behind an option that is not known, the first word may be its value and a later one the subcommand.
+fn later_subcommands(call: &Call<'_>, out: &mut Effects) {
+    if call.unknown.is_empty() {
+        return;
+    }
+    let words = call.behind();
+    let mut seen: Vec<&Row> = Vec::new();
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let sub = word.known().and_then(|word| table::subcommand(call.row, word));
+        // What stands behind the same word once more stands behind it here, too.
+        let Some(sub) = sub.filter(|sub| !seen.iter().any(|row| std::ptr::eq(*row, *sub))) else { continue };
+        seen.push(sub);
+        out.0.extend(effects_of(sub, call.name, &words[at..]).0);
+    }
 }
 
 /// True when nothing else need be said.

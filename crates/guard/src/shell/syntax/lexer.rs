@@ -3,6 +3,7 @@
 //! Where shells disagree about where something ends, this refuses instead of choosing.
 
 use brush_parser::{SourcePosition, SourceSpan, Token};
+use zdx_protocol::ReasonCode;
 
 use crate::limits::{
     MAX_CASES, MAX_ELEMENTS, MAX_EXPANSION, MAX_INDEX, MAX_NESTING, MAX_PARENS, MAX_TEST_OPERATORS,
@@ -22,6 +23,17 @@ pub(crate) enum LexError {
     HereDocument,
     #[error("it uses a form that shells read differently")]
     Ambiguous,
+}
+
+impl LexError {
+    /// A text beyond a limit may be a script; any other one that cannot be read may as well be none.
+    pub(crate) fn code(self) -> ReasonCode {
+        match self {
+            Self::TooDeep => ReasonCode::TooDeep,
+            Self::TooLong => ReasonCode::TooLarge,
+            Self::Unterminated | Self::HereDocument | Self::Ambiguous => ReasonCode::Unreadable,
+        }
+    }
 }
 
 pub(crate) type Result<T> = std::result::Result<T, LexError>;

@@ -2,6 +2,7 @@
 //! Everything that could overflow, hang or panic in there is refused before or caught here.
 
 use brush_parser::{ParserOptions, ast};
+use zdx_protocol::ReasonCode;
 
 use crate::shell::syntax::lexer::{self, LexError};
 
@@ -13,6 +14,16 @@ pub(crate) enum Unreadable {
     Syntax,
     #[error("it is too long to be read")]
     TooLarge,
+}
+
+impl Unreadable {
+    pub(crate) fn code(&self) -> ReasonCode {
+        match self {
+            Self::Lex(error) => error.code(),
+            Self::Syntax => ReasonCode::Unreadable,
+            Self::TooLarge => ReasonCode::TooLarge,
+        }
+    }
 }
 
 /// Aliases and extended patterns are off in the shells we start, so the grammar must not know them either.

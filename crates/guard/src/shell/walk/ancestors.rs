@@ -1,4 +1,4 @@
-//! Which words mean the machine's root, the home folder, or a folder around the workspace.
+//! Recognises words that mean the machine's root, the home folder, or a folder around the workspace.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ impl Walker<'_> {
         if arg.text.len() > MAX_PATH && arg.glob {
             self.budget.exceed();
         }
-        if arg.text.len() > MAX_PATH || !self.budget.spend(arg.text.len()) {
+        if !self.budget.spend(arg.text.len()) {
             return false;
         }
         let mut trimmed = arg.text.as_str();

@@ -1,4 +1,4 @@
-//! What a call does, applied to where the script is: files are located, scripts read, folders changed.
+//! Applies the effects of a call to where the script is: files are located, scripts read, folders changed.
 //! The only place that turns the effects of `programs` into findings.
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::ReasonCode;
 
 use crate::files::Located;
-use crate::limits::EFFECT;
+use crate::limits::{EFFECT, MAX_COMMANDS};
 use crate::pattern::UNKNOWN;
 use crate::protected::{self, descriptor};
 use crate::shell::programs::effects::{Effect, Effects, Inner, Input, ProgramKind};
@@ -245,7 +245,12 @@ impl Walker<'_> {
     /// The same for text out of which anything could be made: only a listed command in it counts.
     pub(crate) fn only_listed(&mut self, text: &str, part: &mut Part) {
         part.doubt();
+        let before = self.nest.commands;
         self.probe(part, is_listed, |walker, _| walker.text(text));
+        // Code holds many texts; each alone is no longer script for the others.
+        if self.nest.commands <= MAX_COMMANDS {
+            self.nest.commands = before;
+        }
     }
 
     /// The same for a script that runs elsewhere: what must be confirmed or refused wherever it runs.
@@ -391,18 +396,20 @@ fn holds_anywhere(concern: &Concern) -> bool {
     is_floor(concern) && !of_files
 }
 
+/// A listed command, or text in which one may be hidden too deep to be found.
 fn is_listed(concern: &Concern) -> bool {
-    matches!(concern, Concern::Forbidden { .. } | Concern::Confirm { code: ReasonCode::ListedCommand, .. })
+    use ReasonCode::{ListedCommand, TooDeep, TooLarge};
+    matches!(
+        concern,
+        Concern::Forbidden { .. } | Concern::Confirm { code: ListedCommand | TooDeep | TooLarge, .. }
+    )
 }
 
 /// Whatever it is part of.
 pub(crate) fn must_be_confirmed(concern: &Concern) -> bool {
     match concern {
         Concern::Forbidden { .. } => true,
-        Concern::Confirm { code, .. } => !matches!(
-            code,
-            ReasonCode::Opaque | ReasonCode::Unreadable | ReasonCode::TooDeep | ReasonCode::TooLarge
-        ),
+        Concern::Confirm { code, .. } => !matches!(code, ReasonCode::Opaque | ReasonCode::Unreadable),
         Concern::Outside { .. } | Concern::Ask { .. } | Concern::Instructions => false,
     }
 }

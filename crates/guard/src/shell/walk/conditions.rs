@@ -94,7 +94,7 @@ impl Walker<'_> {
     pub(crate) fn expansion_effects(&mut self, raw: &str, part: &mut Part) {
         let mut effects = Effects::default();
         if let Err(error) = word::expand_only(raw, &mut effects) {
-            part.confirm(ReasonCode::Unreadable, error.to_string());
+            part.confirm(error.code(), error.to_string());
         }
         self.apply_effects(effects, part);
         self.arithmetic_names(raw, part);

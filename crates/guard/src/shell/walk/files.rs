@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use zdx_protocol::ReasonCode;
 
-use crate::files::{FileEntry, Located, locate};
-use crate::limits::{LOOK, MAX_COMPONENTS, MAX_PATH};
+use crate::files::{FileEntry, Located, Step, follow, locate};
+use crate::limits::{LOOK, MAX_PATH};
 use crate::pattern::UNKNOWN;
 use crate::protected;
 use crate::shell::syntax::word::Arg;
@@ -51,62 +51,105 @@ impl Walker<'_> {
     /// Resolves an argument in every folder the command may run in.
     pub(crate) fn place(&self, arg: &Arg) -> Place {
         let text = arg.text.as_str();
-        // Nothing can be opened by a longer name; what a longer pattern finds could be.
-        if text.len() > MAX_PATH {
-            if arg.glob {
-                self.budget.exceed();
-            }
+        // The names that such a pattern finds are shortened by whoever gets them, and cannot be looked up.
+        if text.len() > MAX_PATH && arg.glob {
+            self.budget.exceed();
             return Place::Unknown;
         }
         let parts = 1 + text.bytes().filter(|byte| *byte == b'/').count();
         if !self.budget.spend((text.len() + LOOK * parts) * self.scope.folders.0.len().max(1)) {
             return Place::Unknown;
         }
-        let lexical = if let Some(at) = text.find(UNKNOWN) {
-            // Known up to some folder: `/etc/$x` is outside whatever x is.
-            match text[..at].rfind('/') {
-                Some(slash) => Some(&text[..=slash]),
-                None => return Place::Unknown,
-            }
-        } else {
-            None
+        // Known up to some folder: `/etc/$x` is outside whatever x is.
+        let known = match text.find(UNKNOWN) {
+            Some(at) => text[..at].rfind('/').map(|slash| &text[..=slash]),
+            None => Some(text),
         };
-        let path = Path::new(lexical.unwrap_or(text));
-        if path.is_absolute() || !self.scope.folders.is_unknown() {
-            let nowhere = [PathBuf::from("/")];
-            let folders =
-                if self.scope.folders.is_unknown() { &nowhere[..] } else { &self.scope.folders.0[..] };
-            let mut all = Vec::new();
-            for folder in folders {
-                // A descriptor or `/dev/null` is what its name says; where its link leads now, in our own
-                // process, is nothing to the command.
-                let named = flatten(&folder.join(path));
-                if protected::is_harmless_device(&named) {
-                    all.push(Located { path: named, entry: Some(FileEntry::Other) });
-                    continue;
-                }
-                // Where these lead is a matter of the process that asks.
-                if ["/proc/self", "/proc/thread-self"].iter().any(|own| named.starts_with(own)) {
-                    return Place::Below(PathBuf::from("/proc/self"));
-                }
-                if self.goes_through_new_link(folder, path) {
-                    return Place::Unknown;
-                }
-                let located = if arg.glob {
-                    Located { path: flatten(&folder.join(path)), entry: None }
-                } else {
-                    locate(self.around.files, self.around.root, folder, path)
-                };
-                all.push(located);
-            }
-            if lexical.is_none() {
-                return Place::At(all);
-            }
-            let outside = all.into_iter().map(|located| located.path).find(|path| self.is_outside(path));
-            outside.map_or(Place::Unknown, Place::Below)
-        } else {
-            Place::Unknown
+        let Some(path) = known.map(Path::new) else { return Place::Unknown };
+        if !path.is_absolute() && self.scope.folders.is_unknown() {
+            return Place::Unknown;
         }
+        let nowhere = [PathBuf::from("/")];
+        let folders = if self.scope.folders.is_unknown() { &nowhere[..] } else { &self.scope.folders.0[..] };
+        let mut whole = known == Some(text);
+        let mut all = Vec::new();
+        for folder in folders {
+            let located = if path.as_os_str().len() > MAX_PATH {
+                let (shortened, complete) = self.shortened(folder, path);
+                whole &= complete;
+                shortened.iter().map(|path| self.located(folder, path, false)).collect::<Result<Vec<_>, _>>()
+            } else {
+                self.located(folder, path, arg.glob).map(|located| vec![located])
+            };
+            match located {
+                Ok(located) => located.into_iter().for_each(|located| {
+                    if !all.contains(&located) {
+                        all.push(located);
+                    }
+                }),
+                Err(place) => return place,
+            }
+        }
+        if whole {
+            return Place::At(all);
+        }
+        let outside = all.into_iter().map(|located| located.path).find(|path| self.is_outside(path));
+        outside.map_or(Place::Unknown, Place::Below)
+    }
+
+    /// Where a path leads from one folder.
+    fn located(&self, folder: &Path, path: &Path, glob: bool) -> Result<Located, Place> {
+        // A descriptor or `/dev/null` is what its name says; where its link leads now, in our own
+        // process, is nothing to the command.
+        let named = flatten(&folder.join(path));
+        if protected::is_harmless_device(&named) {
+            return Ok(Located { path: named, entry: Some(FileEntry::Other) });
+        }
+        // Where these lead is a matter of the process that asks.
+        if ["/proc/self", "/proc/thread-self"].iter().any(|own| named.starts_with(own)) {
+            return Err(Place::Below(PathBuf::from("/proc/self")));
+        }
+        if self.goes_through_new_link(folder, path) {
+            return Err(Place::Unknown);
+        }
+        Ok(match glob {
+            true => Located { path: named, entry: None },
+            false => locate(self.around.files, self.around.root, folder, path),
+        })
+    }
+
+    /// The paths that a longer one than the kernel takes becomes when it is shortened before it is used: a shell's `cd` takes
+    /// out `x/..` whatever x is, other programs go from folder to folder and follow links. Absolute; false if one of them
+    /// is still too long, and only its beginning is given.
+    fn shortened(&self, folder: &Path, path: &Path) -> (Vec<PathBuf>, bool) {
+        let (files, mut there) = (self.around.files, true);
+        let walked = follow(folder.to_path_buf(), path, |step| match step {
+            Step::Up(_) => {
+                there = true;
+                Ok(None)
+            }
+            Step::Down(next) if next.as_os_str().len() > MAX_PATH => Err(next.to_path_buf()),
+            Step::Down(next) => {
+                let entry = files.entry(next).filter(|_| there);
+                there = entry.is_some();
+                Ok(entry.and_then(|entry| match entry {
+                    FileEntry::Link(target) => Some(target),
+                    FileEntry::File | FileEntry::Dir | FileEntry::Other => None,
+                }))
+            }
+        });
+        let walked = match walked {
+            Ok(path) => path,
+            Err(path) => Some(path),
+        };
+        let mut all = vec![flatten(&folder.join(path))];
+        all.extend(walked.filter(|walked| *walked != all[0]));
+        let fits = |path: &Path| path.as_os_str().len() <= MAX_PATH;
+        let complete = all.iter().all(|path| fits(path));
+        for path in &mut all {
+            *path = path.ancestors().find(|path| fits(path)).unwrap_or(Path::new("/")).to_path_buf();
+        }
+        (all, complete)
     }
 
     /// Pseudo-files that keep nothing are nobody's outside, and what `mktemp` makes is the script's own.
@@ -144,13 +187,13 @@ impl Walker<'_> {
         if self.touched.linked.is_empty() {
             return false;
         }
-        if path.components().count() > MAX_COMPONENTS {
-            return true;
-        }
         let mut at = folder.to_path_buf();
         path.components().any(|component| {
-            at = flatten(&at.join(component));
-            self.touched.linked.contains(&at)
+            push(&mut at, component);
+            // Which file it is stays unknown where that takes too long.
+            at.as_os_str().len() > MAX_PATH
+                || !self.budget.spend(at.as_os_str().len())
+                || self.touched.linked.contains(&at)
         })
     }
 
@@ -416,14 +459,16 @@ fn names_protected(arg: &Arg) -> bool {
 /// `a/../b` without asking the disk: what a wildcard matches cannot be asked.
 pub(crate) fn flatten(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::CurDir => {}
-            other => out.push(other),
-        }
-    }
+    path.components().for_each(|component| push(&mut out, component));
     out
+}
+
+fn push(path: &mut PathBuf, component: Component<'_>) {
+    match component {
+        Component::ParentDir => {
+            path.pop();
+        }
+        Component::CurDir => {}
+        other => path.push(other),
+    }
 }

@@ -11,6 +11,7 @@ pub(super) mod feed;
 pub(super) mod fetched;
 pub(super) mod files;
 pub(super) mod folders;
+pub(super) mod listings;
 pub(super) mod loose;
 pub(super) mod names;
 pub(super) mod readings;
@@ -37,6 +38,7 @@ use crate::shell::walk::conditions::is_plain_test;
 pub(super) use crate::shell::walk::facts::Facts;
 use crate::shell::walk::feed::Stdin;
 pub(super) use crate::shell::walk::folders::Folders;
+pub(super) use crate::shell::walk::listings::Listings;
 use crate::shell::walk::state::{Looked, Nest, Scope, Touched};
 pub use crate::shell::walk::variables::selects_helper;
 use crate::shell::{Part, Surroundings};
@@ -53,11 +55,17 @@ pub(super) struct Walker<'a> {
     pub touched: Touched,
     pub nest: Nest,
     pub looked: Looked,
+    pub listings: &'a Listings,
     pub budget: &'a Budget,
 }
 
 impl<'a> Walker<'a> {
-    pub(super) fn new(around: &'a Surroundings<'a>, facts: &'a Facts, budget: &'a Budget) -> Self {
+    pub(super) fn new(
+        around: &'a Surroundings<'a>,
+        facts: &'a Facts,
+        listings: &'a Listings,
+        budget: &'a Budget,
+    ) -> Self {
         Self {
             around,
             source: Rc::from(""),
@@ -69,6 +77,7 @@ impl<'a> Walker<'a> {
             touched: Touched::default(),
             nest: Nest::default(),
             looked: Looked::default(),
+            listings,
             budget,
         }
     }
@@ -108,7 +117,7 @@ impl<'a> Walker<'a> {
                 self.source = outer;
                 self.nest.depth -= 1;
             }
-            Err(error) => self.refuse(text, ReasonCode::Unreadable, &error.to_string()),
+            Err(error) => self.refuse(text, error.code(), &error.to_string()),
         }
     }
 
@@ -255,7 +264,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What is written of another machine's words is that machine's.
+    /// Text of another machine that is written to a file stays that machine's.
     fn stages(&mut self, pipeline: &ast::Pipeline) {
         let before = self.touched.written.clone();
         self.each_stage(pipeline);
@@ -343,7 +352,7 @@ impl<'a> Walker<'a> {
         self.nest.inside.pop();
     }
 
-    /// Visits what runs while a word is expanded; an unreadable word is a confirmation.
+    /// Visits the scripts that run while a word is expanded; an unreadable word is a confirmation.
     pub(super) fn word_effects(&mut self, raw: &str, part: &mut Part) -> Vec<word::Arg> {
         let mut effects = Effects::default();
         let args = word::evaluate(raw, self, &mut effects);
@@ -352,7 +361,7 @@ impl<'a> Walker<'a> {
             self.taken_as_written(raw, part);
         }
         args.unwrap_or_else(|error| {
-            part.confirm(ReasonCode::Unreadable, error.to_string());
+            part.confirm(error.code(), error.to_string());
             vec![word::Arg::unknown()]
         })
     }
@@ -374,7 +383,7 @@ impl<'a> Walker<'a> {
         match text {
             Ok(text) => Some(text),
             Err(error) => {
-                part.confirm(ReasonCode::Unreadable, error.to_string());
+                part.confirm(error.code(), error.to_string());
                 None
             }
         }

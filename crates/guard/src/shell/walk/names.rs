@@ -29,7 +29,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// What a word that comes from them is known to be.
+    /// Gives a word that comes from them the properties they are known to have.
     pub(crate) fn shape(&self, arg: &mut Arg) {
         arg.dash &= self.dash;
         (arg.found, arg.visible) = (self.hidden, !self.hidden);
@@ -45,7 +45,7 @@ impl Names {
 }
 
 impl Walker<'_> {
-    /// What a command prints, when these are names of files or numbers and nothing else.
+    /// The words that a command prints, when these are names of files or numbers and nothing else.
     pub(crate) fn prints_names(&self, command: &ast::Command, before: &Stdin) -> Option<Names> {
         let argv = self.words_of(command)?;
         let name = argv.first().and_then(Arg::known).filter(|name| !self.is_shadowed(name))?;
@@ -149,7 +149,7 @@ impl Walker<'_> {
                 }
                 _ if self.is_outside(&path) => return false,
                 Some(FileEntry::Dir) => {
-                    let Some(names) = files.names(&path) else { return false };
+                    let Some(names) = self.names_in(&path) else { return false };
                     if !names.iter().all(|name| is_plain(name)) {
                         return false;
                     }
@@ -168,7 +168,7 @@ fn is_plain(name: &str) -> bool {
     !name.starts_with(['-', '(', '!', ',', ')', '@', '+']) && !name.contains(odd)
 }
 
-/// What it does to names is to choose among them.
+/// Tells whether all it does to names is to choose among them.
 fn only_chooses(effect: OptionEffect) -> bool {
     matches!(effect, OptionEffect::None | OptionEffect::Names | OptionEffect::Pattern | OptionEffect::Hidden)
 }

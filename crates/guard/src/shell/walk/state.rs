@@ -1,4 +1,4 @@
-//! What the walker carries along, by how long it holds: until a subshell ends, until a group ends, or to the end of the script.
+//! State that the walker carries along, by how long it holds: until a subshell ends, until a group ends, or to the end of the script.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
@@ -8,7 +8,7 @@ use crate::limits::MAX_NAMES;
 use crate::shell::syntax::word::Known;
 use crate::shell::walk::folders::Folders;
 
-/// What a subshell has of its own: where it is, and what its variables hold.
+/// The state that a subshell has of its own: where it is, and what its variables hold.
 #[derive(Clone)]
 pub(crate) struct Scope {
     pub folders: Folders,
@@ -16,34 +16,36 @@ pub(crate) struct Scope {
     pub maybe_moved: bool,
     /// Folders we are still in if a `cd` was never reached, or not understood: writes mind these too.
     pub stayed: Vec<PathBuf>,
+    /// Names by which we may have come into a folder through a link, in full.
+    pub entered: Vec<PathBuf>,
     pub values: BTreeMap<String, Known>,
 }
 
-/// What the script made of the disk so far.
+/// Changes that the script made to the disk so far.
 #[derive(Default)]
 pub(crate) struct Touched {
     /// Folders that this script makes where nothing was.
     pub made: HashSet<PathBuf>,
     /// Files that this script writes.
     pub written: HashSet<PathBuf>,
-    /// Of these, the files whose text this script makes or fetches.
+    /// The files among these whose text this script makes or fetches.
     pub authored: HashSet<PathBuf>,
     pub fetched: HashSet<PathBuf>,
     /// Links that this script makes: where a path through one of them leads is not known.
     pub linked: HashSet<PathBuf>,
 }
 
-/// How deep in the script we are, and in what.
+/// Depth in the script, and the constructs around us.
 #[derive(Default)]
 pub(crate) struct Nest {
     pub depth: usize,
     pub commands: usize,
-    /// How many loops we are in, and how many texts that run at another time.
+    /// Numbers of loops we are in, and of texts that run at another time.
     pub looping: usize,
     pub later: usize,
     /// Commands here run beside others: in a pipe or in the background.
     pub beside: usize,
-    /// How many commands deep we are in wrappers of one part.
+    /// Number of wrappers of one part that we are in.
     pub wrapped: usize,
     /// Names of the functions whose bodies we are in.
     pub inside: Vec<String>,
@@ -51,11 +53,11 @@ pub(crate) struct Nest {
     pub timed: bool,
 }
 
-/// What looking at names and files leaves behind.
+/// Traces that looking at names and files leaves behind.
 pub(crate) struct Looked {
     /// A name like `/dev/stdout` was met: what is open counts.
     pub names_open_files: Cell<bool>,
-    /// How many names of files may still be looked at.
+    /// Number of names of files that may still be looked at.
     pub names_left: Cell<usize>,
 }
 
@@ -63,7 +65,7 @@ impl Scope {
     /// At the beginning of a script.
     pub(crate) fn at(folder: &Path) -> Self {
         let folders = Folders(vec![folder.to_path_buf()]);
-        Self { folders, maybe_moved: false, stayed: Vec::new(), values: BTreeMap::new() }
+        Self { folders, maybe_moved: false, stayed: Vec::new(), entered: Vec::new(), values: BTreeMap::new() }
     }
 }
 

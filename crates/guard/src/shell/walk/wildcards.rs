@@ -1,4 +1,4 @@
-//! Which files an unquoted pattern names, by what lies in the folders now.
+//! Finds the files that an unquoted pattern names, by what lies in the folders now.
 
 use std::path::{Path, PathBuf};
 
@@ -45,10 +45,8 @@ impl Walker<'_> {
                         return None;
                     }
                     if part.contains(['*', '?', '[']) {
-                        let names = self
-                            .around
-                            .files
-                            .names(&locate(self.around.files, self.around.root, at, Path::new("")).path)?;
+                        let folder = locate(self.around.files, self.around.root, at, Path::new("")).path;
+                        let names = self.names_in(&folder)?;
                         if !self.budget.spend(names.len() * part.len().max(8)) {
                             return None;
                         }

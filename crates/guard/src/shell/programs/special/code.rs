@@ -7,6 +7,8 @@ use crate::limits::MAX_TEXTS;
 use crate::pattern::{UNKNOWN, among};
 use crate::shell::programs::effects::{Effect, Effects, Input};
 use crate::shell::programs::options::{Call, operands};
+use crate::shell::programs::special::runners::basename;
+use crate::shell::programs::table;
 use crate::shell::syntax::word::Arg;
 use crate::shell::walk::files::FileEffect;
 
@@ -152,7 +154,7 @@ pub(crate) fn orders(text: &str, out: &mut Effects) {
     }
 }
 
-/// What code of another language hands to a shell in plain sight.
+/// The effects of code of another language, as far as it hands commands to a shell in plain sight.
 pub(crate) fn code(code: &str) -> Effects {
     let mut out = Effects::default();
     out.ask("it runs code given on the command line");
@@ -171,16 +173,30 @@ pub(crate) fn code(code: &str) -> Effects {
     if !opens && !SHELLS_OUT.split('|').any(|word| lower.contains(word)) {
         return out;
     }
-    let texts = texts.iter().map(|text| Effect::Listed(text.trim_start_matches(['|', ' ']).to_owned()));
-    out.0.extend(texts);
-    // Tcl and its kin need no quotes.
-    for word in ["exec ", "spawn ", "system "] {
+    if BARE.iter().chain(&BRACKETED).any(|word| code.matches(word).count() > MAX_TEXTS) {
+        out.confirm(ReasonCode::TooLarge, "its code runs more commands than can be judged");
+    }
+    let texts = texts.iter().map(|text| text.trim_start_matches(['|', ' '])).filter(|text| may_run(text));
+    out.0.extend(texts.map(|text| Effect::Listed(text.to_owned())));
+    for word in BARE {
         for (at, _) in code.match_indices(word).take(MAX_TEXTS) {
             let rest = code[at + word.len()..].split([';', '\n', ']', '}']).next().unwrap_or("");
             out.push(Effect::Listed(beginning(rest.trim_start_matches("-- ")).to_owned()));
         }
     }
     out
+}
+
+/// Words that begin a command in Tcl and its kin, which need no quotes.
+const BARE: [&str; 3] = ["exec ", "spawn ", "system "];
+/// Marks that quote with brackets: `qx(rm x)`, `qw(rm x)` and `%x{rm x}`.
+const BRACKETED: [&str; 4] = ["qx", "qw", "%x", "%w"];
+
+/// Whether a text could be a command worth reading: code is full of texts that are none.
+fn may_run(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || " _-./:,".contains(c);
+    !text.chars().all(plain)
+        || text.split(' ').any(|word| table::row(&basename(word).to_lowercase()).is_some())
 }
 
 /// Words with which code hands work to a shell or another program.
@@ -238,8 +254,7 @@ pub(crate) fn strings_of(code: &str) -> Vec<String> {
         words.push(text.clone());
         out.push(text);
     }
-    // `qx(rm x)`, `qw(rm x)` and `%x{rm x}` quote with brackets.
-    for mark in ["qx", "qw", "%x", "%w"] {
+    for mark in BRACKETED {
         for (at, _) in code.match_indices(mark).take(MAX_TEXTS) {
             let rest = &code[at + mark.len()..];
             let inner: String = rest
@@ -251,7 +266,6 @@ pub(crate) fn strings_of(code: &str) -> Vec<String> {
             out.push(inner);
         }
     }
-    out.truncate(MAX_TEXTS);
     out
 }
 
