@@ -1,6 +1,7 @@
 //! The agents of the configuration that are spoken to over ACP: `[acp.agents.NAME]`. How one is started is `process`, what
 //! its requests are about `proposal` and `text`; what they may is not decided here.
 
+mod patch_files;
 mod process;
 mod proposal;
 mod raw_input;
