@@ -1,6 +1,7 @@
 //! The agents of the configuration that are spoken to over ACP: `[acp.agents.NAME]`. How one is started is `process`, what
 //! its requests are about `proposal` and `text`; what they may is not decided here.
 
+mod patch_files;
 mod process;
 mod proposal;
 mod raw_input;
@@ -14,7 +15,7 @@ use serde_json::Value;
 use crate::configured::Configured;
 use crate::mcp::entry;
 use crate::paths::Env;
-use crate::trust::PinnedCommand;
+use crate::trust::{CommandSource, PinnedCommand};
 pub use process::{AgentProcess, Launch};
 pub use proposal::{Proposal, command_line};
 pub use raw_input::RawShape;
@@ -87,9 +88,9 @@ pub fn agent_commands(configured: &Configured, env: &Env) -> Agents {
         let place = format!("{}: acp.agents.{name}", origin.unwrap_or_default());
         let unusable = |why| Unusable { name: name.clone(), why: format!("{place}: {why}") };
         let command = read(name, value, env).map(|command| {
-            let values = command.env.iter().map(|(_, value)| value);
-            let words = [&command.program].into_iter().chain(&command.args).chain(values).cloned().collect();
-            AgentCommand { pinned: configured.pin(&["acp", "agents", name], words), ..command }
+            let words: Vec<String> = [&command.program].into_iter().chain(&command.args).cloned().collect();
+            let source = CommandSource::program(&words, command.env.iter().cloned());
+            AgentCommand { pinned: configured.pin(&["acp", "agents", name], source), ..command }
         });
         agents.commands.push(command.map_err(unusable));
         let unknown =

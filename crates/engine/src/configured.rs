@@ -8,7 +8,7 @@ use zdx_protocol::{Standing, TrustState, Want};
 use crate::config::{ConfigError, Flags, Layer, ResolveInput, Resolved, Source, resolve};
 use crate::paths::{Env, Paths};
 use crate::project::Project;
-use crate::trust::{self, PinnedCommand, TrustStore, TrustedFiles};
+use crate::trust::{self, CommandSource, PinnedCommand, TrustStore, TrustedFiles};
 
 /// Where configuration is looked for, and what stands above it.
 #[derive(Clone, Copy)]
@@ -74,10 +74,10 @@ impl Configured {
 
     /// Binds a command of the configuration to the files that it names, if the project's own files ask for it. A command
     /// of the user's own configuration is bound to nothing.
-    pub(crate) fn pin(&self, key: &[&str], words: Vec<String>) -> Option<PinnedCommand> {
+    pub(crate) fn pin(&self, key: &[&str], command: CommandSource) -> Option<PinnedCommand> {
         let key: Vec<String> = key.iter().map(|&part| part.to_owned()).collect();
         let layer = self.resolved.origins.get(&key)?.source.layer();
-        (layer == Layer::Project).then(|| self.trusted().pin(words))
+        (layer == Layer::Project).then(|| self.trusted().pin(command))
     }
 
     /// One line about what is left out, for somebody who is not asked.

@@ -48,8 +48,8 @@ impl Project {
         for other in &foreign {
             files.add(&other.file, ContentHash::of(&other.bytes));
         }
-        for words in commands(paths, env, root, config.as_ref(), &foreign) {
-            files.add_named(words.iter().map(String::as_str));
+        for command in commands(paths, env, root, config.as_ref(), &foreign) {
+            files.add_named(&command);
         }
         let mut project = Self { config, foreign, files, wants: Vec::new(), notices };
         library::scan(&mut project, &Places::new(root, paths).of_the_project());

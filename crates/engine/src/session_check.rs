@@ -10,7 +10,7 @@ use zdx_protocol::{CheckChoice, CheckGrant, CheckStanding, CheckState};
 
 use crate::configured::Configured;
 use crate::grants::Granted;
-use crate::trust::{ContentHash, PinnedCommand, named_files};
+use crate::trust::{CommandSource, ContentHash, PinnedCommand, named_files};
 
 #[derive(Debug)]
 pub(crate) struct SessionCheck {
@@ -54,7 +54,7 @@ impl SessionCheck {
         let written = settings.command.as_deref().map(str::trim).filter(|command| !command.is_empty());
         let (command, source) = match written {
             Some(command) => {
-                let pinned = configured.pin(&["validation", "command"], vec![command.to_owned()]);
+                let pinned = configured.pin(&["validation", "command"], CommandSource::shell(command));
                 (command, CheckSource::Configured { pinned })
             }
             None if guess => (guess_command(root)?, CheckSource::Guessed),
@@ -157,7 +157,7 @@ impl SessionCheck {
     }
 
     fn files(&self) -> BTreeMap<PathBuf, ContentHash> {
-        named_files(&self.root, [self.command.as_str()])
+        named_files(&self.root, &CommandSource::shell(&self.command))
     }
 }
 

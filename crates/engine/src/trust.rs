@@ -2,6 +2,7 @@
 //! what is left out meanwhile. Reads no project's file and grants nothing itself.
 
 mod named_files;
+mod runners;
 mod store;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use zdx_protocol::{Standing, Want};
 
 pub use named_files::PinnedCommand;
-pub(crate) use named_files::named_files;
+pub(crate) use named_files::{CommandSource, named_files};
 pub(crate) use store::TrustError;
 pub use store::{TrustEntry, TrustStore};
 
@@ -82,15 +83,21 @@ impl TrustedFiles {
     }
 
     /// Adds the files that a command names; of a file that is part of it already, the bytes that were read count.
-    pub fn add_named<'w>(&mut self, words: impl IntoIterator<Item = &'w str>) {
-        for (path, content) in named_files(&self.root, words) {
+    pub(crate) fn add_named(&mut self, command: &CommandSource) {
+        for (path, content) in named_files(&self.root, command) {
             self.files.entry(path).or_insert(content);
         }
     }
 
     /// Binds a command to the trusted content of the files that it names.
-    pub fn pin(&self, words: Vec<String>) -> PinnedCommand {
-        PinnedCommand::new(self, words)
+    pub(crate) fn pin(&self, command: CommandSource) -> PinnedCommand {
+        PinnedCommand::new(self, command)
+    }
+
+    /// Returns what keeps a yes from being remembered: commands of which nobody can tell which files they run.
+    pub fn unresolved(&self) -> impl Iterator<Item = &Path> {
+        let hash = named_files::unresolved_hash();
+        self.files.iter().filter(move |(_, content)| **content == hash).map(|(path, _)| path.as_path())
     }
 
     /// Over the sorted paths and contents of all of them.

@@ -24,7 +24,7 @@ pub use judge::{
     Explanation, PartFinding, explain, folder_grant, grant_key, is_covered, judge, weigh, wider_grant,
 };
 pub use rules::{LayerSource, RuleError, Rules, Ruling};
-pub use shell::selects_helper;
+pub use shell::{NamedWords, named_words, selects_helper};
 pub use table::{Miss, Report, RowError, run_table};
 
 /// Everything a decision depends on besides the action. Cheap to clone.

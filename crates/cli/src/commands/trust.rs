@@ -77,7 +77,17 @@ fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
         return Ok(Ending::Failed);
     }
     store.trust(&settings.root, &files).map_err(Failure::runtime)?;
-    say(settings, &format!("{folder} is trusted as it is now; a change asks again"));
+    let unresolved: Vec<String> = files.unresolved().map(|path| path.display().to_string()).collect();
+    say(
+        settings,
+        &match unresolved.as_slice() {
+            [] => format!("{folder} is trusted as it is now; a change asks again"),
+            unresolved => format!(
+                "{folder} cannot be trusted for good: {}; zdx asks each time, or pass --trust for one run",
+                unresolved.join(", ")
+            ),
+        },
+    );
     Ok(Ending::Completed)
 }
 

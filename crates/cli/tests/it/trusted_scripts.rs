@@ -81,6 +81,46 @@ fn a_server_is_not_started_again_from_a_script_that_was_changed() {
     assert!(!zdx.root().join("second").exists());
 }
 
+/// The spelling of a path hides no script from what was trusted.
+#[test]
+fn a_changed_script_does_not_run_however_it_is_spelled() {
+    for (command, file) in [
+        ("sh 'scripts/my check.sh'", "scripts/my check.sh"),
+        ("sh \"$PWD\"/scripts/c.sh", "scripts/c.sh"),
+        ("sh \"scripts\"/c.sh", "scripts/c.sh"),
+        ("for f in scripts/*.sh; do sh $f; done", "scripts/c.sh"),
+        ("sh $(git rev-parse --show-toplevel)/scripts/c.sh", "scripts/c.sh"),
+    ] {
+        let edit = Reply::chat().tool_call("w", "write", json!({"path": "a.rs", "content": "x"})).done();
+        let server = ModelServer::start_with(vec![edit, Reply::chat().text("done").done()]);
+        let zdx = place().chat(&server);
+        zdx.write(file, "true\n");
+        zdx.write(".zdx/config.toml", format!("validation.command = {}\n", json!(command)));
+        zdx.run(["trust", "--yes"]).success();
+        zdx.write(file, "touch evil\n");
+        zdx.run(["exec", "--allow-dangerous", "-p", "go"]).success();
+        assert!(!zdx.root().join("evil").exists(), "{command}");
+    }
+}
+
+/// A command that only running it tells about is asked about each time; a yes counts for that run.
+#[test]
+fn a_command_that_cannot_be_told_beforehand_is_trusted_for_one_run() {
+    let edit = || Reply::chat().tool_call("w", "write", json!({"path": "a.rs", "content": "x"})).done();
+    let done = || Reply::chat().text("done").done();
+    let server = ModelServer::start_with(vec![edit(), done(), edit(), done()]);
+    let zdx = place().chat(&server);
+    zdx.write("check.sh", "touch checked\n");
+    zdx.write(".zdx/config.toml", "validation.command = 'sh \"$(pwd)\"/check.sh'\n");
+    let said = zdx.run(["trust", "--yes"]).success().stderr;
+    assert!(said.contains("cannot be trusted for good") && said.contains("check.sh"), "{said}");
+    zdx.run(["exec", "--allow-dangerous", "-p", "go"]).success();
+    assert!(!zdx.root().join("checked").exists());
+    fs::remove_file(zdx.root().join("a.rs")).unwrap();
+    let out = zdx.run(["exec", "--trust", "--allow-dangerous", "-p", "go"]).success();
+    assert!(zdx.root().join("checked").exists(), "{}", out.stderr);
+}
+
 #[test]
 fn a_check_that_the_model_rewrote_is_not_run() {
     let write = |path: &str, content: &str| {

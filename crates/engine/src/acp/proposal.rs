@@ -2,14 +2,9 @@
 //! Names and order of what it offers mean nothing. Decides nothing.
 
 use serde_json::{Value, json};
-use zdx_protocol::facts::{BASH, READ};
+use zdx_protocol::facts::BASH;
 
 use super::raw_input::{self, RawShape};
-
-/// What agents call files in the arguments of their tools; the others only where files are changed.
-const NAMED: [&str; 4] = ["path", "paths", "file_path", "filePath"];
-const CHANGED: [&str; 9] =
-    ["from", "to", "source", "destination", "old_path", "new_path", "oldPath", "newPath", "move_path"];
 
 /// So often is a title read anew without its end.
 const REMARKS: usize = 4;
@@ -39,12 +34,12 @@ impl Proposal {
         let input = &call["rawInput"];
         let run = |command| Self::Run { command: Some(command), folder: folder(call) };
         match call["kind"].as_str() {
-            Some("read" | "search" | "fetch" | "think") => Self::Read(paths(call, &[])),
-            Some("edit" | "delete" | "move") => Self::Write(paths(call, &CHANGED)),
+            Some("read" | "search" | "fetch" | "think") => Self::Read(paths(call)),
+            Some("edit" | "delete" | "move") => Self::Write(paths(call)),
             Some("execute") => command(input).map_or_else(|| titled(call), run),
             // `other`, `switch_mode`, and kinds that nobody knows yet.
             Some(_) | None => match (diffs(call).next(), command(input)) {
-                (Some(_), _) => Self::Write(paths(call, &CHANGED)),
+                (Some(_), _) => Self::Write(paths(call)),
                 (None, Some(command)) => run(command),
                 (None, None) => Self::Other,
             },
@@ -60,13 +55,29 @@ impl Proposal {
         let run = |command| Self::Run { command: Some(command), folder: folder(call) };
         let mut all: Vec<Self> = raw_input::commands(input).into_iter().map(run).collect();
         if raw_input::may_change(input) || diffs(call).next().is_some() {
-            all.push(Self::Write(paths(call, &CHANGED)));
+            all.push(Self::Write(paths(call)));
         }
         let said = Self::of(call);
+        let files = paths(call);
+        // A kind that may be anything may change what it names.
+        if all.is_empty() && said == Self::Other && !files.is_empty() {
+            all.push(Self::Write(files));
+        }
         if !all.contains(&said) {
             all.push(said);
         }
         all
+    }
+
+    /// Whether something besides title and kind says what the call works on: a command of its input, or files that it
+    /// names. What is only read or thought needs neither.
+    pub fn is_stated(call: &Value) -> bool {
+        let runs = RawShape::of(&call["rawInput"]) == RawShape::Command;
+        match call["kind"].as_str() {
+            Some("read" | "search" | "think") => true,
+            Some("execute") => runs,
+            Some(_) | None => runs || !paths(call).is_empty(),
+        }
     }
 
     /// Whether the raw input alone says what is done, and kind and content do not contradict it. Without this, a call does
@@ -133,14 +144,13 @@ fn diffs(call: &Value) -> impl Iterator<Item = &str> {
     content.filter(|content| content["type"] == "diff").filter_map(|diff| diff["path"].as_str())
 }
 
-/// Every file that the call names, however it does, and with more words than the usual where files are changed.
-fn paths(call: &Value, more: &[&str]) -> Vec<String> {
+/// Every file that the call names, however it does.
+fn paths(call: &Value) -> Vec<String> {
     let locations = call["locations"].as_array().into_iter().flatten();
     let mut named: Vec<String> =
         locations.filter_map(|location| location["path"].as_str()).map(str::to_owned).collect();
     named.extend(diffs(call).map(str::to_owned));
-    named.extend(READ.given(&call["rawInput"]).text("path").map(std::borrow::Cow::into_owned));
-    named.extend(inputs(&call["rawInput"], more));
+    named.extend(raw_input::targets(&call["rawInput"]));
     // Some give an address.
     for name in &mut named {
         if let Some(path) = name.strip_prefix("file://") {
@@ -152,30 +162,6 @@ fn paths(call: &Value, more: &[&str]) -> Vec<String> {
     named
 }
 
-/// What an agent's own arguments name.
-fn inputs(input: &Value, more: &[&str]) -> Vec<String> {
-    let own = |input: &Value| {
-        let given = NAMED.iter().chain(more).flat_map(|name| match &input[name] {
-            Value::Array(all) => all.as_slice(),
-            one => std::slice::from_ref(one),
-        });
-        given.filter_map(Value::as_str).filter(|path| !path.is_empty()).map(str::to_owned).collect::<Vec<_>>()
-    };
-    let mut named = own(input);
-    match &input["changes"] {
-        Value::Object(changes) => {
-            named
-                .extend(changes.iter().flat_map(|(path, change)| [vec![path.clone()], own(change)].concat()));
-        }
-        Value::Array(changes) => named.extend(changes.iter().flat_map(own)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-    named
-}
-
 fn folder(call: &Value) -> Option<String> {
-    let named = ["cwd", "workdir", "directory", "dir_path"]
-        .into_iter()
-        .find_map(|name| call["rawInput"][name].as_str());
-    named.filter(|named| !named.is_empty()).map(str::to_owned)
+    raw_input::folder(&call["rawInput"]).map(str::to_owned)
 }

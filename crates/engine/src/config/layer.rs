@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::check::{self, Places, Problem, What};
 use super::error::ConfigError;
@@ -13,6 +13,7 @@ use super::servers;
 use super::tree::{self, Format, Node, Shape, Table};
 use crate::files::workspace::{FileError, Workspace};
 use crate::paths::{Env, Paths, read_regular};
+use crate::trust::CommandSource;
 
 const LARGEST_FILE: usize = 1 << 20;
 /// A file full of unknown keys must not flood the screen.
@@ -165,32 +166,32 @@ pub(crate) fn commands(
     root: &Path,
     config: Option<&ConfigBytes>,
     foreign: &[ConfigBytes],
-) -> Vec<Vec<String>> {
+) -> Vec<CommandSource> {
     let own = config.and_then(|config| parse(config, paths.home(), Some(root)).ok());
     let layers = own.into_iter().chain(foreign.iter().map(parse_foreign));
     let found = layers.flat_map(|layer| layer.found);
-    let words = found.filter_map(|found| match (found.key.path, &found.value) {
-        ("mcp.*" | "acp.agents.*", Value::Object(table)) => {
-            let mut words = Vec::new();
-            ["command", "args", "cwd", "env", "environment"]
-                .iter()
-                .filter_map(|key| table.get(*key))
-                .for_each(|value| texts(value, env, &mut words));
-            Some(words)
-        }
-        ("validation.command", Value::String(command)) => Some(vec![command.clone()]),
+    let sources = found.filter_map(|found| match (found.key.path, &found.value) {
+        ("mcp.*" | "acp.agents.*", Value::Object(table)) => Some(program(table, env)),
+        ("validation.command", Value::String(command)) => Some(CommandSource::shell(command.trim())),
         _ => None,
     });
-    words.collect()
+    sources.collect()
 }
 
-fn texts(value: &Value, env: &Env, words: &mut Vec<String>) {
-    match value {
-        Value::String(text) => words.push(env.filled(text).unwrap_or_else(|_| text.clone())),
-        Value::Array(items) => items.iter().for_each(|item| texts(item, env, words)),
-        Value::Object(table) => table.values().for_each(|item| texts(item, env, words)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+/// The program of a server's or an agent's table.
+fn program(table: &Map<String, Value>, env: &Env) -> CommandSource {
+    let filled = |text: &str| env.filled(text).unwrap_or_else(|_| text.to_owned());
+    let mut words = Vec::new();
+    for value in ["command", "args"].iter().filter_map(|key| table.get(*key)) {
+        match value {
+            Value::Array(items) => words.extend(items.iter().filter_map(Value::as_str).map(filled)),
+            one => words.extend(one.as_str().map(filled)),
+        }
     }
+    let tables = ["env", "environment"].iter().filter_map(|key| table.get(*key)?.as_object());
+    let variables =
+        tables.flatten().filter_map(|(name, value)| Some((name.clone(), filled(value.as_str()?))));
+    CommandSource::program(&words, variables).within(table.get("cwd").and_then(Value::as_str))
 }
 
 /// The MCP servers of another program's file. What is wrong with it is no reason not to start.

@@ -77,16 +77,16 @@ pub(super) fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered
             {
                 out.found.push(found);
             }
-            _ => out.wants.push(want(words(&found))),
+            _ => out.wants.push(want(words(&found, root))),
         }
     }
     out
 }
 
 /// What setting this key would mean for the user.
-fn words(found: &Found) -> String {
+fn words(found: &Found, root: &Path) -> String {
     let name = found.path.last().map_or("", String::as_str);
-    let value = disclose(found.key.kind, name, &found.value);
+    let value = disclose(found.key.kind, name, &found.value, root);
     let text = match &value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items

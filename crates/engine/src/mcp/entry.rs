@@ -7,7 +7,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::{Map, Value};
 
 use crate::paths::Env;
-use crate::trust::PinnedCommand;
+use crate::trust::{CommandSource, PinnedCommand};
 
 /// To start, to answer the handshake and to list its tools; also what a call waits for its server.
 const TIMEOUT_MS: u64 = 30_000;
@@ -77,9 +77,9 @@ pub(crate) struct Filter {
 }
 
 impl Entry {
-    /// The words in which files may be named.
-    pub(crate) fn words(&self) -> Vec<String> {
-        self.command.iter().chain(self.environment.iter().map(|(_, value)| value)).cloned().collect()
+    /// What is started, for the files that it names.
+    pub(crate) fn source(&self) -> CommandSource {
+        CommandSource::program(&self.command, self.environment.iter().cloned())
     }
 }
 

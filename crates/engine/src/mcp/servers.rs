@@ -52,7 +52,7 @@ impl Plan {
             warnings.extend(told);
             match read {
                 Read::Server(entry) => {
-                    let pinned = configured.pin(&["mcp", name], entry.words());
+                    let pinned = configured.pin(&["mcp", name], entry.source());
                     entries.push((names::server(name, &mut taken), Entry { pinned, ..*entry }));
                 }
                 Read::Disabled => others.push(McpServer::new(name, McpState::Disabled)),

@@ -8,6 +8,7 @@ use super::{Project, Want};
 use crate::context::mentions::{What, mentions_in, trimmed};
 use crate::library::places::{Found, LibraryKind, Places};
 use crate::library::{AgentProfile, SlashCommand, agents};
+use crate::trust::CommandSource;
 
 /// `places` are the project's own.
 pub(super) fn scan(project: &mut Project, places: &Places) {
@@ -15,7 +16,9 @@ pub(super) fn scan(project: &mut Project, places: &Places) {
     for found in places.gather(LibraryKind::Commands, &[]).found {
         if let Ok(command) = SlashCommand::read(&found) {
             note(project, &found, &format!("/{}", command.name), command_wants(&command, &found));
-            project.files.add_named(command.shells().map(|(_, shell)| shell));
+            for (_, shell) in command.shells() {
+                project.files.add_named(&CommandSource::shell(shell));
+            }
         }
     }
     for found in places.gather(LibraryKind::Agents, &[]).found {

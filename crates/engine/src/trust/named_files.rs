@@ -5,101 +5,179 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use globset::GlobBuilder;
 use sha2::{Digest as _, Sha256};
+use zdx_guard::{NamedWords, named_words};
+use zdx_protocol::display::visible_line;
 
+use super::runners::{ENTRY_FILES, manifests, runs_folder};
 use super::{ContentHash, TrustedFiles};
 use crate::paths::open_regular;
 
-/// Bytes that are hashed for one command. A file beyond them never counts as trusted, so it is asked about each time.
-const HASHED_BYTES: u64 = 256 << 20;
-/// Limits on what is looked up for one command; more than anybody writes.
-const MOST_TOKENS: usize = 4096;
+/// Bytes that are hashed for one command, in a fraction of a second. A file beyond them never counts as trusted, so it is
+/// asked about each time.
+const HASHED_BYTES: u64 = 32 << 20;
+/// Limits on what is looked up for one command; more than anybody writes. A command beyond them is asked about each time.
+const MOST_TOKENS: usize = 2048;
 const MOST_FOLDERS: usize = 16;
+/// Entries of folders that are looked at to expand patterns, and for folders that are run.
+const MOST_ENTRIES: usize = 1024;
 
-/// Programs that run what a file of the folder says, and the names of that file.
-const RUNNERS: [(&str, &[&str]); 9] = [
-    ("npm pnpm yarn bun npx pnpx bunx", &["package.json"]),
-    ("make gmake bmake", &["GNUmakefile", "makefile", "Makefile"]),
-    ("just", &["justfile", "Justfile", ".justfile"]),
-    ("task go-task", &["Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"]),
-    ("rake", &["Rakefile", "rakefile"]),
-    ("composer", &["composer.json"]),
-    ("deno", &["deno.json", "deno.jsonc"]),
-    ("tox nox", &["tox.ini", "noxfile.py"]),
-    ("poe pdm hatch poetry", &["pyproject.toml"]),
-];
+/// A command as far as it names files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CommandSource {
+    /// A line of shell code.
+    script: String,
+    /// Variables that are set for it.
+    variables: BTreeMap<String, String>,
+    /// More text that may hold paths.
+    others: Vec<String>,
+}
 
-/// Files that an interpreter runs when it is given their folder.
-const ENTRY_FILES: [&str; 3] = ["package.json", "index.js", "__main__.py"];
+impl CommandSource {
+    pub(crate) fn shell(script: &str) -> Self {
+        Self { script: script.to_owned(), ..Self::default() }
+    }
 
-/// Returns the files inside `root`, which is canonical, that these words name, by their path from there. Each word is a
-/// path, an option that holds one, or shell code that does. A link is followed; one that leads out of the root is listed
-/// by its own name with the content it leads to.
-pub(crate) fn named_files<'w>(
-    root: &Path,
-    words: impl IntoIterator<Item = &'w str>,
-) -> BTreeMap<PathBuf, ContentHash> {
-    let tokens = tokens(words);
-    let mut finder = Finder { root, left: HASHED_BYTES, found: BTreeMap::new() };
+    /// A program with its arguments, no shell between.
+    pub(crate) fn program(words: &[String], variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        let quoted: Vec<String> =
+            words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+        let script = quoted.join(" ");
+        Self { script, variables: variables.into_iter().collect(), others: words.to_vec() }
+    }
+
+    /// With the folder that it is to run in.
+    pub(crate) fn within(mut self, folder: Option<&str>) -> Self {
+        self.others.extend(folder.map(str::to_owned));
+        self
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        [&self.script].into_iter().chain(self.variables.values()).chain(&self.others).map(String::as_str)
+    }
+}
+
+/// Returns the files inside `root`, which is canonical, that a command names, by their path from there: by a path, an
+/// option or variable that holds one, or shell code that does. A link is followed; one that leads out of the root is listed
+/// by its own name with the content it leads to. Where it cannot be told before it runs what a command runs, an entry says
+/// so that no other process of zdx takes for trusted.
+pub(crate) fn named_files(root: &Path, command: &CommandSource) -> BTreeMap<PathBuf, ContentHash> {
+    let named = named_words(&command.script, root, &command.variables);
+    let mut finder = Finder { root, left: HASHED_BYTES, entries: MOST_ENTRIES, found: BTreeMap::new() };
+    let (mut tokens, mut overflow) = tokens(command, &named, root);
+    for pattern in tokens.iter().filter(|token| token.contains(['*', '?', '['])).cloned().collect::<Vec<_>>()
+    {
+        finder.expand(&pattern);
+    }
     let mut folders = vec![root.to_owned()];
     for token in &tokens {
         match folder(root, token) {
-            Some(folder) if folders.len() < MOST_FOLDERS && !folders.contains(&folder) => {
+            Some(folder) if folders.contains(&folder) => {}
+            Some(_) if folders.len() >= MOST_FOLDERS => overflow = true,
+            Some(folder) => {
                 ENTRY_FILES.iter().for_each(|name| finder.add(&folder.join(name)));
                 folders.push(folder);
             }
-            Some(_) | None => {}
+            None => {}
         }
         // Whose home it is does not matter: only what lies in the root counts.
         if let Some(rest) = token.strip_prefix("~/") {
             root.ancestors().for_each(|home| finder.add(&home.join(rest)));
         }
     }
+    let run_folders = named.commands.iter().filter(|words| runs_folder(words));
+    for named in run_folders.flat_map(|words| words.iter().skip(1)).filter_map(|word| folder(root, word)) {
+        finder.add_all(&named);
+    }
     let manifests: BTreeSet<&str> = tokens.iter().flat_map(|token| manifests(token)).copied().collect();
+    tokens.extend(manifests.into_iter().map(str::to_owned));
     for folder in &folders {
-        for name in tokens.iter().map(String::as_str).chain(manifests.iter().copied()) {
-            finder.add(&folder.join(name));
-        }
+        tokens.iter().for_each(|name| finder.add(&folder.join(name)));
+    }
+    if overflow || finder.entries == 0 {
+        finder.found.extend(unresolved(&command.script, "names more files than are looked at"));
+    }
+    for text in &named.unresolved {
+        finder.found.extend(unresolved(text, "runs what is not known beforehand"));
     }
     finder.found
 }
 
-/// Everything in the words that could be a path.
-fn tokens<'w>(words: impl IntoIterator<Item = &'w str>) -> BTreeSet<String> {
-    let mut tokens = BTreeSet::new();
+/// An entry that stands for files nobody can name.
+fn unresolved(text: &str, why: &str) -> Option<(PathBuf, ContentHash)> {
+    const SHOWN: usize = 60;
+    let line: String = visible_line(text).chars().take(SHOWN).collect();
+    Some((PathBuf::from(format!("`{line}` {why}")), unresolved_hash()))
+}
+
+/// The hash of what cannot be hashed. It holds for this process, so that a yes counts for it, and for no later one.
+pub(super) fn unresolved_hash() -> ContentHash {
+    static PROCESS: OnceLock<ContentHash> = OnceLock::new();
+    *PROCESS.get_or_init(never_trusted)
+}
+
+/// Everything in a command that could be a path, and whether there is more than is looked at.
+fn tokens(command: &CommandSource, named: &NamedWords, root: &Path) -> (BTreeSet<String>, bool) {
+    // A variable may hold code; where nothing runs it, it does not matter what is not known of it.
+    let values =
+        command.variables.values().flat_map(|value| named_words(value, root, &command.variables).words);
+    let words: BTreeSet<String> = named.words.iter().cloned().chain(values).collect();
+    let mut tokens = words.clone();
     let mut previous = "";
-    for word in words {
-        tokens.insert(word.to_owned());
-        // What stands behind `-m` is a module of Python.
-        let here = ["$PWD", "${PWD}", "$(pwd)"].iter().fold(word.to_owned(), |w, here| w.replace(here, "."));
-        for piece in here.split(|c: char| c.is_whitespace() || ";|&()<>{}\"'`=,:$".contains(c)) {
-            let bare = match piece.strip_prefix('-') {
-                Some(option) => option.get(1..).unwrap_or_default(),
-                None => piece.trim_start_matches('@'),
-            };
-            tokens.extend([piece, bare].map(str::to_owned));
-        }
-        for piece in word.split_whitespace() {
+    for text in command.texts() {
+        tokens.insert(text.to_owned());
+        for piece in text.split_whitespace() {
+            tokens.extend(pieces(piece));
             if previous == "-m" {
-                let module = piece.replace('.', "/");
-                tokens.extend([format!("{module}.py"), module]);
+                tokens.extend(module_files(piece));
             }
             previous = piece;
         }
     }
+    for word in &words {
+        tokens.extend(pieces(word));
+        // An option or a variable whose value holds blanks.
+        tokens.extend(word.split_once('=').map(|(_, value)| value.to_owned()));
+    }
+    for words in named.commands.iter().flat_map(|words| words.windows(2)).filter(|words| words[0] == "-m") {
+        tokens.extend(module_files(&words[1]));
+    }
     // Node finds a script without its ending.
     let scripts: Vec<String> = tokens.iter().map(|token| format!("{token}.js")).collect();
     tokens.extend(scripts);
-    tokens.into_iter().filter(|token| !matches!(token.as_str(), "" | ".js")).take(MOST_TOKENS).collect()
+    tokens.retain(|token| !matches!(token.as_str(), "" | ".js"));
+    let overflow = tokens.len() > MOST_TOKENS;
+    (tokens.into_iter().take(MOST_TOKENS).collect(), overflow)
 }
 
-fn manifests(token: &str) -> &'static [&'static str] {
-    let program = token.rsplit('/').next().unwrap_or(token);
-    let runner = RUNNERS.iter().find(|(programs, _)| programs.split(' ').any(|name| name == program));
-    runner.map_or(&[], |(_, manifests)| manifests)
+/// What of a word could be a path: between shell syntax, behind an option and its letter.
+fn pieces(word: &str) -> Vec<String> {
+    let here =
+        ["$PWD", "${PWD}", "$(pwd)"].iter().fold(word.to_owned(), |word, here| word.replace(here, "."));
+    let split = |c: char| c.is_whitespace() || ";|&()<>{}\"'`=,:$".contains(c);
+    let both = |piece: &str| {
+        let bare = match piece.strip_prefix('-') {
+            Some(option) => option.get(1..).unwrap_or_default(),
+            None => piece.trim_start_matches('@'),
+        };
+        [piece.to_owned(), bare.to_owned()]
+    };
+    here.split(split).flat_map(both).collect()
+}
+
+/// The files of a module of Python: itself, and what is run before it.
+fn module_files(module: &str) -> Vec<String> {
+    let path = module.replace('.', "/");
+    let packages = Path::new(&path).ancestors().filter(|package| !package.as_os_str().is_empty());
+    let mut files: Vec<String> =
+        packages.map(|package| format!("{}/__init__.py", package.display())).collect();
+    files.extend([format!("{path}.py"), path]);
+    files
 }
 
 /// The folder below the root that a token names.
@@ -112,6 +190,8 @@ struct Finder<'a> {
     root: &'a Path,
     /// Bytes that may still be hashed.
     left: u64,
+    /// Entries of folders that may still be looked at.
+    entries: usize,
     found: BTreeMap<PathBuf, ContentHash>,
 }
 
@@ -128,6 +208,59 @@ impl Finder<'_> {
         // A program that can be run and not read is one whose content nobody can vouch for.
         let hash = hash_file(&real, &mut self.left).unwrap_or_else(|_| never_trusted());
         self.found.insert(name, hash);
+    }
+
+    /// Adds every file below a folder, links aside.
+    fn add_all(&mut self, folder: &Path) {
+        for path in self.entries_of(folder) {
+            match path.is_dir() {
+                true if path.is_symlink() => {}
+                true => self.add_all(&path),
+                false => self.add(&path),
+            }
+        }
+    }
+
+    /// Adds what a pattern of a shell finds in the root.
+    fn expand(&mut self, pattern: &str) {
+        let path = Path::new(pattern);
+        let relative = path.strip_prefix(self.root).unwrap_or(path);
+        let mut places = vec![self.root.to_owned()];
+        for part in relative.components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => return,
+                Component::Normal(name) => {
+                    let name = name.to_string_lossy();
+                    places = places.iter().flat_map(|place| self.matches(place, &name)).collect();
+                }
+            }
+        }
+        let root = self.root;
+        for place in places.iter().filter(|place| *place != root) {
+            self.add(place);
+        }
+    }
+
+    /// The entries of a folder that one part of a pattern finds; of one that no one can read, all.
+    fn matches(&mut self, folder: &Path, part: &str) -> Vec<PathBuf> {
+        if !part.contains(['*', '?', '[']) {
+            return vec![folder.join(part)];
+        }
+        let matcher = GlobBuilder::new(part).build().map(|glob| glob.compile_matcher());
+        let fits = |path: &PathBuf| {
+            let name = path.file_name().map(Path::new);
+            matcher.as_ref().map_or(true, |matcher| name.is_some_and(|name| matcher.is_match(name)))
+        };
+        self.entries_of(folder).into_iter().filter(fits).collect()
+    }
+
+    fn entries_of(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let taken: Vec<PathBuf> =
+            entries.filter_map(Result::ok).map(|entry| entry.path()).take(self.entries).collect();
+        self.entries -= taken.len();
+        taken
     }
 }
 
@@ -160,15 +293,15 @@ fn never_trusted() -> ContentHash {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedCommand {
     root: PathBuf,
-    words: Vec<String>,
+    command: CommandSource,
     files: BTreeMap<PathBuf, ContentHash>,
 }
 
 impl PinnedCommand {
-    pub(super) fn new(trusted: &TrustedFiles, words: Vec<String>) -> Self {
-        let mut files = named_files(&trusted.root, words.iter().map(String::as_str));
+    pub(super) fn new(trusted: &TrustedFiles, command: CommandSource) -> Self {
+        let mut files = named_files(&trusted.root, &command);
         files.retain(|path, content| trusted.covers(path, content));
-        Self { root: trusted.root.clone(), words, files }
+        Self { root: trusted.root.clone(), command, files }
     }
 
     /// Returns why it must not be run, if one of the files that it names is not as it was trusted.
@@ -186,7 +319,7 @@ impl PinnedCommand {
     }
 
     fn changed(&self) -> Vec<PathBuf> {
-        let mut now = named_files(&self.root, self.words.iter().map(String::as_str));
+        let mut now = named_files(&self.root, &self.command);
         now.retain(|path, content| self.files.get(path) != Some(content));
         now.into_keys().collect()
     }

@@ -4,6 +4,7 @@
 //! `syntax` reads the text into a tree, `walk` visits every command in it and knows where it would run and what feeds it,
 //! `programs` says what each does with its words.
 
+mod named;
 mod programs;
 pub(crate) mod syntax;
 mod walk;
@@ -17,6 +18,7 @@ use super::files::FileView;
 use super::limits::{Budget, MAX_CONCERNS, MAX_STEPS};
 use syntax::text;
 
+pub use named::{NamedWords, named_words};
 pub(crate) use programs::says::says;
 pub(crate) use syntax::normal::normalise;
 pub use walk::selects_helper;

@@ -86,13 +86,21 @@ impl Judged {
         }
     }
 
-    /// A call whose input is not understood may do anything: only who lets the agent do anything lets it pass.
+    /// A call whose input is not understood may do anything.
     pub(super) fn unknown_input(&self) -> Result<(), Refusal> {
+        self.anything("its input holds what zdx does not understand, and only --yolo lets that pass")
+    }
+
+    /// A title can say one thing and the call do another.
+    pub(super) fn title_alone(&self) -> Result<(), Refusal> {
+        self.anything("only its title says what it does, and only --yolo lets that pass")
+    }
+
+    /// Whoever lets the agent do anything lets this pass too.
+    fn anything(&self, refusal: &str) -> Result<(), Refusal> {
         match self.reach {
             Reach::Yolo => Ok(()),
-            Reach::Default | Reach::Write => {
-                Err("its input holds what zdx does not understand, and only --yolo lets that pass".to_owned())
-            }
+            Reach::Default | Reach::Write => Err(refusal.to_owned()),
         }
     }
 

@@ -40,10 +40,10 @@ fn named(call: &Value) -> String {
 
 fn decide(judged: &Judged, call: &Value) -> Result<(), Refusal> {
     Proposal::readings(call).into_iter().try_for_each(|reading| decide_reading(judged, reading))?;
-    match RawShape::of(&call["rawInput"]) {
-        RawShape::Unknown => judged.unknown_input(),
-        RawShape::Absent | RawShape::Command | RawShape::Change | RawShape::Names => Ok(()),
+    if RawShape::of(&call["rawInput"]) == RawShape::Unknown {
+        judged.unknown_input()?;
     }
+    if Proposal::is_stated(call) { Ok(()) } else { judged.title_alone() }
 }
 
 fn decide_reading(judged: &Judged, reading: Proposal) -> Result<(), Refusal> {

@@ -184,6 +184,13 @@ fn no_permission_passes_unasked_for_what_it_calls_itself() {
         json!({"kind": "delete", "title": "Delete", "rawInput": {"path": "a.txt"}}),
         json!({"kind": "edit", "title": "Edit", "rawInput": {"path": "a.txt", "content": "x"}, "content": diff("../x")}),
         json!({"kind": "edit", "title": "Edit", "rawInput": {"path": ".git/hooks/x", "content": "x"}}),
+        json!({"kind": "edit", "title": "Edit", "rawInput": {"path": "a.txt", "absolute_path": ".git/hooks/x", "content": "x"}}),
+        json!({"kind": "edit", "title": "Edit", "rawInput": {"path": "a.txt", "notebook_path": ".envrc", "content": "x"}}),
+        json!({"kind": "edit", "title": "Edit", "rawInput": {"path": "a.txt", "patch": "*** Begin Patch\n*** Update File: .envrc\n+x"}}),
+        json!({"kind": "edit", "title": "Edit", "rawInput": {"path": "a.txt", "edits": [{"diff": "+++ b/.git/hooks/x\n"}]}}),
+        json!({"kind": "edit", "title": "Edit", "rawInput": {"path": "a.txt", "patch": "w .envrc"}}),
+        json!({"kind": "edit", "title": "Edit", "rawInput": {"path": ".envrc\n", "content": "x"}}),
+        json!({"kind": "execute", "title": "ls", "rawInput": {"command": "ls", "timeout": "5; touch made"}}),
     ];
     let chosen = answered(&calls, &["--approval", "balanced"]);
     for (call, chosen) in calls.iter().zip(&chosen) {
@@ -238,6 +245,9 @@ fn yolo_passes_nothing_dangerous_under_a_harmless_name() {
         json!({"kind": "search", "title": "Search", "rawInput": {"path": ".git/hooks/pre-commit", "content": "x"}}),
         json!({"kind": "edit", "title": "Edit", "rawInput": {"path": ".git/config", "to": "$HOME/x", "content": "x"}}),
         json!({"kind": "other", "title": "Plan", "rawInput": {"plan": "x"}, "content": [{"type": "diff", "path": ".envrc", "newText": "x"}]}),
+        json!({"kind": "edit", "title": "Edit", "rawInput": {"notebook_path": ".envrc"}}),
+        json!({"kind": "edit", "title": "Edit", "rawInput": {"path": "a.txt", "absolute_path": ".git/hooks/x", "content": "x"}}),
+        json!({"kind": "edit", "title": "Edit", "rawInput": {"path": "a.txt", "patch": "*** Begin Patch\n*** Update File: .envrc\n+x"}}),
     ];
     let chosen = answered(&calls, &["--yolo"]);
     for (call, chosen) in calls.iter().zip(&chosen) {

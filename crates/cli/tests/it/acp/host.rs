@@ -20,7 +20,7 @@ fn files_are_served_by_the_table_of_flags() {
             {"ask": "fs/read_text_file", "params": {"path": outside.path()}},
             {"ask": "fs/write_text_file", "params": {"path": "$cwd/new/b.txt", "content": "new\n"}},
             {"ask": "fs/write_text_file", "params": {"path": target, "content": "x"}},
-            {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "c", "title": "Edit b", "kind": "edit"},
+            {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "c", "title": "Edit b", "kind": "edit", "locations": [{"path": "$cwd/b.txt"}]},
                 "options": [{"optionId": "no", "name": "yes", "kind": "reject_once"}, {"optionId": "yes", "name": "no", "kind": "allow_once"}]}}
         ]));
         zdx.write("a.txt", "ours\n");

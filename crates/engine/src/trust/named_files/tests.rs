@@ -24,8 +24,20 @@ impl Place {
     }
 
     fn named(&self, words: &[&str]) -> Vec<String> {
-        let found = named_files(&self.root, words.iter().copied());
+        self.names(&source(words))
+    }
+
+    fn names(&self, command: &CommandSource) -> Vec<String> {
+        let found = named_files(&self.root, command);
         found.keys().map(|path| path.to_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// One word is shell code, several are a program with its arguments.
+fn source(words: &[&str]) -> CommandSource {
+    match words {
+        [script] => CommandSource::shell(script),
+        words => CommandSource::program(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), []),
     }
 }
 
@@ -73,7 +85,8 @@ fn a_link_counts_with_the_content_it_leads_to() {
     symlink("a.sh", place.root.join("link.sh")).unwrap();
     symlink(&outside, place.root.join("out.sh")).unwrap();
     assert_eq!(place.named(&["./link.sh"]), ["a.sh"]);
-    let hash = || named_files(&place.root, ["./out.sh"]).remove(Path::new("out.sh")).unwrap();
+    let hash =
+        || named_files(&place.root, &CommandSource::shell("./out.sh")).remove(Path::new("out.sh")).unwrap();
     assert_eq!(hash(), ContentHash::of(b"outside"));
     fs::write(&outside, "changed").unwrap();
     assert_eq!(hash(), ContentHash::of(b"changed"));
@@ -86,7 +99,7 @@ fn what_is_too_large_or_unreadable_never_counts_as_the_same() {
     let place = Place::new(&["a.sh"]);
     let file = File::create(place.root.join("big")).unwrap();
     file.set_len(HASHED_BYTES + 1).unwrap();
-    let hash = || named_files(&place.root, ["./big"]).remove(Path::new("big")).unwrap();
+    let hash = || named_files(&place.root, &CommandSource::shell("./big")).remove(Path::new("big")).unwrap();
     assert_ne!(hash(), hash());
     let fifo = place.root.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(fifo).status().unwrap().success());
@@ -96,10 +109,10 @@ fn what_is_too_large_or_unreadable_never_counts_as_the_same() {
 #[test]
 fn a_pinned_command_names_what_changed_or_appeared() {
     let place = Place::new(&["a.sh"]);
-    let words = vec!["sh".to_owned(), "a.sh".to_owned(), "b.sh".to_owned()];
+    let command = source(&["sh", "a.sh", "b.sh"]);
     let mut trusted = TrustedFiles::none_of(&place.root);
-    trusted.add_named(words.iter().map(String::as_str));
-    let pinned = trusted.pin(words);
+    trusted.add_named(&command);
+    let pinned = trusted.pin(command);
     assert_eq!(pinned.changed(), [""; 0].map(PathBuf::from));
     place.write("b.sh", "new");
     assert_eq!(pinned.changed(), [PathBuf::from("b.sh")]);
@@ -107,4 +120,115 @@ fn a_pinned_command_names_what_changed_or_appeared() {
     assert!(pinned.changed().is_empty());
     place.write("a.sh", "other");
     assert_eq!(pinned.changed(), [PathBuf::from("a.sh")]);
+}
+
+#[test]
+fn words_are_read_as_a_shell_reads_them() {
+    let place = Place::new(&[
+        "scripts/my check.sh",
+        "scripts/c.sh",
+        "scripts/d.sh",
+        "scripts/x.txt",
+        "pkg/__init__.py",
+    ]);
+    place.write("pkg/sub.py", "");
+    for (script, expected) in [
+        ("sh 'scripts/my check.sh'", &["scripts/my check.sh"][..]),
+        ("sh scripts/my\\ check.sh", &["scripts/my check.sh"]),
+        ("sh \"$PWD\"/scripts/c.sh", &["scripts/c.sh"]),
+        ("sh \"scripts\"/c.sh", &["scripts/c.sh"]),
+        ("sh scr\"ip\"ts/c.sh", &["scripts/c.sh"]),
+        ("R=.; sh $R/scripts/c.sh", &["scripts/c.sh"]),
+        (
+            "sh < 'scripts/c.sh' && bash -c \"sh 'scripts/my check.sh'\"",
+            &[
+                "`sh < 'scripts/c.sh'` runs what is not known beforehand",
+                "scripts/c.sh",
+                "scripts/my check.sh",
+            ],
+        ),
+        ("for f in scripts/?.sh; do sh $f; done", &["scripts/c.sh", "scripts/d.sh"]),
+        ("sh ./scripts/[c]*.sh", &["scripts/c.sh"]),
+        ("sh scripts/{c,d}.sh", &["scripts/c.sh", "scripts/d.sh"]),
+        ("run-parts scripts", &["scripts/c.sh", "scripts/d.sh", "scripts/my check.sh", "scripts/x.txt"]),
+        ("python3 -m pkg.sub", &["pkg/__init__.py", "pkg/sub.py"]),
+        ("cd scripts && sh 'my check.sh'", &["scripts/my check.sh"]),
+    ] {
+        assert_eq!(place.named(&[script]), expected, "{script}");
+    }
+    let argument = place.named(&["sh", "scripts/my check.sh"]);
+    assert_eq!(argument, ["scripts/my check.sh"]);
+    let variables = [("CMD".to_owned(), "sh 'scripts/my check.sh'".to_owned())];
+    let words = ["bash", "-c", "sh \"$FILE\""].map(str::to_owned);
+    let file = [("FILE".to_owned(), "scripts/my check.sh".to_owned())];
+    assert_eq!(place.names(&CommandSource::program(&words, file)), ["scripts/my check.sh"]);
+    assert_eq!(
+        place.names(&CommandSource::program(&["tool".to_owned()], variables)),
+        ["scripts/my check.sh"]
+    );
+}
+
+#[test]
+fn runners_name_their_project_files() {
+    let files = [
+        ".pre-commit-config.yaml",
+        "CMakeLists.txt",
+        "Cargo.toml",
+        "build.gradle.kts",
+        "build.rs",
+        "conftest.py",
+        "pom.xml",
+        "pyproject.toml",
+        "tests/conftest.py",
+    ];
+    let place = Place::new(&files);
+    for (script, expected) in [
+        ("cargo xtask check", &["Cargo.toml", "build.rs"][..]),
+        ("python3 -m pytest -q tests", &["conftest.py", "pyproject.toml", "tests/conftest.py"]),
+        ("uv run ruff", &["pyproject.toml"]),
+        ("pre-commit run -a", &[".pre-commit-config.yaml"]),
+        ("gradle test", &["build.gradle.kts"]),
+        ("mvn -q test", &["pom.xml"]),
+        ("cmake --build .", &["CMakeLists.txt"]),
+    ] {
+        assert_eq!(place.named(&[script]), expected, "{script}");
+    }
+}
+
+/// A yes counts for the process in which it was given; the next one finds another hash.
+#[test]
+fn what_cannot_be_told_beforehand_has_an_entry_of_its_own() {
+    let place = Place::new(&["scripts/c.sh"]);
+    let many = format!("sh {}", (0..MOST_TOKENS).map(|n| format!("f{n} ")).collect::<String>());
+    let folders: Vec<String> = (0..=MOST_FOLDERS).map(|n| format!("d{n}")).collect();
+    for folder in &folders {
+        fs::create_dir(place.root.join(folder)).unwrap();
+    }
+    let folders = format!("cat {}", folders.join(" "));
+    for script in [
+        "sh $(git rev-parse --show-toplevel)/scripts/c.sh",
+        "$R/scripts/c.sh",
+        "eval \"$X\"",
+        "sh 'a",
+        &many,
+        &folders,
+    ] {
+        let named = || named_files(&place.root, &CommandSource::shell(script));
+        let marks: Vec<_> =
+            named().into_keys().filter(|path| path.to_string_lossy().starts_with('`')).collect();
+        assert!(!marks.is_empty(), "{script:.80}");
+        assert_eq!(named(), named(), "{script:.80}");
+    }
+}
+
+#[test]
+fn patterns_and_folders_beyond_the_limit_are_not_trusted_silently() {
+    let place = Place::new(&["scripts/c.sh"]);
+    for n in 0..MOST_ENTRIES {
+        place.write(&format!("scripts/{n}"), "");
+    }
+    for script in ["run-parts scripts", "sh scripts/*.sh"] {
+        let names = place.named(&[script]);
+        assert!(names.iter().any(|name| name.starts_with('`')), "{script}");
+    }
 }

@@ -54,10 +54,28 @@ async fn the_table_decides_about_calls_by_their_kind() {
     for kind in ["edit", "delete", "move"] {
         assert_eq!(row(inside(kind)).await, [false, true, true], "{kind}");
         assert_eq!(row(outside(kind)).await, [false, false, false], "{kind}");
-        assert_eq!(row(|_| json!({"kind": kind})).await, [false, true, true], "{kind}");
     }
-    for kind in ["execute", "other", "switch_mode", "teleport"] {
-        assert_eq!(row(|_| json!({"kind": kind, "title": "Go on"})).await, [true, true, true], "{kind}");
+}
+
+/// Reads may pass on their kind; whatever else a title names could be anything.
+#[tokio::test]
+async fn a_title_alone_allows_reads_and_nothing_else() {
+    for kind in ["read", "search", "think"] {
+        assert_eq!(row(|_| json!({"kind": kind, "title": "Look"})).await, [true; 3], "{kind}");
+    }
+    for kind in ["execute", "edit", "delete", "move", "fetch", "other", "switch_mode", "teleport"] {
+        for title in ["Go on", "ls", "`ls`"] {
+            let call = json!({"kind": kind, "title": title});
+            assert_eq!(row(|_| call.clone()).await, [false, false, true], "{call}");
+        }
+    }
+    for call in [
+        json!({"title": "ls"}),
+        json!({"kind": "execute", "title": "ls", "rawInput": {}}),
+        json!({"kind": "execute", "title": "ls", "rawInput": {"path": "a"}}),
+        json!({"kind": "execute", "title": "ls", "locations": [{"path": "a"}]}),
+    ] {
+        assert_eq!(row(|_| call.clone()).await, [false, false, true], "{call}");
     }
 }
 
@@ -80,6 +98,19 @@ async fn every_way_to_name_a_file_counts() {
         json!({"kind": "edit", "rawInput": {"changes": {"a": {"type": "add"}, "/etc/hosts": {"type": "add"}}}}),
         json!({"kind": "edit", "rawInput": {"changes": {"a": {"type": "update", "move_path": "/etc/a"}}}}),
         json!({"kind": "edit", "rawInput": {"changes": [{"path": "/etc/hosts"}]}}),
+        json!({"kind": "edit", "rawInput": {"notebook_path": ".envrc"}}),
+        json!({"kind": "edit", "rawInput": {"notebook_path": ".envrc", "content": "x"}}),
+        json!({"kind": "edit", "rawInput": {"absolute_path": "/etc/hosts", "content": "x"}}),
+        json!({"kind": "edit", "rawInput": {"path": "a", "absolute_path": ".git/hooks/pre-commit", "content": "x"}}),
+        json!({"kind": "edit", "rawInput": {"path": "a", "notebook_path": ".envrc", "content": "x"}}),
+        json!({"kind": "edit", "rawInput": {"path": "a", "patch": "*** Begin Patch\n*** Update File: .envrc\n+x\n"}}),
+        json!({"kind": "edit", "rawInput": {"path": "a", "diff": "--- a/.envrc\n+++ b/.envrc\n"}}),
+        json!({"kind": "edit", "rawInput": {"path": "a", "edits": [{"patch": "+++ b/.git/config\n"}]}}),
+        json!({"kind": "edit", "rawInput": {"changes": {"a": {"unified_diff": "+++ /etc/hosts\n"}}}}),
+        json!({"kind": "edit", "rawInput": {"path": "config", "directory": ".git"}}),
+        json!({"kind": "read", "rawInput": {"tool": "x", "input": {"path": ".envrc", "content": "x"}}}),
+        json!({"kind": "other", "rawInput": {"notebook_path": ".envrc"}}),
+        json!({"rawInput": {"file": ".envrc"}}),
         // Without a kind, by what it brings.
         json!({"content": [{"type": "diff", "path": "/etc/hosts", "newText": ""}]}),
         json!({"kind": null, "rawInput": {"command": "rm -rf /"}}),
@@ -92,8 +123,10 @@ async fn every_way_to_name_a_file_counts() {
     ] {
         assert!(allows(&Place::new(Reach::Write), call.clone()).await, "{call}");
     }
-    let elsewhere = json!({"kind": "read", "rawInput": {"paths": ["a", "/etc/hosts"]}});
-    assert!(!allows(&Place::new(Reach::Write), elsewhere).await);
+    for input in [json!({"paths": ["a", "/etc/hosts"]}), json!({"directory": "/etc", "pattern": "hosts"})] {
+        let elsewhere = json!({"kind": "read", "rawInput": input});
+        assert!(!allows(&Place::new(Reach::Write), elsewhere).await);
+    }
     let quietly = json!({"content": [{"type": "diff", "path": "a", "newText": ""}]});
     assert!(!allows(&Place::new(Reach::Default), quietly).await);
 }
@@ -163,7 +196,7 @@ async fn commands_pass_the_floors() {
 
 #[tokio::test]
 async fn a_title_that_is_no_command_says_nothing() {
-    let place = Place::new(Reach::Default);
+    let place = Place::new(Reach::Yolo);
     for title in [
         "Run the tests (all of them)",
         "What's in here",
@@ -205,7 +238,7 @@ async fn the_answer_is_an_option_of_that_kind_or_none() {
     let told = place.told();
     assert_eq!(told.len(), 5);
     assert!(told.iter().all(|event| matches!(event, HostEvent::Permission { allowed: false, .. })));
-    assert_eq!(chosen(&place, json!(null), options()).await.as_deref(), Some("4"));
+    assert_eq!(chosen(&place, json!(null), options()).await.as_deref(), Some("3"));
     assert!(allows(&place, yes.clone()).await);
     let look = HostEvent::Permission { allowed: true, what: "read Look".into() };
     assert_eq!(place.told().last(), Some(&look));
