@@ -84,12 +84,12 @@ impl State {
                 self.conversation.forget_outputs();
                 self.dialogs.covered();
             }
-            self.dialogs.note_key(false, now);
+            self.dialogs.note_input(false, now);
             return Vec::new();
         }
         let claimed = self.request_claims(key, now);
         let effects = if claimed { self.dialog_key(key, now) } else { self.unclaimed_key(key, now) };
-        self.dialogs.note_key(claimed, now);
+        self.dialogs.note_key(key, claimed, now);
         self.keep_unsent_message();
         effects
     }
@@ -210,7 +210,7 @@ impl State {
         if self.pages.open.is_some() {
             return Vec::new();
         }
-        self.dialogs.note_key(false, now);
+        self.dialogs.note_input(false, now);
         if self.dialogs.takes_text() {
             self.dialogs.paste(&text);
             return Vec::new();

@@ -267,7 +267,7 @@ impl State {
     /// Something else had the terminal: a request that waits has to be read anew, and keys typed meanwhile answer nothing.
     pub fn came_back(&mut self, now: Instant) {
         self.dialogs.covered();
-        self.dialogs.note_key(false, now);
+        self.dialogs.note_input(false, now);
     }
 
     pub fn title(&self) -> String {

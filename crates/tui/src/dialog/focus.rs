@@ -112,9 +112,18 @@ impl Dialogs {
         self.front.as_mut().map(super::Front::unmark).unwrap_or_default()
     }
 
-    /// Notes a key or a paste, which restarts the pause before an answer. Only what the request did not claim, or took as
-    /// text, takes the focus away.
-    pub(crate) fn note_key(&mut self, claimed: bool, now: Instant) {
+    /// Notes a key, which restarts the pause before an answer unless it only scrolls the request.
+    pub(crate) fn note_key(&mut self, key: Key, claimed: bool, now: Instant) {
+        let scrolls =
+            matches!(key.code, KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End);
+        if !(claimed && scrolls) {
+            self.note_input(claimed, now);
+        }
+    }
+
+    /// Notes a key, a paste or the use of another program. Only what the request did not claim, or took as text, takes the
+    /// focus away.
+    pub(crate) fn note_input(&mut self, claimed: bool, now: Instant) {
         self.last_key = Some(now);
         if !claimed || self.takes_text() {
             self.last_typed = Some(now);

@@ -279,6 +279,16 @@ fn an_approval_mode_that_would_run_it_needs_its_end_in_view() {
     assert_eq!(commands(&sent), [&Command::SetApproval(Approval::Paranoid)]);
 }
 
+#[test]
+fn who_reads_on_can_answer_at_once() {
+    let mut keyboard = Keyboard::new();
+    keyboard.ask(question());
+    for key in [KeyCode::PageDown, KeyCode::PageDown, KeyCode::PageUp] {
+        keyboard.key(250, Key::plain(key));
+    }
+    assert!(grants(&keyboard.key(50, Key::char('y'))));
+}
+
 fn grants(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| match effect {
         Effect::Send(_, Command::Answer { decision, .. }) => !matches!(decision, Decision::Deny { .. }),
@@ -421,7 +431,10 @@ fn nothing_is_granted_but_by_a_confirmation_after_tab_or_after_a_pause_with_noth
                         prop_assert!(key == ENTER && witness.moved, "{key:?} was not confirmed");
                         granted[1].set(granted[1].get() + 1);
                     }
-                    witness.last_input = keyboard.now;
+                    // Those only scroll.
+                    if !matches!(key.code, KeyCode::PageDown | KeyCode::End) {
+                        witness.last_input = keyboard.now;
+                    }
                     witness.tab |= key == TAB;
                     witness.moved |= matches!(key.code, KeyCode::Char(_) | KeyCode::Up | KeyCode::Down);
                     let another = answers(&effects) || !was_open && keyboard.state.dialogs.is_open();

@@ -15,7 +15,7 @@ fn nothing_typed_before_it_could_be_read_is_an_answer() {
     // Each typed key restarts the pause, however long somebody types.
     for at in 0..40 {
         let now = armed + Duration::from_millis(at * 500);
-        dialogs.note_key(false, now);
+        dialogs.note_input(false, now);
         assert_eq!(tap(&mut dialogs, Key::char('y'), now + Duration::from_millis(499)), None);
     }
     let later = armed + Duration::from_millis(39 * 500) + ANSWER_PAUSE;
@@ -62,7 +62,7 @@ fn the_message_field_never_falls_back_to_answering() {
     dialogs.toggle_focus(armed);
     press(&mut dialogs, "mwait", armed);
     assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::Esc), armed), None);
-    dialogs.note_key(true, armed);
+    dialogs.note_input(true, armed);
     assert!(!dialogs.claims(Key::char('y'), true, armed + Duration::from_millis(599)));
     // When the request goes away, its message is kept for the composer.
     press(&mut dialogs, "m", armed + ANSWER_PAUSE);
