@@ -236,7 +236,7 @@ impl Front {
 
     /// The shell was here meanwhile: what was typed for it answers no question.
     fn came_back(&mut self) {
-        self.state.covered();
+        self.state.came_back(std::time::Instant::now());
         self.stale = true;
     }
 

@@ -3,20 +3,11 @@
 //!
 //! The line editor is not used here: it buffers what was typed behind an Enter, and nobody could tell when that was.
 
-use std::time::Duration;
-
-use zdx_protocol::display::text::width;
-use zdx_protocol::display::visible_line;
+use zdx_protocol::display::approval::ANSWER_PAUSE;
 
 use super::ahead::Ahead;
-use super::editor::Editor;
-use super::input::{Lines, Typed};
-use super::tty::{MARK_PASTES, UNMARK_PASTES};
+use super::keyboard::ChatKeyboard;
 use crate::pump::Stage;
-use crate::terminal;
-
-/// Time without a typed key, after the request was printed, before a line can answer it.
-pub const ANSWER_PAUSE: Duration = Duration::from_millis(600);
 
 const PROMPT: &str = "answer: ";
 const TOO_EARLY: &str = "ignored: typed too quickly to be an answer; answer again\n";
@@ -32,99 +23,145 @@ pub struct InputEnded;
 /// Waits for the pause, prints the choices and reads a line that is one of them. `parse` knows the choices: it gets a
 /// whole line, an empty one for the default.
 pub async fn read_choice<T>(
-    editor: &mut Editor,
+    keyboard: &mut ChatKeyboard,
     choices: &str,
     parse: impl Fn(&str) -> Option<T>,
     stage: &mut Stage,
 ) -> Result<T, InputEnded> {
-    let mut typed = Vec::new();
+    let mut reader = ChoiceReader::new(parse);
     loop {
         stage.settle().await;
-        typed.extend(editor.quiet.silence(ANSWER_PAUSE).await.map_err(|_| InputEnded)?);
-        if keep_early(&typed, &mut editor.ahead, &parse) {
+        reader.type_early(&keyboard.quiet.silence(ANSWER_PAUSE).await.map_err(|_| InputEnded)?);
+        let (begun, is_too_early) = reader.start(&mut keyboard.ahead);
+        if is_too_early {
             stage.ask(TOO_EARLY);
         }
         stage.ask(&format!("{choices}\n"));
-        let begun = editor.ahead.take_unfinished();
-        let (line, rest) = read_line(editor, PROMPT, &begun, stage).await?;
-        if let Some(answer) = answer_of(&line, &begun, &parse) {
-            editor.ahead.keep(&rest);
-            return Ok(answer);
-        }
-        typed = rest;
-        if !line.trim().is_empty() {
-            editor.ahead.keep_line(&line);
-            stage.ask(KEPT);
+        let line = read_line(keyboard, PROMPT, &begun, stage).await?;
+        match reader.finish(line, &mut keyboard.ahead) {
+            Finished::Answer(answer) => return Ok(answer),
+            Finished::Kept => stage.ask(KEPT),
+            Finished::Empty => {}
         }
     }
 }
 
-/// Reads a line and shows it as it is typed. Also returns what was typed behind its Enter.
+/// Reads a line and shows it as it is typed. `begun` stands in it already.
 pub async fn read_line(
-    editor: &mut Editor,
+    keyboard: &mut ChatKeyboard,
     prompt: &str,
     begun: &str,
     stage: &mut Stage,
-) -> Result<(String, Vec<u8>), InputEnded> {
-    let mut typed = Ahead::default();
-    typed.keep(begun.replace('\n', "\x1b\r").as_bytes());
-    stage.ask(MARK_PASTES);
+) -> Result<TypedLine, InputEnded> {
+    let mut line = LineReader::new(begun);
+    let mut row = keyboard.row();
+    stage.ask(row.start());
     loop {
-        stage.ask(&format!("\r\x1b[K{}", line_row(prompt, &typed.clone().begun(), terminal::width())));
+        stage.ask(&row.update(prompt, &line.text()));
         stage.settle().await;
-        let burst = editor.quiet.burst().await.map_err(|_| InputEnded)?;
-        if burst.first() == Some(&END_OF_INPUT) && typed.is_empty() {
-            stage.ask(&format!("{UNMARK_PASTES}\n"));
-            return Err(InputEnded);
-        }
-        typed.keep(&burst);
-        let mut rest = typed.clone();
-        if let Some(line) = rest.line() {
-            let row = line_row(prompt, &line, terminal::width());
-            stage.ask(&format!("\r\x1b[K{row}{UNMARK_PASTES}\n"));
-            return Ok((line, rest.into_bytes()));
+        match line.feed(&keyboard.quiet.burst().await.map_err(|_| InputEnded)?) {
+            LineStep::More => {}
+            LineStep::End => {
+                stage.ask(&row.finish());
+                return Err(InputEnded);
+            }
+            LineStep::Line(typed) => {
+                stage.ask(&format!("{}{}", row.update(prompt, &typed.text), row.finish()));
+                return Ok(typed);
+            }
         }
     }
 }
 
-/// The prompt with the end of the line that fits behind it.
-fn line_row(prompt: &str, line: &str, columns: usize) -> String {
-    let room = columns.saturating_sub(prompt.len() + 1).max(1);
-    let shown = visible_line(line);
-    let mut start = shown.len();
-    let mut used = 0;
-    for (at, character) in shown.char_indices().rev() {
-        used += width(character.encode_utf8(&mut [0; 4]));
-        if used > room {
-            break;
-        }
-        start = at;
-    }
-    format!("{prompt}{}", shown.get(start..).unwrap_or_default())
+/// A line that Enter ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypedLine {
+    pub text: String,
+    /// The bytes typed behind its Enter.
+    pub rest: Vec<u8>,
+    /// Nothing of it was typed before it was read: it began empty, or was shown empty since.
+    is_begun_here: bool,
 }
 
-/// Reads a choice on a terminal that knows only lines. It keeps an unfinished line itself, so that one is dropped.
-pub async fn read_choice_line<T>(
-    lines: &mut Lines,
-    choices: &str,
-    parse: impl Fn(&str) -> Option<T>,
-    stage: &mut Stage,
-) -> Result<T, InputEnded> {
-    loop {
-        stage.settle().await;
-        lines.set_aside(ANSWER_PAUSE).await;
-        stage.ask(choices);
-        stage.settle().await;
-        match lines.answer().await {
-            Typed::Line(line) => match parse(line.trim()) {
-                Some(answer) => return Ok(answer),
-                None => {
-                    lines.keep(line);
-                    stage.ask(KEPT);
-                }
-            },
-            Typed::Interrupt | Typed::End | Typed::Failed(_) | Typed::Complete(_) => return Err(InputEnded),
+/// A line while it is typed. Knows no terminal and no clock.
+struct LineReader {
+    typed: Ahead,
+    is_begun_here: bool,
+}
+
+enum LineStep {
+    More,
+    End,
+    Line(TypedLine),
+}
+
+impl LineReader {
+    fn new(begun: &str) -> Self {
+        let mut typed = Ahead::default();
+        typed.keep(begun.replace('\n', "\x1b\r").as_bytes());
+        Self { typed, is_begun_here: begun.is_empty() }
+    }
+
+    fn text(&self) -> String {
+        self.typed.clone().begun()
+    }
+
+    fn feed(&mut self, burst: &[u8]) -> LineStep {
+        if burst.first() == Some(&END_OF_INPUT) && self.text().is_empty() {
+            return LineStep::End;
         }
+        self.typed.keep(burst);
+        let mut rest = self.typed.clone();
+        if let Some(text) = rest.line() {
+            let (rest, is_begun_here) = (rest.into_bytes(), self.is_begun_here);
+            return LineStep::Line(TypedLine { text, rest, is_begun_here });
+        }
+        self.is_begun_here |= self.text().is_empty();
+        LineStep::More
+    }
+}
+
+/// Decides which typed line answers a request. Knows no terminal and no clock: it is told what was typed before the pause
+/// was over, and which line was typed then.
+struct ChoiceReader<P> {
+    parse: P,
+    /// The bytes typed while the pause lasts.
+    early: Vec<u8>,
+}
+
+enum Finished<T> {
+    Answer(T),
+    /// It was no answer, and is kept for the next prompt.
+    Kept,
+    Empty,
+}
+
+impl<T, P: Fn(&str) -> Option<T>> ChoiceReader<P> {
+    fn new(parse: P) -> Self {
+        Self { parse, early: Vec::new() }
+    }
+
+    fn type_early(&mut self, typed: &[u8]) {
+        self.early.extend_from_slice(typed);
+    }
+
+    /// Begins a line when the pause is over. Returns the text that stands in it already, and whether a choice came too early.
+    fn start(&mut self, ahead: &mut Ahead) -> (String, bool) {
+        let is_too_early = keep_early(&std::mem::take(&mut self.early), ahead, &self.parse);
+        (ahead.take_unfinished(), is_too_early)
+    }
+
+    fn finish(&mut self, line: TypedLine, ahead: &mut Ahead) -> Finished<T> {
+        if let Some(answer) = answer_of(&line, &self.parse) {
+            ahead.keep(&line.rest);
+            return Finished::Answer(answer);
+        }
+        self.early = line.rest;
+        if line.text.trim().is_empty() {
+            return Finished::Empty;
+        }
+        ahead.keep_line(&line.text);
+        Finished::Kept
     }
 }
 
@@ -145,84 +182,12 @@ fn keep_early<T>(typed: &[u8], ahead: &mut Ahead, parse: &impl Fn(&str) -> Optio
     is_choice
 }
 
-/// The choice that a line makes. A line that still begins with text from before the pause makes none.
-fn answer_of<T>(line: &str, begun: &str, parse: &impl Fn(&str) -> Option<T>) -> Option<T> {
-    let was_begun_before = !begun.is_empty() && line.starts_with(begun);
+/// The choice that a line makes. A line with text from before the pause makes none, however it was edited since.
+fn answer_of<T>(line: &TypedLine, parse: &impl Fn(&str) -> Option<T>) -> Option<T> {
     // Only a paste or Alt-Enter brings a newline into it.
-    if was_begun_before || line.contains('\n') { None } else { parse(line.trim()) }
+    let may_answer = line.is_begun_here && !line.text.contains('\n');
+    if may_answer { parse(line.text.trim()) } else { None }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn parse(line: &str) -> Option<char> {
-        match line {
-            "" | "y" | "yes" => Some('y'),
-            "n" | "no" => Some('n'),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn an_early_choice_is_dropped_and_everything_else_is_kept() {
-        for (before, typed, early, kept) in [
-            ("", "y", true, ""),
-            ("", "yes\r", true, ""),
-            ("", "\r", false, ""),
-            ("", "y\ry", false, "y"),
-            ("", "you", false, "you"),
-            ("then ", "y", false, "then y"),
-        ] {
-            let mut ahead = Ahead::default();
-            ahead.keep(before.as_bytes());
-            assert_eq!(keep_early(typed.as_bytes(), &mut ahead, &parse), early, "{typed:?}");
-            assert_eq!(ahead.begun(), kept, "{typed:?}");
-        }
-    }
-
-    #[test]
-    fn a_long_line_shows_its_end() {
-        assert_eq!(line_row("> ", "abc", 80), "> abc");
-        assert_eq!(line_row("> ", "abcdef", 6), "> def");
-        assert_eq!(line_row("> ", "你好吗", 8), "> 好吗");
-    }
-
-    #[test]
-    fn only_a_line_begun_after_the_pause_answers() {
-        for (line, begun, answer) in [
-            ("y", "", Some('y')),
-            (" no ", "", Some('n')),
-            ("", "", Some('y')),
-            ("yes please", "", None),
-            ("yes", "ye", None),
-            ("y\n", "", None),
-            ("n", "then remove it", Some('n')),
-            ("", "then remove it", Some('y')),
-        ] {
-            assert_eq!(answer_of(line, begun, &parse), answer, "{line:?} after {begun:?}");
-        }
-    }
-
-    proptest! {
-        /// Of text typed before and during the pause nothing answers, however it is cut, and nothing of it is lost.
-        #[test]
-        fn text_from_before_the_pause_never_answers(
-            before in "[yno \r]{0,8}",
-            during in "[a-z \r]{0,12}",
-        ) {
-            let mut ahead = Ahead::default();
-            ahead.keep(before.as_bytes());
-            let early = keep_early(during.as_bytes(), &mut ahead, &parse);
-            let begun = ahead.take_unfinished();
-            prop_assert!(begun.is_empty() || answer_of(&begun, &begun, &parse).is_none());
-            let words = |text: &str| text.replace(['\r', ' '], "");
-            let mut lines: Vec<String> = std::iter::from_fn(|| ahead.line()).collect();
-            lines.push(begun);
-            let kept = if early { before } else { format!("{before}{during}") };
-            prop_assert_eq!(words(&lines.concat()), words(&kept));
-        }
-    }
-}
+mod tests;

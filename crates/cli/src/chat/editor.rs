@@ -15,10 +15,9 @@ use rustyline::{
 use tokio::sync::mpsc;
 use zdx_tui::history::{HistoryFile, LONG, MOST};
 
-use super::ahead::Ahead;
 use super::input::Typed;
+use super::keyboard::ChatKeyboard;
 use super::tab::{Asked, Tab};
-use super::tty::Quiet;
 use crate::exit::reason;
 
 const PROMPT: &str = "> ";
@@ -29,9 +28,7 @@ pub struct Editor {
     completions: mpsc::Receiver<Asked>,
     /// A line was asked for and has not come yet.
     waiting: bool,
-    pub quiet: Quiet,
-    /// What was typed before a question came, for the next prompts.
-    pub ahead: Ahead,
+    pub keyboard: ChatKeyboard,
 }
 
 /// What the editor's thread is told.
@@ -45,7 +42,7 @@ enum Order {
 impl Editor {
     /// `history` is where lines are kept across restarts, or nowhere.
     pub fn start(history: Option<PathBuf>) -> std::io::Result<Self> {
-        let quiet = Quiet::enter()?;
+        let keyboard = ChatKeyboard::open(true)?;
         let (tab, completions) = Tab::new();
         let mut lines = LineEditor::new(history, tab).map_err(std::io::Error::other)?;
         let (orders, wanted) = thread_mpsc::channel();
@@ -59,7 +56,7 @@ impl Editor {
                 }
             }
         })?;
-        Ok(Self { orders, entries, completions, waiting: false, quiet, ahead: Ahead::default() })
+        Ok(Self { orders, entries, completions, waiting: false, keyboard })
     }
 
     /// Keeps a line for the next time. Whoever calls it sees to it that no secret is in it.
@@ -68,19 +65,11 @@ impl Editor {
         let _ = self.orders.send(Order::Remember(line));
     }
 
-    /// Keeps what was typed so far for the next prompt.
-    pub async fn set_aside(&mut self) {
-        // A terminal that cannot be read says so when it is asked for more.
-        if let Ok(typed) = self.quiet.typed().await {
-            self.ahead.keep(&typed);
-        }
-    }
-
     /// Reads the next prompt. It begins with what was typed before a request came. Cancelled, it goes on in the background,
     /// and the next call gets what it brings.
     pub async fn prompt(&mut self) -> Typed {
         if !std::mem::replace(&mut self.waiting, true)
-            && self.orders.send(Order::Read(self.ahead.begun())).is_err()
+            && self.orders.send(Order::Read(self.keyboard.ahead.begun())).is_err()
         {
             return Typed::End;
         }

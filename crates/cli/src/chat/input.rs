@@ -1,20 +1,18 @@
-//! Where a chat's lines come from: a line editor on a terminal, plain reading everywhere else.
+//! Where a chat's lines come from: a line editor on a terminal, a simpler reader on one that
+//! knows no cursor movement, plain reading everywhere else.
 
-use std::collections::VecDeque;
-use std::io::{BufRead, IsTerminal, Read};
-use std::time::{Duration, Instant};
+use std::io::{BufRead, Read};
 
-use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
 use super::editor::Editor;
+use super::keyboard::ChatKeyboard;
 use super::tab::Asked;
 use crate::exit::reason;
+use crate::pump::Stage;
 
 /// A line longer than this is not something a person typed, nor something a model can use.
 const LINE_LIMIT: u64 = 10 << 20;
-/// More lines than anybody types without looking.
-const LINES_AHEAD: usize = 256;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
@@ -29,6 +27,9 @@ pub enum Typed {
 
 pub enum Input {
     Editor(Editor),
+    /// A terminal that knows no cursor movement.
+    Keyboard(ChatKeyboard),
+    /// Nobody is asked there.
     Lines(Lines),
 }
 
@@ -37,17 +38,24 @@ impl Input {
         matches!(self, Self::Editor(_))
     }
 
-    /// A whole line that was typed before a question came. A plain reader gives it as the next one.
-    pub fn typed_ahead(&mut self) -> Option<String> {
+    /// The terminal of a person who can be asked.
+    pub fn keyboard(&mut self) -> Option<&mut ChatKeyboard> {
         match self {
-            Self::Editor(editor) => editor.ahead.line(),
+            Self::Editor(editor) => Some(&mut editor.keyboard),
+            Self::Keyboard(keyboard) => Some(keyboard),
             Self::Lines(_) => None,
         }
     }
 
-    pub async fn next(&mut self) -> Typed {
+    /// A whole line that was typed before a request came. A plain reader gives it as the next one.
+    pub fn typed_ahead(&mut self) -> Option<String> {
+        self.keyboard()?.ahead.line()
+    }
+
+    pub async fn next(&mut self, stage: &mut Stage) -> Typed {
         match self {
             Self::Editor(editor) => editor.prompt().await,
+            Self::Keyboard(keyboard) => keyboard.prompt(stage).await,
             Self::Lines(lines) => lines.next().await,
         }
     }
@@ -55,65 +63,27 @@ impl Input {
 
 /// Plain reading: each line is an entry, until the end.
 pub struct Lines {
-    /// With the moment at which each was read.
-    entries: mpsc::Receiver<(Instant, Typed)>,
-    /// What was read earlier answers no question.
-    asked: Instant,
-    /// That, for the next prompts.
-    ahead: VecDeque<String>,
+    entries: mpsc::Receiver<Typed>,
 }
 
 impl Lines {
     pub fn start() -> std::io::Result<Self> {
-        // A pipe is read as it is needed; what a person types is read as it comes, to know when that was.
-        let stdin = std::io::stdin();
-        let (send, entries) = mpsc::channel(if stdin.is_terminal() { LINES_AHEAD } else { 1 });
+        let (send, entries) = mpsc::channel(1);
         std::thread::Builder::new().name("stdin".into()).spawn(move || {
-            let mut stdin = stdin.lock();
+            let mut stdin = std::io::stdin().lock();
             loop {
                 let entry = read_line(&mut stdin);
                 let last = !matches!(entry, Typed::Line(_));
-                if send.blocking_send((Instant::now(), entry)).is_err() || last {
+                if send.blocking_send(entry).is_err() || last {
                     return;
                 }
             }
         })?;
-        Ok(Self { entries, asked: Instant::now(), ahead: VecDeque::new() })
+        Ok(Self { entries })
     }
 
     async fn next(&mut self) -> Typed {
-        if let Some(line) = self.ahead.pop_front() {
-            return Typed::Line(line);
-        }
-        self.entries.recv().await.map_or(Typed::End, |(_, entry)| entry)
-    }
-
-    /// Puts lines aside for the next prompts until none was typed for this long. A line without its Enter is still the
-    /// terminal's: it goes, or an Enter would make an answer of it.
-    pub async fn set_aside(&mut self, pause: Duration) {
-        while let Ok(Some((_, Typed::Line(line)))) = tokio::time::timeout(pause, self.entries.recv()).await {
-            self.keep(line);
-        }
-        // What a pipe holds cannot be flushed, but nobody is asked through a pipe.
-        let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
-        self.asked = Instant::now();
-    }
-
-    /// The next line typed since then.
-    pub async fn answer(&mut self) -> Typed {
-        loop {
-            match self.entries.recv().await {
-                Some((read, Typed::Line(line))) if read < self.asked => self.keep(line),
-                Some((_, entry)) => return entry,
-                None => return Typed::End,
-            }
-        }
-    }
-
-    pub fn keep(&mut self, line: String) {
-        if self.ahead.len() < LINES_AHEAD {
-            self.ahead.push_back(line);
-        }
+        self.entries.recv().await.unwrap_or(Typed::End)
     }
 }
 

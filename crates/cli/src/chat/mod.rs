@@ -5,6 +5,7 @@ mod ahead;
 mod answer;
 mod editor;
 mod input;
+mod keyboard;
 mod open;
 mod person;
 mod pick;
@@ -27,6 +28,7 @@ use crate::start::{self, Audience};
 
 use editor::Editor;
 use input::{Input, Lines, Typed};
+use keyboard::ChatKeyboard;
 use open::Opened;
 pub use person::Person;
 use tab::Asked;
@@ -36,7 +38,7 @@ pub async fn chat(settings: &Settings, open: Open, first: Option<String>) -> Res
     let signals = Signals::listen().map_err(Failure::runtime)?;
     let stage = Stage::new(Front::new(settings)).map_err(Failure::runtime)?;
     let input = open_input(settings).map_err(Failure::runtime)?;
-    let audience = match person::is_there(&input, settings) {
+    let audience = match person::is_there(&input) {
         true => Audience::Person,
         false => Audience::Nobody,
     };
@@ -75,15 +77,21 @@ pub async fn chat(settings: &Settings, open: Open, first: Option<String>) -> Res
     }
 }
 
-/// The editor where a person can use one, plain reading anywhere else.
+/// The editor where a person can use one, a simpler reader on other terminals, plain reading anywhere else.
 fn open_input(settings: &Settings) -> std::io::Result<Input> {
     let terminal = settings.terminal;
-    if terminal.stdin
+    let typed = terminal.stdin && settings.format == Format::Text;
+    if typed
         && terminal.smart
-        && settings.format == Format::Text
         && let Ok(editor) = Editor::start(settings.history_file())
     {
         return Ok(Input::Editor(editor));
+    }
+    if typed
+        && terminal.stderr
+        && let Ok(keyboard) = ChatKeyboard::open(false)
+    {
+        return Ok(Input::Keyboard(keyboard));
     }
     Lines::start().map(Input::Lines)
 }
@@ -165,11 +173,11 @@ impl Chat<'_> {
         let mut warned = false;
         let mut asked = false;
         loop {
-            if !asked && !self.input.is_editor() && self.settings.terminal.stdin {
+            if !asked && matches!(self.input, Input::Lines(_)) && self.settings.terminal.stdin {
                 self.offer_line();
             }
             self.stage.settle().await;
-            let entry = match unless_signalled(&mut self.signals, self.input.next()).await {
+            let entry = match unless_signalled(&mut self.signals, self.input.next(&mut self.stage)).await {
                 Ok(entry) => entry,
                 Err(Caught::Interrupt) if self.settings.terminal.stdin => Typed::Interrupt,
                 Err(caught) => return Ok(Err(Ending::Signalled(caught))),

@@ -54,7 +54,7 @@ impl Chat<'_> {
         let trust = match &mut self.input {
             Input::Editor(editor) => {
                 let (stage, signals) = (&mut self.stage, &mut self.signals);
-                match trust::ask(&request.state, self.settings, editor, stage, signals).await {
+                match trust::ask(&request.state, self.settings, &mut editor.keyboard, stage, signals).await {
                     Ok(trust::TrustAnswer::Trust) => true,
                     Ok(trust::TrustAnswer::NotNow) => false,
                     Ok(trust::TrustAnswer::Leave) => return Some(Ending::Completed),
@@ -62,7 +62,7 @@ impl Chat<'_> {
                 }
             }
             // A terminal that knows only lines is not asked; the notice says what is left out.
-            Input::Lines(_) => false,
+            Input::Keyboard(_) | Input::Lines(_) => false,
         };
         self.engine.send(Command::AnswerTrust { request: request.request, trust }).await;
         None

@@ -8,10 +8,10 @@ use zdx_protocol::display::approval::{
 use zdx_protocol::display::diff;
 use zdx_protocol::{ApprovalRequest, Command, Danger, Decision, GrantScope};
 
-use super::answer::{InputEnded, read_choice, read_choice_line, read_line};
-use super::input::{Input, Typed};
+use super::answer::{InputEnded, read_choice, read_line};
+use super::input::Input;
+use super::keyboard::ChatKeyboard;
 use super::tty::UNMARK_PASTES;
-use crate::args::Format;
 use crate::front::{dressed, offered};
 use crate::pump::{Answers, Nobody, Stage};
 use crate::settings::Settings;
@@ -30,25 +30,22 @@ pub enum Person<'a> {
 
 /// A person, and what the questions need to be drawn.
 pub struct Typing<'a> {
-    input: &'a mut Input,
+    keyboard: &'a mut ChatKeyboard,
     style: Style,
     home: Option<&'a Path>,
     root: &'a Path,
 }
 
 /// Whether a person sits there, who sees a question and can answer it.
-pub fn is_there(input: &Input, settings: &Settings) -> bool {
-    let terminal = settings.terminal;
-    input.is_editor() || (terminal.stdin && terminal.stderr && settings.format == Format::Text)
+pub fn is_there(input: &Input) -> bool {
+    matches!(input, Input::Editor(_) | Input::Keyboard(_))
 }
 
 impl<'a> Person<'a> {
     pub fn at(input: &'a mut Input, settings: &'a Settings) -> Self {
-        if !is_there(input, settings) {
-            return Self::Nobody;
-        }
+        let Some(keyboard) = input.keyboard() else { return Self::Nobody };
         let (style, home) = (settings.terminal.style, settings.home());
-        Self::Typing(Typing { input, style, home, root: &settings.root })
+        Self::Typing(Typing { keyboard, style, home, root: &settings.root })
     }
 }
 
@@ -67,7 +64,7 @@ impl Answers for Person<'_> {
                     command = typing.decide(request, stage) => command.ok_or(Caught::Interrupt),
                 };
                 if command.is_err() {
-                    let unmark = if typing.input.is_editor() { UNMARK_PASTES } else { "" };
+                    let unmark = if typing.keyboard.quiet.is_smart() { UNMARK_PASTES } else { "" };
                     stage.ask(&format!("{unmark}\n"));
                 }
                 command
@@ -115,39 +112,22 @@ impl Typing<'_> {
 
     /// Prints the request and reads the answer.
     async fn put(&mut self, question: &Question, columns: usize, stage: &mut Stage) -> Answer {
-        if let Input::Editor(editor) = &mut *self.input {
-            editor.set_aside().await;
-        }
+        self.keyboard.set_aside().await;
         stage.ask(&dressed(question, self.style));
         let parse = |line: &str| question.answer(line);
-        let answer = match &mut *self.input {
-            Input::Editor(editor) => read_choice(editor, &offered(question, columns), parse, stage).await,
-            Input::Lines(lines) => {
-                let choices = format!("{}: ", offered(question, columns));
-                read_choice_line(lines, &choices, parse, stage).await
-            }
-        };
+        let answer = read_choice(self.keyboard, &offered(question, columns), parse, stage).await;
         answer.unwrap_or(Answer::Deny)
     }
 
     /// A denial with a reason.
     async fn denial(&mut self, stage: &mut Stage) -> Decision {
         stage.ask("Reason for the model (optional, Enter to skip):\n");
-        let word = match &mut *self.input {
-            Input::Editor(editor) => match read_line(editor, "> ", "", stage).await {
-                Ok((word, rest)) => {
-                    editor.ahead.keep(&rest);
-                    Some(word)
-                }
-                Err(InputEnded) => None,
-            },
-            Input::Lines(lines) => {
-                stage.settle().await;
-                match lines.answer().await {
-                    Typed::Line(word) => Some(word),
-                    Typed::Complete(_) | Typed::Interrupt | Typed::End | Typed::Failed(_) => None,
-                }
+        let word = match read_line(self.keyboard, "> ", "", stage).await {
+            Ok(line) => {
+                self.keyboard.ahead.keep(&line.rest);
+                Some(line.text)
             }
+            Err(InputEnded) => None,
         };
         Decision::Deny { word: word.filter(|word| !word.trim().is_empty()) }
     }

@@ -4,7 +4,7 @@ use zdx_protocol::TrustState;
 use zdx_protocol::display::trust::{UNTIL_THEN, listed, title};
 
 use super::answer::read_choice;
-use super::editor::Editor;
+use super::keyboard::ChatKeyboard;
 use super::tty::UNMARK_PASTES;
 use crate::pump::{Stage, unless_signalled};
 use crate::settings::Settings;
@@ -22,12 +22,12 @@ pub enum TrustAnswer {
 pub async fn ask(
     asked: &TrustState,
     settings: &Settings,
-    editor: &mut Editor,
+    keyboard: &mut ChatKeyboard,
     stage: &mut Stage,
     signals: &mut Signals,
 ) -> Result<TrustAnswer, Caught> {
     let terminal = settings.terminal;
-    editor.set_aside().await;
+    keyboard.set_aside().await;
     // All of it: what is trusted must have been shown.
     let wants = terminal.fit(&listed(&asked.wants));
     let more = match wants.lines().count() {
@@ -45,7 +45,7 @@ pub async fn ask(
     stage.ask(&format!("{title}\n{}\n{more}{note}\n", wants.trim_end_matches('\n')));
     stage.settle().await;
     let choices = terminal.fit("[t] trust · [n] not now (Enter) · [q] leave");
-    match unless_signalled(signals, read_choice(editor, &choices, choice, stage)).await {
+    match unless_signalled(signals, read_choice(keyboard, &choices, choice, stage)).await {
         Ok(answer) => Ok(answer.unwrap_or(TrustAnswer::Leave)),
         Err(caught) => {
             stage.ask(&format!("{UNMARK_PASTES}\n"));

@@ -22,10 +22,12 @@ pub const UNMARK_PASTES: &str = "\x1b[?2004l";
 pub struct Quiet {
     tty: File,
     before: Termios,
+    smart: bool,
 }
 
 impl Quiet {
-    pub fn enter() -> io::Result<Self> {
+    /// `smart`: the terminal understands cursor movement.
+    pub fn enter(smart: bool) -> io::Result<Self> {
         let tty = File::options().read(true).write(true).open("/dev/tty")?;
         let before = tcgetattr(&tty)?;
         let mut quiet = before.clone();
@@ -35,7 +37,16 @@ impl Quiet {
         quiet.special_codes[SpecialCodeIndex::VMIN] = 1;
         quiet.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(&tty, OptionalActions::Drain, &quiet)?;
-        Ok(Self { tty, before })
+        Ok(Self { tty, before, smart })
+    }
+
+    pub fn is_smart(&self) -> bool {
+        self.smart
+    }
+
+    /// Whether the terminal showed what is typed before its modes were changed.
+    pub fn echoes(&self) -> bool {
+        self.before.local_modes.contains(LocalModes::ECHO)
     }
 
     /// What was typed and nobody has read yet.
@@ -61,13 +72,13 @@ impl Quiet {
         &self,
         work: impl FnOnce(&Listener) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
-        let tty = self.tty.try_clone()?;
+        let (tty, newline_is_enter) = (self.tty.try_clone()?, !self.smart);
         // Dropping our end wakes the thread up.
         let (stop, _running) = io::pipe()?;
         let (send, heard) = oneshot::channel();
         std::thread::Builder::new().name("keys".into()).spawn(move || {
             // Nobody may be waiting any more.
-            let _ = send.send(work(&Listener { tty, stop }));
+            let _ = send.send(work(&Listener { tty, stop, newline_is_enter }));
         })?;
         heard.await.unwrap_or_else(|_| Err(io::ErrorKind::UnexpectedEof.into()))
     }
@@ -76,6 +87,8 @@ impl Quiet {
 struct Listener {
     tty: File,
     stop: PipeReader,
+    /// A program around a simple terminal ends its lines with a newline.
+    newline_is_enter: bool,
 }
 
 impl Listener {
@@ -101,6 +114,9 @@ impl Listener {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             count => {
                 bytes.truncate(count);
+                if self.newline_is_enter {
+                    bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'\r');
+                }
                 Ok(bytes)
             }
         }
@@ -121,7 +137,9 @@ impl Drop for Quiet {
     fn drop(&mut self) {
         // An editor or a question may have been cut off. The terminal may be gone (SIGHUP): then there is
         // nothing to put back.
-        let _ = crate::output::write_all(self.tty.as_fd(), UNMARK_PASTES.as_bytes());
+        if self.smart {
+            let _ = crate::output::write_all(self.tty.as_fd(), UNMARK_PASTES.as_bytes());
+        }
         let _ = tcsetattr(&self.tty, OptionalActions::Drain, &self.before);
     }
 }

@@ -208,8 +208,7 @@ fn on_a_screen_the_folder_is_one_of_the_choices() {
     server.push(Reply::chat().text("both"));
     pty.send("go\r");
     pty.wait_for_text("yes, and add the folder", SOON);
-    crate::tui_approval::wait_for_focus(&pty);
-    pty.send("d");
+    crate::tui_approval::confirm(&pty, "d");
     pty.wait_for_text("both", SOON);
     let results = chat_results(&server.calls()[2]);
     assert!(results.iter().all(|(_, result)| result["ok"] == true), "{results:?}");

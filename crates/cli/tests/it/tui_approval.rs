@@ -1,6 +1,8 @@
 //! Questions on a terminal: what is shown before somebody answers, what counts as an answer and what never does, and what
 //! an answer leads to.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use zdx_testkit::{ChatReply, Gate, ModelServer, Pty, Reply, Zdx};
 
@@ -32,6 +34,20 @@ fn wait_for_question(pty: &Pty) {
 /// Waits until a key can answer: the focused choice is marked.
 pub fn wait_for_focus(pty: &Pty) {
     pty.wait_for_text("▸", SOON);
+}
+
+/// Enter counts when no key came for 600 ms.
+pub fn press_enter(pty: &Pty) {
+    std::thread::sleep(Duration::from_millis(700));
+    pty.send("\r");
+}
+
+/// Presses the key of a choice that grants more than one call, and confirms it.
+pub fn confirm(pty: &Pty, key: &str) {
+    wait_for_focus(pty);
+    pty.send(key);
+    pty.wait_for_text("Enter confirms", SOON);
+    press_enter(pty);
 }
 
 /// The model was told of the answer, and the turn is over.
@@ -98,7 +114,10 @@ fn a_draft_keeps_the_keys_until_tab_moves_the_focus() {
     assert!(shown.contains("› a drafty") && shown.contains("── approval") && !made(&zdx), "{shown}");
     pty.send("\t");
     wait_for_focus(&pty);
-    pty.send("n");
+    // Letters are more of the text, so the choice is marked by arrows.
+    pty.send("\x1b[B\x1b[B\x1b[B");
+    pty.wait_for_text("▸ n", SOON);
+    press_enter(&pty);
     let request = server.wait_for_call(2, SOON);
     assert_eq!(code(&chat_results(&request)[0].1), "rejected");
     pty.wait_for_text("heard-2", SOON);
@@ -120,10 +139,9 @@ fn every_command_of_a_kind_can_be_granted() {
         let (key, words) = line.trim_start_matches('›').trim_start().split_once("  ")?;
         words.contains("every").then(|| key.to_owned())
     });
-    pty.send(key.unwrap_or_else(|| panic!("no wider grant in {}", pty.contents())));
+    confirm(&pty, &key.unwrap_or_else(|| panic!("no wider grant in {}", pty.contents())));
     pty.wait_for_text("for this session", SOON);
-    wait_for_focus(&pty);
-    pty.send("s");
+    confirm(&pty, "s");
     told(&server, call, &pty);
     // Another one is asked about no more.
     server.push(bash("cargo test --offline --workspace"));
@@ -157,19 +175,17 @@ fn a_no_can_say_why_and_the_draft_comes_back() {
 }
 
 #[test]
-fn another_preset_judges_the_question_anew() {
+fn another_approval_mode_judges_the_request_anew() {
     let server = ModelServer::start();
     let zdx = with_model(&server);
     let mut pty = open(&zdx, &[]);
     let call = begin(&server, &pty, bash("touch made"));
-    pty.send("p");
-    pty.wait_for_text("which preset from now on?", SOON);
-    wait_for_focus(&pty);
-    pty.send("1");
+    confirm(&pty, "p");
+    pty.wait_for_text("which approval mode from now on?", SOON);
+    confirm(&pty, "1");
     pty.wait_for_text("y  yes, yolo", SOON);
-    wait_for_focus(&pty);
     assert!(!made(&zdx), "yolo is confirmed first");
-    pty.send("y");
+    confirm(&pty, "y");
     assert_eq!(told(&server, call, &pty)["data"]["exit_code"], 0);
     assert!(made(&zdx));
     let status = pty.contents().lines().last().unwrap().to_owned();
@@ -201,8 +217,7 @@ fn shift_tab_goes_round_and_into_yolo_only_when_confirmed() {
     preset("paranoid");
     pty.send("\x1b[Z");
     pty.wait_for_text("switch to yolo?", SOON);
-    wait_for_focus(&pty);
-    pty.send("y");
+    confirm(&pty, "y");
     preset("yolo");
     pty.send("\x1b[Z");
     preset("balanced");
@@ -338,7 +353,10 @@ fn a_project_is_trusted_only_when_somebody_says_so() {
         pty.wait_for_text("── trust", SOON);
         assert!(pty.contents().contains("max_tokens"), "{}", pty.contents());
         wait_for_focus(&pty);
-        pty.send(key);
+        match key {
+            "t" => confirm(&pty, key),
+            _ => pty.send(key),
+        }
         wait_idle(&pty);
         pty.send("go\r");
         pty.wait_for_text("\nfine", SOON);

@@ -7,6 +7,7 @@ mod granted;
 mod page;
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::change::Operation;
 use crate::code::ReasonCode;
@@ -107,12 +108,15 @@ impl View<'_> {
     }
 }
 
+/// Time without a typed key, and with the request in view, before a key or a line can answer it.
+pub const ANSWER_PAUSE: Duration = Duration::from_millis(600);
+
 const ONCE: Key = Key { key: 'y', label: "yes, once", answer: Answer::AllowOnce };
 const ALWAYS: Key = Key { key: 'a', label: "always", answer: Answer::Always };
 const EVERY: Key = Key { key: 'w', label: "every such", answer: Answer::Wider };
 const EDITS: Key = Key { key: 'e', label: "every edit", answer: Answer::AllEdits };
 const FOLDER: Key = Key { key: 'd', label: "add this folder", answer: Answer::AddFolder };
-const PRESET: Key = Key { key: 'p', label: "preset", answer: Answer::Preset };
+const PRESET: Key = Key { key: 'p', label: "approval mode", answer: Answer::Preset };
 // Digits: a `y` that was meant for the question must not choose one.
 const PRESETS: [Key; 3] = [
     Key { key: '1', label: "yolo", answer: Answer::Switch(Approval::Yolo) },
@@ -233,7 +237,7 @@ fn for_how_long(mut page: Page<'_>) -> Question {
 pub fn preset_question(request: &ApprovalRequest, view: View<'_>) -> Question {
     let mut page = Page::new(view);
     let now = request.approval.map(|now| format!(" now it is {};", now.name())).unwrap_or_default();
-    let title = format!("which preset from now on?{now} the question is then judged anew");
+    let title = format!("which approval mode from now on?{now} this request is then re-checked");
     page.wrapped(Part::Title, "", &title);
     for preset in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
         let now = if request.approval == Some(preset) { " (now)" } else { "" };
@@ -297,7 +301,7 @@ impl Question {
                 Answer::Wider => "wider",
                 Answer::AllEdits => "edits",
                 Answer::AddFolder => "folder",
-                Answer::Preset => "preset",
+                Answer::Preset => "mode",
                 Answer::Switch(preset) => preset.name(),
                 Answer::Session => "session",
                 Answer::Project => "project",

@@ -11,7 +11,7 @@ use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::bindings::{Binding, Bindings};
 use crate::completion::Chosen;
 use crate::composer::{Draft, Typed};
-use crate::dialog::{Answered, Picked};
+use crate::dialog::{Answered, KeyFocus, Picked};
 use crate::key::{Key, KeyCode};
 use crate::look::Look;
 
@@ -84,12 +84,12 @@ impl State {
                 self.conversation.forget_outputs();
                 self.dialogs.covered();
             }
-            self.dialogs.note_typed(None, false, now);
+            self.dialogs.note_input(false, now);
             return Vec::new();
         }
         let claimed = self.request_claims(key, now);
-        let effects = if claimed { self.dialog_key(key) } else { self.unclaimed_key(key, now) };
-        self.dialogs.note_typed(Some(key), claimed, now);
+        let effects = if claimed { self.dialog_key(key, now) } else { self.unclaimed_key(key, now) };
+        self.dialogs.note_key(key, claimed, now);
         self.keep_unsent_message();
         effects
     }
@@ -99,19 +99,42 @@ impl State {
         let composing = self.popup.is_open() || self.composer.is_searching();
         self.dialogs.is_open()
             && !(composing && key != Key::ctrl('c'))
-            && self.dialogs.claims(key, self.composer.is_empty(), now)
+            && self.dialogs.claims(key, self.nothing_typed(), now)
+    }
+
+    /// Whether no text waits anywhere to be sent or to be searched for: keys may belong to what is typed otherwise.
+    pub(super) fn nothing_typed(&self) -> bool {
+        self.composer.is_empty()
+            && !self.composer.is_searching()
+            && !self.popup.is_open()
+            && self.picker.is_none()
+            && !self.search_interrupted
+    }
+
+    pub(super) fn key_focus(&self, now: Instant) -> KeyFocus {
+        match self.dialogs.focus(self.nothing_typed(), now) {
+            KeyFocus::ComposerUntilTab if self.tab_completes() => KeyFocus::Composer,
+            focus => focus,
+        }
+    }
+
+    /// Whether Tab has something to do in the line that is typed: it does not move the focus then.
+    fn tab_completes(&self) -> bool {
+        let (line, cursor) = self.composer.line_and_cursor();
+        self.composer.is_searching() || self.composer.is_shell() || self.popup.may_complete(&line, cursor)
     }
 
     fn unclaimed_key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
-        if self.dialogs.is_open() && !self.popup.is_open() {
-            match (key.code, self.composer.is_empty()) {
-                (KeyCode::Tab, _) if !key.shift => {
-                    self.dialogs.toggle_focus(now);
-                    return Vec::new();
-                }
-                // It came too early to be an answer, and there is nothing to send.
-                (KeyCode::Enter, true) => return Vec::new(),
-                _ => {}
+        if self.dialogs.is_open() {
+            if key == Key::plain(KeyCode::Tab) && !self.tab_completes() {
+                self.search_interrupted = false;
+                self.dialogs.toggle_focus(now);
+                return Vec::new();
+            }
+            self.return_focus(key);
+            // It came too early to be an answer, and there is nothing to send.
+            if key.code == KeyCode::Enter && self.composer.is_empty() && !self.composer.is_searching() {
+                return Vec::new();
             }
         }
         // A picker opens when the request in front of it is answered.
@@ -136,6 +159,16 @@ impl State {
             }
             Typed::Nothing => self.offer(),
             Typed::Unused => Vec::new(),
+        }
+    }
+
+    /// The key is the composer's: so are the letters before it that marked a choice, unless it takes them back.
+    fn return_focus(&mut self, key: Key) {
+        let letters = self.dialogs.return_focus();
+        if key.code != KeyCode::Backspace {
+            for c in letters.chars() {
+                self.composer.key(Key::char(c));
+            }
         }
     }
 
@@ -177,10 +210,14 @@ impl State {
         if self.pages.open.is_some() {
             return Vec::new();
         }
-        self.dialogs.note_typed(None, false, now);
+        self.dialogs.note_input(false, now);
         if self.dialogs.takes_text() {
             self.dialogs.paste(&text);
-        } else if let Some((_, picker)) = self.picker.as_mut().filter(|_| !self.dialogs.is_open()) {
+            return Vec::new();
+        }
+        let marked_by = self.dialogs.return_focus();
+        let text = marked_by + &text;
+        if let Some((_, picker)) = self.picker.as_mut().filter(|_| !self.dialogs.is_open()) {
             picker.paste(&text);
         } else if self.composer.paste(text) {
             self.popup.clear();
@@ -203,11 +240,19 @@ impl State {
     }
 
     fn popup_key(&mut self, key: Key) -> Option<Vec<Effect>> {
-        let by_tab = self.composer.is_shell() && !self.composer.is_searching() && !self.popup.is_open();
-        if key == Key::plain(KeyCode::Tab) && by_tab {
+        if key == Key::plain(KeyCode::Tab) && !self.composer.is_searching() && !self.popup.is_open() {
             let (line, cursor) = self.composer.line_and_cursor();
-            let asked = self.popup.ask_shell(&line, cursor);
-            return asked.map(|(generation, query)| ask(Purpose::Complete(generation), query));
+            let asked = match self.composer.is_shell() {
+                true => self.popup.ask_shell(&line, cursor),
+                // What was offered went when a request came up.
+                false if self.popup.is_unasked() => self.popup.ask(&line, cursor),
+                false => None,
+            };
+            if let Some((generation, query)) = asked {
+                // Completes as soon as the answer comes.
+                self.popup.key(key);
+                return Some(ask(Purpose::Complete(generation), query));
+            }
         }
         self.popup.key(key).map(|chosen| self.complete(chosen))
     }
@@ -249,14 +294,14 @@ impl State {
         }
     }
 
-    fn dialog_key(&mut self, key: Key) -> Vec<Effect> {
+    fn dialog_key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
         match BINDINGS.find(key) {
             // Neither answers anything.
             Some(Act::Suspend) => return vec![Effect::Suspend],
             Some(Act::Conversation) => return self.show_conversation(),
             _ => {}
         }
-        match self.dialogs.key(key) {
+        match self.dialogs.key(key, now) {
             None => Vec::new(),
             Some(Answered::Decision { request, decision }) => {
                 vec![Effect::Send(Purpose::Do, Command::Answer { request, decision })]

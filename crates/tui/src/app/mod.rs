@@ -29,6 +29,7 @@ use crate::look::Look;
 use crate::status::Status;
 use crate::theme::Theme;
 
+use pager::Pager;
 use pages::Pages;
 use queue::Queue;
 use turn::Turn;
@@ -148,6 +149,8 @@ pub(crate) struct State {
     dialogs: Dialogs,
     picker: Option<(Choice, Picker<String>)>,
     pages: Pages,
+    /// A request closed a page whose search field was being typed in: the keys that follow are not for the request.
+    search_interrupted: bool,
     calm: calm::Calm,
     /// It is told when a frame was shown.
     told_when_seen: bool,
@@ -187,6 +190,7 @@ impl State {
             dialogs: Dialogs::new(home.clone()),
             picker: None,
             pages: Pages::default(),
+            search_interrupted: false,
             calm: calm::Calm::default(),
             told_when_seen: false,
             status: Status::new(home.clone()),
@@ -220,10 +224,12 @@ impl State {
             }
             Input::Edited(Ok(text)) => {
                 self.popup.clear();
+                self.came_back(now);
                 self.composer.set(text.trim_end_matches('\n'));
                 Vec::new()
             }
             Input::Edited(Err(why)) => {
+                self.came_back(now);
                 self.complain(&why);
                 Vec::new()
             }
@@ -250,7 +256,7 @@ impl State {
 
     /// The instant at which the request in view gets the focus, if it still has to be drawn with it.
     pub fn focus_due(&self, now: Instant) -> Option<Instant> {
-        let due = self.dialogs.focus_due(self.composer.is_empty())?;
+        let due = self.dialogs.focus_due(self.nothing_typed())?;
         (due > now && self.pages.open.is_none()).then_some(due)
     }
 
@@ -258,9 +264,10 @@ impl State {
         self.session.as_ref()
     }
 
-    /// Something else was on the screen: a question that waits has to be read anew.
-    pub fn covered(&mut self) {
+    /// Something else had the terminal: a request that waits has to be read anew, and keys typed meanwhile answer nothing.
+    pub fn came_back(&mut self, now: Instant) {
         self.dialogs.covered();
+        self.dialogs.note_input(false, now);
     }
 
     pub fn title(&self) -> String {
@@ -272,6 +279,7 @@ impl State {
         let mut output_came = false;
         self.status.apply(event, now);
         self.dialogs.apply(event);
+        self.search_interrupted &= self.dialogs.is_open();
         self.keep_unsent_message();
         self.heard(event);
         self.pages.grown = true;
@@ -320,6 +328,7 @@ impl State {
             Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
                 self.popup.clear();
                 // A request must be seen. Keys meant for the page do not answer it: its pause begins now.
+                self.search_interrupted |= self.pages.open.as_ref().is_some_and(Pager::is_searching);
                 self.pages.interrupt();
                 self.dialogs.covered();
                 effects.push(Effect::Bell);

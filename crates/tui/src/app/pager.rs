@@ -81,6 +81,11 @@ impl Pager {
         self.made = Some((width, now));
     }
 
+    /// Whether its search field is being typed in.
+    pub fn is_searching(&self) -> bool {
+        self.search.typing
+    }
+
     pub fn key(&mut self, key: Key) -> Turned {
         self.search.note = None;
         if self.search.typing {

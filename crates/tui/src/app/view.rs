@@ -124,7 +124,7 @@ impl State {
 
     /// The request in view, with the composer below it unless the request takes text itself.
     fn request(&mut self, look: Look<'_>, most: usize, now: Instant) -> Drawn {
-        let focus = self.dialogs.focus(self.composer.is_empty(), now);
+        let focus = self.key_focus(now);
         let has_room = most >= ROOMY / 2 || !self.composer.is_empty();
         let below = if self.dialogs.takes_text() || !has_room {
             Drawn::default()

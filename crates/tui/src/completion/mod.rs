@@ -154,6 +154,20 @@ impl Popup {
         !self.found.candidates.is_empty()
     }
 
+    /// Whether Tab may complete the word at the caret: something is offered, asked for, or could be.
+    pub(crate) fn may_complete(&self, line: &str, cursor: usize) -> bool {
+        if self.is_open() || self.asked.is_some() && !self.fresh {
+            return true;
+        }
+        let word = line.get(..cursor).and_then(word);
+        word.is_some() && self.closed != word && self.is_unasked()
+    }
+
+    /// Whether nothing was asked about the word at the caret.
+    pub(crate) fn is_unasked(&self) -> bool {
+        self.asked.is_none()
+    }
+
     /// Closed until the next word: a message was sent, or something else came up.
     pub(crate) fn clear(&mut self) {
         // No answer under way finds its question.

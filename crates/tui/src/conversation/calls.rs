@@ -284,7 +284,7 @@ pub(super) fn live(call: &Call, look: Look<'_>, manner: &Manner, now: Instant) -
         // Those that were asked for with it may have to be answered first.
         Stage::Requested if call.is_allowed() => (title.plain, "allowed".to_owned()),
         Stage::Requested => (title.plain, call.denied.clone().unwrap_or_else(|| "waiting".to_owned())),
-        Stage::Asked => (title.plain, "your answer is wanted".to_owned()),
+        Stage::Asked => (title.plain, "needs your approval".to_owned()),
         Stage::Running { since } => (verb, ticking(*since, now)),
     };
     let mut ends = vec![state];

@@ -97,7 +97,7 @@ impl Step {
         let Title { doing, done, plain, subject, .. } = &self.title;
         let (verb, state) = match &self.stage {
             Stage::Requested => (plain, ""),
-            Stage::Asked => (plain, "your answer is wanted"),
+            Stage::Asked => (plain, "needs your approval"),
             Stage::Running => (doing, ""),
             Stage::Ended(ended) if ended.undone => (plain, ended.words.as_str()),
             Stage::Ended(ended) => (done, ended.words.as_str()),

@@ -25,28 +25,44 @@ pub(super) struct Front {
     /// The last row of what is to be judged was on the screen once.
     pub(super) read: bool,
     pub(super) message: Field,
-    /// Somebody tried to allow it before its end was in view.
-    pub(super) must_read_on: bool,
+    /// The reason why the last key did nothing.
+    pub(super) complaint: Option<Complaint>,
     pub(super) first_drawn: Option<Instant>,
     /// Tab moved the focus here.
     pub(super) focused_by_tab: bool,
+    /// The choice that is marked when the open page comes up.
+    initial: usize,
+    /// The letters that marked a choice that Enter has to confirm. They may be the beginning of a text.
+    marked_by: String,
+}
+
+/// A key that would answer, and did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Complaint {
+    /// The end was not in view.
+    Unread,
+    /// It came right behind another key.
+    TooQuick,
 }
 
 impl Front {
     pub(super) fn new(asked: &Asked, scene: Scene<'_>, scroll: Option<usize>) -> Self {
         let choices = asked.choices(Page::First, scene);
+        let initial = asked.initial_choice(Page::First, &choices, scene);
         Self {
             page: Page::First,
-            focus: asked.initial_choice(Page::First, &choices, scene),
+            focus: initial,
             choices,
             scroll,
             left_at: None,
             sheet: None,
             read: false,
             message: Field::default(),
-            must_read_on: false,
+            complaint: None,
             first_drawn: None,
             focused_by_tab: false,
+            initial,
+            marked_by: String::new(),
         }
     }
 
@@ -68,8 +84,22 @@ impl Front {
         };
         self.page = page;
         self.choices = asked.choices(page, scene);
-        self.focus = asked.initial_choice(page, &self.choices, scene);
+        self.initial = asked.initial_choice(page, &self.choices, scene);
+        self.focus = self.initial;
+        self.marked_by.clear();
         self.sheet = None;
+    }
+
+    /// Whether a letter marked the choice that Enter would confirm.
+    pub(super) fn is_marked(&self) -> bool {
+        !self.marked_by.is_empty()
+    }
+
+    /// Takes the focus away. Returns the letters that marked a choice.
+    pub(super) fn unmark(&mut self) -> String {
+        self.focused_by_tab = false;
+        self.focus = self.initial;
+        std::mem::take(&mut self.marked_by)
     }
 
     /// How far what is asked about was scrolled.
@@ -77,7 +107,8 @@ impl Front {
         if self.page == Page::First { self.scroll } else { self.left_at }
     }
 
-    pub(super) fn step(&mut self, key: Key, asked: &Asked) -> Step {
+    /// `has_paused`: whether this key came long enough after the one before it to answer.
+    pub(super) fn step(&mut self, key: Key, asked: &Asked, has_paused: bool) -> Step {
         if key.ctrl || key.alt {
             if self.page == Page::Message {
                 self.message.key(key);
@@ -91,6 +122,12 @@ impl Front {
         let at = self.sheet.as_ref().map_or(0, |sheet| sheet.scroll);
         let last = self.choices.len().saturating_sub(1);
         match key.code {
+            // A blank in a text, should it be one.
+            KeyCode::Char(' ') if self.is_marked() => self.marked_by.push(' '),
+            KeyCode::Char(_) => {}
+            _ => self.marked_by.clear(),
+        }
+        match key.code {
             // At the ends of the choices the arrows move what is read.
             KeyCode::Up if self.focus == 0 => self.scroll = Some(at.saturating_sub(1)),
             KeyCode::Up => self.focus -= 1,
@@ -102,13 +139,20 @@ impl Front {
             KeyCode::End => self.scroll = Some(usize::MAX / 2),
             KeyCode::Esc if self.page != Page::First => return Step::To(request::before(self.page)),
             KeyCode::Esc => return asked.escape(),
+            KeyCode::Enter if !has_paused => self.complaint = Some(Complaint::TooQuick),
             KeyCode::Enter => return self.choose(self.focus, asked),
-            // The key for presets everywhere else.
+            // The key for the approval mode everywhere else.
             KeyCode::Tab if key.shift => return self.choose_act(Act::Answer(Answer::Preset), asked),
             KeyCode::Char(c) => {
                 let pressed = c.to_ascii_lowercase();
-                if let Some(at) = self.choices.iter().position(|choice| choice.key == pressed) {
-                    return self.choose(at, asked);
+                match self.choices.iter().position(|choice| choice.key == pressed) {
+                    // It may be the first letter of a sentence.
+                    Some(at) if self.choices[at].act.grants_more_than_this() => {
+                        self.focus = at;
+                        self.marked_by.push(c);
+                    }
+                    Some(at) => return self.choose(at, asked),
+                    None => {}
                 }
             }
             KeyCode::Tab
@@ -132,9 +176,9 @@ impl Front {
     fn choose(&mut self, at: usize, asked: &Asked) -> Step {
         let Some(choice) = self.choices.get(at) else { return Step::Stay };
         self.focus = at;
-        if choice.act.allows() && asked.must_be_read() && !self.read {
-            self.must_read_on = true;
-            return Step::Stay;
+        if asked.allows(choice.act) && asked.must_be_read() && !self.read {
+            self.complaint = Some(Complaint::Unread);
+            return if self.page == Page::First { Step::Stay } else { Step::To(Page::First) };
         }
         asked.chosen(self.page, choice.act)
     }

@@ -61,7 +61,9 @@ pub(crate) struct Dialogs {
     begun: bool,
     /// A call that is judged anew by another preset, and how far it was read.
     read_to: Option<(String, usize)>,
-    /// The last key or paste that was not navigation inside the request.
+    /// The last key or paste.
+    last_key: Option<Instant>,
+    /// The last one that the request did not claim.
     last_typed: Option<Instant>,
     unsent_message: Option<String>,
 }
@@ -140,7 +142,8 @@ impl Dialogs {
     /// Restarts the pause of the request in view: something else was drawn in its place.
     pub(crate) fn covered(&mut self) {
         if let Some(front) = &mut self.front {
-            (front.first_drawn, front.focused_by_tab) = (None, false);
+            front.unmark();
+            front.first_drawn = None;
         }
     }
 
@@ -150,7 +153,8 @@ impl Dialogs {
             && let Some(sheet) = &front.sheet
         {
             front.first_drawn.get_or_insert(now);
-            front.read |= sheet.seen;
+            // The pages behind a choice show something else.
+            front.read |= sheet.seen && matches!(front.page, Page::First | Page::Message);
         }
     }
 
@@ -172,7 +176,8 @@ impl Dialogs {
     }
 
     /// Handles a key that the request claims.
-    pub(crate) fn key(&mut self, key: Key) -> Option<Answered> {
+    pub(crate) fn key(&mut self, key: Key, now: Instant) -> Option<Answered> {
+        let has_paused = self.has_paused(now);
         let asked = self.waiting.front()?;
         if key == Key::ctrl('c') {
             let step = match asked {
@@ -186,8 +191,8 @@ impl Dialogs {
         }
         let step = match &mut self.front {
             Some(front) => {
-                front.must_read_on = false;
-                front.step(key, asked)
+                front.complaint = None;
+                front.step(key, asked, has_paused)
             }
             // It was not drawn yet, and only the way out is open.
             None => asked.escape(),

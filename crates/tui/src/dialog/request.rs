@@ -88,25 +88,23 @@ pub(super) struct Text {
 }
 
 impl Act {
-    /// Lets something happen: only after it was read.
-    pub(super) fn allows(self) -> bool {
+    /// Whether it leads to more than this one call: a letter only marks it, and Enter confirms.
+    pub(super) fn grants_more_than_this(self) -> bool {
         match self {
             Self::Trust => true,
             Self::NotNow | Self::Leave => false,
             Self::Answer(answer) => match answer {
-                Answer::AllowOnce
-                | Answer::Always
+                Answer::Always
                 | Answer::Wider
                 | Answer::AllEdits
                 | Answer::AddFolder
                 | Answer::Session
-                | Answer::Project => true,
-                Answer::Preset
-                | Answer::Switch(_)
-                | Answer::Back
-                | Answer::Deny
-                | Answer::DenyWithWord
-                | Answer::Whole => false,
+                | Answer::Project
+                | Answer::Preset
+                | Answer::Switch(_) => true,
+                Answer::AllowOnce | Answer::Back | Answer::Deny | Answer::DenyWithWord | Answer::Whole => {
+                    false
+                }
             },
         }
     }
@@ -125,7 +123,7 @@ impl Asked {
         match self {
             Self::Approval(_) => "approval",
             Self::Trust(_) => "trust",
-            Self::Yolo => "preset",
+            Self::Yolo => "approval mode",
         }
     }
 
@@ -201,6 +199,38 @@ impl Asked {
             Self::Approval(request) => request.danger == Danger::Confirm,
             Self::Yolo => true,
             Self::Trust(_) => false,
+        }
+    }
+
+    /// Whether a choice can let it happen: only after it was read.
+    pub(super) fn allows(&self, act: Act) -> bool {
+        match act {
+            Act::Trust => true,
+            Act::NotNow | Act::Leave => false,
+            Act::Answer(answer) => match answer {
+                Answer::AllowOnce
+                | Answer::Always
+                | Answer::Wider
+                | Answer::AllEdits
+                | Answer::AddFolder
+                | Answer::Session
+                | Answer::Project => true,
+                Answer::Switch(mode) => self.may_run_in(mode),
+                Answer::Preset
+                | Answer::Back
+                | Answer::Deny
+                | Answer::DenyWithWord
+                | Answer::Whole => false,
+            },
+        }
+    }
+
+    /// Whether it could run unasked in this approval mode, which is more permissive than the one it was asked in.
+    fn may_run_in(&self, mode: Approval) -> bool {
+        match (self, mode) {
+            (Self::Trust(_) | Self::Yolo, _) | (Self::Approval(_), Approval::Paranoid) => false,
+            (Self::Approval(_), Approval::Yolo) => true,
+            (Self::Approval(request), Approval::Balanced) => request.approval != Some(Approval::Yolo),
         }
     }
 

@@ -10,7 +10,7 @@ use zdx_protocol::display::text::{one_line, truncate_width, width, wrap, wrap_ex
 use zdx_protocol::display::visible_line;
 
 use super::KeyFocus;
-use super::front::Front;
+use super::front::{Complaint, Front};
 use super::request::{Asked, Choice, Page, Scene};
 use crate::look::{Drawn, Look};
 use crate::theme::{Depth, Theme};
@@ -334,16 +334,22 @@ const ANSWER: &str = "Up/Down Enter, or a key";
 /// The row of keys, or the reason why the last key did nothing.
 fn hint(asked: &Asked, front: &Front, look: Look<'_>, focus: KeyFocus) -> Line<'static> {
     let columns = usize::from(look.width);
-    if front.must_read_on {
-        let text = "not allowed yet: scroll to the end first (PgDn)";
+    if let Some(complaint) = front.complaint {
+        let text = match complaint {
+            Complaint::Unread => "not allowed yet: scroll to the end first (PgDn)",
+            Complaint::TooQuick => "ignored: key pressed too quickly, press again",
+        };
         return Line::styled(truncate_width(text, columns), look.theme.warning);
     }
+    let way_out = if front.page == Page::First { asked.way_out() } else { "Esc: back" };
     let parts: &[&str] = match (front.page, focus) {
         (Page::Message, _) => &["Esc: back", "Enter sends it"],
         (_, KeyFocus::Composer) => &["this request waits for you", asked.way_out()],
         (_, KeyFocus::ComposerUntilTab) => &["Tab to answer", "this request waits for you", asked.way_out()],
-        (Page::First, KeyFocus::Request) => &[asked.way_out(), ANSWER, "Ctrl-O: the conversation"],
-        (Page::Scope | Page::Wider | Page::Preset | Page::Yolo, KeyFocus::Request) => &["Esc: back", ANSWER],
+        (_, KeyFocus::Request) if front.is_marked() => &[way_out, "Enter confirms"],
+        (_, KeyFocus::Request) if front.focused_by_tab => &[way_out, "Up/Down, then Enter", "Tab: back"],
+        (Page::First, KeyFocus::Request) => &[way_out, ANSWER, "Ctrl-O: the conversation"],
+        (Page::Scope | Page::Wider | Page::Preset | Page::Yolo, KeyFocus::Request) => &[way_out, ANSWER],
     };
     // The way out is what must not be missing.
     let mut text = String::new();

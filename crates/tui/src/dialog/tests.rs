@@ -14,7 +14,7 @@ use zdx_protocol::{
     Want,
 };
 
-use super::focus::ANSWER_PAUSE;
+use zdx_protocol::display::approval::ANSWER_PAUSE;
 use super::*;
 use crate::sample::screen;
 use crate::theme::{Depth, Theme};
@@ -165,14 +165,16 @@ fn text(drawn: &Drawn) -> String {
 
 /// Presses a key with an empty composer, after a pause.
 fn tap(dialogs: &mut Dialogs, key: Key, now: Instant) -> Option<Answered> {
-    if dialogs.claims(key, true, now) { dialogs.key(key) } else { None }
+    if dialogs.claims(key, true, now) { dialogs.key(key, now) } else { None }
 }
 
+/// The same for several; `\r` is Enter.
 fn press(dialogs: &mut Dialogs, keys: &str, now: Instant) -> Option<Answered> {
     let mut answer = None;
     for key in keys.chars() {
         assert_eq!(answer, None, "answered before {key}");
-        answer = tap(dialogs, Key::char(key), now);
+        let key = if key == '\r' { Key::plain(KeyCode::Enter) } else { Key::char(key) };
+        answer = tap(dialogs, key, now);
         show(dialogs, now);
     }
     answer
@@ -189,15 +191,18 @@ fn every_key_leads_where_it_says() {
         ("y", decided(1, Decision::AllowOnce)),
         ("Y", decided(1, Decision::AllowOnce)),
         ("n", decided(1, Decision::Deny { word: None })),
-        ("as", always(GrantScope::Session, false)),
-        ("ap", always(GrantScope::Project, false)),
-        ("ws", always(GrantScope::Session, true)),
-        ("wbap", always(GrantScope::Project, false)),
-        ("wp", always(GrantScope::Project, true)),
-        ("p3", Some(Answered::SetApproval(Approval::Paranoid))),
-        ("p1", None),
-        ("p1y", Some(Answered::SetApproval(Approval::Yolo))),
-        ("p1nby", decided(1, Decision::AllowOnce)),
+        ("a", None),
+        ("a\rs", None),
+        ("a\rs\r", always(GrantScope::Session, false)),
+        ("a\rp\r", always(GrantScope::Project, false)),
+        ("w\r\r", always(GrantScope::Session, true)),
+        ("w\rba\rp\r", always(GrantScope::Project, false)),
+        ("w\rp\r", always(GrantScope::Project, true)),
+        ("p\r3", None),
+        ("p\r3\r", Some(Answered::SetApproval(Approval::Paranoid))),
+        ("p\r1\ry", None),
+        ("p\r1\ry\r", Some(Answered::SetApproval(Approval::Yolo))),
+        ("p\r1\rnby", decided(1, Decision::AllowOnce)),
         ("x", None),
         ("e", None),
     ];
@@ -207,16 +212,16 @@ fn every_key_leads_where_it_says() {
     }
     let (mut dialogs, armed) = shown(vec![edit()]);
     let all = Decision::AllowAlways { scope: GrantScope::Session, wider: true };
-    assert_eq!(press(&mut dialogs, "e", armed), decided(3, all));
+    assert_eq!(press(&mut dialogs, "e\r", armed), decided(3, all));
     let (mut dialogs, armed) = shown(vec![edit()]);
     assert_eq!(tap(&mut dialogs, Key::shift(KeyCode::Tab), armed), None);
-    assert!(text(&show(&mut dialogs, armed)).contains("which preset from now on?"));
+    assert!(text(&show(&mut dialogs, armed)).contains("which approval mode from now on?"));
 }
 
 #[test]
 fn a_preset_leaves_the_question_until_the_engine_takes_it_back() {
     let (mut dialogs, armed) = shown(vec![command(1, "make")]);
-    assert!(press(&mut dialogs, "p3", armed).is_some());
+    assert!(press(&mut dialogs, "p\r3\r", armed).is_some());
     assert!(dialogs.is_open());
     assert_eq!(tap(&mut dialogs, Key::char('y'), armed + Duration::from_millis(100)), None, "it stands anew");
     dialogs.withdrawn(RequestId(1));
@@ -265,7 +270,7 @@ proptest! {
 #[test]
 fn escape_goes_back_and_then_stops_the_turn() {
     let (mut dialogs, armed) = shown(vec![command(1, "make"), command(2, "ls")]);
-    press(&mut dialogs, "a", armed);
+    press(&mut dialogs, "a\r", armed);
     assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::Esc), armed), None);
     assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::Esc), armed), Some(Answered::Interrupt));
     assert!(!dialogs.is_open(), "all that the turn asked is over");
@@ -302,9 +307,9 @@ fn the_end_of_a_long_ordinary_command_is_in_view_before_it_is_allowed() {
     for script in [format!("{filler}make install"), format!("cat <<'END'\n{filler}END\nmake install")] {
         let (mut dialogs, armed) = shown(vec![command(1, &script)]);
         assert!(!text(&show(&mut dialogs, armed)).contains("make install"));
-        for key in [Key::char('y'), Key::char('a'), Key::char('w'), Key::plain(KeyCode::Enter)] {
-            assert_eq!(tap(&mut dialogs, key, armed), None, "{key:?}");
-            assert!(text(&show(&mut dialogs, armed)).contains("scroll to the end first"), "{key:?}");
+        for keys in ["y", "a\r", "w\r", "\r", "p\r1\ry\r"] {
+            assert_eq!(press(&mut dialogs, keys, armed), None, "{keys:?}");
+            assert!(text(&show(&mut dialogs, armed)).contains("scroll to the end first"), "{keys:?}");
         }
         tap(&mut dialogs, Key::plain(KeyCode::End), armed);
         assert!(text(&show(&mut dialogs, armed)).contains("make install"));
@@ -367,7 +372,7 @@ fn questions_on_screens() {
 
 #[test]
 fn pages_behind_a_choice_on_screens() {
-    for (name, keys) in [("scope", "a"), ("wider", "w"), ("preset", "p"), ("message", "mno, 用 make")] {
+    for (name, keys) in [("scope", "a\r"), ("wider", "w\r"), ("preset", "p\r"), ("message", "mno, 用 make")] {
         let (mut dialogs, armed) = shown(vec![command(1, "cargo test --lib")]);
         press(&mut dialogs, keys, armed);
         for columns in [40, 80] {

@@ -24,8 +24,8 @@ pub fn choice(request: &ApprovalRequest, answer: Answer) -> String {
             format!("{} for this session", choice(request, Answer::Wider))
         }
         Answer::Preset => match request.approval {
-            Some(now) => format!("change the preset (now {})", now.name()),
-            None => "change the preset".to_owned(),
+            Some(now) => format!("change the approval mode (now {})", now.name()),
+            None => "change the approval mode".to_owned(),
         },
         Answer::Switch(preset) => format!("{}: {}", preset.name(), preset.meaning()),
         Answer::Session => "for this session".to_owned(),

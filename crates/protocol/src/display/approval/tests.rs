@@ -328,7 +328,7 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
       always  allows exactly this command, nothing wider
       every   allows commands that begin with cargo test here, until Cargo.toml or
               build.rs changes
-    [y] yes, once (Enter)  [a] always  [w] every such  [p] preset  [n] no
+    [y] yes, once (Enter)  [a] always  [w] every such  [p] approval mode  [n] no
     [m] no, and why
     "#);
     insta::assert_snapshot!(page(&wider_question(&request, VIEW).unwrap(), 80), @r#"
@@ -341,7 +341,8 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
     [s] this session (Enter)  [p] this project  [b] back
     "#);
     insta::assert_snapshot!(page(&preset_question(&request, VIEW), 80), @r#"
-    which preset from now on? now it is balanced; the question is then judged anew
+    which approval mode from now on? now it is balanced; this request is then
+      re-checked
       yolo: all runs unasked but what is dangerous
       balanced (now): what only reads runs unasked
       paranoid: nothing runs unasked but what you allowed

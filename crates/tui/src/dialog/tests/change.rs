@@ -116,14 +116,17 @@ fn a_change_stays_where_it_was_read_to() {
     assert!(!typing.iter().any(|row| row.contains("old = 1")), "{typing:#?}");
     pressed(&mut dialogs, Key::plain(KeyCode::Esc));
     assert_eq!(drawn(&mut dialogs, 80, 14), there);
-    for key in ['p', 'b'] {
-        pressed(&mut dialogs, Key::char(key));
+    let enter = Key::plain(KeyCode::Enter);
+    for key in [Key::char('p'), enter, Key::char('b')] {
+        pressed(&mut dialogs, key);
         drawn(&mut dialogs, 80, 14);
     }
-    assert_eq!(drawn(&mut dialogs, 80, 14), there, "presets were looked at");
+    assert_eq!(drawn(&mut dialogs, 80, 14), there, "approval modes were looked at");
     pressed(&mut dialogs, Key::char('p'));
+    pressed(&mut dialogs, enter);
     drawn(&mut dialogs, 80, 14);
-    let switched = pressed(&mut dialogs, Key::char('3'));
+    pressed(&mut dialogs, Key::char('3'));
+    let switched = pressed(&mut dialogs, enter);
     assert_eq!(switched, Some(Answered::SetApproval(Approval::Paranoid)));
     drawn(&mut dialogs, 80, 14);
     dialogs.withdrawn(RequestId(3));

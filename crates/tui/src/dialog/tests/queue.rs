@@ -40,9 +40,9 @@ fn trust_and_yolo_wait_in_the_same_queue() {
     assert!(text(&show(&mut dialogs, now)).contains("trust 1 of 2"));
     let armed = now + ANSWER_PAUSE;
     let trusted = |trust| Some(Answered::Trust { request: RequestId(9), trust });
-    assert_eq!(press(&mut dialogs, "t", armed), trusted(true));
+    assert_eq!(press(&mut dialogs, "t\r", armed), trusted(true));
     let later = armed + Duration::from_secs(1);
-    assert_eq!(press(&mut dialogs, "y", later), Some(Answered::SetApproval(Approval::Yolo)));
+    assert_eq!(press(&mut dialogs, "y\r", later), Some(Answered::SetApproval(Approval::Yolo)));
     assert!(!dialogs.is_open());
     for (key, expected) in [
         (Key::plain(KeyCode::Esc), trusted(false)),

@@ -15,7 +15,7 @@ fn nothing_typed_before_it_could_be_read_is_an_answer() {
     // Each typed key restarts the pause, however long somebody types.
     for at in 0..40 {
         let now = armed + Duration::from_millis(at * 500);
-        dialogs.note_typed(Some(Key::char('y')), false, now);
+        dialogs.note_input(false, now);
         assert_eq!(tap(&mut dialogs, Key::char('y'), now + Duration::from_millis(499)), None);
     }
     let later = armed + Duration::from_millis(39 * 500) + ANSWER_PAUSE;
@@ -48,9 +48,10 @@ fn tab_gives_the_focus_while_the_composer_holds_text_but_not_to_a_request_that_j
     assert_eq!(dialogs.focus(false, armed), KeyFocus::ComposerUntilTab);
     assert!(!dialogs.claims(Key::char('y'), false, armed + Duration::from_secs(60)));
     dialogs.toggle_focus(armed);
-    assert!(dialogs.claims(Key::char('y'), false, armed));
+    assert!(dialogs.claims(Key::plain(KeyCode::Enter), false, armed));
+    assert!(!dialogs.claims(Key::char('y'), false, armed), "a letter is more of the text");
     dialogs.toggle_focus(armed);
-    assert!(!dialogs.claims(Key::char('y'), false, armed), "Tab goes back");
+    assert!(!dialogs.claims(Key::plain(KeyCode::Enter), false, armed), "Tab goes back");
     // A key that means nothing to the request begins a message.
     assert!(!dialogs.claims(Key::char('h'), true, armed));
 }
@@ -61,7 +62,7 @@ fn the_message_field_never_falls_back_to_answering() {
     dialogs.toggle_focus(armed);
     press(&mut dialogs, "mwait", armed);
     assert_eq!(tap(&mut dialogs, Key::plain(KeyCode::Esc), armed), None);
-    dialogs.note_typed(Some(Key::plain(KeyCode::Esc)), true, armed);
+    dialogs.note_input(true, armed);
     assert!(!dialogs.claims(Key::char('y'), true, armed + Duration::from_millis(599)));
     // When the request goes away, its message is kept for the composer.
     press(&mut dialogs, "m", armed + ANSWER_PAUSE);
