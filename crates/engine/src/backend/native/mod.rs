@@ -16,7 +16,6 @@ use crate::models::{Chosen, ModelPicker};
 use crate::persona::Persona;
 use crate::tools::registry::Registry;
 pub(crate) use limits::Limits;
-pub(crate) use turn::run::RUN_CHECK;
 pub(crate) use turn::validate::Validation;
 pub(crate) use view::View;
 use view::Watched;
