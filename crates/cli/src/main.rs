@@ -110,6 +110,7 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
         }
     };
     start::check_backend(&settings)?;
+    start::check_added_folders(&settings)?;
     match cli.command {
         None => converse(talk(&settings, prompt, said)),
         Some(Command::Sessions(Sessions::Resume { id })) => {

@@ -202,6 +202,18 @@ pub fn check_backend(settings: &Settings) -> Result<(), Failure> {
     agents.named(name).map(drop).map_err(Failure::Usage)
 }
 
+/// Refuses a folder that may not be added as a mistake of the command line, before a session opens.
+pub fn check_added_folders(settings: &Settings) -> Result<(), Failure> {
+    if settings.add_dirs.is_empty() {
+        return Ok(());
+    }
+    match guard(settings) {
+        Err(Failure::Usage(why)) => Err(Failure::Usage(why)),
+        // What else is wrong, the session says in its own way.
+        Ok(_) | Err(Failure::Runtime(_) | Failure::Refused(..) | Failure::Output(_)) => Ok(()),
+    }
+}
+
 /// Where and with what an agent of others is started.
 pub fn launch(settings: &Settings, redactor: Arc<Redactor>) -> Launch {
     let (env, root) = (settings.env.clone(), settings.root.clone());

@@ -1,5 +1,5 @@
-//! One JSON line in, one decision out: how scripts and tests ask what would happen. What is judged is what the tool
-//! itself makes of the call, on the files that the context shows. Never runs anything.
+//! Judges calls for scripts and tests: one JSON line in, one decision out. The tool itself prepares the call, on the files
+//! that the context shows. Never runs anything.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -19,7 +19,7 @@ static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
 
 type ActionOf = fn(Map<String, Value>) -> Result<Action, ToolError>;
 
-/// They exist in a session that has skills and agents for them; what a call of them is can be told without.
+/// Tools that a session has only with skills or agents; their calls can be judged without any.
 static SOMETIMES: [(&ToolFacts, ActionOf); 2] =
     [(&facts::SKILL, skill::action), (&facts::TASK, task::action)];
 
@@ -54,7 +54,7 @@ pub enum CheckError {
     Json(String),
     #[error("`{0}` is missing or is no text")]
     Missing(&'static str),
-    /// The tool turns the call down, whatever the guard would say.
+    /// The tool refuses the call, whatever the guard would say.
     #[error("{}", .0.message)]
     Refused(ToolError),
 }
@@ -150,7 +150,7 @@ pub fn run_table(path: &Path, cx: &PolicyContext) -> Result<Report, TableError> 
     zdx_guard::run_table(&text, cx, call).map_err(|source| TableError::Row { path: path.to_owned(), source })
 }
 
-/// What the tool turns down does not run either.
+/// A call that the tool refuses does not run either.
 fn refused(error: ToolError) -> Verdict {
     Verdict::Deny(Reason { code: ReasonCode::Denied, message: error.message, rule: None })
 }

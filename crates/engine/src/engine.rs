@@ -27,7 +27,7 @@ use crate::library::Expanded;
 use crate::persona::{Persona, Personas};
 use crate::queries::{NO_CHECK, Queries};
 use crate::subagent::{ParentState, Subagents};
-use crate::turn::{self, RUN_CHECK};
+use crate::turn;
 pub(crate) use aside::{Aside, failed};
 pub(crate) use inbox::Inbox;
 use intake::Work;
@@ -41,8 +41,8 @@ pub(crate) struct Engine {
     persona: Arc<Persona>,
     subagents: Arc<Subagents>,
     queries: Arc<Queries>,
-    /// What was asked last, and how many turns there were with it.
-    asked: Option<(u32, Prompt)>,
+    /// The last turn that was begun here, and how many turns there were with it.
+    repeatable: Option<(u32, RepeatableTurn)>,
     /// The model in use is that of the agent at work.
     loan: Option<Loan>,
 }
@@ -88,6 +88,13 @@ pub(crate) enum Leave {
     },
 }
 
+/// A turn that `/retry` takes back and begins anew.
+#[derive(Clone)]
+enum RepeatableTurn {
+    Prompt(Prompt),
+    Check,
+}
+
 /// What waits for its turn, in the order it was asked for.
 enum Task {
     Prompt(Prompt),
@@ -118,7 +125,7 @@ impl Engine {
     ) -> Self {
         let Cast { personas, persona, subagents, loan } = cast;
         let persona = Arc::new(persona);
-        Self { emit, backend, calls, ruler, personas, persona, subagents, queries, asked: None, loan }
+        Self { emit, backend, calls, ruler, personas, persona, subagents, queries, repeatable: None, loan }
     }
 
     /// Goes on where another one stopped: what the user chose there stays chosen.
@@ -203,8 +210,8 @@ impl Engine {
                 Ok(())
             }
             Task::Retry => match self.take_back_last().await {
-                Ok(prompt) if prompt.text == RUN_CHECK => self.check(queue, aside, inbox).await,
-                Ok(prompt) => {
+                Ok(RepeatableTurn::Check) => self.check(queue, aside, inbox).await,
+                Ok(RepeatableTurn::Prompt(prompt)) => {
                     self.prompt(prompt, queue, aside, inbox).await;
                     Ok(())
                 }
@@ -233,9 +240,14 @@ impl Engine {
         let before = self.emit.transcript().turns;
         let work = self.take_in(prompt.clone()).await;
         self.turn(work, queue, aside, inbox).await;
+        self.note_repeatable(before, RepeatableTurn::Prompt(prompt));
+    }
+
+    /// `before`: the number of turns before this one, which need not have become one.
+    fn note_repeatable(&mut self, before: u32, turn: RepeatableTurn) {
         let turns = self.emit.transcript().turns;
         if turns > before {
-            self.asked = Some((turns, prompt));
+            self.repeatable = Some((turns, turn));
         }
     }
 
@@ -248,7 +260,9 @@ impl Engine {
         if self.queries.check.is_none() {
             return Err((ErrorKind::Config, NO_CHECK.to_owned()));
         }
+        let before = self.emit.transcript().turns;
         self.turn(Work::Check, queue, aside, inbox).await;
+        self.note_repeatable(before, RepeatableTurn::Check);
         Ok(())
     }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use zdx_models::wire::Wire;
 use zdx_models::{
-    Catalogue, Client, Discovery, Endpoint, LOCAL_SERVERS, ModelError, ProviderEntry, discover, list_models,
+    Catalogue, Client, Discovery, Endpoint, LOCAL_SERVERS, ModelError, ProbeLimits, ProviderEntry, discover,
+    list_models,
 };
 
 use crate::config::Config;
@@ -116,7 +117,7 @@ impl ModelPicker {
         if let Some(provider) = self.config.provider.as_deref().or(unnamed) {
             return self.first_offered(client, provider).await;
         }
-        discovered(discover(client, &LOCAL_SERVERS).await)
+        discovered(discover(client, &LOCAL_SERVERS, ProbeLimits::QUICK).await)
     }
 
     /// A model by its name. Whose it is when it does not say so: of who served the session, of who serves the model that
@@ -136,7 +137,7 @@ impl ModelPicker {
         if resolved.is_ok() || is_served || elsewhere || self.config.provider.is_some() {
             return resolved;
         }
-        match discover(client, &LOCAL_SERVERS).await {
+        match discover(client, &LOCAL_SERVERS, ProbeLimits::QUICK).await {
             Discovery::Found(found) => {
                 let endpoint = Endpoint { model: model.trim().to_owned(), ..found.endpoint };
                 Ok(self.known_by_name(endpoint))

@@ -18,7 +18,7 @@ pub(crate) struct SessionCheck {
     source: CheckSource,
     root: PathBuf,
     grants: Granted,
-    /// Once a session is enough.
+    /// Set once the check was offered: a session offers it a single time.
     offered: AtomicBool,
 }
 
@@ -31,7 +31,7 @@ enum CheckSource {
     Guessed,
 }
 
-/// What is due at the end of a turn that edited code.
+/// The decision about the check at the end of a turn that changed code.
 #[derive(Debug)]
 pub(crate) enum CheckDecision {
     Run,
@@ -40,7 +40,7 @@ pub(crate) enum CheckDecision {
 }
 
 impl SessionCheck {
-    /// `guess`: with no command configured, take one by what is in the folder.
+    /// Returns the configured command, or with `guess` one that suits the files of the folder.
     pub(crate) fn choose(
         configured: &Configured,
         root: &Path,
@@ -73,7 +73,7 @@ impl SessionCheck {
         &self.command
     }
 
-    /// Decides for a turn that edited code, by the files as they are now.
+    /// Decides for a turn that changed code, by the files as they are now.
     pub(crate) async fn decide(self: &Arc<Self>) -> CheckDecision {
         match &self.source {
             CheckSource::Configured { .. } => CheckDecision::Run,
@@ -88,7 +88,7 @@ impl SessionCheck {
         }
     }
 
-    /// A check that the user takes to run always, and that does not, is told of each time.
+    /// A check that the user believes to run always is offered each time that changed files keep it from running.
     fn offer(&self, state: CheckState) -> CheckDecision {
         match self.offered.swap(true, Ordering::Relaxed) && state.changed.is_empty() {
             true => CheckDecision::Leave,
@@ -109,7 +109,7 @@ impl SessionCheck {
         }
     }
 
-    /// Looks at files, which can hang: not for the thread that hears Ctrl-C.
+    /// Reads files, which can hang: call it on a blocking thread.
     pub(crate) fn state(&self) -> CheckState {
         let state = |standing, changed| CheckState { command: self.command.clone(), standing, changed };
         if matches!(self.source, CheckSource::Configured { .. }) {
@@ -127,7 +127,7 @@ impl SessionCheck {
         }
     }
 
-    /// Remembers an answer to the offer for this folder. Looks at files, like `state`.
+    /// Remembers an answer to the offer for this folder. Reads files, like `state`.
     pub(crate) fn answer(&self, choice: CheckChoice) -> Result<CheckState, String> {
         if matches!(self.source, CheckSource::Configured { .. }) {
             return Err(format!(
@@ -161,7 +161,7 @@ impl SessionCheck {
     }
 }
 
-/// The files that are new, gone or other than when the user said always.
+/// Returns the files that were added, removed or changed since the user said always.
 fn changed(before: &[(&str, &str)], now: &BTreeMap<PathBuf, ContentHash>) -> Vec<String> {
     let hash = |path: &str| now.get(Path::new(path)).map(ToString::to_string);
     let gone = before.iter().filter(|(path, known)| hash(path).as_deref() != Some(*known));
@@ -171,7 +171,7 @@ fn changed(before: &[(&str, &str)], now: &BTreeMap<PathBuf, ContentHash>) -> Vec
     changed
 }
 
-/// What proves a project of this kind, quickly and with nothing but its own tools.
+/// Returns the command that checks a project of this kind quickly and with its own tools alone.
 fn guess_command(root: &Path) -> Option<&'static str> {
     let has = |name: &str| root.join(name).is_file();
     let says = |name: &str, test: &dyn Fn(&str) -> bool| {

@@ -201,7 +201,11 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let lent = opened.lent(&skills);
 
     let servers = kept(servers, plan, &setup, &config, &root, &redactor);
-    let work = WorkTracker::default();
+    let check = match &answers {
+        Answers::Other(_) => None,
+        Answers::Model(..) => SessionCheck::choose(&configured, &root, &grants, setup.person),
+    };
+    let work = WorkTracker::recall(&opened.transcript.checks, check.as_ref().map(|check| check.command()));
     let calls = CallContext { registry: Arc::default(), tools, grants: grants.clone(), approvals, work };
     let subagents = Arc::new(Subagents {
         personas: Arc::clone(&personas),
@@ -216,16 +220,13 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
         used: Mutex::default(),
     });
     let calls = CallContext { registry: subagents.offered(&persona), ..calls };
-    let check = match &answers {
-        Answers::Other(_) => None,
-        Answers::Model(..) => SessionCheck::choose(&configured, &root, &grants, setup.person),
-    };
     let (backend, loan) = match answers {
         Answers::Other(backend) => (backend, None),
         Answers::Model(chosen, loan) => {
             let limits = limits(&setup, &config);
             let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen: *chosen, limits };
-            let validation = check.clone().map(|check| Validation::new(check, &config));
+            let validation =
+                check.clone().map(|check| Validation::new(check, &config, setup.paths.base().to_owned()));
             (Backend::Native(Box::new(Native::new(seed, &persona, &calls.registry).with(validation))), loan)
         }
     };

@@ -7,7 +7,7 @@ use crate::backend::{Backend, TurnRequest};
 use crate::call::{Clock, TurnIo, TurnResult, command};
 
 /// The line with which a user has the check run: the recorded prompt of such a turn.
-pub(crate) const RUN_CHECK: &str = "/check run";
+const RUN_CHECK: &str = "/check run";
 
 /// The command by which a remote agent compacts its context.
 const COMPACT: &str = "compact";

@@ -6,7 +6,7 @@ use crate::limits::Budget;
 /// Stands for the part of a word that only running the script would tell.
 pub(crate) const UNKNOWN: char = '\0';
 
-/// How generously a pattern is read.
+/// Strictness with which a pattern is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// For `allow`: exactly what is written, at word boundaries.
@@ -120,7 +120,7 @@ pub(crate) fn glob_within(pattern: &str, text: &str, budget: &Budget) -> bool {
         && from.is_some_and(|at| after_start(last, &text[at..], budget).is_some_and(str::is_empty))
 }
 
-/// What stands behind a piece without stars at the beginning of a text.
+/// Returns the rest of a text that begins with a piece without stars.
 fn after_start<'t>(piece: &str, text: &'t str, budget: &Budget) -> Option<&'t str> {
     let mut rest = text.chars();
     let mut steps = 0;
@@ -131,7 +131,7 @@ fn after_start<'t>(piece: &str, text: &'t str, budget: &Budget) -> Option<&'t st
     (budget.spend(steps) && fits).then_some(rest.as_str())
 }
 
-/// What stands behind the first place where a piece without stars fits.
+/// Returns the text behind the first place where a piece without stars fits.
 fn after_first<'t>(piece: &str, text: &'t str, budget: &Budget) -> Option<&'t str> {
     if !piece.contains('?') {
         return text.find(piece).filter(|_| budget.spend(text.len())).map(|at| &text[at + piece.len()..]);
@@ -141,7 +141,7 @@ fn after_first<'t>(piece: &str, text: &'t str, budget: &Budget) -> Option<&'t st
         .find_map(|(at, _)| after_start(piece, &text[at..], budget))
 }
 
-/// Is it one of these words?
+/// Whether it is one of these words.
 pub(crate) fn among(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|other| other == word)
 }
@@ -151,7 +151,7 @@ const MAX_NAME: usize = 255;
 
 /// A shell's pattern, read widely: a list in brackets may be any character, or itself.
 pub(crate) fn shell_glob(pattern: &str, text: &str) -> bool {
-    // What is longer than any name may be anything.
+    // A name of this length cannot exist, so it may stand for anything.
     if pattern.len() > MAX_NAME || glob(pattern, text) {
         return true;
     }

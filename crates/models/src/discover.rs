@@ -11,10 +11,19 @@ use crate::listing::{ModelInfo, list_models};
 use crate::wire::Wire;
 use crate::{Client, Endpoint, ModelError};
 
-/// Nobody listens on a loopback port that takes longer to say so.
-const CONNECT: Duration = Duration::from_millis(150);
-/// Somebody listens: so long may the list of models take, connecting included.
-const ANSWER: Duration = Duration::from_millis(500);
+/// Limits of the look at one port.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbeLimits {
+    /// Nobody listens on a loopback port that takes longer to say so.
+    pub connect: Duration,
+    /// For the list of models, connecting included.
+    pub answer: Duration,
+}
+
+impl ProbeLimits {
+    /// A person waits for the first start.
+    pub const QUICK: Self = Self { connect: Duration::from_millis(150), answer: Duration::from_millis(500) };
+}
 
 /// Where local servers listen by default, in the order of preference.
 pub const LOCAL_SERVERS: [(&str, u16); 4] =
@@ -41,9 +50,13 @@ pub enum Discovery {
 
 /// Asks all ports at once and returns the first server, in the order given, that offers a model; else the first that
 /// might, if it were shown a key.
-pub async fn discover(client: &Client, servers: &[(&str, u16)]) -> Discovery {
-    let mut probes: FuturesOrdered<_> =
-        servers.iter().map(|(provider, port)| probe(client, provider, *port)).collect();
+pub async fn discover(client: &Client, servers: &[(&str, u16)], limits: ProbeLimits) -> Discovery {
+    let probes = servers.iter().map(|(provider, port)| probe(client, provider, *port, limits));
+    choose(probes).await
+}
+
+async fn choose(probes: impl Iterator<Item = impl Future<Output = Option<Discovery>>>) -> Discovery {
+    let mut probes: FuturesOrdered<_> = probes.collect();
     let mut locked = Discovery::Nobody;
     while let Some(found) = probes.next().await {
         match found {
@@ -55,11 +68,11 @@ pub async fn discover(client: &Client, servers: &[(&str, u16)]) -> Discovery {
     locked
 }
 
-async fn probe(client: &Client, provider: &str, port: u16) -> Option<Discovery> {
+async fn probe(client: &Client, provider: &str, port: u16, limits: ProbeLimits) -> Option<Discovery> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let listing = async {
         // A bare connection first: it is the quickest way to learn that nobody is there.
-        drop(timeout(CONNECT, TcpStream::connect(address)).await.ok()?.ok()?);
+        drop(timeout(limits.connect, TcpStream::connect(address)).await.ok()?.ok()?);
         let mut endpoint = Endpoint::new(provider, Wire::OpenaiChat, &format!("http://{address}/v1"), "");
         let models = match list_models(client, &endpoint).await {
             Err(ModelError::Status { status: 401 | 403, .. }) => {
@@ -71,11 +84,41 @@ async fn probe(client: &Client, provider: &str, port: u16) -> Option<Discovery> 
         endpoint.model = id;
         Some(Discovery::Found(Discovered { endpoint, context_limit }))
     };
-    timeout(ANSWER, listing).await.ok().flatten()
+    in_time(limits, listing).await
+}
+
+async fn in_time(limits: ProbeLimits, probe: impl Future<Output = Option<Discovery>>) -> Option<Discovery> {
+    timeout(limits.answer, probe).await.ok().flatten()
 }
 
 /// Local servers list models that cannot hold a conversation beside those that can.
 fn talks(id: &str) -> bool {
     let id = id.to_ascii_lowercase();
     !["embed", "rerank", "whisper", "bge-"].iter().any(|other| id.contains(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use futures_util::future::FutureExt;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn offer(model: &str) -> Option<Discovery> {
+        let endpoint = Endpoint::new("lab", Wire::OpenaiChat, "http://h", model);
+        Some(Discovery::Found(Discovered { endpoint, context_limit: None }))
+    }
+
+    /// The clock of this runtime stands still until nothing else is left to do.
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_server_costs_its_limit_once_and_no_more() {
+        let limits = ProbeLimits::QUICK;
+        let started = Instant::now();
+        let silent = || in_time(limits, pending()).boxed();
+        let probes = [silent(), silent(), in_time(limits, ready(offer("a"))).boxed(), silent()];
+        let found = choose(probes.into_iter()).await;
+        assert_eq!((Some(found), started.elapsed()), (offer("a"), limits.answer));
+    }
 }

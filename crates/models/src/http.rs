@@ -26,8 +26,13 @@ pub struct Client {
 
 struct Inner {
     timeouts: Timeouts,
+    /// How long the last bytes of a complete answer are waited for, so that its connection can be used again.
+    drain: Duration,
     http: Http,
 }
+
+/// A finished answer's connection is worth this much patience to be used again.
+const DRAIN: Duration = Duration::from_secs(1);
 
 /// A request made ready: nothing of the conversation is borrowed any more while it is carried.
 pub struct Outgoing(Ready);
@@ -52,7 +57,12 @@ impl Outgoing {
 
 impl Client {
     pub fn new(timeouts: Timeouts) -> Self {
-        Self { inner: Arc::new(Inner { timeouts, http: Http::new(timeouts.connect) }) }
+        Self::draining_for(DRAIN, timeouts)
+    }
+
+    /// [`new`](Self::new) with another patience for the last bytes of an answer: tests must not depend on a busy machine.
+    pub fn draining_for(drain: Duration, timeouts: Timeouts) -> Self {
+        Self { inner: Arc::new(Inner { timeouts, drain, http: Http::new(timeouts.connect) }) }
     }
 
     /// Sends the request and returns once the server has begun to answer.
@@ -76,7 +86,7 @@ impl Client {
         let url = endpoint.url(&encoded.target)?;
         let response =
             self.send(endpoint, Method::POST, url, encoded.headers, Some(encoded.body), first_byte).await?;
-        let waits = stream::Waits { deadline, first_byte, idle };
+        let waits = stream::Waits { deadline, first_byte, idle, drain: self.inner.drain };
         stream::begin(response, decoder, waits).await
     }
 

@@ -16,7 +16,7 @@ mod stream;
 pub mod wire;
 
 pub use catalogue::{Catalogue, ProviderEntry, Timeouts};
-pub use discover::{Discovered, Discovery, LOCAL_SERVERS, discover};
+pub use discover::{Discovered, Discovery, LOCAL_SERVERS, ProbeLimits, discover};
 pub use endpoint::{DEMO, Endpoint, Secret};
 pub use error::{ModelError, TimeoutPhase};
 pub use http::{Client, Outgoing};

@@ -19,8 +19,6 @@ use crate::{ModelError, ModelEvent, TimeoutPhase};
 const BATCH: usize = 64;
 /// Deltas that came together are joined up to this size.
 const JOIN: usize = 16 * 1024;
-/// A finished answer's connection is worth this much patience to be used again.
-const DRAIN: Duration = Duration::from_secs(1);
 const PAGE: usize = 64 * 1024;
 
 /// How long to wait for what.
@@ -29,6 +27,8 @@ pub(crate) struct Waits {
     pub deadline: Instant,
     pub first_byte: Duration,
     pub idle: Duration,
+    /// For the last bytes of a complete answer.
+    pub drain: Duration,
 }
 
 /// One answer as it comes. Dropping it ends the request.
@@ -150,7 +150,7 @@ impl Incoming {
     }
 
     async fn wait(&mut self) -> Result<Bytes, End> {
-        let Waits { deadline, first_byte, idle } = self.waits;
+        let Waits { deadline, first_byte, idle, .. } = self.waits;
         let (deadline, phase, after) = if self.begun {
             (Instant::now() + idle, TimeoutPhase::Idle, idle)
         } else {
@@ -244,8 +244,8 @@ impl Incoming {
 
     /// Reads the last bytes of a complete answer aside, so that the connection can be used again.
     fn drain(self) {
-        let mut response = self.response;
-        tokio::spawn(timeout(DRAIN, async move { while let Ok(Some(_)) = response.chunk().await {} }));
+        let (mut response, limit) = (self.response, self.waits.drain);
+        tokio::spawn(timeout(limit, async move { while let Ok(Some(_)) = response.chunk().await {} }));
     }
 }
 

@@ -1,6 +1,72 @@
-//! The check of a session's edits: whether it runs after each turn that edited code, is offered, or is left alone.
+//! The check of a session's edits: whether it runs after each turn that edited code, is offered, or is left alone, and
+//! what a session's records say of the checks so far.
 
-use serde::Serialize;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{CheckResult, Checked, Outcome};
+
+/// The checks of a session and the changes since, as far as its records tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckHistory {
+    /// The last check that came to a verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<CheckVerdict>,
+    /// Code was edited and no check has come to a verdict since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited_code: bool,
+    /// The end of no turn has dealt with the last changes: it was interrupted, or zdx was killed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsettled: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckVerdict {
+    pub command: String,
+    pub passed: bool,
+}
+
+impl CheckHistory {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Notes that a tool changed this file.
+    pub fn note_change(&mut self, path: &Path) {
+        let code = !is_prose(path);
+        self.edited_code |= code;
+        self.unsettled |= code;
+    }
+
+    pub fn note_checked(&mut self, checked: &Checked) {
+        let passed = match checked.result {
+            CheckResult::Passed => true,
+            CheckResult::Failed | CheckResult::GivenUp => false,
+            CheckResult::NotRun { .. } => return,
+        };
+        self.last = Some(CheckVerdict { command: checked.command.clone(), passed });
+        (self.edited_code, self.unsettled) = (false, false);
+    }
+
+    pub fn note_turn_end(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Completed | Outcome::CheckFailed => self.unsettled = false,
+            Outcome::Interrupted | Outcome::MaxSteps | Outcome::RepeatedCalls | Outcome::Error => {}
+        }
+    }
+
+    /// Notes that files were put back to an earlier state, or a later one.
+    pub fn note_files_restored(&mut self) {
+        self.unsettled = true;
+    }
+}
+
+/// Prose and notes need no compiler.
+pub fn is_prose(path: &Path) -> bool {
+    let prose = ["md", "markdown", "txt", "rst", "adoc", "log"];
+    path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| prose.contains(&ending))
+}
 
 /// An answer to the offer of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

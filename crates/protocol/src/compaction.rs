@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::check::CheckHistory;
 use crate::conversation::{Message, Usage};
 use crate::policy::Approval;
 use crate::time::stamp;
@@ -130,6 +131,8 @@ pub struct State {
     /// What a token weighs with this model, as far as it was learnt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
+    #[serde(default, skip_serializing_if = "CheckHistory::is_empty")]
+    pub checks: CheckHistory,
 }
 
 impl Compaction {

@@ -11,6 +11,8 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use crate::change::FileChange;
+use crate::check::CheckHistory;
 use crate::code::ToolCode;
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role, Usage};
@@ -59,6 +61,7 @@ pub struct Transcript {
     asked: Option<String>,
     /// The preset, if one was chosen in it.
     pub approval: Option<Approval>,
+    pub checks: CheckHistory,
     /// Of all model calls together.
     pub usage: Usage,
     /// Of the last model call: what the server counted for the context it was sent.
@@ -123,15 +126,18 @@ impl Transcript {
             Entry::Todos(items) => self.todos = items,
             Entry::FileChanged(record) => {
                 self.end_intent(&record.change);
+                self.checks.note_change(&record.change.path);
                 self.note_change(record.change);
             }
             Entry::FileChangeIntended(record) => self.note_intent(record),
             Entry::FileChangeDropped(record) => self.end_intent(&record.change),
             Entry::Reverted(revert) => {
+                self.note_files_restored(&revert.files);
                 self.apply_revert(revert.turn, revert.files);
                 self.remeasure();
             }
-            Entry::Redone(_) => {
+            Entry::Redone(redo) => {
+                self.note_files_restored(&redo.files);
                 self.apply_redo();
                 self.remeasure();
             }
@@ -156,16 +162,22 @@ impl Transcript {
                 self.grants.extend(path.to_str().map(|path| Granting::Folder(path).spelled()));
             }
             Entry::Revoked(grant) => self.grants.retain(|known| *known != grant),
+            Entry::CheckCall(_) => self.mark_check(),
+            Entry::Checked(checked) => self.checks.note_checked(&checked),
+            Entry::Ended(end) => self.checks.note_turn_end(end.outcome),
             Entry::RemoteCall(_)
             | Entry::RemoteResult { .. }
-            | Entry::CheckCall(_)
             | Entry::CheckEnded { .. }
-            | Entry::Checked(_)
             | Entry::Noted(_)
-            | Entry::Ended(_)
             | Entry::Interrupted
             | Entry::Error(_)
             | Entry::Unknown(_) => {}
+        }
+    }
+
+    fn note_files_restored(&mut self, files: &[FileChange]) {
+        if !files.is_empty() {
+            self.checks.note_files_restored();
         }
     }
 

@@ -102,6 +102,50 @@ fn always_holds_for_the_files_that_the_check_runs() {
     assert_eq!(grants(&zdx), "");
 }
 
+/// A command that may have changed code makes the last check stale, in later turns too.
+#[test]
+fn a_check_that_runs_always_knows_of_earlier_turns() {
+    let server = ModelServer::start();
+    let zdx = place().chat(&server);
+    makefile(&zdx, "grep -q good a.rs");
+    let mut pty = open(&zdx);
+    edits(&server, "good", "written one");
+    say(&mut pty, "go", OFFER);
+    say(&mut pty, "/check always", "`make test` runs after each turn that edits code in this folder");
+    edits(&server, "good too", "written two");
+    say(&mut pty, "go on", "check passed: make test");
+    let sed = json!({"command": "sed -i s/good/bad/ a.rs"});
+    server.push(Reply::chat().tool_call("s", "bash", sed).done());
+    server.push(Reply::chat().text("replaced").done());
+    server.push(Reply::chat().text("it is fine").done());
+    say(&mut pty, "replace it", "check still fails after 1 attempt: make test");
+    server.push(Reply::chat().text("it says bad").done());
+    say(&mut pty, "what does it say?", "the last check failed, and nothing was changed since: make test");
+    leave(pty);
+}
+
+/// Resumed or not; and a prompt that reads like the command is a prompt.
+#[test]
+fn a_check_that_is_retried_runs_again() {
+    let server = ModelServer::start();
+    let zdx = place().chat(&server).config_more("[validation]\ncommand = \"echo x >> ran\"");
+    let ran = |times: usize| assert_eq!(std::fs::read(zdx.root().join("ran")).unwrap(), b"x\n".repeat(times));
+    let out = zdx.command().stdin("/check run\n/retry\n").run().success();
+    assert_eq!(out.stderr.matches("check passed: echo x >> ran").count(), 2, "{}", out.stderr);
+    ran(2);
+    zdx.command().args(["-c"]).stdin("/retry\n").run().success();
+    ran(3);
+    assert_eq!(server.calls().len(), 0);
+    // The same words as a prompt of the model's.
+    server.push(Reply::chat().text("which check?").done());
+    let out = zdx.run(["exec", "--format", "json", "-p", "/check run"]).success();
+    let id = out.json_lines()[0]["session"].as_str().unwrap().to_owned();
+    server.push(Reply::chat().text("which one?").done());
+    zdx.command().args(["--session", &id]).stdin("/retry\n").run().success();
+    assert_eq!(server.calls().len(), 2);
+    ran(3);
+}
+
 #[test]
 fn never_is_kept_for_the_folder_and_can_be_taken_back() {
     let server = ModelServer::start();

@@ -63,26 +63,18 @@ fn what_the_model_has_checked_itself_is_not_checked_again() {
 /// A command not known to be read-only makes the last check stale, whichever way it went.
 #[test]
 fn a_command_makes_the_last_check_stale() {
-    let write = |content: &str| {
-        Reply::chat().tool_call("w", "write", json!({"path": "a.rs", "content": content})).done()
-    };
     let run =
         |id: &str, command: &str| Reply::chat().tool_call(id, "bash", json!({"command": command})).done();
-    let done = || Reply::chat().text("done").done();
-    let repair = "cp good.txt a.rs";
-    let breaking = "cp bad.txt a.rs";
     for (replies, code, results) in [
-        (vec![write("bad"), done(), run("c1", repair), done()], 0, &["failed", "passed"][..]),
+        (vec![write("bad"), done(), run("c1", REPAIR), done()], 0, &["failed", "passed"][..]),
         // A command that only reads leaves the failure as it was: it is not checked again.
         (vec![write("bad"), done(), run("c1", "cat a.rs"), done()], 1, &["failed"]),
         // The model made the check itself, and then a command broke the code.
-        (vec![write("good"), run("c1", COMMAND), run("c2", breaking), done(), done()], 1, &["failed"]),
+        (vec![write("good"), run("c1", COMMAND), run("c2", BREAK), done(), done()], 1, &["failed"]),
         (vec![write("good"), run("c1", COMMAND), run("c2", "cat a.rs"), done()], 0, &[]),
     ] {
         let server = ModelServer::start_with(replies);
-        let zdx = checked(&server, 2);
-        zdx.write("good.txt", "good");
-        zdx.write("bad.txt", "bad");
+        let zdx = with_files(&server);
         let args = ["exec", "--allow-dangerous", "--format", "json", "-p", "go"];
         let out = zdx.run(args).expect_code(code);
         let events = out.json_lines();
@@ -94,6 +86,114 @@ fn a_command_makes_the_last_check_stale() {
         assert_eq!(checks, results);
         let outcome = if code == 0 { "completed" } else { "check_failed" };
         assert_eq!(events.last().unwrap()["outcome"], outcome);
+    }
+}
+
+const REPAIR: &str = "cp good.txt a.rs";
+const BREAK: &str = "cp bad.txt a.rs";
+
+fn write(content: &str) -> Reply {
+    Reply::chat().tool_call("w", "write", json!({"path": "a.rs", "content": content})).done()
+}
+
+fn run(command: &str) -> Reply {
+    Reply::chat().tool_call("c", "bash", json!({"command": command})).done()
+}
+
+fn done() -> Reply {
+    Reply::chat().text("done").done()
+}
+
+fn with_files(server: &ModelServer) -> Zdx {
+    let zdx = checked(server, 2);
+    zdx.write("good.txt", "good");
+    zdx.write("bad.txt", "bad");
+    zdx
+}
+
+/// Runs one turn with these answers of the model: its exit code, its outcome, the results of its checks, and whether the
+/// user is told that the last check failed.
+fn turn(
+    zdx: &Zdx,
+    server: &ModelServer,
+    args: &[&str],
+    replies: Vec<Reply>,
+) -> (i32, Value, Vec<String>, bool) {
+    replies.into_iter().for_each(|reply| server.push(reply));
+    let args = [&["exec", "--allow-dangerous", "--format", "json", "-p", "go"], args].concat();
+    let out = zdx.run(args);
+    let events = out.json_lines();
+    let results = events.iter().filter(|event| event["type"] == "checked");
+    let results = results.map(|event| event["result"].as_str().unwrap().to_owned()).collect();
+    let told = format!("the last check failed, and nothing was changed since: {COMMAND}");
+    let reminded = events.iter().any(|event| event["type"] == "notice" && event["message"] == told);
+    (out.code.unwrap(), events.last().unwrap()["outcome"].clone(), results, reminded)
+}
+
+/// The state of the last check lives with the session: `-c` is another process that goes on with it.
+#[test]
+fn a_later_turn_knows_how_the_last_check_ended() {
+    let green = || vec![write("good"), done()];
+    let red = || vec![write("bad"), done(), done()];
+    for (first, second, code, results, reminded) in [
+        // Nothing was changed since.
+        (green(), vec![run("cat a.rs"), done()], 0, &[][..], false),
+        (red(), vec![run("cat a.rs"), done()], 0, &[], true),
+        (red(), vec![done()], 0, &[], true),
+        // A command may have changed anything.
+        (green(), vec![run(BREAK), done(), done()], 1, &["failed"], false),
+        (red(), vec![run(REPAIR), done()], 0, &["passed"], false),
+        (red(), vec![run("cp bad.txt b.rs"), done(), done()], 1, &["failed"], false),
+        // The model made the check itself: the session is told, so that it is known later.
+        (red(), vec![run(REPAIR), run(COMMAND), done()], 0, &["passed"], false),
+        // Made by the model in the first turn, too.
+        (vec![write("good"), run(COMMAND), done()], vec![run(BREAK), done(), done()], 1, &["failed"], false),
+        (vec![write("good"), run(COMMAND), done()], vec![run("cat a.rs"), done()], 0, &[], false),
+    ] {
+        let server = ModelServer::start();
+        let zdx = with_files(&server);
+        turn(&zdx, &server, &[], first);
+        let outcome = if code == 0 { "completed" } else { "check_failed" };
+        let results: Vec<String> = results.iter().map(|&result| result.to_owned()).collect();
+        let expected = (code, json!(outcome), results, reminded);
+        assert_eq!(turn(&zdx, &server, &["-c"], second), expected);
+        // What holds for the next turn holds for the one after it.
+        let last = turn(&zdx, &server, &["-c"], vec![done()]);
+        assert_eq!(last, (0, json!("completed"), Vec::new(), reminded || code == 1));
+    }
+}
+
+#[test]
+fn edits_of_an_interrupted_turn_are_checked_with_the_next() {
+    let server = ModelServer::start_with([write("bad"), run("echo begun; sleep 600")]);
+    let zdx = with_files(&server);
+    let args = ["exec", "--allow-dangerous", "--format", "json", "-p", "go"];
+    let mut running = zdx.command().args(args).spawn();
+    running.wait_for_stdout("begun\\n", SOON);
+    running.signal(Signal::INT);
+    running.finish(SOON).expect_code(130);
+    let (code, outcome, results, _) = turn(&zdx, &server, &["-c"], vec![done(), done()]);
+    assert_eq!((code, outcome, results), (1, json!("check_failed"), vec!["failed".to_owned()]));
+}
+
+/// A session in which nobody edits code is not checked because a command ran, but because one changed code.
+#[test]
+fn commands_alone_are_checked_if_they_changed_code() {
+    for (command, code, results) in [
+        (BREAK, 1, &["failed"][..]),
+        (REPAIR, 0, &["passed"]),
+        ("cp bad.txt notes.txt", 0, &[]),
+        ("sh -c 'exit 0'", 0, &[]),
+    ] {
+        let server = ModelServer::start();
+        let zdx = with_files(&server);
+        let replies = match code {
+            0 => vec![run(command), done()],
+            _ => vec![run(command), done(), done()],
+        };
+        let (ended, _, checks, _) = turn(&zdx, &server, &[], replies);
+        let results: Vec<String> = results.iter().map(|&result| result.to_owned()).collect();
+        assert_eq!((ended, checks), (code, results), "{command}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use zdx_testkit::{ModelServer, Reply, Zdx};
+use zdx_testkit::{ModelServer, Reply, Zdx, cannot_run};
 
 use crate::with_model;
 
@@ -79,12 +79,12 @@ fn a_file_that_is_a_mount_is_written_in_place_or_left_as_it_was() {
         .stdin(Stdio::null())
         .output();
     let output = match output {
-        Err(error) => return eprintln!("skipped: unshare cannot be run ({error})"),
+        Err(error) => return cannot_run(&format!("unshare cannot be run ({error})")),
         Ok(output) => output,
     };
     let told = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(77) || told.contains("unshare:") {
-        return eprintln!("skipped: no mounts of one's own here ({told})");
+        return cannot_run(&format!("no mounts of one's own here ({told})"));
     }
     assert!(output.status.success(), "{told}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "done\nnew\nold\nnew\nfull\nplain\nold\n", "{told}");
@@ -102,7 +102,7 @@ fn attributes_of_a_file_survive_edit_write_and_a_move_by_patch() {
     zdx.write("f", "one\n");
     let file = zdx.root().join("f");
     if setxattr(&file, "user.note", b"kept", XattrFlags::empty()) == Err(rustix::io::Errno::NOTSUP) {
-        return eprintln!("skipped: this file system has no user attributes");
+        return cannot_run("this file system has no user attributes");
     }
     calls(
         &server,

@@ -226,9 +226,16 @@ fn a_folder_that_cannot_be_added_is_a_mistake_of_the_command_line() {
         assert!(out.stderr.contains("--add-dir") && out.stderr.contains(why), "{}", out.stderr);
     }
     let home = zdx.home().to_str().unwrap().to_owned();
-    for (folder, why) in [("/", "the whole disk"), (home.as_str(), "your home folder")] {
-        let out = zdx.run(["exec", "--add-dir", folder, "-p", "go"]);
-        assert_ne!(out.code, Some(0), "{folder}");
-        assert!(out.stderr.contains(why), "{}", out.stderr);
+    let refused = [
+        ("/", "the whole disk"),
+        (home.as_str(), "your home folder"),
+        ("/etc", "keys or passwords"),
+        ("/proc", "belongs to the system"),
+    ];
+    for (folder, why) in refused {
+        for args in [&["exec", "-p", "go"][..], &["policy", "explain", "ls"]] {
+            let out = zdx.run([args, &["--add-dir", folder]].concat()).expect_code(2);
+            assert!(out.stderr.contains(why), "{}", out.stderr);
+        }
     }
 }

@@ -13,7 +13,7 @@ use zdx_protocol::{
 use crate::call::TurnIo;
 use crate::in_force::InForce;
 
-/// What is about to happen, without the part that does it.
+/// A call as it is judged and shown, without the part that runs it.
 #[derive(Clone, Copy)]
 pub(crate) struct Proposed<'a> {
     pub action: &'a Action,
@@ -26,19 +26,19 @@ pub(crate) enum Gate {
     Run {
         reads: bool,
     },
-    /// By the guard. The model hears why, and the turn goes on.
+    /// Refused by the guard. The model is told why, and the turn goes on.
     Denied(ToolError),
-    /// By a person, who may have said why. The model hears it, and the turn goes on.
+    /// Refused by a person. The model is told their reason, if any, and the turn goes on.
     Rejected(ToolError),
     /// It could not have worked, so it was not even asked about.
     Failed(ToolError),
     Interrupted,
 }
 
-/// What came of a question.
+/// The answer to an approval request, or why there is none.
 enum Asked {
     Allowed,
-    /// With what the person said about it.
+    /// Carries the message of the person.
     Rejected(Option<String>),
     /// Other rules hold since it was asked.
     Overtaken,
@@ -157,7 +157,7 @@ async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Judged {
     tokio::task::spawn_blocking(weighing).await.unwrap_or_else(|_| broken())
 }
 
-/// What is asked, and the rules by which it has to be.
+/// An approval request, and the rules that require it.
 struct Question {
     danger: Danger,
     reason: Reason,
@@ -165,7 +165,7 @@ struct Question {
     offered: Offered,
 }
 
-/// What may be remembered of a yes.
+/// The grants that a yes may be remembered as.
 #[derive(Default)]
 struct Offered {
     exact: Option<String>,
@@ -173,7 +173,7 @@ struct Offered {
 }
 
 impl Offered {
-    /// What is remembered by this answer, and for how long: only what was offered, and never longer than it may hold.
+    /// Returns the grant that this answer is remembered as, and for how long: only an offered one, and never longer than it may hold.
     fn taken(self, decision: &mut Decision, danger: Danger) -> Option<(String, GrantScope)> {
         match (decision, danger) {
             (Decision::AllowAlways { scope, wider }, Danger::Ask) => {
@@ -220,7 +220,7 @@ pub(crate) async fn strictest(io: &TurnIo, actions: Vec<Action>) -> Option<Actio
     worst.map(|(_, action)| action)
 }
 
-/// Why nobody may do it, if so: who asks for such a thing need not be asked about.
+/// Returns why the guard forbids it: a forbidden action is not asked about.
 pub(crate) async fn denied(io: &TurnIo, action: &Action) -> Option<ToolError> {
     match judge(io, action, io.policy.now()).await.explanation.verdict {
         Verdict::Deny(reason) => Some(refusal(reason)),
@@ -228,7 +228,7 @@ pub(crate) async fn denied(io: &TurnIo, action: &Action) -> Option<ToolError> {
     }
 }
 
-/// What the person says, or the preset in his place. Nothing when the turn was interrupted.
+/// Returns the answer of the person, or of the preset in their place. None when the turn was interrupted.
 pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decision> {
     let Permission { id, tool, action, proven, preview, reason } = permission;
     let call = ToolCall { id, name: tool, arguments: Arguments::Object(Map::new()), signature: None };
@@ -350,7 +350,7 @@ async fn settle(
     }
 }
 
-/// As a model is told.
+/// The wording for the model.
 fn rejection(word: Option<String>) -> ToolError {
     let said = word.map_or_else(|| "the user said no".to_owned(), |word| format!("the user said no: {word}"));
     ToolError::new(ToolCode::Rejected, said)

@@ -18,7 +18,7 @@ use crate::tools::registry::Registry;
 pub(crate) use approvals::{Approvals, Clock};
 pub use io::{TurnIo, TurnResult};
 pub(crate) use run::{Moment, Ready, Refused, admit, run, single};
-pub(crate) use work::WorkTracker;
+pub(crate) use work::{CheckDue, WorkTracker};
 
 /// What a running call may say before somebody listens; the rest is dropped.
 const PROGRESS_QUEUE: usize = 64;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zdx_protocol::{Event, NoticeLevel, Prompt};
 
-use super::Engine;
+use super::{Engine, RepeatableTurn};
 use crate::files::Workspace;
 use crate::files::sights::Sight;
 use crate::history::left_behind;
@@ -14,6 +14,11 @@ impl Engine {
     pub(super) async fn undo(&self, way: Way) -> Result<(), RevertError> {
         let event = self.go(way).await?;
         self.note_sights(&event);
+        if let Event::Reverted { files, .. } | Event::Redone { files, .. } = &event
+            && !files.is_empty()
+        {
+            self.calls.work.note_possible_change();
+        }
         self.emit.emit(event).await;
         self.emit.sync().await;
         let remote_agent = self.backend.info().remote_agent.clone();
@@ -29,17 +34,23 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes the last turn undone and gives what was asked in it. Where it cannot be undone, the same is asked once more.
-    pub(super) async fn take_back_last(&self) -> Result<Prompt, RevertError> {
-        let (turns, last) = {
+    /// Makes the last turn undone and gives what began it. Where it cannot be undone, the same is asked once more.
+    pub(super) async fn take_back_last(&self) -> Result<RepeatableTurn, RevertError> {
+        let (turns, last, checked) = {
             let transcript = self.emit.transcript();
-            (transcript.turns, transcript.last_turn())
+            (transcript.turns, transcript.last_turn(), transcript.last_turn_began_with_check())
         };
-        let asked = self.asked.as_ref().filter(|(turn, _)| *turn == turns).map(|(_, prompt)| prompt.clone());
-        // What another run was asked may have come through a pipe: it triggers nothing.
-        let prompt = asked.or(last.map(|last| Prompt { text: last.prompt, typed: 0 }));
-        let prompt =
-            prompt.ok_or(if turns == 0 { RevertError::NoTurn } else { RevertError::FoldedAway(turns) })?;
+        let known = self.repeatable.as_ref().filter(|(turn, _)| *turn == turns).map(|(_, turn)| turn.clone());
+        let recorded = last.map(|last| match checked {
+            true => RepeatableTurn::Check,
+            // What another run was asked may have come through a pipe: it triggers nothing.
+            false => RepeatableTurn::Prompt(Prompt { text: last.prompt, typed: 0 }),
+        });
+        let turn = known.or(recorded).ok_or(if turns == 0 {
+            RevertError::NoTurn
+        } else {
+            RevertError::FoldedAway(turns)
+        })?;
         match self.undo(Way::Back(None)).await {
             Ok(()) => {}
             Err(error @ (RevertError::NotSaved | RevertError::FoldedAway(_))) => {
@@ -48,7 +59,7 @@ impl Engine {
             }
             Err(error) => return Err(error),
         }
-        Ok(prompt)
+        Ok(turn)
     }
 
     /// What zdx put there is nothing that came unseen.

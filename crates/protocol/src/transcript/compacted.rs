@@ -41,6 +41,7 @@ impl Transcript {
         self.last_usage = None;
         self.grants.clone_from(&state.grants);
         self.approval = state.approval;
+        self.checks.clone_from(&state.checks);
         self.todos.clone_from(&compaction.todos);
         self.compaction = Some(compaction);
         // What was before cannot be gone back to: it is not in the context any more.

@@ -26,6 +26,8 @@ struct Mark {
     parts: usize,
     /// The message and the part that its prompt is.
     prompt: (usize, usize),
+    /// The user had the check run, and nothing else was asked in it.
+    began_with_check: bool,
     todos: Vec<Todo>,
     last_usage: Option<Usage>,
 }
@@ -150,6 +152,20 @@ impl Transcript {
         Some(LastTurn { prompt: self.text_at(prompt)?.to_owned(), answer: answer.unwrap_or_default() })
     }
 
+    /// Whether the last turn is one for which the user had the check run.
+    pub fn last_turn_began_with_check(&self) -> bool {
+        self.history.turns.last().is_some_and(|mark| mark.began_with_check)
+    }
+
+    /// A check that comes before any answer was not made by a model's turn.
+    pub(super) fn mark_check(&mut self) {
+        let messages = &self.messages;
+        if let Some(mark) = self.history.turns.last_mut() {
+            let after = messages.get(mark.prompt.0 + 1..).unwrap_or_default();
+            mark.began_with_check |= after.iter().all(|message| message.role != Role::Assistant);
+        }
+    }
+
     fn text_at(&self, (message, part): (usize, usize)) -> Option<&str> {
         match self.messages.get(message)?.parts.get(part)? {
             Part::Text(text) => Some(text),
@@ -163,6 +179,7 @@ impl Transcript {
             messages: self.messages.len(),
             parts: self.messages.last().map_or(0, |last| last.parts.len()),
             prompt: (0, 0),
+            began_with_check: false,
             todos: self.todos.clone(),
             last_usage: self.last_usage,
         });

@@ -256,12 +256,22 @@ impl Popup {
     fn enter(&mut self) -> Option<Chosen> {
         let chosen = self.found.candidates.get(self.selected)?;
         let typed = self.typed()?;
-        let whole = typed == chosen.text && chosen.then != Then::Line;
+        let whole = typed == chosen.text && chosen.then != Then::Line || !self.moved && self.is_folder();
         // Nothing typed and no row chosen: `/model ` and Enter ask for the list.
         if whole || !self.moved && (typed.is_empty() || self.shell || self.folder == Folder::Stands) {
             return None;
         }
         self.take(self.is_meant())
+    }
+
+    /// Whether a command that takes a folder has one behind it, typed out but for the slash.
+    fn is_folder(&self) -> bool {
+        let Some(typed) = self.typed().filter(|typed| !typed.is_empty()) else { return false };
+        let before = self.asked.as_ref().and_then(|asked| asked.line.get(..asked.cursor));
+        let argument = before.and_then(word).is_some_and(|word| word.mark == '/');
+        let mut folders = self.found.candidates.iter();
+        let stands = |one: &Candidate| one.text.strip_suffix('/') == Some(typed);
+        argument && folders.clone().all(|one| one.then == Then::Part) && folders.any(stands)
     }
 
     /// Somebody chose the row, typed it out, or began it as nothing else begins. A guess by a few letters is not run unseen.

@@ -139,6 +139,15 @@ fn enter_sends_a_command_that_needs_no_more_and_completes_anything_else() {
     // Typed out already: Enter means the text.
     assert_eq!(send("@main.rs", "@main.rs", Then::Word), None);
     assert_eq!(send("@src/", "@src/", Then::Part), None);
+    // A folder behind a command is whole without its slash; a mention is completed.
+    let folders = |line: &str, at: usize, all: &[&str]| {
+        let all: Vec<_> = all.iter().map(|folder| (*folder, Then::Part)).collect();
+        popup(line, found(at..line.len(), &all)).key(ENTER)
+    };
+    assert_eq!(folders("/add-dir /etc", 9, &["/etc/"]), None);
+    assert_eq!(folders("/add-dir /etc", 9, &["/etc-old/", "/etc/"]), None);
+    assert_eq!(folders("/add-dir /et", 9, &["/etc/"]), text(9..12, "/etc/"));
+    assert_eq!(folders("@src", 0, &["@src/"]), text(0..4, "@src/"));
     // What only might be meant is put in, to be seen before it is sent.
     assert_eq!(send("/k", "/fork", Then::Line), text(0..2, "/fork "));
     let both = || popup("/ex", found(0..3, &[("/exit", Then::Line), ("/export", Then::Line)]));

@@ -159,6 +159,7 @@ impl CompactionPlan {
             grants: transcript.grants.clone(),
             approval: transcript.approval,
             measured: transcript.size().learnt,
+            checks: transcript.checks.clone(),
         };
         Compaction { author, summary, state, ..self.compaction }
     }

@@ -143,7 +143,8 @@ mod tests {
         match fsetxattr(&file, name, value, XattrFlags::empty()) {
             Ok(()) => true,
             Err(Errno::NOTSUP) => {
-                eprintln!("skipped: this file system has no {name}");
+                assert!(std::env::var_os("CI").is_none(), "this file system has no {name}");
+                eprintln!("left out: this file system has no {name}");
                 false
             }
             Err(error) => panic!("{name}: {error}"),

@@ -32,6 +32,7 @@ fn compaction(transcript: &Transcript, kept: Vec<Message>) -> Record {
             grants: transcript.grants.clone(),
             approval: transcript.approval,
             measured: transcript.size().learnt,
+            checks: transcript.checks.clone(),
         },
         ts: ts(),
     }))

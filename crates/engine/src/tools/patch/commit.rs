@@ -112,11 +112,12 @@ impl<'a> Work<'a> {
             // One that is not empty is somebody's.
             let _ = std::fs::remove_dir(folder);
         }
-        let message = match left.is_empty() {
-            true => format!("{}; nothing was changed", error.message),
-            false => format!("{}; these could not be put back: {}", error.message, left.join(", ")),
-        };
-        ToolError { message, ..error }
+        if left.is_empty() {
+            return ToolError { message: format!("{}; nothing was changed", error.message), ..error };
+        }
+        // Whatever failed first: this code says that files were changed.
+        let message = format!("{}; these could not be put back: {}", error.message, left.join(", "));
+        ToolError::new(ToolCode::WriteError, message)
     }
 }
 
@@ -192,6 +193,31 @@ mod tests {
             fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["a", "b", "gone"]);
+    }
+
+    /// The code tells the turn that files were changed, whatever failed first.
+    #[test]
+    fn what_cannot_be_put_back_is_a_write_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for name in ["a", "b"] {
+            fs::write(path(name), "old\n").unwrap();
+        }
+        let text = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** End Patch\n";
+        let sections = parse(text).unwrap();
+        let names = Names::resolve(&workspace, &sections).unwrap();
+        let plan = PatchPlan::make(&workspace, &sections, &names).ok().unwrap();
+        let mut work =
+            Work { workspace: &workspace, new_folders: Vec::new(), done: Vec::new(), aside: Vec::new() };
+        let staged = work.stage(&plan).ok().unwrap();
+        fs::write(path("b"), "somebody else's\n").unwrap();
+        let error = work.carry_out(&plan, staged).unwrap_err();
+        fs::remove_file(path("a")).unwrap();
+        fs::create_dir(path("a")).unwrap();
+        let error = work.undo(error.not_written());
+        assert_eq!(error.code, ToolCode::WriteError);
+        assert!(error.message.contains("these could not be put back: "), "{error}");
     }
 
     #[test]

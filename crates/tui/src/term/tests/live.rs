@@ -314,26 +314,69 @@ fn demo_below(pty: &Pty) -> rustix::process::Pid {
 }
 
 #[test]
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    ignore = "needs to read the system calls of another process"
+)]
 fn an_idle_terminal_hears_nothing() {
     let (_place, mut pty) = demo();
     pty.wait_for_text("live region", SOON);
     pty.send("abc");
     pty.wait_for_text("> abc", SOON);
-    // What the letters made it write may still be on its way; then half a second passes in which nothing happens.
     let demo = demo_below(&pty);
-    let heard = |pty: &Pty| (pty.raw().len(), wakeups(demo));
-    let (mut before, until) = (heard(&pty), Instant::now() + SOON);
-    loop {
-        std::thread::sleep(Duration::from_millis(500));
-        let now = heard(&pty);
-        if now == before {
-            break;
+    // What the letters made it write may still be on its way: it is idle once every thread waits without a limit.
+    let until = Instant::now() + SOON;
+    let idle = loop {
+        let before = wakeups(demo);
+        let waits = waits(demo);
+        if waits.iter().all(|wait| wait.is_without_limit()) && wakeups(demo) == before {
+            break (pty.raw().len(), before);
         }
-        assert!(Instant::now() < until, "never idle: {before:?}, then {now:?}");
-        before = now;
-    }
+        assert!(Instant::now() < until, "never idle: {waits:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    // The passing of time itself is what is tested.
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!((pty.raw().len(), wakeups(demo)), idle);
     pty.send("q");
     is_clean(&mut pty);
+}
+
+/// The system call that a thread waits in, as the kernel shows it: number and arguments, or `running`.
+#[derive(Debug)]
+struct Wait(String);
+
+impl Wait {
+    fn is_without_limit(&self) -> bool {
+        let mut words = self.0.split_whitespace();
+        let Some(number) = words.next().and_then(|number| number.parse::<u32>().ok()) else { return false };
+        let argument = |at: usize| {
+            let text = self.0.split_whitespace().nth(1 + at)?.strip_prefix("0x")?;
+            u64::from_str_radix(text, 16).ok()
+        };
+        // A timeout in milliseconds, of which the low half counts, or a pointer to one.
+        let forever = |at| argument(at).is_some_and(|limit| limit & 0xffff_ffff == 0xffff_ffff);
+        let no_limit = |at| argument(at) == Some(0);
+        match (std::env::consts::ARCH, number) {
+            // read
+            ("x86_64", 0) | ("aarch64", 63) => true,
+            // poll
+            ("x86_64", 7) => forever(2),
+            // futex
+            ("x86_64", 202) | ("aarch64", 98) => no_limit(3),
+            // epoll_wait, epoll_pwait
+            ("x86_64", 232 | 281) | ("aarch64", 22) => forever(3),
+            // ppoll
+            ("x86_64", 271) | ("aarch64", 73) => no_limit(2),
+            _ => false,
+        }
+    }
+}
+
+fn waits(pid: rustix::process::Pid) -> Vec<Wait> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).unwrap();
+    let wait = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("syscall")).unwrap();
+    tasks.map(|task| Wait(wait(task.unwrap()).trim().to_owned())).collect()
 }
 
 /// How often any of its threads had slept and was woken up.

@@ -2,11 +2,10 @@
 //! Calls without effect run side by side; all others one after another. The model reads results in the order of its
 //! calls, whichever ended first: that is the fold's business.
 
-use std::path::Path;
-
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, FuturesUnordered, StreamExt};
-use zdx_protocol::{Action, CallOrigin, Event, ToolCall, ToolError, ToolOutput, TurnState};
+use zdx_protocol::check::is_prose;
+use zdx_protocol::{Action, CallOrigin, Event, ToolCall, ToolCode, ToolError, ToolOutput, TurnState};
 
 use super::call_ids::Identified;
 use super::repeat::RepeatGuard;
@@ -16,7 +15,16 @@ use crate::call::{self, Ready, Refused};
 use crate::call::{TurnIo, WorkTracker};
 use crate::context::cap::ResultRoom;
 
-/// What a turn remembers of its calls.
+/// A command that exited with 0.
+pub(super) struct GreenCommand {
+    /// The call that ran it.
+    pub id: String,
+    pub command: String,
+    /// The number of changes when it ended.
+    changes: u64,
+}
+
+/// The calls of one turn so far.
 #[derive(Default)]
 pub(super) struct Calls {
     guard: RepeatGuard,
@@ -24,8 +32,7 @@ pub(super) struct Calls {
     pub room: ResultRoom,
     pub denied: u32,
     pub repeated: bool,
-    /// Commands that exited with 0, each with the number of changes there were when it ended.
-    green: Vec<(String, u64)>,
+    green: Vec<GreenCommand>,
 }
 
 impl Calls {
@@ -92,7 +99,7 @@ impl Calls {
                 Some((id, chunk)) = progress.next() => io.emit.emit(Event::ToolProgress { id, chunk }).await,
                 ended = running.next() => match ended {
                     Some((ended, does, before)) => {
-                        self.note(does, &ended.finish.output, before, &io.work);
+                        self.note(&calls[ended.at].id, does, &ended.finish.output, before, &io.work);
                         self.tell(ended, &mut wave, io).await;
                     }
                     None => break,
@@ -103,10 +110,10 @@ impl Calls {
     }
 
     /// `before`: the number of changes when the call began.
-    fn note(&mut self, does: Does, output: &ToolOutput, before: u64, work: &WorkTracker) {
+    fn note(&mut self, id: &str, does: Does, output: &ToolOutput, before: u64, work: &WorkTracker) {
         match does {
-            // A patch that failed halfway may have changed files all the same.
-            Does::Edits { code } => work.note_edit(code && output.is_ok()),
+            Does::Edits { code } if may_have_written(output) => work.note_edit(code),
+            Does::Edits { .. } => {}
             Does::Runs { command, reads } => {
                 // What was changed beside a command, it may have seen or not.
                 let alone = work.changes() == before;
@@ -114,7 +121,7 @@ impl Calls {
                     work.note_possible_change();
                 }
                 if alone && matches!(output, ToolOutput::Ok(data) if data["exit_code"] == 0) {
-                    self.green.push((command, work.changes()));
+                    self.green.push(GreenCommand { id: id.to_owned(), command, changes: work.changes() });
                 }
             }
             Does::Unknown => work.note_possible_change(),
@@ -123,9 +130,9 @@ impl Calls {
     }
 
     /// Commands that exited with 0 and after which nothing may have changed.
-    pub(super) fn green(&self, work: &WorkTracker) -> impl Iterator<Item = &str> {
+    pub(super) fn green(&self, work: &WorkTracker) -> impl Iterator<Item = &GreenCommand> {
         let changes = work.changes();
-        self.green.iter().filter(move |(_, at)| *at == changes).map(|(command, _)| command.as_str())
+        self.green.iter().filter(move |green| green.changes == changes)
     }
 
     /// Tells of a call that ended, and of those that waited for it.
@@ -143,6 +150,18 @@ impl Calls {
         if let Some(last) = last {
             self.guard.go_on_from(last);
         }
+    }
+}
+
+/// Whether a tool that edits files may have left one changed: a patch can fail halfway and not be able to put back what it
+/// wrote, and a tool that was stopped or broke down says nothing about what it did before.
+fn may_have_written(output: &ToolOutput) -> bool {
+    match output {
+        ToolOutput::Ok(_) => true,
+        ToolOutput::Err(error) => matches!(
+            error.code,
+            ToolCode::WriteError | ToolCode::Interrupted | ToolCode::Timeout | ToolCode::Internal
+        ),
     }
 }
 
@@ -164,11 +183,6 @@ enum Does {
 
 impl Does {
     fn of(action: &Action, reads: bool) -> Self {
-        // Prose and notes need no compiler.
-        let is_prose = |path: &Path| {
-            let prose = ["md", "markdown", "txt", "rst", "adoc", "log"];
-            path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| prose.contains(&ending))
-        };
         match action {
             Action::Write { targets, .. } => {
                 Self::Edits { code: targets.iter().any(|target| !is_prose(&target.path)) }
@@ -185,6 +199,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::call::CheckDue;
+
+    #[test]
+    fn an_edit_that_failed_counts_if_it_may_have_left_a_change() {
+        for (code, counts) in [
+            (ToolCode::WriteError, true),
+            (ToolCode::Interrupted, true),
+            (ToolCode::Internal, true),
+            (ToolCode::OldNotFound, false),
+            (ToolCode::ChangedSince, false),
+            (ToolCode::Eacces, false),
+        ] {
+            let (mut calls, work) = (Calls::default(), WorkTracker::default());
+            let output = ToolOutput::error(code.clone(), "failed".to_owned());
+            calls.note("c1", Does::Edits { code: true }, &output, 0, &work);
+            let due = if counts { CheckDue::Yes } else { CheckDue::No };
+            assert_eq!(work.check_due(), due, "{code}");
+        }
+    }
 
     #[test]
     fn a_command_beside_which_files_were_changed_says_nothing_of_how_they_are_now() {
@@ -197,7 +230,7 @@ mod tests {
                 work.note_edit(true);
             }
             let does = Does::Runs { command: "cargo check".to_owned(), reads };
-            calls.note(does, &ToolOutput::Ok(json!({"exit_code": 0})), before, &work);
+            calls.note("c1", does, &ToolOutput::Ok(json!({"exit_code": 0})), before, &work);
             assert_eq!(calls.green(&work).count(), usize::from(counts), "{changed_beside} {reads}");
             work.note_possible_change();
             assert_eq!(calls.green(&work).count(), 0);

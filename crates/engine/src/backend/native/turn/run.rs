@@ -1,6 +1,7 @@
 //! The loop of a turn: ask the model, run what it calls for, until it is done or something ends it.
 
-use zdx_protocol::{CutShort, ErrorKind, Event, Outcome, Prompt, Usage};
+use jiff::Timestamp;
+use zdx_protocol::{CutShort, ErrorKind, Event, NoticeLevel, Outcome, Prompt, Usage};
 
 use super::super::Native;
 use super::call_ids::CallIds;
@@ -11,7 +12,7 @@ use super::room::{self, NoRoom};
 use super::stop;
 use super::stream::{self, Broken};
 use super::validate::{Check, Red};
-use crate::call::{TurnIo, TurnResult};
+use crate::call::{CheckDue, TurnIo, TurnResult};
 use crate::context::cap::ResultRoom;
 use crate::session_check::CheckDecision;
 
@@ -24,10 +25,7 @@ pub(crate) async fn prepare(native: &mut Native, prompt: &Prompt, io: &TurnIo) {
 }
 
 pub(crate) async fn run(native: &mut Native, io: &TurnIo) -> TurnResult {
-    if native.validation.is_some() {
-        // An interrupted turn may have left this behind.
-        io.work.take_edited_code();
-    }
+    io.work.begin_turn(Timestamp::now());
     let mut turn = Turn::default();
     let outcome = turn.steps(native, io).await;
     forget_draft(io).await;
@@ -36,7 +34,7 @@ pub(crate) async fn run(native: &mut Native, io: &TurnIo) -> TurnResult {
 
 /// A turn that begins with the check, for a user who wants it run now.
 pub(crate) async fn run_check(native: &mut Native, io: &TurnIo) -> TurnResult {
-    io.work.take_edited_code();
+    io.work.begin_turn(Timestamp::now());
     let mut turn = Turn::default();
     let outcome = turn.check_first(native, io).await;
     turn.result(outcome)
@@ -50,10 +48,8 @@ struct Turn {
     usage: Usage,
     /// How often the work was checked and went back to the model.
     failed_checks: u32,
-    /// How the last check failed, unless one passed since.
+    /// How the last check of this turn failed, unless one passed since.
     red: Option<Red>,
-    /// The number of changes there were when the last check ended.
-    checked_at: u64,
     /// The last answer ended before the model was done.
     cut_short: Option<CutShort>,
 }
@@ -97,7 +93,9 @@ impl Turn {
                 match self.check(native, io).await {
                     Check::Failed(_) => continue,
                     Check::Interrupted => return Outcome::Interrupted,
-                    Check::Passed | Check::GivenUp(_) | Check::Skipped => return self.finished(io).await,
+                    Check::Passed | Check::GivenUp(_) | Check::Skipped => {
+                        return self.finished(native, io).await;
+                    }
                 }
             }
             let gauge = native.gauge(&io.emit.transcript());
@@ -138,25 +136,36 @@ impl Turn {
                 io.emit.emit(Event::Reminded { text }).await;
                 Outcome::Completed
             }
-            Check::GivenUp(_) | Check::Skipped => self.finished(io).await,
+            Check::GivenUp(_) | Check::Skipped => self.finished(native, io).await,
         }
     }
 
-    /// Skipped when no code was edited, when the last check still says how things are, or when there is none to make.
+    /// Skipped when nothing changed since the last check, in this turn or an earlier one, or when there is none to make.
     async fn check(&mut self, native: &Native, io: &TurnIo) -> Check {
         let Some(validation) = &native.validation else { return Check::Skipped };
-        let edited = io.work.take_edited_code();
         // The model has made it itself, and nothing was changed since.
-        let green = self.calls.green(&io.work).any(|command| validation.is(command));
-        // A failure may have been repaired by a command, whose changes nobody sees.
-        let stale = self.red.is_some() && (green || io.work.changes() != self.checked_at);
-        if !edited && !stale {
+        let green = self.calls.green(&io.work).find(|green| validation.is(&green.command));
+        let due = match io.work.check_due() {
+            CheckDue::No => green.is_some() && io.work.last_check_failed(),
+            CheckDue::Yes => true,
+            CheckDue::IfFilesChanged(since) => green.is_none() && validation.finds_changes(since, io).await,
+        };
+        if io.cancel.is_cancelled() {
+            return Check::Interrupted;
+        }
+        if !due {
+            io.work.settle();
             return Check::Skipped;
         }
         // A script that the model rewrote proves nothing by ending well.
-        let check = match green && validation.check.refusal().await.is_none() {
-            true => Check::Passed,
-            false => match validation.check.decide().await {
+        let check = match green {
+            Some(green) if validation.check.refusal().await.is_none() => {
+                if io.work.last_check_failed() {
+                    validation.tell_passed(green.id.clone(), self.failed_checks, io).await;
+                }
+                Check::Passed
+            }
+            Some(_) | None => match validation.check.decide().await {
                 CheckDecision::Run => validation.run(self.failed_checks, io).await,
                 CheckDecision::Leave => self.unchecked(),
                 CheckDecision::Offer(state) => {
@@ -177,22 +186,39 @@ impl Turn {
     }
 
     fn note_check(&mut self, check: &Check, io: &TurnIo) {
-        self.checked_at = io.work.changes();
         match check {
-            Check::Passed => self.red = None,
+            Check::Passed => {
+                io.work.note_check(true);
+                self.red = None;
+            }
             Check::Failed(red) => {
+                io.work.note_check(false);
                 self.failed_checks += 1;
                 self.red = Some(red.clone());
             }
-            Check::GivenUp(red) => self.red = Some(red.clone()),
-            Check::Interrupted | Check::Skipped => {}
+            Check::GivenUp(red) => {
+                io.work.note_check(false);
+                self.red = Some(red.clone());
+            }
+            Check::Skipped => io.work.settle(),
+            Check::Interrupted => {}
         }
     }
 
-    /// The model is done. Its work is not, as long as the last check failed: whether the model had all its attempts or
-    /// answered without another.
-    async fn finished(&self, io: &TurnIo) -> Outcome {
-        let Some(red) = &self.red else { return Outcome::Completed };
+    /// The model is done. Its work is not, as long as the last check of this turn failed: whether the model had all its
+    /// attempts or answered without another. A failure of an earlier turn is no outcome of this one, and is told.
+    async fn finished(&self, native: &Native, io: &TurnIo) -> Outcome {
+        let Some(red) = &self.red else {
+            if let Some(validation) = &native.validation
+                && io.work.is_known_to_fail()
+                && validation.is_wanted().await
+            {
+                let command = validation.check.command();
+                let message = format!("the last check failed, and nothing was changed since: {command}");
+                io.emit.notice(NoticeLevel::Warning, message).await;
+            }
+            return Outcome::Completed;
+        };
         let (message, details) = red.words(self.failed_checks);
         io.emit.emit(Event::Error { command: None, kind: ErrorKind::Check, message, details }).await;
         Outcome::CheckFailed

@@ -1,24 +1,29 @@
 //! Work that checks itself: after a turn that edited code a command decides whether it is done, and what it
 //! says on failure goes back to the model.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
+use zdx_protocol::check::is_prose;
 use zdx_protocol::display::format::count;
 use zdx_protocol::policy::CHECK;
-use zdx_protocol::{CallOrigin, CheckResult, Checked, Event, Origin};
+use zdx_protocol::{CallOrigin, CheckResult, CheckStanding, Checked, Event, Origin};
 
 use crate::call::TurnIo;
 use crate::call::command::{NotRun, Wanted, ending, report, run_gated};
 use crate::config::Config;
 use crate::session_check::SessionCheck;
-use crate::tools::{CommandOutput, End};
+use crate::tools::{CommandOutput, End, changed_since};
 
 /// What a failing command may tell the model.
 const REPORT_LIMIT: usize = 8 << 10;
 /// What of it the user is told once more at the end.
 const SHOWN_LIMIT: usize = 2 << 10;
+/// A file's time is that of the last tick of the kernel's clock.
+const CLOCK_TICK: SignedDuration = SignedDuration::from_millis(10);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Validation {
@@ -26,6 +31,8 @@ pub(crate) struct Validation {
     timeout: Option<Duration>,
     /// How many failures may go back to the model in one turn.
     attempts: u32,
+    /// The folder of zdx's own files: what is written there is no work of the session.
+    own_files: PathBuf,
     /// Whoever was asked said no: that holds until the session ends, whichever agent works.
     declined: Arc<AtomicBool>,
 }
@@ -76,10 +83,41 @@ impl Red {
 }
 
 impl Validation {
-    pub(crate) fn new(check: Arc<SessionCheck>, config: &Config) -> Self {
+    pub(crate) fn new(check: Arc<SessionCheck>, config: &Config, own_files: PathBuf) -> Self {
         let settings = &config.validation;
         let (timeout, attempts) = (settings.timeout, settings.max_attempts);
-        Self { check, timeout, attempts, declined: Arc::default() }
+        Self { check, timeout, attempts, own_files, declined: Arc::default() }
+    }
+
+    /// Whether the user wants to hear of this check: nobody declined it, for this session or for the folder.
+    pub(crate) async fn is_wanted(&self) -> bool {
+        let check = Arc::clone(&self.check);
+        let state = tokio::task::spawn_blocking(move || check.state()).await;
+        !self.declined.load(Ordering::Relaxed)
+            && state.is_ok_and(|state| state.standing != CheckStanding::Never)
+    }
+
+    /// Whether a file that is likely code changed at or after this time. The look at the folder is bounded and leaves out
+    /// ignored files; it does not see that a file was deleted.
+    pub(crate) async fn finds_changes(&self, since: Timestamp, io: &TurnIo) -> bool {
+        let since = since.checked_sub(CLOCK_TICK).unwrap_or(since);
+        let (workspace, own_files) = (Arc::clone(&io.tools.workspace), self.own_files.clone());
+        let look = tokio::task::spawn_blocking(move || {
+            let files = changed_since(&workspace, since).files;
+            files.iter().any(|(path, _)| !is_prose(path) && !path.starts_with(&own_files))
+        });
+        tokio::select! {
+            biased;
+            () = io.cancel.cancelled() => false,
+            found = look => found.unwrap_or(false),
+        }
+    }
+
+    /// Tells that the model itself ran the check of work that failed before, and that it passed.
+    pub(crate) async fn tell_passed(&self, id: String, failures: u32, io: &TurnIo) {
+        let command = self.check.command().to_owned();
+        let (result, attempts) = (CheckResult::Passed, self.attempts);
+        io.emit.emit(Event::Checked(Checked { id, command, result, attempt: failures, attempts })).await;
     }
 
     /// The user wants it run, whatever was said before.
