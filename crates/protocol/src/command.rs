@@ -189,6 +189,33 @@ pub enum Command {
 }
 
 impl Command {
+    /// Runs as a turn: its `Done` comes behind a `TurnFinished`, and it waits for the turn before it.
+    pub fn takes_turn(&self) -> bool {
+        match self {
+            Self::Prompt(_)
+            | Self::Shell(_)
+            | Self::Compact
+            | Self::Retry
+            | Self::Check(Some(CheckChoice::Run)) => true,
+            Self::Open(_)
+            | Self::Answer { .. }
+            | Self::AnswerTrust { .. }
+            | Self::Interrupt
+            | Self::SetModel(_)
+            | Self::SetAgent(_)
+            | Self::Revert { .. }
+            | Self::Redo
+            | Self::SetApproval(_)
+            | Self::Revoke { .. }
+            | Self::Check(None | Some(CheckChoice::Always | CheckChoice::Never))
+            | Self::AddFolder { .. }
+            | Self::Trust
+            | Self::Export { .. }
+            | Self::Ask(_)
+            | Self::Shutdown => false,
+        }
+    }
+
     /// Means the session that is open, or the engine itself, at this very moment; all else is work that can wait for the
     /// next session.
     pub fn is_for_now(&self) -> bool {

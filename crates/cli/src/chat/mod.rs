@@ -241,7 +241,7 @@ impl Chat<'_> {
                 self.stage.fail(&why);
                 Ok(Step::Stay)
             }
-            Line::Slash(slash) => self.slash(slash).await,
+            Line::Slash(action) => self.slash(action).await,
             Line::Custom { name, text } => Ok(self.custom(&name, text).await),
         }
     }
