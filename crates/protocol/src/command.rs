@@ -50,8 +50,8 @@ impl From<String> for Prompt {
 #[serde(transparent)]
 pub struct CommandId(pub u64);
 
-/// A command on its way. Each ends once: in `Event::Done`, a question in `Event::Reply`, and what could not be carried
-/// out in an `Event::Error`, all with this id.
+/// A command on its way. Each ends once: in `Event::Done`, a question or a remembered line in `Event::Reply`, and what
+/// could not be carried out in an `Event::Error`, all with this id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
     pub id: CommandId,
@@ -132,6 +132,10 @@ pub enum Command {
     Export {
         path: Option<PathBuf>,
     },
+    /// Keeps a line that a person typed in the prompt history, redacted, also during a turn. Ends in `Reply::Remembered`.
+    Remember {
+        line: String,
+    },
     /// Answered during a turn too.
     Ask(Query),
     /// Ends the engine after the running turn was interrupted and the log is safe.
@@ -161,6 +165,7 @@ impl Command {
             | Self::AddFolder { .. }
             | Self::Trust
             | Self::Export { .. }
+            | Self::Remember { .. }
             | Self::Ask(_)
             | Self::Shutdown => false,
         }
@@ -189,6 +194,7 @@ impl Command {
             | Self::Check(_)
             | Self::AddFolder { .. }
             | Self::Export { .. }
+            | Self::Remember { .. }
             | Self::Ask(_) => false,
         }
     }

@@ -64,8 +64,6 @@ pub(crate) enum Input {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {
     Send(Purpose, Command),
-    /// Keep a line for the next time; no secret is in it.
-    Remember(String),
     Edit(String),
     Copy(String),
     Suspend,
@@ -97,7 +95,7 @@ pub(crate) enum Purpose {
     Switch,
     /// Whether the one in use is among those that its server lists.
     Offered,
-    /// A line without its secrets, for the history.
+    /// A typed line for the prompt history; it comes back redacted.
     Remember,
     /// A long output, for the whole conversation.
     Output,

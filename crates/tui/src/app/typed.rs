@@ -1,11 +1,11 @@
 //! What a line that a person sent leads to.
 
+use zdx_protocol::prompt_history::LONGEST;
 use zdx_protocol::slash::{Clip, Line, LocalAction, SlashAction, parse};
 use zdx_protocol::{CheckChoice, Command, Query};
 
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::composer::Draft;
-use crate::history;
 
 impl State {
     /// What stands in the composer is sent.
@@ -18,11 +18,12 @@ impl State {
         }
         self.composer.file_stash();
         self.composer.sent(&draft);
-        let mut effects = Vec::new();
-        if text.len() <= history::LONGEST {
-            effects.extend(ask(Purpose::Remember, Query::Masked { text }));
+        let mut effects = self.follow(draft);
+        // A line that leaves is not kept.
+        let leaves = effects.iter().any(|effect| matches!(effect, Effect::Leave(_)));
+        if text.len() <= LONGEST && !leaves {
+            effects.insert(0, Effect::Send(Purpose::Remember, Command::Remember { line: text }));
         }
-        effects.extend(self.follow(draft));
         effects
     }
 
