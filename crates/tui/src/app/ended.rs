@@ -205,6 +205,6 @@ impl State {
             Choice::Model => "Switch to",
             Choice::Agent => "Work as",
         };
-        self.picker = Some((choice, Picker::new(title, items).at(now)));
+        self.overlays.offer(choice, Picker::new(title, items).at(now));
     }
 }

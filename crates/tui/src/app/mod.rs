@@ -4,6 +4,7 @@
 mod calm;
 mod ended;
 mod keys;
+mod overlay;
 mod pager;
 mod pages;
 mod queue;
@@ -23,13 +24,13 @@ use zdx_protocol::{Command, ErrorKind, Event, Outcome, Query, SessionInfo};
 use crate::completion::{Generation, Popup};
 use crate::composer::{Composer, Draft};
 use crate::conversation::{Conversation, NoteKind};
-use crate::dialog::{Dialogs, Picker};
+use crate::dialog::Dialogs;
 use crate::key::Key;
 use crate::look::Look;
 use crate::status::Status;
 use crate::theme::Theme;
 
-use pages::Pages;
+use overlay::Overlays;
 use queue::Queue;
 use turn::Turn;
 pub(crate) use view::Size;
@@ -144,8 +145,7 @@ pub(crate) struct State {
     composer: Composer,
     popup: Popup,
     dialogs: Dialogs,
-    picker: Option<(Choice, Picker<String>)>,
-    pages: Pages,
+    overlays: Overlays,
     calm: calm::Calm,
     /// It is told when a frame was shown.
     told_when_seen: bool,
@@ -183,8 +183,7 @@ impl State {
             composer,
             popup: Popup::default(),
             dialogs: Dialogs::new(home.clone()),
-            picker: None,
-            pages: Pages::default(),
+            overlays: Overlays::default(),
             calm: calm::Calm::default(),
             told_when_seen: false,
             status: Status::new(home.clone()),
@@ -239,7 +238,7 @@ impl State {
 
     /// Whether a second's pulse is wanted.
     pub fn needs_tick(&self) -> bool {
-        (self.pages.open.is_some() && self.pages.grown)
+        (self.overlays.page().is_some() && self.overlays.grown)
             || self.warned.is_some()
             || self.hint.is_some()
             || self.status.needs_tick()
@@ -249,7 +248,7 @@ impl State {
     /// The instant at which the request in view gets the focus, if it still has to be drawn with it.
     pub fn focus_due(&self, now: Instant) -> Option<Instant> {
         let due = self.dialogs.focus_due(self.composer.is_empty())?;
-        (due > now && self.pages.open.is_none()).then_some(due)
+        (due > now && self.overlays.page().is_none()).then_some(due)
     }
 
     pub fn session(&self) -> Option<&Session> {
@@ -272,7 +271,7 @@ impl State {
         self.dialogs.apply(event);
         self.keep_unsent_message();
         self.heard(event);
-        self.pages.grown = true;
+        self.overlays.grown = true;
         match event {
             Event::SessionStarted(info) if info.task.is_none() => {
                 self.open(info, now);
@@ -318,7 +317,7 @@ impl State {
             Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
                 self.popup.clear();
                 // A request must be seen. Keys meant for the page do not answer it: its pause begins now.
-                self.pages.interrupt();
+                self.overlays.interrupt();
                 self.dialogs.covered();
                 effects.push(Effect::Bell);
             }
@@ -326,7 +325,7 @@ impl State {
         }
         let event = self.as_typed(event);
         self.conversation.apply(&event, now);
-        if output_came && self.pages.is_conversation() {
+        if output_came && self.overlays.is_conversation() {
             effects.extend(self.ask_for_outputs());
         }
         effects
@@ -343,7 +342,7 @@ impl State {
             self.before.push(Line::default());
         }
         self.conversation = Conversation::default();
-        self.pages.forget();
+        self.overlays.forget();
         self.prompts.clear();
         self.before.extend(self.status.welcome(look));
         self.before.push(Line::default());
