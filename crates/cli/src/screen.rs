@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use zdx_protocol::display::sessions::short_id;
 use zdx_protocol::{ErrorKind, Open};
-use zdx_tui::{Closed, Ended, Environment, Left, Setup, Stop};
+use zdx_tui::{Closed, Ended, Environment, HistoryLoader, Left, Setup, Stop};
 
 use crate::args::Format;
 use crate::exit::{Ending, Failure};
@@ -41,7 +41,7 @@ pub async fn converse(settings: &Settings, open: Open, first: Option<String>) ->
         open,
         first,
         home: settings.home().map(ToOwned::to_owned),
-        history: settings.history_file(),
+        history: settings.prompt_history().map(|history| Box::new(move || history.load()) as HistoryLoader),
         terminal: Environment::from(env),
         editor: env("VISUAL").or_else(|| env("EDITOR")),
     };

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use zdx_engine::{Env, Flags, Paths, SessionStore, TrustStore, ensure_dir};
+use zdx_engine::{Env, Flags, Paths, PromptHistory, SessionStore, TrustStore};
 use zdx_protocol::{Approval, ErrorKind, Open, SessionPick};
 
 use crate::args::{ApprovalArg, Format, Options};
@@ -73,12 +73,9 @@ impl Settings {
         self.paths.home()
     }
 
-    /// Where typed lines are kept across restarts, in a folder that is there.
-    pub fn history_file(&self) -> Option<PathBuf> {
-        let file = self.save.then(|| self.paths.history_file())?;
-        // Without the folder there is no history; the session itself will say what is wrong with it.
-        let _ = file.parent().map(ensure_dir);
-        Some(file)
+    /// The lines typed in earlier chats; None where nothing is saved.
+    pub fn prompt_history(&self) -> Option<PromptHistory> {
+        self.save.then(|| PromptHistory::new(self.paths.history_file()))
     }
 
     pub fn sessions(&self) -> SessionStore {

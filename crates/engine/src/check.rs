@@ -118,8 +118,12 @@ impl Checker {
         }
         // As a model calls it, or as rules name it.
         let named = name.strip_prefix("mcp__").unwrap_or(name);
-        let (server, tool) = named.split_once("__").unwrap_or(("", named));
-        Ok(Action::Mcp { server: server.to_owned(), tool: tool.to_owned(), digest: String::new() })
+        Ok(match named.split_once("__") {
+            Some((server, tool)) => {
+                Action::Mcp { server: server.to_owned(), tool: tool.to_owned(), digest: String::new() }
+            }
+            None => Action::Remote { title: named.to_owned() },
+        })
     }
 }
 

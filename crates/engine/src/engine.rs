@@ -416,6 +416,7 @@ impl Queue {
             Command::AddFolder { path } => aside.add_folder(desk.emit, desk.queries, id, path),
             Command::Revoke { grant } => aside.revoke(desk.emit, desk.queries, id, grant),
             Command::Ask(query) => aside.ask(desk.emit, desk.queries, id, query),
+            Command::Remember { line } => aside.remember(desk.emit, desk.queries, id, line),
             Command::Export { path } => aside.export(desk.emit, desk.queries, id, path),
             Command::Interrupt => {
                 self.interrupt(turn, desk, aside);

@@ -198,6 +198,7 @@ impl Host {
                 | Command::AddFolder { .. }
                 | Command::Trust
                 | Command::Export { .. }
+                | Command::Remember { .. }
                 | Command::Ask(_) => failed(id, ErrorKind::Session, "no session is open"),
             };
             let _ = self.events.send(end).await;

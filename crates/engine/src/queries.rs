@@ -36,6 +36,7 @@ use crate::in_force::InForce;
 use crate::library::{Commands, Mode, Skills};
 use crate::mcp::Servers;
 use crate::persona::Personas;
+use crate::prompt_history::PromptHistory;
 use crate::session::{FindError, OpenError, SessionId, SessionStore, is_same_root};
 use crate::session_check::SessionCheck;
 use crate::setup::Setup;
@@ -123,7 +124,6 @@ impl Queries {
             }
             Query::Todos => Ok(Reply::Todos { items: self.todos(), draft: self.todos.is_draft() }),
             Query::Config => Ok(Reply::Config(self.config())),
-            Query::Masked { text } => Ok(Reply::Masked(self.emit.redactor().redact(&text).into_owned())),
             Query::Summary => self.summary().await.map(Reply::Summary),
             Query::Handoff { goal } => self.handoff(&goal).await.map(Reply::Handoff),
             // These look at files, which can hang on a dead mount.
@@ -142,6 +142,16 @@ impl Queries {
             Query::AddedFolders => Ok(Reply::AddedFolders(added_folders::listed(&self.grants, &self.root))),
             Query::GitBranch => off_thread(move || Ok(Reply::GitBranch(git::branch(&self.root)))).await,
         }
+    }
+
+    /// Writes a redacted line to the prompt history, where sessions are saved.
+    pub(crate) async fn remember(&self, line: String) {
+        if !self.setup.save {
+            return;
+        }
+        let history = PromptHistory::new(self.setup.paths.history_file());
+        // A history that cannot be written is no reason to stop.
+        let _ = tokio::task::spawn_blocking(move || history.append(&line, Timestamp::now())).await;
     }
 
     fn spilled_output(&self, file: &Path) -> Result<SpilledOutput, NoAnswer> {

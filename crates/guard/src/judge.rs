@@ -96,6 +96,8 @@ fn asked_by(action: &Action) -> Origin {
         Action::Read { .. }
         | Action::Write { .. }
         | Action::Mcp { .. }
+        | Action::Fetch { .. }
+        | Action::Remote { .. }
         | Action::Skill { .. }
         | Action::Task { .. }
         | Action::Todo => Origin::Model,
@@ -195,12 +197,9 @@ impl Weigher<'_> {
                 let inspection = self.inspect(command, cwd);
                 return (self.command(command, *origin, &inspection), inspection.only_reads());
             }
-            Action::Mcp { server, tool, .. } => {
-                let name = format!("{server}__{tool}");
-                let by_server = format!("{server}/{tool}");
-                let ruling = self.strictest(&self.cx.rules.named(key, &[&name, &by_server]), &name);
-                vec![self.by_rule(&name, &ruling, "it calls a tool of another program")]
-            }
+            Action::Mcp { server, tool, .. } => vec![self.other_program(key, server, tool)],
+            // Whoever does it chose the title: without a server's name it matches no rule for a server's tools.
+            Action::Fetch { title } | Action::Remote { title } => vec![self.other_program(key, "", title)],
             Action::Skill { name } => {
                 vec![self.by_rule(name, &self.cx.rules.named(key, &[name]), "it loads a skill")]
             }
@@ -215,6 +214,13 @@ impl Weigher<'_> {
             }
         };
         (findings, action.is_read_only())
+    }
+
+    fn other_program(&self, key: &str, server: &str, tool: &str) -> PartFinding {
+        let name = format!("{server}__{tool}");
+        let by_server = format!("{server}/{tool}");
+        let ruling = self.strictest(&self.cx.rules.named(key, &[&name, &by_server]), &name);
+        self.by_rule(&name, &ruling, "it calls a tool of another program")
     }
 
     /// An MCP tool may also be named as a tool of its own (`server__tool = "deny"`): the stricter word holds.

@@ -31,56 +31,6 @@ impl Prompt {
     pub fn data(&self) -> &str {
         self.text.get(self.typed..).unwrap_or_default().trim_start_matches('\n')
     }
-
-    /// The list that the user's own words hold, item by item: not what is nested in it, nor what stands in a block of code.
-    pub fn listed(&self) -> Vec<&str> {
-        let mut in_code = false;
-        let mut items: Vec<(usize, &str)> = Vec::new();
-        for line in self.typed().lines() {
-            let text = line.trim_start();
-            if text.starts_with("```") {
-                in_code = !in_code;
-            } else if let Some(item) = list_item(text).filter(|_| !in_code) {
-                items.push((line.len() - text.len(), item));
-            }
-        }
-        let outermost = items.iter().map(|(indent, _)| *indent).min().unwrap_or_default();
-        items.into_iter().filter(|(indent, _)| *indent == outermost).map(|(_, item)| item).collect()
-    }
-
-    /// Whether the user's own words ask for work of several steps, by their form alone: lists, joined clauses, length. A
-    /// single question never does.
-    pub fn is_multi_step(&self) -> bool {
-        const JOINTS: [&str; 9] =
-            [" and then ", " then ", "after that", "afterwards", "finally", "然后", "接着", "最后", "之后"];
-        let text = self.typed().trim().to_lowercase();
-        if self.listed().len() >= 2 {
-            return true;
-        }
-        let sentences = text.split(['.', '!', ';', '。', '！', '；', '\n']);
-        let clauses = sentences.filter(|part| part.chars().count() > 12).count();
-        let joints = JOINTS.iter().filter(|joint| text.contains(**joint)).count();
-        let is_question = text.ends_with(['?', '？']) && clauses <= 2;
-        !is_question && (joints >= 1 || clauses >= 3)
-    }
-}
-
-/// What a line of a list says behind its mark: `- x`, `* x`, `• x`, `1. x`, `1) x`, `- [ ] x`.
-fn list_item(line: &str) -> Option<&str> {
-    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let item = match (digits.len() < line.len(), digits.chars().next()?) {
-        (true, mark @ ('.' | ')' | '、')) => {
-            digits.strip_prefix(mark).filter(|item| !item.starts_with(char::is_numeric))
-        }
-        (false, '•') => line.strip_prefix('•'),
-        (false, mark @ ('-' | '*' | '+')) => {
-            line.strip_prefix(mark).filter(|item| item.starts_with(char::is_whitespace))
-        }
-        (_, _) => None,
-    }?;
-    let item = item.trim();
-    let item = item.strip_prefix("[ ]").map_or(item, str::trim_start);
-    Some(item).filter(|item| !item.is_empty())
 }
 
 impl From<&str> for Prompt {
@@ -100,8 +50,8 @@ impl From<String> for Prompt {
 #[serde(transparent)]
 pub struct CommandId(pub u64);
 
-/// A command on its way. Each ends once: in `Event::Done`, a question in `Event::Reply`, and what could not be carried
-/// out in an `Event::Error`, all with this id.
+/// A command on its way. Each ends once: in `Event::Done`, a question or a remembered line in `Event::Reply`, and what
+/// could not be carried out in an `Event::Error`, all with this id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
     pub id: CommandId,
@@ -182,6 +132,10 @@ pub enum Command {
     Export {
         path: Option<PathBuf>,
     },
+    /// Keeps a line that a person typed in the prompt history, redacted, also during a turn. Ends in `Reply::Remembered`.
+    Remember {
+        line: String,
+    },
     /// Answered during a turn too.
     Ask(Query),
     /// Ends the engine after the running turn was interrupted and the log is safe.
@@ -189,6 +143,34 @@ pub enum Command {
 }
 
 impl Command {
+    /// Runs as a turn: its `Done` comes behind a `TurnFinished`, and it waits for the turn before it.
+    pub fn takes_turn(&self) -> bool {
+        match self {
+            Self::Prompt(_)
+            | Self::Shell(_)
+            | Self::Compact
+            | Self::Retry
+            | Self::Check(Some(CheckChoice::Run)) => true,
+            Self::Open(_)
+            | Self::Answer { .. }
+            | Self::AnswerTrust { .. }
+            | Self::Interrupt
+            | Self::SetModel(_)
+            | Self::SetAgent(_)
+            | Self::Revert { .. }
+            | Self::Redo
+            | Self::SetApproval(_)
+            | Self::Revoke { .. }
+            | Self::Check(None | Some(CheckChoice::Always | CheckChoice::Never))
+            | Self::AddFolder { .. }
+            | Self::Trust
+            | Self::Export { .. }
+            | Self::Remember { .. }
+            | Self::Ask(_)
+            | Self::Shutdown => false,
+        }
+    }
+
     /// Means the session that is open, or the engine itself, at this very moment; all else is work that can wait for the
     /// next session.
     pub fn is_for_now(&self) -> bool {
@@ -212,46 +194,8 @@ impl Command {
             | Self::Check(_)
             | Self::AddFolder { .. }
             | Self::Export { .. }
+            | Self::Remember { .. }
             | Self::Ask(_) => false,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn work_of_several_steps_is_told_by_its_form() {
-        for text in [
-            "1. add a test\n2. fix the bug",
-            "- rename it\n- update the docs",
-            "add a flag --all and then document it",
-            "Read the parser carefully. Fix the off-by-one error. Add a regression test for it.",
-            "先修复这个错误，然后添加测试",
-        ] {
-            assert!(Prompt::from(text).is_multi_step(), "{text}");
-        }
-        for text in [
-            "what does this project do?",
-            "hello",
-            "fix the typo in README.md",
-            "why does `cargo test` fail?",
-        ] {
-            assert!(!Prompt::from(text).is_multi_step(), "{text}");
-        }
-        let piped =
-            Prompt::with_data("why?", "1. add a test\n2. fix the bug\nthen go on. Finally do that, too.");
-        assert!(!piped.is_multi_step(), "data asks for nothing");
-    }
-
-    #[test]
-    fn a_list_is_read_without_its_marks_and_what_is_in_it() {
-        let listed = |text: &str| Prompt::from(text).listed().join("|");
-        assert_eq!(listed("Please:\n1. add a test\n2) fix it\n10、ship"), "add a test|fix it|ship");
-        assert_eq!(listed("- [ ] one\n  - deeper\n* two\n+ three\n• four"), "one|two|three|four");
-        assert_eq!(listed("-rf is bad\n--all too\n**bold**\n1.5 times\n- \n"), "");
-        assert_eq!(listed("```diff\n- old\n- older\n```\n- real"), "real");
-        assert_eq!(Prompt::with_data("- mine", "- theirs").listed(), ["mine"]);
     }
 }

@@ -18,6 +18,7 @@ mod outcome;
 pub mod packed;
 pub mod path_text;
 pub mod policy;
+pub mod prompt_history;
 pub mod query;
 pub mod record;
 pub mod redact;

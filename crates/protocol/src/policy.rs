@@ -60,6 +60,14 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         digest: String,
     },
+    /// Fetches something from the network. The title is that of the agent that fetches it.
+    Fetch {
+        title: String,
+    },
+    /// Something that another program does itself and describes with a title alone.
+    Remote {
+        title: String,
+    },
     Skill {
         name: String,
     },
@@ -71,7 +79,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// What permission rules call all tools of MCP servers.
+    /// The key of permission rules for all tools of MCP servers, and for what other programs do themselves.
     pub const MCP_KEY: &str = facts::MCP.key;
 
     /// Calls that may run side by side: those without effect, and agents, who look after themselves.
@@ -94,7 +102,8 @@ impl Action {
             Self::Command { .. } => facts::BASH.kind,
             Self::Task { .. } => facts::TASK.kind,
             Self::Todo => facts::TODOWRITE.kind,
-            Self::Mcp { .. } => CallKind::Other,
+            Self::Fetch { .. } => CallKind::Fetch,
+            Self::Mcp { .. } | Self::Remote { .. } => CallKind::Other,
         }
     }
 
@@ -103,7 +112,7 @@ impl Action {
         match self {
             Self::Read { tool, .. } | Self::Write { tool, .. } => tool,
             Self::Command { .. } => facts::BASH.permission.key,
-            Self::Mcp { .. } => Self::MCP_KEY,
+            Self::Mcp { .. } | Self::Fetch { .. } | Self::Remote { .. } => Self::MCP_KEY,
             Self::Skill { .. } => facts::SKILL.permission.key,
             Self::Task { .. } => facts::TASK.permission.key,
             Self::Todo => facts::TODOWRITE.permission.key,
@@ -114,9 +123,13 @@ impl Action {
     pub fn locations(&self, line: Option<u64>) -> Vec<Location> {
         let targets = match self {
             Self::Read { targets, .. } | Self::Write { targets, .. } => targets.as_slice(),
-            Self::Command { .. } | Self::Mcp { .. } | Self::Skill { .. } | Self::Task { .. } | Self::Todo => {
-                &[]
-            }
+            Self::Command { .. }
+            | Self::Mcp { .. }
+            | Self::Fetch { .. }
+            | Self::Remote { .. }
+            | Self::Skill { .. }
+            | Self::Task { .. }
+            | Self::Todo => &[],
         };
         let line = line.filter(|_| targets.len() == 1);
         targets.iter().map(|target| Location { path: target.path.clone(), line }).collect()
@@ -135,9 +148,13 @@ impl Action {
     pub fn is_read_only(&self) -> bool {
         match self {
             Self::Read { .. } | Self::Skill { .. } => true,
-            Self::Write { .. } | Self::Command { .. } | Self::Mcp { .. } | Self::Task { .. } | Self::Todo => {
-                false
-            }
+            Self::Write { .. }
+            | Self::Command { .. }
+            | Self::Mcp { .. }
+            | Self::Fetch { .. }
+            | Self::Remote { .. }
+            | Self::Task { .. }
+            | Self::Todo => false,
         }
     }
 }

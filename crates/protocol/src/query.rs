@@ -55,10 +55,6 @@ pub enum Query {
     Handoff {
         goal: String,
     },
-    /// A text as it may be written to a file: secrets masked.
-    Masked {
-        text: String,
-    },
     /// An output of this session that was too long to show, from the file that a result names.
     SpilledOutput {
         file: PathBuf,
@@ -100,7 +96,8 @@ pub enum Reply {
     FilesChanged(FilesChanged),
     Summary(Drafted),
     Handoff(Drafted),
-    Masked(String),
+    /// The line as the prompt history keeps it: secrets redacted.
+    Remembered(String),
     SpilledOutput(SpilledOutput),
 }
 

@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use crate::check::CheckChoice;
-use crate::command::{Open, SessionPick};
+use crate::command::{Command, Open, SessionPick};
 use crate::compare::nearest;
 use crate::policy::Approval;
+use crate::query::Query;
 
 /// What may stand behind a command, and so what can be completed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub struct SlashCommand {
     pub aliases: &'static [&'static str],
     pub argument: Argument,
     pub help: &'static str,
-    read: fn(&str) -> Result<Slash, String>,
+    read: fn(&str) -> Result<SlashAction, String>,
 }
 
 /// What is to go to the clipboard.
@@ -86,54 +87,34 @@ pub enum Clip {
     Code(usize),
 }
 
-/// What such a command asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Slash {
-    Help,
-    Open(Open),
-    /// List the sessions there are to go on with, and let one be picked.
-    Resume,
-    /// Without a name: list what there is.
-    Model(Option<String>),
-    /// Without a name: list who there is.
-    Agent(Option<String>),
-    /// Without one: say which holds.
-    Approval(Option<Approval>),
-    Todos,
-    Skills,
-    Commands,
-    Mcp,
-    Sessions,
-    Files,
-    Export(Option<PathBuf>),
-    Copy(Clip),
-    Revert {
-        turn: Option<u32>,
-        keep_files: bool,
-    },
-    Redo,
-    Retry,
-    Summarize,
-    Handoff(String),
-    Context,
-    Compact,
-    Trust,
-    Policy,
-    /// Without one: list what was allowed.
-    Revoke(Option<String>),
-    /// Without one: say how the check stands.
-    Check(Option<CheckChoice>),
-    /// Without a path: list the folders that were added.
-    AddDir(Option<String>),
-    Config,
-    Exit,
+/// The effect of a slash command. Front ends differ only in how they show what comes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SlashAction {
+    Send(Command),
+    Ask(Query),
+    Local(LocalAction),
 }
+
+/// A slash command that the front end carries out itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalAction {
+    Help,
+    Exit,
+    /// Lists the sessions that can be resumed, to choose one.
+    PickSession,
+    /// Shows the approval mode, in as many words as the front end has room for.
+    ShowApprovalMode,
+    Copy(Clip),
+}
+
+/// Sessions that `/sessions` lists.
+const LISTED_SESSIONS: usize = 20;
 
 const fn row(
     name: &'static str,
     argument: Argument,
     help: &'static str,
-    read: fn(&str) -> Result<Slash, String>,
+    read: fn(&str) -> Result<SlashAction, String>,
 ) -> SlashCommand {
     SlashCommand { name, aliases: &[], argument, help, read }
 }
@@ -144,22 +125,24 @@ const fn or(row: SlashCommand, aliases: &'static [&'static str]) -> SlashCommand
 
 /// In the order help shows them.
 pub static COMMANDS: [SlashCommand; 29] = [
-    row("help", Argument::None, "this list", |_| Ok(Slash::Help)),
-    or(row("new", Argument::None, "start a fresh session", |_| Ok(Slash::Open(Open::New))), &["clear"]),
+    row("help", Argument::None, "this list", |_| local(LocalAction::Help)),
+    or(row("new", Argument::None, "start a fresh session", |_| send(Command::Open(Open::New))), &["clear"]),
     row(
         "resume",
         Argument::Session,
         "go on with another session; without an ID, pick one from a list",
         |rest| {
-            let pick = given(rest).map(|id| Slash::Open(Open::Resume(SessionPick::Id(id))));
-            Ok(pick.unwrap_or(Slash::Resume))
+            let open = |id| send(Command::Open(Open::Resume(SessionPick::Id(id))));
+            given(rest).map_or(local(LocalAction::PickSession), open)
         },
     ),
-    row("sessions", Argument::None, "list the saved sessions", |_| Ok(Slash::Sessions)),
+    row("sessions", Argument::None, "list the saved sessions", |_| {
+        ask(Query::Sessions { limit: LISTED_SESSIONS })
+    }),
     or(row("model", Argument::Model, "list the models, or switch to one", model), &["models"]),
     or(
         row("agent", Argument::Agent, "list the agents, or work as one", |rest| {
-            Ok(Slash::Agent(given(rest)))
+            given(rest).map_or(ask(Query::Agents), |name| send(Command::SetAgent(name)))
         }),
         &["agents"],
     ),
@@ -170,29 +153,29 @@ pub static COMMANDS: [SlashCommand; 29] = [
         approval,
     ),
     row("policy", Argument::None, "what may happen without asking, and what was allowed for good", |_| {
-        Ok(Slash::Policy)
+        ask(Query::Grants)
     }),
     row("revoke", Argument::Grant, "take back what was allowed, by number, by words, or all", |rest| {
-        Ok(Slash::Revoke(given(rest)))
+        given(rest).map_or(ask(Query::Grants), |grant| send(Command::Revoke { grant }))
     }),
     row("check", Argument::Check, "the check of the edits: run, always (after each turn) or never", check),
     row(
         "add-dir",
         Argument::Folder,
         "add a folder outside the workspace for this session, or list those that were added",
-        |rest| Ok(Slash::AddDir(given(rest))),
+        |rest| given(rest).map_or(ask(Query::AddedFolders), |path| send(Command::AddFolder { path })),
     ),
     row("trust", Argument::None, "what this folder's own files want, and whether they get it", |_| {
-        Ok(Slash::Trust)
+        send(Command::Trust)
     }),
-    row("config", Argument::None, "every setting and where it came from", |_| Ok(Slash::Config)),
-    or(row("todo", Argument::None, "the list of steps", |_| Ok(Slash::Todos)), &["todos"]),
-    row("files", Argument::None, "the files changed in this session", |_| Ok(Slash::Files)),
-    row("skills", Argument::None, "list the skills", |_| Ok(Slash::Skills)),
-    row("commands", Argument::None, "list your own commands and this project's", |_| Ok(Slash::Commands)),
-    row("mcp", Argument::None, "list the MCP servers and what they bring", |_| Ok(Slash::Mcp)),
+    row("config", Argument::None, "every setting and where it came from", |_| ask(Query::Config)),
+    or(row("todo", Argument::None, "the list of steps", |_| ask(Query::Todos)), &["todos"]),
+    row("files", Argument::None, "the files changed in this session", |_| ask(Query::FilesChanged)),
+    row("skills", Argument::None, "list the skills", |_| ask(Query::Skills)),
+    row("commands", Argument::None, "list your own commands and this project's", |_| ask(Query::Commands)),
+    row("mcp", Argument::None, "list the MCP servers and what they bring", |_| ask(Query::Mcp)),
     row("export", Argument::File, "write this session to a text file", |rest| {
-        Ok(Slash::Export(given(rest).map(PathBuf::from)))
+        send(Command::Export { path: given(rest).map(PathBuf::from) })
     }),
     row(
         "copy",
@@ -206,20 +189,19 @@ pub static COMMANDS: [SlashCommand; 29] = [
         "take back the last turn, or all from TURN on, with what it did to files",
         revert,
     ),
-    row("retry", Argument::None, "take back the last turn and ask the same again", |_| Ok(Slash::Retry)),
-    row("redo", Argument::None, "take back the last revert", |_| Ok(Slash::Redo)),
+    row("retry", Argument::None, "take back the last turn and ask the same again", |_| send(Command::Retry)),
+    row("redo", Argument::None, "take back the last revert", |_| send(Command::Redo)),
     row("fork", Argument::Turn, "go on in a copy of this session, or of what was before TURN", |rest| {
-        turn(rest).map(|turn| Slash::Open(Open::Fork { turn }))
+        send(Command::Open(Open::Fork { turn: turn(rest)? }))
     }),
-    or(row("summarize", Argument::None, "sum this session up", |_| Ok(Slash::Summarize)), &["summary"]),
+    or(row("summarize", Argument::None, "sum this session up", |_| ask(Query::Summary)), &["summary"]),
     row("handoff", Argument::Text(" GOAL"), "a draft to start the next session from", |rest| {
-        given(rest)
-            .map(Slash::Handoff)
-            .ok_or_else(|| "say behind /handoff what the next session is to achieve".to_owned())
+        let missing = || "say behind /handoff what the next session is to achieve".to_owned();
+        ask(Query::Handoff { goal: given(rest).ok_or_else(missing)? })
     }),
-    row("context", Argument::None, "how full the model's context is", |_| Ok(Slash::Context)),
+    row("context", Argument::None, "how full the model's context is", |_| ask(Query::Context)),
     row("compact", Argument::None, "replace the conversation so far by a summary", compact),
-    or(row("exit", Argument::None, "leave (Ctrl-D does too)", |_| Ok(Slash::Exit)), &["quit"]),
+    or(row("exit", Argument::None, "leave (Ctrl-D does too)", |_| local(LocalAction::Exit)), &["quit"]),
 ];
 
 /// Of those that begin alike, these are meant before others, in this order.
@@ -276,12 +258,13 @@ fn given(rest: &str) -> Option<String> {
 }
 
 /// Who answers in place of a model is chosen before there is a session.
-fn model(rest: &str) -> Result<Slash, String> {
+fn model(rest: &str) -> Result<SlashAction, String> {
     match given(rest) {
         Some(name) if name.starts_with("acp:") => {
             Err(format!("an agent is no model of this chat: leave, and start `zdx --backend {name}`"))
         }
-        name => Ok(Slash::Model(name)),
+        Some(name) => send(Command::SetModel(name)),
+        None => ask(Query::Models),
     }
 }
 
@@ -290,13 +273,13 @@ fn turn(rest: &str) -> Result<Option<u32>, String> {
     given(rest).map(number).transpose()
 }
 
-fn revert(rest: &str) -> Result<Slash, String> {
+fn revert(rest: &str) -> Result<SlashAction, String> {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let (options, rest): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| *word == "--keep-files");
-    turn(&rest.join(" ")).map(|turn| Slash::Revert { turn, keep_files: !options.is_empty() })
+    send(Command::Revert { turn: turn(&rest.join(" "))?, keep_files: !options.is_empty() })
 }
 
-fn copy(rest: &str) -> Result<Slash, String> {
+fn copy(rest: &str) -> Result<SlashAction, String> {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let clip = match words.as_slice() {
         [] => Some(Clip::Answer),
@@ -304,13 +287,13 @@ fn copy(rest: &str) -> Result<Slash, String> {
         ["code", n] | [n] => n.parse().ok().filter(|n| *n > 0).map(Clip::Code),
         _ => None,
     };
-    clip.map(Slash::Copy)
-        .ok_or_else(|| "/copy takes the last answer, /copy code [N] a block of code".to_owned())
+    let why = || "/copy takes the last answer, /copy code [N] a block of code".to_owned();
+    local(LocalAction::Copy(clip.ok_or_else(why)?))
 }
 
-fn compact(rest: &str) -> Result<Slash, String> {
+fn compact(rest: &str) -> Result<SlashAction, String> {
     match given(rest) {
-        None => Ok(Slash::Compact),
+        None => send(Command::Compact),
         Some(_) => {
             Err("/compact takes no words; what you say in a prompt before it is kept word for word"
                 .to_owned())
@@ -318,19 +301,34 @@ fn compact(rest: &str) -> Result<Slash, String> {
     }
 }
 
-fn check(rest: &str) -> Result<Slash, String> {
+fn check(rest: &str) -> Result<SlashAction, String> {
     let choice = |text: String| {
         CheckChoice::named(&text).ok_or_else(|| "one of run, always, never goes behind /check".to_owned())
     };
-    given(rest).map(choice).transpose().map(Slash::Check)
+    send(Command::Check(given(rest).map(choice).transpose()?))
 }
 
-fn approval(rest: &str) -> Result<Slash, String> {
+fn approval(rest: &str) -> Result<SlashAction, String> {
     let preset = |text: String| {
         Approval::named(&text)
             .ok_or_else(|| "one of yolo, balanced, paranoid goes behind /approval".to_owned())
     };
-    given(rest).map(preset).transpose().map(Slash::Approval)
+    match given(rest) {
+        Some(text) => send(Command::SetApproval(preset(text)?)),
+        None => local(LocalAction::ShowApprovalMode),
+    }
+}
+
+fn send(command: Command) -> Result<SlashAction, String> {
+    Ok(SlashAction::Send(command))
+}
+
+fn ask(query: Query) -> Result<SlashAction, String> {
+    Ok(SlashAction::Ask(query))
+}
+
+fn local(action: LocalAction) -> Result<SlashAction, String> {
+    Ok(SlashAction::Local(action))
 }
 
 /// The row of a command, by its name or another one for it.
@@ -354,7 +352,7 @@ pub fn help(more: &[(&str, &str)]) -> String {
 }
 
 /// What a line that a person typed asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Line {
     Empty,
     Prompt(String),
@@ -362,7 +360,7 @@ pub enum Line {
     Shell(String),
     /// The mark of a command, and no command behind it.
     NoCommand,
-    Slash(Slash),
+    Slash(SlashAction),
     /// One of ours, with something that makes no sense.
     Misused(String),
     /// Looks like a command and is none of ours: perhaps one of the user's own.
@@ -379,10 +377,10 @@ pub fn parse(text: &str) -> Line {
     }
     // Typed by the habit of other programs; no model is asked to leave.
     if matches!(trimmed, "exit" | "quit" | ":q") {
-        return Line::Slash(Slash::Exit);
+        return Line::Slash(SlashAction::Local(LocalAction::Exit));
     }
     if matches!(trimmed, "help" | "?") {
-        return Line::Slash(Slash::Help);
+        return Line::Slash(SlashAction::Local(LocalAction::Help));
     }
     let Some(command) = trimmed.strip_prefix('/') else {
         return if trimmed.is_empty() { Line::Empty } else { Line::Prompt(text.to_owned()) };
@@ -393,7 +391,7 @@ pub fn parse(text: &str) -> Line {
         return Line::Prompt(text.to_owned());
     }
     if name.is_empty() {
-        return Line::Slash(Slash::Help);
+        return Line::Slash(SlashAction::Local(LocalAction::Help));
     }
     match find(name) {
         Some(command) => (command.read)(rest).map_or_else(Line::Misused, Line::Slash),
@@ -405,6 +403,18 @@ pub fn parse(text: &str) -> Line {
 mod tests {
     use super::*;
 
+    fn sent(command: Command) -> Line {
+        Line::Slash(SlashAction::Send(command))
+    }
+
+    fn asked(query: Query) -> Line {
+        Line::Slash(SlashAction::Ask(query))
+    }
+
+    fn local(action: LocalAction) -> Line {
+        Line::Slash(SlashAction::Local(action))
+    }
+
     #[test]
     fn commands_are_told_from_prompts() {
         assert_eq!(parse("  "), Line::Empty);
@@ -413,37 +423,77 @@ mod tests {
         assert_eq!(parse("@!ls"), Line::Shell("@!ls".into()));
         assert_eq!([parse("!"), parse("@! ")], [Line::NoCommand, Line::NoCommand]);
         assert_eq!(parse("no! really"), Line::Prompt("no! really".into()));
-        assert_eq!([parse("/help"), parse("/")], [Line::Slash(Slash::Help), Line::Slash(Slash::Help)]);
-        assert_eq!([parse("exit"), parse(" :q ")], [Line::Slash(Slash::Exit), Line::Slash(Slash::Exit)]);
         assert_eq!(parse("quit smoking"), Line::Prompt("quit smoking".into()));
-        assert_eq!(parse("/model"), Line::Slash(Slash::Model(None)));
-        assert_eq!(parse(" /models  lab/qwen "), Line::Slash(Slash::Model(Some("lab/qwen".into()))));
         assert_eq!(parse("/nwe x"), Line::Custom { name: "nwe".into(), text: "/nwe x".into() });
-        let revert = |turn, keep_files| Line::Slash(Slash::Revert { turn, keep_files });
-        assert_eq!(
-            [parse("/revert"), parse("/revert 3 --keep-files")],
-            [revert(None, false), revert(Some(3), true)]
-        );
-        assert_eq!(parse("/resume"), Line::Slash(Slash::Resume));
-        assert_eq!(parse("/clear"), Line::Slash(Slash::Open(Open::New)));
-        assert_eq!(parse("/copy"), Line::Slash(Slash::Copy(Clip::Answer)));
-        assert_eq!(parse("/copy code 2"), Line::Slash(Slash::Copy(Clip::Code(2))));
         assert!(matches!(parse("/copy code 0"), Line::Misused(_)));
-        assert_eq!(parse("/retry"), Line::Slash(Slash::Retry));
-        assert_eq!(parse("/compact "), Line::Slash(Slash::Compact));
         assert!(matches!(parse("/compact the tests"), Line::Misused(_)), "no word is passed over");
-        assert_eq!(parse("/fork 3"), Line::Slash(Slash::Open(Open::Fork { turn: Some(3) })));
         assert_eq!(parse("/revert x"), Line::Misused("x is no number of a turn".into()));
         assert!(
             matches!(parse("/model acp:fake"), Line::Misused(why) if why.contains("zdx --backend acp:fake"))
         );
-        assert_eq!(parse("/model lab/acp:7b"), Line::Slash(Slash::Model(Some("lab/acp:7b".into()))));
-        assert_eq!(parse("/add-dir ~/my data "), Line::Slash(Slash::AddDir(Some("~/my data".into()))));
-        assert_eq!(parse("/add-dir"), Line::Slash(Slash::AddDir(None)));
-        assert_eq!(parse("/approval yolo"), Line::Slash(Slash::Approval(Some(Approval::Yolo))));
         assert!(matches!(parse("/approval all"), Line::Misused(_)));
+        assert!(matches!(parse("/check later"), Line::Misused(_)));
         assert!(matches!(parse("/handoff"), Line::Misused(_)));
         assert_eq!(parse("/etc/hosts: what is it?"), Line::Prompt("/etc/hosts: what is it?".into()));
+    }
+
+    #[test]
+    fn every_command_has_one_action() {
+        let revert = |turn, keep_files| sent(Command::Revert { turn, keep_files });
+        let by_id = Open::Resume(SessionPick::Id("7f3a".into()));
+        let actions = [
+            ("/help", local(LocalAction::Help)),
+            ("/", local(LocalAction::Help)),
+            ("/new", sent(Command::Open(Open::New))),
+            ("/clear", sent(Command::Open(Open::New))),
+            ("/resume", local(LocalAction::PickSession)),
+            ("/resume 7f3a", sent(Command::Open(by_id))),
+            ("/sessions", asked(Query::Sessions { limit: LISTED_SESSIONS })),
+            ("/model", asked(Query::Models)),
+            (" /models  lab/qwen ", sent(Command::SetModel("lab/qwen".into()))),
+            ("/model lab/acp:7b", sent(Command::SetModel("lab/acp:7b".into()))),
+            ("/agent", asked(Query::Agents)),
+            ("/agent plan", sent(Command::SetAgent("plan".into()))),
+            ("/approval", local(LocalAction::ShowApprovalMode)),
+            ("/approval yolo", sent(Command::SetApproval(Approval::Yolo))),
+            ("/policy", asked(Query::Grants)),
+            ("/revoke", asked(Query::Grants)),
+            ("/revoke all", sent(Command::Revoke { grant: "all".into() })),
+            ("/check", sent(Command::Check(None))),
+            ("/check run", sent(Command::Check(Some(CheckChoice::Run)))),
+            ("/add-dir", asked(Query::AddedFolders)),
+            ("/add-dir ~/my data ", sent(Command::AddFolder { path: "~/my data".into() })),
+            ("/trust", sent(Command::Trust)),
+            ("/config", asked(Query::Config)),
+            ("/todo", asked(Query::Todos)),
+            ("/files", asked(Query::FilesChanged)),
+            ("/skills", asked(Query::Skills)),
+            ("/commands", asked(Query::Commands)),
+            ("/mcp", asked(Query::Mcp)),
+            ("/export", sent(Command::Export { path: None })),
+            ("/export a.md", sent(Command::Export { path: Some("a.md".into()) })),
+            ("/copy", local(LocalAction::Copy(Clip::Answer))),
+            ("/copy code 2", local(LocalAction::Copy(Clip::Code(2)))),
+            ("/revert", revert(None, false)),
+            ("/revert 3 --keep-files", revert(Some(3), true)),
+            ("/retry", sent(Command::Retry)),
+            ("/redo", sent(Command::Redo)),
+            ("/fork 3", sent(Command::Open(Open::Fork { turn: Some(3) }))),
+            ("/summarize", asked(Query::Summary)),
+            ("/handoff ship it", asked(Query::Handoff { goal: "ship it".into() })),
+            ("/context", asked(Query::Context)),
+            ("/compact ", sent(Command::Compact)),
+            ("/exit", local(LocalAction::Exit)),
+            (" :q ", local(LocalAction::Exit)),
+        ];
+        for (typed, action) in &actions {
+            assert_eq!(parse(typed), *action, "{typed}");
+        }
+        let is_listed = |name: &str| {
+            let named = |typed: &str| typed.trim().strip_prefix('/')?.split(' ').next().map(str::to_owned);
+            actions.iter().any(|(typed, _)| named(typed).as_deref() == Some(name))
+        };
+        assert!(COMMANDS.iter().all(|command| is_listed(command.name)), "a command has no line here");
     }
 
     #[test]
@@ -461,7 +511,7 @@ mod tests {
         assert!(OFTEN.iter().all(|name| find(name).is_some()));
         assert_eq!(unknown("hlep"), "there is no command /hlep; is it /help? · /help lists those there are");
         assert_eq!(unknown("frobnicate"), "there is no command /frobnicate; /help lists those there are");
-        assert_eq!([parse("help"), parse(" ? ")], [Line::Slash(Slash::Help), Line::Slash(Slash::Help)]);
+        assert_eq!([parse("help"), parse(" ? ")], [local(LocalAction::Help), local(LocalAction::Help)]);
         assert!(matches!(parse("help me"), Line::Prompt(_)));
         let help = help(&[("!x", "run it")]);
         assert_eq!(help.lines().count(), COMMANDS.len() + 1);

@@ -8,7 +8,6 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -17,7 +16,6 @@ use zdx_protocol::{Command, CommandId, EngineHandle, Event, Open};
 
 use crate::app::{Effect, Input, Left, Purpose, Size, State};
 use crate::composer::{Composer, History};
-use crate::history::HistoryFile;
 use crate::term::{Copied, Environment, Input as Keyboard, Report, Screen, TermInput};
 use crate::theme::Theme;
 use crate::write::code;
@@ -31,14 +29,17 @@ const GRACE: Duration = Duration::from_secs(3);
 const BURST: usize = 512;
 const NOBODY_TO_WAKE: &str = "there is no shell to come back from: not suspended";
 
+/// Reads the prompts of earlier conversations, oldest first. Blocks on the disk.
+pub type HistoryLoader = Box<dyn FnOnce() -> Vec<String> + Send>;
+
 /// What a conversation on a terminal begins with.
 pub struct Setup {
     pub open: Open,
     /// Said on the command line.
     pub first: Option<String>,
     pub home: Option<PathBuf>,
-    /// Where prompts are kept across restarts, or nowhere.
-    pub history: Option<PathBuf>,
+    /// None: nothing is kept across restarts.
+    pub history: Option<HistoryLoader>,
     pub terminal: Environment,
     /// The user's own, as a shell would run it.
     pub editor: Option<String>,
@@ -86,7 +87,6 @@ struct Front {
     sent: HashMap<CommandId, Purpose>,
     /// Commands for which the engine had no room yet.
     unsent: VecDeque<(Purpose, Command)>,
-    history: Option<PathBuf>,
     /// What was in the history is on its way.
     loading: Option<JoinHandle<Vec<String>>>,
     editor: Option<String>,
@@ -125,7 +125,6 @@ impl Front {
             sent: HashMap::new(),
             unsent: VecDeque::new(),
             loading: None,
-            history: setup.history,
             editor: setup.editor,
             stale: true,
             next_frame: Instant::now(),
@@ -133,8 +132,7 @@ impl Front {
         };
         // The composer first: everything else loads behind it.
         this.draw()?;
-        let file = this.history.clone().map(HistoryFile::new);
-        this.loading = file.map(|file| tokio::task::spawn_blocking(move || file.load()));
+        this.loading = setup.history.map(tokio::task::spawn_blocking);
         this.unsent.push_back((Purpose::Begin, Command::Open(setup.open)));
         Ok(this)
     }
@@ -302,7 +300,6 @@ impl Front {
                     }
                     self.unsent.push_back((purpose, command));
                 }
-                Effect::Remember(line) => self.remember(line),
                 Effect::Copy(text) => {
                     let said = copied(self.screen.copy(&text)?, &text);
                     effects.extend(self.update(Input::Said(said)));
@@ -332,13 +329,6 @@ impl Front {
             }
         }
         Ok(None)
-    }
-
-    /// Kept behind the conversation's back: a slow disk holds nobody up.
-    fn remember(&self, line: String) {
-        let Some(file) = self.history.clone().map(HistoryFile::new) else { return };
-        // A history that cannot be kept is no reason to stop.
-        drop(tokio::task::spawn_blocking(move || file.append(&line, Timestamp::now())));
     }
 
     fn draw(&mut self) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use zdx_acp::RpcError;
-use zdx_protocol::slash::{self, Line, Slash};
+use zdx_protocol::slash::{self, Line, LocalAction, SlashAction};
 use zdx_protocol::{Command, Prompt, Query};
 
 /// What a prompt asks for.
@@ -58,7 +58,7 @@ pub fn read(blocks: &Value, root: &Path) -> Result<Meant, RpcError> {
         return Err(RpcError::invalid_params("there is nothing in `prompt`"));
     }
     Ok(match slash::parse(&typed) {
-        Line::Slash(slash) => own(slash),
+        Line::Slash(action) => own(action),
         Line::Misused(why) => Meant::Say(why),
         Line::Empty | Line::Prompt(_) | Line::Shell(_) | Line::NoCommand | Line::Custom { .. } => {
             Meant::Do(Command::Prompt(Prompt::with_data(&typed, &data)))
@@ -66,39 +66,19 @@ pub fn read(blocks: &Value, root: &Path) -> Result<Meant, RpcError> {
     })
 }
 
-fn own(slash: Slash) -> Meant {
-    let ask = |query| Meant::Do(Command::Ask(query));
-    match slash {
-        Slash::Compact => Meant::Do(Command::Compact),
-        Slash::Retry => Meant::Do(Command::Retry),
-        Slash::Redo => Meant::Do(Command::Redo),
-        Slash::Revert { turn, keep_files } => Meant::Do(Command::Revert { turn, keep_files }),
-        Slash::Revoke(Some(grant)) => Meant::Do(Command::Revoke { grant }),
-        Slash::Check(choice) => Meant::Do(Command::Check(choice)),
-        Slash::AddDir(Some(path)) => Meant::Do(Command::AddFolder { path }),
-        Slash::AddDir(None) => ask(Query::AddedFolders),
-        Slash::Export(path) => Meant::Do(Command::Export { path }),
-        Slash::Model(Some(name)) => Meant::Do(Command::SetModel(name)),
-        Slash::Agent(Some(name)) => Meant::Do(Command::SetAgent(name)),
-        Slash::Approval(Some(approval)) => Meant::Do(Command::SetApproval(approval)),
-        Slash::Model(None) => ask(Query::Models),
-        Slash::Agent(None) => ask(Query::Agents),
-        Slash::Approval(None) | Slash::Policy | Slash::Revoke(None) => ask(Query::Grants),
-        Slash::Todos => ask(Query::Todos),
-        Slash::Skills => ask(Query::Skills),
-        Slash::Commands => ask(Query::Commands),
-        Slash::Mcp => ask(Query::Mcp),
-        Slash::Files => ask(Query::FilesChanged),
-        Slash::Config => ask(Query::Config),
-        Slash::Context => ask(Query::Context),
-        Slash::Summarize => ask(Query::Summary),
-        Slash::Handoff(goal) => ask(Query::Handoff { goal }),
+fn own(action: SlashAction) -> Meant {
+    match action {
         // Nobody is asked here: `zdx trust` is.
-        Slash::Trust => ask(Query::Trust),
-        Slash::Help => Meant::Say(help()),
-        Slash::Open(_) | Slash::Resume | Slash::Sessions | Slash::Copy(_) | Slash::Exit => {
+        SlashAction::Send(Command::Trust) => Meant::Do(Command::Ask(Query::Trust)),
+        SlashAction::Local(LocalAction::ShowApprovalMode) => Meant::Do(Command::Ask(Query::Grants)),
+        SlashAction::Local(LocalAction::Help) => Meant::Say(help()),
+        SlashAction::Send(Command::Open(_))
+        | SlashAction::Ask(Query::Sessions { .. })
+        | SlashAction::Local(LocalAction::PickSession | LocalAction::Copy(_) | LocalAction::Exit) => {
             Meant::Say("your editor does that itself; `/help` lists what can be done here".to_owned())
         }
+        SlashAction::Send(command) => Meant::Do(command),
+        SlashAction::Ask(query) => Meant::Do(Command::Ask(query)),
     }
 }
 

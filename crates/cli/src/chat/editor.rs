@@ -1,10 +1,8 @@
 //! The line editor. It blocks, so it lives on a thread of its own and draws on the terminal itself, never on
-//! stdout. The history of what was typed is the one that every front end shares.
+//! stdout.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, mpsc as thread_mpsc};
 
-use jiff::Timestamp;
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
 use rustyline::history::{History, MemHistory};
@@ -13,7 +11,7 @@ use rustyline::{
     KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 use tokio::sync::mpsc;
-use zdx_tui::history::{HistoryFile, LONG, MOST};
+use zdx_protocol::prompt_history::{LONG, MOST};
 
 use super::input::Typed;
 use super::keyboard::ChatKeyboard;
@@ -35,16 +33,16 @@ pub struct Editor {
 enum Order {
     /// Read a line that begins with this text.
     Read(String),
-    /// Keep a line for the next time.
+    /// Offer a line again.
     Remember(String),
 }
 
 impl Editor {
-    /// `history` is where lines are kept across restarts, or nowhere.
-    pub fn start(history: Option<PathBuf>) -> std::io::Result<Self> {
+    /// `remembered` are the lines of earlier chats, oldest first.
+    pub fn start(remembered: Vec<String>) -> std::io::Result<Self> {
         let keyboard = ChatKeyboard::open(true)?;
         let (tab, completions) = Tab::new();
-        let mut lines = LineEditor::new(history, tab).map_err(std::io::Error::other)?;
+        let mut lines = LineEditor::new(remembered, tab).map_err(std::io::Error::other)?;
         let (orders, wanted) = thread_mpsc::channel();
         let (send, entries) = mpsc::channel(1);
         std::thread::Builder::new().name("editor".into()).spawn(move || {
@@ -59,7 +57,7 @@ impl Editor {
         Ok(Self { orders, entries, completions, waiting: false, keyboard })
     }
 
-    /// Keeps a line for the next time. Whoever calls it sees to it that no secret is in it.
+    /// Offers a line again. The caller sees to it that no secret is in it.
     pub fn remember(&self, line: String) {
         // An editor that is gone remembers nothing.
         let _ = self.orders.send(Order::Remember(line));
@@ -86,12 +84,11 @@ impl Editor {
 
 struct LineEditor {
     editor: rustyline::Editor<Tab, MemHistory>,
-    history: Option<HistoryFile>,
     folds: Folds,
 }
 
 impl LineEditor {
-    fn new(history: Option<PathBuf>, tab: Tab) -> rustyline::Result<Self> {
+    fn new(remembered: Vec<String>, tab: Tab) -> rustyline::Result<Self> {
         let config = Config::builder()
             .behavior(Behavior::PreferTerm)
             .max_history_size(MOST)?
@@ -115,9 +112,11 @@ impl LineEditor {
             KeyEvent(KeyCode::Enter, Modifiers::NONE),
             EventHandler::Conditional(Box::new(folds.clone())),
         );
-        let mut this = Self { editor, history: history.map(HistoryFile::new), folds };
-        this.load();
-        Ok(this)
+        // A paste has no chip here: it would fill the screen.
+        for line in remembered.into_iter().filter(|line| line.len() <= LONG) {
+            let _ = editor.history_mut().add_owned(line);
+        }
+        Ok(Self { editor, folds })
     }
 
     fn read(&mut self, begun: &str) -> Typed {
@@ -132,20 +131,8 @@ impl LineEditor {
         }
     }
 
-    fn load(&mut self) {
-        let lines = self.history.iter().flat_map(HistoryFile::load);
-        // A paste has no chip here: it would fill the screen.
-        for line in lines.filter(|line| line.len() <= LONG) {
-            let _ = self.editor.history_mut().add_owned(line);
-        }
-    }
-
-    /// History is a convenience: when it cannot be kept, the conversation goes on without.
     fn remember(&mut self, line: &str) {
         let _ = self.editor.add_history_entry(line);
-        if let Some(history) = &self.history {
-            let _ = history.append(line, Timestamp::now());
-        }
     }
 }
 

@@ -14,6 +14,7 @@ mod tab;
 mod trust;
 mod tty;
 
+use zdx_protocol::prompt_history::LONGEST;
 use zdx_protocol::query::Completions;
 use zdx_protocol::slash::{Line, parse, unknown};
 use zdx_protocol::{Command, EngineHandle, Event, Open, Query, Reply, SessionPick};
@@ -80,10 +81,11 @@ pub async fn chat(settings: &Settings, open: Open, first: Option<String>) -> Res
 /// The editor where a person can use one, a simpler reader on other terminals, plain reading anywhere else.
 fn open_input(settings: &Settings) -> std::io::Result<Input> {
     let terminal = settings.terminal;
+    let remembered = || settings.prompt_history().map(|history| history.load()).unwrap_or_default();
     let typed = terminal.stdin && settings.format == Format::Text;
     if typed
         && terminal.smart
-        && let Ok(editor) = Editor::start(settings.history_file())
+        && let Ok(editor) = Editor::start(remembered())
     {
         return Ok(Input::Editor(editor));
     }
@@ -221,13 +223,13 @@ impl Chat<'_> {
         asked.answer(found);
     }
 
-    /// What the history keeps of a line has no secret in it; what cannot be made sure of is not kept.
+    /// Has a line kept in the prompt history. The editor offers it again as the history has it: redacted.
     async fn remember(&mut self, line: &str) {
-        if line.trim().is_empty() || line.len() > zdx_tui::history::LONGEST || !self.input.is_editor() {
+        if line.trim().is_empty() || line.len() > LONGEST || !self.input.is_editor() {
             return;
         }
-        let masked = self.ask(Query::Masked { text: line.to_owned() }).await;
-        if let (Some(Reply::Masked(line)), Input::Editor(editor)) = (masked, &self.input) {
+        let remembered = self.reply_to(Command::Remember { line: line.to_owned() }).await;
+        if let (Some(Reply::Remembered(line)), Input::Editor(editor)) = (remembered, &self.input) {
             editor.remember(line);
         }
     }
@@ -249,7 +251,7 @@ impl Chat<'_> {
                 self.stage.fail(&why);
                 Ok(Step::Stay)
             }
-            Line::Slash(slash) => self.slash(slash).await,
+            Line::Slash(action) => self.slash(action).await,
             Line::Custom { name, text } => Ok(self.custom(&name, text).await),
         }
     }
@@ -308,7 +310,11 @@ impl Chat<'_> {
 
     /// The answer to a question; without one the user has been told why.
     async fn ask(&mut self, query: Query) -> Option<Reply> {
-        match self.end_of(Command::Ask(query)).await? {
+        self.reply_to(Command::Ask(query)).await
+    }
+
+    async fn reply_to(&mut self, command: Command) -> Option<Reply> {
+        match self.end_of(command).await? {
             Event::Reply { answer, .. } => Some(answer),
             event => {
                 self.stage.show(&event);

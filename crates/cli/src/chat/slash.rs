@@ -1,16 +1,14 @@
-//! Our own slash commands in line mode: each becomes a command or a question to the engine, and its answer a few lines.
+//! Slash commands in line mode: what they ask of the engine is sent, and what comes of it is shown in a few lines.
 
 use jiff::Timestamp;
 use zdx_protocol::display::listing::{self, Place};
-use zdx_protocol::slash::Slash;
-use zdx_protocol::{CheckChoice, Command, Query, Reply, Standing};
+use zdx_protocol::slash::{LocalAction, SlashAction};
+use zdx_protocol::{Command, Query, Reply, Standing};
 
 use super::open::Opened;
 use super::{Chat, Step};
 use crate::exit::Failure;
 use crate::terminal;
-
-const LISTED_SESSIONS: usize = 20;
 
 const MARKS: [(&str, &str); 2] = [
     ("!COMMAND", "run a command yourself; the model reads along"),
@@ -26,56 +24,30 @@ pub fn help() -> String {
 }
 
 impl Chat<'_> {
-    pub(super) async fn slash(&mut self, slash: Slash) -> Result<Step, Failure> {
-        match slash {
-            Slash::Help => self.stage.say(&help()),
-            Slash::Exit => return Ok(Step::Leave(self.ending())),
-            Slash::Compact => return Ok(self.turn(Command::Compact).await),
-            Slash::Open(open) => return self.switch(Command::Open(open)).await,
-            Slash::Trust => return self.trust().await,
-            Slash::Model(Some(name)) => self.carry_out(Command::SetModel(name)).await,
-            Slash::Agent(Some(name)) => self.carry_out(Command::SetAgent(name)).await,
-            Slash::Approval(Some(approval)) => self.carry_out(Command::SetApproval(approval)).await,
-            Slash::Revoke(Some(grant)) => self.carry_out(Command::Revoke { grant }).await,
-            Slash::Check(choice @ Some(CheckChoice::Run)) => {
-                return Ok(self.turn(Command::Check(choice)).await);
+    pub(super) async fn slash(&mut self, action: SlashAction) -> Result<Step, Failure> {
+        match action {
+            SlashAction::Send(command) if command.takes_turn() => return Ok(self.turn(command).await),
+            SlashAction::Send(command @ Command::Open(_)) => return self.switch(command).await,
+            SlashAction::Send(Command::Trust) => return self.trust().await,
+            SlashAction::Send(command) => self.carry_out(command).await,
+            SlashAction::Ask(query) => {
+                if let Some(reply) = self.ask(query).await {
+                    self.say(&reply);
+                }
             }
-            Slash::Check(choice) => self.carry_out(Command::Check(choice)).await,
-            Slash::AddDir(Some(path)) => self.carry_out(Command::AddFolder { path }).await,
-            Slash::AddDir(None) => self.tell(Query::AddedFolders).await,
-            Slash::Revert { turn, keep_files } => self.carry_out(Command::Revert { turn, keep_files }).await,
-            Slash::Retry => return Ok(self.turn(Command::Retry).await),
-            Slash::Resume => self.offer_sessions().await,
-            Slash::Redo => self.carry_out(Command::Redo).await,
-            Slash::Export(path) => self.carry_out(Command::Export { path }).await,
-            Slash::Copy(_) => self.stage.say("there is no clipboard in line mode; /export writes a file"),
-            Slash::Model(None) => self.tell(Query::Models).await,
-            Slash::Agent(None) => self.tell(Query::Agents).await,
-            Slash::Approval(None) => {
+            SlashAction::Local(LocalAction::Help) => self.stage.say(&help()),
+            SlashAction::Local(LocalAction::Exit) => return Ok(Step::Leave(self.ending())),
+            SlashAction::Local(LocalAction::PickSession) => self.offer_sessions().await,
+            SlashAction::Local(LocalAction::ShowApprovalMode) => {
                 if let Some(Reply::Grants(grants)) = self.ask(Query::Grants).await {
                     self.stage.say(&format!("approval: {}", grants.approval.name()));
                 }
             }
-            Slash::Policy | Slash::Revoke(None) => self.tell(Query::Grants).await,
-            Slash::Todos => self.tell(Query::Todos).await,
-            Slash::Skills => self.tell(Query::Skills).await,
-            Slash::Commands => self.tell(Query::Commands).await,
-            Slash::Mcp => self.tell(Query::Mcp).await,
-            Slash::Sessions => self.tell(Query::Sessions { limit: LISTED_SESSIONS }).await,
-            Slash::Files => self.tell(Query::FilesChanged).await,
-            Slash::Config => self.tell(Query::Config).await,
-            Slash::Context => self.tell(Query::Context).await,
-            Slash::Summarize => self.tell(Query::Summary).await,
-            Slash::Handoff(goal) => self.tell(Query::Handoff { goal }).await,
+            SlashAction::Local(LocalAction::Copy(_)) => {
+                self.stage.say("there is no clipboard in line mode; /export writes a file");
+            }
         }
         Ok(Step::Stay)
-    }
-
-    /// Asks, and says what is answered.
-    async fn tell(&mut self, query: Query) {
-        if let Some(reply) = self.ask(query).await {
-            self.say(&reply);
-        }
     }
 
     fn say(&mut self, reply: &Reply) {

@@ -166,7 +166,6 @@ fn queries() -> Vec<Query> {
         Query::Config,
         Query::GitBranch,
         Query::FilesChanged,
-        Query::Masked { text: "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789".into() },
     ]
 }
 
@@ -189,6 +188,7 @@ fn every_command_ends_once() {
             Command::Answer { request: RequestId(77), decision: Decision::AllowOnce },
             Command::AnswerTrust { request: RequestId(77), trust: true },
             Command::Export { path: None },
+            Command::Remember { line: "hi".into() },
             Command::Redo,
             Command::Retry,
             Command::Revert { turn: Some(9), keep_files: false },
@@ -217,6 +217,34 @@ fn every_command_ends_once() {
         }
         assert!(matches!(told.last(), Some(Event::Done { .. })), "the last word ends the last command");
     });
+}
+
+#[test]
+fn a_typed_line_is_written_redacted_before_the_engine_ends() {
+    let server = ModelServer::start();
+    server.push(Reply::chat().text("hello"));
+    let zdx = with_model(&server);
+    let history = zdx.storage().join("history");
+    zdx.run(["exec", "-p", "hi"]).success();
+    assert!(!history.exists(), "nobody typed that");
+    talk(&zdx, |mut talk| async move {
+        talk.open(Open::New).await;
+        let line = "call sk-proj-abcdefghijklmnopqrstuvwxyz0123456789".to_owned();
+        let Event::Reply { answer: Told::Remembered(kept), .. } =
+            talk.carry_out(Command::Remember { line }).await
+        else {
+            panic!("{:?}", talk.told.last())
+        };
+        assert_eq!(kept, "call [redacted]");
+        talk.carry_out(Command::Remember { line: "/help".into() }).await;
+        talk.leave().await;
+    });
+    let written = std::fs::read_to_string(history).unwrap();
+    let texts: Vec<String> = written
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["text"].to_string())
+        .collect();
+    assert_eq!(texts, ["\"call [redacted]\"", "\"/help\""]);
 }
 
 #[test]
@@ -257,7 +285,6 @@ fn what_is_asked_during_a_turn_is_answered_during_it() {
                     assert!(model.source.contains("config.toml"), "{model:?}");
                 }
                 (Query::GitBranch, Told::GitBranch(branch)) => assert_eq!(branch.as_deref(), Some("topic")),
-                (Query::Masked { .. }, Told::Masked(text)) => assert_eq!(text, "[redacted]"),
                 (Query::Skills, Told::Skills(found)) | (Query::Commands, Told::Commands(found)) => {
                     assert_eq!(found, []);
                 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
-use zdx_protocol::{CheckChoice, CommandId, ErrorKind, Event, Query};
+use zdx_protocol::{CheckChoice, CommandId, ErrorKind, Event, Query, Reply};
 
 use crate::emit::Emitter;
 use crate::queries::Queries;
@@ -97,6 +97,17 @@ impl Aside {
             }
         };
         self.run(emit, id, work.boxed());
+    }
+
+    /// Replies with the redacted line and then writes it: nothing waits for a slow disk but the end of the session.
+    pub(crate) fn remember(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, line: String) {
+        let (emit, queries) = (emit.clone(), Arc::clone(queries));
+        let remembered = async move {
+            let line = emit.redactor().redact(&line).into_owned();
+            emit.emit(Event::Reply { id, answer: Reply::Remembered(line.clone()) }).await;
+            queries.remember(line).await;
+        };
+        self.running.push(remembered.boxed());
     }
 
     pub(crate) fn revoke(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, grant: String) {

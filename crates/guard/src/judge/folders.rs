@@ -99,7 +99,12 @@ impl Weigher<'_> {
                 };
                 concerns.filter_map(outside).collect()
             }
-            Action::Mcp { .. } | Action::Skill { .. } | Action::Task { .. } | Action::Todo => Vec::new(),
+            Action::Mcp { .. }
+            | Action::Fetch { .. }
+            | Action::Remote { .. }
+            | Action::Skill { .. }
+            | Action::Task { .. }
+            | Action::Todo => Vec::new(),
         }
     }
 }

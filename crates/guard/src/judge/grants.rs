@@ -38,6 +38,7 @@ pub fn grant_key(action: &Action, cx: &PolicyContext) -> Option<String> {
         Action::Read { targets, .. } | Action::Write { targets, .. } => paths(targets),
         Action::Mcp { server, tool, digest } if digest.is_empty() => Some(format!("{key} {server}__{tool}")),
         Action::Mcp { server, tool, digest } => Some(format!("{key} {server}__{tool} #{digest}")),
+        Action::Fetch { title } | Action::Remote { title } => Some(format!("{key} __{title}")),
         Action::Skill { name } => Some(format!("{key} {name}")),
         Action::Task { agent } => Some(format!("{key} {agent}")),
         Action::Todo => None,
@@ -98,6 +99,8 @@ fn candidates(action: &Action, cx: &PolicyContext) -> Vec<String> {
         Action::Write { .. } => vec![Granting::Edits.spelled()],
         Action::Read { .. }
         | Action::Mcp { .. }
+        | Action::Fetch { .. }
+        | Action::Remote { .. }
         | Action::Skill { .. }
         | Action::Task { .. }
         | Action::Todo => Vec::new(),

@@ -392,3 +392,22 @@ fn what_only_reads_is_known_in_every_preset() {
         assert!(weigh(&action(false), &cx(approval)).reads && !weigh(&action(true), &cx(approval)).reads);
     }
 }
+
+#[test]
+fn a_title_matches_no_rule_for_the_tools_of_a_server() {
+    let judged = |permission: serde_json::Value, action: &Action| {
+        let rules = global(&permission);
+        judge(action, &PolicyContext { rules, ..cx(Approval::Balanced) }).level()
+    };
+    let title = || "db__query".to_owned();
+    for action in [Action::Fetch { title: title() }, Action::Remote { title: title() }] {
+        assert_eq!(
+            judged(serde_json::json!({"mcp": {"db__*": "allow", "db/*": "allow"}}), &action),
+            Level::Ask
+        );
+        assert_eq!(judged(serde_json::json!({"db__query": "deny"}), &action), Level::Ask);
+        assert_eq!(judged(serde_json::json!({"mcp": "deny"}), &action), Level::Deny);
+        assert_eq!(judged(serde_json::json!({"mcp": {"*": "allow"}}), &action), Level::Allow);
+        assert_eq!(grant_key(&action, &cx(Approval::Balanced)).as_deref(), Some("mcp __db__query"));
+    }
+}

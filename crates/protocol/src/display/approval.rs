@@ -365,9 +365,8 @@ fn title(request: &ApprovalRequest, view: View<'_>) -> String {
             format!("change {}", files::total(text).unwrap_or_default())
         }
         (_, Action::Write { targets, .. }) => format!("change {}?", paths(targets, view)),
-        // Of another agent that says no more about it.
-        (_, Action::Mcp { server, tool, .. }) if server.is_empty() => {
-            format!("let the agent do this: {}?", visible_line(tool))
+        (_, Action::Fetch { title } | Action::Remote { title }) => {
+            format!("let the agent do this: {}?", visible_line(title))
         }
         (_, Action::Mcp { server, tool, .. }) => {
             format!("call {} of the MCP server {}?", visible_line(tool), visible_line(server))
@@ -413,8 +412,10 @@ fn effects(request: &ApprovalRequest, view: View<'_>) -> Vec<String> {
             more.map(|target| reach("change", target)).collect()
         }
         Action::Mcp { server, .. } => {
-            let whose = if server.is_empty() { "the agent".to_owned() } else { visible_line(server) };
-            vec![format!("do whatever the program behind {whose} does; zdx cannot check it")]
+            vec![format!("do whatever the program behind {} does; zdx cannot check it", visible_line(server))]
+        }
+        Action::Fetch { .. } | Action::Remote { .. } => {
+            vec!["do whatever the program behind the agent does; zdx cannot check it".to_owned()]
         }
         Action::Skill { .. } => vec!["give the model further instructions".to_owned()],
         Action::Task { .. } => vec!["use tools of its own, each judged like this one".to_owned()],

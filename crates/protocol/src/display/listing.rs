@@ -52,7 +52,7 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
         Reply::Completions(found) => {
             found.candidates.iter().map(|candidate| candidate.shown.clone()).collect()
         }
-        Reply::Masked(text) => vec![text.clone()],
+        Reply::Remembered(line) => vec![line.clone()],
         Reply::SpilledOutput(output) => {
             output.head.lines().chain(output.tail.lines()).map(str::to_owned).collect()
         }
@@ -80,7 +80,7 @@ fn nothing(reply: &Reply) -> &'static str {
         | Reply::Summary(_)
         | Reply::Handoff(_)
         | Reply::Completions(_)
-        | Reply::Masked(_)
+        | Reply::Remembered(_)
         | Reply::SpilledOutput(_) => "none",
     }
 }

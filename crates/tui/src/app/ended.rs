@@ -54,9 +54,9 @@ impl State {
                 effects.extend(again.into_iter().flatten());
                 effects
             }
-            (Purpose::Remember, Event::Reply { answer: Reply::Masked(line), .. }) => {
-                self.composer.remember(line.clone());
-                vec![Effect::Remember(line)]
+            (Purpose::Remember, Event::Reply { answer: Reply::Remembered(line), .. }) => {
+                self.composer.remember(line);
+                Vec::new()
             }
             (Purpose::Output, Event::Reply { answer: Reply::SpilledOutput(read), .. }) => {
                 self.show_output(read);
@@ -205,6 +205,6 @@ impl State {
             Choice::Model => "Switch to",
             Choice::Agent => "Work as",
         };
-        self.picker = Some((choice, Picker::new(title, items).at(now)));
+        self.overlays.offer(choice, Picker::new(title, items).at(now));
     }
 }

@@ -1,11 +1,12 @@
-//! Routes a key to the first that takes it: a page, the request in view, a picker, the completion popup, the bindings, the
-//! composer.
+//! Routes a key to the first that takes it: the overlay in front, the request in view, the completion popup, the bindings,
+//! the composer.
 
 use std::time::Instant;
 
 use ratatui_core::text::Line;
 use zdx_protocol::{Approval, Command, Open, SessionPick};
 
+use super::overlay::Overlay;
 use super::pager::Turned;
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::bindings::{Binding, Bindings};
@@ -75,20 +76,29 @@ pub(super) fn help(look: Look<'_>) -> Vec<Line<'static>> {
 
 impl State {
     pub(super) fn key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
-        if let Some(pager) = &mut self.pages.open {
-            if key == Key::ctrl('z') {
-                return vec![Effect::Suspend];
+        let mut claimed = false;
+        let effects = match self.overlays.in_front(self.dialogs.is_open()) {
+            Some(Overlay::Page(pager)) => {
+                if key == Key::ctrl('z') {
+                    return vec![Effect::Suspend];
+                }
+                if pager.key(key) == Turned::Leave {
+                    self.overlays.close_page();
+                    self.conversation.forget_outputs();
+                    self.dialogs.covered();
+                }
+                self.dialogs.note_input(false, now);
+                return Vec::new();
             }
-            if pager.key(key) == Turned::Leave {
-                self.pages.close();
-                self.conversation.forget_outputs();
-                self.dialogs.covered();
+            Some(Overlay::Picker(choice, picker)) => {
+                let (choice, picked) = (*choice, picker.key(key));
+                picked.map(|picked| self.picked(choice, picked)).unwrap_or_default()
             }
-            self.dialogs.note_input(false, now);
-            return Vec::new();
-        }
-        let claimed = self.request_claims(key, now);
-        let effects = if claimed { self.dialog_key(key, now) } else { self.unclaimed_key(key, now) };
+            None => {
+                claimed = self.request_claims(key, now);
+                if claimed { self.dialog_key(key, now) } else { self.unclaimed_key(key, now) }
+            }
+        };
         self.dialogs.note_key(key, claimed, now);
         self.keep_unsent_message();
         effects
@@ -107,7 +117,7 @@ impl State {
         self.composer.is_empty()
             && !self.composer.is_searching()
             && !self.popup.is_open()
-            && self.picker.is_none()
+            && !self.overlays.has_picker()
             && !self.search_interrupted
     }
 
@@ -136,10 +146,6 @@ impl State {
             if key.code == KeyCode::Enter && self.composer.is_empty() && !self.composer.is_searching() {
                 return Vec::new();
             }
-        }
-        // A picker opens when the request in front of it is answered.
-        if self.picker.is_some() && !self.dialogs.is_open() {
-            return self.picker_key(key);
         }
         if let Some(effects) = self.popup_key(key) {
             return effects;
@@ -207,7 +213,7 @@ impl State {
 
     pub(super) fn paste(&mut self, text: String, now: Instant) -> Vec<Effect> {
         // A paste answers no request and turns no page.
-        if self.pages.open.is_some() {
+        if self.overlays.page().is_some() {
             return Vec::new();
         }
         self.dialogs.note_input(false, now);
@@ -217,7 +223,7 @@ impl State {
         }
         let marked_by = self.dialogs.return_focus();
         let text = marked_by + &text;
-        if let Some((_, picker)) = self.picker.as_mut().filter(|_| !self.dialogs.is_open()) {
+        if let Some(Overlay::Picker(_, picker)) = self.overlays.in_front(self.dialogs.is_open()) {
             picker.paste(&text);
         } else if self.composer.paste(text) {
             self.popup.clear();
@@ -271,23 +277,20 @@ impl State {
         }
     }
 
-    fn picker_key(&mut self, key: Key) -> Vec<Effect> {
-        let Some((choice, picker)) = &mut self.picker else { return Vec::new() };
-        let (choice, picked) = (*choice, picker.key(key));
-        if picked.is_some() {
-            self.picker = None;
-        }
+    /// Closes the list and does what was chosen in it.
+    fn picked(&mut self, choice: Choice, picked: Picked<String>) -> Vec<Effect> {
+        self.overlays.close_picker();
         match (picked, choice) {
-            (None | Some(Picked::Cancelled), _) => Vec::new(),
-            (Some(Picked::Chosen(id)), Choice::Session) => {
+            (Picked::Cancelled, _) => Vec::new(),
+            (Picked::Chosen(id), Choice::Session) => {
                 let line = format!("/resume {id}");
                 self.leave_session(line, Command::Open(Open::Resume(SessionPick::Id(id))))
             }
-            (Some(Picked::Chosen(name)), Choice::Model) => {
+            (Picked::Chosen(name), Choice::Model) => {
                 let line = Draft::from(format!("/model {name}").as_str());
                 self.between_turns(line, Purpose::Do, Command::SetModel(name))
             }
-            (Some(Picked::Chosen(name)), Choice::Agent) => {
+            (Picked::Chosen(name), Choice::Agent) => {
                 let line = Draft::from(format!("/agent {name}").as_str());
                 self.between_turns(line, Purpose::Do, Command::SetAgent(name))
             }

@@ -4,6 +4,7 @@
 mod calm;
 mod ended;
 mod keys;
+mod overlay;
 mod pager;
 mod pages;
 mod queue;
@@ -23,14 +24,13 @@ use zdx_protocol::{Command, ErrorKind, Event, Outcome, Query, SessionInfo};
 use crate::completion::{Generation, Popup};
 use crate::composer::{Composer, Draft};
 use crate::conversation::{Conversation, NoteKind};
-use crate::dialog::{Dialogs, Picker};
+use crate::dialog::Dialogs;
 use crate::key::Key;
 use crate::look::Look;
 use crate::status::Status;
 use crate::theme::Theme;
 
-use pager::Pager;
-use pages::Pages;
+use overlay::Overlays;
 use queue::Queue;
 use turn::Turn;
 pub(crate) use view::Size;
@@ -65,8 +65,6 @@ pub(crate) enum Input {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {
     Send(Purpose, Command),
-    /// Keep a line for the next time; no secret is in it.
-    Remember(String),
     Edit(String),
     Copy(String),
     Suspend,
@@ -98,7 +96,7 @@ pub(crate) enum Purpose {
     Switch,
     /// Whether the one in use is among those that its server lists.
     Offered,
-    /// A line without its secrets, for the history.
+    /// A typed line for the prompt history; it comes back redacted.
     Remember,
     /// A long output, for the whole conversation.
     Output,
@@ -147,8 +145,7 @@ pub(crate) struct State {
     composer: Composer,
     popup: Popup,
     dialogs: Dialogs,
-    picker: Option<(Choice, Picker<String>)>,
-    pages: Pages,
+    overlays: Overlays,
     /// A request closed a page whose search field was being typed in: the keys that follow are not for the request.
     search_interrupted: bool,
     calm: calm::Calm,
@@ -188,8 +185,7 @@ impl State {
             composer,
             popup: Popup::default(),
             dialogs: Dialogs::new(home.clone()),
-            picker: None,
-            pages: Pages::default(),
+            overlays: Overlays::default(),
             search_interrupted: false,
             calm: calm::Calm::default(),
             told_when_seen: false,
@@ -247,7 +243,7 @@ impl State {
 
     /// Whether a second's pulse is wanted.
     pub fn needs_tick(&self) -> bool {
-        (self.pages.open.is_some() && self.pages.grown)
+        (self.overlays.page().is_some() && self.overlays.grown)
             || self.warned.is_some()
             || self.hint.is_some()
             || self.status.needs_tick()
@@ -257,7 +253,7 @@ impl State {
     /// The instant at which the request in view gets the focus, if it still has to be drawn with it.
     pub fn focus_due(&self, now: Instant) -> Option<Instant> {
         let due = self.dialogs.focus_due(self.nothing_typed())?;
-        (due > now && self.pages.open.is_none()).then_some(due)
+        (due > now && self.overlays.page().is_none()).then_some(due)
     }
 
     pub fn session(&self) -> Option<&Session> {
@@ -282,7 +278,7 @@ impl State {
         self.search_interrupted &= self.dialogs.is_open();
         self.keep_unsent_message();
         self.heard(event);
-        self.pages.grown = true;
+        self.overlays.grown = true;
         match event {
             Event::SessionStarted(info) if info.task.is_none() => {
                 self.open(info, now);
@@ -328,8 +324,8 @@ impl State {
             Event::ApprovalRequested(_) | Event::TrustRequested(_) => {
                 self.popup.clear();
                 // A request must be seen. Keys meant for the page do not answer it: its pause begins now.
-                self.search_interrupted |= self.pages.open.as_ref().is_some_and(Pager::is_searching);
-                self.pages.interrupt();
+                self.search_interrupted |= self.overlays.page().is_some_and(|page| page.is_searching());
+                self.overlays.interrupt();
                 self.dialogs.covered();
                 effects.push(Effect::Bell);
             }
@@ -337,7 +333,7 @@ impl State {
         }
         let event = self.as_typed(event);
         self.conversation.apply(&event, now);
-        if output_came && self.pages.is_conversation() {
+        if output_came && self.overlays.is_conversation() {
             effects.extend(self.ask_for_outputs());
         }
         effects
@@ -354,7 +350,7 @@ impl State {
             self.before.push(Line::default());
         }
         self.conversation = Conversation::default();
-        self.pages.forget();
+        self.overlays.forget();
         self.prompts.clear();
         self.before.extend(self.status.welcome(look));
         self.before.push(Line::default());

@@ -11,7 +11,8 @@ use zdx_protocol::display::visible_line;
 use zdx_protocol::query::SpilledOutput;
 use zdx_protocol::{Query, Reply};
 
-use super::pager::{Paged, Pager};
+use super::overlay::Overlay;
+use super::pager::Paged;
 use super::view::Size;
 use super::{Effect, Purpose, State, ask};
 use crate::conversation::{NoteKind, PageRows};
@@ -20,45 +21,13 @@ use crate::look::{Drawn, Look};
 /// Bytes of long outputs that are read at a time for the whole conversation, those of the last calls first.
 const MOST_OUTPUT_BYTES: u64 = 128 << 20;
 
-#[derive(Debug, Default)]
-pub(super) struct Pages {
-    /// The one that is read.
-    pub(super) open: Option<Pager>,
-    /// The conversation, as somebody read it when a question came up.
-    left: Option<Pager>,
-    /// Something was told since it was laid out.
-    pub(super) grown: bool,
-}
-
-impl Pages {
-    pub(super) fn is_conversation(&self) -> bool {
-        self.open.as_ref().is_some_and(|pager| pager.what == Paged::Conversation)
-    }
-
-    pub(super) fn close(&mut self) {
-        self.open = None;
-    }
-
-    /// A question came up: whoever reads the conversation comes back to where he was.
-    pub(super) fn interrupt(&mut self) {
-        self.left = self.open.take().filter(|pager| pager.what == Paged::Conversation);
-    }
-
-    /// Another conversation.
-    pub(super) fn forget(&mut self) {
-        self.left = None;
-    }
-}
-
 impl State {
     pub(super) fn show_help(&mut self) {
-        self.pages.open = Some(Pager::new(Paged::Help));
+        self.overlays.show(Paged::Help);
     }
 
     pub(super) fn show_conversation(&mut self) -> Vec<Effect> {
-        let left = self.pages.left.take();
-        self.pages.open = Some(left.unwrap_or_else(|| Pager::new(Paged::Conversation)));
-        self.pages.grown = true;
+        self.overlays.show_conversation();
         self.ask_for_outputs()
     }
 
@@ -69,9 +38,9 @@ impl State {
     }
 
     pub(super) fn show_output(&mut self, read: SpilledOutput) {
-        if self.pages.is_conversation() {
+        if self.overlays.is_conversation() {
             self.conversation.read_output(&Arc::new(read));
-            self.pages.open.iter_mut().for_each(Pager::outdate);
+            self.overlays.outdate();
         }
     }
 
@@ -87,11 +56,11 @@ impl State {
         if !matches!(reply, Reply::Config(_)) {
             self.say(&format!("{}, on a page of their own", count(lines.len(), "line")));
         }
-        self.pages.open = Some(Pager::new(Paged::Answer(Box::new(reply.clone()))));
+        self.overlays.show(Paged::Answer(Box::new(reply.clone())));
     }
 
     pub(super) fn show_warnings(&mut self) {
-        self.pages.open = Some(Pager::new(Paged::Warnings));
+        self.overlays.show(Paged::Warnings);
         self.status.read();
     }
 
@@ -99,21 +68,21 @@ impl State {
     pub fn page(&mut self, size: Size, now: Instant) -> Option<Drawn> {
         let theme = self.theme.clone();
         let look = Look { width: size.columns.max(1), theme: &theme };
-        if self.pages.open.is_none() && (self.picker.is_none() || self.dialogs.is_open()) {
-            return None;
-        }
+        let mut overlay = self.overlays.take(self.dialogs.is_open())?;
         // What is final meanwhile is kept as rows, to be printed when the page is left.
         let settled = self.conversation.settled(look);
         self.before.extend(settled);
-        let Some(mut pager) = self.pages.open.take() else {
-            return self.picker.as_mut().map(|(_, picker)| picker.draw(look, usize::from(size.rows)));
+        let drawn = match &mut overlay {
+            Overlay::Page(pager) => {
+                if pager.is_stale(look.width, self.overlays.grown, now) {
+                    self.overlays.grown = false;
+                    pager.refresh(self.paged(&pager.what, look, now), look.width, now);
+                }
+                pager.draw(look, size.rows)
+            }
+            Overlay::Picker(_, picker) => picker.draw(look, usize::from(size.rows)),
         };
-        if pager.is_stale(look.width, self.pages.grown, now) {
-            self.pages.grown = false;
-            pager.refresh(self.paged(&pager.what, look, now), look.width, now);
-        }
-        let drawn = pager.draw(look, size.rows);
-        self.pages.open = Some(pager);
+        self.overlays.put_back(overlay);
         Some(drawn)
     }
 

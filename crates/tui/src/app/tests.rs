@@ -199,17 +199,24 @@ fn a_command_of_ones_own_is_sent_if_there_is_one() {
 }
 
 #[test]
-fn only_what_was_masked_is_remembered() {
+fn a_line_is_remembered_as_it_comes_back_redacted() {
     let mut state = state();
     let effects = send(&mut state, "the key is sk-1");
-    let asked = Query::Masked { text: "the key is sk-1".into() };
-    assert!(effects.contains(&Effect::Send(Purpose::Remember, Command::Ask(asked))), "{effects:?}");
-    let masked = reply(Reply::Masked("the key is [redacted]".into()));
-    let effects = state.update(Input::Ended(Purpose::Remember, masked), Instant::now());
-    assert_eq!(effects, [Effect::Remember("the key is [redacted]".into())]);
+    let command = Command::Remember { line: "the key is sk-1".into() };
+    assert!(effects.contains(&Effect::Send(Purpose::Remember, command)), "{effects:?}");
+    assert!(state.composer.is_empty());
+    let redacted = reply(Reply::Remembered("the key is [redacted]".into()));
+    assert!(state.update(Input::Ended(Purpose::Remember, redacted), Instant::now()).is_empty());
+    press(&mut state, Key::plain(KeyCode::Up));
+    assert_eq!(state.composer.text(), "the key is [redacted]");
     let failed =
         Event::Error { command: None, kind: ErrorKind::Internal, message: "no".into(), details: None };
     assert!(state.update(Input::Ended(Purpose::Remember, failed), Instant::now()).is_empty());
+}
+
+#[test]
+fn a_line_that_leaves_is_not_remembered() {
+    assert_eq!(send(&mut state(), "/exit"), [Effect::Leave(Left::Meant)]);
 }
 
 #[test]

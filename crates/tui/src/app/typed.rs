@@ -1,14 +1,11 @@
 //! What a line that a person sent leads to.
 
-use zdx_protocol::slash::{Clip, Line, Slash, parse};
-use zdx_protocol::{Approval, CheckChoice, Command, Query};
+use zdx_protocol::prompt_history::LONGEST;
+use zdx_protocol::slash::{Clip, Line, LocalAction, SlashAction, parse};
+use zdx_protocol::{CheckChoice, Command, Query};
 
 use super::{Choice, Effect, Left, Purpose, State, ask};
 use crate::composer::Draft;
-use crate::history;
-
-/// How many sessions a list has.
-const LISTED: usize = 20;
 
 impl State {
     /// What stands in the composer is sent.
@@ -21,11 +18,12 @@ impl State {
         }
         self.composer.file_stash();
         self.composer.sent(&draft);
-        let mut effects = Vec::new();
-        if text.len() <= history::LONGEST {
-            effects.extend(ask(Purpose::Remember, Query::Masked { text }));
+        let mut effects = self.follow(draft);
+        // A line that leaves is not kept.
+        let leaves = effects.iter().any(|effect| matches!(effect, Effect::Leave(_)));
+        if text.len() <= LONGEST && !leaves {
+            effects.insert(0, Effect::Send(Purpose::Remember, Command::Remember { line: text }));
         }
-        effects.extend(self.follow(draft));
         effects
     }
 
@@ -42,7 +40,7 @@ impl State {
                 self.complain(&why);
                 Vec::new()
             }
-            Line::Slash(slash) => self.slash(draft, slash),
+            Line::Slash(action) => self.slash(draft, action),
             Line::Custom { name, .. } => ask(Purpose::Custom { name, draft }, Query::Commands),
         }
     }
@@ -65,51 +63,48 @@ impl State {
         vec![Effect::Send(purpose, command)]
     }
 
-    fn slash(&mut self, draft: Draft, slash: Slash) -> Vec<Effect> {
-        let waits = matches!(slash, Slash::Revert { .. } | Slash::Redo) && self.is_busy();
-        if answers_below(&slash) && !waits {
+    fn slash(&mut self, draft: Draft, action: SlashAction) -> Vec<Effect> {
+        let waits =
+            matches!(&action, SlashAction::Send(Command::Revert { .. } | Command::Redo)) && self.is_busy();
+        if answers_below(&action) && !waits {
             self.conversation.typed(draft.text());
         }
-        let done = |command| vec![Effect::Send(Purpose::Do, command)];
-        match slash {
-            Slash::Help => {
+        match action {
+            SlashAction::Send(command) => self.send(draft, command),
+            SlashAction::Ask(query) => self.ask(query),
+            SlashAction::Local(LocalAction::Help) => {
                 self.show_help();
                 Vec::new()
             }
-            Slash::Exit => vec![Effect::Leave(Left::Meant)],
-            Slash::Copy(what) => self.copy(what),
-            Slash::Compact => self.work(draft, Command::Compact),
-            Slash::Retry => self.work(draft, Command::Retry),
-            Slash::Revert { turn, keep_files } => {
-                self.between_turns(draft, Purpose::Do, Command::Revert { turn, keep_files })
+            SlashAction::Local(LocalAction::Exit) => vec![Effect::Leave(Left::Meant)],
+            SlashAction::Local(LocalAction::PickSession) => {
+                ask(Purpose::Choose(Choice::Session), Query::Sessions { limit: 0 })
             }
-            Slash::Redo => self.between_turns(draft, Purpose::Do, Command::Redo),
-            Slash::Open(open) => self.leave_session(draft.text(), Command::Open(open)),
-            Slash::Trust => self.leave_session(draft.text(), Command::Trust),
-            Slash::Model(Some(name)) => self.between_turns(draft, Purpose::Switch, Command::SetModel(name)),
-            Slash::Agent(Some(name)) => self.between_turns(draft, Purpose::Do, Command::SetAgent(name)),
-            Slash::Approval(Some(Approval::Yolo)) => self.wish_for(Approval::Yolo),
-            Slash::Approval(Some(approval)) => done(Command::SetApproval(approval)),
-            Slash::Revoke(Some(grant)) => done(Command::Revoke { grant }),
-            Slash::Check(Some(CheckChoice::Run)) => self.work(draft, Command::Check(Some(CheckChoice::Run))),
-            Slash::Check(choice) => done(Command::Check(choice)),
-            Slash::AddDir(Some(path)) => done(Command::AddFolder { path }),
-            Slash::AddDir(None) => ask(Purpose::Tell, Query::AddedFolders),
-            Slash::Export(path) => done(Command::Export { path }),
-            Slash::Resume => ask(Purpose::Choose(Choice::Session), Query::Sessions { limit: 0 }),
-            Slash::Model(None) => ask(Purpose::Choose(Choice::Model), Query::Models),
-            Slash::Agent(None) => ask(Purpose::Choose(Choice::Agent), Query::Agents),
-            Slash::Approval(None) | Slash::Policy | Slash::Revoke(None) => ask(Purpose::Tell, Query::Grants),
-            Slash::Todos => ask(Purpose::Tell, Query::Todos),
-            Slash::Skills => ask(Purpose::Tell, Query::Skills),
-            Slash::Commands => ask(Purpose::Tell, Query::Commands),
-            Slash::Mcp => ask(Purpose::Tell, Query::Mcp),
-            Slash::Sessions => ask(Purpose::Tell, Query::Sessions { limit: LISTED }),
-            Slash::Files => ask(Purpose::Tell, Query::FilesChanged),
-            Slash::Config => ask(Purpose::Tell, Query::Config),
-            Slash::Context => ask(Purpose::Tell, Query::Context),
-            Slash::Summarize => self.ask_model(Query::Summary),
-            Slash::Handoff(goal) => self.ask_model(Query::Handoff { goal }),
+            SlashAction::Local(LocalAction::ShowApprovalMode) => ask(Purpose::Tell, Query::Grants),
+            SlashAction::Local(LocalAction::Copy(clip)) => self.copy(clip),
+        }
+    }
+
+    /// Sends the command of a slash command now, or when nothing runs any more.
+    fn send(&mut self, draft: Draft, command: Command) -> Vec<Effect> {
+        match command {
+            command if command.takes_turn() => self.work(draft, command),
+            Command::Open(_) | Command::Trust => self.leave_session(draft.text(), command),
+            Command::Revert { .. } | Command::Redo | Command::SetAgent(_) => {
+                self.between_turns(draft, Purpose::Do, command)
+            }
+            Command::SetModel(_) => self.between_turns(draft, Purpose::Switch, command),
+            Command::SetApproval(approval) => self.wish_for(approval),
+            command => vec![Effect::Send(Purpose::Do, command)],
+        }
+    }
+
+    fn ask(&mut self, query: Query) -> Vec<Effect> {
+        match query {
+            Query::Summary | Query::Handoff { .. } => self.ask_model(query),
+            Query::Models => ask(Purpose::Choose(Choice::Model), query),
+            Query::Agents => ask(Purpose::Choose(Choice::Agent), query),
+            query => ask(Purpose::Tell, query),
         }
     }
 
@@ -152,38 +147,20 @@ impl State {
     }
 }
 
-/// Whether what it brings stands in the conversation, so that the question belongs above it.
-fn answers_below(slash: &Slash) -> bool {
-    match slash {
-        Slash::Approval(None)
-        | Slash::Policy
-        | Slash::Todos
-        | Slash::Skills
-        | Slash::Commands
-        | Slash::Mcp
-        | Slash::Sessions
-        | Slash::Files
-        | Slash::Context
-        | Slash::Summarize
-        | Slash::Handoff(_)
-        | Slash::Export(_)
-        | Slash::Revert { .. }
-        | Slash::Redo
-        | Slash::Check(None | Some(CheckChoice::Always | CheckChoice::Never))
-        | Slash::AddDir(_)
-        | Slash::Revoke(_) => true,
-        Slash::Help
-        | Slash::Exit
-        | Slash::Config
-        | Slash::Copy(_)
-        | Slash::Check(Some(CheckChoice::Run))
-        | Slash::Compact
-        | Slash::Retry
-        | Slash::Open(_)
-        | Slash::Trust
-        | Slash::Model(_)
-        | Slash::Agent(_)
-        | Slash::Approval(Some(_))
-        | Slash::Resume => false,
+/// Whether the answer is shown in the conversation, so that the command line belongs above it.
+fn answers_below(action: &SlashAction) -> bool {
+    match action {
+        SlashAction::Send(command) => matches!(
+            command,
+            Command::Export { .. }
+                | Command::Revert { .. }
+                | Command::Redo
+                | Command::AddFolder { .. }
+                | Command::Revoke { .. }
+                | Command::Check(None | Some(CheckChoice::Always | CheckChoice::Never))
+        ),
+        // Settings come on a page, models and agents in a list to choose from.
+        SlashAction::Ask(query) => !matches!(query, Query::Config | Query::Models | Query::Agents),
+        SlashAction::Local(action) => *action == LocalAction::ShowApprovalMode,
     }
 }

@@ -1,8 +1,8 @@
-//! What was typed before, to walk through and to search in. Where it is kept is the business of `crate::history`.
+//! What was typed before, to walk through and to search in. The engine keeps it across restarts.
 
 use std::ops::Range;
 
-use crate::history::{LONG, LONGEST, MOST, MOST_LONG};
+use zdx_protocol::prompt_history::{LONG, LONGEST, MOST, MOST_LONG};
 
 /// Oldest first.
 #[derive(Clone, Debug, Default)]

@@ -16,9 +16,9 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use zdx_protocol::prompt_history::{LONG, LONGEST};
 use zdx_protocol::slash::{Line, parse};
 
-use crate::history::{LONG, LONGEST};
 pub(crate) use history::History;
 use search::Search;
 use text::Text;

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
+use zdx_protocol::prompt_history::LONG;
 
 use super::{Composer, Kind, Text, Typed};
-use crate::history::LONG;
 use crate::key::{Key, KeyCode};
 
 /// More is not looked for.

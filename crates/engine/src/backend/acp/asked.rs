@@ -172,6 +172,8 @@ fn is_proven(call: &Value, action: &Action, io: &TurnIo) -> bool {
         Action::Write { targets, .. } => !targets.is_empty(),
         Action::Read { .. }
         | Action::Mcp { .. }
+        | Action::Fetch { .. }
+        | Action::Remote { .. }
         | Action::Skill { .. }
         | Action::Task { .. }
         | Action::Todo => false,
@@ -192,16 +194,24 @@ fn resolves(reading: &Proposal, io: &TurnIo) -> bool {
 /// What it may do itself, as far as it says. Of one that does not say on what, or names what cannot be found, there is nothing
 /// to judge.
 fn actions(call: &Value, title: &str, io: &TurnIo) -> Vec<Action> {
-    let unknown = || Action::Mcp { server: String::new(), tool: title.to_owned(), digest: String::new() };
     let readings = Proposal::readings(call);
     let whole = readings.iter().all(|reading| resolves(reading, io));
     let mut all: Vec<Action> = readings.into_iter().filter_map(|reading| action(reading, io)).collect();
     // What is known to run or to change something is what is shown, with what is not understood of it beside it.
     let known = all.iter().any(|action| matches!(action, Action::Command { .. } | Action::Write { .. }));
     if !whole || all.is_empty() || (!known && RawShape::of(&call["rawInput"]) == RawShape::Unknown) {
-        all.push(unknown());
+        all.push(undescribed(call, title));
     }
     all
+}
+
+/// The action of a call whose title is all that can be judged.
+fn undescribed(call: &Value, title: &str) -> Action {
+    let title = title.to_owned();
+    match call["kind"].as_str() {
+        Some("fetch") => Action::Fetch { title },
+        Some(_) | None => Action::Remote { title },
+    }
 }
 
 fn action(reading: Proposal, io: &TurnIo) -> Option<Action> {
@@ -288,4 +298,18 @@ pub(super) fn refused(error: &ToolError) -> RpcError {
     }
     RpcError::new(code::INVALID_REQUEST, format!("not allowed: {}", error.message))
         .with(json!({"code": error.code}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fetch_is_told_from_what_has_a_title_alone() {
+        let title = || "Look it up".to_owned();
+        let action = |kind: Value| undescribed(&json!({"kind": kind}), &title());
+        assert_eq!(action(json!("fetch")), Action::Fetch { title: title() });
+        assert_eq!(action(json!("switch_mode")), Action::Remote { title: title() });
+        assert_eq!(action(Value::Null), Action::Remote { title: title() });
+    }
 }

@@ -46,7 +46,7 @@ fn exactly(action: &Action) -> &'static str {
             [_] => "every change to this file",
             _ => "every change to these files together",
         },
-        Action::Mcp { .. } => "every call of this tool",
+        Action::Mcp { .. } | Action::Fetch { .. } | Action::Remote { .. } => "every call of this tool",
         Action::Skill { .. } => "this skill",
         Action::Task { .. } => "every task for this agent",
         Action::Todo => "every change of the list",

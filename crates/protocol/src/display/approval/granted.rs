@@ -196,7 +196,7 @@ impl Page<'_> {
             }
             Action::Task { .. } => self.labelled(Part::Grant, "always", "allows every task for this agent"),
             Action::Skill { .. } => self.labelled(Part::Grant, "always", "allows this skill, and no other"),
-            Action::Mcp { .. } => {
+            Action::Mcp { .. } | Action::Fetch { .. } | Action::Remote { .. } => {
                 self.labelled(
                     Part::Grant,
                     "always",
@@ -217,6 +217,8 @@ impl Page<'_> {
             Action::Read { .. }
             | Action::Write { .. }
             | Action::Mcp { .. }
+            | Action::Fetch { .. }
+            | Action::Remote { .. }
             | Action::Skill { .. }
             | Action::Task { .. }
             | Action::Todo => {

@@ -504,3 +504,17 @@ fn whoever_comes_is_told_what_needs_no_question_in_a_row_each() {
         ["4 things allowed in this project · /policy, /revoke"]
     );
 }
+
+#[test]
+fn what_another_program_does_itself_is_asked_about_by_its_title() {
+    let title = || "Look it up\x1b[2J".to_owned();
+    let [remote, fetch] =
+        [Action::Remote { title: title() }, Action::Fetch { title: title() }].map(|action| {
+            let request = ApprovalRequest { action, preview: Preview::None, grant: None, ..command("") };
+            page(&question(&request, VIEW), 80)
+        });
+    assert_eq!(remote, fetch);
+    let (title, effect) = (remote.lines().next(), remote.lines().nth(1));
+    assert_eq!(title, Some("let the agent do this: Look it up\\x1b[2J?"));
+    assert_eq!(effect, Some("  may     do whatever the program behind the agent does; zdx cannot check it"));
+}

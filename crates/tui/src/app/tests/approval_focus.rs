@@ -352,11 +352,7 @@ fn action() -> impl Strategy<Value = (Act, u64)> {
         KeyCode::PageDown,
         KeyCode::End,
     ]);
-    let held = prop::sample::select(vec![
-        Key::ctrl('r'),
-        Key::ctrl('o'),
-        Key::shift(KeyCode::Tab),
-    ]);
+    let held = prop::sample::select(vec![Key::ctrl('r'), Key::ctrl('o'), Key::shift(KeyCode::Tab)]);
     let action = prop_oneof![
         9 => letter.prop_map(|c| Act::Key(Key::char(c))),
         12 => code.prop_map(|code| Act::Key(Key::plain(code))),
@@ -412,12 +408,12 @@ fn nothing_is_granted_but_by_a_confirmation_after_tab_or_after_a_pause_with_noth
         let mut witness = Witness { last_input: now, shown: now, tab: false, moved: false };
         for (number, (action, gap)) in (100..).zip(actions) {
             let was_open = keyboard.state.dialogs.is_open();
-            let page_was_open = keyboard.state.pages.open.is_some();
+            let page_was_open = keyboard.state.overlays.page().is_some();
             match action {
                 Act::Key(key) => {
                     let nothing_typed = keyboard.typed().is_empty()
                         && !keyboard.state.composer.is_searching()
-                        && keyboard.state.picker.is_none();
+                        && !keyboard.state.overlays.has_picker();
                     let effects = keyboard.key(gap, key);
                     let paused = |since: Instant| keyboard.now >= since + ANSWER_PAUSE;
                     if grants(&effects) && key != Key::shift(KeyCode::Tab) {
@@ -439,7 +435,7 @@ fn nothing_is_granted_but_by_a_confirmation_after_tab_or_after_a_pause_with_noth
                     witness.moved |= matches!(key.code, KeyCode::Char(_) | KeyCode::Up | KeyCode::Down);
                     let another = answers(&effects) || !was_open && keyboard.state.dialogs.is_open();
                     witness.moved &= !another;
-                    if another || page_was_open && keyboard.state.pages.open.is_none() {
+                    if another || page_was_open && keyboard.state.overlays.page().is_none() {
                         witness.shows_anew(keyboard.now);
                     }
                 }

@@ -8,7 +8,7 @@ fn a_list_that_comes_late_takes_no_key_of_somebody_who_types() {
     type_in(&mut state, "next");
     let late = reply(Reply::Agents(Vec::new()));
     state.update(Input::Ended(Purpose::Choose(Choice::Agent), late), Instant::now());
-    assert!(state.picker.is_none());
+    assert!(state.overlays.in_front(false).is_none());
     assert_eq!(state.composer.text(), "next");
 }
 
@@ -20,6 +20,32 @@ fn a_list_opens_on_what_is_in_use() {
     state.update(Input::Ended(Purpose::Choose(Choice::Model), reply(Reply::Models(offers))), Instant::now());
     let effects = press(&mut state, Key::plain(KeyCode::Enter));
     assert_eq!(commands(&effects), [&Command::SetModel("test/model".into())]);
+}
+
+#[test]
+fn a_page_stands_before_a_request_and_a_request_before_a_list() {
+    let mut state = state();
+    let now = Instant::now();
+    let head = |state: &mut State| state.page(SIZE, now).map(|page| page.lines[0].to_string());
+    let offer = zdx_protocol::query::ModelOffer { name: "test/a".into(), context_limit: None };
+    let offers = reply(Reply::Models(vec![offer]));
+    state.update(Input::Ended(Purpose::Choose(Choice::Model), offers.clone()), now);
+    let list = head(&mut state);
+    assert!(list.is_some());
+    state.update(Input::Event(Event::ApprovalRequested(question())), now);
+    assert_eq!(head(&mut state), None, "the request is drawn on the main screen");
+    press(&mut state, Key::ctrl('o'));
+    assert!(head(&mut state).is_some_and(|page| Some(page) != list), "the conversation");
+    // A list that comes now waits behind both.
+    state.update(Input::Ended(Purpose::Choose(Choice::Model), offers), now);
+    assert_ne!(head(&mut state), list);
+    press(&mut state, Key::char('q'));
+    assert_eq!(head(&mut state), None, "the request again");
+    let gone = Event::ApprovalWithdrawn { request: RequestId(7), id: "call_1".into() };
+    state.update(Input::Event(gone), now);
+    assert_eq!(head(&mut state), list);
+    press(&mut state, Key::plain(KeyCode::Esc));
+    assert_eq!(head(&mut state), None, "there was one list only");
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn a_command_of_ones_own_is_shown_as_it_was_typed() {
         let mut state = state();
         let asked = send(&mut state, "/explain x");
         assert!(asked.iter().any(|effect| matches!(effect, Effect::Send(Purpose::Custom { .. }, _))));
-        let line = reply(Reply::Masked(masked.to_owned()));
+        let line = reply(Reply::Remembered(masked.to_owned()));
         state.update(Input::Ended(Purpose::Remember, line), Instant::now());
         let known = Named { name: "explain".into(), description: String::new() };
         let draft = Draft::from("/explain x");

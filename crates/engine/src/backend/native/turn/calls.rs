@@ -188,7 +188,7 @@ impl Does {
                 Self::Edits { code: targets.iter().any(|target| !is_prose(&target.path)) }
             }
             Action::Command { command, .. } => Self::Runs { command: command.clone(), reads },
-            Action::Mcp { .. } => Self::Unknown,
+            Action::Mcp { .. } | Action::Fetch { .. } | Action::Remote { .. } => Self::Unknown,
             Action::Read { .. } | Action::Skill { .. } | Action::Task { .. } | Action::Todo => Self::Nothing,
         }
     }

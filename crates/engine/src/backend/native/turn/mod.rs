@@ -4,6 +4,7 @@ mod call_ids;
 mod calls;
 mod fault;
 mod growing;
+mod prompt_steps;
 mod remind;
 mod repeat;
 pub(super) mod room;

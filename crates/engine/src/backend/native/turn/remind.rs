@@ -7,6 +7,7 @@ use zdx_protocol::display::text::one_line;
 use zdx_protocol::facts::TODOWRITE;
 use zdx_protocol::{Event, Prompt, Todo, TodoStatus, Transcript};
 
+use super::prompt_steps::{is_multi_step, listed_steps};
 use crate::call::TurnIo;
 use crate::history::since;
 
@@ -36,7 +37,7 @@ pub(super) async fn remind(prompt: &Prompt, io: &TurnIo) {
     if !io.persona.has(TODOWRITE.name) {
         return;
     }
-    let multi_step = prompt.is_multi_step();
+    let multi_step = is_multi_step(prompt);
     let (reminder, idle) = {
         let transcript = io.emit.transcript();
         (reminder(multi_step, &transcript), !is_open(&transcript))
@@ -82,7 +83,7 @@ fn reminder(multi_step: bool, transcript: &Transcript) -> Option<String> {
 
 /// The user's own list, or steps that fit any task; never a piece of prose.
 fn starter(prompt: &Prompt) -> Vec<Todo> {
-    let listed = prompt.listed();
+    let listed = listed_steps(prompt);
     let steps = if listed.len() >= 2 { listed.as_slice() } else { STEPS.as_slice() };
     let todo = |(at, step): (usize, &&str)| Todo {
         id: (at + 1).to_string(),

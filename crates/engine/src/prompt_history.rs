@@ -1,5 +1,5 @@
-//! Where typed lines are kept across restarts: a file of JSON objects, one a line, shared by every zdx that runs. Who appends
-//! sees to it that no secret is in a line. A history is a convenience: what is damaged in it is skipped, and nothing waits for it.
+//! The file that keeps typed lines across restarts: JSON objects, one a line, shared by every zdx that runs. The caller
+//! redacts a line before it is written. A damaged line is skipped, and nothing waits for the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,15 +9,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use zdx_protocol::prompt_history::{LONG, LONGEST, MOST, MOST_LONG};
 
-/// Entries that are kept.
-pub const MOST: usize = 1_000;
-/// What is longer holds a paste. It is kept too, but only a few of its kind, which take the place of no other.
-pub const LONG: usize = 16 << 10;
-/// Of those, in all.
-pub const MOST_LONG: usize = 2 << 20;
-/// Longer ones are a file, not a prompt.
-pub const LONGEST: usize = 1 << 20;
+use crate::paths::ensure_dir;
+
 /// The file is made small again when it holds so many lines more than are kept, or so much.
 const SLACK: usize = 200;
 const MOST_BYTES: u64 = 8 << 20;
@@ -27,7 +22,7 @@ const MOST_SHORT: usize = 2 << 20;
 const OLD: &str = "#V2";
 
 #[derive(Clone, Debug)]
-pub struct HistoryFile {
+pub struct PromptHistory {
     path: PathBuf,
 }
 
@@ -39,7 +34,7 @@ struct Entry {
     time: Option<Timestamp>,
 }
 
-impl HistoryFile {
+impl PromptHistory {
     pub fn new(path: PathBuf) -> Self {
         Self { path }
     }
@@ -50,11 +45,12 @@ impl HistoryFile {
         newest(entries).into_iter().map(|entry| entry.text).collect()
     }
 
-    /// Keeps a line, unless it is empty, too long, begins with a blank or is the last one again.
-    pub fn append(&self, text: &str, now: Timestamp) -> io::Result<()> {
+    /// Writes a line, unless it is empty, too long, begins with a blank or repeats the last one.
+    pub(crate) fn append(&self, text: &str, now: Timestamp) -> io::Result<()> {
         if text.trim().is_empty() || text.len() > LONGEST || text.starts_with(' ') {
             return Ok(());
         }
+        self.path.parent().map_or(Ok(()), ensure_dir)?;
         let mut file = self.locked()?;
         let entries = read(&file)?;
         if entries.last().is_some_and(|last| last.text == text) {
@@ -170,9 +166,9 @@ mod tests {
 
     use super::*;
 
-    fn desk() -> (tempfile::TempDir, HistoryFile) {
+    fn desk() -> (tempfile::TempDir, PromptHistory) {
         let dir = tempfile::tempdir().unwrap();
-        let file = HistoryFile::new(dir.path().join("history"));
+        let file = PromptHistory::new(dir.path().join("history"));
         (dir, file)
     }
 
