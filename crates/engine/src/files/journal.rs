@@ -24,6 +24,23 @@ pub(crate) trait ChangeRecorder: Send + Sync {
     fn dropped(&self, call: &str, change: &FileChange);
 }
 
+/// Calls the function when a change is announced, as somebody else may be at work while that waits for the disk.
+#[cfg(test)]
+pub(crate) struct OnIntent<F>(pub F);
+
+#[cfg(test)]
+impl<F: Fn(&FileChange) + Send + Sync> ChangeRecorder for OnIntent<F> {
+    fn intend(&self, _: &str, change: &FileChange) {
+        (self.0)(change);
+    }
+
+    fn happened(&self, _: &str, _: &FileChange) -> bool {
+        true
+    }
+
+    fn dropped(&self, _: &str, _: &FileChange) {}
+}
+
 /// A change that happened and that front ends have not heard of yet.
 #[derive(Debug)]
 pub(crate) struct MadeChange {

@@ -334,14 +334,19 @@ fn walk(step: &FileChange, workspace: &Workspace, blobs: &Blobs) -> Result<(), S
     if let Some((_, content)) = &now {
         blobs.put(content).map_err(|error| kept(&error))?;
     }
+    // Right before it is replaced once more: others than zdx know no lock.
+    let still = || {
+        let now = look(workspace, &target)?;
+        Ok(FileState::same_content(now.as_ref().map(|(state, _)| state), step.before.as_ref()))
+    };
     match &step.after {
         Some(after) => {
             let content = blobs.get(after.sha256.as_deref().unwrap_or_default());
             let content = content.map_err(|error| kept(&error))?;
             let staged = workspace.stage(&target, &content, Permissions::Like(after.mode));
-            staged.and_then(|staged| staged.commit()).map(drop).map_err(in_words)
+            staged.and_then(|staged| staged.commit_if(still)).map(drop).map_err(in_words)
         }
-        None => workspace.set_aside(&target).map(|aside| aside.discard()).map_err(in_words),
+        None => workspace.set_aside_if(&target, still).map(|aside| aside.discard()).map_err(in_words),
     }
 }
 

@@ -62,11 +62,11 @@ pub(super) fn replace(
     content: &[u8],
 ) -> Result<(), ToolError> {
     let staged = workspace.stage(target, content, Permissions::Keep).map_err(FileError::not_written)?;
-    let now = look(workspace, target).map_err(FileError::not_written)?.0;
-    if now != *before {
-        return Err(changed_since(&target.path));
-    }
-    staged.commit().map_err(FileError::not_written)?;
+    let holds = || Ok(look(workspace, target)?.0 == *before);
+    staged.commit_if(holds).map_err(|error| match error {
+        FileError::ChangedMeanwhile(path) => changed_since(&path),
+        other => other.not_written(),
+    })?;
     if let Some(before) = before.hash() {
         workspace.locks().note(&target.path, before, Some(Sha256::digest(content).into()));
     }
@@ -233,7 +233,13 @@ impl LineChange {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::sync::Arc;
+
+    use zdx_protocol::FileChange;
+
     use super::*;
+    use crate::files::{Blobs, Journal, OnIntent};
 
     #[test]
     fn lines_are_counted_and_shown() {
@@ -280,6 +286,29 @@ mod tests {
         assert!(
             change.diff.starts_with("(too large to compare line by line)\n@@ ") && change.diff.ends_with(CUT)
         );
+    }
+
+    #[test]
+    fn a_file_that_others_change_while_the_change_is_announced_keeps_their_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let journal = Arc::new(Journal::new(Blobs::new(dir.path().join("blobs"))));
+        journal.record_to(Box::new(OnIntent(|change: &FileChange| {
+            let mut file = std::fs::OpenOptions::new().append(true).create(true).open(&change.path).unwrap();
+            file.write_all(b"theirs\n").unwrap();
+        })));
+        let workspace = Workspace::open(dir.path()).unwrap().with_journal(Arc::clone(&journal));
+        for was_there in [true, false] {
+            let _ = std::fs::remove_file(&path);
+            was_there.then(|| std::fs::write(&path, "ours\n").unwrap());
+            let target = workspace.resolve("a").unwrap();
+            let (before, old) = look(&workspace, &target).unwrap();
+            let error = replace(&workspace, &target, &before, b"new\n").unwrap_err();
+            assert_eq!(error, changed_since(&target.path));
+            let kept = [old.unwrap_or_default(), b"theirs\n".to_vec()].concat();
+            assert_eq!(std::fs::read(&path).unwrap(), kept);
+            assert!(journal.take().0.is_empty(), "nothing happened");
+        }
     }
 
     #[test]

@@ -51,9 +51,22 @@ pub struct Staged {
 }
 
 impl Staged {
-    pub fn commit(mut self) -> Result<Written, FileError> {
+    /// Whatever is there now.
+    pub fn commit(self) -> Result<Written, FileError> {
+        self.commit_if(|| Ok(true))
+    }
+
+    /// Unless `holds` says that what is there now must stay. It is asked last, when the change is already announced: that
+    /// waits for the disk, and others may write meanwhile.
+    pub fn commit_if(
+        mut self,
+        holds: impl FnOnce() -> Result<bool, FileError>,
+    ) -> Result<Written, FileError> {
         let mode = self.mode;
         let intent = self.change.take().map(|(draft, hash)| draft.intend_content(hash, mode));
+        if !holds()? {
+            return Err(FileError::ChangedMeanwhile(self.path));
+        }
         match self.editor.and_then(|(editor, text)| editor.write(&self.path, &text)) {
             Some(Ok(())) => {}
             Some(Err(why)) => return Err(FileError::Editor { path: self.path, why }),
@@ -142,6 +155,15 @@ impl Workspace {
 
     /// Takes a file out of its place. It comes back unless it is discarded.
     pub fn set_aside(&self, target: &Target) -> Result<Aside, FileError> {
+        self.set_aside_if(target, || Ok(true))
+    }
+
+    /// [`set_aside`](Self::set_aside) unless `holds`, asked last, says that what is there now must stay.
+    pub fn set_aside_if(
+        &self,
+        target: &Target,
+        holds: impl FnOnce() -> Result<bool, FileError>,
+    ) -> Result<Aside, FileError> {
         let draft = self.draft(target);
         let (folder, name) = self.folder_of(target, Folders::MustExist)?;
         let failed = |error: Errno| FileError::io(&target.path, error);
@@ -150,6 +172,9 @@ impl Workspace {
         let aside = temporary_name();
         self.locks.name_temporary(&target.path, &aside, Leftover::SetAside);
         let intent = draft.map(Draft::intend_removal);
+        if !holds()? {
+            return Err(FileError::ChangedMeanwhile(target.path.clone()));
+        }
         renameat(&folder, &name, &folder, &aside).map_err(failed)?;
         Ok(Aside { folder, name, aside, intent, discarded: false })
     }
