@@ -86,6 +86,11 @@ pub enum FileError {
     ChangedMeanwhile(PathBuf),
     #[error("{} has {size} bytes; at most {limit} can be handled here", .path.display())]
     TooLarge { path: PathBuf, size: u64, limit: u64 },
+    #[error(
+        "{} has bytes that are not text, which are read as U+FFFD, and this change would put real U+FFFD characters there: \
+         nothing was touched", .0.display()
+    )]
+    LosesBytes(PathBuf),
     #[error("could not create the folder {}: {}", .path.display(), plainly(.source))]
     Folder { path: PathBuf, source: io::Error },
     #[error("{} could not be written ({}), nor put back: what it held is in {}", .path.display(), plainly(.source), .kept.display())]
@@ -107,7 +112,7 @@ impl FileError {
             Self::ChangedMeanwhile(_) => ToolCode::ChangedSince,
             Self::TooLarge { .. } => ToolCode::TooLarge,
             Self::Folder { .. } => ToolCode::MkdirError,
-            Self::Editor { .. } | Self::Damaged { .. } => ToolCode::WriteError,
+            Self::Editor { .. } | Self::Damaged { .. } | Self::LosesBytes(_) => ToolCode::WriteError,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => ToolCode::Eacces,
                 io::ErrorKind::NotADirectory => ToolCode::Enotdir,
@@ -128,6 +133,7 @@ impl FileError {
             | Self::Escape(_)
             | Self::ChangedMeanwhile(_)
             | Self::TooLarge { .. }
+            | Self::LosesBytes(_)
             | Self::Editor { .. }
             | Self::Damaged { .. }
             | Self::Folder { .. } => self.into(),
@@ -148,6 +154,7 @@ impl FileError {
             | Self::Escape(_)
             | Self::ChangedMeanwhile(_)
             | Self::TooLarge { .. }
+            | Self::LosesBytes(_)
             | Self::Editor { .. }
             | Self::Damaged { .. }
             | Self::Folder { .. } => self.into(),

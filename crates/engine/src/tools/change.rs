@@ -14,7 +14,7 @@ use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 use crate::files::path_lock::{ContentHash, PathLockError};
 use crate::files::sights::Known;
 use crate::files::text::{before_cut, first};
-use crate::files::workspace::{FileError, Permissions, Workspace};
+use crate::files::workspace::{FileError, Permissions, Staged, Workspace};
 
 /// Files above this are neither compared nor edited.
 pub(super) const MOST: u64 = 32 * 1024 * 1024;
@@ -61,10 +61,22 @@ pub(super) fn replace(
     before: &Before,
     content: &[u8],
 ) -> Result<(), ToolError> {
-    let staged = workspace.stage(target, content, Permissions::Keep).map_err(FileError::not_written)?;
+    let staged = workspace.stage_text(target, target, content, Permissions::Keep);
+    put(workspace, target, before, staged, content)
+}
+
+/// [`replace`] with staged content.
+pub(super) fn put(
+    workspace: &Workspace,
+    target: &Target,
+    before: &Before,
+    staged: Result<Staged, FileError>,
+    content: &[u8],
+) -> Result<(), ToolError> {
     let holds = || Ok(look(workspace, target)?.0 == *before);
-    staged.commit_if(holds).map_err(|error| match error {
+    staged.and_then(|staged| staged.commit_if(holds)).map_err(|error| match error {
         FileError::ChangedMeanwhile(path) => changed_since(&path),
+        FileError::LosesBytes(path) => ToolError::new(ToolCode::WriteError, lost_bytes(&path)),
         other => other.not_written(),
     })?;
     if let Some(before) = before.hash() {
@@ -123,19 +135,11 @@ pub(super) fn unseen(path: &Path) -> ToolError {
 pub(super) const UNSEEN: &str =
     "this file changed since you last read or wrote it: read it again before you rely on the rest of it";
 
-/// Whether a change puts U+FFFD where a file may have bytes that are no text: `read` shows those so, and they would be lost.
-pub(super) fn loses_bytes(old: &[u8], new: &[u8]) -> bool {
-    let count = |text: &[u8]| memchr::memmem::find_iter(text, "\u{fffd}").count();
-    (old.contains(&0) || std::str::from_utf8(old).is_err()) && count(new) > count(old)
-}
-
-/// For a change that would lose them.
+/// For a change that would put U+FFFD in the place of bytes that are no text.
 pub(super) fn lost_bytes(path: &Path) -> String {
     format!(
-        "{} has bytes that are not text, which `read` shows as U+FFFD, and this change would put real U+FFFD characters \
-         there: nothing was touched. Change the other parts with edit, which keeps those bytes, and leave U+FFFD out of \
-         `old` and `new`",
-        path.display()
+        "{}. Change the other parts with edit, which keeps those bytes, and leave U+FFFD out of `old` and `new`",
+        FileError::LosesBytes(path.to_owned())
     )
 }
 
@@ -265,12 +269,6 @@ mod tests {
         let change = LineChange::between(b"a\xe9\n", "a\u{fffd}\n".as_bytes());
         assert_eq!((change.additions, change.deletions), (1, 1));
         assert_eq!(change.diff, "@@ -1 +1 @@\n-a\\xE9\n+a\u{fffd}\n");
-        assert!(loses_bytes(b"\xe9", "\u{fffd}".as_bytes()) && loses_bytes(b"\0", "\u{fffd}".as_bytes()));
-        assert!(
-            !loses_bytes("\u{fffd}\u{fffd}".as_bytes(), "\u{fffd}".repeat(3).as_bytes()),
-            "all of it is text"
-        );
-        assert!(!loses_bytes("\u{fffd}".as_bytes(), "\u{fffd}".as_bytes()) && !loses_bytes(b"\xe9", b"e"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,11 @@ use zdx_protocol::{EditorFiles, Target};
 use super::open::{Folders, regular};
 use super::{FileError, Workspace, attributes, in_place};
 use crate::files::leftovers::{Leftover, temporary_name};
+use crate::files::text::{has_replacement, is_plain_text, loses_bytes};
 use crate::files::{Blobs, ChangeIntent, Draft};
+
+/// Lines of longer files are not compared.
+const COMPARED: u64 = 32 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -88,10 +92,39 @@ impl Staged {
 impl Workspace {
     /// Makes missing folders, keeps mode and, where allowed, owner.
     pub fn replace(&self, target: &Target, content: &[u8]) -> Result<Written, FileError> {
-        self.stage(target, content, Permissions::Keep)?.commit()
+        self.stage_text(target, target, content, Permissions::Keep)?.commit()
     }
 
-    /// All of [`replace`](Self::replace) but its last step.
+    /// [`stage_like`](Self::stage_like) for text that somebody made of what was shown of `like`, where bytes that are no text
+    /// are U+FFFD. Refuses what would put real U+FFFD in their place.
+    pub fn stage_text(
+        &self,
+        target: &Target,
+        like: &Target,
+        content: &[u8],
+        permissions: Permissions,
+    ) -> Result<Staged, FileError> {
+        if has_replacement(content) && self.would_lose_bytes(like, content)? {
+            return Err(FileError::LosesBytes(target.path.clone()));
+        }
+        self.stage_like(target, like, content, permissions)
+    }
+
+    fn would_lose_bytes(&self, target: &Target, content: &[u8]) -> Result<bool, FileError> {
+        match self.read_file(target, COMPARED) {
+            Ok(old) => Ok(loses_bytes(&old, content)),
+            Err(FileError::TooLarge { .. }) => {
+                let found = is_plain_text(self.open_file(target)?.file);
+                found.map(|is_text| !is_text).map_err(|error| FileError::io(&target.path, error))
+            }
+            Err(FileError::Missing(_)) => Ok(false),
+            // Whoever may not read a file saw nothing of it either.
+            Err(FileError::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Content for a file, with nothing left to do but its last step.
     pub fn stage(
         &self,
         target: &Target,

@@ -55,7 +55,7 @@ impl<'a> Work<'a> {
                 (None, _, _) => Permissions::Keep,
             };
             let like = file.moved_from.map_or(&file.target, |at| &plan.files[at].target);
-            let staged = self.workspace.stage_like(&file.target, like, content, permissions);
+            let staged = self.workspace.stage_text(&file.target, like, content, permissions);
             Some(staged.map(|staged| (file, staged)))
         };
         plan.files.iter().filter_map(stage).collect()
