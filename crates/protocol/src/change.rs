@@ -22,7 +22,7 @@ pub struct FileChange {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
-    /// Of the content, in hex. Missing where the content was too large to look into, or could not be kept.
+    /// Of the content, in hex. Missing where the content could not be read, or was too long for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// The permission bits.

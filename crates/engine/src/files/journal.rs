@@ -84,6 +84,14 @@ enum Trouble {
     Told,
 }
 
+/// Content of a file that is about to be changed.
+pub(crate) enum ContentBefore {
+    /// To be kept.
+    Whole(Vec<u8>),
+    /// Too long to be kept; what lies there later can still be compared with it.
+    Hash(String),
+}
+
 /// A change that was prepared for and may not come.
 #[derive(Debug)]
 pub struct Draft {
@@ -132,14 +140,17 @@ impl Journal {
 
     /// `found` is the mode of the file that is there and, where it could be read, its content. The content is safe when
     /// this returns.
-    pub fn draft(
+    pub(crate) fn draft(
         self: &Arc<Self>,
         path: &Path,
-        found: Option<(u32, Option<Vec<u8>>)>,
+        found: Option<(u32, Option<ContentBefore>)>,
         folders: u32,
     ) -> Draft {
         let before = found.map(|(mode, content)| FileState {
-            sha256: content.and_then(|content| self.keep(&content)),
+            sha256: content.map(|content| match content {
+                ContentBefore::Whole(content) => self.keep(&content),
+                ContentBefore::Hash(hash) => hash,
+            }),
             mode: mode & 0o7777,
         });
         Draft { journal: Arc::clone(self), path: path.to_owned(), before, folders }
@@ -162,15 +173,18 @@ impl Journal {
         (std::mem::take(&mut state.changes), trouble)
     }
 
-    fn keep(&self, content: &[u8]) -> Option<String> {
-        let kept = match &self.blobs {
-            Some(blobs) => blobs.put(content).map_err(|error| self.complain(&error)).ok(),
-            None => Some(Blobs::hash(content)),
-        };
-        match &self.above {
-            Some((above, _)) => above.keep(content).and(kept),
-            None => kept,
+    /// Returns the hash, whether or not the content could be kept.
+    fn keep(&self, content: &[u8]) -> String {
+        if let Some((above, _)) = &self.above {
+            above.keep(content);
         }
+        let kept = self.blobs.as_ref().map(|blobs| blobs.put(content));
+        match kept {
+            Some(Ok(hash)) => return hash,
+            Some(Err(error)) => self.complain(&error),
+            None => {}
+        }
+        Blobs::hash(content)
     }
 
     /// Calls `each` with every recorder that is to hear of a change for `call`: this session's, and those above it.

@@ -240,8 +240,8 @@ impl RevertPlan {
         blobs: &Blobs,
     ) -> Result<Option<FileChange>, Why> {
         let target = target(&file.path, workspace).ok_or(Why::ChangedSince)?;
-        let now = match look(workspace, &target) {
-            Ok(found) => found.map(|(state, _)| state),
+        let now = match state(workspace, &target) {
+            Ok(now) => now,
             Err(FileError::Io { .. }) => return Err(Why::Unreadable),
             Err(_) => return Err(Why::ChangedSince),
         };
@@ -306,6 +306,18 @@ pub(super) fn target(path: &Path, workspace: &Workspace) -> Option<Target> {
     workspace.locate(path).ok().filter(|target| target.path == path)
 }
 
+/// The state of a file of any size. One too long to be told apart is like no other.
+pub(super) fn state(workspace: &Workspace, target: &Target) -> Result<Option<FileState>, FileError> {
+    let opened = match workspace.open_file(target) {
+        Ok(opened) => opened,
+        Err(FileError::Missing(_)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let failed = |source| FileError::Io { path: target.path.clone(), source };
+    let mode = opened.file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
+    Ok(Some(FileState { sha256: Blobs::hash_all(opened.file).map_err(failed)?, mode }))
+}
+
 pub(super) fn look(
     workspace: &Workspace,
     target: &Target,
@@ -336,8 +348,8 @@ fn walk(step: &FileChange, workspace: &Workspace, blobs: &Blobs) -> Result<(), S
     }
     // Right before it is replaced once more: others than zdx know no lock.
     let still = || {
-        let now = look(workspace, &target)?;
-        Ok(FileState::same_content(now.as_ref().map(|(state, _)| state), step.before.as_ref()))
+        let now = self::state(workspace, &target)?;
+        Ok(FileState::same_content(now.as_ref(), step.before.as_ref()))
     };
     match &step.after {
         Some(after) => {

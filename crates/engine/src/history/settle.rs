@@ -3,7 +3,7 @@
 
 use zdx_protocol::{FileChange, FileState, Record, Transcript, record};
 
-use super::revert::{look, target};
+use super::revert::{state, target};
 use crate::files::Workspace;
 
 /// Outcome of announced changes.
@@ -30,6 +30,10 @@ pub fn settle_intents(transcript: &mut Transcript, workspace: &Workspace) -> Set
             IntentOutcome::Dropped => {
                 (Record::ChangeDropped(record::Change::new(&call, &intent.change, ts)), "it was not made")
             }
+            IntentOutcome::Unknown => (
+                Record::ChangeDropped(record::Change::new(&call, &intent.change, ts)),
+                "it was not made, or the file was changed since",
+            ),
             // As if it had happened: a revert then refuses to touch what somebody else left there.
             IntentOutcome::Foreign => {
                 (Record::Change(record::Change::new(&call, &intent.change, ts)), "the file was changed since")
@@ -50,12 +54,14 @@ enum IntentOutcome {
     Dropped,
     /// The file is in neither state.
     Foreign,
+    /// Nobody knows what the file held before. That was not kept either, so there is nothing that a revert could do here.
+    Unknown,
 }
 
 fn outcome(intent: &FileChange, workspace: &Workspace) -> IntentOutcome {
-    let found = target(&intent.path, workspace).and_then(|target| look(workspace, &target).ok());
-    let Some(found) = found else { return IntentOutcome::Foreign };
-    let now = found.map(|(state, _)| state);
+    let found = target(&intent.path, workspace).and_then(|target| state(workspace, &target).ok());
+    let Some(now) = found else { return IntentOutcome::Foreign };
+    let is_unknown = intent.before.as_ref().is_some_and(|before| before.sha256.is_none());
     let is = |state: &Option<FileState>| FileState::same_content(now.as_ref(), state.as_ref());
     // Where only the mode was to change, the content says nothing.
     let only_mode = FileState::same_content(intent.before.as_ref(), intent.after.as_ref());
@@ -64,6 +70,7 @@ fn outcome(intent: &FileChange, workspace: &Workspace) -> IntentOutcome {
             IntentOutcome::Happened(FileChange { after: now, ..intent.clone() })
         }
         (_, true) => IntentOutcome::Dropped,
+        (_, false) if is_unknown => IntentOutcome::Unknown,
         (_, false) => IntentOutcome::Foreign,
     }
 }

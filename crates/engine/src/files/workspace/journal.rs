@@ -1,13 +1,14 @@
 //! What is kept of a file before it is changed: the one place where workspace and journal meet.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use zdx_protocol::Target;
 
 use super::{FileError, Workspace};
-use crate::files::{Draft, KEPT};
+use crate::files::{Blobs, ContentBefore, Draft, KEPT};
 
 impl Workspace {
     /// To be called before anything of the file, or of the folders it lies in, is touched.
@@ -19,14 +20,11 @@ impl Workspace {
     }
 
     /// Mode and content, as far as they can be had.
-    fn found(&self, target: &Target) -> Option<(u32, Option<Vec<u8>>)> {
+    fn found(&self, target: &Target) -> Option<(u32, Option<ContentBefore>)> {
         match self.open_file(target) {
             Ok(opened) => {
                 let mode = opened.file.metadata().map_or(0, |found| found.permissions().mode());
-                let mut content = Vec::new();
-                let read = opened.file.take(KEPT + 1).read_to_end(&mut content);
-                let whole = read.is_ok_and(|read| read as u64 <= KEPT);
-                Some((mode, whole.then_some(content)))
+                Some((mode, content_before(opened.file).ok().flatten()))
             }
             Err(FileError::Missing(_)) => None,
             // Whoever may not read a file may still be allowed to replace it.
@@ -36,6 +34,15 @@ impl Workspace {
             }
         }
     }
+}
+
+fn content_before(mut file: File) -> io::Result<Option<ContentBefore>> {
+    let mut content = Vec::new();
+    (&mut file).take(KEPT + 1).read_to_end(&mut content)?;
+    Ok(match content.len() as u64 <= KEPT {
+        true => Some(ContentBefore::Whole(content)),
+        false => Blobs::hash_all(content.chain(file))?.map(ContentBefore::Hash),
+    })
 }
 
 fn missing_folders(path: &Path) -> u32 {
