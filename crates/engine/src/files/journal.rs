@@ -85,7 +85,7 @@ enum Trouble {
 }
 
 /// Content of a file that is about to be changed.
-pub(crate) enum ContentBefore {
+pub enum ContentBefore {
     /// To be kept.
     Whole(Vec<u8>),
     /// Too long to be kept; what lies there later can still be compared with it.
@@ -140,7 +140,7 @@ impl Journal {
 
     /// `found` is the mode of the file that is there and, where it could be read, its content. The content is safe when
     /// this returns.
-    pub(crate) fn draft(
+    pub fn draft(
         self: &Arc<Self>,
         path: &Path,
         found: Option<(u32, Option<ContentBefore>)>,
