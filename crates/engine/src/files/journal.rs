@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use zdx_protocol::{FileChange, FileState};
+use zdx_protocol::{FileAccess, FileChange, FileState};
 
 use super::Blobs;
 
@@ -84,6 +84,14 @@ enum Trouble {
     Told,
 }
 
+/// A file that is about to be changed.
+pub struct FileBefore {
+    pub mode: u32,
+    /// None where it could not be read.
+    pub content: Option<ContentBefore>,
+    pub access: Option<FileAccess>,
+}
+
 /// Content of a file that is about to be changed.
 pub enum ContentBefore {
     /// To be kept.
@@ -138,20 +146,15 @@ impl Journal {
         self.blobs.is_some() || self.above.as_ref().is_some_and(|(above, _)| above.is_on())
     }
 
-    /// `found` is the mode of the file that is there and, where it could be read, its content. The content is safe when
-    /// this returns.
-    pub fn draft(
-        self: &Arc<Self>,
-        path: &Path,
-        found: Option<(u32, Option<ContentBefore>)>,
-        folders: u32,
-    ) -> Draft {
-        let before = found.map(|(mode, content)| FileState {
+    /// `found` is the file that is there. Its content is safe when this returns.
+    pub fn draft(self: &Arc<Self>, path: &Path, found: Option<FileBefore>, folders: u32) -> Draft {
+        let before = found.map(|FileBefore { mode, content, access }| FileState {
             sha256: content.map(|content| match content {
                 ContentBefore::Whole(content) => self.keep(&content),
                 ContentBefore::Hash(hash) => hash,
             }),
             mode: mode & 0o7777,
+            access,
         });
         Draft { journal: Arc::clone(self), path: path.to_owned(), before, folders }
     }
@@ -224,7 +227,7 @@ impl Journal {
 impl Draft {
     /// Announces new content; to be called right before it takes its place.
     pub fn intend_content(self, content_hash: String, mode: u32) -> ChangeIntent {
-        self.intend(Some(FileState { sha256: Some(content_hash), mode: mode & 0o7777 }))
+        self.intend(Some(FileState { sha256: Some(content_hash), mode: mode & 0o7777, access: None }))
     }
 
     /// Announces a removal; to be called right before the file leaves its place.

@@ -17,5 +17,7 @@ pub(crate) mod workspace;
 pub(crate) use blobs::{Blobs, read_as};
 #[cfg(test)]
 pub(crate) use journal::OnIntent;
-pub(crate) use journal::{ChangeIntent, ChangeRecorder, ContentBefore, Draft, Journal, KEPT, MadeChange};
+pub(crate) use journal::{
+    ChangeIntent, ChangeRecorder, ContentBefore, Draft, FileBefore, Journal, KEPT, MadeChange,
+};
 pub use workspace::Workspace;

@@ -11,7 +11,7 @@ use zdx_protocol::{Event, FileChange, FileState, LeftBehind, Target, Transcript}
 
 use crate::files::Blobs;
 use crate::files::path_lock::PathLockError;
-use crate::files::workspace::{FileError, Permissions, Workspace};
+use crate::files::workspace::{FileError, Workspace};
 use crate::session::is_same_root;
 
 /// A file longer than this was not written by a tool of ours.
@@ -315,7 +315,11 @@ pub(super) fn state(workspace: &Workspace, target: &Target) -> Result<Option<Fil
     };
     let failed = |source| FileError::Io { path: target.path.clone(), source };
     let mode = opened.file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
-    Ok(Some(FileState { sha256: Blobs::hash_all(opened.file).map_err(failed)?, mode }))
+    Ok(Some(FileState {
+        sha256: Blobs::hash_all(opened.file).map_err(failed)?,
+        mode,
+        access: workspace.access(target),
+    }))
 }
 
 pub(super) fn look(
@@ -331,7 +335,7 @@ pub(super) fn look(
         opened.file.metadata().map_err(|source| FileError::Io { path: target.path.clone(), source })?;
     let mode = found.permissions().mode() & 0o7777;
     let content = workspace.read_file(target, MOST)?;
-    Ok(Some((FileState { sha256: Some(Blobs::hash(&content)), mode }, content)))
+    Ok(Some((FileState { sha256: Some(Blobs::hash(&content)), mode, access: None }, content)))
 }
 
 /// One file from one state to the other. What is there now is kept first: that is the way back.
@@ -355,7 +359,7 @@ fn walk(step: &FileChange, workspace: &Workspace, blobs: &Blobs) -> Result<(), S
         Some(after) => {
             let content = blobs.get(after.sha256.as_deref().unwrap_or_default());
             let content = content.map_err(|error| kept(&error))?;
-            let staged = workspace.stage(&target, &content, Permissions::Like(after.mode));
+            let staged = workspace.stage_state(&target, &content, after);
             staged.and_then(|staged| staged.commit_if(still)).map(drop).map_err(in_words)
         }
         None => workspace.set_aside_if(&target, still).map(|aside| aside.discard()).map_err(in_words),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::fs::{fchmod, fstat, fsync, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
-use zdx_protocol::{EditorFiles, Target};
+use zdx_protocol::{EditorFiles, FileState, Target};
 
 use super::open::{Folders, regular};
 use super::{FileError, Workspace, attributes, in_place};
@@ -110,6 +110,23 @@ impl Workspace {
         self.stage_like(target, like, content, permissions)
     }
 
+    /// A file as it was in an earlier state. One that is there keeps its owner and attributes, one that is gone is given what
+    /// the state says of them.
+    pub(crate) fn stage_state(
+        &self,
+        target: &Target,
+        content: &[u8],
+        state: &FileState,
+    ) -> Result<Staged, FileError> {
+        let mut staged = self.stage(target, content, Permissions::Like(state.mode))?;
+        if staged.created {
+            let file = &staged.temporary.file;
+            let restored = attributes::restore(file, state).and_then(|mode| fsync(file).map(|()| mode));
+            staged.mode = restored.map_err(|error| FileError::io(&target.path, error))?;
+        }
+        Ok(staged)
+    }
+
     fn would_lose_bytes(&self, target: &Target, content: &[u8]) -> Result<bool, FileError> {
         match self.read_file(target, COMPARED) {
             Ok(old) => Ok(loses_bytes(&old, content)),
@@ -180,7 +197,7 @@ impl Workspace {
         })
     }
 
-    fn open_on_disk(&self, target: &Target) -> Result<OwnedFd, FileError> {
+    pub(super) fn open_on_disk(&self, target: &Target) -> Result<OwnedFd, FileError> {
         let (folder, name) = self.folder_of(target, Folders::MustExist)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         openat(&folder, &name, flags, Mode::empty()).map_err(|error| FileError::io(&target.path, error))

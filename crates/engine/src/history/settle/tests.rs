@@ -183,6 +183,30 @@ async fn a_file_in_neither_state_is_somebody_elses_and_refuses_the_revert() {
 }
 
 #[tokio::test]
+async fn a_file_that_was_deleted_comes_back_with_its_set_user_bit_and_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new(&[("own", "x")]).await;
+    let mode =
+        |mode| fs::set_permissions(place.root().join("own"), fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o4750);
+    place.remove("own");
+    let log = String::from_utf8(place.log()).unwrap();
+    assert!(log.contains("\"access\":{\"uid\":"), "{log}");
+    let copy = SessionStore::new(place.dir.path().join("copy"));
+    let now = |log: &str| {
+        let _ = fs::remove_file(place.root().join("own"));
+        let plan = place.plan(log.as_bytes(), &copy).unwrap();
+        plan.carry_out(&place.outside(), &place.blobs()).unwrap();
+        fs::metadata(place.root().join("own")).unwrap().permissions().mode() & 0o7777
+    };
+    assert_eq!(now(&log), 0o4750);
+    // As an earlier zdx saved it.
+    let start = log.find(",\"access\"").unwrap();
+    let access = &log[start..=start + log[start..].find('}').unwrap()];
+    assert_eq!(now(&log.replace(access, "")), 0o750);
+}
+
+#[tokio::test]
 async fn a_file_too_large_to_be_kept_that_was_not_changed_stands_in_no_way() {
     let place = Place::new(&[("a", "a0"), ("large", &"x".repeat(usize::try_from(KEPT).unwrap() + 1))]).await;
     let start = tree(place.root());
