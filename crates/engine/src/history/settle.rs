@@ -1,10 +1,11 @@
 //! Settles changes that a killed process had announced and did not come to call done: what lies on the disk tells whether
-//! they happened. Looks only.
+//! they happened. Touches nothing but empty folders that were made for a file that did not come.
 
 use zdx_protocol::{FileChange, FileState, Record, Transcript, record};
 
 use super::revert::{state, target};
 use crate::files::Workspace;
+use crate::files::leftovers::remove_empty_folders;
 
 /// Outcome of announced changes.
 #[derive(Debug, Default)]
@@ -28,6 +29,7 @@ pub fn settle_intents(transcript: &mut Transcript, workspace: &Workspace) -> Set
                 (Record::Change(record::Change::new(&call, &change, ts)), "it was made")
             }
             IntentOutcome::Dropped => {
+                remove_empty_folders(intent.change.own_folders());
                 (Record::ChangeDropped(record::Change::new(&call, &intent.change, ts)), "it was not made")
             }
             IntentOutcome::Unknown => (

@@ -16,6 +16,7 @@ use zdx_protocol::{EditorFiles, FileState, Target};
 use super::open::{Folders, regular};
 use super::{FileError, Workspace, attributes, in_place};
 use crate::files::leftovers::{Leftover, temporary_name};
+use crate::files::path_lock::PathLocks;
 use crate::files::text::{has_replacement, is_plain_text, loses_bytes};
 use crate::files::{Blobs, ChangeIntent, Draft};
 
@@ -50,6 +51,7 @@ pub struct Staged {
     mode: u32,
     /// What the journal is told right before and after the content comes into its place.
     change: Option<(Draft, String)>,
+    locks: Arc<PathLocks>,
     /// Who puts which text there instead.
     editor: Option<(Arc<dyn EditorFiles>, String)>,
 }
@@ -78,7 +80,7 @@ impl Staged {
                 Ok(()) => {}
                 Err(Errno::BUSY) if !self.created => {
                     let mode = (self.permissions != Permissions::Keep).then_some(self.mode);
-                    in_place::overwrite(&mut self.temporary, &self.name, &self.path, mode)?;
+                    in_place::overwrite(&mut self.temporary, &self.name, &self.path, mode, &self.locks)?;
                 }
                 Err(error) => return Err(FileError::io(&self.path, error)),
             },
@@ -162,6 +164,10 @@ impl Workspace {
         let path = &target.path;
         let draft = self.draft(target);
         let new_folders = NewFolders::of(path);
+        if !new_folders.0.is_empty() {
+            let count = OsString::from(new_folders.0.len().to_string());
+            self.locks.name_temporary(path, &count, Leftover::NewFolders);
+        }
         let (folder, name) = self.folder_of(target, Folders::Create)?;
         let before = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Some(found),
@@ -192,6 +198,7 @@ impl Workspace {
             created: before.is_none(),
             permissions,
             mode,
+            locks: Arc::clone(&self.locks),
             change: draft.map(|draft| (draft, Blobs::hash(content))),
             editor: self.written_by(target, content, permissions),
         })
@@ -354,6 +361,21 @@ impl Drop for Temporary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn new_folders_are_named_before_they_are_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, locks) = (dir.path().join("root"), dir.path().join("locks"));
+        std::fs::create_dir(&root).unwrap();
+        let workspace = Workspace::open(&root).unwrap().with_locks_in(locks.clone());
+        let target = workspace.resolve("a/b/c").unwrap();
+        let _guard = workspace.lock_paths([target.path.clone()], &|| false).unwrap();
+        let _staged = workspace.stage(&target, b"x", Permissions::Keep).unwrap();
+        let list = std::fs::read_dir(&locks).unwrap().next().unwrap().unwrap().path();
+        let named = std::fs::read_to_string(list).unwrap();
+        let fields: Vec<&str> = named.split('\0').collect();
+        assert_eq!((fields[0], fields[2], fields[3]), ("folders", "2", "staged"));
+    }
 
     #[test]
     fn a_temporary_file_that_was_not_renamed_is_gone() {

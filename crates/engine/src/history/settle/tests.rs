@@ -207,6 +207,18 @@ async fn a_file_that_was_deleted_comes_back_with_its_set_user_bit_and_owner() {
 }
 
 #[tokio::test]
+async fn folders_made_for_a_file_that_did_not_come_are_removed() {
+    let place = Place::new(&[]).await;
+    place.write("a/b/c", "new");
+    let log = String::from_utf8(place.log()).unwrap();
+    let killed = &log[..log.trim_end().rfind('\n').unwrap() + 1];
+    fs::remove_file(place.root().join("a/b/c")).unwrap();
+    let copy = SessionStore::new(place.dir.path().join("copy"));
+    place.plan(killed.as_bytes(), &copy).unwrap();
+    assert!(!place.root().join("a").exists());
+}
+
+#[tokio::test]
 async fn a_file_too_large_to_be_kept_that_was_not_changed_stands_in_no_way() {
     let place = Place::new(&[("a", "a0"), ("large", &"x".repeat(usize::try_from(KEPT).unwrap() + 1))]).await;
     let start = tree(place.root());
