@@ -2,6 +2,7 @@
 //! Spends bounded time: on inputs too large to compare it says so.
 
 use std::fmt::Write as _;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 
+use crate::files::Blobs;
 use crate::files::path_lock::{ContentHash, PathLockError};
 use crate::files::sights::Known;
 use crate::files::text::{before_cut, first};
@@ -28,8 +30,8 @@ const DIFF_OUTPUT: usize = 256 * 1024;
 pub(super) enum Before {
     Absent,
     Content([u8; 32]),
-    /// Too large to look into.
-    Large(u64),
+    /// Too large to look into: the hash of its content, or of a file too large for that too, what the system says of it.
+    Large(String),
 }
 
 /// A file's state and, when it could be read, its content.
@@ -37,9 +39,20 @@ pub(super) fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Op
     match workspace.read_file(target, MOST) {
         Ok(content) => Ok((Before::Content(Sha256::digest(&content).into()), Some(content))),
         Err(FileError::Missing(_)) => Ok((Before::Absent, None)),
-        Err(FileError::TooLarge { size, .. }) => Ok((Before::Large(size), None)),
+        Err(FileError::TooLarge { .. }) => Ok((Before::Large(large(workspace, target)?), None)),
         Err(error) => Err(error),
     }
+}
+
+fn large(workspace: &Workspace, target: &Target) -> Result<String, FileError> {
+    let failed = |source| FileError::Io { path: target.path.clone(), source };
+    let file = workspace.open_file(target)?.file;
+    let found = file.metadata().map_err(failed)?;
+    let hash = Blobs::hash_all(file).map_err(failed)?;
+    Ok(hash.unwrap_or_else(|| {
+        let changed = (found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec());
+        format!("{} {} {changed:?}", found.ino(), found.len())
+    }))
 }
 
 impl Before {
@@ -243,7 +256,7 @@ mod tests {
     use zdx_protocol::FileChange;
 
     use super::*;
-    use crate::files::{Blobs, Journal, OnIntent};
+    use crate::files::{Journal, OnIntent};
 
     #[test]
     fn lines_are_counted_and_shown() {
@@ -307,6 +320,21 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), kept);
             assert!(journal.take().0.is_empty(), "nothing happened");
         }
+    }
+
+    #[test]
+    fn a_large_file_that_others_change_is_kept_though_its_size_is_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let size = usize::try_from(MOST).unwrap() + 1;
+        std::fs::write(&path, vec![b'x'; size]).unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let target = workspace.resolve("a").unwrap();
+        let before = look(&workspace, &target).unwrap().0;
+        std::fs::write(&path, vec![b'y'; size]).unwrap();
+        assert_eq!(replace(&workspace, &target, &before, b"new").unwrap_err(), changed_since(&target.path));
+        let before = look(&workspace, &target).unwrap().0;
+        replace(&workspace, &target, &before, b"new").unwrap();
     }
 
     #[test]

@@ -31,6 +31,13 @@ fn resolved(place: &Place, named: &str) -> (PathBuf, bool, bool) {
 }
 
 #[test]
+fn errors_name_a_path_that_is_not_utf8_as_tools_take_it() {
+    use std::os::unix::ffi::OsStrExt;
+    let error = FileError::Missing(PathBuf::from(OsStr::from_bytes(b"/x/caf\xe9")));
+    assert_eq!(error.to_string(), "//x/caf\\xE9 does not exist");
+}
+
+#[test]
 fn bytes_that_are_no_text_are_not_replaced_by_what_stands_for_them() {
     let place = place();
     let target = place.workspace.resolve("sub/file").unwrap();
