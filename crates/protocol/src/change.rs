@@ -20,13 +20,34 @@ pub struct FileChange {
     pub folders: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Two states are the same if content and mode are: `access` is only of use where a file that is gone is made anew.
+#[derive(Clone, Debug, Eq, Serialize, Deserialize)]
 pub struct FileState {
-    /// Of the content, in hex. Missing where the content was too large to look into, or could not be kept.
+    /// Of the content, in hex. Missing where the content could not be read, or was too long for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// The permission bits.
+    /// The permission bits. With an access list, the group's are its mask.
     pub mode: u32,
+    /// Missing for a file of whoever runs zdx, without access list and without set-user-ID or set-group-ID bit, and in
+    /// sessions of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<FileAccess>,
+}
+
+/// The rest of who may do what with a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileAccess {
+    pub uid: u32,
+    pub gid: u32,
+    /// The POSIX access list as the kernel has it, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acl: Option<String>,
+}
+
+impl PartialEq for FileState {
+    fn eq(&self, other: &Self) -> bool {
+        self.sha256 == other.sha256 && self.mode == other.mode
+    }
 }
 
 spelled! {

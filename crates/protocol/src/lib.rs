@@ -31,7 +31,7 @@ pub mod transcript;
 pub mod trust;
 mod typeset;
 
-pub use change::{FileChange, FileState, LeftBehind, Operation};
+pub use change::{FileAccess, FileChange, FileState, LeftBehind, Operation};
 pub use check::{CheckChoice, CheckGrant, CheckStanding, CheckState};
 pub use code::{ErrorKind, Level, ReasonCode, ToolCode};
 pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};

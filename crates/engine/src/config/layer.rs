@@ -100,6 +100,7 @@ fn read_inside(root: &Path, file: PathBuf) -> Result<ConfigBytes, ConfigError> {
         }
         FileError::BadPath(_)
         | FileError::ChangedMeanwhile(_)
+        | FileError::LosesBytes(_)
         | FileError::Folder { .. }
         | FileError::Damaged { .. }
         | FileError::Editor { .. } => unreadable(std::io::ErrorKind::InvalidInput.into()),

@@ -87,14 +87,27 @@ pub(crate) fn fit(output: ToolOutput, bytes: usize, tool: &str) -> ToolOutput {
 }
 
 fn fit_data(mut data: Value, bytes: usize, tool: &str) -> Value {
-    let hint = hint(&data, tool);
+    let usual = facts::facts(tool).map_or(facts::LESS, |facts| facts.when_cut);
     let mut lengths = Vec::new();
     lengths_of(&data, &mut lengths);
     let around = of_value(&data) - lengths.iter().sum::<usize>();
     match longest_allowed(&lengths, bytes.saturating_sub(around + 40)) {
-        Some(longest) => shorten_all(&mut data, longest, hint),
+        Some(longest) => {
+            let hints = Spilled::of(&data);
+            match &mut data {
+                Value::Object(fields) => {
+                    for (name, value) in fields {
+                        shorten_all(value, longest, hints.hint(name).unwrap_or(usual));
+                    }
+                }
+                other => shorten_all(other, longest, usual),
+            }
+        }
         // Many small things: what they say can only be cut as the text they make.
-        None => data = json!({ "partial": shorten(&data.to_string(), bytes.saturating_sub(60), hint) }),
+        None => {
+            let hint = Spilled::of(&data).0.first().map_or(usual, |(_, hint)| hint);
+            data = json!({ "partial": shorten(&data.to_string(), bytes.saturating_sub(60), hint) });
+        }
     }
     if let Value::Object(map) = &mut data {
         map.insert("truncated".to_owned(), Value::Bool(true));
@@ -102,16 +115,31 @@ fn fit_data(mut data: Value, bytes: usize, tool: &str) -> Value {
     data
 }
 
-fn hint(data: &Value, tool: &str) -> &'static str {
-    let spilled = ["stdout_file", "stderr_file", "content_file", "structured_file"]
-        .iter()
-        .any(|field| data.get(field).is_some());
-    match facts::facts(tool) {
-        _ if spilled => {
-            "; the whole output is in the file named in this result: read it with offset and limit"
-        }
-        Some(facts) => facts.when_cut,
-        None => facts::LESS,
+/// Fields of a result whose whole text is in a file, each with how the model gets the rest of it.
+struct Spilled(Vec<(&'static str, &'static str)>);
+
+impl Spilled {
+    const WHOLE: &str =
+        "; the whole output is in the file named in this result: read it with offset and limit";
+    const BEGINNING: &str =
+        "; the beginning of it is in the file named in this result: read it with offset and limit";
+
+    fn of(data: &Value) -> Self {
+        let is_part = |file: &str| data["not_kept"].as_str().is_some_and(|why| why.contains(file));
+        let hint = |(field, file)| {
+            data.get(file).map(|_| (field, if is_part(file) { Self::BEGINNING } else { Self::WHOLE }))
+        };
+        let fields = [
+            ("stdout", "stdout_file"),
+            ("stderr", "stderr_file"),
+            ("content", "content_file"),
+            ("structured", "structured_file"),
+        ];
+        Self(fields.into_iter().filter_map(hint).collect())
+    }
+
+    fn hint(&self, name: &str) -> Option<&'static str> {
+        self.0.iter().find(|(field, _)| *field == name).map(|(_, hint)| *hint)
     }
 }
 
@@ -251,5 +279,8 @@ mod tests {
         let ToolOutput::Ok(data) = fit(ToolOutput::Ok(spilled), 4_000, "bash") else { panic!() };
         assert!(data["stdout"].as_str().unwrap().contains("in the file named in this result"));
         assert_eq!(data["stdout_file"], "/s/1");
+        let part = json!({"stdout": "y".repeat(50_000), "stdout_file": "/s/1", "not_kept": "stdout_file has a part"});
+        let ToolOutput::Ok(data) = fit(ToolOutput::Ok(part), 4_000, "bash") else { panic!() };
+        assert!(data["stdout"].as_str().unwrap().contains("the beginning of it is in the file named"));
     }
 }

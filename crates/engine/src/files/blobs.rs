@@ -10,6 +10,9 @@ use sha2::{Digest, Sha256};
 /// No content that zdx wrote or took aside is longer.
 const LONGEST: u64 = 64 << 20;
 
+/// Longer content is told apart by nothing.
+const LONGEST_HASHED: u64 = 1 << 30;
+
 #[derive(Clone, Debug)]
 pub struct Blobs {
     dir: PathBuf,
@@ -23,6 +26,13 @@ impl Blobs {
 
     pub fn hash(content: &[u8]) -> String {
         format!("{:x}", Sha256::digest(content))
+    }
+
+    /// [`hash`](Self::hash) of content that is too long to be held; None for more than 1 GiB, which would take too long.
+    pub(crate) fn hash_all(from: impl Read) -> io::Result<Option<String>> {
+        let mut hasher = Sha256::new();
+        let read = io::copy(&mut from.take(LONGEST_HASHED + 1), &mut hasher)?;
+        Ok((read <= LONGEST_HASHED).then(|| format!("{:x}", hasher.finalize())))
     }
 
     /// On the disk when this returns, so that what it came from may be given up.

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use zdx_protocol::{FileChange, FileState};
+use zdx_protocol::{FileAccess, FileChange, FileState};
 
 use super::Blobs;
 
@@ -22,6 +22,23 @@ pub(crate) trait ChangeRecorder: Send + Sync {
 
     /// Saves that it did not.
     fn dropped(&self, call: &str, change: &FileChange);
+}
+
+/// Calls the function when a change is announced, as somebody else may be at work while that waits for the disk.
+#[cfg(test)]
+pub(crate) struct OnIntent<F>(pub F);
+
+#[cfg(test)]
+impl<F: Fn(&FileChange) + Send + Sync> ChangeRecorder for OnIntent<F> {
+    fn intend(&self, _: &str, change: &FileChange) {
+        (self.0)(change);
+    }
+
+    fn happened(&self, _: &str, _: &FileChange) -> bool {
+        true
+    }
+
+    fn dropped(&self, _: &str, _: &FileChange) {}
 }
 
 /// A change that happened and that front ends have not heard of yet.
@@ -65,6 +82,22 @@ enum Trouble {
     None,
     Untold(String),
     Told,
+}
+
+/// A file that is about to be changed.
+pub struct FileBefore {
+    pub mode: u32,
+    /// None where it could not be read.
+    pub content: Option<ContentBefore>,
+    pub access: Option<FileAccess>,
+}
+
+/// Content of a file that is about to be changed.
+pub enum ContentBefore {
+    /// To be kept.
+    Whole(Vec<u8>),
+    /// Too long to be kept; what lies there later can still be compared with it.
+    Hash(String),
 }
 
 /// A change that was prepared for and may not come.
@@ -113,17 +146,15 @@ impl Journal {
         self.blobs.is_some() || self.above.as_ref().is_some_and(|(above, _)| above.is_on())
     }
 
-    /// `found` is the mode of the file that is there and, where it could be read, its content. The content is safe when
-    /// this returns.
-    pub fn draft(
-        self: &Arc<Self>,
-        path: &Path,
-        found: Option<(u32, Option<Vec<u8>>)>,
-        folders: u32,
-    ) -> Draft {
-        let before = found.map(|(mode, content)| FileState {
-            sha256: content.and_then(|content| self.keep(&content)),
+    /// `found` is the file that is there. Its content is safe when this returns.
+    pub fn draft(self: &Arc<Self>, path: &Path, found: Option<FileBefore>, folders: u32) -> Draft {
+        let before = found.map(|FileBefore { mode, content, access }| FileState {
+            sha256: content.map(|content| match content {
+                ContentBefore::Whole(content) => self.keep(&content),
+                ContentBefore::Hash(hash) => hash,
+            }),
             mode: mode & 0o7777,
+            access,
         });
         Draft { journal: Arc::clone(self), path: path.to_owned(), before, folders }
     }
@@ -145,15 +176,18 @@ impl Journal {
         (std::mem::take(&mut state.changes), trouble)
     }
 
-    fn keep(&self, content: &[u8]) -> Option<String> {
-        let kept = match &self.blobs {
-            Some(blobs) => blobs.put(content).map_err(|error| self.complain(&error)).ok(),
-            None => Some(Blobs::hash(content)),
-        };
-        match &self.above {
-            Some((above, _)) => above.keep(content).and(kept),
-            None => kept,
+    /// Returns the hash, whether or not the content could be kept.
+    fn keep(&self, content: &[u8]) -> String {
+        if let Some((above, _)) = &self.above {
+            above.keep(content);
         }
+        let kept = self.blobs.as_ref().map(|blobs| blobs.put(content));
+        match kept {
+            Some(Ok(hash)) => return hash,
+            Some(Err(error)) => self.complain(&error),
+            None => {}
+        }
+        Blobs::hash(content)
     }
 
     /// Calls `each` with every recorder that is to hear of a change for `call`: this session's, and those above it.
@@ -193,7 +227,7 @@ impl Journal {
 impl Draft {
     /// Announces new content; to be called right before it takes its place.
     pub fn intend_content(self, content_hash: String, mode: u32) -> ChangeIntent {
-        self.intend(Some(FileState { sha256: Some(content_hash), mode: mode & 0o7777 }))
+        self.intend(Some(FileState { sha256: Some(content_hash), mode: mode & 0o7777, access: None }))
     }
 
     /// Announces a removal; to be called right before the file leaves its place.

@@ -4,11 +4,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 /// A lock file names a handful of files; more than this is no list of ours.
@@ -21,6 +21,12 @@ pub(crate) enum Leftover {
     Staged,
     /// A file that was taken out of its place and was not deleted yet.
     SetAside,
+    /// A copy, not complete yet, of a file that is to be written in place.
+    Backup,
+    /// The same copy, complete: the file is being written.
+    Overwritten,
+    /// Folders made for a file; what is named is how many, the nearest first.
+    NewFolders,
 }
 
 pub(crate) fn temporary_name() -> OsString {
@@ -37,11 +43,15 @@ impl Leftover {
         match self {
             Self::Staged => b"staged",
             Self::SetAside => b"aside",
+            Self::Backup => b"backup",
+            Self::Overwritten => b"overwritten",
+            Self::NewFolders => b"folders",
         }
     }
 
     fn of_tag(tag: &[u8]) -> Option<Self> {
-        [Self::Staged, Self::SetAside].into_iter().find(|kind| kind.tag() == tag)
+        let all = [Self::Staged, Self::SetAside, Self::Backup, Self::Overwritten, Self::NewFolders];
+        all.into_iter().find(|kind| kind.tag() == tag)
     }
 
     /// Names a temporary file in a lock file that this process holds. No reason to fail: it is needed after a crash only.
@@ -72,6 +82,72 @@ impl Leftover {
     }
 }
 
+/// An entry of a list.
+struct NamedLeftover<'a> {
+    kind: Leftover,
+    path: &'a Path,
+    temporary: &'a OsStr,
+}
+
+impl NamedLeftover<'_> {
+    fn file(&self) -> Option<PathBuf> {
+        let file = self.path.parent().filter(|_| is_temporary_name(self.temporary))?.join(self.temporary);
+        file.symlink_metadata().is_ok_and(|found| found.is_file()).then_some(file)
+    }
+
+    /// Gives a file that was being written in place what it held before. One that is written to its end, or that somebody
+    /// else has changed since, stays as it is. `staged` is the content it was being given.
+    fn undo_overwrite(&self, staged: Option<PathBuf>) {
+        let (Some(backup), Some(staged)) = (self.file(), staged) else { return };
+        let read = |path: &Path| {
+            let file = open_in_place(path, OFlags::RDONLY)?;
+            let mut content = Vec::new();
+            (&file).read_to_end(&mut content).map(|_| content)
+        };
+        let (Ok(old), Ok(new), Ok(now)) = (read(&backup), read(&staged), read(self.path)) else { return };
+        let written = now.iter().zip(&new).take_while(|(now, new)| now == new).count();
+        let is_unfinished = now != new && now[written..] == old[written.min(old.len())..];
+        if is_unfinished {
+            let put_back = open_in_place(self.path, OFlags::WRONLY).and_then(|mut file| {
+                file.write_all(&old)?;
+                file.set_len(old.len() as u64)?;
+                file.sync_all()
+            });
+            if put_back.is_err() {
+                // The copy is all there is now.
+                return;
+            }
+        }
+        let _ = std::fs::remove_file(backup);
+    }
+
+    fn remove_folders(&self) {
+        let count = self.temporary.to_str().and_then(|count| count.parse().ok());
+        remove_empty_folders(self.path.ancestors().skip(1).take(count.unwrap_or_default()));
+    }
+}
+
+fn open_in_place(path: &Path, access: OFlags) -> io::Result<File> {
+    let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// The nearest first, up to one that something lies in.
+pub(crate) fn remove_empty_folders<'a>(folders: impl Iterator<Item = &'a Path>) {
+    for folder in folders {
+        match std::fs::remove_dir(folder) {
+            Ok(()) => {}
+            // It was never made; the one around it may have been.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => return,
+        }
+    }
+}
+
 /// Never over a file that came meanwhile, where the file system can promise that.
 fn put_back(temporary: &Path, path: &Path) {
     let renamed = renameat_with(CWD, temporary, CWD, path, RenameFlags::NOREPLACE);
@@ -90,14 +166,43 @@ pub(crate) fn clear_named(lock_file: &File) {
     if lock_file.take(LONGEST_LIST).read_to_end(&mut list).is_err() {
         return;
     }
+    clear_entries(&entries_of(&list));
+    forget_named(lock_file);
+}
+
+fn entries_of(list: &[u8]) -> Vec<NamedLeftover<'_>> {
     let fields: Vec<&[u8]> = list.split(|byte| *byte == 0).collect();
     // What is behind the last separator was cut off while it was written: that file was never made.
-    for entry in fields[..fields.len() - 1].chunks_exact(3) {
-        if let (Some(kind), [_, path, temporary]) = (Leftover::of_tag(entry[0]), entry) {
-            kind.clear(Path::new(OsStr::from_bytes(path)), OsStr::from_bytes(temporary));
+    let entries = fields[..fields.len() - 1].chunks_exact(3);
+    entries
+        .filter_map(|fields| {
+            Some(NamedLeftover {
+                kind: Leftover::of_tag(fields[0])?,
+                path: Path::new(OsStr::from_bytes(fields[1])),
+                temporary: OsStr::from_bytes(fields[2]),
+            })
+        })
+        .collect()
+}
+
+fn clear_entries(entries: &[NamedLeftover<'_>]) {
+    let of_kind = |kind| entries.iter().filter(move |entry| entry.kind == kind);
+    // While the new content is still there.
+    for entry in of_kind(Leftover::Overwritten) {
+        let staged = of_kind(Leftover::Staged).filter(|staged| staged.path == entry.path);
+        entry.undo_overwrite(staged.filter_map(NamedLeftover::file).next_back());
+    }
+    for entry in entries {
+        let is_complete =
+            || of_kind(Leftover::Overwritten).any(|complete| complete.temporary == entry.temporary);
+        match entry.kind {
+            Leftover::Staged | Leftover::SetAside => entry.kind.clear(entry.path, entry.temporary),
+            Leftover::Backup if !is_complete() => entry.kind.clear(entry.path, entry.temporary),
+            Leftover::Backup | Leftover::Overwritten | Leftover::NewFolders => {}
         }
     }
-    forget_named(lock_file);
+    // When nothing of ours is in them any more.
+    of_kind(Leftover::NewFolders).for_each(NamedLeftover::remove_folders);
 }
 
 /// Empties the list of a lock file.
@@ -178,6 +283,51 @@ mod tests {
         clear_all(&place.dir.path().join("locks"));
         assert_eq!(place.files(), [("a".to_owned(), "old".to_owned())], "what came meanwhile stays");
         assert_eq!(fs::metadata(place.lock()).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_file_that_was_half_written_in_place_has_again_what_it_held() {
+        let (old, new) = ("the old text", "NEW TEXT");
+        for (there, complete, left) in [
+            (old, false, old),
+            (old, true, old),
+            ("NEW old text", true, old),
+            ("NEW TEXTtext", true, old),
+            (new, true, new),
+            ("by hand", true, "by hand"),
+        ] {
+            let place = Place::new();
+            fs::write(place.dir.path().join("a"), there).unwrap();
+            place.leave(Leftover::Staged, new);
+            let backup = temporary_name();
+            Leftover::Backup.note(&place.lock(), &place.dir.path().join("a"), &backup);
+            fs::write(place.dir.path().join(&backup), if complete { old } else { "the o" }).unwrap();
+            if complete {
+                Leftover::Overwritten.note(&place.lock(), &place.dir.path().join("a"), &backup);
+            }
+            clear_all(&place.dir.path().join("locks"));
+            assert_eq!(place.files(), [("a".to_owned(), left.to_owned())], "{there}");
+        }
+    }
+
+    #[test]
+    fn folders_made_for_a_file_that_did_not_come_are_removed_where_they_are_empty() {
+        let place = Place::new();
+        let path = place.dir.path().join("kept/b/c/d/file");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let name = temporary_name();
+        Leftover::NewFolders.note(&place.lock(), &path, OsStr::new("3"));
+        Leftover::Staged.note(&place.lock(), &path, &name);
+        fs::write(path.with_file_name(&name), "new").unwrap();
+        clear_all(&place.dir.path().join("locks"));
+        assert_eq!(fs::read_dir(place.dir.path().join("kept")).unwrap().count(), 0);
+        fs::create_dir_all(place.dir.path().join("kept/b/c")).unwrap();
+        fs::write(place.dir.path().join("kept/b/other"), "").unwrap();
+        Leftover::NewFolders.note(&place.lock(), &path, OsStr::new("3"));
+        clear_all(&place.dir.path().join("locks"));
+        assert!(
+            place.dir.path().join("kept/b/other").exists() && !place.dir.path().join("kept/b/c").exists()
+        );
     }
 
     #[test]

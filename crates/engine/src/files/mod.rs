@@ -15,5 +15,9 @@ pub(crate) mod text;
 pub(crate) mod workspace;
 
 pub(crate) use blobs::{Blobs, read_as};
-pub(crate) use journal::{ChangeIntent, ChangeRecorder, Draft, Journal, KEPT, MadeChange};
+#[cfg(test)]
+pub(crate) use journal::OnIntent;
+pub(crate) use journal::{
+    ChangeIntent, ChangeRecorder, ContentBefore, Draft, FileBefore, Journal, KEPT, MadeChange,
+};
 pub use workspace::Workspace;

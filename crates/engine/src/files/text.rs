@@ -1,6 +1,9 @@
 //! Bytes as text a model can be shown: lossy where they are none, cut only between characters.
 //! Holds no state and knows no tool.
 
+use std::collections::HashMap;
+use std::io::{self, Read};
+
 /// What a model sees of one file or stream, at most.
 pub const LIMIT: usize = 50 * 1024;
 
@@ -51,6 +54,60 @@ impl std::fmt::Display for InvalidUtf8 {
     }
 }
 
+const REPLACEMENT: &str = "\u{fffd}";
+
+/// Whether U+FFFD is in a text. Only such text can lose bytes of a file.
+pub(crate) fn has_replacement(text: &[u8]) -> bool {
+    memchr::memmem::find(text, REPLACEMENT.as_bytes()).is_some()
+}
+
+/// Whether new text puts U+FFFD where the old content may have bytes that are no text: `read` shows those so, and they would
+/// be lost. A line with U+FFFD loses none if it was there byte for byte, and as many times.
+pub(crate) fn loses_bytes(old: &[u8], new: &[u8]) -> bool {
+    if !has_replacement(new) || (!old.contains(&0) && std::str::from_utf8(old).is_ok()) {
+        return false;
+    }
+    let mut there: HashMap<&[u8], usize> = HashMap::new();
+    lines_with_replacement(old).for_each(|line| *there.entry(line).or_default() += 1);
+    let is_new = |line| match there.get_mut(line) {
+        Some(left @ 1..) => {
+            *left -= 1;
+            false
+        }
+        Some(0) | None => true,
+    };
+    lines_with_replacement(new).any(is_new)
+}
+
+/// Without their line ends.
+fn lines_with_replacement(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = text.split(|&byte| byte == b'\n').filter(|line| has_replacement(line));
+    lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+/// Whether bytes are UTF-8 without NUL, however many they are.
+pub(crate) fn is_plain_text(mut from: impl Read) -> io::Result<bool> {
+    let (mut buffer, mut kept) = (vec![0; 64 * 1024], 0);
+    loop {
+        let read = match from.read(&mut buffer[kept..]) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let filled = kept + read;
+        // At the end a character that is not complete is none.
+        let whole = if read == 0 { filled } else { filled - unfinished(&buffer[..filled]) };
+        if buffer[..whole].contains(&0) || std::str::from_utf8(&buffer[..whole]).is_err() {
+            return Ok(false);
+        }
+        if read == 0 {
+            return Ok(true);
+        }
+        buffer.copy_within(whole..filled, 0);
+        kept = filled - whole;
+    }
+}
+
 /// Whether a file begins with a byte-order mark of UTF-16.
 pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
@@ -96,6 +153,39 @@ pub(crate) fn last(text: &str, limit: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_with_the_replacement_character_is_new_unless_it_was_there_byte_for_byte() {
+        let loses = |old: &[u8], new: &str| loses_bytes(old, new.as_bytes());
+        assert!(loses(b"\xe9", "\u{fffd}") && loses(b"\0", "\u{fffd}") && loses(b"a\0b\n", "x\ny \u{fffd}"));
+        assert!(!loses("\u{fffd}\u{fffd}".as_bytes(), "\u{fffd}\u{fffd}\u{fffd}"), "all of it is text");
+        assert!(!loses(b"\xe9", "e"));
+        let old = [b"one \xe9\n", "real \u{fffd}\r\nend\n".as_bytes()].concat();
+        assert!(!loses(&old, "one\nreal \u{fffd}\nend\n"), "it is there, but for its line end");
+        assert!(loses(&old, "one \u{fffd}\nend\n"), "as many as before, but on another line");
+        assert!(loses(&old, "real \u{fffd}\nreal \u{fffd}\n"), "the second one may stand for other bytes");
+    }
+
+    #[test]
+    fn text_is_recognised_in_pieces_of_any_size() {
+        struct Dribble<'a>(&'a [u8], usize);
+        impl Read for Dribble<'_> {
+            fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+                let most = self.1.min(to.len());
+                Read::read(&mut self.0, &mut to[..most])
+            }
+        }
+        let is_text = |bytes: &[u8]| {
+            let found = [1, 2, 3, 7, 70_000].map(|size| is_plain_text(Dribble(bytes, size)).unwrap());
+            assert_eq!(found, [found[0]; 5]);
+            found[0]
+        };
+        assert!(is_text(b"") && is_text("é€𝄞".repeat(20_000).as_bytes()));
+        for bad in [&b"\xe9"[..], b"a\0", &"é€".as_bytes()[..4], b"\xe2\x82"] {
+            assert!(!is_text(bad), "{bad:?}");
+        }
+        assert!(!is_text(&["é".repeat(50_000).as_bytes(), b"\xff"].concat()));
+    }
 
     #[test]
     fn bytes_that_are_not_utf8_are_counted_with_their_lines() {

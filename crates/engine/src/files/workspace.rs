@@ -76,23 +76,28 @@ impl Files {
 pub enum FileError {
     #[error("{0}")]
     BadPath(&'static str),
-    #[error("{} does not exist", .0.display())]
+    #[error("{} does not exist", path_text::encode(.0))]
     Missing(PathBuf),
-    #[error("{} is {what}, not a regular file", .path.display())]
+    #[error("{} is {what}, not a regular file", path_text::encode(.path))]
     NotRegular { path: PathBuf, what: &'static str },
-    #[error("{} became a link while it was being opened; nothing was touched", .0.display())]
+    #[error("{} became a link while it was being opened; nothing was touched", path_text::encode(.0))]
     Escape(PathBuf),
-    #[error("{} changed while it was being written: read it again first", .0.display())]
+    #[error("{} changed while it was being written: read it again first", path_text::encode(.0))]
     ChangedMeanwhile(PathBuf),
-    #[error("{} has {size} bytes; at most {limit} can be handled here", .path.display())]
+    #[error("{} has {size} bytes; at most {limit} can be handled here", path_text::encode(.path))]
     TooLarge { path: PathBuf, size: u64, limit: u64 },
-    #[error("could not create the folder {}: {}", .path.display(), plainly(.source))]
+    #[error(
+        "{} has bytes that are not text, which are read as U+FFFD, and this change would put real U+FFFD characters there: \
+         nothing was touched", path_text::encode(.0)
+    )]
+    LosesBytes(PathBuf),
+    #[error("could not create the folder {}: {}", path_text::encode(.path), plainly(.source))]
     Folder { path: PathBuf, source: io::Error },
-    #[error("{} could not be written ({}), nor put back: what it held is in {}", .path.display(), plainly(.source), .kept.display())]
+    #[error("{} could not be written ({}), nor put back: what it held is in {}", path_text::encode(.path), plainly(.source), path_text::encode(.kept))]
     Damaged { path: PathBuf, kept: PathBuf, source: io::Error },
-    #[error("the editor did not write {}: {why}", .path.display())]
+    #[error("the editor did not write {}: {why}", path_text::encode(.path))]
     Editor { path: PathBuf, why: String },
-    #[error("{}: {}", .path.display(), plainly(.source))]
+    #[error("{}: {}", path_text::encode(.path), plainly(.source))]
     Io { path: PathBuf, source: io::Error },
 }
 
@@ -107,7 +112,7 @@ impl FileError {
             Self::ChangedMeanwhile(_) => ToolCode::ChangedSince,
             Self::TooLarge { .. } => ToolCode::TooLarge,
             Self::Folder { .. } => ToolCode::MkdirError,
-            Self::Editor { .. } | Self::Damaged { .. } => ToolCode::WriteError,
+            Self::Editor { .. } | Self::Damaged { .. } | Self::LosesBytes(_) => ToolCode::WriteError,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => ToolCode::Eacces,
                 io::ErrorKind::NotADirectory => ToolCode::Enotdir,
@@ -128,6 +133,7 @@ impl FileError {
             | Self::Escape(_)
             | Self::ChangedMeanwhile(_)
             | Self::TooLarge { .. }
+            | Self::LosesBytes(_)
             | Self::Editor { .. }
             | Self::Damaged { .. }
             | Self::Folder { .. } => self.into(),
@@ -148,6 +154,7 @@ impl FileError {
             | Self::Escape(_)
             | Self::ChangedMeanwhile(_)
             | Self::TooLarge { .. }
+            | Self::LosesBytes(_)
             | Self::Editor { .. }
             | Self::Damaged { .. }
             | Self::Folder { .. } => self.into(),

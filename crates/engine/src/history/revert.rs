@@ -11,7 +11,7 @@ use zdx_protocol::{Event, FileChange, FileState, LeftBehind, Target, Transcript}
 
 use crate::files::Blobs;
 use crate::files::path_lock::PathLockError;
-use crate::files::workspace::{FileError, Permissions, Workspace};
+use crate::files::workspace::{FileError, Workspace};
 use crate::session::is_same_root;
 
 /// A file longer than this was not written by a tool of ours.
@@ -240,8 +240,8 @@ impl RevertPlan {
         blobs: &Blobs,
     ) -> Result<Option<FileChange>, Why> {
         let target = target(&file.path, workspace).ok_or(Why::ChangedSince)?;
-        let now = match look(workspace, &target) {
-            Ok(found) => found.map(|(state, _)| state),
+        let now = match state(workspace, &target) {
+            Ok(now) => now,
             Err(FileError::Io { .. }) => return Err(Why::Unreadable),
             Err(_) => return Err(Why::ChangedSince),
         };
@@ -306,6 +306,22 @@ pub(super) fn target(path: &Path, workspace: &Workspace) -> Option<Target> {
     workspace.locate(path).ok().filter(|target| target.path == path)
 }
 
+/// The state of a file of any size. One too long to be told apart is like no other.
+pub(super) fn state(workspace: &Workspace, target: &Target) -> Result<Option<FileState>, FileError> {
+    let opened = match workspace.open_file(target) {
+        Ok(opened) => opened,
+        Err(FileError::Missing(_)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let failed = |source| FileError::Io { path: target.path.clone(), source };
+    let mode = opened.file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
+    Ok(Some(FileState {
+        sha256: Blobs::hash_all(opened.file).map_err(failed)?,
+        mode,
+        access: workspace.access(target),
+    }))
+}
+
 pub(super) fn look(
     workspace: &Workspace,
     target: &Target,
@@ -319,7 +335,7 @@ pub(super) fn look(
         opened.file.metadata().map_err(|source| FileError::Io { path: target.path.clone(), source })?;
     let mode = found.permissions().mode() & 0o7777;
     let content = workspace.read_file(target, MOST)?;
-    Ok(Some((FileState { sha256: Some(Blobs::hash(&content)), mode }, content)))
+    Ok(Some((FileState { sha256: Some(Blobs::hash(&content)), mode, access: None }, content)))
 }
 
 /// One file from one state to the other. What is there now is kept first: that is the way back.
@@ -334,14 +350,19 @@ fn walk(step: &FileChange, workspace: &Workspace, blobs: &Blobs) -> Result<(), S
     if let Some((_, content)) = &now {
         blobs.put(content).map_err(|error| kept(&error))?;
     }
+    // Right before it is replaced once more: others than zdx know no lock.
+    let still = || {
+        let now = self::state(workspace, &target)?;
+        Ok(FileState::same_content(now.as_ref(), step.before.as_ref()))
+    };
     match &step.after {
         Some(after) => {
             let content = blobs.get(after.sha256.as_deref().unwrap_or_default());
             let content = content.map_err(|error| kept(&error))?;
-            let staged = workspace.stage(&target, &content, Permissions::Like(after.mode));
-            staged.and_then(|staged| staged.commit()).map(drop).map_err(in_words)
+            let staged = workspace.stage_state(&target, &content, after);
+            staged.and_then(|staged| staged.commit_if(still)).map(drop).map_err(in_words)
         }
-        None => workspace.set_aside(&target).map(|aside| aside.discard()).map_err(in_words),
+        None => workspace.set_aside_if(&target, still).map(|aside| aside.discard()).map_err(in_words),
     }
 }
 

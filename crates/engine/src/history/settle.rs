@@ -1,10 +1,11 @@
 //! Settles changes that a killed process had announced and did not come to call done: what lies on the disk tells whether
-//! they happened. Looks only.
+//! they happened. Touches nothing but empty folders that were made for a file that did not come.
 
 use zdx_protocol::{FileChange, FileState, Record, Transcript, record};
 
-use super::revert::{look, target};
+use super::revert::{state, target};
 use crate::files::Workspace;
+use crate::files::leftovers::remove_empty_folders;
 
 /// Outcome of announced changes.
 #[derive(Debug, Default)]
@@ -28,8 +29,13 @@ pub fn settle_intents(transcript: &mut Transcript, workspace: &Workspace) -> Set
                 (Record::Change(record::Change::new(&call, &change, ts)), "it was made")
             }
             IntentOutcome::Dropped => {
+                remove_empty_folders(intent.change.own_folders());
                 (Record::ChangeDropped(record::Change::new(&call, &intent.change, ts)), "it was not made")
             }
+            IntentOutcome::Unknown => (
+                Record::ChangeDropped(record::Change::new(&call, &intent.change, ts)),
+                "it was not made, or the file was changed since",
+            ),
             // As if it had happened: a revert then refuses to touch what somebody else left there.
             IntentOutcome::Foreign => {
                 (Record::Change(record::Change::new(&call, &intent.change, ts)), "the file was changed since")
@@ -50,12 +56,14 @@ enum IntentOutcome {
     Dropped,
     /// The file is in neither state.
     Foreign,
+    /// Nobody knows what the file held before. That was not kept either, so there is nothing that a revert could do here.
+    Unknown,
 }
 
 fn outcome(intent: &FileChange, workspace: &Workspace) -> IntentOutcome {
-    let found = target(&intent.path, workspace).and_then(|target| look(workspace, &target).ok());
-    let Some(found) = found else { return IntentOutcome::Foreign };
-    let now = found.map(|(state, _)| state);
+    let found = target(&intent.path, workspace).and_then(|target| state(workspace, &target).ok());
+    let Some(now) = found else { return IntentOutcome::Foreign };
+    let is_unknown = intent.before.as_ref().is_some_and(|before| before.sha256.is_none());
     let is = |state: &Option<FileState>| FileState::same_content(now.as_ref(), state.as_ref());
     // Where only the mode was to change, the content says nothing.
     let only_mode = FileState::same_content(intent.before.as_ref(), intent.after.as_ref());
@@ -64,6 +72,7 @@ fn outcome(intent: &FileChange, workspace: &Workspace) -> IntentOutcome {
             IntentOutcome::Happened(FileChange { after: now, ..intent.clone() })
         }
         (_, true) => IntentOutcome::Dropped,
+        (_, false) if is_unknown => IntentOutcome::Unknown,
         (_, false) => IntentOutcome::Foreign,
     }
 }

@@ -240,10 +240,10 @@ fn content_that_cannot_be_kept_is_told_once_and_stops_nothing() {
     let journal = Arc::new(Journal::new(Blobs::new(dir.path().join("a"))));
     let workspace = Workspace::open(dir.path()).unwrap().with_journal(Arc::clone(&journal));
     fs::write(dir.path().join("b"), "0").unwrap();
-    for (content, told) in [("1", true), ("2", false)] {
+    for (before, content, told) in [(b"0", "1", true), (b"1", "2", false)] {
         workspace.replace(&workspace.resolve("b").unwrap(), content.as_bytes()).unwrap();
         let (changes, trouble) = journal.take();
-        assert_eq!(changes[0].change.before.as_ref().unwrap().sha256, None);
+        assert_eq!(changes[0].change.before.as_ref().unwrap().sha256, Some(Blobs::hash(before)));
         assert_eq!(trouble.is_some(), told);
     }
 }

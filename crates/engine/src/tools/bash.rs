@@ -129,10 +129,16 @@ pub(crate) fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput 
             data[field] = json!(true);
         }
     }
-    for (field, file) in [("stdout_file", stdout.file), ("stderr_file", stderr.file)] {
-        if let Some(file) = file {
-            data[field] = json!(path_text::encode(&file));
+    let mut cut = Vec::new();
+    for (field, stream) in [("stdout_file", stdout), ("stderr_file", stderr)] {
+        if let Some(file) = &stream.file {
+            data[field] = json!(path_text::encode(file));
         }
+        cut.extend(stream.is_file_cut.then_some(field));
+    }
+    if !cut.is_empty() {
+        let (files, have) = (cut.join(" and "), if cut.len() == 1 { "has" } else { "have" });
+        data["not_kept"] = json!(format!("{files} {have} no more than the first 64 MiB"));
     }
     ToolOutput::Ok(data)
 }

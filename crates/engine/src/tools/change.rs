@@ -2,6 +2,7 @@
 //! Spends bounded time: on inputs too large to compare it says so.
 
 use std::fmt::Write as _;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -11,10 +12,11 @@ use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 
+use crate::files::Blobs;
 use crate::files::path_lock::{ContentHash, PathLockError};
 use crate::files::sights::Known;
 use crate::files::text::{before_cut, first};
-use crate::files::workspace::{FileError, Permissions, Workspace};
+use crate::files::workspace::{FileError, Permissions, Staged, Workspace};
 
 /// Files above this are neither compared nor edited.
 pub(super) const MOST: u64 = 32 * 1024 * 1024;
@@ -28,8 +30,8 @@ const DIFF_OUTPUT: usize = 256 * 1024;
 pub(super) enum Before {
     Absent,
     Content([u8; 32]),
-    /// Too large to look into.
-    Large(u64),
+    /// Too large to look into: the hash of its content, or of a file too large for that too, what the system says of it.
+    Large(String),
 }
 
 /// A file's state and, when it could be read, its content.
@@ -37,9 +39,20 @@ pub(super) fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Op
     match workspace.read_file(target, MOST) {
         Ok(content) => Ok((Before::Content(Sha256::digest(&content).into()), Some(content))),
         Err(FileError::Missing(_)) => Ok((Before::Absent, None)),
-        Err(FileError::TooLarge { size, .. }) => Ok((Before::Large(size), None)),
+        Err(FileError::TooLarge { .. }) => Ok((Before::Large(large(workspace, target)?), None)),
         Err(error) => Err(error),
     }
+}
+
+fn large(workspace: &Workspace, target: &Target) -> Result<String, FileError> {
+    let failed = |source| FileError::Io { path: target.path.clone(), source };
+    let file = workspace.open_file(target)?.file;
+    let found = file.metadata().map_err(failed)?;
+    let hash = Blobs::hash_all(file).map_err(failed)?;
+    Ok(hash.unwrap_or_else(|| {
+        let changed = (found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec());
+        format!("{} {} {changed:?}", found.ino(), found.len())
+    }))
 }
 
 impl Before {
@@ -61,12 +74,24 @@ pub(super) fn replace(
     before: &Before,
     content: &[u8],
 ) -> Result<(), ToolError> {
-    let staged = workspace.stage(target, content, Permissions::Keep).map_err(FileError::not_written)?;
-    let now = look(workspace, target).map_err(FileError::not_written)?.0;
-    if now != *before {
-        return Err(changed_since(&target.path));
-    }
-    staged.commit().map_err(FileError::not_written)?;
+    let staged = workspace.stage_text(target, target, content, Permissions::Keep);
+    put(workspace, target, before, staged, content)
+}
+
+/// [`replace`] with staged content.
+pub(super) fn put(
+    workspace: &Workspace,
+    target: &Target,
+    before: &Before,
+    staged: Result<Staged, FileError>,
+    content: &[u8],
+) -> Result<(), ToolError> {
+    let holds = || Ok(look(workspace, target)?.0 == *before);
+    staged.and_then(|staged| staged.commit_if(holds)).map_err(|error| match error {
+        FileError::ChangedMeanwhile(path) => changed_since(&path),
+        FileError::LosesBytes(path) => ToolError::new(ToolCode::WriteError, lost_bytes(&path)),
+        other => other.not_written(),
+    })?;
     if let Some(before) = before.hash() {
         workspace.locks().note(&target.path, before, Some(Sha256::digest(content).into()));
     }
@@ -123,19 +148,11 @@ pub(super) fn unseen(path: &Path) -> ToolError {
 pub(super) const UNSEEN: &str =
     "this file changed since you last read or wrote it: read it again before you rely on the rest of it";
 
-/// Whether a change puts U+FFFD where a file may have bytes that are no text: `read` shows those so, and they would be lost.
-pub(super) fn loses_bytes(old: &[u8], new: &[u8]) -> bool {
-    let count = |text: &[u8]| memchr::memmem::find_iter(text, "\u{fffd}").count();
-    (old.contains(&0) || std::str::from_utf8(old).is_err()) && count(new) > count(old)
-}
-
-/// For a change that would lose them.
+/// For a change that would put U+FFFD in the place of bytes that are no text.
 pub(super) fn lost_bytes(path: &Path) -> String {
     format!(
-        "{} has bytes that are not text, which `read` shows as U+FFFD, and this change would put real U+FFFD characters \
-         there: nothing was touched. Change the other parts with edit, which keeps those bytes, and leave U+FFFD out of \
-         `old` and `new`",
-        path.display()
+        "{}. Change the other parts with edit, which keeps those bytes, and leave U+FFFD out of `old` and `new`",
+        FileError::LosesBytes(path.to_owned())
     )
 }
 
@@ -233,7 +250,13 @@ impl LineChange {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::sync::Arc;
+
+    use zdx_protocol::FileChange;
+
     use super::*;
+    use crate::files::{Journal, OnIntent};
 
     #[test]
     fn lines_are_counted_and_shown() {
@@ -259,12 +282,6 @@ mod tests {
         let change = LineChange::between(b"a\xe9\n", "a\u{fffd}\n".as_bytes());
         assert_eq!((change.additions, change.deletions), (1, 1));
         assert_eq!(change.diff, "@@ -1 +1 @@\n-a\\xE9\n+a\u{fffd}\n");
-        assert!(loses_bytes(b"\xe9", "\u{fffd}".as_bytes()) && loses_bytes(b"\0", "\u{fffd}".as_bytes()));
-        assert!(
-            !loses_bytes("\u{fffd}\u{fffd}".as_bytes(), "\u{fffd}".repeat(3).as_bytes()),
-            "all of it is text"
-        );
-        assert!(!loses_bytes("\u{fffd}".as_bytes(), "\u{fffd}".as_bytes()) && !loses_bytes(b"\xe9", b"e"));
     }
 
     #[test]
@@ -280,6 +297,44 @@ mod tests {
         assert!(
             change.diff.starts_with("(too large to compare line by line)\n@@ ") && change.diff.ends_with(CUT)
         );
+    }
+
+    #[test]
+    fn a_file_that_others_change_while_the_change_is_announced_keeps_their_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let journal = Arc::new(Journal::new(Blobs::new(dir.path().join("blobs"))));
+        journal.record_to(Box::new(OnIntent(|change: &FileChange| {
+            let mut file = std::fs::OpenOptions::new().append(true).create(true).open(&change.path).unwrap();
+            file.write_all(b"theirs\n").unwrap();
+        })));
+        let workspace = Workspace::open(dir.path()).unwrap().with_journal(Arc::clone(&journal));
+        for was_there in [true, false] {
+            let _ = std::fs::remove_file(&path);
+            was_there.then(|| std::fs::write(&path, "ours\n").unwrap());
+            let target = workspace.resolve("a").unwrap();
+            let (before, old) = look(&workspace, &target).unwrap();
+            let error = replace(&workspace, &target, &before, b"new\n").unwrap_err();
+            assert_eq!(error, changed_since(&target.path));
+            let kept = [old.unwrap_or_default(), b"theirs\n".to_vec()].concat();
+            assert_eq!(std::fs::read(&path).unwrap(), kept);
+            assert!(journal.take().0.is_empty(), "nothing happened");
+        }
+    }
+
+    #[test]
+    fn a_large_file_that_others_change_is_kept_though_its_size_is_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let size = usize::try_from(MOST).unwrap() + 1;
+        std::fs::write(&path, vec![b'x'; size]).unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let target = workspace.resolve("a").unwrap();
+        let before = look(&workspace, &target).unwrap().0;
+        std::fs::write(&path, vec![b'y'; size]).unwrap();
+        assert_eq!(replace(&workspace, &target, &before, b"new").unwrap_err(), changed_since(&target.path));
+        let before = look(&workspace, &target).unwrap().0;
+        replace(&workspace, &target, &before, b"new").unwrap();
     }
 
     #[test]

@@ -12,14 +12,12 @@ use zdx_protocol::facts::EDIT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec, path_text};
 
-use super::change::{
-    Before, LineChange, MOST, UNSEEN, adds_mask, changed_since, is_utf16, loses_bytes, lost_bytes, replace,
-};
+use super::change::{Before, LineChange, MOST, UNSEEN, adds_mask, changed_since, is_utf16, lost_bytes, put};
 use super::input::{Input, invalid};
 use super::{Prepared, Tool, ToolContext, off_thread_locked};
 use crate::files::sights::{Known, Sight};
 use crate::files::text;
-use crate::files::workspace::{FileError, Workspace, near_names};
+use crate::files::workspace::{FileError, Permissions, Workspace, near_names};
 
 pub(super) mod nearest;
 mod replacement;
@@ -104,7 +102,8 @@ impl Tool for Edit {
                 added = adds_mask(&old, &new);
                 let change = LineChange::between(&old, &new);
                 shown = change.shown_lines().map(|lines| lines.into_iter().map(str::to_owned).collect());
-                (change.preview(&target.path, Operation::Updated), keeps_bytes(&target, &old, &new).err())
+                let doomed = keeps_bytes(&target, &old, &replacement).err();
+                (change.preview(&target.path, Operation::Updated), doomed)
             }
             Ok((Err(fault), _)) => (Preview::None, Some(fault.plainly(&target, &replacement))),
             Err(error) => (Preview::None, Some(error)),
@@ -141,8 +140,11 @@ fn load(workspace: &Workspace, target: &Target) -> Result<Vec<u8>, ToolError> {
     Err(ToolError::new(ToolCode::ReadError, unfit))
 }
 
-fn keeps_bytes(target: &Target, old: &[u8], new: &[u8]) -> Result<(), ToolError> {
-    match loses_bytes(old, new) {
+/// An edit keeps every byte around its place, so only U+FFFD that comes in can be meant for other bytes.
+fn keeps_bytes(target: &Target, content: &[u8], replacement: &Replacement) -> Result<(), ToolError> {
+    let count = |text: &str| text.matches('\u{fffd}').count();
+    let adds = count(&replacement.new) > count(&replacement.old);
+    match adds && (content.contains(&0) || std::str::from_utf8(content).is_err()) {
         true => Err(ToolError::new(ToolCode::WriteError, lost_bytes(&target.path))),
         false => Ok(()),
     }
@@ -174,8 +176,9 @@ fn edit(
     if !seen.holds(workspace, target, &content, &change) {
         return Err(changed_since(&target.path));
     }
-    keeps_bytes(target, &content, &new)?;
-    replace(workspace, target, &Before::Content(digest(&content)), &new)?;
+    keeps_bytes(target, &content, replacement)?;
+    let staged = workspace.stage(target, &new, Permissions::Keep);
+    put(workspace, target, &Before::Content(digest(&content)), staged, &new)?;
     let written = workspace.read_file(target, new.len() as u64);
     if !written.is_ok_and(|written| written == new) {
         let message = format!("{} does not hold what was written: read it again", target.path.display());

@@ -33,6 +33,9 @@ const MOST_CONTEXT: u64 = 20;
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
 const REGEX_SIZE: usize = 10 * 1024 * 1024;
 
+const LOSSY: &str = "lines with bytes that are not UTF-8 are shown with U+FFFD for these: change such a line with edit, which \
+                     keeps them (leave U+FFFD out of `old` and `new`)";
+
 pub(super) struct Grep {
     spec: ToolSpec,
 }
@@ -143,6 +146,10 @@ impl Query {
             "text": shown.text,
         });
         // Tells "nothing matches" from "nothing was looked at".
+        if shown.lossy {
+            data["lossy"] = json!(true);
+            data["note"] = json!(LOSSY);
+        }
         if shown.matches == 0 {
             data["searched"] = json!(counts.searched.into_inner());
         }

@@ -10,11 +10,12 @@ use zdx_protocol::facts::WRITE;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec, path_text};
 
 use super::change::{
-    Before, LineChange, adds_mask, changed_since, is_unseen, look, loses_bytes, lost_bytes, replace, unseen,
+    Before, LineChange, adds_mask, changed_since, is_unseen, look, lost_bytes, replace, unseen,
 };
 use super::input::Input;
 use super::{Prepared, Tool, ToolContext, off_thread_locked};
 use crate::files::sights::{Known, Sight};
+use crate::files::text::loses_bytes;
 use crate::files::workspace::{FileError, Workspace};
 
 pub(super) struct Write {
@@ -110,7 +111,6 @@ fn write(
         if is_unseen(known, &before, old.as_deref()) {
             return Err(unseen(&target.path));
         }
-        keeps_bytes(target, old.as_deref(), content)?;
         replace(workspace, target, &before, content.as_bytes())?;
     }
     workspace.sights().saw(&target.path, Some(Sight::of(Some(content.as_bytes()))));

@@ -65,7 +65,10 @@ async fn flood() {
     assert_eq!(output.stdout.bytes, 200_000_000);
     assert!(output.stdout.truncated && output.stdout.text.len() <= LIMIT);
     let file = output.stdout.file.unwrap();
-    assert_eq!(std::fs::metadata(file).unwrap().len(), 64 * 1024 * 1024);
+    let kept = std::fs::read(file).unwrap();
+    let said = b"\n[zdx: no more than the first 64 MiB of this output are kept]\n";
+    assert_eq!((kept.len(), output.stdout.is_file_cut), (64 * 1024 * 1024 + said.len(), true));
+    assert!(kept.ends_with(said));
     assert_eq!(output.stderr.text, "end\n");
 
     let endless = "yes | head -c 200000; yes | head -c 200000 >&2; touch ready; yes & yes >&2";

@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn changed_files_are_named_from_the_root_with_their_lines() {
-        let state = || Some(FileState { sha256: None, mode: 0o644 });
+        let state = || Some(FileState { sha256: None, mode: 0o644, access: None });
         let file = |path: &str, before, after, lines| ChangedFile {
             change: FileChange { path: path.into(), before, after, folders: 0 },
             lines,

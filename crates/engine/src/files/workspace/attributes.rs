@@ -4,9 +4,11 @@
 use std::fs::File;
 use std::os::fd::AsFd;
 
-use rustix::fs::{Gid, Stat, Uid, XattrFlags};
-use rustix::fs::{fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat};
+use rustix::fs::{Gid, Mode, Stat, Uid, XattrFlags};
+use rustix::fs::{fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat};
 use rustix::io::Errno;
+use rustix::process::{getegid, geteuid};
+use zdx_protocol::{FileAccess, FileState};
 
 /// An access list; where there is one, the group bits of the mode are its mask.
 const ACCESS_LIST: &str = "system.posix_acl_access";
@@ -39,6 +41,45 @@ pub(super) fn copy(old: impl AsFd, found: &Stat, new: &File) -> rustix::io::Resu
         Err(_) => allowed &= without_inherited(new) & !(GROUP | OTHERS),
     }
     Ok(allowed)
+}
+
+/// The owner and the access list of a file, where they are not what any new file has.
+pub(super) fn access(file: impl AsFd) -> Option<FileAccess> {
+    let found = fstat(&file).ok()?;
+    let acl =
+        get(&file, ACCESS_LIST).ok()?.map(|list| list.iter().map(|byte| format!("{byte:02x}")).collect());
+    let is_ours = found.st_uid == geteuid().as_raw() && found.st_gid == getegid().as_raw();
+    let is_usual = is_ours && acl.is_none() && found.st_mode & (SET_USER | SET_GROUP) == 0;
+    (!is_usual).then_some(FileAccess { uid: found.st_uid, gid: found.st_gid, acl })
+}
+
+/// Gives a new file what an earlier state had, content aside, as far as that is allowed. Returns its mode.
+pub(super) fn restore(new: &File, state: &FileState) -> rustix::io::Result<u32> {
+    let mut allowed = ALL;
+    match &state.access {
+        Some(access) => {
+            let mut found = fstat(new)?;
+            (found.st_uid, found.st_gid, found.st_mode) = (access.uid, access.gid, state.mode);
+            allowed &= own(&found, new)?;
+        }
+        // An earlier version did not save whose these bits are for.
+        None => allowed &= !(SET_USER | SET_GROUP),
+    }
+    let acl = state.access.as_ref().and_then(|access| access.acl.as_deref());
+    match acl.map(|acl| from_hex(acl).unwrap_or_default()) {
+        // To set an empty one would take away the list that there is.
+        Some(list) if !list.is_empty() && fsetxattr(new, ACCESS_LIST, &list, XattrFlags::empty()).is_ok() => {
+        }
+        Some(list) => allowed &= without_inherited(new) & without_list(&list).unwrap_or(!(GROUP | OTHERS)),
+        None => allowed &= without_inherited(new),
+    }
+    fchmod(new, Mode::from_raw_mode(state.mode & allowed))?;
+    Ok(fstat(new)?.st_mode)
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2).map(std::str::from_utf8);
+    pairs.map(|pair| u8::from_str_radix(pair.ok()?, 16).ok()).collect()
 }
 
 /// Owner and group as they were, as far as that is allowed.
@@ -192,6 +233,67 @@ mod tests {
         }
         workspace.replace(&workspace.resolve("f").unwrap(), b"new").unwrap();
         assert_eq!((value(&dir, "f", ACCESS_LIST), mode(&dir, "f")), (None, 0o640));
+    }
+
+    fn restored(workspace: &Workspace, state: &FileState) -> u32 {
+        let target = workspace.resolve("again").unwrap();
+        let _ = std::fs::remove_file(&target.path);
+        let target = workspace.resolve("again").unwrap();
+        workspace.stage_state(&target, b"x", state).and_then(Staged::commit).unwrap();
+        std::fs::metadata(&target.path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_file_that_is_made_anew_has_the_access_list_that_it_had() {
+        let (dir, workspace) = place();
+        std::fs::write(dir.path().join("f"), "x").unwrap();
+        let acl = list(&[(1, 6, NOBODY), (2, 6, 1), (4, 4, NOBODY), (16, 6, NOBODY), (32, 0, NOBODY)]);
+        if !set(&dir, "f", ACCESS_LIST, &acl) {
+            return;
+        }
+        let access = workspace.access(&workspace.resolve("f").unwrap());
+        let state = FileState { sha256: None, mode: mode(&dir, "f"), access };
+        assert_eq!((restored(&workspace, &state), state.mode), (0o660, 0o660));
+        assert_eq!(value(&dir, "again", ACCESS_LIST), Some(acl.clone()));
+        let read = serde_json::from_value::<FileState>(serde_json::to_value(&state).unwrap()).unwrap();
+        assert_eq!(read.access, state.access);
+        // A list that nobody can read, or set, permits nobody but the owner anything.
+        for acl in ["", "02", "no hex"] {
+            let broken = FileAccess { acl: Some(acl.to_owned()), ..state.access.clone().unwrap() };
+            let state = FileState { access: Some(broken), ..state.clone() };
+            assert_eq!(restored(&workspace, &state), 0o600, "{acl}");
+        }
+        // Nor does the folder give one to a file that had none.
+        assert!(set(&dir, ".", "system.posix_acl_default", &acl));
+        let plain = FileState { mode: 0o640, access: None, ..state };
+        assert_eq!((restored(&workspace, &plain), value(&dir, "again", ACCESS_LIST)), (0o640, None));
+    }
+
+    #[test]
+    fn a_file_that_is_made_anew_runs_as_nobody_else_than_before() {
+        let (dir, workspace) = place();
+        std::fs::write(dir.path().join("f"), "x").unwrap();
+        let set_mode = |mode| {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(dir.path().join("f"), permissions).unwrap();
+        };
+        let target = workspace.resolve("f").unwrap();
+        set_mode(0o644);
+        assert_eq!(workspace.access(&target), None);
+        set_mode(0o6755);
+        let access = workspace.access(&target);
+        let known = FileState { sha256: None, mode: 0o6755, access };
+        assert_eq!(restored(&workspace, &known), 0o6755);
+        let earlier = FileState { access: None, ..known.clone() };
+        assert_eq!(restored(&workspace, &earlier), 0o755, "whose it was nobody saved");
+        let mut other = known.access.clone().unwrap();
+        (other.uid, other.gid) = (other.uid + 1, other.gid + 1);
+        let theirs = restored(&workspace, &FileState { access: Some(other.clone()), ..known });
+        let now = workspace.access(&workspace.resolve("again").unwrap());
+        match now == Some(other) {
+            true => assert_eq!(theirs, 0o6755),
+            false => assert_eq!(theirs, 0o755),
+        }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What is kept of a file before it is changed: the one place where workspace and journal meet.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use zdx_protocol::Target;
+use zdx_protocol::{FileAccess, Target};
 
-use super::{FileError, Workspace};
-use crate::files::{Draft, KEPT};
+use super::{FileError, Workspace, attributes};
+use crate::files::{Blobs, ContentBefore, Draft, FileBefore, KEPT};
 
 impl Workspace {
     /// To be called before anything of the file, or of the folders it lies in, is touched.
@@ -18,24 +19,37 @@ impl Workspace {
         })
     }
 
-    /// Mode and content, as far as they can be had.
-    fn found(&self, target: &Target) -> Option<(u32, Option<Vec<u8>>)> {
+    /// What permissions do not say of who may use a file, to be given to one that takes its place when it is gone.
+    pub(crate) fn access(&self, target: &Target) -> Option<FileAccess> {
+        attributes::access(&self.open_on_disk(target).ok()?)
+    }
+
+    /// As far as it can be had.
+    fn found(&self, target: &Target) -> Option<FileBefore> {
         match self.open_file(target) {
             Ok(opened) => {
                 let mode = opened.file.metadata().map_or(0, |found| found.permissions().mode());
-                let mut content = Vec::new();
-                let read = opened.file.take(KEPT + 1).read_to_end(&mut content);
-                let whole = read.is_ok_and(|read| read as u64 <= KEPT);
-                Some((mode, whole.then_some(content)))
+                let content = content_before(opened.file).ok().flatten();
+                Some(FileBefore { mode, content, access: self.access(target) })
             }
             Err(FileError::Missing(_)) => None,
             // Whoever may not read a file may still be allowed to replace it.
             Err(_) => {
                 let found = std::fs::symlink_metadata(&target.path);
-                found.ok().map(|found| (found.permissions().mode(), None))
+                let before = |mode| FileBefore { mode, content: None, access: None };
+                found.ok().map(|found| before(found.permissions().mode()))
             }
         }
     }
+}
+
+fn content_before(mut file: File) -> io::Result<Option<ContentBefore>> {
+    let mut content = Vec::new();
+    (&mut file).take(KEPT + 1).read_to_end(&mut content)?;
+    Ok(match content.len() as u64 <= KEPT {
+        true => Some(ContentBefore::Whole(content)),
+        false => Blobs::hash_all(content.chain(file))?.map(ContentBefore::Hash),
+    })
 }
 
 fn missing_folders(path: &Path) -> u32 {

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,12 +11,17 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::fs::{fchmod, fstat, fsync, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
-use zdx_protocol::{EditorFiles, Target};
+use zdx_protocol::{EditorFiles, FileState, Target};
 
 use super::open::{Folders, regular};
 use super::{FileError, Workspace, attributes, in_place};
 use crate::files::leftovers::{Leftover, temporary_name};
+use crate::files::path_lock::PathLocks;
+use crate::files::text::{has_replacement, is_plain_text, loses_bytes};
 use crate::files::{Blobs, ChangeIntent, Draft};
+
+/// Lines of longer files are not compared.
+const COMPARED: u64 = 32 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -46,14 +51,28 @@ pub struct Staged {
     mode: u32,
     /// What the journal is told right before and after the content comes into its place.
     change: Option<(Draft, String)>,
+    locks: Arc<PathLocks>,
     /// Who puts which text there instead.
     editor: Option<(Arc<dyn EditorFiles>, String)>,
 }
 
 impl Staged {
-    pub fn commit(mut self) -> Result<Written, FileError> {
+    /// Whatever is there now.
+    pub fn commit(self) -> Result<Written, FileError> {
+        self.commit_if(|| Ok(true))
+    }
+
+    /// Unless `holds` says that what is there now must stay. It is asked last, when the change is already announced: that
+    /// waits for the disk, and others may write meanwhile.
+    pub fn commit_if(
+        mut self,
+        holds: impl FnOnce() -> Result<bool, FileError>,
+    ) -> Result<Written, FileError> {
         let mode = self.mode;
         let intent = self.change.take().map(|(draft, hash)| draft.intend_content(hash, mode));
+        if !holds()? {
+            return Err(FileError::ChangedMeanwhile(self.path));
+        }
         match self.editor.and_then(|(editor, text)| editor.write(&self.path, &text)) {
             Some(Ok(())) => {}
             Some(Err(why)) => return Err(FileError::Editor { path: self.path, why }),
@@ -61,7 +80,7 @@ impl Staged {
                 Ok(()) => {}
                 Err(Errno::BUSY) if !self.created => {
                     let mode = (self.permissions != Permissions::Keep).then_some(self.mode);
-                    in_place::overwrite(&mut self.temporary, &self.name, &self.path, mode)?;
+                    in_place::overwrite(&mut self.temporary, &self.name, &self.path, mode, &self.locks)?;
                 }
                 Err(error) => return Err(FileError::io(&self.path, error)),
             },
@@ -75,10 +94,56 @@ impl Staged {
 impl Workspace {
     /// Makes missing folders, keeps mode and, where allowed, owner.
     pub fn replace(&self, target: &Target, content: &[u8]) -> Result<Written, FileError> {
-        self.stage(target, content, Permissions::Keep)?.commit()
+        self.stage_text(target, target, content, Permissions::Keep)?.commit()
     }
 
-    /// All of [`replace`](Self::replace) but its last step.
+    /// [`stage_like`](Self::stage_like) for text that somebody made of what was shown of `like`, where bytes that are no text
+    /// are U+FFFD. Refuses what would put real U+FFFD in their place.
+    pub fn stage_text(
+        &self,
+        target: &Target,
+        like: &Target,
+        content: &[u8],
+        permissions: Permissions,
+    ) -> Result<Staged, FileError> {
+        if has_replacement(content) && self.would_lose_bytes(like, content)? {
+            return Err(FileError::LosesBytes(target.path.clone()));
+        }
+        self.stage_like(target, like, content, permissions)
+    }
+
+    /// A file as it was in an earlier state. One that is there keeps its owner and attributes, one that is gone is given what
+    /// the state says of them.
+    pub(crate) fn stage_state(
+        &self,
+        target: &Target,
+        content: &[u8],
+        state: &FileState,
+    ) -> Result<Staged, FileError> {
+        let mut staged = self.stage(target, content, Permissions::Like(state.mode))?;
+        if staged.created {
+            let file = &staged.temporary.file;
+            let restored = attributes::restore(file, state).and_then(|mode| fsync(file).map(|()| mode));
+            staged.mode = restored.map_err(|error| FileError::io(&target.path, error))?;
+        }
+        Ok(staged)
+    }
+
+    fn would_lose_bytes(&self, target: &Target, content: &[u8]) -> Result<bool, FileError> {
+        match self.read_file(target, COMPARED) {
+            Ok(old) => Ok(loses_bytes(&old, content)),
+            Err(FileError::TooLarge { .. }) => {
+                let found = is_plain_text(self.open_file(target)?.file);
+                found.map(|is_text| !is_text).map_err(|error| FileError::io(&target.path, error))
+            }
+            Err(FileError::Missing(_)) => Ok(false),
+            // Whoever may not read a file saw nothing of it either.
+            Err(FileError::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Content for a file, with nothing left to do but its last step.
     pub fn stage(
         &self,
         target: &Target,
@@ -99,6 +164,10 @@ impl Workspace {
         let path = &target.path;
         let draft = self.draft(target);
         let new_folders = NewFolders::of(path);
+        if !new_folders.0.is_empty() {
+            let count = OsString::from(new_folders.0.len().to_string());
+            self.locks.name_temporary(path, &count, Leftover::NewFolders);
+        }
         let (folder, name) = self.folder_of(target, Folders::Create)?;
         let before = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Some(found),
@@ -129,12 +198,13 @@ impl Workspace {
             created: before.is_none(),
             permissions,
             mode,
+            locks: Arc::clone(&self.locks),
             change: draft.map(|draft| (draft, Blobs::hash(content))),
             editor: self.written_by(target, content, permissions),
         })
     }
 
-    fn open_on_disk(&self, target: &Target) -> Result<OwnedFd, FileError> {
+    pub(super) fn open_on_disk(&self, target: &Target) -> Result<OwnedFd, FileError> {
         let (folder, name) = self.folder_of(target, Folders::MustExist)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         openat(&folder, &name, flags, Mode::empty()).map_err(|error| FileError::io(&target.path, error))
@@ -142,6 +212,15 @@ impl Workspace {
 
     /// Takes a file out of its place. It comes back unless it is discarded.
     pub fn set_aside(&self, target: &Target) -> Result<Aside, FileError> {
+        self.set_aside_if(target, || Ok(true))
+    }
+
+    /// [`set_aside`](Self::set_aside) unless `holds`, asked last, says that what is there now must stay.
+    pub fn set_aside_if(
+        &self,
+        target: &Target,
+        holds: impl FnOnce() -> Result<bool, FileError>,
+    ) -> Result<Aside, FileError> {
         let draft = self.draft(target);
         let (folder, name) = self.folder_of(target, Folders::MustExist)?;
         let failed = |error: Errno| FileError::io(&target.path, error);
@@ -150,6 +229,9 @@ impl Workspace {
         let aside = temporary_name();
         self.locks.name_temporary(&target.path, &aside, Leftover::SetAside);
         let intent = draft.map(Draft::intend_removal);
+        if !holds()? {
+            return Err(FileError::ChangedMeanwhile(target.path.clone()));
+        }
         renameat(&folder, &name, &folder, &aside).map_err(failed)?;
         Ok(Aside { folder, name, aside, intent, discarded: false })
     }
@@ -279,6 +361,21 @@ impl Drop for Temporary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn new_folders_are_named_before_they_are_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, locks) = (dir.path().join("root"), dir.path().join("locks"));
+        std::fs::create_dir(&root).unwrap();
+        let workspace = Workspace::open(&root).unwrap().with_locks_in(locks.clone());
+        let target = workspace.resolve("a/b/c").unwrap();
+        let _guard = workspace.lock_paths([target.path.clone()], &|| false).unwrap();
+        let _staged = workspace.stage(&target, b"x", Permissions::Keep).unwrap();
+        let list = std::fs::read_dir(&locks).unwrap().next().unwrap().unwrap().path();
+        let named = std::fs::read_to_string(list).unwrap();
+        let fields: Vec<&str> = named.split('\0').collect();
+        assert_eq!((fields[0], fields[2], fields[3]), ("folders", "2", "staged"));
+    }
 
     #[test]
     fn a_temporary_file_that_was_not_renamed_is_gone() {

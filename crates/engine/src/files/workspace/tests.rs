@@ -31,6 +31,32 @@ fn resolved(place: &Place, named: &str) -> (PathBuf, bool, bool) {
 }
 
 #[test]
+fn errors_name_a_path_that_is_not_utf8_as_tools_take_it() {
+    use std::os::unix::ffi::OsStrExt;
+    let error = FileError::Missing(PathBuf::from(OsStr::from_bytes(b"/x/caf\xe9")));
+    assert_eq!(error.to_string(), "//x/caf\\xE9 does not exist");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_not_replaced_by_what_stands_for_them() {
+    let place = place();
+    let target = place.workspace.resolve("sub/file").unwrap();
+    let latin1 = [b"caf\xe9\n".repeat(2), vec![b'x'; 33 << 20]];
+    for old in [latin1[0].clone(), latin1.concat()] {
+        fs::write(&target.path, &old).unwrap();
+        for written in [
+            place.workspace.replace_locked(&target, "caf\u{fffd}\n".as_bytes()),
+            place.workspace.replace(&target, "caf\u{fffd}\n".as_bytes()).map(drop),
+        ] {
+            assert_eq!(written.unwrap_err().code(), ToolCode::WriteError);
+        }
+        assert!(fs::read(&target.path).unwrap() == old);
+    }
+    place.workspace.replace_locked(&target, b"cafe\n").unwrap();
+    place.workspace.replace_locked(&target, "caf\u{fffd}\n".as_bytes()).unwrap();
+}
+
+#[test]
 fn paths_mean_what_the_kernel_takes_them_for() {
     let place = place();
     let Place { root, outside, .. } = &place;

@@ -9,7 +9,7 @@ use zdx_protocol::{Event, Transcript};
 
 use super::*;
 use crate::emit::Emitter;
-use crate::files::{Blobs, Journal};
+use crate::files::{Blobs, Journal, KEPT};
 use crate::history::revert::{RevertError, RevertPlan, Way};
 use crate::session::{Opened, SessionId, SessionStore};
 
@@ -180,6 +180,68 @@ async fn a_file_in_neither_state_is_somebody_elses_and_refuses_the_revert() {
     let error = plan.carry_out(&place.outside(), &place.blobs()).unwrap_err();
     assert!(matches!(error, RevertError::Conflicts { .. }), "{error}");
     assert_eq!(fs::read_to_string(place.root().join("a")).unwrap(), "by hand");
+}
+
+#[tokio::test]
+async fn a_file_that_was_deleted_comes_back_with_its_set_user_bit_and_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new(&[("own", "x")]).await;
+    let mode =
+        |mode| fs::set_permissions(place.root().join("own"), fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o4750);
+    place.remove("own");
+    let log = String::from_utf8(place.log()).unwrap();
+    assert!(log.contains("\"access\":{\"uid\":"), "{log}");
+    let copy = SessionStore::new(place.dir.path().join("copy"));
+    let now = |log: &str| {
+        let _ = fs::remove_file(place.root().join("own"));
+        let plan = place.plan(log.as_bytes(), &copy).unwrap();
+        plan.carry_out(&place.outside(), &place.blobs()).unwrap();
+        fs::metadata(place.root().join("own")).unwrap().permissions().mode() & 0o7777
+    };
+    assert_eq!(now(&log), 0o4750);
+    // As an earlier zdx saved it.
+    let start = log.find(",\"access\"").unwrap();
+    let access = &log[start..=start + log[start..].find('}').unwrap()];
+    assert_eq!(now(&log.replace(access, "")), 0o750);
+}
+
+#[tokio::test]
+async fn folders_made_for_a_file_that_did_not_come_are_removed() {
+    let place = Place::new(&[]).await;
+    place.write("a/b/c", "new");
+    let log = String::from_utf8(place.log()).unwrap();
+    let killed = &log[..log.trim_end().rfind('\n').unwrap() + 1];
+    fs::remove_file(place.root().join("a/b/c")).unwrap();
+    let copy = SessionStore::new(place.dir.path().join("copy"));
+    place.plan(killed.as_bytes(), &copy).unwrap();
+    assert!(!place.root().join("a").exists());
+}
+
+#[tokio::test]
+async fn a_file_too_large_to_be_kept_that_was_not_changed_stands_in_no_way() {
+    let place = Place::new(&[("a", "a0"), ("large", &"x".repeat(usize::try_from(KEPT).unwrap() + 1))]).await;
+    let start = tree(place.root());
+    place.write("a", "a1");
+    let after_a = tree(place.root());
+    place.write("large", "small");
+    let log = String::from_utf8(place.log()).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    let (last, intents) = lines.split_last().unwrap();
+    assert_eq!(kind(last.as_bytes()), "change");
+    let mut announced: serde_json::Value = serde_json::from_str(intents.last().unwrap()).unwrap();
+    assert!(announced["before"]["sha256"].is_string(), "{announced}");
+    let killed = format!("{}\n", intents.join("\n"));
+    // An earlier zdx did not save what was there before.
+    announced["before"].as_object_mut().unwrap().remove("sha256");
+    let earlier = format!("{}\n{announced}\n", intents[..intents.len() - 1].join("\n"));
+    for log in [killed, earlier] {
+        put(place.root(), &after_a);
+        let copy = SessionStore::new(place.dir.path().join("copy"));
+        let plan = place.plan(log.as_bytes(), &copy).unwrap();
+        plan.carry_out(&place.outside(), &place.blobs()).unwrap();
+        assert!(tree(place.root()) == start);
+    }
 }
 
 /// A task may run for long: what its agent does must not wait for its end.

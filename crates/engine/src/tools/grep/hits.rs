@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::super::walk::SortKey;
-use super::lines::{Lines, Piece};
+use super::lines::{Lines, Piece, ShownPiece};
 use crate::files::text::LIMIT;
 
 pub(super) struct Hits {
@@ -24,7 +24,7 @@ struct Files {
 }
 
 struct FileHits {
-    pieces: Vec<(Piece, String)>,
+    pieces: Vec<ShownPiece>,
     matches: usize,
     bytes: usize,
 }
@@ -33,6 +33,8 @@ pub(super) struct Shown {
     pub matches: usize,
     pub files: usize,
     pub truncated: bool,
+    /// Lines with bytes that are not UTF-8 are among them.
+    pub lossy: bool,
     pub text: String,
 }
 
@@ -82,7 +84,7 @@ impl Hits {
     /// Every file's name, then its lines.
     pub(super) fn render(self, name: impl Fn(&SortKey) -> String) -> Shown {
         let files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut shown = Shown { matches: 0, files: 0, truncated: false, text: String::new() };
+        let mut shown = Shown { matches: 0, files: 0, truncated: false, lossy: false, text: String::new() };
         for (key, hits) in &files.by_path {
             if shown.truncated {
                 break;
@@ -112,9 +114,9 @@ impl Hits {
 
 impl Shown {
     /// The pieces that still find room; tells how many of them are matches.
-    fn take(&mut self, pieces: &[(Piece, String)], limit: usize) -> usize {
+    fn take(&mut self, pieces: &[ShownPiece], limit: usize) -> usize {
         let before = self.matches;
-        for (piece, text) in pieces {
+        for ShownPiece { piece, text, lossy } in pieces {
             let one_more = *piece == Piece::Match && self.matches == limit;
             if one_more || self.text.len() + text.len() > LIMIT {
                 self.truncated = true;
@@ -122,6 +124,7 @@ impl Shown {
             }
             self.matches += usize::from(*piece == Piece::Match);
             self.text.push_str(text);
+            self.lossy |= lossy;
         }
         self.matches - before
     }

@@ -21,10 +21,18 @@ pub enum Piece {
     Gap,
 }
 
+/// A line, or a gap, as it is shown.
+pub struct ShownPiece {
+    pub piece: Piece,
+    pub text: String,
+    /// Bytes of it that are not UTF-8 are shown as U+FFFD.
+    pub lossy: bool,
+}
+
 pub struct Lines<'m> {
     matcher: &'m RegexMatcher,
     most: usize,
-    pub pieces: Vec<(Piece, String)>,
+    pub pieces: Vec<ShownPiece>,
     pub matches: usize,
     pub bytes: usize,
 }
@@ -43,7 +51,8 @@ impl<'m> Lines<'m> {
         };
         self.bytes += text.len();
         self.matches += usize::from(piece == Piece::Match);
-        self.pieces.push((piece, text));
+        let lossy = std::str::from_utf8(line).is_err();
+        self.pieces.push(ShownPiece { piece, text, lossy });
         self.matches < self.most && self.bytes <= LIMIT
     }
 

@@ -55,7 +55,7 @@ impl<'a> Work<'a> {
                 (None, _, _) => Permissions::Keep,
             };
             let like = file.moved_from.map_or(&file.target, |at| &plan.files[at].target);
-            let staged = self.workspace.stage_like(&file.target, like, content, permissions);
+            let staged = self.workspace.stage_text(&file.target, like, content, permissions);
             Some(staged.map(|staged| (file, staged)))
         };
         plan.files.iter().filter_map(stage).collect()
@@ -67,28 +67,14 @@ impl<'a> Work<'a> {
         staged: Vec<(&'a PlannedFile, Staged)>,
     ) -> Result<(), FileError> {
         for (file, staged) in staged {
-            self.still_holds(file)?;
-            staged.commit()?;
+            staged.commit_if(|| holds(self.workspace, file, file.before.as_deref()))?;
             self.done.push(file);
         }
         for file in plan.files.iter().filter(|file| file.before.is_some() && file.after.is_none()) {
-            self.still_holds(file)?;
-            self.aside.push(self.workspace.set_aside(&file.target)?);
+            let holds = || holds(self.workspace, file, file.before.as_deref());
+            self.aside.push(self.workspace.set_aside_if(&file.target, holds)?);
         }
         Ok(())
-    }
-
-    /// Others than zdx know no lock: looked at again right before the file is replaced.
-    fn still_holds(&self, file: &PlannedFile) -> Result<(), FileError> {
-        let now = match self.workspace.read_file(&file.target, MOST) {
-            Ok(content) => Some(content),
-            Err(FileError::Missing(_)) => None,
-            Err(error) => return Err(error),
-        };
-        match now == file.before {
-            true => Ok(()),
-            false => Err(FileError::ChangedMeanwhile(file.target.path.clone())),
-        }
     }
 
     /// Puts everything back, and says so if something could not be.
@@ -97,12 +83,14 @@ impl<'a> Work<'a> {
         drop(aside);
         let mut left: Vec<String> = Vec::new();
         for file in done.into_iter().rev() {
+            let is_ours = || holds(workspace, file, file.after.as_deref());
             let undone = match (&file.before, file.mode) {
                 (Some(before), mode) => {
                     let permissions = mode.map_or(Permissions::Keep, Permissions::Like);
-                    workspace.stage(&file.target, before, permissions).and_then(Staged::commit).map(drop)
+                    let staged = workspace.stage(&file.target, before, permissions);
+                    staged.and_then(|staged| staged.commit_if(is_ours)).map(drop)
                 }
-                (None, _) => workspace.set_aside(&file.target).map(Aside::discard),
+                (None, _) => workspace.set_aside_if(&file.target, is_ours).map(Aside::discard),
             };
             if undone.is_err() {
                 left.push(file.target.path.display().to_string());
@@ -118,6 +106,15 @@ impl<'a> Work<'a> {
         // Whatever failed first: this code says that files were changed.
         let message = format!("{}; these could not be put back: {}", error.message, left.join(", "));
         ToolError::new(ToolCode::WriteError, message)
+    }
+}
+
+/// Whether the file has this content. Others than zdx know no lock: looked at again right before the file is replaced.
+fn holds(workspace: &Workspace, file: &PlannedFile, content: Option<&[u8]>) -> Result<bool, FileError> {
+    match workspace.read_file(&file.target, MOST) {
+        Ok(now) => Ok(Some(&now[..]) == content),
+        Err(FileError::Missing(_)) => Ok(content.is_none()),
+        Err(error) => Err(error),
     }
 }
 
@@ -150,10 +147,15 @@ fn verify(workspace: &Workspace, plan: &PatchPlan) -> Result<(), ToolError> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+
+    use zdx_protocol::FileChange;
 
     use super::super::plan::Names;
     use super::*;
+    use crate::files::{Blobs, Journal, OnIntent};
     use crate::patch::parse;
 
     /// Fails when it comes to the file that became a folder after everything was staged.
@@ -218,6 +220,45 @@ mod tests {
         let error = work.undo(error.not_written());
         assert_eq!(error.code, ToolCode::WriteError);
         assert!(error.message.contains("these could not be put back: "), "{error}");
+    }
+
+    /// The second file is written to by somebody else while its change is announced; the first one after it was replaced.
+    #[test]
+    fn a_file_that_others_change_meanwhile_is_neither_replaced_nor_deleted_nor_put_back() {
+        for (change, kept) in [
+            ("*** Update File: b\n-old\n+new\n", "old\ntheirs\n"),
+            ("*** Delete File: b\n", "old\ntheirs\n"),
+            ("*** Add File: c\n+new\n", "theirs\n"),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = |name: &str| dir.path().join(name);
+            for name in ["a", "b"] {
+                fs::write(path(name), "old\n").unwrap();
+            }
+            let journal = Arc::new(Journal::new(Blobs::new(path("blobs"))));
+            let first = path("a");
+            journal.record_to(Box::new(OnIntent(move |intent: &FileChange| {
+                let append = |path: &Path| {
+                    let mut file = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+                    file.write_all(b"theirs\n").unwrap();
+                };
+                if !intent.path.ends_with("a") {
+                    append(&intent.path);
+                    append(&first);
+                }
+            })));
+            let workspace = Workspace::open(dir.path()).unwrap().with_journal(journal);
+            let text = format!("*** Begin Patch\n*** Update File: a\n-old\n+new\n{change}*** End Patch\n");
+            let sections = parse(&text).unwrap();
+            let names = Names::resolve(&workspace, &sections).unwrap();
+            let plan = PatchPlan::make(&workspace, &sections, &names).ok().unwrap();
+            let error = commit(&workspace, &plan).unwrap_err();
+            assert_eq!(error.code, ToolCode::WriteError, "{change}: {error}");
+            assert!(error.message.ends_with("/a"), "the first is named: {error}");
+            let second = if change.contains("Add File") { "c" } else { "b" };
+            assert_eq!(fs::read_to_string(path(second)).unwrap(), kept, "{change}");
+            assert_eq!(fs::read_to_string(path("a")).unwrap(), "new\ntheirs\n", "{change}");
+        }
     }
 
     #[test]

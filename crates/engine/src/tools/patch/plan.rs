@@ -4,7 +4,7 @@ use std::path::Path;
 
 use zdx_protocol::{Operation, Target, ToolCode, ToolError};
 
-use super::super::change::{LineChange, MOST, adds_mask, is_utf16, loses_bytes, lost_bytes, unseen};
+use super::super::change::{LineChange, MOST, adds_mask, is_utf16, lost_bytes, unseen};
 use super::super::edit::nearest;
 use super::super::input::invalid;
 use super::place::{self, Misfit};
@@ -121,7 +121,10 @@ impl PatchPlan {
     fn keeps_bytes(&self) -> Result<(), ToolError> {
         let loses = |file: &&PlannedFile| {
             let [before, after] = [&self.source(file).before, &file.after];
-            before.as_deref().zip(after.as_deref()).is_some_and(|(before, after)| loses_bytes(before, after))
+            before
+                .as_deref()
+                .zip(after.as_deref())
+                .is_some_and(|(before, after)| text::loses_bytes(before, after))
         };
         match self.files.iter().find(loses) {
             Some(file) => Err(ToolError::new(ToolCode::PatchRejected, lost_bytes(&file.target.path))),

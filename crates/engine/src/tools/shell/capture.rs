@@ -24,6 +24,8 @@ const HEAD: usize = 24 * 1024;
 const TAIL: usize = 25 * 1024;
 /// What is kept on disk, at most.
 const SPILL_LIMIT: u64 = 64 * 1024 * 1024;
+/// Last line of a file that has no more.
+const CUT_FILE: &str = "\n[zdx: no more than the first 64 MiB of this output are kept]\n";
 const CHUNK: usize = 64 * 1024;
 /// How long the end of a stream may take to be told; a command's result waits for it.
 const LAST_WORD: Duration = Duration::from_millis(100);
@@ -36,8 +38,10 @@ pub struct Captured {
     pub bytes: u64,
     pub truncated: bool,
     pub binary: bool,
-    /// The whole stream (up to 64 MiB), when `text` is not or when more may still come.
+    /// The whole stream, when `text` is not or when more may still come.
     pub file: Option<PathBuf>,
+    /// `file` has the first 64 MiB alone.
+    pub is_file_cut: bool,
 }
 
 /// A capture and the task that feeds it, which goes on for as long as somebody holds the pipe's other end.
@@ -190,6 +194,7 @@ impl Capture {
             truncated,
             binary: self.nul,
             file: self.spill.path(),
+            is_file_cut: self.spill.path().is_some() && self.total > SPILL_LIMIT,
         }
     }
 
@@ -250,8 +255,14 @@ impl Spill {
 
     fn write(&mut self, bytes: &[u8]) {
         let Self::File(file) = self else { return };
-        let room = usize::try_from(SPILL_LIMIT - file.written).unwrap_or(usize::MAX);
-        let Err(error) = file.write(&bytes[..bytes.len().min(room)]) else { return };
+        let Some(room) = SPILL_LIMIT.checked_sub(file.written) else { return };
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        let mut written = file.write(&bytes[..bytes.len().min(room)]);
+        if bytes.len() > room {
+            // Whoever reads the file to its end must not take it for the whole.
+            written = written.and_then(|()| file.write(CUT_FILE.as_bytes()));
+        }
+        let Err(error) = written else { return };
         // Half a file called whole would mislead.
         if let Self::File(file) = std::mem::replace(self, Self::given_up(error)) {
             file.remove();

@@ -337,4 +337,10 @@ fn lines_that_are_not_utf8_are_found_and_shown_as_read_shows_them() {
     let text = data["text"].as_str().unwrap();
     assert!(text.starts_with("f\n1:caf\u{fffd} needle\n2:…\u{fffd}"), "{text}");
     assert!(text.contains("\u{fffd} needle \u{fffd}"), "{text}");
+    assert_eq!(data["lossy"], true);
+    assert!(data["note"].as_str().unwrap().contains("not UTF-8"), "{data}");
+    // A real U+FFFD is text.
+    fs::write(desk.path("f"), b"real \xef\xbf\xbd needle\ncaf\xe9\n").unwrap();
+    let data = desk.ok("grep", json!({"pattern": "needle"}));
+    assert_eq!((data.get("lossy"), data.get("note")), (None, None));
 }

@@ -128,6 +128,10 @@ fn bytes_that_are_not_utf8_are_not_written_over_by_what_read_shows_of_them() {
     assert!(run(prepared).is_ok(), "nothing is lost that the model did not replace");
     // Where all of it is text, U+FFFD is a character like any other; and so is one that the file has already.
     assert!(write("\u{fffd}\n").is_ok());
-    let desk = Desk::with(&[("f", "\u{fffd} \0")]);
-    desk.ok("write", json!({"path": "f", "content": "\u{fffd} only\n"}));
+    let real = "one \u{fffd}\nx\n";
+    let desk = Desk::new();
+    fs::write(desk.path("f"), [real.as_bytes(), b"caf\xe9\n"].concat()).unwrap();
+    let (code, _) = desk.err("write", json!({"path": "f", "content": "one\nx\ncaf\u{fffd}\n"}));
+    assert_eq!(code, ToolCode::WriteError, "as many as before, but elsewhere");
+    desk.ok("write", json!({"path": "f", "content": real}));
 }

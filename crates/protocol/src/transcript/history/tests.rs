@@ -18,7 +18,7 @@ fn todos(content: &str) -> Record {
 }
 
 fn state(content: Option<&str>) -> Option<FileState> {
-    content.map(|content| FileState { sha256: Some(content.to_owned()), mode: 0o644 })
+    content.map(|content| FileState { sha256: Some(content.to_owned()), mode: 0o644, access: None })
 }
 
 fn way(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {

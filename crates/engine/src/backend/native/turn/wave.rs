@@ -4,6 +4,7 @@
 //! (The field says parallel tool calls.)
 
 use serde_json::json;
+use zdx_protocol::display::Gap;
 use zdx_protocol::facts::{MCP_CALL, facts};
 use zdx_protocol::{ToolCall, ToolOutput, path_text};
 
@@ -117,6 +118,13 @@ fn kept_whole(output: ToolOutput, call: &ToolCall, spill: Option<&SpillFolder>) 
         let field = format!("{stream}_file");
         let text =
             data[*stream].as_str().filter(|text| text.len() > LEAST_KEPT && data.get(&field).is_none());
+        if let Some(text) = text.filter(|text| data["truncated"] == true && is_cut(text)) {
+            // This is no whole, and there is none: the reason stands in a line that may be cut away.
+            if text.contains(&spill::full_note()) {
+                data["not_kept"] = json!(spill::full_note());
+            }
+            continue;
+        }
         match text.map(|text| folder.keep(&spill::name(&call.id, stream), text)) {
             Some(Ok(file)) => data[field] = json!(path_text::encode(&file)),
             Some(Err(SpillError::Full)) => data["not_kept"] = json!(spill::full_note()),
@@ -124,6 +132,10 @@ fn kept_whole(output: ToolOutput, call: &ToolCall, spill: Option<&SpillFolder>) 
         }
     }
     ToolOutput::Ok(data)
+}
+
+fn is_cut(text: &str) -> bool {
+    text.lines().any(|line| Gap::read(line).is_some())
 }
 
 #[cfg(test)]
@@ -175,6 +187,33 @@ mod tests {
         assert_eq!(outcomes[0].1, outcomes[2].1);
         let all: usize = outcomes[0].1.iter().map(String::len).sum();
         assert!(all < 2 * 4_000 + 5 * 900, "{all}");
+    }
+
+    /// As a command's output is cut when the session keeps no more, though a shorter text still fits.
+    #[test]
+    fn an_excerpt_is_never_kept_as_the_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = SpillFolder::new(dir.path()).limited(1 << 20);
+        let line = "one line of the output\n".repeat(1_000);
+        let gap =
+            Gap { bytes: 2_000_000, lines: None }.in_output(2_050_000, &format!("; {}", spill::full_note()));
+        let data = json!({
+            "stdout": format!("{line}{gap}\n{line}"), "stderr": line.clone(), "exit_code": 0, "truncated": true
+        });
+        let calls = [ToolCall { name: "bash".to_owned(), ..call("a", "a") }];
+        let mut wave =
+            Wave::new(&calls, &RepeatGuard::default(), ResultRoom::new(6_000)).keeping(Some(&folder));
+        let output = ToolOutput::Ok(data);
+        wave.end(Ended { at: 0, finish: Finish { output, ..ended(0, 0).finish } });
+        let ToolOutput::Ok(data) = wave.next().unwrap().1.output else { panic!("it failed") };
+        assert_eq!(data.get("stdout_file"), None);
+        assert_eq!(data["not_kept"], spill::full_note());
+        let whole = "the whole output is in the file";
+        assert!(!data["stdout"].as_str().unwrap().contains(whole), "{data}");
+        assert!(data["stderr"].as_str().unwrap().contains(whole), "{data}");
+        let kept = std::fs::read_to_string(data["stderr_file"].as_str().unwrap()).unwrap();
+        assert_eq!(kept, line);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -99,7 +99,9 @@ fn the_file_is_capped_and_says_so() {
     let captured = captured(&chunks, Some(dir.path()));
     assert!(captured.text.ends_with("yyy [redacted]\n"));
     let path = captured.file.unwrap();
-    assert_eq!(std::fs::metadata(&path).unwrap().len(), SPILL_LIMIT);
+    let kept = std::fs::read(&path).unwrap();
+    assert_eq!(kept.len() as u64, SPILL_LIMIT + CUT_FILE.len() as u64);
+    assert!(kept.ends_with(CUT_FILE.as_bytes()) && captured.is_file_cut);
     assert!(captured.text.contains("; the first 64 MiB are in "));
     assert_eq!(captured.bytes, 72 * 1024 * 1024 + (end.len() - SECRET.len() + "[redacted]".len()) as u64);
 }
