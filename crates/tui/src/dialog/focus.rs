@@ -81,9 +81,7 @@ impl Dialogs {
             return false;
         }
         match key.code {
-            KeyCode::Char(c) => {
-                nothing_typed && self.has_paused(now) && (c == ' ' || front.has_choice(c))
-            }
+            KeyCode::Char(c) => nothing_typed && self.has_paused(now) && (c == ' ' || front.has_choice(c)),
             KeyCode::Tab => key.shift,
             KeyCode::Enter
             | KeyCode::Up
@@ -114,8 +112,7 @@ impl Dialogs {
 
     /// Notes a key, which restarts the pause before an answer unless it only scrolls the request.
     pub(crate) fn note_key(&mut self, key: Key, claimed: bool, now: Instant) {
-        let scrolls =
-            matches!(key.code, KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End);
+        let scrolls = matches!(key.code, KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End);
         if !(claimed && scrolls) {
             self.note_input(claimed, now);
         }

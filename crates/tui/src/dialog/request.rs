@@ -216,11 +216,7 @@ impl Asked {
                 | Answer::Session
                 | Answer::Project => true,
                 Answer::Switch(mode) => self.may_run_in(mode),
-                Answer::Preset
-                | Answer::Back
-                | Answer::Deny
-                | Answer::DenyWithWord
-                | Answer::Whole => false,
+                Answer::Preset | Answer::Back | Answer::Deny | Answer::DenyWithWord | Answer::Whole => false,
             },
         }
     }

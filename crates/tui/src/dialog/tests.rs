@@ -14,10 +14,10 @@ use zdx_protocol::{
     Want,
 };
 
-use zdx_protocol::display::approval::ANSWER_PAUSE;
 use super::*;
 use crate::sample::screen;
 use crate::theme::{Depth, Theme};
+use zdx_protocol::display::approval::ANSWER_PAUSE;
 
 const MOST: usize = 20;
 
@@ -372,7 +372,8 @@ fn questions_on_screens() {
 
 #[test]
 fn pages_behind_a_choice_on_screens() {
-    for (name, keys) in [("scope", "a\r"), ("wider", "w\r"), ("preset", "p\r"), ("message", "mno, 用 make")] {
+    for (name, keys) in [("scope", "a\r"), ("wider", "w\r"), ("preset", "p\r"), ("message", "mno, 用 make")]
+    {
         let (mut dialogs, armed) = shown(vec![command(1, "cargo test --lib")]);
         press(&mut dialogs, keys, armed);
         for columns in [40, 80] {

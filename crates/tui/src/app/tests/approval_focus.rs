@@ -352,11 +352,7 @@ fn action() -> impl Strategy<Value = (Act, u64)> {
         KeyCode::PageDown,
         KeyCode::End,
     ]);
-    let held = prop::sample::select(vec![
-        Key::ctrl('r'),
-        Key::ctrl('o'),
-        Key::shift(KeyCode::Tab),
-    ]);
+    let held = prop::sample::select(vec![Key::ctrl('r'), Key::ctrl('o'), Key::shift(KeyCode::Tab)]);
     let action = prop_oneof![
         9 => letter.prop_map(|c| Act::Key(Key::char(c))),
         12 => code.prop_map(|code| Act::Key(Key::plain(code))),
