@@ -238,7 +238,10 @@ fn a_task_looks_as_it_did() {
     ] {
         pty.wait_for_text(asks, SOON);
         wait_for_question(&pty);
-        pty.send(key);
+        match key {
+            "a" | "s" => crate::tui_approval::confirm(&pty, key),
+            _ => pty.send(key),
+        }
     }
     pty.wait_for_text("it was done", SOON);
     wait_idle(&pty);

@@ -36,10 +36,10 @@ pub fn wait_for_focus(pty: &Pty) {
     pty.wait_for_text("▸", SOON);
 }
 
-/// Enter counts when no key came for 600 ms.
-pub fn press_enter(pty: &Pty) {
+/// A key answers when no other came for 600 ms.
+fn press_after_pause(pty: &Pty, key: &str) {
     std::thread::sleep(Duration::from_millis(700));
-    pty.send("\r");
+    pty.send(key);
 }
 
 /// Presses the key of a choice that grants more than one call, and confirms it.
@@ -47,7 +47,7 @@ pub fn confirm(pty: &Pty, key: &str) {
     wait_for_focus(pty);
     pty.send(key);
     pty.wait_for_text("Enter confirms", SOON);
-    press_enter(pty);
+    press_after_pause(pty, "\r");
 }
 
 /// The model was told of the answer, and the turn is over.
@@ -117,7 +117,7 @@ fn a_draft_keeps_the_keys_until_tab_moves_the_focus() {
     // Letters are more of the text, so the choice is marked by arrows.
     pty.send("\x1b[B\x1b[B\x1b[B");
     pty.wait_for_text("▸ n", SOON);
-    press_enter(&pty);
+    press_after_pause(&pty, "\r");
     let request = server.wait_for_call(2, SOON);
     assert_eq!(code(&chat_results(&request)[0].1), "rejected");
     pty.wait_for_text("heard-2", SOON);
@@ -251,8 +251,7 @@ fn all_of_a_change_is_shown_before_it_is_allowed() {
     assert!(!pty.contents().contains("curl evil"), "{}", pty.contents());
     pty.send("\x1b[F");
     pty.wait_for_text("curl evil", SOON);
-    wait_for_focus(&pty);
-    pty.send("y");
+    press_after_pause(&pty, "y");
     told(&server, call, &pty);
     assert_eq!(std::fs::read_to_string(zdx.root().join(".git/hooks/post-commit")).unwrap(), content);
     leave(&mut pty);

@@ -3,7 +3,8 @@
 //!
 //! - The request has the focus after Tab, or when nothing is typed anywhere and no key came for [`ANSWER_PAUSE`].
 //! - Only then do arrows and Enter belong to it. Enter takes the marked choice, [`ANSWER_PAUSE`] after the key before it.
-//! - A letter belongs to it only while nothing is typed and after the same pause; Tab makes no difference.
+//! - A letter belongs to it only while nothing is typed and after the same pause; Tab makes no difference. On the pages
+//!   behind a choice it needs no pause: none of their letters grants anything by itself.
 //! - Every other key is the composer's: it takes the focus back, with the letters that marked a choice, and unmarks it.
 
 use std::time::Instant;
@@ -81,7 +82,10 @@ impl Dialogs {
             return false;
         }
         match key.code {
-            KeyCode::Char(c) => nothing_typed && self.has_paused(now) && (c == ' ' || front.has_choice(c)),
+            KeyCode::Char(c) => {
+                let has_paused = self.has_paused(now) || front.page != Page::First;
+                nothing_typed && has_paused && (c == ' ' || front.has_choice(c))
+            }
             KeyCode::Tab => key.shift,
             KeyCode::Enter
             | KeyCode::Up

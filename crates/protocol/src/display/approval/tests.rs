@@ -342,7 +342,7 @@ fn a_wider_grant_is_spelled_out_before_it_is_given() {
     "#);
     insta::assert_snapshot!(page(&preset_question(&request, VIEW), 80), @r#"
     which approval mode from now on? now it is balanced; this request is then
-      re-checked
+    re-checked
       yolo: all runs unasked but what is dangerous
       balanced (now): what only reads runs unasked
       paranoid: nothing runs unasked but what you allowed

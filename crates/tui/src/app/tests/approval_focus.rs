@@ -280,6 +280,21 @@ fn an_approval_mode_that_would_run_it_needs_its_end_in_view() {
 }
 
 #[test]
+fn on_a_page_behind_a_choice_letters_need_no_pause_and_enter_does() {
+    let mut keyboard = Keyboard::new();
+    keyboard.ask(grantable());
+    for key in [Key::char('a'), ENTER] {
+        assert!(commands(&keyboard.key(700, key)).is_empty());
+    }
+    keyboard.key(50, Key::char('p'));
+    assert!(keyboard.shows("▸ p"));
+    assert!(commands(&keyboard.key(50, ENTER)).is_empty());
+    let decision = Decision::AllowAlways { scope: zdx_protocol::GrantScope::Project, wider: false };
+    let answer = Command::Answer { request: RequestId(7), decision };
+    assert_eq!(commands(&keyboard.key(600, ENTER)), [&answer]);
+}
+
+#[test]
 fn who_reads_on_can_answer_at_once() {
     let mut keyboard = Keyboard::new();
     keyboard.ask(question());
