@@ -50,7 +50,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// What rules, preset, floors and wider grants say, before exact grants and whether anybody can be asked.
+    /// The level that rules, preset, floors and wider grants give, before exact grants and whether anybody can be asked.
     pub fn strictest(&self) -> Level {
         self.parts.iter().map(|part| part.verdict).max().unwrap_or(Level::Allow)
     }

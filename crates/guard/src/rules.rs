@@ -36,7 +36,7 @@ pub struct LayerSource<'a> {
 
 #[derive(Clone, Debug)]
 struct Rule {
-    /// Which tool, or a pattern of tool names.
+    /// The tool's key, or a pattern of tool names.
     key: String,
     pattern: Option<CommandPattern>,
     /// The pattern as text, for names and paths.

@@ -123,3 +123,29 @@ fn whitelist_blacklist_and_dangerous_patterns() {
             .is_err()
     );
 }
+
+/// A budget that ends in a later layer takes no `deny` of an earlier one back; before that, a person has to confirm.
+#[test]
+fn a_deny_that_was_found_outlives_the_budget() {
+    let layer = |permission: &Value, rules: &mut Rules| {
+        let source = LayerSource { trusted: true, permission: Some(permission), ..LayerSource::default() };
+        rules.add(&source).unwrap();
+    };
+    let mut rules = Rules::base();
+    layer(&json!({"bash": {"git push *": "deny"}}), &mut rules);
+    let costly = "* a ".repeat(60) + "c";
+    layer(&json!({"bash": {"*": "allow", costly: "allow"}}), &mut rules);
+    let level = |command: &str, steps: usize| {
+        let view: Vec<String> = command.split(' ').map(str::to_owned).collect();
+        rules.command(&[view], true, &Budget::of(steps)).level
+    };
+    let words = "a ".repeat(30) + "b";
+    for (steps, pushed, pulled) in [
+        (5, Level::Confirm, Level::Confirm),
+        (1_000, Level::Deny, Level::Confirm),
+        (100_000, Level::Deny, Level::Allow),
+    ] {
+        assert_eq!(level(&format!("git push {words}"), steps), pushed, "{steps}");
+        assert_eq!(level(&format!("git pull {words}"), steps), pulled, "{steps}");
+    }
+}

@@ -1,4 +1,4 @@
-//! What a command line does, read from its text: every command in it, what each would touch, and what
+//! Reads from its text what a command line does: every command in it, what each would touch, and what
 //! cannot be known. Decides nothing; `judge` weighs the concerns named here.
 //!
 //! `syntax` reads the text into a tree, `walk` visits every command in it and knows where it would run and what feeds it,
@@ -130,7 +130,7 @@ impl Part {
 /// A command line as far as it can be read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inspection {
-    /// What is wrong with the text as such.
+    /// The fault of the text as such, if it has one.
     pub raw: Option<text::Raw>,
     pub parts: Vec<Part>,
 }

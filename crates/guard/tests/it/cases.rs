@@ -284,7 +284,7 @@ fn every_denial_keeps_its_code() {
     assert!(denials > 100, "{denials}");
 }
 
-/// What only shows on a real disk, where `/dev/fd` leads to zdx's own files and the root lies deep.
+/// Cases that only show on a real disk, where `/dev/fd` leads to zdx's own files and the root lies deep.
 #[test]
 fn the_real_disk_gives_the_same_verdicts() {
     let folder = tempfile::tempdir().unwrap();

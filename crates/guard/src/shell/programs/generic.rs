@@ -14,7 +14,7 @@ use crate::shell::syntax::word::Arg;
 use crate::shell::walk::files::FileEffect;
 use words::{listed_words, spelled};
 
-/// What a call of this program does. `argv[0]` is the program, or its subcommand.
+/// Returns the effects of a call of this program. `argv[0]` is the program, or its subcommand.
 pub(crate) fn effects_of(row: &'static Row, name: &str, argv: &[Arg]) -> Effects {
     let call = read(row, name, argv);
     let mut out = Effects::default();
@@ -294,7 +294,7 @@ fn attached_path(option: &Arg, open: bool, out: &mut Effects) {
     }
 }
 
-/// What happens to the operands.
+/// Adds the effects on the operands.
 pub(crate) fn files(call: &Call<'_>, out: &mut Effects) {
     let row = call.row;
     let local: Vec<&Arg> =

@@ -220,7 +220,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What something would do if it ran: of that, only what `counts` is kept.
+    /// Visits something as if it ran, and keeps only the concerns that `counts` picks.
     pub(crate) fn probe(
         &mut self,
         part: &mut Part,
@@ -345,7 +345,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What files of the project say is run: files that this script fetched are a stranger's.
+    /// Notes that files of the project decide what runs: files that this script fetched are a stranger's.
     fn project(&mut self, part: &mut Part) {
         part.doubt();
         let fetched = |folder: &PathBuf| {

@@ -1,4 +1,4 @@
-//! Which file an argument means, and what touching it would do.
+//! Finds the file that an argument means, and says what touching it would do.
 //! Looks at the disk through the file view only.
 
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::shell::walk::Walker;
 use crate::shell::walk::values::FRESH;
 use crate::shell::{Concern, Part};
 
-/// How a file is touched.
+/// The way a file is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileEffect {
     /// Opened by `>`: its target must be known.
@@ -167,7 +167,7 @@ impl Walker<'_> {
         protected::is_protected(path, self.around.root, self.around.own)
     }
 
-    /// What reads somebody's keys is confirmed wherever outside paths pass.
+    /// Reading somebody's keys is confirmed wherever outside paths pass.
     pub(crate) fn note_credentials(&self, path: &Path, part: &mut Part) {
         if protected::holds_credentials(path, self.around.root, self.around.home.map(Path::new)) {
             part.confirm(ReasonCode::ProtectedPath, format!("{} holds keys or passwords", path.display()));
@@ -444,7 +444,7 @@ impl Walker<'_> {
     }
 }
 
-/// What is found while it runs is any name, but for those that a pattern with an extension leaves.
+/// Names that are found while it runs may be any, but for those that a pattern with an extension leaves.
 fn may_be_protected(arg: &Arg) -> bool {
     arg.found && (arg.has_unknown() || !protected::has_extension(&arg.text))
 }
