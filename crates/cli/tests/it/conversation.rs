@@ -220,7 +220,7 @@ fn every_command_ends_once() {
 }
 
 #[test]
-fn a_typed_line_is_written_redacted_before_the_engine_ends() {
+fn typed_lines_are_written_redacted_and_in_order_before_the_engine_ends() {
     let server = ModelServer::start();
     server.push(Reply::chat().text("hello"));
     let zdx = with_model(&server);
@@ -236,15 +236,19 @@ fn a_typed_line_is_written_redacted_before_the_engine_ends() {
             panic!("{:?}", talk.told.last())
         };
         assert_eq!(kept, "call [redacted]");
-        talk.carry_out(Command::Remember { line: "/help".into() }).await;
+        for n in 0..20 {
+            talk.carry_out(Command::Remember { line: format!("/help {n}") }).await;
+        }
         talk.leave().await;
     });
     let written = std::fs::read_to_string(history).unwrap();
-    let texts: Vec<String> = written
+    let texts: Vec<serde_json::Value> = written
         .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["text"].to_string())
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["text"].clone())
         .collect();
-    assert_eq!(texts, ["\"call [redacted]\"", "\"/help\""]);
+    let typed = (0..20).map(|n| format!("/help {n}"));
+    let expected: Vec<String> = std::iter::once("call [redacted]".to_owned()).chain(typed).collect();
+    assert_eq!(texts, expected);
 }
 
 #[test]

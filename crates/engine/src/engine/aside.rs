@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{CheckChoice, CommandId, ErrorKind, Event, Query, Reply};
 
@@ -23,6 +24,8 @@ pub(crate) struct Aside {
     running: FuturesUnordered<BoxFuture<'static, ()>>,
     /// The session is being left: what is not answered by now gets no answer.
     closing: CancellationToken,
+    /// Held while a typed line is written: lines stand in the history in the order in which they were typed.
+    writing: Arc<Mutex<()>>,
 }
 
 /// How a command ends that could not be carried out.
@@ -101,10 +104,11 @@ impl Aside {
 
     /// Replies with the redacted line and then writes it: nothing waits for a slow disk but the end of the session.
     pub(crate) fn remember(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, line: String) {
-        let (emit, queries) = (emit.clone(), Arc::clone(queries));
+        let (emit, queries, writing) = (emit.clone(), Arc::clone(queries), Arc::clone(&self.writing));
         let remembered = async move {
             let line = emit.redactor().redact(&line).into_owned();
             emit.emit(Event::Reply { id, answer: Reply::Remembered(line.clone()) }).await;
+            let _writing = writing.lock().await;
             queries.remember(line).await;
         };
         self.running.push(remembered.boxed());
