@@ -15,8 +15,16 @@ pub(crate) fn unused() -> Result<ClientConfig, NetError> {
     config(RootCertStore::empty())
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has read the system's certificates.
+    pub(crate) static SYSTEM_READS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Trusts the system's authorities and those in `ca_file`.
 pub(crate) fn trusting(ca_file: Option<&Path>) -> Result<ClientConfig, NetError> {
+    #[cfg(test)]
+    SYSTEM_READS.set(SYSTEM_READS.get() + 1);
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = ca_file {

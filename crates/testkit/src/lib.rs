@@ -35,6 +35,7 @@ pub use server::{Gate, ModelServer, Moment, Request};
 /// Leaves out the rest of a test that this machine cannot run. Continuous integration must be able to run all of them:
 /// there it is a failure.
 #[track_caller]
+#[expect(clippy::print_stderr, reason = "the test harness shows it")]
 pub fn cannot_run(why: &str) {
     assert!(std::env::var_os("CI").is_none(), "this test must run in continuous integration: {why}");
     eprintln!("left out: {why}");

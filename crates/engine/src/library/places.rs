@@ -62,6 +62,8 @@ pub struct Places {
     home: Option<PathBuf>,
     list: Vec<Place>,
     trusted: TrustedFiles,
+    /// Limit of one search.
+    patience: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,12 +138,18 @@ impl Places {
         for (home, name) in home.iter().flat_map(|home| FOLDERS.map(|name| (home, name))) {
             list.push(Place { dir: home.join(name), scope: Scope::User, confined_to: home.clone() });
         }
-        Self { root, home, list, trusted: TrustedFiles::default() }
+        Self { root, home, list, trusted: TrustedFiles::default(), patience: PATIENCE }
     }
 
     /// Files of the project's whose content is among these may grant.
     pub fn trusting(self, trusted: TrustedFiles) -> Self {
         Self { trusted, ..self }
+    }
+
+    /// With another limit for a search: tests must not depend on a busy machine.
+    #[cfg(test)]
+    pub(super) fn waiting_for(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Only what came with the checkout.
@@ -197,7 +205,7 @@ impl Places {
         if searches.is_empty() {
             return Gathered::default();
         }
-        gather(searches, kind, self.trusted.clone())
+        gather(searches, kind, self.trusted.clone(), self.patience)
     }
 }
 
@@ -218,7 +226,7 @@ enum Message {
     Notice(String),
 }
 
-fn gather(searches: Vec<Search>, kind: LibraryKind, trusted: TrustedFiles) -> Gathered {
+fn gather(searches: Vec<Search>, kind: LibraryKind, trusted: TrustedFiles, patience: Duration) -> Gathered {
     let (sender, receiver) = mpsc::sync_channel(64);
     let walk = move || {
         let mut walk = Walk { kind, trusted, seen: HashSet::new(), files: 0, bytes: 0, sender };
@@ -229,7 +237,7 @@ fn gather(searches: Vec<Search>, kind: LibraryKind, trusted: TrustedFiles) -> Ga
         let notice = format!("no {} were looked for: no thread could be started", kind.folders()[0]);
         return Gathered { found: Vec::new(), notices: vec![notice] };
     }
-    collect(&receiver, kind, PATIENCE)
+    collect(&receiver, kind, patience)
 }
 
 fn collect(receiver: &mpsc::Receiver<Message>, kind: LibraryKind, patience: Duration) -> Gathered {

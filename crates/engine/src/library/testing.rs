@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::Places;
 use crate::paths::{Env, Paths};
@@ -34,6 +35,8 @@ impl Desk {
 
     pub(super) fn places(&self) -> Places {
         let env = Env::from_pairs([("HOME", self.path("home"))]);
-        Places::new(&self.path("root"), &Paths::from_env(&env).unwrap())
+        // A busy machine takes longer than a user waits.
+        let limit = Duration::from_secs(120);
+        Places::new(&self.path("root"), &Paths::from_env(&env).unwrap()).waiting_for(limit)
     }
 }

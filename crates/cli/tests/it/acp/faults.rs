@@ -93,15 +93,20 @@ fn one_that_dies_says_its_last_words() {
 
 #[test]
 fn one_that_never_answers_is_not_waited_for() {
-    for method in ["initialize", "session/new", "session/load", "session/set_config_option"] {
-        // A machine that is busy may take its time over what comes before.
-        assert!(["1", "8"].into_iter().any(|seconds| is_given_up(method, seconds)), "{method}");
+    // Nothing has to be answered before this one, so that its limit may be short.
+    is_given_up("initialize", 1);
+    // Here the agent must come to answer what is asked before, on a busy machine too.
+    let later = ["session/new", "session/load", "session/set_config_option"];
+    let waits = later.map(|method| std::thread::spawn(move || is_given_up(method, 10)));
+    for wait in waits {
+        wait.join().unwrap();
     }
 }
 
-fn is_given_up(method: &str, seconds: &str) -> bool {
+fn is_given_up(method: &str, seconds: u64) {
     let zdx = with_agent(json!({"on": {method: "silent"}}));
-    let mut args = vec!["--timeout", seconds];
+    let limit = seconds.to_string();
+    let mut args = vec!["--timeout", limit.as_str()];
     match method {
         "session/load" => args.extend(["--resume", "old-1"]),
         "session/set_config_option" => args.extend(["--mode", "code"]),
@@ -110,8 +115,7 @@ fn is_given_up(method: &str, seconds: &str) -> bool {
     args.push("hi");
     let output = acp(&zdx, &args).timeout(SOON).run().expect_code(1);
     let why = format!("the agent did not answer {method} within {seconds} s (--timeout)");
-    assert!(output.stderr.contains("did not answer"), "{}", output.stderr);
-    output.stderr.contains(&why)
+    assert!(output.stderr.contains(&why), "{}", output.stderr);
 }
 
 #[test]

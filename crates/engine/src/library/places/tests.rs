@@ -7,10 +7,7 @@ use crate::paths::Env;
 
 /// Relative to the desk.
 fn gathered(desk: &Desk, kind: LibraryKind) -> (Vec<String>, Vec<String>) {
-    // A busy machine may take longer than anybody waits.
-    let late = |gathered: &Gathered| gathered.notices.iter().any(|notice| notice.contains("took longer"));
-    let gathered = (0..20).map(|_| desk.places().gather(kind, &[])).find(|gathered| !late(gathered));
-    let Gathered { found, notices } = gathered.expect("in time");
+    let Gathered { found, notices } = desk.places().gather(kind, &[]);
     let short =
         |found: &Found| found.document.path.strip_prefix(desk.path("")).unwrap().to_str().unwrap().to_owned();
     (found.iter().map(short).collect(), notices)
