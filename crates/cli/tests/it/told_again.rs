@@ -71,13 +71,14 @@ fn a_session_that_is_resumed_looks_as_it_did() {
     say(&pty, "write it", "check still fails");
     say(&pty, "!sh both.sh", "exit 3");
     say(&pty, "!true", "exit 0");
+    server.push(Reply::chat().done());
+    say(&pty, "say nothing", "the model answered with nothing");
+    zdx.write("check.sh", "exit 0\n");
     server.push(bash("b", "sh both.sh"));
     server.push(
         Reply::chat().reasoning("let me see").text("so it prints").done().paced(Duration::from_millis(600)),
     );
     say(&pty, "run it", "so it prints");
-    server.push(Reply::chat().done());
-    say(&pty, "say nothing", "the model answered with nothing");
     server.push(Reply::chat().text("half an ans").finish("length").usage(10, 21));
     say(&pty, "be cut", "was cut off by the server after 21 tokens");
     server.push(
@@ -107,6 +108,8 @@ fn a_session_that_is_resumed_looks_as_it_did() {
         "    one\n    two\n    three",
         "thought for",
         "⚠ the model answered with nothing",
+        "⚠ the last check failed, and nothing was changed since: sh check.sh",
+        "• Check passed sh check.sh",
         "⚠ the answer was cut off by the server after 21 tokens",
         "· 2 calls · 1 failed",
         "3.2k in · 50 out",

@@ -215,7 +215,7 @@ impl Turn {
             {
                 let command = validation.check.command();
                 let message = format!("the last check failed, and nothing was changed since: {command}");
-                io.emit.notice(NoticeLevel::Warning, message).await;
+                io.emit.emit(Event::Notice { level: NoticeLevel::Warning, message, kept: true }).await;
             }
             return Outcome::Completed;
         };
