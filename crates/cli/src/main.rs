@@ -22,10 +22,11 @@ mod words;
 
 use std::process::ExitCode;
 
-use zdx_engine::process::supervisor;
-use zdx_engine::{Env, Way};
+use zdx_config::Env;
+use zdx_engine::Way;
 use zdx_protocol::display::{plain, sanitize};
 use zdx_protocol::{Open, SessionPick};
+use zdx_tools::supervisor;
 
 use crate::args::{AcpArgs, Cli, Command, Line, Options, Sessions};
 use crate::commands::history::Mode;
@@ -192,7 +193,7 @@ fn resumed(settings: &Settings, id: Option<String>) -> Result<Open, Failure> {
 /// Runs something that writes files as it goes.
 fn converse(run: impl Future<Output = Result<Ending, Failure>>) -> Result<Ending, Failure> {
     block_on(async {
-        zdx_engine::ignore_sigxfsz().map_err(Failure::runtime)?;
+        zdx_store::ignore_sigxfsz().map_err(Failure::runtime)?;
         run.await
     })
 }

@@ -3,8 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use zdx_engine::{Env, Flags, Paths, PromptHistory, SessionStore, TrustStore};
+use zdx_config::trust::TrustStore;
+use zdx_config::{Env, Flags, Paths};
+use zdx_engine::PromptHistory;
 use zdx_protocol::{Approval, ErrorKind, Open, SessionPick};
+use zdx_store::SessionStore;
 
 use crate::args::{ApprovalArg, Format, Options};
 use crate::exit::{Failure, reason};

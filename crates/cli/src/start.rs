@@ -4,18 +4,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use zdx_config::library::{Agents, Places};
+use zdx_config::{Configured, Place, Resolved};
 use zdx_engine::agents::{Launch, agent_commands};
-use zdx_engine::process::{Shell, ShellSettings, supervisor};
-use zdx_engine::servers::{Inspection, inspect};
 use zdx_engine::{
-    Agents, Asker, Configured, GrantStore, GuardSetup, ModelPicker, Place, Places, Resolved, SessionDigest,
-    SessionId, Setup, assemble, load_project_context, redactor, spawn,
+    Asker, GrantStore, GuardSetup, ModelPicker, SessionDigest, Setup, assemble, load_project_context,
+    redactor, spawn,
 };
 use zdx_guard::{PolicyContext, folder_grant};
+use zdx_mcp::{Inspection, inspect};
 use zdx_models::{Client, Endpoint, ModelError, list_models};
 use zdx_protocol::query::{ModelOffer, SessionSummary};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, EditorFiles, EngineHandle};
+use zdx_store::SessionId;
+use zdx_tools::{Shell, ShellSettings, supervisor};
 
 use crate::exit::Failure;
 use crate::settings::Settings;
@@ -223,8 +226,9 @@ pub fn launch(settings: &Settings, redactor: Arc<Redactor>) -> Launch {
 /// The configured MCP servers, or one of them, started to be looked at.
 pub async fn servers(settings: &Settings, only: Option<&str>) -> Result<(Inspection, Vec<String>), Failure> {
     let configured = noticed(settings)?;
-    let inspection = inspect(&configured, place(settings), supervisor::program(), only).await;
-    let inspection = inspection.map_err(Failure::runtime)?;
+    let redactor = redactor(&configured.resolved.config, &settings.env, &settings.root);
+    let redactor = Arc::new(redactor.map_err(Failure::runtime)?);
+    let inspection = inspect(&configured, place(settings), supervisor::program(), &redactor, only).await;
     // What cannot be used is in the list, with why.
     let notices = configured.resolved.notices.into_iter().chain(inspection.warnings());
     let notices = notices.collect();

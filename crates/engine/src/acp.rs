@@ -12,10 +12,6 @@ mod words;
 
 use serde_json::Value;
 
-use crate::configured::Configured;
-use crate::mcp::entry;
-use crate::paths::Env;
-use crate::trust::{CommandSource, PinnedCommand};
 pub use process::{AgentProcess, Launch};
 pub use proposal::{Proposal, command_line};
 pub use raw_input::RawShape;
@@ -24,6 +20,10 @@ pub use ring::Ring;
 pub use terminal::TerminalRequest;
 pub use text::{Lines, file_fault, text_of};
 pub use words::{short, stopped};
+use zdx_config::Configured;
+use zdx_config::Env;
+use zdx_config::trust::{CommandSource, PinnedCommand};
+use zdx_mcp::entry;
 
 /// Before an agent's name where a model's would stand: what answers is `acp:NAME`.
 pub(crate) const PREFIX: &str = "acp:";

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use zdx_guard::{PolicyContext, folder_grant};
 use zdx_protocol::{GrantScope, Granting, Target};
 
-use crate::files::Workspace;
 use crate::grants::Granted;
+use zdx_workspace::Workspace;
 
 /// Why a folder was not added.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

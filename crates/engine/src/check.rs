@@ -11,9 +11,9 @@ use zdx_protocol::facts::{self, ToolFacts};
 use zdx_protocol::redact::{RedactError, Redactor};
 use zdx_protocol::{Action, Level, Reason, ReasonCode, ToolCode, ToolError, Verdict};
 
-use crate::files::Workspace;
-use crate::tools::registry::Registry;
-use crate::tools::{Shell, ShellSettings, Todos, ToolContext, skill, task};
+use zdx_tools::registry::Registry;
+use zdx_tools::{Shell, ShellSettings, Todos, ToolContext, task};
+use zdx_workspace::Workspace;
 
 static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
 
@@ -21,7 +21,7 @@ type ActionOf = fn(Map<String, Value>) -> Result<Action, ToolError>;
 
 /// Tools that a session has only with skills or agents; their calls can be judged without any.
 static SOMETIMES: [(&ToolFacts, ActionOf); 2] =
-    [(&facts::SKILL, skill::action), (&facts::TASK, task::action)];
+    [(&facts::SKILL, crate::skill_tool::action), (&facts::TASK, task::action)];
 
 /// The answer to one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -8,10 +8,10 @@ use tokio::sync::mpsc;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Event, FileChange, NoticeLevel, Record, Transcript, record};
 
-use crate::files::ChangeRecorder;
 use crate::logbook::Logbook;
 use crate::secrets::{self, LiveMasks, Masked};
-use crate::session::SessionLog;
+use zdx_store::SessionLog;
+use zdx_workspace::ChangeRecorder;
 
 /// Shared by everything that works for a session: whoever holds one may tell what happens, also while a turn streams.
 #[derive(Clone)]

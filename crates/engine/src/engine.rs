@@ -23,7 +23,6 @@ use crate::call::{Approvals, CallContext, TurnIo, command};
 use crate::emit::Emitter;
 use crate::history::revert::{RevertError, Way};
 use crate::in_force::Ruler;
-use crate::library::Expanded;
 use crate::persona::{Persona, Personas};
 use crate::queries::{NO_CHECK, Queries};
 use crate::subagent::{ParentState, Subagents};
@@ -31,6 +30,7 @@ use crate::turn;
 pub(crate) use aside::{Aside, failed};
 pub(crate) use inbox::Inbox;
 use intake::Work;
+use zdx_config::library::Expanded;
 
 pub(crate) struct Engine {
     emit: Emitter,

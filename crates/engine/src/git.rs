@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::paths::read_regular;
+use zdx_workspace::own_files::read_regular;
 
 const LARGEST: usize = 4 << 10;
 /// Of a commit that no branch names.

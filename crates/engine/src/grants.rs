@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use zdx_protocol::{GrantScope, Granting};
 
-use crate::paths::{ensure_dir, lock_beside, read_regular};
+use zdx_workspace::own_files::{ensure_dir, lock_beside, read_regular};
 
 /// More than anybody answers questions; a file beyond it is not ours.
 const FILE_LIMIT: usize = 4 << 20;

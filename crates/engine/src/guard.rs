@@ -8,12 +8,12 @@ use std::sync::Arc;
 use zdx_guard::{Disk, LayerSource, PolicyContext, RuleError, Rules, locate};
 use zdx_protocol::Approval;
 
-use crate::config::{Config, Layer};
 use crate::grants::GrantStore;
-use crate::library::Agents;
-use crate::paths::Env;
 use crate::persona::{PersonaError, Personas};
-use crate::tools::child_variables;
+use zdx_config::Env;
+use zdx_config::library::Agents;
+use zdx_config::{Config, Layer};
+use zdx_tools::child_variables;
 
 /// Where decisions are made, and for whom.
 pub struct GuardSetup<'a> {

@@ -15,14 +15,14 @@ use zdx_protocol::{
 
 use crate::backend::Backend;
 use crate::call::Approvals;
-use crate::config::ConfigError;
-use crate::configured::Configured;
 use crate::engine::{Engine, Inbox, Leave, failed};
-use crate::mcp::Servers;
-use crate::session::{self, FindError, ForkError, SessionId, SessionKind, SessionStore};
 use crate::setup::Setup;
 use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
-use crate::trust::{ContentHash, TrustError};
+use zdx_config::ConfigError;
+use zdx_config::Configured;
+use zdx_config::trust::{ContentHash, TrustError};
+use zdx_mcp::Servers;
+use zdx_store::{self, FindError, ForkError, SessionId, SessionKind, SessionStore};
 
 /// Starts an engine. It has no session before one is opened.
 pub fn spawn(setup: Setup) -> EngineHandle {
@@ -258,7 +258,7 @@ impl Host {
     /// Who wanted to go on with the latest, and cannot, hears which one he can.
     fn or_next(&self, error: OpenError, root: Option<&Path>) -> OpenError {
         match &error {
-            OpenError::Start(StartError::Session(in_use @ session::OpenError::InUse(_))) => {
+            OpenError::Start(StartError::Session(in_use @ zdx_store::OpenError::InUse(_))) => {
                 let words = in_use.to_string();
                 match self.store().latest_free(root, self.kind()) {
                     Some(id) => OpenError::InUse { words, program: self.program(), id },

@@ -2,14 +2,12 @@
 //! Holds no conversation: that is the session file's. A log that cannot be written is done without.
 //! (The field says debug log, diagnostics.)
 
-mod rotating;
-
 use std::path::Path;
 
 use zdx_protocol::{Event, NoticeLevel, record};
 
-use crate::config::Logs;
-pub(crate) use rotating::Rotating;
+use zdx_config::Logs;
+use zdx_store::Rotating;
 
 const LONGEST: usize = 2_000;
 const HELD: usize = 16 << 10;
@@ -41,7 +39,7 @@ impl Logbook {
             "debug" | "trace" => Level::Debug,
             _ => return None,
         };
-        let log = Rotating::new(folder?.join("log"), settings);
+        let log = Rotating::new(folder?.join("log"), settings.max_bytes, settings.files);
         Some(Self { log, most, broken: false, held: Some(String::new()) })
     }
 

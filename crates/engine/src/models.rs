@@ -9,8 +9,8 @@ use zdx_models::{
     list_models,
 };
 
-use crate::config::Config;
-use crate::paths::Env;
+use zdx_config::Config;
+use zdx_config::Env;
 
 /// Turns a model's name into a place to send requests to, with the session's config and environment.
 pub struct ModelPicker {

@@ -9,12 +9,12 @@ use zdx_protocol::facts::{self, SKILL, TASK};
 use zdx_protocol::{Action, Level, ToolSpec};
 
 use crate::in_force::Lent;
-use crate::library::agents::ToolSet;
-use crate::library::{AgentProfile, Agents, Mode, Skills};
-use crate::mcp::{Servers, Shelf};
-use crate::tools::registry::Registry;
-use crate::tools::skill::SkillTool;
-use crate::tools::task::{Launcher, Task};
+use crate::skill_tool::SkillTool;
+use zdx_config::library::agents::ToolSet;
+use zdx_config::library::{AgentProfile, Agents, Mode, Skills};
+use zdx_mcp::{Servers, Shelf};
+use zdx_tools::registry::Registry;
+use zdx_tools::task::{Launcher, Task};
 
 /// The agent a session starts with when nobody names one.
 pub(crate) const DEFAULT: &str = "build";

@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use zdx_protocol::prompt_history::{LONG, LONGEST, MOST, MOST_LONG};
 
-use crate::paths::ensure_dir;
+use zdx_workspace::own_files::ensure_dir;
 
 /// The file is made small again when it holds so many lines more than are kept, or so much.
 const SLACK: usize = 200;

@@ -23,24 +23,24 @@ use zdx_protocol::{
 use crate::added_folders;
 use crate::backend::native::ModelLister;
 use crate::backend::{BackendInfo, started};
-use crate::config::{Resolved, describe};
-use crate::configured::Configured;
 use crate::context::complete::{Completer, Name, Names};
 use crate::emit::Emitter;
-use crate::files::Workspace;
-use crate::files::spill::SpillFolder;
 use crate::git;
 use crate::grants::Granted;
 use crate::history::{Asker, Handoff, SessionDigest, report, since, summarize};
 use crate::in_force::InForce;
-use crate::library::{Commands, Mode, Skills};
-use crate::mcp::Servers;
 use crate::persona::Personas;
 use crate::prompt_history::PromptHistory;
-use crate::session::{FindError, OpenError, SessionId, SessionStore, is_same_root};
 use crate::session_check::SessionCheck;
 use crate::setup::Setup;
-use crate::tools::Todos;
+use zdx_config::Configured;
+use zdx_config::library::{Commands, Mode, Skills};
+use zdx_config::{Resolved, describe};
+use zdx_mcp::Servers;
+use zdx_store::{FindError, OpenError, SessionId, SessionStore, is_same_root};
+use zdx_tools::Todos;
+use zdx_workspace::Workspace;
+use zdx_workspace::spill::SpillFolder;
 
 /// What a session knows of itself, shared with whoever answers for it.
 pub(crate) struct Queries {
@@ -308,7 +308,7 @@ impl Queries {
     }
 
     fn config(&self) -> Vec<Setting> {
-        let setting = |setting: crate::config::Setting| Setting {
+        let setting = |setting: zdx_config::Setting| Setting {
             key: setting.key,
             value: setting.value,
             source: setting.source.to_string(),

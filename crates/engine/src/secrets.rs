@@ -11,8 +11,9 @@ use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, names_se
 use zdx_protocol::{CheckResult, Decision, Event, Message, Part, Preview, Reasoning, Role, ToolOutput};
 
 pub(crate) use self::live::LiveMasks;
-use crate::config::{Config, password};
-use crate::paths::{Env, read_regular};
+use zdx_config::Env;
+use zdx_config::{Config, password};
+use zdx_workspace::own_files::read_regular;
 
 mod live;
 

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use zdx_protocol::{CheckChoice, CheckGrant, CheckStanding, CheckState};
 
-use crate::configured::Configured;
 use crate::grants::Granted;
-use crate::trust::{CommandSource, ContentHash, PinnedCommand, named_files};
+use zdx_config::Configured;
+use zdx_config::trust::{CommandSource, ContentHash, PinnedCommand, named_files};
 
 #[derive(Debug)]
 pub(crate) struct SessionCheck {
@@ -175,7 +175,7 @@ fn changed(before: &[(&str, &str)], now: &BTreeMap<PathBuf, ContentHash>) -> Vec
 fn guess_command(root: &Path) -> Option<&'static str> {
     let has = |name: &str| root.join(name).is_file();
     let says = |name: &str, test: &dyn Fn(&str) -> bool| {
-        crate::paths::read_regular(&root.join(name), 1 << 20)
+        zdx_workspace::own_files::read_regular(&root.join(name), 1 << 20)
             .is_ok_and(|file| test(&String::from_utf8_lossy(&file.bytes)))
     };
     if has("Cargo.toml") {

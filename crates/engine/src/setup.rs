@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use zdx_protocol::EditorFiles;
 
-use crate::config::Flags;
-use crate::configured::Place;
-use crate::paths::{Env, Paths};
+use zdx_config::Flags;
+use zdx_config::Place;
+use zdx_config::{Env, Paths};
 
 /// Everything a front end decides once.
 pub struct Setup {

@@ -22,15 +22,15 @@ use crate::backend::Backend;
 use crate::backend::native::Seed;
 use crate::call::{CallContext, TurnIo};
 use crate::emit::Emitter;
-use crate::files::workspace::Workspace;
 use crate::in_force::InForce;
 use crate::persona::{Offer, Persona, Personas};
-use crate::session::{SessionId, SessionLog, SessionStore};
-use crate::tools::registry::Registry;
-use crate::tools::task::{Launcher, Work};
-use crate::tools::todo::Todos;
-use crate::tools::{RunContext, ToolContext};
 use crate::turn;
+use zdx_store::{SessionId, SessionLog, SessionStore};
+use zdx_tools::registry::Registry;
+use zdx_tools::task::{Launcher, Work};
+use zdx_tools::todo::Todos;
+use zdx_tools::{RunContext, ToolContext};
+use zdx_workspace::workspace::Workspace;
 
 /// What a parent reads of a report; the whole is in the child's session.
 const REPORT_LIMIT: usize = 16 << 10;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use zdx_protocol::Approval;
 
-use crate::configured::{Configured, Place};
 use crate::context;
 use crate::grants::GrantStore;
 use crate::guard::{GuardSetup, guard, guard_as};
-use crate::library::{Agents, Places, Skills};
 use crate::models::ModelPicker;
 use crate::{persona, secrets};
+use zdx_config::library::{Agents, Places, Skills};
+use zdx_config::{Configured, Place};
 
 /// Why none would.
 #[derive(Debug, thiserror::Error)]

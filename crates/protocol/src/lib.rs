@@ -14,6 +14,7 @@ pub mod event;
 pub mod facts;
 pub mod handle;
 pub mod mcp;
+pub mod mentions;
 mod outcome;
 pub mod packed;
 pub mod path_text;

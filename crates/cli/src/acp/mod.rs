@@ -22,9 +22,10 @@ use tokio::sync::mpsc;
 use zdx_acp::Host;
 use zdx_acp::shapes::{Call, StopReason};
 use zdx_engine::agents::{AgentProcess, short, stopped};
-use zdx_engine::{Workspace, links};
+use zdx_engine::links;
 use zdx_protocol::path_text;
 use zdx_protocol::redact::Redactor;
+use zdx_workspace::Workspace;
 
 use self::client::{Client, Stop};
 use self::host::{ClientHost, Reach};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinHandle;
-use zdx_engine::process::{ChildProcess, ChildSpec, End, Shell, supervisor};
+use zdx_tools::{ChildProcess, ChildSpec, End, Shell, supervisor};
 
 use super::settings::as_usage;
 use crate::exit::{Ending, Failure, reason};

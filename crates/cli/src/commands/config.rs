@@ -6,8 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use zdx_engine::{Configured, Paths, describe, ensure_dir, find_config_file, init_text};
+use zdx_config::{Configured, Paths, describe, find_config_file, init_text};
 use zdx_protocol::display::plain;
+use zdx_workspace::own_files::ensure_dir;
 
 use super::{json_line, print};
 use crate::args::{ConfigCommand, Format};
@@ -85,7 +86,7 @@ fn show(settings: &Settings) -> Result<Ending, Failure> {
             })
             .collect(),
         Format::Text => {
-            let widest = |text: fn(&zdx_engine::Setting) -> &str| {
+            let widest = |text: fn(&zdx_config::Setting) -> &str| {
                 shown.iter().map(|setting| text(setting).chars().count()).max().unwrap_or(0)
             };
             let (keys, values) = (widest(|s| &s.key), widest(|s| &s.value).min(40));

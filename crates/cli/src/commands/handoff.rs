@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use zdx_engine::{Handoff, SessionKind};
+use zdx_engine::Handoff;
 use zdx_protocol::display::plain;
 use zdx_protocol::{Open, SessionPick};
+use zdx_store::SessionKind;
 
 use super::{print, warn};
 use crate::exit::{Ending, Failure, reason};

@@ -1,11 +1,11 @@
 //! `zdx sessions fork`, `revert`, `redo` and `summarize`: what can be made of a session that is over.
 
 use serde_json::json;
-use zdx_engine::{
-    Opened, RevertPlan, SessionId, SettledIntents, Way, Workspace, left_behind, settle_intents, summarize,
-};
+use zdx_engine::{RevertPlan, SettledIntents, Way, left_behind, settle_intents, summarize};
 use zdx_protocol::display::{labels, plain};
 use zdx_protocol::{Event, Transcript, record};
+use zdx_store::{Opened, SessionId};
+use zdx_workspace::Workspace;
 
 use super::{json_line, print, warn};
 use crate::args::Format;

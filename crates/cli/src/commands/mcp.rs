@@ -1,7 +1,7 @@
 //! `zdx mcp`: what the configured servers bring, one of them tried out, and the configuration of them changed.
 
 use serde_json::{Map, Value, json};
-use zdx_engine::servers::{self, Addition, Described, EditError, Inspection};
+use zdx_mcp::{self as servers, Addition, Described, EditError, Inspection};
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::display::{plain, servers::table, visible_line};
 use zdx_protocol::{McpState, ToolOutput};

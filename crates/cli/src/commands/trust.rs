@@ -3,7 +3,8 @@
 use std::io::BufRead;
 
 use serde_json::{Map, Value, json};
-use zdx_engine::{Configured, Project, TrustEntry};
+use zdx_config::trust::TrustEntry;
+use zdx_config::{Configured, Project};
 use zdx_protocol::display::trust::{changed_since, listed};
 use zdx_protocol::display::{format, plain, visible_line};
 use zdx_protocol::{Standing, path_text};

@@ -48,7 +48,7 @@ const LIVED_THROUGH: &[(&str, fn())] = &[
 ];
 
 /// Raced in the engine's own tests: the row's ten thousand tries are too many for whole runs of a binary.
-const RACED: (&str, &str) = ("A273", include_str!("../../../engine/tests/it/path_races.rs"));
+const RACED: (&str, &str) = ("A273", include_str!("../../../tools/tests/it/path_races.rs"));
 
 /// Rows about doors that are not built.
 const TO_COME: &[(&str, &str)] = &[

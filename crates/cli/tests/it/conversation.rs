@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::time::timeout;
-use zdx_engine::{Env, Flags, Paths, Setup, spawn};
+use zdx_config::{Env, Flags, Paths};
+use zdx_engine::{Setup, spawn};
 use zdx_protocol::{
     Approval, CallOrigin, Command, CommandId, Decision, EngineHandle, ErrorKind, Event, Open, Outcome, Query,
     Reply as Told, RequestId, SessionInfo, SessionPick, Standing, TurnSummary,

@@ -35,10 +35,15 @@ const FRONT_END: [&str; 10] = [
 const MAY: [&str; 3] = ["start::engine", "start::{self, Audience}", "start::saved"];
 
 /// Ways around the channels, besides naming the engine itself.
-const AROUND: [&str; 8] = [
+const AROUND: [&str; 13] = [
+    "zdx_config",
     "zdx_engine",
     "zdx_guard",
+    "zdx_mcp",
     "zdx_models",
+    "zdx_store",
+    "zdx_tools",
+    "zdx_workspace",
     ".sessions()",
     ".trust_store()",
     ".paths",
@@ -70,7 +75,73 @@ fn the_line_front_end_knows_the_engine_by_its_channels_alone() {
 }
 
 /// Every crate of ours that ships.
-const ORDERED: [&str; 8] = ["acp", "protocol", "engine", "guard", "models", "net", "tui", "cli"];
+const ORDERED: [&str; 13] = [
+    "protocol",
+    "acp",
+    "net",
+    "models",
+    "guard",
+    "workspace",
+    "config",
+    "store",
+    "tools",
+    "mcp",
+    "engine",
+    "tui",
+    "cli",
+];
+
+/// The crates of ours that each one may depend on.
+const DEPENDENCIES: [(&str, &[&str]); 13] = [
+    ("protocol", &[]),
+    ("acp", &[]),
+    ("net", &[]),
+    ("models", &["net", "protocol"]),
+    ("guard", &["protocol"]),
+    ("workspace", &["guard", "protocol"]),
+    ("config", &["guard", "models", "protocol", "workspace"]),
+    ("store", &["protocol", "workspace"]),
+    ("tools", &["guard", "protocol", "workspace"]),
+    ("mcp", &["config", "guard", "protocol", "store", "tools", "workspace"]),
+    ("engine", &["acp", "config", "guard", "mcp", "models", "protocol", "store", "tools", "workspace"]),
+    ("tui", &["protocol"]),
+    (
+        "cli",
+        &[
+            "acp",
+            "config",
+            "engine",
+            "guard",
+            "mcp",
+            "models",
+            "protocol",
+            "store",
+            "tools",
+            "tui",
+            "workspace",
+        ],
+    ),
+];
+
+/// The crates of ours that a manifest depends on, tests aside.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let section = manifest.split("\n[").find(|section| section.starts_with("dependencies]"));
+    let names = section.into_iter().flat_map(str::lines).filter_map(|line| line.strip_prefix("zdx-"));
+    let mut names: Vec<String> =
+        names.map(|rest| rest.split(['.', ' ', '=']).next().unwrap_or_default().to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn crates_depend_on_what_stands_below() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    assert_eq!(DEPENDENCIES.map(|(name, _)| name), ORDERED);
+    for (name, allowed) in DEPENDENCIES {
+        let manifest = std::fs::read_to_string(crates.join(name).join("Cargo.toml")).unwrap();
+        assert_eq!(dependencies(&manifest), allowed, "{name}");
+    }
+}
 
 /// Which modules of a crate import which others, tests aside.
 fn imports(name: &str) -> BTreeMap<String, BTreeSet<String>> {

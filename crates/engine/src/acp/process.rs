@@ -13,9 +13,9 @@ use zdx_acp::{Inbox, Peer, Tap, connect};
 use zdx_protocol::redact::Redactor;
 
 use super::AgentCommand;
-use crate::mcp::LastWords;
-use crate::paths::Env;
-use crate::tools::{ChildProcess, ChildSpec, Shell};
+use zdx_config::Env;
+use zdx_mcp::LastWords;
+use zdx_tools::{ChildProcess, ChildSpec, Shell};
 
 /// What it gets to end by itself once its stdin is closed.
 const GRACE: Duration = Duration::from_millis(500);

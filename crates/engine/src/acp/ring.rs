@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::files::text::{after_cut, unfinished};
+use zdx_workspace::text::{after_cut, unfinished};
 
 pub struct Ring {
     bytes: VecDeque<u8>,

@@ -7,7 +7,7 @@ use serde_json::json;
 use zdx_acp::{RpcError, code};
 use zdx_protocol::{Target, ToolCode};
 
-use crate::files::Workspace;
+use zdx_workspace::Workspace;
 
 /// What an agent is given at once.
 const MOST: usize = 8 << 20;

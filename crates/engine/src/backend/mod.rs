@@ -12,10 +12,10 @@ use zdx_protocol::{Event, Outcome, Prompt};
 
 use crate::call::{TurnIo, TurnResult};
 use crate::persona::Persona;
-use crate::tools::registry::Registry;
 pub(crate) use info::started;
 pub use info::{BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, SessionModes};
 use native::ModelLister;
+use zdx_tools::registry::Registry;
 
 const NO_MODEL_CHOICE: &str = "which model answers is not zdx's to choose here";
 const NO_MODES: &str = "there are no session modes here";

@@ -15,8 +15,8 @@ use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
 use crate::call::{TurnIo, TurnResult};
-use crate::tools::shell::Captured;
-use crate::tools::{BesideResult, CommandOutput, End, RunOptions, ShellError, command_result};
+use zdx_tools::shell::Captured;
+use zdx_tools::{BesideResult, CommandOutput, End, RunOptions, ShellError, command_result};
 
 /// A command and who wants it.
 pub(crate) struct Wanted<'a> {

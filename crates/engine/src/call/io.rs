@@ -14,8 +14,8 @@ use crate::emit::Emitter;
 use crate::grants::Granted;
 use crate::in_force::InForce;
 use crate::persona::Persona;
-use crate::tools::ToolContext;
-use crate::tools::registry::Registry;
+use zdx_tools::ToolContext;
+use zdx_tools::registry::Registry;
 
 /// The answer to a turn, by whoever gave it; the rest of a `TurnSummary` is the same for all.
 #[derive(Debug)]

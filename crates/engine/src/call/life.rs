@@ -10,7 +10,7 @@ use zdx_protocol::{
 };
 
 use crate::call::TurnIo;
-use crate::files::MadeChange;
+use zdx_workspace::MadeChange;
 
 const DIFF_LIMIT: usize = 32 << 10;
 

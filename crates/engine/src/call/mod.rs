@@ -12,8 +12,8 @@ mod work;
 use std::sync::Arc;
 
 use crate::grants::Granted;
-use crate::tools::ToolContext;
-use crate::tools::registry::Registry;
+use zdx_tools::ToolContext;
+use zdx_tools::registry::Registry;
 
 pub(crate) use approvals::{Approvals, Clock};
 pub use io::{TurnIo, TurnResult};

@@ -18,7 +18,7 @@ use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
 use crate::call::TurnIo;
 use crate::secrets;
-use crate::tools::{BesideResult, Prepared, RunContext};
+use zdx_tools::{BesideResult, Prepared, RunContext};
 
 /// Tools clean up on cancel by themselves; one that does not is left behind after this long.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);

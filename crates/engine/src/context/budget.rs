@@ -8,8 +8,8 @@ use zdx_protocol::transcript::{ContextSize, of_value};
 use zdx_protocol::{Action, Breakdown, ContextUsage, ToolSpec, Usage};
 
 use super::refusal::{self, Counted};
-use crate::config::Config;
 use crate::models::Chosen;
+use zdx_config::Config;
 
 /// Measured over code and prose, three bytes a token is a cautious guess for all tokenizers we meet.
 const BYTES_PER_TOKEN: f64 = 3.0;

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 use zdx_protocol::ToolOutput;
-use zdx_protocol::display::Gap;
 use zdx_protocol::facts;
 use zdx_protocol::transcript::{of_output, of_value};
+use zdx_workspace::text::shorten;
 
 /// Strings cut shorter than this say nothing any more.
 pub(super) const LEAST_TEXT: usize = 240;
@@ -172,28 +172,6 @@ fn shorten_all(value: &mut Value, longest: usize, hint: &str) {
     }
 }
 
-/// Head and tail of a text, whole lines where it has any, with a marker between them.
-pub(crate) fn shorten(text: &str, bytes: usize, hint: &str) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    let room = bytes.saturating_sub(90 + hint.len());
-    let head = &text[..text.floor_char_boundary(room * 2 / 3)];
-    let tail = &text[text.ceil_char_boundary(text.len() - room / 3)..];
-    // A line cut in two is worth it only where lines are long.
-    let head = head.rfind('\n').filter(|at| at * 2 > head.len()).map_or(head, |at| &head[..=at]);
-    let tail = tail.find('\n').filter(|at| at * 2 < tail.len()).map_or(tail, |at| &tail[at + 1..]);
-    let gone = &text[head.len()..text.len() - tail.len()];
-    // What was cut there before is missing, too.
-    let before: Vec<Gap> = gone.lines().filter_map(Gap::read).collect();
-    let bytes = gone.len() as u64 + before.iter().map(|gap| gap.bytes).sum::<u64>();
-    let counted: usize = before.iter().filter_map(|gap| gap.lines).sum();
-    let lines = gone.matches('\n').count().saturating_sub(before.len()) + counted;
-    let end = if head.ends_with('\n') || head.is_empty() { "" } else { "\n" };
-    let gap = Gap { bytes, lines: Some(lines) }.in_context(hint);
-    format!("{head}{end}{gap}\n{tail}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,15 +206,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_before_is_counted_again() {
-        let line = "a line of some length\n".repeat(40);
-        let text = format!("{line}[zdx: 5000 of 9000 bytes (300 lines) left out here]\n{line}");
-        let short = shorten(&text, 600, "");
-        let gap = short.lines().find_map(Gap::read).unwrap();
-        assert_eq!(gap.lines.unwrap() + short.lines().count() - 1, 380, "{short}");
-    }
-
-    #[test]
     fn many_small_strings_are_cut_as_text() {
         let items: Vec<String> = (0..5_000).map(|n| format!("entry-{n}")).collect();
         let ToolOutput::Ok(data) = fit(ToolOutput::Ok(json!({ "entries": items })), 2_000, "mcp_x") else {
@@ -247,10 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_any_script_is_cut_between_characters() {
-        for bytes in 100..260 {
-            assert!(shorten(&"汉字".repeat(400), bytes, "").len() <= bytes.max(120));
-        }
+    fn an_error_is_cut_too() {
         let error = ToolOutput::error("x".into(), "e".repeat(9_000));
         assert!(of_output(&fit(error, 1_000, "bash")) <= 1_000);
     }

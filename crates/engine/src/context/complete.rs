@@ -18,11 +18,11 @@ use zdx_protocol::query::{Candidate, Completions, Then};
 use zdx_protocol::slash::{self, Argument};
 use zdx_protocol::{Approval, CheckChoice};
 
-use super::mentions::may_start;
 use index::FileIndex;
 pub(crate) use names::{Name, Names};
 use names::{letters, named};
 use rank::{Fit, Ranker};
+use zdx_protocol::mentions::may_start;
 
 /// The longest a person is kept waiting.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);

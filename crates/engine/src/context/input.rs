@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use zdx_protocol::{InputCut, Part, Transcript, path_text};
+use zdx_workspace::text::shorten;
 
-use super::cap::{LEAST_TEXT, longest_allowed, shorten};
-use crate::files::spill::{self, SpillError, SpillFolder};
+use super::cap::{LEAST_TEXT, longest_allowed};
+use zdx_workspace::spill::{self, SpillError, SpillFolder};
 
 /// Of what a turn may bring in, one text takes at most so much: prompts have to fit beside what came before them.
 const MOST_OF_ONE: (usize, usize) = (2, 3);

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use super::globs;
-use crate::config::{FileRef, Instruction};
-use crate::paths::{Paths, read_regular};
+use zdx_config::Paths;
+use zdx_config::{FileRef, Instruction};
+use zdx_workspace::own_files::read_regular;
 
 const FILE_NAME: &str = "AGENTS.md";
 /// What other agents' users have instead.

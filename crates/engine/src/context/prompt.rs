@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::project::ProjectContext;
 use zdx_protocol::path_text;
 
-use crate::config::{Config, FileRef, Source, SystemPrompt};
-use crate::paths::read_regular;
+use zdx_config::{Config, FileRef, Source, SystemPrompt};
+use zdx_workspace::own_files::read_regular;
 
 const LARGEST_FILE: usize = 256 * 1024;
 

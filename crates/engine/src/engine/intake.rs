@@ -9,10 +9,11 @@ use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt};
 
 use super::Engine;
 use crate::context::input::{self, Fitted, Keep};
-use crate::context::mentions::{self, Attached, Attachment, Form, Input, Mention, What};
-use crate::files::spill;
-use crate::library::Expanded;
-use crate::mcp::{Prompted, Server};
+use crate::context::mentions::{Attached, Attachment, attach};
+use zdx_config::library::Expanded;
+use zdx_mcp::{Prompted, Server};
+use zdx_protocol::mentions::{self, Mention, MentionForm, MentionTarget, TypedInput};
+use zdx_workspace::spill;
 
 /// How long one text of a turn may be.
 #[derive(Clone, Copy)]
@@ -58,15 +59,15 @@ impl Engine {
     pub(crate) async fn take_in(&mut self, prompt: Prompt) -> Work {
         let input = match mentions::parse(prompt.typed()) {
             // Whoever filled the pipe need not be who runs zdx: what came in that way is no command of his.
-            Ok(Input::Empty) if !prompt.data().is_empty() => {
-                Input::Prompt { text: String::new(), mentions: Vec::new() }
+            Ok(TypedInput::Empty) if !prompt.data().is_empty() => {
+                TypedInput::Prompt { text: String::new(), mentions: Vec::new() }
             }
             Ok(input) => input,
             Err(error) => return self.refuse(error.to_string()).await,
         };
         match input {
-            Input::Empty => self.refuse("there is nothing to send; type a prompt".to_owned()).await,
-            Input::Shell(command) => {
+            TypedInput::Empty => self.refuse("there is nothing to send; type a prompt".to_owned()).await,
+            TypedInput::Shell(command) => {
                 if !prompt.data().is_empty() {
                     let message = "commands get nothing from stdin: what came there was left out".to_owned();
                     self.emit.notice(NoticeLevel::Warning, message).await;
@@ -81,12 +82,12 @@ impl Engine {
                 }
                 Work::Shell { typed: prompt.typed().to_owned(), command }
             }
-            Input::Agent(name) => {
+            TypedInput::Agent(name) => {
                 let outcome = if self.work_as(&name).await { Outcome::Completed } else { Outcome::Error };
                 Work::Done(outcome)
             }
-            Input::Command { name, args } => self.slash(prompt, &name, &args).await,
-            Input::Prompt { mentions, .. } => {
+            TypedInput::Command { name, args } => self.slash(prompt, &name, &args).await,
+            TypedInput::Prompt { mentions, .. } => {
                 let (resources, mentions) = self.resources(mentions);
                 let prompt = self.bring_in(&mentions, prompt).await;
                 match resources.is_empty() {
@@ -103,8 +104,10 @@ impl Engine {
         let (mut resources, mut rest) = (Vec::new(), Vec::new());
         for mention in mentions {
             let named = match &mention.what {
-                What::Path { path, form: Form::Bare } => servers.mentioned(path),
-                What::Path { form: Form::Named, .. } | What::Link(_) | What::Agent(_) => None,
+                MentionTarget::Path { path, form: MentionForm::Bare } => servers.mentioned(path),
+                MentionTarget::Path { form: MentionForm::Named, .. }
+                | MentionTarget::Link(_)
+                | MentionTarget::Agent(_) => None,
             };
             match named {
                 Some((server, uri)) => resources.push((server, mentions::trimmed(&uri).to_owned())),
@@ -154,7 +157,7 @@ impl Engine {
         let attached = match mentions.is_empty() {
             true => Attached::default(),
             false => {
-                let work = tokio::task::spawn_blocking(move || mentions::attach(&mentions, &workspace));
+                let work = tokio::task::spawn_blocking(move || attach(&mentions, &workspace));
                 work.await.unwrap_or_default()
             }
         };

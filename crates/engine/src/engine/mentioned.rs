@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt};
 
 use crate::call::TurnIo;
-use crate::mcp::{Prompted, Server, read_resource};
+use zdx_mcp::{Prompted, Server, read_resource};
 
 /// Each goes before the prompt; what cannot be read is told and left out. False when the user has had enough of it.
 pub(super) async fn attach(resources: Vec<(Arc<Server>, String)>, io: &TurnIo) -> bool {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use zdx_protocol::{Event, NoticeLevel, Prompt};
 
 use super::{Engine, RepeatableTurn};
-use crate::files::Workspace;
-use crate::files::sights::Sight;
 use crate::history::left_behind;
 use crate::history::revert::{RevertError, RevertPlan, Way};
+use zdx_workspace::Workspace;
+use zdx_workspace::read_tracker::Sight;
 
 impl Engine {
     pub(super) async fn undo(&self, way: Way) -> Result<(), RevertError> {

@@ -6,9 +6,9 @@ use zdx_models::{Client, ModelError, ModelEvent, ModelRequest};
 use zdx_protocol::{Message, Role};
 
 use crate::acp::PREFIX;
-use crate::config::Config;
 use crate::models::ModelPicker;
-use crate::paths::Env;
+use zdx_config::Config;
+use zdx_config::Env;
 
 /// What an answer may have: it is read as a page, not as a book.
 const MAX_TOKENS: u32 = 2048;

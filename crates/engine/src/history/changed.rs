@@ -9,8 +9,8 @@ use zdx_protocol::{FileChange, FileState};
 
 use super::commands::by_commands;
 use super::since::since;
-use crate::files::{Blobs, Workspace, read_as};
-use crate::session::{SessionId, SessionStore};
+use zdx_store::{SessionId, SessionStore};
+use zdx_workspace::{Blobs, Workspace, read_as};
 
 /// What counting the lines of all files may take.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -8,9 +8,9 @@ use zdx_protocol::Record;
 use zdx_protocol::transcript::{Entries, Entry};
 
 use super::left::{TICK, ran, was_run};
-use crate::files::Workspace;
-use crate::session::{SessionId, SessionStore};
-use crate::tools::changed_since;
+use zdx_store::{SessionId, SessionStore};
+use zdx_tools::changed_since;
+use zdx_workspace::Workspace;
 
 /// Files that were last changed while a command ran, sorted. One that somebody else changed in that very moment is among
 /// them, one that was changed again since is not.

@@ -8,7 +8,7 @@ use zdx_protocol::record::{Shell, ShellEnd, ToolUse};
 use zdx_protocol::transcript::{Entries, Entry, Turns};
 use zdx_protocol::{Record, Todo, TodoStatus, ToolOutput, path_text};
 
-use crate::files::text::first;
+use zdx_workspace::text::first;
 
 /// What is kept of one prompt or answer.
 const TEXT: usize = 4 << 10;

@@ -10,9 +10,9 @@ use zdx_protocol::transcript::{Entries, Entry, Turns};
 use zdx_protocol::{FileChange, FileState, LeftBehind, Record, ToolCode, ToolOutput, path_text, record};
 
 use super::revert::{look, target};
-use crate::files::Workspace;
-use crate::session::{SessionId, SessionStore};
-use crate::tools::changed_since;
+use zdx_store::{SessionId, SessionStore};
+use zdx_tools::changed_since;
+use zdx_workspace::Workspace;
 
 /// So many files are named.
 const NAMED: usize = 20;

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::facts::quote;
 use zdx_protocol::{Event, FileChange, FileState, LeftBehind, Target, Transcript};
 
-use crate::files::Blobs;
-use crate::files::path_lock::PathLockError;
-use crate::files::workspace::{FileError, Workspace};
-use crate::session::is_same_root;
+use zdx_store::is_same_root;
+use zdx_workspace::Blobs;
+use zdx_workspace::path_lock::PathLockError;
+use zdx_workspace::workspace::{FileError, Workspace};
 
 /// A file longer than this was not written by a tool of ours.
 const MOST: u64 = 64 << 20;

@@ -4,8 +4,8 @@
 use zdx_protocol::{FileChange, FileState, Record, Transcript, record};
 
 use super::revert::{state, target};
-use crate::files::Workspace;
-use crate::files::leftovers::remove_empty_folders;
+use zdx_workspace::Workspace;
+use zdx_workspace::leftover_files::remove_empty_folders;
 
 /// Outcome of announced changes.
 #[derive(Debug, Default)]

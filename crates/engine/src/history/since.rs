@@ -11,8 +11,8 @@ use zdx_protocol::query::FileNow;
 use zdx_protocol::{FileChange, FileState, Packed, Part, ToolOutput, Transcript, path_text};
 
 use super::revert::{look, target};
-use crate::files::sights::Sight;
-use crate::files::workspace::Workspace;
+use zdx_workspace::read_tracker::Sight;
+use zdx_workspace::workspace::Workspace;
 
 /// How long may be looked, and at how many files; of the rest nothing is said.
 const BUDGET: Duration = Duration::from_millis(500);

@@ -8,7 +8,7 @@ use zdx_protocol::todo::checklist;
 
 use super::ask::{Asker, NoAnswer};
 use super::digest::SessionDigest;
-use crate::files::text::first;
+use zdx_workspace::text::first;
 
 /// What the model is shown of a session: it must fit a small context.
 const SHOWN: usize = 10 << 10;

@@ -7,8 +7,8 @@ use zdx_protocol::record::{self, Record};
 use zdx_protocol::{Event, Role, Transcript};
 
 use super::revert::{Conflict, RevertError, RevertPlan, Way, Why};
-use crate::files::Workspace;
-use crate::files::{Blobs, Journal, KEPT, MadeChange};
+use zdx_workspace::Workspace;
+use zdx_workspace::{Blobs, Journal, KEPT, MadeChange};
 
 struct Place {
     dir: tempfile::TempDir,
@@ -272,7 +272,7 @@ fn a_write_that_does_not_come_leaves_no_folder_and_a_later_one_knows_that_it_mad
     let mut place = Place::new();
     place.turn();
     let target = place.workspace.resolve("new/deep/x").unwrap();
-    drop(place.workspace.stage(&target, b"x", crate::files::workspace::Permissions::Keep).unwrap());
+    drop(place.workspace.stage(&target, b"x", zdx_workspace::workspace::Permissions::Keep).unwrap());
     assert!(!place.path("new").exists());
     place.write("new/deep/x", "x");
     place.go(Way::Back(None)).unwrap();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use zdx_protocol::{Command, ErrorKind, Event, NoticeLevel, RequestId, Sent, Standing, TrustRequest};
 
 use super::{Host, OpenError, Target};
-use crate::configured::Configured;
 use crate::engine::failed;
-use crate::trust::TrustStore;
+use zdx_config::Configured;
+use zdx_config::trust::TrustStore;
 
 impl Host {
     /// Asks about the folder's own files again, and goes on with the session by what holds then.

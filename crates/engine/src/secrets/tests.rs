@@ -4,8 +4,8 @@ use serde_json::json;
 use zdx_protocol::{Signature, ToolError};
 
 use super::*;
-use crate::config::{Flags, ResolveInput, resolve};
-use crate::paths::Paths;
+use zdx_config::Paths;
+use zdx_config::{Flags, ResolveInput, resolve};
 
 fn redactor_for(dotenv: &str, vars: &[(&str, &str)], config: &str) -> Redactor {
     let dir = tempfile::tempdir().unwrap();

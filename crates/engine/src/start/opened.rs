@@ -9,14 +9,14 @@ use zdx_protocol::facts::SKILL;
 use zdx_protocol::{Approval, Event, NoticeLevel, Part, Transcript};
 
 use super::{Handed, SessionChoice, StartError};
-use crate::files::{Journal, Workspace};
 use crate::grants::Granted;
 use crate::history::revert::go_there;
 use crate::history::{SettledIntents, settle_intents};
 use crate::in_force::Lent;
-use crate::library::Skills;
-use crate::session::{SessionId, SessionLog, SessionStore, is_same_root};
 use crate::setup::Setup;
+use zdx_config::library::Skills;
+use zdx_store::{SessionId, SessionLog, SessionStore, is_same_root};
+use zdx_workspace::{Journal, Workspace};
 
 pub(crate) struct OpenedSession {
     pub log: SessionLog,

@@ -9,11 +9,12 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::timeout;
+use zdx_config::{Env, Flags, Paths};
+use zdx_engine::Setup;
 use zdx_engine::testing::{
     BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, Permission, Scripted, SessionModes,
     TurnIo, TurnResult, spawn_scripted,
 };
-use zdx_engine::{Env, Flags, Paths, Setup};
 use zdx_protocol::query::{AgentInfo, ModelOffer, Named};
 use zdx_protocol::{
     Action, Approval, Arguments, Breakdown, CallKind, CallOrigin, Command, CommandId, ContextUsage, Decision,

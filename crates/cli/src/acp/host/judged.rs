@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use zdx_engine::Workspace;
 use zdx_guard::{PolicyContext, judge, weigh};
 use zdx_protocol::facts::{READ, WRITE};
 use zdx_protocol::{Action, Approval, Level, Origin, ReasonCode, Target, Verdict};
+use zdx_workspace::Workspace;
 
 /// How far the agent may go: none of the flags, `--write` or `--yolo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 use zdx_acp::{Host, HostEvent, Params, RpcError};
-use zdx_engine::Workspace;
-use zdx_engine::process::Shell;
 use zdx_guard::PolicyContext;
+use zdx_tools::Shell;
+use zdx_workspace::Workspace;
 
 pub use judged::Reach;
 

@@ -9,7 +9,8 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use zdx_acp::HostEvent;
 use zdx_engine::agents::Ring;
-use zdx_engine::process::{Child, ChildProcess, End, unfinished};
+use zdx_tools::{Child, ChildProcess, End};
+use zdx_workspace::text::unfinished;
 
 use super::Events;
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use zdx_acp::{HostEvent, Params, RpcError, code};
 use zdx_engine::agents::TerminalRequest;
-use zdx_engine::process::{ChildSpec, Shell, ShellError};
+use zdx_tools::{ChildSpec, Shell, ShellError};
 
 use super::Events;
 use super::judged::Judged;

@@ -13,7 +13,7 @@ use zdx_protocol::{Operation, Preview};
 use super::output::cut;
 use crate::acp::{Lines, text_of};
 use crate::call::TurnIo;
-use crate::files::Workspace;
+use zdx_workspace::Workspace;
 
 /// What comparing may take.
 const COMPARING: Duration = Duration::from_millis(200);

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use zdx_models::{Endpoint, ModelInfo};
 
 use super::models::ModelLister;
-use crate::cache::Cache;
+use zdx_store::Cache;
 
 /// Nobody asks longer for a list of models.
 const ASK_LIMIT: Duration = Duration::from_secs(5);

@@ -12,14 +12,14 @@ use zdx_protocol::{Event, NoticeLevel, Prompt, ToolCode, ToolError, ToolSpec, Tr
 
 use super::{BackendInfo, TurnRequest};
 use crate::call::{TurnIo, TurnResult};
-use crate::config::Config;
 use crate::context::budget::{Budget, Frame, Gauge};
 use crate::models::{Chosen, ModelPicker};
 use crate::persona::Persona;
-use crate::tools::registry::Registry;
 pub(crate) use limits::Limits;
 pub(crate) use models::ModelLister;
 pub(crate) use turn::validate::Validation;
+use zdx_config::Config;
+use zdx_tools::registry::Registry;
 
 pub(crate) struct Native {
     seed: Seed,

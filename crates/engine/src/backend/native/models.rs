@@ -10,8 +10,8 @@ use zdx_protocol::query::ModelOffer;
 use super::Seed;
 use super::limits::Limits;
 use crate::backend::{BackendCapabilities, BackendInfo, ContextBudget};
-use crate::config::Config;
 use crate::context::budget::Frame;
+use zdx_config::Config;
 
 /// Shared by the backend and by whoever answers `/model` while a turn runs.
 #[derive(Clone)]

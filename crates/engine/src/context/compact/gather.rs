@@ -12,7 +12,7 @@ use zdx_protocol::facts::{self, Touches};
 use zdx_protocol::transcript::pruned_output;
 use zdx_protocol::{Message, Part, Role, Todo, TodoStatus, ToolOutput};
 
-use crate::patch::paths;
+use zdx_tools::patch_format::paths;
 
 const MOST_CHANGED: usize = 60;
 /// What was only read can be found again.

@@ -7,6 +7,7 @@ pub(crate) mod summary;
 use zdx_protocol::compaction::{Author, Dropped, LoadedSkill, State, Trigger};
 use zdx_protocol::transcript::{OpenInput, weight};
 use zdx_protocol::{Compaction, Message, Part, Role, Transcript, path_text, record};
+use zdx_workspace::text;
 
 use super::budget::Gauge;
 use super::cap;
@@ -219,7 +220,7 @@ fn prompts(carried: Option<&Compaction>, fresh: &[&str], trigger: Trigger) -> (V
     let long: Vec<&mut String> = all[..answered].iter_mut().filter(|text| text.len() > MOST_PROMPT).collect();
     let shortened = long.len();
     long.into_iter()
-        .for_each(|text| *text = cap::shorten(text, MOST_PROMPT, "; the session file has it whole"));
+        .for_each(|text| *text = text::shorten(text, MOST_PROMPT, "; the session file has it whole"));
     (all, shortened)
 }
 
@@ -231,7 +232,7 @@ fn instructions(carried: Option<&Compaction>, all: &[String], most: usize) -> (V
     }
     let [first, rest @ ..] = all else { return (Vec::new(), omitted) };
     let share = if rest.is_empty() { most } else { most / 2 };
-    let first = cap::shorten(first, share, "");
+    let first = text::shorten(first, share, "");
     let mut left = most - first.len().min(most);
     let mut newest = Vec::new();
     for text in rest.iter().rev() {
@@ -239,7 +240,7 @@ fn instructions(carried: Option<&Compaction>, all: &[String], most: usize) -> (V
         if !fits && !newest.is_empty() {
             break;
         }
-        newest.push(cap::shorten(text, left, ""));
+        newest.push(text::shorten(text, left, ""));
         left = left.saturating_sub(text.len());
     }
     let skipped = u32::try_from(rest.len() - newest.len()).unwrap_or(u32::MAX);
@@ -249,7 +250,7 @@ fn instructions(carried: Option<&Compaction>, all: &[String], most: usize) -> (V
 }
 
 fn objective(instructions: &[String]) -> String {
-    instructions.last().map(|last| cap::shorten(last.trim(), OBJECTIVE, "")).unwrap_or_default()
+    instructions.last().map(|last| text::shorten(last.trim(), OBJECTIVE, "")).unwrap_or_default()
 }
 
 /// The newest skills that fit, and the names of the others.

@@ -4,8 +4,7 @@
 use zdx_models::StopReason;
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::{Part, Role, Transcript};
-
-use super::super::cap;
+use zdx_workspace::text;
 
 /// An answer below this says nothing.
 const LEAST_ANSWER: usize = 20;
@@ -74,7 +73,7 @@ pub(crate) fn from_session(transcript: &Transcript, bytes: usize) -> String {
         sayings.push(saying);
     }
     sayings.reverse();
-    let mut text = cap::shorten(earlier, bytes / 2, "");
+    let mut text = text::shorten(earlier, bytes / 2, "");
     if !sayings.is_empty() {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(&format!("{gap}You said on the way:\n{}", sayings.join("\n")));

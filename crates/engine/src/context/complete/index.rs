@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use crate::files::ignores::readable_ignore_files;
+use zdx_workspace::ignore_files::readable_ignore_files;
 
 /// More entries than this are not kept, and no longer than this is looked.
 const MOST_ENTRIES: usize = 200_000;

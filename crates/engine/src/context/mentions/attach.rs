@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use zdx_protocol::{Target, path_text};
 
-use super::{Author, Form, Mention, What, trimmed};
-use crate::files::Workspace;
-use crate::files::sights::Watched;
-use crate::files::text::{InvalidUtf8, before_cut, decode};
-use crate::files::workspace::{FileError, near_names};
+use zdx_protocol::mentions::{Mention, MentionAuthor, MentionForm, MentionTarget, trimmed};
+use zdx_workspace::Workspace;
+use zdx_workspace::read_tracker::Watched;
+use zdx_workspace::text::{InvalidUtf8, before_cut, decode};
+use zdx_workspace::workspace::{FileError, near_names};
 
 const LARGEST: usize = 64 * 1024;
 const LARGEST_TOTAL: usize = 256 * 1024;
@@ -48,9 +48,9 @@ pub(crate) fn attach(mentions: &[Mention], workspace: &Workspace) -> Attached {
     let mut desk = Desk { workspace, seen: Vec::new(), bytes: 0, out: Attached::default() };
     for mention in mentions {
         match &mention.what {
-            What::Link(link) => desk.out.links.push(link.clone()),
-            What::Agent(name) => desk.agent(name),
-            What::Path { path, form } => desk.path(path, *form, mention.author),
+            MentionTarget::Link(link) => desk.out.links.push(link.clone()),
+            MentionTarget::Agent(name) => desk.agent(name),
+            MentionTarget::Path { path, form } => desk.path(path, *form, mention.author),
         }
     }
     desk.out
@@ -75,9 +75,9 @@ impl Desk<'_> {
         }
     }
 
-    fn path(&mut self, written: &str, form: Form, author: Author) {
+    fn path(&mut self, written: &str, form: MentionForm, author: MentionAuthor) {
         let Some(Found { label, path, target, lines }) = find(self.workspace, written) else {
-            if form == Form::Named || looks_like_a_file(trimmed(written)) {
+            if form == MentionForm::Named || looks_like_a_file(trimmed(written)) {
                 self.missing(trimmed(written));
             }
             return;
@@ -88,7 +88,7 @@ impl Desk<'_> {
                 "it leaves the project, so it was not attached; type its absolute path if you mean it",
             );
         }
-        if !target.inside && author == Author::File {
+        if !target.inside && author == MentionAuthor::File {
             return self.say(
                 path,
                 "a file or a pipe names it, not you, and it is outside the project; not attached",

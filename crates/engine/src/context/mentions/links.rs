@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::attach::{Found, find, is_absolute, looks_like_a_file};
-use super::{Form, What, mentions_in, trimmed};
-use crate::files::Workspace;
+use zdx_protocol::mentions::{MentionForm, MentionTarget, mentions_in, trimmed};
+use zdx_workspace::Workspace;
 
 /// Something that a prompt mentions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +29,10 @@ pub fn links(text: &str, workspace: &Workspace) -> Links {
     let mut links = Links::default();
     for mention in mentions_in(text) {
         let found = match mention.what {
-            What::Link(link) => Some(Linked::Page(link)),
-            What::Path { path, form } => links.file(&path, form, workspace),
+            MentionTarget::Link(link) => Some(Linked::Page(link)),
+            MentionTarget::Path { path, form } => links.file(&path, form, workspace),
             // Whoever answers has agents of his own.
-            What::Agent(_) => None,
+            MentionTarget::Agent(_) => None,
         };
         if let Some(found) = found.filter(|found| !links.found.contains(found)) {
             links.found.push(found);
@@ -42,9 +42,9 @@ pub fn links(text: &str, workspace: &Workspace) -> Links {
 }
 
 impl Links {
-    fn file(&mut self, written: &str, form: Form, workspace: &Workspace) -> Option<Linked> {
+    fn file(&mut self, written: &str, form: MentionForm, workspace: &Workspace) -> Option<Linked> {
         let Some(Found { label, path, target, .. }) = find(workspace, written) else {
-            if form == Form::Named || looks_like_a_file(trimmed(written)) {
+            if form == MentionForm::Named || looks_like_a_file(trimmed(written)) {
                 self.notices
                     .push(format!("@{}: there is no such file; it is sent as text only", trimmed(written)));
             }

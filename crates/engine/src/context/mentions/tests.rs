@@ -2,10 +2,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use proptest::prelude::*;
+use zdx_protocol::mentions::{MentionAuthor, mentions_in};
+use zdx_workspace::Workspace;
 
-use super::*;
-use crate::files::Workspace;
+use super::attach::{Attached, attach};
 
 struct Desk {
     _dir: tempfile::TempDir,
@@ -45,98 +45,6 @@ impl Desk {
         assert_eq!(attached.attachments, [], "{text}");
         assert_eq!(attached.notices.len(), 1, "{text}: {:?}", attached.notices);
         attached.notices[0].clone()
-    }
-}
-
-fn prompt(text: &str) -> Vec<What> {
-    match parse(text).unwrap() {
-        Input::Prompt { text: kept, mentions } => {
-            assert_eq!(kept, text.trim());
-            mentions.into_iter().map(|mention| mention.what).collect()
-        }
-        other => panic!("{text}: {other:?}"),
-    }
-}
-
-fn bare(path: &str) -> What {
-    What::Path { path: path.to_owned(), form: Form::Bare }
-}
-
-fn named(path: &str) -> What {
-    What::Path { path: path.to_owned(), form: Form::Named }
-}
-
-#[test]
-fn what_a_line_is_shows_in_its_first_characters() {
-    let shell = |command: &str| Ok(Input::Shell(command.to_owned()));
-    let command =
-        |name: &str, args: &str| Ok(Input::Command { name: name.to_owned(), args: args.to_owned() });
-    for (line, expected) in [
-        ("", Ok(Input::Empty)),
-        (" \n ", Ok(Input::Empty)),
-        ("!ls -la", shell("ls -la")),
-        ("  ! ls\n", shell("ls")),
-        ("@!git status", shell("git status")),
-        ("!", Err(InputError::EmptyShell)),
-        ("@!  ", Err(InputError::EmptyShell)),
-        ("/help", command("help", "")),
-        ("/openspec:apply the 'first one'\nand more", command("openspec:apply", "the 'first one'\nand more")),
-        ("/models  a/b ", command("models", "a/b")),
-        ("@agent:plan", Ok(Input::Agent("plan".to_owned()))),
-    ] {
-        assert_eq!(parse(line), expected, "{line:?}");
-    }
-}
-
-#[test]
-fn paths_and_odd_slashes_are_prompts() {
-    for text in ["/usr/bin/env is broken", "/", "// comment", "/ help", "/*x*/", "a !ls", "say /help", "?"] {
-        assert_eq!(prompt(text), [], "{text}");
-    }
-}
-
-#[test]
-fn every_form_of_mention_is_found() {
-    for (text, expected) in [
-        ("see @src/main.rs now", vec![bare("src/main.rs")]),
-        (r#"@"a b" and @"q\"\\""#, vec![bare("a b"), bare("q\"\\")]),
-        ("@~/x, @/etc/hosts", vec![bare("~/x,"), bare("/etc/hosts")]),
-        (r#"@file:x @file:"a b""#, vec![named("x"), named("a b")]),
-        ("(@https://example.org/a?b=@c).", vec![What::Link("https://example.org/a?b=@c".to_owned())]),
-        ("ask @agent:code-review.", vec![What::Agent("code-review".to_owned())]),
-        ("看@src/main.rs", vec![bare("src/main.rs")]),
-    ] {
-        assert_eq!(prompt(text), expected, "{text}");
-    }
-}
-
-#[test]
-fn a_mention_knows_where_it_stands() {
-    let text = r#"x @file:"a b" y"#;
-    let [mention] = mentions_in(text).try_into().unwrap();
-    assert_eq!((&text[mention.span], &text[mention.name]), (r#"@file:"a b""#, "a b"));
-    let text = "(@src/main.rs)";
-    let [mention] = mentions_in(text).try_into().unwrap();
-    assert_eq!((mention.span.start, &text[mention.name]), (1, "src/main.rs)"));
-}
-
-#[test]
-fn addresses_and_code_are_no_mentions() {
-    for text in [
-        "mail joe@example.org",
-        "git@github.com:a/b.git",
-        "foo@bar",
-        "a/@b",
-        "use `@src/main.rs` there",
-        "```py\n@src/main.rs\n```",
-        "~~~\n@file:x\n~~~\nend",
-        "@",
-        "@ x",
-        "@. @..",
-        r#"var s = @"open"#,
-        "@agent: x",
-    ] {
-        assert_eq!(prompt(text), [], "{text}");
     }
 }
 
@@ -201,7 +109,7 @@ fn a_projects_file_may_not_name_what_is_outside() {
     let desk = Desk::new();
     let mut mentions = mentions_in("@~/notes.md @src/main.rs");
     for mention in &mut mentions {
-        mention.author = Author::File;
+        mention.author = MentionAuthor::File;
     }
     let attached = attach(&mentions, &desk.workspace);
     assert_eq!(attached.attachments.len(), 1);
@@ -272,25 +180,6 @@ fn agents_and_links_come_apart_from_files() {
     assert_eq!(attached.links, ["https://example.org"]);
     assert_eq!(attached.notices, ["one agent at a time: `plan` is used, `build` is not"]);
     assert_eq!(attached.attachments, []);
-}
-
-proptest! {
-    /// Whatever is typed: no panic, spans are in order and in bounds, and nothing is lost from the text.
-    #[test]
-    fn any_text_can_be_typed(text in "[@`\"a/:!.~ \n\\\\é，]{0,40}|\\PC{0,40}") {
-        let mentions = mentions_in(&text);
-        let mut end = 0;
-        for mention in &mentions {
-            prop_assert!(end <= mention.span.start && mention.span.end <= text.len());
-            prop_assert!(mention.span.start < mention.name.start && mention.name.end <= mention.span.end);
-            prop_assert!(text[mention.span.clone()].starts_with('@'));
-            prop_assert!(text.get(mention.name.clone()).is_some());
-            end = mention.span.end;
-        }
-        if let Ok(Input::Prompt { text: kept, .. }) = parse(&text) {
-            prop_assert_eq!(kept, text.trim());
-        }
-    }
 }
 
 #[test]

@@ -2,8 +2,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::config::{Layer, Source};
-use crate::paths::Env;
+use zdx_config::Env;
+use zdx_config::{Layer, Source};
 
 /// `home/work/repo` is the project, `zdx` zdx's own folder beside home.
 struct World {

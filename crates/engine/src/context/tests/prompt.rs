@@ -1,8 +1,8 @@
 use std::fs;
 
 use super::*;
-use crate::config::{Flags, ResolveInput, resolve};
-use crate::paths::{Env, Paths};
+use zdx_config::{Env, Paths};
+use zdx_config::{Flags, ResolveInput, resolve};
 
 fn project(text: &str) -> ProjectContext {
     ProjectContext { text: text.to_owned(), ..ProjectContext::default() }

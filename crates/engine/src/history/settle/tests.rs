@@ -9,9 +9,9 @@ use zdx_protocol::{Event, Transcript};
 
 use super::*;
 use crate::emit::Emitter;
-use crate::files::{Blobs, Journal, KEPT};
 use crate::history::revert::{RevertError, RevertPlan, Way};
-use crate::session::{Opened, SessionId, SessionStore};
+use zdx_store::{Opened, SessionId, SessionStore};
+use zdx_workspace::{Blobs, Journal, KEPT};
 
 type Tree = BTreeMap<String, String>;
 

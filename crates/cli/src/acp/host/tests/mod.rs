@@ -14,10 +14,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
 use zdx_acp::{Host, HostEvent, RpcError};
-use zdx_engine::process::{Shell, ShellSettings};
 use zdx_guard::PolicyContext;
 use zdx_protocol::Approval;
 use zdx_protocol::redact::Redactor;
+use zdx_tools::{Shell, ShellSettings};
 
 use super::{ClientHost, Reach};
 

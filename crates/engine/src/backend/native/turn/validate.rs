@@ -14,9 +14,9 @@ use zdx_protocol::{CallOrigin, CheckResult, CheckStanding, Checked, Event, Origi
 
 use crate::call::TurnIo;
 use crate::call::command::{NotRun, Wanted, ending, report, run_gated};
-use crate::config::Config;
 use crate::session_check::SessionCheck;
-use crate::tools::{CommandOutput, End, changed_since};
+use zdx_config::Config;
+use zdx_tools::{CommandOutput, End, changed_since};
 
 /// What a failing command may tell the model.
 const REPORT_LIMIT: usize = 8 << 10;

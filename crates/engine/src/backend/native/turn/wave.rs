@@ -11,7 +11,7 @@ use zdx_protocol::{ToolCall, ToolOutput, path_text};
 use super::repeat::{Repeat, RepeatGuard, Streak};
 use crate::call::life::Finish;
 use crate::context::cap::{ResultRoom, Shares};
-use crate::files::spill::{self, SpillError, SpillFolder};
+use zdx_workspace::spill::{self, SpillError, SpillFolder};
 
 /// Less than this is never cut.
 const LEAST_KEPT: usize = 240;

@@ -1,0 +1,417 @@
+//! Servers added to, removed from and switched in the user's own configuration file. Only that place of the file changes:
+//! comments and everything else stay as they were written.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
+use zdx_protocol::redact::names_secret_value;
+
+use super::comments;
+use super::entry::check_name;
+use super::names;
+use zdx_config::Paths;
+use zdx_config::{ConfigError, find_config_file};
+use zdx_workspace::own_files::{ensure_dir, lock_beside};
+
+/// Where servers may stand in a file: in our words, in those of others.
+const TABLES: [&str; 2] = ["mcp", "mcpServers"];
+const LONGEST_NAME: usize = 24;
+
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    Name(String),
+    #[error("{} has a server named {name} already; remove it first, or choose another name", file.display())]
+    There { file: PathBuf, name: String },
+    #[error("there is no server named {name} in {}; `zdx mcp list` says which there are, and a project's are changed in its own files", file.display())]
+    Missing { file: PathBuf, name: String },
+    #[error(
+        "{name} looks like a secret, which has no place in a file: export it, and give --env {name} alone"
+    )]
+    Secret { name: String },
+    #[error("{} cannot be read as it is: {why}; put it right first", file.display())]
+    Syntax { file: PathBuf, why: String },
+    #[error("cannot write {}: {source}", file.display())]
+    Write { file: PathBuf, source: io::Error },
+}
+
+pub struct Addition<'a> {
+    pub name: &'a str,
+    pub command: &'a [String],
+    /// `NAME` is passed on from zdx's environment, `NAME=value` is set.
+    pub environment: &'a [String],
+}
+
+/// The file that was changed.
+pub fn add(paths: &Paths, addition: &Addition<'_>) -> Result<PathBuf, EditError> {
+    let name = addition.name;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
+        let why =
+            format!("{name:?} is no name for a server: letters, digits, `_` and `-`, at most {LONGEST_NAME}");
+        return Err(EditError::Name(why));
+    }
+    if !names::splits(name) {
+        let why = format!("{name:?} is no name for a server: no `__`, and no `_` at either end");
+        return Err(EditError::Name(why));
+    }
+    check_name(name).map_err(EditError::Name)?;
+    let environment =
+        addition.environment.iter().map(|given| variable(given)).collect::<Result<Vec<_>, _>>()?;
+    change(paths, |file, text| {
+        match is_json(file, text) {
+            true => json_add(text, addition, &environment),
+            false => toml_add(text, addition, &environment),
+        }
+        .map_err(|fault| fault.of(file, name))
+    })
+}
+
+pub fn remove(paths: &Paths, name: &str) -> Result<PathBuf, EditError> {
+    change(paths, |file, text| {
+        match is_json(file, text) {
+            true => json_change(text, name, |server| server.remove()),
+            false => toml_remove(text, name),
+        }
+        .map_err(|fault| fault.of(file, name))
+    })
+}
+
+pub fn set_enabled(paths: &Paths, name: &str, enabled: bool) -> Result<PathBuf, EditError> {
+    change(paths, |file, text| {
+        match is_json(file, text) {
+            true => json_change(text, name, |server| {
+                let Some(server) = server.object_value() else { return };
+                if let Some(other) = server.get("disabled").filter(|_| enabled) {
+                    other.remove();
+                }
+                match server.get("enabled") {
+                    Some(switch) => switch.set_value(CstInputValue::Bool(enabled)),
+                    None => drop(server.append("enabled", CstInputValue::Bool(enabled))),
+                }
+            }),
+            false => toml_change(text, name, |table| {
+                if let Some(server) = table.get_mut(name).and_then(Item::as_table_like_mut) {
+                    if enabled {
+                        server.remove("disabled");
+                    }
+                    // What is written behind the old value stays.
+                    match server.get_mut("enabled").and_then(Item::as_value_mut) {
+                        Some(old) => {
+                            let decor = old.decor().clone();
+                            *old = enabled.into();
+                            *old.decor_mut() = decor;
+                        }
+                        None => drop(server.insert("enabled", value(enabled))),
+                    }
+                }
+            }),
+        }
+        .map_err(|fault| fault.of(file, name))
+    })
+}
+
+/// Why a text cannot be changed so.
+enum Fault {
+    There,
+    Missing,
+    Syntax(String),
+}
+
+impl Fault {
+    fn of(self, file: &Path, name: &str) -> EditError {
+        let (file, name) = (file.to_owned(), name.to_owned());
+        match self {
+            Self::There => EditError::There { file, name },
+            Self::Missing => EditError::Missing { file, name },
+            Self::Syntax(why) => EditError::Syntax { file, why },
+        }
+    }
+}
+
+fn variable(given: &str) -> Result<(String, String), EditError> {
+    let (name, value) = match given.split_once('=') {
+        Some((name, value)) => (name, value.to_owned()),
+        None => (given, format!("${{{given}}}")),
+    };
+    if names_secret_value(name, &value) && given.contains('=') {
+        return Err(EditError::Secret { name: name.to_owned() });
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    match !name.is_empty() && name.chars().all(plain) {
+        true => Ok((name.to_owned(), value)),
+        false => Err(EditError::Name(format!("{name:?} is no name of a variable"))),
+    }
+}
+
+fn toml_add(text: &str, addition: &Addition<'_>, environment: &[(String, String)]) -> Result<String, Fault> {
+    let mut document = toml(text)?;
+    if TABLES.iter().any(|table| document.get(table).and_then(|table| table.get(addition.name)).is_some()) {
+        return Err(Fault::There);
+    }
+    let command: Array = addition.command.iter().collect();
+    // Behind everything that is there: comments stay where they are, and the new table below them.
+    let behind = format!("{}{}", ended(text), rendered(addition.name, &command, environment));
+    if toml(&behind).is_ok() {
+        return Ok(behind);
+    }
+    let servers = document.get_mut(TABLES[0]).and_then(Item::as_inline_table_mut);
+    let servers = servers.ok_or_else(|| Fault::Syntax("`mcp` is no table".to_owned()))?;
+    let mut server = InlineTable::new();
+    server.insert("command", command.into());
+    if !environment.is_empty() {
+        let table: InlineTable = environment.iter().map(|(name, text)| (name, text)).collect();
+        server.insert("environment", table.into());
+    }
+    servers.insert(addition.name, server.into());
+    Ok(document.to_string())
+}
+
+/// With an empty line at its end, unless it is empty.
+fn ended(text: &str) -> String {
+    match text.trim().is_empty() {
+        true => String::new(),
+        false if text.ends_with("\n\n") => text.to_owned(),
+        false if text.ends_with('\n') => format!("{text}\n"),
+        false => format!("{text}\n\n"),
+    }
+}
+
+/// `[mcp.name]` and what belongs to it.
+fn rendered(name: &str, command: &Array, environment: &[(String, String)]) -> String {
+    let (mut document, mut servers, mut server) = (DocumentMut::new(), Table::new(), Table::new());
+    server.insert("command", value(command.clone()));
+    if !environment.is_empty() {
+        let mut table = Table::new();
+        environment.iter().for_each(|(name, text)| drop(table.insert(name, value(text))));
+        server.insert("environment", Item::Table(table));
+    }
+    servers.set_implicit(true);
+    servers.insert(name, Item::Table(server));
+    document.insert(TABLES[0], Item::Table(servers));
+    document.to_string()
+}
+
+fn toml_change(text: &str, name: &str, change: impl FnOnce(&mut dyn TableLike)) -> Result<String, Fault> {
+    let mut document = toml(text)?;
+    let table = holder(&document, name)?;
+    let servers = document.get_mut(table).and_then(Item::as_table_like_mut).ok_or(Fault::Missing)?;
+    change(servers);
+    Ok(document.to_string())
+}
+
+fn toml_remove(text: &str, name: &str) -> Result<String, Fault> {
+    let mut document = toml(text)?;
+    let table = holder(&document, name)?;
+    let servers = document.get_mut(table).and_then(Item::as_table_like_mut).ok_or(Fault::Missing)?;
+    if let Some(Item::Table(gone)) = servers.remove(name) {
+        comments::keep(&mut document, &gone);
+    }
+    Ok(document.to_string())
+}
+
+/// The table that has this server.
+fn holder(document: &DocumentMut, name: &str) -> Result<&'static str, Fault> {
+    let has = |table: &&&str| {
+        document.get(table).and_then(|servers| servers.get(name)).is_some_and(Item::is_table_like)
+    };
+    TABLES.iter().find(has).copied().ok_or(Fault::Missing)
+}
+
+fn toml(text: &str) -> Result<DocumentMut, Fault> {
+    // The error's own rendering quotes the source line, which may hold a secret.
+    text.parse().map_err(|error: toml_edit::TomlError| Fault::Syntax(error.message().to_owned()))
+}
+
+fn json_add(text: &str, addition: &Addition<'_>, environment: &[(String, String)]) -> Result<String, Fault> {
+    let root = json(text)?;
+    let top = root.object_value_or_create().ok_or_else(|| Fault::Syntax("it is no object".to_owned()))?;
+    let there =
+        |table: &&str| top.object_value(table).is_some_and(|servers| servers.get(addition.name).is_some());
+    if TABLES.iter().any(there) {
+        return Err(Fault::There);
+    }
+    let words = addition.command.iter().map(|word| CstInputValue::String(word.clone())).collect();
+    let mut server = vec![("command".to_owned(), CstInputValue::Array(words))];
+    if !environment.is_empty() {
+        let set = environment.iter().map(|(name, text)| (name.clone(), CstInputValue::String(text.clone())));
+        server.push(("environment".to_owned(), CstInputValue::Object(set.collect())));
+    }
+    let servers = top.object_value_or_create(TABLES[0]);
+    let servers = servers.ok_or_else(|| Fault::Syntax("`mcp` is no object".to_owned()))?;
+    servers.append(addition.name, CstInputValue::Object(server));
+    Ok(root.to_string())
+}
+
+fn json_change(
+    text: &str,
+    name: &str,
+    change: impl FnOnce(jsonc_parser::cst::CstObjectProp),
+) -> Result<String, Fault> {
+    let root = json(text)?;
+    let top: CstObject = root.object_value().ok_or(Fault::Missing)?;
+    let server =
+        |table: &&str| top.object_value(table)?.get(name).filter(|found| found.object_value().is_some());
+    let found = TABLES.iter().find_map(server).ok_or(Fault::Missing)?;
+    change(found);
+    Ok(root.to_string())
+}
+
+fn json(text: &str) -> Result<CstRootNode, Fault> {
+    CstRootNode::parse(text, &ParseOptions::default())
+        .map_err(|error| Fault::Syntax(format!("line {}: {}", error.line_display(), error.kind())))
+}
+
+fn is_json(file: &Path, text: &str) -> bool {
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => false,
+        Some("json" | "jsonc") => true,
+        Some(_) | None => text.trim_start().starts_with('{'),
+    }
+}
+
+/// Reads the user's file, changes it, and puts it back whole or not at all. One that a link leads to stays behind it.
+fn change(
+    paths: &Paths,
+    change: impl FnOnce(&Path, &str) -> Result<String, EditError>,
+) -> Result<PathBuf, EditError> {
+    let file = match paths.named_config() {
+        Some((_, file)) => file.to_owned(),
+        None => find_config_file(paths.base())?.unwrap_or_else(|| paths.default_config_file()),
+    };
+    let failed = |source: io::Error| EditError::Write { file: file.clone(), source };
+    let target = fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
+    let folder = target.parent().unwrap_or(Path::new("/"));
+    ensure_dir(folder).map_err(failed)?;
+    let _lock = lock_beside(&target).map_err(failed)?;
+    let text = match fs::read_to_string(&target) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(failed(error)),
+    };
+    let changed = change(&file, &text)?;
+    let mut written = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    written.write_all(changed.as_bytes()).map_err(failed)?;
+    // New ones are the user's alone, as temporary files are.
+    if let Ok(before) = fs::metadata(&target) {
+        let mode = fs::Permissions::from_mode(before.permissions().mode());
+        written.as_file().set_permissions(mode).map_err(failed)?;
+    }
+    written.as_file().sync_all().map_err(failed)?;
+    let _: File = written.persist(&target).map_err(|error| failed(error.error))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zdx_config::Env;
+
+    fn with(name: &str, text: &str, edit: impl FnOnce(&Paths) -> Result<PathBuf, EditError>) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::from_env(&Env::from_pairs([("ZDX_HOME", dir.path().to_str().unwrap())])).unwrap();
+        fs::write(dir.path().join(name), text).unwrap();
+        match edit(&paths) {
+            Ok(file) => fs::read_to_string(file).unwrap(),
+            Err(error) => {
+                assert_eq!(fs::read_to_string(dir.path().join(name)).unwrap(), text, "nothing was touched");
+                error.to_string()
+            }
+        }
+    }
+
+    const TOML: &str = "# mine\nmodel = \"a/b\" # the one\n\n[mcp.db] # a server\ncommand = [\"db\"]\nenabled = true # for now\n\n# end\n";
+    const JSON: &str = "{\n  // mine\n  \"model\": \"a/b\",\n  \"mcp\": {\n    \"db\": { \"command\": [\"db\"] }, // a server\n  }\n}\n";
+
+    fn fresh() -> (Vec<String>, Vec<String>) {
+        (vec!["npx".into(), "-y".into()], vec!["TOKEN".into(), "MODE=fast".into()])
+    }
+
+    #[test]
+    fn a_server_is_added_and_nothing_else_changes() {
+        let (command, environment) = fresh();
+        let addition = Addition { name: "web", command: &command, environment: &environment };
+        let toml = with("config.toml", TOML, |paths| add(paths, &addition));
+        for kept in ["# mine\n", "# the one", "[mcp.db] # a server", "true # for now", "# end"] {
+            assert!(toml.contains(kept), "{kept} in {toml}");
+        }
+        assert!(toml.contains("[mcp.web]\ncommand = [\"npx\", \"-y\"]"), "{toml}");
+        assert!(toml.contains("[mcp.web.environment]\nTOKEN = \"${TOKEN}\"\nMODE = \"fast\""), "{toml}");
+        let json = with("config.jsonc", JSON, |paths| add(paths, &addition));
+        assert!(json.contains("// mine") && json.contains("// a server"), "{json}");
+        let parsed: serde_json::Value =
+            jsonc_parser::parse_to_serde_value(&json, &ParseOptions::default()).unwrap();
+        assert_eq!(parsed["mcp"]["web"]["command"][1], "-y");
+        assert_eq!(parsed["mcp"]["web"]["environment"]["TOKEN"], "${TOKEN}");
+        let none = with("config.toml", "", |paths| add(paths, &addition));
+        assert!(none.starts_with("[mcp.web]\n"), "{none}");
+        // A file of nothing but comments keeps them at its top.
+        let init = zdx_config::init_text();
+        let added = with("config.toml", init, |paths| add(paths, &addition));
+        assert!(added.starts_with(init) && added.contains("\n\n[mcp.web]\n"), "{added}");
+        let inline = with("config.toml", "mcp = { max_tools = 3 }\n", |paths| add(paths, &addition));
+        assert!(inline.starts_with("mcp = { max_tools = 3 ") && inline.contains(", web = {"), "{inline}");
+    }
+
+    #[test]
+    fn a_server_is_switched_and_removed() {
+        let off = with("config.toml", TOML, |paths| set_enabled(paths, "db", false));
+        assert_eq!(off, TOML.replace("enabled = true", "enabled = false"));
+        let off = with("config.jsonc", JSON, |paths| set_enabled(paths, "db", false));
+        assert!(off.contains("\"enabled\": false") && off.contains("// a server"), "{off}");
+        let gone = with("config.toml", TOML, |paths| remove(paths, "db"));
+        assert!(gone.contains("# mine") && !gone.contains("command"), "{gone}");
+        let notes = "# top\n\n# of others\n\n# of db\n[mcp.db]\ncommand = [\"db\"]\n\n# apart\n\n[mcp.db.env]\nA = \"a\"\n";
+        let gone = with("config.toml", notes, |paths| remove(paths, "db"));
+        assert_eq!(gone, "# top\n\n# of others\n\n\n# apart\n\n");
+        let more = format!("{notes}\n# of ui\n[ui]\ncolor = true\n");
+        let gone = with("config.toml", &more, |paths| remove(paths, "db"));
+        assert_eq!(gone, "# top\n\n# of others\n\n\n# apart\n\n\n# of ui\n[ui]\ncolor = true\n");
+        let gone = with("config.jsonc", JSON, |paths| remove(paths, "db"));
+        assert!(gone.contains("// mine") && !gone.contains("command"), "{gone}");
+        let theirs = "{\"mcpServers\": {\"db\": {\"command\": \"db\"}}}";
+        let off = with("config.json", theirs, |paths| set_enabled(paths, "db", false));
+        assert!(off.contains("\"enabled\": false"), "{off}");
+        // Switched on, it is on, whichever word switched it off.
+        let on = with("config.json", &theirs.replace("}}}", ", \"disabled\": true}}}"), |paths| {
+            set_enabled(paths, "db", true)
+        });
+        assert!(on.contains("\"enabled\": true") && !on.contains("disabled"), "{on}");
+        let on = with("config.toml", "[mcp.db]\ncommand = [\"db\"]\ndisabled = true\n", |paths| {
+            set_enabled(paths, "db", true)
+        });
+        assert_eq!(on, "[mcp.db]\ncommand = [\"db\"]\nenabled = true\n");
+    }
+
+    #[test]
+    fn what_cannot_be_done_says_why() {
+        let (command, environment) = fresh();
+        let say = |name: &str, environment: &[String], text: &str| {
+            with("config.toml", text, |paths| add(paths, &Addition { name, command: &command, environment }))
+        };
+        assert!(say("db", &environment, TOML).contains("already"));
+        assert!(say("file", &environment, TOML).contains("taken"));
+        for name in ["a b", "a__b", "_a", "a_"] {
+            assert!(say(name, &environment, TOML).contains("no name for a server"), "{name}");
+        }
+        assert!(say("x", &["API_KEY=abcd1234efgh".into()], TOML).contains("--env API_KEY alone"));
+        assert!(say("x", &[], "a = [").contains("put it right first"));
+        assert!(with("config.toml", TOML, |paths| remove(paths, "web")).contains("no server named web"));
+        // A setting beside the servers is none of them.
+        assert!(say("max_tools", &environment, TOML).contains("is a setting"));
+        let missing = "no server named max_tools";
+        let toml = "[mcp]\nmax_tools = 3\n";
+        assert!(with("config.toml", toml, |paths| remove(paths, "max_tools")).contains(missing));
+        assert!(with("config.toml", toml, |paths| set_enabled(paths, "max_tools", true)).contains(missing));
+        let json = "{\"mcp\": {\"max_tools\": 3}}";
+        assert!(with("config.json", json, |paths| remove(paths, "max_tools")).contains(missing));
+        assert!(with("config.json", json, |paths| set_enabled(paths, "max_tools", true)).contains(missing));
+    }
+}

@@ -1,0 +1,128 @@
+//! One tool of a server, to a model a tool like any other: prepared, judged under `permission.mcp`, then called over there.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use futures_util::future::FutureExt;
+use serde_json::{Map, Value};
+use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
+
+use super::link::{CallFault, Carried};
+use super::listing::ToolInfo;
+use super::result;
+use super::server_task::Server;
+use zdx_tools::{Prepared, RunContext, Shell, Tool, ToolContext};
+
+pub struct McpTool {
+    spec: ToolSpec,
+    server: Arc<Server>,
+    /// As the server calls it, and as rules do.
+    theirs: String,
+    ours: String,
+    digest: String,
+    reads_only: bool,
+}
+
+impl McpTool {
+    pub fn new(server: Arc<Server>, info: &ToolInfo, ours: String, full: String) -> Self {
+        let spec = ToolSpec {
+            name: Cow::Owned(full),
+            description: Cow::Owned(info.short_description()),
+            schema: info.schema.clone(),
+        };
+        let (theirs, digest) = (info.name.clone(), info.digest());
+        Self { spec, server, theirs, ours, digest, reads_only: info.reads_only }
+    }
+
+    fn preview(&self, input: &Map<String, Value>) -> Preview {
+        let mut text = match input.is_empty() {
+            true => "without arguments".to_owned(),
+            false => serde_json::to_string_pretty(input).unwrap_or_default(),
+        };
+        if self.reads_only {
+            text.push_str("\nthe server says that it changes nothing, which nobody has checked");
+        }
+        Preview::Text { text }
+    }
+}
+
+impl Tool for McpTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
+        let action = Action::Mcp {
+            server: self.server.id.clone(),
+            tool: self.ours.clone(),
+            digest: self.digest.clone(),
+        };
+        let preview = self.preview(&input);
+        let call = Call {
+            server: Arc::clone(&self.server),
+            tool: self.theirs.clone(),
+            input,
+            shell: Arc::clone(&cx.shell),
+            timeout: cx.timeout,
+        };
+        let run = move |run: RunContext| call.run(run).boxed();
+        Ok(Prepared { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
+    }
+}
+
+struct Call {
+    server: Arc<Server>,
+    tool: String,
+    input: Map<String, Value>,
+    shell: Arc<Shell>,
+    timeout: Option<std::time::Duration>,
+}
+
+impl Call {
+    async fn run(self, run: RunContext) -> ToolOutput {
+        let RunContext { id, cancel, progress, .. } = run;
+        let link = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return failed(&self.server, CallFault::Interrupted).await,
+            link = self.server.link() => link,
+        };
+        let link = match link {
+            Ok(link) => link,
+            Err(why) => return unavailable(&self.server, &why),
+        };
+        let carried = Carried { cancel, timeout: self.timeout, progress: Some(progress) };
+        match link.call(&self.tool, self.input, carried).await {
+            Ok(result) => result::output(result, &id, &self.shell),
+            Err(fault) => failed(&self.server, fault).await,
+        }
+    }
+}
+
+fn unavailable(server: &Server, why: &str) -> ToolOutput {
+    let message =
+        format!("the MCP server {} is not there: {why}. Go on without it, or tell the user", server.id);
+    ToolOutput::error(ToolCode::McpUnavailable, message)
+}
+
+async fn failed(server: &Server, fault: CallFault) -> ToolOutput {
+    match fault {
+        CallFault::Interrupted => ToolOutput::error(
+            ToolCode::Interrupted,
+            "the user interrupted the call; the server was told, and whether it stopped is unknown",
+        ),
+        CallFault::Timeout => ToolOutput::error(
+            ToolCode::Timeout,
+            "no answer in time (tool_timeout_secs); the server was told to stop, and whether it did is unknown",
+        ),
+        CallFault::Ended => {
+            let message = format!(
+                "the MCP server {} ended during the call, and what it did until then is unknown: {}. It is started \
+                 anew with the next call",
+                server.id,
+                server.end().await
+            );
+            ToolOutput::error(ToolCode::McpUnavailable, message)
+        }
+        CallFault::Refused(why) => ToolOutput::error(ToolCode::McpError, why),
+    }
+}

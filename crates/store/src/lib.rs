@@ -1,0 +1,9 @@
+//! Files that zdx keeps: sessions, a cache of what servers answered, and logs that rotate.
+
+mod cache;
+mod rotating_file;
+mod session;
+
+pub use cache::Cache;
+pub use rotating_file::Rotating;
+pub use session::*;

@@ -1,0 +1,21 @@
+//! Files inside the root of a session: which one a path means and whether it lies inside, reading and replacing it,
+//! what a model has read of it, and what it held before it was changed. Knows no tool, no session and no configuration.
+
+mod blob_store;
+mod checkpoints;
+pub mod ignore_files;
+pub mod leftover_files;
+pub mod own_files;
+pub mod path_lock;
+pub mod read_tracker;
+pub mod spill;
+pub mod text;
+pub mod workspace;
+
+pub use blob_store::{Blobs, read_as};
+#[cfg(any(test, feature = "testing"))]
+pub use checkpoints::OnIntent;
+pub use checkpoints::{
+    ChangeIntent, ChangeRecorder, ContentBefore, Draft, FileBefore, Journal, KEPT, MadeChange,
+};
+pub use workspace::Workspace;

@@ -1,0 +1,324 @@
+//! Locks on paths, held from reading a file to replacing it: within this process by a table, between zdx processes by locked
+//! files in zdx's own folder. A lock must never be held while a person is asked.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+
+use super::leftover_files::{self, Leftover};
+
+/// The longest wait for somebody else's change of the same file.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Time between two looks at a lock, and at whether the call was interrupted.
+const STEP: Duration = Duration::from_millis(5);
+/// Changes remembered per file, to tell whether only this session changed it.
+const LINKS: usize = 256;
+
+/// The table is process-wide because files are: one process may serve several sessions.
+static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static RELEASED: Condvar = Condvar::new();
+
+/// The state of a file between two changes: the hash of its content, or none for no file.
+pub type ContentHash = Option<[u8; 32]>;
+
+/// Who is kept from changing a locked file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockScope {
+    /// Other calls of this process. For files that an editor writes for us: it may be a zdx that locks them itself.
+    ThisProcess,
+    /// Other zdx processes too.
+    AllProcesses,
+}
+
+/// Shared by all workspaces of a session: where processes lock, and which changes the session's tools made.
+#[derive(Debug, Default)]
+pub struct PathLocks {
+    /// The folder of the lock files; none: only this process is locked out.
+    dir: Option<PathBuf>,
+    made: Mutex<HashMap<PathBuf, Vec<(ContentHash, ContentHash)>>>,
+    /// Names of the lock files that are held through this.
+    held: Arc<Mutex<BTreeSet<String>>>,
+    /// For temporary files of paths whose lock file is not held here.
+    own_list: OnceLock<Option<OwnList>>,
+}
+
+/// Why paths could not be locked. Nothing was touched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathLockError {
+    Busy(PathBuf),
+    Interrupted,
+}
+
+/// Keeps everyone else from changing these paths until it is dropped.
+#[derive(Debug)]
+pub struct PathLockGuard {
+    paths: BTreeSet<PathBuf>,
+    files: Vec<(String, File)>,
+    held: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// A locked list of temporary files, there as long as its session is open.
+#[derive(Debug)]
+struct OwnList {
+    path: PathBuf,
+    _file: File,
+}
+
+impl OwnList {
+    fn create(dir: &Path) -> Option<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).ok()?;
+        let path = dir.join(format!("{}.lock", uuid::Uuid::new_v4().simple()));
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
+        if file.try_lock().is_ok() {
+            return Some(Self { path, _file: file });
+        }
+        let _ = std::fs::remove_file(&path);
+        None
+    }
+}
+
+impl Drop for OwnList {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl PathLocks {
+    /// Clears up after processes that were killed while they held locks there.
+    pub fn in_folder(dir: PathBuf) -> Arc<Self> {
+        leftover_files::clear_all(&dir);
+        Arc::new(Self { dir: Some(dir), ..Self::default() })
+    }
+
+    /// Locks all of these resolved paths, or none. Everyone locks in the same order, so nobody waits for each other.
+    pub fn lock(
+        &self,
+        scope: LockScope,
+        paths: impl IntoIterator<Item = PathBuf>,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<PathLockGuard, PathLockError> {
+        self.lock_within(PATIENCE, scope, paths, interrupted)
+    }
+
+    fn lock_within(
+        &self,
+        patience: Duration,
+        scope: LockScope,
+        paths: impl IntoIterator<Item = PathBuf>,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<PathLockGuard, PathLockError> {
+        let until = Instant::now() + patience;
+        let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
+        let mut held = table();
+        while let Some(busy) = paths.iter().find(|path| held.contains(*path)) {
+            give_up(busy, until, interrupted)?;
+            held = RELEASED.wait_timeout(held, STEP).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        held.extend(paths.iter().cloned());
+        drop(held);
+        let mut guard = PathLockGuard { paths, files: Vec::new(), held: Arc::clone(&self.held) };
+        if let (LockScope::AllProcesses, Some(dir)) = (scope, &self.dir) {
+            guard.lock_files(dir, until, interrupted)?;
+        }
+        Ok(guard)
+    }
+
+    /// Names a temporary file that is about to be made beside a path that this process has locked.
+    pub fn name_temporary(&self, path: &Path, temporary: &OsStr, kind: Leftover) {
+        let Some(dir) = &self.dir else { return };
+        let name = lock_name(path);
+        if self.held.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
+            return kind.note(&dir.join(name), path, temporary);
+        }
+        // Whoever gets that lock would take the temporary file for one of a killed process.
+        if let Some(own) = self.own_list.get_or_init(|| OwnList::create(dir)) {
+            kind.note(&own.path, path, temporary);
+        }
+    }
+
+    /// Remembers that a tool of this session took a file from one state to the other. Called under the lock.
+    pub fn note(&self, path: &Path, before: ContentHash, after: ContentHash) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let links = made.entry(path.to_owned()).or_default();
+        if links.len() >= LINKS {
+            links.remove(0);
+        }
+        links.push((before, after));
+    }
+
+    /// Whether nothing but tools of this session led from one state to the other.
+    pub fn leads(&self, path: &Path, from: ContentHash, to: ContentHash) -> bool {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let links = made.get(path).map(Vec::as_slice).unwrap_or_default();
+        let last = links.iter().fold(from, |state, (before, after)| match state == *before {
+            true => *after,
+            false => state,
+        });
+        last == to
+    }
+}
+
+impl PathLockGuard {
+    /// A file system that has no locks, or cannot be written, leaves it at the locks of this process.
+    fn lock_files(
+        &mut self,
+        dir: &Path,
+        until: Instant,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), PathLockError> {
+        if DirBuilder::new().recursive(true).mode(0o700).create(dir).is_err() {
+            return Ok(());
+        }
+        // Two paths may share a file, which one open file must lock once.
+        let by_name: std::collections::BTreeMap<String, &PathBuf> =
+            self.paths.iter().map(|path| (lock_name(path), path)).collect();
+        for (name, path) in by_name {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false).mode(0o600);
+            let Ok(file) = options.open(dir.join(&name)) else { continue };
+            loop {
+                match file.try_lock() {
+                    Ok(()) => {
+                        leftover_files::clear_named(&file);
+                        self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+                        break self.files.push((name, file));
+                    }
+                    Err(TryLockError::Error(_)) => break,
+                    Err(TryLockError::WouldBlock) => {
+                        give_up(path, until, interrupted)?;
+                        std::thread::sleep(STEP);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for PathLockGuard {
+    fn drop(&mut self) {
+        for (name, file) in &self.files {
+            self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+            leftover_files::forget_named(file);
+            // Closing is not enough: a child that is being started shares the open file until it runs its program.
+            let _ = file.unlock();
+        }
+        let mut held = table();
+        held.retain(|path| !self.paths.contains(path));
+        RELEASED.notify_all();
+    }
+}
+
+fn table() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn give_up(path: &Path, until: Instant, interrupted: &dyn Fn() -> bool) -> Result<(), PathLockError> {
+    match (interrupted(), Instant::now() >= until) {
+        (true, _) => Err(PathLockError::Interrupted),
+        (false, true) => Err(PathLockError::Busy(path.to_owned())),
+        (false, false) => Ok(()),
+    }
+}
+
+/// One of 256 names, so that the folder does not grow with every file that was ever changed.
+fn lock_name(path: &Path) -> String {
+    let hash = Sha256::digest(path.as_os_str().as_bytes());
+    format!("{:02x}.lock", hash[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(30);
+
+    fn never() -> bool {
+        false
+    }
+
+    #[test]
+    fn a_locked_path_is_busy_until_it_is_released() {
+        let dir = tempfile::tempdir().unwrap();
+        let locks = PathLocks::default();
+        let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+        let guard = locks.lock(LockScope::AllProcesses, [b.clone(), a.clone(), a.clone()], &never).unwrap();
+        let busy = locks.lock_within(SOON, LockScope::AllProcesses, [a.clone()], &never).unwrap_err();
+        assert_eq!(busy, PathLockError::Busy(a.clone()));
+        assert_eq!(
+            locks.lock(LockScope::AllProcesses, [a.clone()], &|| true).unwrap_err(),
+            PathLockError::Interrupted
+        );
+        assert!(locks.lock_within(SOON, LockScope::AllProcesses, [dir.path().join("c")], &never).is_ok());
+        drop(guard);
+        assert!(locks.lock_within(SOON, LockScope::AllProcesses, [a, b], &never).is_ok());
+    }
+
+    /// Another process is somebody who holds the file and is not in the table.
+    #[test]
+    fn what_another_process_locked_is_busy() {
+        let dir = tempfile::tempdir().unwrap();
+        let locks = PathLocks::in_folder(dir.path().join("locks"));
+        let path = dir.path().join("a");
+        drop(locks.lock(LockScope::AllProcesses, [path.clone()], &never).unwrap());
+        let theirs = File::open(dir.path().join("locks").join(lock_name(&path))).unwrap();
+        theirs.try_lock().unwrap();
+        let busy = locks.lock_within(SOON, LockScope::AllProcesses, [path.clone()], &never).unwrap_err();
+        assert_eq!(busy, PathLockError::Busy(path.clone()));
+        drop(theirs);
+        let ours = locks.lock_within(SOON, LockScope::AllProcesses, [path.clone()], &never).unwrap();
+        let theirs = File::open(dir.path().join("locks").join(lock_name(&path))).unwrap();
+        assert!(theirs.try_lock().is_err(), "ours keeps others out");
+        drop(ours);
+        theirs.try_lock().unwrap();
+        assert!(locks.lock_within(SOON, LockScope::ThisProcess, [path], &never).is_ok());
+    }
+
+    #[test]
+    fn a_temporary_file_is_never_taken_for_that_of_a_killed_process_while_its_maker_lives() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, folder) = (dir.path().join("a"), dir.path().join("locks"));
+        let locks = PathLocks::in_folder(folder.clone());
+        let stage = || {
+            let name = leftover_files::temporary_name();
+            locks.name_temporary(&path, &name, Leftover::Staged);
+            let staged = dir.path().join(name);
+            std::fs::write(&staged, "new").unwrap();
+            staged
+        };
+        // Without the lock of its path it is in nobody's way: another process locks that meanwhile.
+        let unlocked = stage();
+        drop(
+            PathLocks::in_folder(folder.clone())
+                .lock(LockScope::AllProcesses, [path.clone()], &never)
+                .unwrap(),
+        );
+        assert!(unlocked.exists());
+        let guard = locks.lock(LockScope::AllProcesses, [path.clone()], &never).unwrap();
+        let locked = stage();
+        leftover_files::clear_all(&folder);
+        assert!(locked.exists() && unlocked.exists());
+        drop(guard);
+        drop(locks);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "its own list goes with it");
+    }
+
+    #[test]
+    fn only_changes_of_the_session_lead_from_one_state_to_another() {
+        let (locks, path) = (PathLocks::default(), Path::new("/a"));
+        let [a, b, c] = [1, 2, 3].map(|byte| Some([byte; 32]));
+        assert!(!locks.leads(path, a, b));
+        locks.note(path, a, b);
+        locks.note(path, b, c);
+        assert!(locks.leads(path, a, c) && locks.leads(path, b, c));
+        assert!(!locks.leads(path, a, b), "it went on from there");
+        assert!(!locks.leads(path, None, c));
+    }
+}
